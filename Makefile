@@ -1,0 +1,84 @@
+# A thin cover over CMakePresets.json; see `make help`.
+
+JOBS ?= $(shell nproc)
+# Integration tests mostly wait for their servers, so a few more than cores do no harm, but many
+# Java servers at once do.
+TEST_JOBS ?= $(shell n=$$(nproc); echo $$((n < 2 ? 2 : n > 4 ? 4 : n)))
+# What `make tidy` compares with, and the files it looks at.
+TIDY_BASE ?= HEAD
+
+# The steps of a target follow each other, also under `make -j`: ninja and ctest do the parallel
+# work. make's job server would only confuse the builds that tests start.
+.NOTPARALLEL:
+unexport MAKEFLAGS MFLAGS
+
+.PHONY: build test sanitize demo bench-client format format-check tidy install-packages clean help
+.DEFAULT_GOAL := build
+
+configure_and_build = cmake --preset $(1) && cmake --build --preset $(1) -j $(JOBS)
+run_tests = ctest --preset $(1) -j $(TEST_JOBS) \
+	--output-junit $(CURDIR)/build/$(1)/test-results/junit.xml
+
+build: ## build the library and the programs, into build/release
+	tools/install-packages build
+	$(call configure_and_build,release)
+
+test: ## install what is needed, build, run every test
+	tools/install-packages build test
+	$(call configure_and_build,dev)
+	$(call run_tests,dev)
+
+# TSan needs a fixed memory layout where vm.mmap_rnd_bits is 32. Some containers forbid setarch;
+# then we go without and see.
+sanitize: ## every test under ASan+UBSan and under TSan, a short run of every fuzzer
+	tools/install-packages build test
+	$(call configure_and_build,asan)
+	$(call run_tests,asan)
+	$(call configure_and_build,tsan)
+	$$(setarch -R true 2>/dev/null && echo setarch -R) $(call run_tests,tsan)
+	$(call configure_and_build,fuzz)
+	$(call run_tests,fuzz)
+
+demo: ## install what is needed, build, show the main job
+	tools/install-packages build server
+	$(call configure_and_build,release)
+	tools/demo
+
+bench-client: ## our client beside libzookeeper, on one server; results in build/bench
+	tools/install-packages build server bench
+	cmake --preset release -DCONCLAVE_BUILD_BENCH=ON
+	cmake --build --preset release -j $(JOBS) --target bench_client
+	mkdir -p build/bench
+	build/release/bench/bench_client --json build/bench/client.json
+
+# Tracked files and new ones, but not what .gitignore names.
+sources = git ls-files --cached --others --exclude-standard -- '*.cpp' '*.hpp' '*.ipp'
+
+format: ## format all sources in place
+	$(sources) | xargs -r clang-format-14 -i
+
+format-check: ## fail if a source is not formatted
+	$(sources) | xargs -r clang-format-14 --dry-run -Werror
+
+# 13 s a file, hence changed files only. A build folder of its own: clang cannot read the compile
+# commands of g++'s precompiled headers.
+tidy: ## clang-tidy on files changed since TIDY_BASE (HEAD), or on FILES="..."
+	cmake --preset tidy >/dev/null
+	files="$(FILES)"; \
+	test -n "$$files" || files=$$( \
+	    { git diff --name-only --diff-filter=d $(TIDY_BASE) -- ; \
+	      git ls-files --others --exclude-standard; } | \
+	    grep -E '^(src|include|bench|examples|tests)/.*\.[ch]pp$$' | sort -u); \
+	test -z "$$files" || printf '%s\n' $$files | \
+	    xargs -n 1 -P $(JOBS) clang-tidy-14 --quiet -p build/tidy
+
+install-packages: ## install the Debian packages for all of the above
+	tools/install-packages
+
+clean: ## remove build/
+	rm -rf build
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | \
+	    while IFS="$$(printf '\t')" read -r target text; do \
+	        printf '  make %-17s %s\n' "$$target" "$$text"; done

@@ -1,0 +1,48 @@
+# `cmake --install`: headers, library, what find_package(conclave) and pkg-config need.
+include(CMakePackageConfigHelpers)
+
+set(conclave_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/conclave)
+set(conclave_pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(DIRECTORY include/conclave DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.ipp")
+install(TARGETS conclave EXPORT conclave-targets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(EXPORT conclave-targets NAMESPACE conclave:: DESTINATION ${conclave_cmake_dir})
+
+configure_package_config_file(cmake/conclave-config.cmake.in
+  ${PROJECT_BINARY_DIR}/conclave-config.cmake
+  INSTALL_DESTINATION ${conclave_cmake_dir}
+  NO_SET_AND_CHECK_MACRO)
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  set(compatibility SameMinorVersion)
+else()
+  set(compatibility SameMajorVersion)
+endif()
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/conclave-config-version.cmake
+  COMPATIBILITY ${compatibility})
+install(FILES
+  ${PROJECT_BINARY_DIR}/conclave-config.cmake
+  ${PROJECT_BINARY_DIR}/conclave-config-version.cmake
+  DESTINATION ${conclave_cmake_dir})
+
+# The .pc file finds its prefix from its own place, so an installed tree can be moved. Distributions
+# may give absolute folders; those are taken as they are.
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+  set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+  set(pc_libdir ${CMAKE_INSTALL_LIBDIR})
+else()
+  file(RELATIVE_PATH up /${conclave_pc_dir} /)
+  string(REGEX REPLACE "/$" "" up ${up})
+  set(pc_prefix "\${pcfiledir}/${up}")
+  set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+endif()
+if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
+  set(pc_includedir ${CMAKE_INSTALL_INCLUDEDIR})
+else()
+  set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+configure_file(cmake/conclave.pc.in ${PROJECT_BINARY_DIR}/conclave.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/conclave.pc DESTINATION ${conclave_pc_dir})

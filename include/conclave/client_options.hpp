@@ -1,0 +1,75 @@
+// Everything that can be set on a client. The defaults are meant for use.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conclave/acl.hpp"
+#include "conclave/secret.hpp"
+
+namespace conclave {
+
+enum class log_level { debug, info, warning, error };
+
+// Called from the I/O thread and from threads that make calls, so it must be safe for that.
+// Secrets and node data never reach it.
+using log_callback = std::function<void(log_level, std::string_view)>;
+
+// How long to wait before the n-th try (n = 1, 2, ...) after all servers were tried in vain.
+// Called by one thread at a time.
+using reconnect_policy = std::function<std::chrono::milliseconds(unsigned n)>;
+
+// Doubles from `first` up to `most`; each delay is drawn at random from its upper half, so that
+// the clients of a restarted server do not come back in step.
+reconnect_policy exponential_backoff(std::chrono::milliseconds first, std::chrono::milliseconds most);
+
+struct tls_options {
+  std::string ca_file;           // PEM; empty: the system's authorities
+  std::string certificate_file;  // PEM chain, if the server asks clients for one
+  std::string key_file;          // PEM; its password, if any:
+  secret key_password;
+  bool verify_host = true;       // the certificate must be for the host of the connect string
+};
+
+struct client_options {
+  client_options() = default;
+
+  // Asked of the server, which may give another; see client::session_timeout().
+  std::chrono::milliseconds session_timeout{30'000};
+  // How long an operation may wait for a connection before it fails with errc::not_connected.
+  // Zero: as long as the session timeout. Once sent, it is answered or fails with the connection.
+  std::chrono::milliseconds connect_wait{0};
+  // After an expired session: begin a new one (true), or stay dead.
+  bool renew_expired = true;
+  // Accept a server that is cut off from its ensemble and can only read.
+  bool allow_read_only = false;
+  // Try the hosts in random order, so that clients spread over the servers.
+  bool shuffle_hosts = true;
+
+  reconnect_policy reconnect = exponential_backoff(std::chrono::milliseconds{100}, std::chrono::seconds{5});
+
+  // Shown to the server on every connection.
+  std::vector<conclave::credentials> credentials;
+  // For nodes created without an ACL. Empty: creator_all_acl() if there are credentials, otherwise
+  // open_acl(), which is said once in the log.
+  conclave::acl default_acl;
+  std::optional<tls_options> tls;
+
+  // Bounds. Beyond max_outstanding requests or max_outstanding_bytes a blocking call waits and an
+  // async_ one completes with errc::backlog_full.
+  std::size_t max_outstanding = 4096;
+  std::size_t max_outstanding_bytes = 32u << 20;
+  // Must not exceed the server's jute.maxbuffer.
+  std::size_t max_request_bytes = 0xfffff;
+  // Large lists of children exceed the request limit; a reply above this ends the connection.
+  std::size_t max_reply_bytes = 16u << 20;
+
+  log_callback log;  // silent without one
+};
+
+}  // namespace conclave

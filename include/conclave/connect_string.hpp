@@ -1,0 +1,32 @@
+// Where the servers are, as ZooKeeper's users write it: `host:port,host:port/chroot`.
+//
+// The port may be left out (2181). IPv6 addresses stand in brackets: `[::1]:2181`. The chroot,
+// if given, is put before every path that the client uses.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace conclave {
+
+struct endpoint {
+  std::string host;
+  std::uint16_t port = 2181;
+
+  friend bool operator==(const endpoint&, const endpoint&) = default;
+};
+
+// "host:port", with brackets where the host is an IPv6 address.
+std::string to_string(const endpoint& e);
+
+struct connect_string {
+  std::vector<endpoint> hosts;
+  std::string chroot;  // empty, or "/a/b" without a slash at its end
+
+  // Throws conclave::error (errc::bad_connect_string) that says what is wrong where.
+  static connect_string parse(std::string_view text);
+};
+
+}  // namespace conclave

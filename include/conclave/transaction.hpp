@@ -1,0 +1,130 @@
+// Several operations as one: transactions of writes, and groups of reads.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "conclave/error.hpp"
+#include "conclave/node.hpp"
+
+namespace conclave {
+
+// Writes that happen all or not at all, in one step that nobody sees the middle of.
+//
+//   client.commit(transaction{}.check("/config", 7).set("/config/size", "12").remove("/config/old"));
+class transaction {
+ public:
+  struct create_part {
+    std::string path;
+    std::string data;
+    create_options options;
+  };
+  struct remove_part {
+    std::string path;
+    std::int32_t version;
+  };
+  struct set_part {
+    std::string path;
+    std::string data;
+    std::int32_t version;
+  };
+  struct check_part {
+    std::string path;
+    std::int32_t version;
+  };
+  using part = std::variant<create_part, remove_part, set_part, check_part>;
+
+  transaction() {}
+
+  transaction& create(std::string path, std::string data = {}, create_options options = {}) {
+    parts_.push_back(create_part{std::move(path), std::move(data), std::move(options)});
+    return *this;
+  }
+  transaction& remove(std::string path, std::int32_t version = any_version) {
+    parts_.push_back(remove_part{std::move(path), version});
+    return *this;
+  }
+  transaction& set(std::string path, std::string data, std::int32_t version = any_version) {
+    parts_.push_back(set_part{std::move(path), std::move(data), version});
+    return *this;
+  }
+  // The node exists (and has this version), or the transaction fails.
+  transaction& check(std::string path, std::int32_t version = any_version) {
+    parts_.push_back(check_part{std::move(path), version});
+    return *this;
+  }
+
+  const std::vector<part>& parts() const noexcept { return parts_; }
+  bool empty() const noexcept { return parts_.empty(); }
+  std::size_t size() const noexcept { return parts_.size(); }
+
+ private:
+  std::vector<part> parts_;
+};
+
+// What became of one part.
+struct part_result {
+  error_code ec;     // of the failed part; those after it: errc::runtime_inconsistency
+  std::string path;  // of a created node
+  node_stat stat;    // of a node that was set (the server tells none for a created one)
+};
+
+struct transaction_result {
+  std::int64_t zxid = 0;            // one for all parts: the czxid of nodes created by it
+  std::vector<part_result> parts;   // in the order of the transaction
+};
+
+// Thrown by commit() when the server refused; code() is that of the part at fault.
+class transaction_error : public error {
+ public:
+  transaction_error(error_code ec, const std::string& what, transaction_result r, std::size_t failed)
+      : error{ec, what}, result_{std::move(r)}, failed_{failed} {}
+
+  const transaction_result& result() const noexcept { return result_; }
+  std::size_t failed_part() const noexcept { return failed_; }
+
+ private:
+  transaction_result result_;
+  std::size_t failed_;
+};
+
+// Reads that are answered together, each with a result of its own.
+class read_group {
+ public:
+  struct get_part {
+    std::string path;
+  };
+  struct children_part {
+    std::string path;
+  };
+  using part = std::variant<get_part, children_part>;
+
+  read_group() {}
+
+  read_group& get(std::string path) {
+    parts_.push_back(get_part{std::move(path)});
+    return *this;
+  }
+  read_group& children(std::string path) {
+    parts_.push_back(children_part{std::move(path)});
+    return *this;
+  }
+
+  const std::vector<part>& parts() const noexcept { return parts_; }
+  std::size_t size() const noexcept { return parts_.size(); }
+
+ private:
+  std::vector<part> parts_;
+};
+
+struct read_result {
+  error_code ec;                   // of this read alone
+  std::string data;                // get
+  node_stat stat;                  // get
+  std::vector<std::string> names;  // children
+};
+
+}  // namespace conclave

@@ -1,0 +1,13 @@
+// The version of this library, for the preprocessor and for people.
+// What the numbers promise stands in docs/abi.md.
+#pragma once
+
+#define CONCLAVE_VERSION_MAJOR 0
+#define CONCLAVE_VERSION_MINOR 1
+#define CONCLAVE_VERSION_PATCH 0
+
+namespace conclave {
+
+inline constexpr const char* version = "0.1.0";
+
+}  // namespace conclave

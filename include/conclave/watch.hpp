@@ -1,0 +1,64 @@
+// Being told about changes.
+//
+// A watch is left with the server by a read (get, exists, children: told once) or by add_watch
+// (told every time, until removed). Events arrive on the I/O thread in the order of the changes,
+// and before any reply that already shows the change. Watches survive a reconnect: what happened
+// meanwhile is delivered then.
+//
+// A watcher must not block: it runs on the thread that reads everybody's replies. Starting
+// async_ operations from it is fine; a blocking call there throws errc::would_deadlock.
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace conclave {
+
+struct watch_event {
+  enum class kind {
+    created = 1,
+    deleted = 2,
+    changed = 3,           // the node's data
+    children_changed = 4,  // a child was added or removed
+    session_ended = 100,   // the session is gone and the watch with it: the last call
+  };
+
+  kind type{};
+  std::string path;
+};
+
+// A callback with an identity: copies are the same watcher, which is how remove_watch knows it.
+// One watcher left several times on one path is called once per change.
+//
+// In a coroutine, name a watcher before the co_await expression that uses it: g++ 12 destroys
+// temporaries of such expressions twice.
+class watcher {
+ public:
+  using callback = std::function<void(const watch_event&)>;
+
+  watcher() = default;  // no watch
+
+  template <class F>
+    requires(!std::same_as<std::remove_cvref_t<F>, watcher> && std::invocable<F&, const watch_event&>)
+  watcher(F&& f) : callback_{std::make_shared<callback>(std::forward<F>(f))} {}
+
+  explicit operator bool() const noexcept { return callback_ != nullptr; }
+  void operator()(const watch_event& event) const { (*callback_)(event); }
+  friend bool operator==(const watcher&, const watcher&) = default;
+
+ private:
+  std::shared_ptr<callback> callback_;
+};
+
+// What add_watch tells: changes of the node itself and of its list of children, or created,
+// deleted and changed of the node and everything below it.
+enum class watch_mode { persistent = 0, recursive = 1 };
+
+// Which watches of a path remove_watch takes away.
+enum class watch_kind { children = 1, data = 2, any = 3 };
+
+}  // namespace conclave

@@ -1,0 +1,188 @@
+#include "conclave/client.hpp"
+
+#include <utility>
+
+#include "client/core.hpp"
+
+namespace conclave {
+namespace detail {
+namespace {
+
+core_pointer make_core(std::shared_ptr<runtime::io_thread> thread, std::string_view hosts,
+                       const client_options& options) {
+  auto where = connect_string::parse(hosts);
+  auto core = std::make_shared<client_core>();
+  core->chroot = where.chroot;
+  core->log = options.log;
+  core->open_by_default = options.default_acl.empty() && options.credentials.empty();
+  core->default_acl = !options.default_acl.empty() ? options.default_acl
+                      : options.credentials.empty() ? open_acl()
+                                                    : creator_all_acl();
+  core->driver = runtime::session_driver::start(std::move(thread), std::move(where), options);
+  return core;
+}
+
+// Starts the operation and waits on this thread for its result.
+template <class Result, class... Parameters, class... Arguments>
+Result block(const char* what, const core_pointer& core,
+             void (*start)(const core_pointer&, receiver<Result>, Parameters...), Arguments&&... arguments) {
+  auto& thread = core->driver->thread();
+  const auto refuse_on = [&](errc e) { throw error{e, what}; };
+  if (thread.in_child()) refuse_on(errc::forked);
+  if (thread.is_current()) refuse_on(errc::would_deadlock);
+  blocking_call<Result> waiting;
+  start(core, &waiting, static_cast<Parameters>(std::forward<Arguments>(arguments))...);
+  waiting.done.wait();
+  if constexpr (std::is_same_v<Result, transaction_result>) {
+    for (std::size_t i = 0; i < waiting.result.parts.size() && waiting.ec; ++i)
+      if (waiting.result.parts[i].ec == waiting.ec)
+        throw transaction_error{waiting.ec, std::string{what} + ": part " + std::to_string(i), waiting.result, i};
+  }
+  if (waiting.ec) throw error{waiting.ec, what};
+  if constexpr (!std::is_void_v<Result>) return std::move(waiting.result);
+}
+
+}  // namespace
+}  // namespace detail
+
+using detail::block;
+
+client::client(std::string_view hosts, const client_options& options)
+    : core_{detail::make_core(std::make_shared<runtime::io_thread>(), hosts, options)} {}
+
+client::client(context& shared, std::string_view hosts, const client_options& options)
+    : core_{detail::make_core(shared.thread_, hosts, options)} {}
+
+client::client(client&&) noexcept = default;
+
+client& client::operator=(client&& other) noexcept {
+  if (this != &other) {
+    client{std::move(*this)};  // closed by its destructor
+    core_ = std::move(other.core_);
+  }
+  return *this;
+}
+
+client::~client() {
+  if (!core_) return;
+  if (core_->driver->thread().in_child()) {
+    new detail::core_pointer{std::move(core_)};  // the parent's: not even its memory is given back
+    return;
+  }
+  close();
+}
+
+void client::close() noexcept {
+  core_->driver->begin_close();
+  core_->driver->wait_closed();
+}
+
+bool client::wait_connected(std::chrono::nanoseconds limit) {
+  if (core_->driver->thread().in_child()) throw error{errc::forked, "wait_connected"};
+  if (core_->driver->thread().is_current()) throw error{errc::would_deadlock, "wait_connected"};
+  return core_->driver->wait_connected(limit);
+}
+
+session_state client::state() const {
+  return core_->driver->ask([](const auto& m) { return m.state(); });
+}
+std::int64_t client::session_id() const {
+  return core_->driver->ask([](const auto& m) { return m.session_id(); });
+}
+std::chrono::milliseconds client::session_timeout() const {
+  return core_->driver->ask([](const auto& m) { return m.session_timeout(); });
+}
+bool client::read_only() const {
+  return core_->driver->ask([](const auto& m) { return m.read_only(); });
+}
+boot_clock::time_point client::session_deadline() const {
+  return core_->driver->ask([](const auto& m) { return m.session_deadline(); });
+}
+
+subscription client::on_session_event(std::function<void(const session_event&)> listener) {
+  return subscription{core_->driver->listen(std::move(listener))};
+}
+
+client::executor_type client::get_executor() const { return core_->driver->thread().io().get_executor(); }
+
+client::batch::batch(detail::core_pointer core) : core_{std::move(core)} { core_->driver->cork(); }
+client::batch::~batch() { core_->driver->uncork(); }
+
+create_result client::create(std::string path, std::string data, create_options options) {
+  const auto what = "create " + path;
+  return block(what.c_str(), core_, &detail::start_create, std::move(path), std::move(data), std::move(options));
+}
+
+void client::remove(std::string path, std::int32_t version) {
+  const auto what = "remove " + path;
+  return block(what.c_str(), core_, &detail::start_remove, std::move(path), version);
+}
+
+std::optional<node_stat> client::exists(std::string path, watcher w) {
+  const auto what = "exists " + path;
+  return block(what.c_str(), core_, &detail::start_exists, std::move(path), std::move(w));
+}
+
+get_result client::get(std::string path, watcher w) {
+  const auto what = "get " + path;
+  return block(what.c_str(), core_, &detail::start_get, std::move(path), std::move(w));
+}
+
+node_stat client::set(std::string path, std::string data, std::int32_t version) {
+  const auto what = "set " + path;
+  return block(what.c_str(), core_, &detail::start_set, std::move(path), std::move(data), version);
+}
+
+children_result client::children(std::string path, watcher w) {
+  const auto what = "children " + path;
+  return block(what.c_str(), core_, &detail::start_children, std::move(path), std::move(w));
+}
+
+void client::sync(std::string path) {
+  const auto what = "sync " + path;
+  return block(what.c_str(), core_, &detail::start_sync, std::move(path));
+}
+
+acl_result client::get_acl(std::string path) {
+  const auto what = "get_acl " + path;
+  return block(what.c_str(), core_, &detail::start_get_acl, std::move(path));
+}
+
+node_stat client::set_acl(std::string path, acl list, std::int32_t version) {
+  const auto what = "set_acl " + path;
+  return block(what.c_str(), core_, &detail::start_set_acl, std::move(path), std::move(list), version);
+}
+
+std::vector<std::string> client::ephemerals(std::string prefix) {
+  const auto what = "ephemerals " + prefix;
+  return block(what.c_str(), core_, &detail::start_ephemerals, std::move(prefix));
+}
+
+std::int32_t client::count_descendants(std::string path) {
+  const auto what = "count_descendants " + path;
+  return block(what.c_str(), core_, &detail::start_count_descendants, std::move(path));
+}
+
+transaction_result client::commit(transaction t) {
+  return block("commit", core_, &detail::start_commit, std::move(t));
+}
+
+std::vector<read_result> client::read(read_group group) {
+  return block("read", core_, &detail::start_read, std::move(group));
+}
+
+void client::add_watch(std::string path, watch_mode mode, watcher w) {
+  const auto what = "add_watch " + path;
+  return block(what.c_str(), core_, &detail::start_add_watch, std::move(path), mode, std::move(w));
+}
+
+void client::remove_watch(std::string path, watch_kind kind, watcher w) {
+  const auto what = "remove_watch " + path;
+  return block(what.c_str(), core_, &detail::start_remove_watch, std::move(path), kind, std::move(w));
+}
+
+void client::add_auth(credentials c) { return block("add_auth", core_, &detail::start_add_auth, std::move(c)); }
+
+std::vector<identity> client::who_am_i() { return block("who_am_i", core_, &detail::start_who_am_i); }
+
+}  // namespace conclave

@@ -1,0 +1,121 @@
+// Runs one session: the machine behind a short lock, a socket, the clock, and the I/O thread.
+//
+// A calling thread serialises, submits and sends by itself; nothing is posted just to be sent. The
+// I/O thread reads, and alone delivers: completions, watches and session events reach the user
+// from it, one at a time, in the machine's order, with no lock held.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "conclave/client_options.hpp"
+#include "conclave/session_event.hpp"
+#include "runtime/io_thread.hpp"
+#include "runtime/socket_link.hpp"
+#include "runtime/tls_engine.hpp"
+#include "session/machine.hpp"
+
+namespace conclave::runtime {
+
+class session_driver : public std::enable_shared_from_this<session_driver> {
+ public:
+  // Begins to connect. Throws only what is wrong with the TLS files.
+  static std::shared_ptr<session_driver> start(std::shared_ptr<io_thread> thread, connect_string where,
+                                               const client_options& options);
+  session_driver(std::shared_ptr<io_thread> thread, connect_string where, const client_options& options);
+  ~session_driver();
+
+  // Takes the operation over, or says why not and leaves it alone. With wait_for_room a full
+  // backlog makes the caller wait.
+  error_code submit(std::unique_ptr<session::operation>& op, bool wait_for_room);
+
+  void cancel(std::uint64_t id);
+
+  // As submit(), for an operation that tells the server to forget a watch: not sent at all, and
+  // completed, if nobody is left without it anyway.
+  error_code submit_watch_removal(std::unique_ptr<session::operation>& op, watch_kind kind, std::string_view path,
+                                  const watcher& w);
+
+  // Requests that this thread submits stay in the buffer until the last uncork().
+  void cork() noexcept;
+  void uncork();
+
+  // Ends the session; the operation, if any, completes when that is done.
+  void begin_close(std::unique_ptr<session::operation> when_closed = nullptr);
+  // Both wait for something to become true, and return whether it did in time.
+  bool wait_closed();
+  bool wait_connected(std::chrono::nanoseconds limit);
+
+  // Session events from now on. The returned token keeps the listener; once its destruction has
+  // returned, the listener is not running and will not be called (unless destroyed by itself).
+  std::shared_ptr<void> listen(std::function<void(const session_event&)> listener);
+
+  // What the machine knows, under the lock.
+  template <class F>
+  auto ask(F f) const {
+    const std::lock_guard lock{mutex_};
+    return f(machine_);
+  }
+
+  io_thread& thread() noexcept { return *thread_; }
+  // For completions from elsewhere than the machine.
+  void post(std::function<void()> f);
+
+ private:
+  struct listener;
+
+  // On the I/O thread.
+  void process();
+  void apply(const session::machine::wish& wish);
+  void connect(const endpoint& to);
+  void connected(const std::shared_ptr<socket_link>& link);
+  void read(const std::shared_ptr<socket_link>& link);
+  void wait_readable(const std::shared_ptr<socket_link>& link);
+  void deliver(session::notice& n) noexcept;
+
+  // On the I/O thread with the lock held.
+  void wait_writable(const std::shared_ptr<socket_link>& link);
+  void rearm_timer();
+
+  // With the lock held.
+  void take_in(std::string_view bytes, session::time_point now);
+  void flush();
+  void lose_link(error_code why);
+
+  bool needs_processing() const noexcept;
+
+  // After the lock was given back.
+  void nudge(bool needed);
+
+  std::shared_ptr<io_thread> thread_;
+  log_callback log_;
+  std::optional<tls_settings> tls_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;  // for those who wait for room, a connection or the end
+  unsigned waiters_ = 0;
+  session::machine machine_;
+  std::shared_ptr<socket_link> link_;  // sends only once it is connected
+  bool can_send_ = false;
+  bool send_blocked_ = false;  // the socket's buffer is full
+  bool write_wait_ = false;    // and the I/O thread waits for room in it
+  std::optional<tls_engine> engine_;
+  endpoint host_;
+  session::time_point armed_ = session::time_point::max();
+  std::vector<std::unique_ptr<session::operation>> closers_;
+
+  // Used by the I/O thread alone.
+  bool processing_ = false;
+  std::optional<boot_timers::handle> timer_;
+  std::string plain_;
+
+  std::mutex listeners_mutex_;
+  std::vector<std::weak_ptr<listener>> listeners_;
+};
+
+}  // namespace conclave::runtime

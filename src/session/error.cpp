@@ -1,0 +1,104 @@
+#include "conclave/error.hpp"
+
+#include <cerrno>
+
+namespace conclave {
+namespace {
+
+const char* text(errc e) noexcept {
+  switch (e) {
+    case errc::system_error: return "the server failed inside";
+    case errc::runtime_inconsistency: return "not tried, since an earlier part of the transaction failed";
+    case errc::data_inconsistency: return "the server found its data inconsistent";
+    case errc::connection_loss: return "the connection was lost before the answer came; the outcome is unknown";
+    case errc::marshalling_error: return "the server could not read the request";
+    case errc::unimplemented: return "the server does not know this operation";
+    case errc::operation_timeout: return "the server gave up on the operation";
+    case errc::bad_arguments: return "the server refuses the arguments";
+    case errc::no_node: return "no such node";
+    case errc::no_auth: return "not allowed by the node's ACL";
+    case errc::bad_version: return "the node has another version";
+    case errc::no_children_for_ephemerals: return "an ephemeral node cannot have children";
+    case errc::node_exists: return "the node exists already";
+    case errc::not_empty: return "the node has children";
+    case errc::session_expired: return "the session has expired";
+    case errc::invalid_acl: return "the ACL is empty or malformed";
+    case errc::auth_failed: return "the server refuses the credentials";
+    case errc::session_moved: return "the session continues on another connection";
+    case errc::not_read_only: return "the server can only read at the moment";
+    case errc::ephemeral_on_local_session: return "a local session has no ephemeral nodes";
+    case errc::no_watcher: return "no such watch";
+    case errc::request_timeout: return "the server gave up on the request";
+    case errc::reconfig_disabled: return "the ensemble does not allow changes at run time";
+    case errc::session_closed_require_sasl_auth:
+      return "the server wants SASL authentication, which is not supported; use TLS or digest";
+    case errc::quota_exceeded: return "a quota of the server is used up";
+    case errc::throttled: return "the server is overloaded";
+    case errc::not_connected: return "no server could be reached; nothing was sent";
+    case errc::closed: return "the client is closed";
+    case errc::backlog_full: return "too many requests are outstanding; nothing was sent";
+    case errc::invalid_path: return "not a valid node path";
+    case errc::invalid_argument: return "invalid argument";
+    case errc::too_large: return "larger than a request may be; nothing was sent";
+    case errc::protocol_error: return "the server does not speak ZooKeeper's protocol";
+    case errc::would_deadlock: return "a blocking call on the I/O thread would wait for itself; use the async_ form";
+    case errc::forked: return "this client belongs to the parent process; open another one after fork()";
+    case errc::not_supported: return "not supported";
+    case errc::bad_connect_string: return "the connect string cannot be read";
+    case errc::tls_failed: return "TLS failed";
+    case errc::bad_secret: return "the secret cannot be read";
+  }
+  return "unknown error";
+}
+
+class category final : public boost::system::error_category {
+ public:
+  constexpr category() noexcept : error_category{0x436f6e636c617665ULL} {}
+  const char* name() const noexcept override { return "conclave"; }
+  std::string message(int value) const override { return text(static_cast<errc>(value)); }
+};
+
+class conditions final : public boost::system::error_category {
+ public:
+  constexpr conditions() noexcept : error_category{0x436f6e6469746e73ULL} {}
+  const char* name() const noexcept override { return "conclave.condition"; }
+  std::string message(int value) const override {
+    return static_cast<condition>(value) == condition::outcome_unknown ? "the outcome is unknown"
+                                                                       : "the session is over";
+  }
+  bool equivalent(const error_code& code, int value) const noexcept override {
+    if (code == error_code{ECANCELED, boost::system::system_category()})
+      return static_cast<condition>(value) == condition::outcome_unknown;
+    if (code.category() != error_category_of_library()) return false;
+    const auto e = static_cast<errc>(code.value());
+    if (static_cast<condition>(value) == condition::outcome_unknown)
+      return e == errc::connection_loss || e == errc::operation_timeout || e == errc::request_timeout;
+    return e == errc::session_expired || e == errc::auth_failed || e == errc::closed ||
+           e == errc::session_closed_require_sasl_auth;
+  }
+
+ private:
+  static const boost::system::error_category& error_category_of_library() noexcept {
+    return conclave::error_category();
+  }
+};
+
+}  // namespace
+
+const boost::system::error_category& error_category() noexcept {
+  static constexpr category instance;
+  return instance;
+}
+
+const boost::system::error_category& condition_category() noexcept {
+  static constexpr conditions instance;
+  return instance;
+}
+
+error_code make_error_code(errc e) noexcept { return {static_cast<int>(e), error_category()}; }
+
+boost::system::error_condition make_error_condition(condition c) noexcept {
+  return {static_cast<int>(c), condition_category()};
+}
+
+}  // namespace conclave

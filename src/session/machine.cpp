@@ -1,0 +1,488 @@
+#include "session/machine.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "session/paths.hpp"
+
+namespace conclave::session {
+namespace {
+
+using namespace std::chrono_literals;
+using kind = session_event::kind;
+
+// ZooKeeper closes the connection on a larger frame, for ever; and its setWatches has no answer
+// that says so.
+constexpr std::size_t rearm_bytes = 128 * 1024;
+constexpr std::size_t password_size = 16;
+// An output buffer above this is given back when it is empty.
+constexpr std::size_t kept_output = 64 * 1024;
+
+error_code aborted() { return {ECANCELED, boost::system::system_category()}; }
+error_code timed_out() { return {ETIMEDOUT, boost::system::system_category()}; }
+
+}  // namespace
+
+machine::machine(connect_string where, const client_options& options, std::uint64_t shuffle_seed)
+    : options_{options},
+      chroot_{std::move(where.chroot)},
+      hosts_{std::move(where.hosts), options.reconnect, shuffle_seed},
+      timeout_{options.session_timeout},
+      input_{options.max_reply_bytes} {}
+
+// --- from the user
+
+void machine::start(time_point now) { schedule_connect(now); }
+
+bool machine::full() const noexcept {
+  return outstanding() >= options_.max_outstanding ||
+         waiting_bytes_ + (output_.size() - output_sent_) >= options_.max_outstanding_bytes;
+}
+
+duration machine::connect_wait() const noexcept {
+  return options_.connect_wait > 0ms ? options_.connect_wait : timeout_;
+}
+
+error_code machine::submit(std::unique_ptr<operation>& op, time_point now) {
+  if (phase_ == phase::finished || phase_ == phase::closing) {
+    if (phase_ == phase::closing || ended_ == kind::closed) return errc::closed;
+    return ended_ == kind::expired ? errc::session_expired : errc::auth_failed;
+  }
+  if (op->frame.size() - wire::frame_prefix > options_.max_request_bytes) return errc::too_large;
+  if (full()) return errc::backlog_full;
+  if (phase_ == phase::attached) {
+    send(std::move(op), now);
+  } else {
+    waiting_bytes_ += op->frame.size();
+    waiting_.push_back({std::move(op), now + connect_wait()});
+  }
+  return {};
+}
+
+void machine::cancel(std::uint64_t id) {
+  const auto waiting = std::find_if(waiting_.begin(), waiting_.end(), [&](auto& w) { return w.op->id() == id; });
+  if (waiting != waiting_.end()) {
+    waiting_bytes_ -= waiting->op->frame.size();
+    auto op = std::move(waiting->op);
+    waiting_.erase(waiting);
+    return complete(std::move(op), aborted());
+  }
+  const auto sent =
+      std::find_if(in_flight_.begin(), in_flight_.end(), [&](auto& s) { return s.op && s.op->id() == id; });
+  if (sent != in_flight_.end()) return complete(std::move(sent->op), aborted());
+  const auto auth = std::find_if(auths_in_flight_.begin(), auths_in_flight_.end(), [&](auto& a) { return a && a->id() == id; });
+  if (auth != auths_in_flight_.end()) complete(std::move(*auth), aborted());
+}
+
+bool machine::forget_watch(watch_kind what, std::string_view path, const watcher& w, error_code& ec) {
+  bool emptied = false;
+  if (!watches_.remove(what, path, w, emptied)) {
+    ec = errc::no_watcher;
+    return false;
+  }
+  // Somebody's read that leaves the same watch may be under way, ahead of the removal: the server
+  // would take that watch, too.
+  const auto needs = [&](const operation* op) { return op != nullptr && op->watch && op->watch->path == path; };
+  for (const auto& s : in_flight_) emptied = emptied && !needs(s.op.get());
+  for (const auto& q : waiting_) emptied = emptied && !needs(q.op.get());
+  return emptied && phase_ == phase::attached;  // otherwise there is no watch at any server
+}
+
+void machine::close(time_point now) {
+  if (phase_ == phase::finished || phase_ == phase::closing) return;
+  if (phase_ != phase::attached) return finish(kind::closed, errc::closed);
+  close_xid_ = next_xid_;
+  std::string frame;
+  wire::append_frame(frame, wire::request_header{next_xid_++, wire::opcode::close_session});
+  send_frame(frame, now);
+  phase_ = phase::closing;
+  phase_deadline_ = now + timeout_ / 3;
+}
+
+// --- connecting
+
+void machine::schedule_connect(time_point now) {
+  const auto attempt = hosts_.next();
+  host_ = attempt.host;
+  phase_ = phase::pausing;
+  phase_deadline_ = now + attempt.delay;
+  if (attempt.delay == 0ms) time_passed(now);
+}
+
+void machine::connected(time_point now) {
+  if (phase_ != phase::connecting) return;
+  phase_ = phase::handshaking;
+  input_.reset();
+  output_.clear();
+  output_sent_ = 0;
+  stream_sent_ = 0;
+  ping_sent_.reset();
+  handshake_sent_ = last_heard_ = now;
+  // A session that only a read-only server knows means nothing to the others: ask for a real one.
+  const bool again = real_session_;
+  const std::string no_password(password_size, '\0');
+  const wire::connect_request request{0, last_zxid_, static_cast<std::int32_t>(options_.session_timeout.count()),
+                                      again ? session_id_ : 0, again ? password_ : no_password};
+  std::string frame;
+  wire::append_frame(frame, request, wire::read_only_flag{options_.allow_read_only});
+  send_frame(frame, now);
+}
+
+void machine::disconnected(error_code why, time_point now) {
+  if (phase_ == phase::connecting || phase_ == phase::handshaking)
+    log(log_level::warning, "cannot connect to " + to_string(host_) + ": " + why.message());
+  if (phase_ != phase::finished && phase_ != phase::pausing) drop(why, now);
+}
+
+// Ends the connection, settles what was in flight on it and tries the next host.
+void machine::drop(error_code why, time_point now) {
+  const bool was_attached = phase_ == phase::attached;
+  wish_ = disconnect{};
+  if (phase_ == phase::closing) return finish(kind::closed, errc::closed);
+  if (was_attached) {
+    log(log_level::warning, "lost the connection to " + to_string(host_) + ": " + why.message());
+    tell(kind::suspended, why);
+  }
+  settle_in_flight(now);
+  input_.reset();
+  output_ = {};
+  output_sent_ = 0;
+  schedule_connect(now);
+}
+
+void machine::settle_in_flight(time_point now) {
+  std::deque<waiting_operation> again;
+  for (auto& s : in_flight_) {
+    if (!s.op) continue;
+    // What the socket never took cannot have had an effect.
+    const bool never_sent = s.position >= stream_sent_;
+    const auto rule = s.op->cut_rule();
+    if (rule == on_cut::succeed)
+      complete(std::move(s.op), {});
+    else if (never_sent || rule == on_cut::repeat)
+      again.push_back({std::move(s.op), now + connect_wait()});
+    else
+      complete(std::move(s.op), errc::connection_loss);
+  }
+  in_flight_.clear();
+  for (auto& op : auths_in_flight_)
+    if (op) again.push_back({std::move(op), now + connect_wait()});
+  auths_in_flight_.clear();
+  requeue(std::move(again));
+}
+
+void machine::requeue(std::deque<waiting_operation> again) {
+  for (auto op = again.rbegin(); op != again.rend(); ++op) {
+    waiting_bytes_ += op->op->frame.size();
+    waiting_.push_front(std::move(*op));
+  }
+}
+
+// --- time
+
+void machine::time_passed(time_point now) {
+  switch (phase_) {
+    case phase::pausing:
+      if (now < phase_deadline_) break;
+      phase_ = phase::connecting;
+      // Every host should get its chance before the session can expire.
+      phase_deadline_ = now + std::max<duration>(timeout_ / static_cast<int>(std::max<std::size_t>(hosts_.size(), 3)), 100ms);
+      wish_ = connect_to{host_};
+      break;
+    case phase::connecting:
+    case phase::handshaking:
+      if (now >= phase_deadline_) disconnected(timed_out(), now);
+      break;
+    case phase::closing:
+      if (now >= phase_deadline_) drop(timed_out(), now);
+      break;
+    case phase::attached:
+      if (now >= last_heard_ + timeout_ * 2 / 3) return drop(timed_out(), now);
+      if (!ping_sent_ && now >= last_send_ + timeout_ / 3) {
+        std::string frame;
+        wire::append_frame(frame, wire::request_header{wire::special_xid::ping, wire::opcode::ping});
+        ping_sent_ = now;
+        send_frame(frame, now);
+      }
+      break;
+    case phase::finished: return;
+  }
+  while (!waiting_.empty() && now >= waiting_.front().give_up) {
+    auto op = std::move(waiting_.front().op);
+    waiting_.pop_front();
+    waiting_bytes_ -= op->frame.size();
+    complete(std::move(op), errc::not_connected);
+  }
+}
+
+time_point machine::next_deadline() const noexcept {
+  auto when = time_point::max();
+  switch (phase_) {
+    case phase::finished: return when;
+    case phase::attached:
+      when = last_heard_ + timeout_ * 2 / 3;
+      if (!ping_sent_) when = std::min(when, last_send_ + timeout_ / 3);
+      break;
+    default: when = phase_deadline_;
+  }
+  return waiting_.empty() ? when : std::min(when, waiting_.front().give_up);
+}
+
+time_point machine::session_deadline() const noexcept {
+  const bool alive = session_id_ != 0 && last_answered_sent_ != time_point::min();
+  return alive ? last_answered_sent_ + timeout_ - timeout_ / 10 : time_point::min();
+}
+
+// --- sending
+
+void machine::send_frame(std::string_view frame, time_point now) {
+  output_.append(frame);
+  last_send_ = now;
+}
+
+void machine::send(std::unique_ptr<operation> op, time_point now) {
+  const auto position = stream_sent_ + (output_.size() - output_sent_);
+  const auto at = output_.size();
+  send_frame(op->frame, now);
+  if (op->type() == wire::opcode::auth) {
+    auths_in_flight_.push_back(std::move(op));
+    return;
+  }
+  const auto xid = next_xid_;
+  next_xid_ = next_xid_ == INT32_MAX ? 1 : next_xid_ + 1;
+  const auto bytes = wire::big_endian(static_cast<std::uint32_t>(xid));
+  output_.replace(at + wire::frame_prefix, sizeof bytes, reinterpret_cast<const char*>(&bytes), sizeof bytes);
+  const auto type = op->type();
+  in_flight_.push_back({std::move(op), type, xid, now, position});
+}
+
+void machine::sent(std::size_t n) noexcept {
+  output_sent_ += n;
+  stream_sent_ += n;
+  if (output_sent_ < output_.size()) return;
+  output_sent_ = 0;
+  if (output_.capacity() > kept_output)
+    output_ = {};
+  else
+    output_.clear();
+}
+
+machine::wish machine::take_wish() { return std::exchange(wish_, std::monostate{}); }
+
+// --- receiving
+
+void machine::received(std::string_view bytes, time_point now) {
+  if (phase_ != phase::handshaking && phase_ != phase::attached && phase_ != phase::closing) return;
+  last_heard_ = now;
+  input_.feed(bytes);
+  while (const auto payload = input_.next()) {
+    const bool good = phase_ == phase::handshaking ? take_handshake(*payload, now) : take_message(*payload);
+    if (!good) {
+      log(log_level::error, to_string(host_) + " sent something that is not ZooKeeper's protocol");
+      return drop(errc::protocol_error, now);
+    }
+    if (phase_ != phase::attached && phase_ != phase::closing) return;  // the connection is over
+  }
+  if (input_.failed()) {
+    log(log_level::error, to_string(host_) + " sent a frame of an absurd length");
+    drop(errc::protocol_error, now);
+  }
+}
+
+bool machine::take_handshake(std::string_view payload, time_point now) {
+  wire::reader in{payload};
+  const auto response = in.read<wire::connect_response>();
+  wire::read_only_flag flag;
+  if (in.ok() && !in.at_end()) in(flag);
+  if (!in.ok()) return false;
+  if (response.timeout_ms <= 0) {
+    if (!real_session_) return false;  // a new session cannot be expired
+    expire(now);
+    return true;
+  }
+  if (response.password.size() > 64 || response.session_id == 0) return false;
+  const bool same = real_session_ && response.session_id == session_id_;
+  if (session_id_ != 0 && !same) {
+    // A server that answers with another session than the one asked for, or the first real
+    // session after a read-only one: what belonged to the old one is gone.
+    tell(kind::expired);
+    end_watches();
+  }
+  session_id_ = response.session_id;
+  password_ = response.password;
+  timeout_ = std::chrono::milliseconds{response.timeout_ms};
+  read_only_ = flag.read_only;
+  real_session_ = real_session_ || !read_only_;
+  last_answered_sent_ = handshake_sent_;
+  phase_ = phase::attached;
+  hosts_.succeeded();
+  log(log_level::info, std::string{same ? "attached again" : "attached"} + " to " + to_string(host_));
+  tell(same ? kind::reconnected : kind::connected);
+  resume(now);
+  return true;
+}
+
+// On a new connection: first who we are, then our watches, then what waited.
+void machine::resume(time_point now) {
+  for (const auto& c : options_.credentials) {
+    std::string frame;
+    wire::append_frame(frame, wire::request_header{wire::special_xid::auth, wire::opcode::auth},
+                       wire::auth_request{0, c.scheme, c.value.reveal()});
+    send_frame(frame, now);
+    auths_in_flight_.push_back(nullptr);
+  }
+  for (const auto& frame : watches_.rearm_frames(last_zxid_, rearm_bytes)) send_frame(frame, now);
+  auto waiting = std::exchange(waiting_, {});
+  waiting_bytes_ = 0;
+  for (auto& w : waiting) send(std::move(w.op), now);
+}
+
+bool machine::take_message(std::string_view payload) {
+  wire::reader in{payload};
+  const auto header = in.read<wire::reply_header>();
+  if (!in.ok()) return false;
+  last_zxid_ = std::max(last_zxid_, header.zxid);
+  switch (header.xid) {
+    case wire::special_xid::watch_event: return take_event(in);
+    case wire::special_xid::ping:
+      if (!ping_sent_) return false;
+      answered(*ping_sent_);
+      ping_sent_.reset();
+      return true;
+    case wire::special_xid::auth: return take_auth_answer(header);
+    case wire::special_xid::set_watches: return true;
+    default:
+      if (header.xid == close_xid_ && in_flight_.empty()) {
+        finish(kind::closed, errc::closed);
+        return true;
+      }
+      return take_answer(header, in);
+  }
+}
+
+bool machine::take_event(wire::reader& in) {
+  const auto event = in.read<wire::watcher_event>();
+  if (!in.ok()) return false;
+  if (event.type < 1 || event.type > 4) return true;  // the server's own session notices
+  const auto type = static_cast<watch_event::kind>(event.type);
+  auto watchers = watches_.fire(type, event.path);
+  if (!watchers.empty())
+    notices_.push_back(firing{std::move(watchers), {type, std::string{without_chroot(chroot_, event.path)}}});
+  return true;
+}
+
+bool machine::take_auth_answer(const wire::reply_header& header) {
+  if (auths_in_flight_.empty()) return false;
+  auto op = std::move(auths_in_flight_.front());
+  auths_in_flight_.pop_front();
+  if (header.error == 0) {
+    if (op) {
+      wire::reader nothing{{}};
+      op->read_answer(header, nothing);
+      complete(std::move(op), {});
+    }
+    return true;
+  }
+  if (op) complete(std::move(op), errc::auth_failed);
+  finish(kind::authentication_failed, errc::auth_failed);
+  return true;
+}
+
+bool machine::take_answer(const wire::reply_header& header, wire::reader& in) {
+  // Answers come in the order of the requests; anything else is another protocol or a lost place.
+  if (in_flight_.empty() || in_flight_.front().xid != header.xid) return false;
+  auto& sent = in_flight_.front();
+  answered(sent.sent_at);
+  if (!sent.op) {
+    in_flight_.pop_front();
+    return true;
+  }
+  if (!sent.op->read_answer(header, in)) return false;
+  auto op = std::move(sent.op);
+  in_flight_.pop_front();
+  leave_watch(*op, header.error);
+  const auto e = static_cast<errc>(header.error);
+  const auto ec = header.error == 0 || op->is_result(e) ? error_code{} : error_code{e};
+  complete(std::move(op), ec);
+  return true;
+}
+
+void machine::leave_watch(operation& op, std::int32_t error) {
+  if (!op.watch) return;
+  auto& [slot, path, w] = *op.watch;
+  if (error == 0)
+    watches_.add(slot == watch_slot::exist ? watch_slot::data : slot, path, w);
+  else if (slot == watch_slot::exist && static_cast<errc>(error) == errc::no_node)
+    watches_.add(watch_slot::exist, path, w);
+}
+
+// --- endings
+
+void machine::expire(time_point now) {
+  wish_ = disconnect{};
+  if (!options_.renew_expired) return finish(kind::expired, errc::session_expired);
+  log(log_level::warning, "the session has expired; beginning a new one");
+  tell(kind::expired);
+  session_id_ = 0;
+  password_.clear();
+  real_session_ = false;
+  last_answered_sent_ = time_point::min();
+  timeout_ = options_.session_timeout;
+  fail_all(errc::session_expired);
+  end_watches();
+  hosts_.succeeded();
+  schedule_connect(now);
+}
+
+void machine::finish(kind last, error_code ec) {
+  wish_ = disconnect{};
+  phase_ = phase::finished;
+  ended_ = last;
+  tell(last);
+  fail_all(ec);
+  end_watches();
+  session_id_ = 0;
+  last_answered_sent_ = time_point::min();
+  output_ = {};
+  output_sent_ = 0;
+  input_.reset();
+}
+
+void machine::fail_all(error_code ec) {
+  for (auto& s : std::exchange(in_flight_, {}))
+    if (s.op) complete(std::move(s.op), ec);
+  for (auto& op : std::exchange(auths_in_flight_, {}))
+    if (op) complete(std::move(op), ec);
+  for (auto& w : std::exchange(waiting_, {})) complete(std::move(w.op), ec);
+  waiting_bytes_ = 0;
+}
+
+void machine::end_watches() {
+  for (auto& [path, w] : watches_.take_all())
+    notices_.push_back(firing{{std::move(w)}, {watch_event::kind::session_ended, std::string{without_chroot(chroot_, path)}}});
+}
+
+// --- telling
+
+session_state machine::state() const noexcept {
+  if (phase_ == phase::attached || phase_ == phase::closing) return session_state::connected;
+  if (phase_ != phase::finished) return session_id_ != 0 ? session_state::suspended : session_state::connecting;
+  switch (ended_) {
+    case kind::expired: return session_state::expired;
+    case kind::authentication_failed: return session_state::authentication_failed;
+    default: return session_state::closed;
+  }
+}
+
+void machine::complete(std::unique_ptr<operation> op, error_code ec) {
+  notices_.push_back(completion{std::move(op), ec});
+}
+
+void machine::tell(kind k, error_code why) { notices_.push_back(session_event{k, session_id_, why}); }
+
+void machine::log(log_level level, std::string text) {
+  if (options_.log) notices_.push_back(log_line{level, std::move(text)});
+}
+
+}  // namespace conclave::session

@@ -1,0 +1,69 @@
+// One request of the user's on its way through a session.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "conclave/error.hpp"
+#include "conclave/watch.hpp"
+#include "session/watch_registry.hpp"
+#include "wire/records.hpp"
+
+namespace conclave::session {
+
+// What becomes of an operation whose connection ends before the answer.
+enum class on_cut {
+  fail,     // it may have taken effect: errc::connection_loss
+  repeat,   // it changes nothing, or the same thing twice is the same as once
+  succeed,  // the cut itself did what was asked
+};
+
+class operation {
+ public:
+  operation(wire::opcode type, on_cut rule) : type_{type}, on_cut_{rule} {}
+  operation(const operation&) = delete;
+  operation& operator=(const operation&) = delete;
+  virtual ~operation() = default;
+
+  // Takes the answer apart; called inside the machine, before complete(). False if it is
+  // malformed. Most answers with an error in their header have no body.
+  virtual bool read_answer(const wire::reply_header& header, wire::reader& body) = 0;
+
+  // Exactly once, by the driver, outside the machine.
+  virtual void complete(error_code ec) noexcept = 0;
+
+  // An answer with an error code that is nevertheless a result (no_node for exists).
+  virtual bool is_result(errc) const noexcept { return false; }
+
+  wire::opcode type() const noexcept { return type_; }
+  on_cut cut_rule() const noexcept { return on_cut_; }
+
+  // The whole frame with a zero xid, which the machine fills in when it sends.
+  std::string frame;
+
+  // The watch that a successful answer leaves behind, by the server's path.
+  struct wanted_watch {
+    watch_slot slot;
+    std::string path;
+    conclave::watcher watcher;
+  };
+  std::optional<wanted_watch> watch;
+
+  // For machine::cancel(); unique in this process.
+  std::uint64_t id() const noexcept { return id_; }
+
+ private:
+  static std::uint64_t new_id() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+
+  std::uint64_t id_ = new_id();
+  wire::opcode type_;
+  on_cut on_cut_;
+};
+
+}  // namespace conclave::session

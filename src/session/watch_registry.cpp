@@ -1,0 +1,129 @@
+#include "session/watch_registry.hpp"
+
+#include <algorithm>
+
+#include "wire/frame.hpp"
+
+namespace conclave::session {
+namespace {
+
+void add_once(std::vector<watcher>& to, const watcher& w) {
+  if (std::find(to.begin(), to.end(), w) == to.end()) to.push_back(w);
+}
+
+}  // namespace
+
+void watch_registry::add(watch_slot slot, std::string_view path, const watcher& w) {
+  add_once(at(slot)[std::string{path}], w);
+}
+
+void watch_registry::collect(watch_slot slot, std::string_view path, bool once, std::vector<watcher>& into) {
+  const auto found = at(slot).find(path);
+  if (found == at(slot).end()) return;
+  for (const auto& w : found->second) add_once(into, w);
+  if (once) at(slot).erase(found);
+}
+
+std::vector<watcher> watch_registry::fire(watch_event::kind type, std::string_view path) {
+  using kind = watch_event::kind;
+  std::vector<watcher> called;
+  if (type != kind::children_changed) {
+    collect(watch_slot::data, path, true, called);
+    collect(watch_slot::exist, path, true, called);
+  }
+  if (type == kind::children_changed || type == kind::deleted) collect(watch_slot::child, path, true, called);
+  collect(watch_slot::persistent, path, false, called);
+  // A recursive watch tells of every node, so it need not tell that a list of children changed.
+  if (type != kind::children_changed && !at(watch_slot::recursive).empty()) {
+    for (auto above = path;;) {
+      collect(watch_slot::recursive, above, false, called);
+      if (above.size() <= 1) break;
+      above = above.substr(0, std::max<std::size_t>(above.rfind('/'), 1));
+    }
+  }
+  return called;
+}
+
+bool watch_registry::remove(watch_kind kind, std::string_view path, const watcher& w, bool& emptied) {
+  bool found_any = false;
+  bool remains = false;
+  const auto from = [&](watch_slot slot) {
+    const auto found = at(slot).find(path);
+    if (found == at(slot).end()) return;
+    auto& watchers = found->second;
+    const auto before = watchers.size();
+    if (w)
+      std::erase(watchers, w);
+    else
+      watchers.clear();
+    found_any |= watchers.size() < before;
+    remains |= !watchers.empty();
+    if (watchers.empty()) at(slot).erase(found);
+  };
+  if (kind != watch_kind::children) {
+    from(watch_slot::data);
+    from(watch_slot::exist);
+  }
+  if (kind != watch_kind::data) from(watch_slot::child);
+  if (kind == watch_kind::any) {
+    from(watch_slot::persistent);
+    from(watch_slot::recursive);
+  } else {
+    // The server keeps a persistent watch as both a data and a child watch, and would take it too.
+    remains |= at(watch_slot::persistent).contains(path) || at(watch_slot::recursive).contains(path);
+  }
+  emptied = !remains;
+  return found_any;
+}
+
+std::vector<std::pair<std::string, watcher>> watch_registry::take_all() {
+  std::vector<std::pair<std::string, watcher>> all;
+  for (auto& slot : slots_) {
+    for (const auto& [path, watchers] : slot)
+      for (const auto& w : watchers) all.emplace_back(path, w);
+    slot = {};
+  }
+  return all;
+}
+
+bool watch_registry::empty() const noexcept { return size() == 0; }
+
+std::size_t watch_registry::size() const noexcept {
+  std::size_t n = 0;
+  for (const auto& slot : slots_) n += slot.size();
+  return n;
+}
+
+std::vector<std::string> watch_registry::rearm_frames(std::int64_t last_zxid, std::size_t max_bytes) const {
+  std::vector<std::string> frames;
+  wire::set_watches2_request request;
+  std::vector<std::string_view>* lists[] = {&request.data, &request.exist, &request.child, &request.persistent,
+                                            &request.recursive};
+  std::size_t bytes = 0;
+  const auto flush = [&] {
+    if (bytes == 0) return;
+    constexpr auto xid = wire::special_xid::set_watches;
+    request.relative_zxid = last_zxid;
+    auto& frame = frames.emplace_back();
+    if (request.persistent.empty() && request.recursive.empty()) {
+      const wire::set_watches_request old{last_zxid, request.data, request.exist, request.child};
+      wire::append_frame(frame, wire::request_header{xid, wire::opcode::set_watches}, old);
+    } else {
+      wire::append_frame(frame, wire::request_header{xid, wire::opcode::set_watches2}, request);
+    }
+    for (auto* list : lists) list->clear();
+    bytes = 0;
+  };
+  for (std::size_t slot = 0; slot < watch_slots; ++slot) {
+    for (const auto& [path, watchers] : slots_[slot]) {
+      const auto size = path.size() + 4;
+      if (bytes + size > max_bytes) flush();
+      lists[slot]->push_back(path);
+      bytes += size;
+    }
+  }
+  flush();
+  return frames;
+}
+
+}  // namespace conclave::session

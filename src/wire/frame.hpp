@@ -1,0 +1,53 @@
+// Frames: an int32 length and that many bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "wire/archive.hpp"
+
+namespace conclave::wire {
+
+// Room for the length is left at the front; seal() fills it in.
+inline constexpr std::size_t frame_prefix = 4;
+
+// Writes one frame: its length, then the parts one after the other.
+template <class... Parts>
+void append_frame(std::string& out, const Parts&... parts) {
+  const auto begin = out.size();
+  writer w{out};
+  w(std::int32_t{0}, parts...);
+  const auto length = big_endian(static_cast<std::uint32_t>(out.size() - begin - frame_prefix));
+  out.replace(begin, frame_prefix, reinterpret_cast<const char*>(&length), frame_prefix);
+}
+
+// Cuts a stream of bytes into frames. Memory grows with what has arrived, never with what a
+// length field promises.
+class frame_splitter {
+ public:
+  explicit frame_splitter(std::size_t max_payload) : max_payload_{max_payload} {}
+
+  // Adds what arrived. The bytes must stay where they are until next() has returned nothing.
+  void feed(std::string_view bytes);
+
+  // The payload of the next whole frame, valid until the next call; nothing if there is none yet
+  // or failed().
+  std::optional<std::string_view> next();
+
+  // A length below zero or above the limit was seen: the stream cannot be read any further.
+  bool failed() const noexcept { return failed_; }
+
+  void reset();
+
+ private:
+  std::size_t max_payload_;
+  std::string partial_;        // the beginning of a frame whose end is still to come
+  std::string complete_;       // a frame put together from pieces, handed out last
+  std::string_view fed_;       // what arrived and was not looked at yet
+  bool failed_ = false;
+};
+
+}  // namespace conclave::wire
