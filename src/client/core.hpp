@@ -63,8 +63,13 @@ class call final : public session::operation {
     return read_(header, body, result_) && body.ok();
   }
 
-  bool is_result(errc e) const noexcept override {
-    return type() == wire::opcode::exists && e == errc::no_node;
+  error_code verdict(error_code answered) const noexcept override {
+    if constexpr (std::is_same_v<Result, transaction_result>) {
+      for (const auto& part : result_.parts)
+        if (part.ec) return part.ec;
+    }
+    const bool a_result = type() == wire::opcode::exists && answered == errc::no_node;
+    return a_result ? error_code{} : answered;
   }
 
   void complete(error_code ec) noexcept override {

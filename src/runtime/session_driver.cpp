@@ -132,13 +132,12 @@ void session_driver::begin_close(std::unique_ptr<session::operation> when_closed
   nudge(true);
 }
 
-bool session_driver::wait_closed() {
-  if (thread_->in_child() || thread_->is_current()) return false;
+void session_driver::wait_closed() {
+  if (thread_->in_child() || thread_->is_current()) return;
   std::unique_lock lock{mutex_};
   ++waiters_;
-  changed_.wait(lock, [&] { return machine_.finished(); });  // the machine bounds how long closing takes
+  changed_.wait(lock, [&] { return ended_; });  // the machine bounds how long closing takes
   --waiters_;
-  return true;
 }
 
 bool session_driver::wait_connected(std::chrono::nanoseconds limit) {
@@ -196,11 +195,12 @@ void session_driver::process() {
       flush();
       wish = machine_.take_wish();
       notices = machine_.take_notices();
-      if (waiters_ > 0) changed_.notify_all();
       if (machine_.finished()) closers.swap(closers_);
       if (std::holds_alternative<std::monostate>(wish) && notices.empty() && closers.empty()) {
         rearm_timer();
         if (send_blocked_ && !write_wait_) wait_writable(link_);
+        ended_ = machine_.finished();
+        if (waiters_ > 0) changed_.notify_all();
         break;
       }
     }

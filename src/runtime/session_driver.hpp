@@ -47,8 +47,9 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
 
   // Ends the session; the operation, if any, completes when that is done.
   void begin_close(std::unique_ptr<session::operation> when_closed = nullptr);
-  // Both wait for something to become true, and return whether it did in time.
-  bool wait_closed();
+  // Returns when the session is over and the last handler was called; at once on the I/O thread.
+  void wait_closed();
+  // Whether there was a connection in time.
   bool wait_connected(std::chrono::nanoseconds limit);
 
   // Session events from now on. The returned token keeps the listener; once its destruction has
@@ -108,6 +109,7 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   endpoint host_;
   session::time_point armed_ = session::time_point::max();
   std::vector<std::unique_ptr<session::operation>> closers_;
+  bool ended_ = false;  // the session is finished and everything about it was delivered
 
   // Used by the I/O thread alone.
   bool processing_ = false;

@@ -402,8 +402,7 @@ bool machine::take_answer(const wire::reply_header& header, wire::reader& in) {
   auto op = std::move(sent.op);
   in_flight_.pop_front();
   leave_watch(*op, header.error);
-  const auto e = static_cast<errc>(header.error);
-  const auto ec = header.error == 0 || op->is_result(e) ? error_code{} : error_code{e};
+  const auto ec = op->verdict(header.error == 0 ? error_code{} : error_code{static_cast<errc>(header.error)});
   complete(std::move(op), ec);
   return true;
 }
@@ -441,7 +440,11 @@ void machine::finish(kind last, error_code ec) {
   ended_ = last;
   tell(last);
   fail_all(ec);
-  end_watches();
+  // Who closes a client may have let go of what its watchers use: those are not called any more.
+  if (last == kind::closed)
+    watches_.take_all();
+  else
+    end_watches();
   session_id_ = 0;
   last_answered_sent_ = time_point::min();
   output_ = {};
@@ -450,8 +453,11 @@ void machine::finish(kind last, error_code ec) {
 }
 
 void machine::fail_all(error_code ec) {
-  for (auto& s : std::exchange(in_flight_, {}))
-    if (s.op) complete(std::move(s.op), ec);
+  for (auto& s : std::exchange(in_flight_, {})) {
+    if (!s.op) continue;
+    const bool may_have_happened = s.op->cut_rule() == on_cut::fail && s.position < stream_sent_;
+    complete(std::move(s.op), may_have_happened ? errc::connection_loss : ec);
+  }
   for (auto& op : std::exchange(auths_in_flight_, {}))
     if (op) complete(std::move(op), ec);
   for (auto& w : std::exchange(waiting_, {})) complete(std::move(w.op), ec);

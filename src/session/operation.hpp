@@ -35,8 +35,9 @@ class operation {
   // Exactly once, by the driver, outside the machine.
   virtual void complete(error_code ec) noexcept = 0;
 
-  // An answer with an error code that is nevertheless a result (no_node for exists).
-  virtual bool is_result(errc) const noexcept { return false; }
+  // What the answer's code means for the caller, once it was read: no_node is a result for exists,
+  // and a transaction has its errors in its parts.
+  virtual error_code verdict(error_code answered) const noexcept { return answered; }
 
   wire::opcode type() const noexcept { return type_; }
   on_cut cut_rule() const noexcept { return on_cut_; }

@@ -22,8 +22,9 @@ std::uint32_t take_code_point(std::string_view& s) noexcept {
   return c;
 }
 
+// What is above 0xffff stands as two surrogates in Java's strings, which ZooKeeper refuses.
 bool allowed(std::uint32_t c) noexcept {
-  return c >= 0x20 && !(c >= 0x7f && c <= 0x9f) && !(c >= 0xd800 && c <= 0xf8ff) && !(c >= 0xfff0 && c <= 0xffff);
+  return c >= 0x20 && !(c >= 0x7f && c <= 0x9f) && !(c >= 0xd800 && c <= 0xf8ff) && c < 0xfff0;
 }
 
 }  // namespace

@@ -40,9 +40,13 @@ secret secret::from_memory(std::string_view value) {
 secret secret::from_file(const std::string& path) {
   std::ifstream in{path, std::ios::binary};
   secret s;
-  s.value_.assign(std::istreambuf_iterator<char>{in}, {});
-  if (!in || s.value_.empty()) throw error{errc::bad_secret, "cannot read a secret from the file " + path};
+  try {
+    s.value_.assign(std::istreambuf_iterator<char>{in}, {});
+  } catch (const std::ios_base::failure&) {
+    in.setstate(std::ios::failbit);  // a directory can be opened, but not read
+  }
   while (!s.value_.empty() && (s.value_.back() == '\n' || s.value_.back() == '\r')) s.value_.pop_back();
+  if (!in || s.value_.empty()) throw error{errc::bad_secret, "cannot read a secret from the file " + path};
   return s;
 }
 

@@ -35,9 +35,9 @@ std::vector<watcher> watch_registry::fire(watch_event::kind type, std::string_vi
   collect(watch_slot::persistent, path, false, called);
   // A recursive watch tells of every node, so it need not tell that a list of children changed.
   if (type != kind::children_changed && !at(watch_slot::recursive).empty()) {
-    for (auto above = path;;) {
+    for (auto above = path; above.starts_with('/');) {
       collect(watch_slot::recursive, above, false, called);
-      if (above.size() <= 1) break;
+      if (above == "/") break;
       above = above.substr(0, std::max<std::size_t>(above.rfind('/'), 1));
     }
   }
@@ -99,6 +99,8 @@ std::vector<std::string> watch_registry::rearm_frames(std::int64_t last_zxid, st
   wire::set_watches2_request request;
   std::vector<std::string_view>* lists[] = {&request.data, &request.exist, &request.child, &request.persistent,
                                             &request.recursive};
+  // Around the paths: the frame's length, the header, the zxid and the counts of five lists.
+  constexpr std::size_t fixed_bytes = 4 + 8 + 8 + 5 * 4;
   std::size_t bytes = 0;
   const auto flush = [&] {
     if (bytes == 0) return;
@@ -117,7 +119,7 @@ std::vector<std::string> watch_registry::rearm_frames(std::int64_t last_zxid, st
   for (std::size_t slot = 0; slot < watch_slots; ++slot) {
     for (const auto& [path, watchers] : slots_[slot]) {
       const auto size = path.size() + 4;
-      if (bytes + size > max_bytes) flush();
+      if (fixed_bytes + bytes + size > max_bytes) flush();
       lists[slot]->push_back(path);
       bytes += size;
     }

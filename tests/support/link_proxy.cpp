@@ -29,9 +29,9 @@ using boost::system::error_code;
 using clock = std::chrono::steady_clock;
 
 constexpr std::int32_t largest_frame = 64 << 20;
-constexpr std::size_t largest_queue =
-    4U << 20;  // a direction is not read while more than this waits in it
 constexpr std::int32_t event_xid = -1;
+// A direction is not read while more than this waits in it.
+constexpr std::size_t largest_queue = 4U << 20;
 
 void reset(tcp::socket& socket) {
   error_code ignored;

@@ -70,18 +70,18 @@ test_operation_ptr read(wire::opcode type, std::string_view path, watch_slot slo
 // --- operations
 
 test_operation::~test_operation() {
-  if (id != 0 && told->completions == 0)
+  if (submitted && told->completions == 0)
     ADD_FAILURE() << "an operation on " << path << " was dropped without a completion";
 }
 
-bool test_operation::read_answer(wire::reader& body, std::int32_t error) {
-  told->server_error = error;
+bool test_operation::read_answer(const wire::reply_header& header, wire::reader& body) {
+  told->server_error = header.error;
   while (!body.at_end()) told->body.push_back(static_cast<char>(body.read<std::uint8_t>()));
   return !malformed_answer;
 }
 
 void test_operation::complete(error_code ec) noexcept {
-  ++told->completions;
+  EXPECT_EQ(++told->completions, 1) << "an operation on " << path << " completed again";
   told->ec = ec;
 }
 
@@ -141,14 +141,21 @@ virtual_loop::virtual_loop(client_options options, std::string_view where, std::
   pump();
 }
 
-std::shared_ptr<outcome> virtual_loop::submit(test_operation_ptr op) {
+virtual_loop::~virtual_loop() {
+  close();
+  advance(std::chrono::hours{24 * 30});
+  EXPECT_TRUE(machine_.finished());
+  EXPECT_EQ(machine_.outstanding(), 0u);
+}
+
+std::shared_ptr<fate> virtual_loop::submit(test_operation_ptr op) {
   const auto told = op->told;
+  told->id = op->id();
+  op->submitted = true;
   std::unique_ptr<operation> moved = std::move(op);
   const auto ec = machine_.submit(moved, now_);
   EXPECT_FALSE(ec) << ec.message();
-  // Taken over, hence completed exactly once; only then does the machine give it an id.
   EXPECT_EQ(moved == nullptr, !ec);
-  told->id = ++submitted_;
   pump();
   return told;
 }
@@ -162,7 +169,7 @@ error_code virtual_loop::refused(test_operation_ptr op) {
   return ec;
 }
 
-void virtual_loop::cancel(const std::shared_ptr<outcome>& op) {
+void virtual_loop::cancel(const std::shared_ptr<fate>& op) {
   machine_.cancel(op->id);
   pump();
 }
@@ -236,6 +243,7 @@ void virtual_loop::accept() {
   ASSERT_TRUE(wanted_) << "no connection is wanted";
   wanted_.reset();
   connected_ = true;
+  ++connections_;
   machine_.connected(now_);
   pump();
 }

@@ -25,7 +25,7 @@
 namespace conclave::session {
 
 // What became of an operation.
-struct outcome {
+struct fate {
   int completions = 0;
   error_code ec;
   std::int32_t server_error = 0;
@@ -43,12 +43,15 @@ class test_operation final : public operation {
   test_operation(wire::opcode type, on_cut rule) : operation{type, rule} {}
   ~test_operation() override;
 
-  bool read_answer(wire::reader& body, std::int32_t error) override;
+  bool read_answer(const wire::reply_header& header, wire::reader& body) override;
   void complete(error_code ec) noexcept override;
-  bool is_result(errc e) const noexcept override { return result && *result == e; }
+  error_code verdict(error_code answered) const noexcept override {
+    return result && answered == *result ? error_code{} : answered;
+  }
 
-  std::shared_ptr<outcome> told = std::make_shared<outcome>();
-  std::optional<errc> result;
+  std::shared_ptr<fate> told = std::make_shared<fate>();
+  bool submitted = false;
+  std::optional<errc> result;  // an error that is a result
   bool malformed_answer = false;  // read_answer() says so
   std::string path;
 };
@@ -92,12 +95,16 @@ class virtual_loop {
  public:
   explicit virtual_loop(client_options options = nine_seconds(),
                         std::string_view where = "one:1,two:2", std::uint64_t shuffle_seed = 0);
+  // Closes the client, waits in vain, and so sees that whatever is left completes.
+  ~virtual_loop();
+  virtual_loop(const virtual_loop&) = delete;
+  virtual_loop& operator=(const virtual_loop&) = delete;
 
   // --- the user
 
-  std::shared_ptr<outcome> submit(test_operation_ptr op);
+  std::shared_ptr<fate> submit(test_operation_ptr op);
   error_code refused(test_operation_ptr op);  // submit() must say why not
-  void cancel(const std::shared_ptr<outcome>& op);
+  void cancel(const std::shared_ptr<fate>& op);
   void close();
   // A watcher that writes "NAME KIND PATH" into the journal.
   watcher journal_watcher(std::string name);
@@ -108,6 +115,7 @@ class virtual_loop {
   bool wants_connection() const { return wanted_.has_value(); }
   std::string wanted_host() const { return wanted_ ? to_string(*wanted_) : std::string{}; }
   bool connected() const { return connected_; }
+  std::size_t connections() const { return connections_; }  // accepted so far
   void accept();  // the connection that is wanted; the handshake is sent
   void refuse();  // it
   void cut();
@@ -170,6 +178,7 @@ class virtual_loop {
   session::machine machine_;
   std::optional<endpoint> wanted_;
   bool connected_ = false;
+  std::size_t connections_ = 0;
   bool greeted_ = false;
   std::optional<std::size_t> socket_room_;
   std::string stream_;  // from the client, not yet a whole frame

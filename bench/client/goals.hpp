@@ -1,0 +1,37 @@
+// What the client is meant to reach, and whether it did.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "series.hpp"
+
+namespace conclave::bench {
+
+namespace series_name {
+inline constexpr const char* creates = "pipelined-creates";
+inline constexpr const char* gets = "pipelined-gets";
+inline constexpr const char* one_core = "blocking-get-one-core";
+inline constexpr const char* all_cores = "blocking-get-all-cores";
+}  // namespace series_name
+
+struct goal {
+  std::string name;
+  double measured{0};           // against libzookeeper as it comes
+  double measured_to_tuned{0};  // against the tuned one, for information
+  bool at_least{false};         // otherwise at most
+  double wanted{0};
+
+  bool met() const { return at_least ? measured >= wanted : measured <= wanted; }
+};
+
+// The CPU goal is about pipelined operations of either kind: the worse one counts.
+std::vector<goal> judge(const std::vector<series>& all);
+
+// "goal NAME measured VALUE want <= LIMIT met"
+std::string to_line(const goal& g);
+
+// "note NAME against libzookeeper-tuned VALUE"
+std::string to_note(const goal& g);
+
+}  // namespace conclave::bench

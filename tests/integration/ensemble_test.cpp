@@ -1,0 +1,110 @@
+// An ensemble of three: its leader dies with requests in flight, servers restart one by one, a
+// minority serves readers.
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <vector>
+
+#include "integration/harness.hpp"
+#include "support/zookeeper_ensemble.hpp"
+
+namespace conclave::testing {
+namespace {
+
+using event = session_event::kind;
+
+TEST(ensemble, every_request_in_flight_completes_once_when_the_leader_dies) {
+  zookeeper_ensemble servers;
+  client zk{servers.connect_string()};
+  session_recorder events{zk};
+  zk.create("/burst");
+  constexpr std::size_t count = 1000;
+  std::vector<std::atomic<int>> completions(count);
+  std::vector<error_code> codes(count);
+  inbox<std::size_t> done;
+  // Writes in flight on several servers, so that the leader's death hits some for sure, whether or
+  // not it is the one this client is attached to.
+  for (std::size_t i = 0; i < count; ++i) {
+    zk.async_create("/burst/" + std::to_string(i), "", {}, [&, i](error_code ec, create_result) {
+      ++completions[i];
+      codes[i] = ec;
+      done.put(i);
+    });
+    if (i == count / 2) servers.kill(*servers.leader());
+  }
+  for (std::size_t i = 0; i < count; ++i) ASSERT_TRUE(done.take()) << i << " completed, then no more";
+  servers.wait_for_quorum();
+  zk.sync("/burst");
+  const auto names = zk.children("/burst").names;
+  const std::set<std::string> there{names.begin(), names.end()};
+  std::size_t unknown = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    EXPECT_EQ(completions[i], 1) << i;
+    if (!codes[i]) {
+      EXPECT_TRUE(there.contains(std::to_string(i))) << i << " was confirmed and is lost";
+    } else {
+      EXPECT_EQ(codes[i], condition::outcome_unknown) << i << ": " << codes[i].message();
+      ++unknown;
+    }
+  }
+  RecordProperty("unknown", static_cast<int>(unknown));
+  EXPECT_EQ(done.size(), 0u);
+}
+
+TEST(ensemble, a_session_survives_a_rolling_restart) {
+  zookeeper_ensemble servers;
+  client zk{servers.connect_string()};
+  session_recorder events{zk};
+  zk.create("/e", "", create_mode::ephemeral);
+  const auto session = zk.session_id();
+  watch_recorder seen;
+  zk.add_watch("/e", watch_mode::persistent, seen.get());
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    servers.kill(i);
+    servers.wait_for_quorum();
+    EXPECT_TRUE(zk.exists("/e"));
+    servers.start_again(i);
+    servers.wait_for_quorum();
+  }
+  EXPECT_EQ(zk.session_id(), session);
+  EXPECT_TRUE(events.wait_for(event::reconnected)) << "at least one of the three was ours";
+  zk.set("/e", "still watched");
+  EXPECT_EQ(seen.take()->type, watch_event::kind::changed);
+}
+
+TEST(ensemble, a_minority_serves_only_those_who_accept_read_only) {
+  zookeeper_options options;
+  options.read_only_mode = true;
+  zookeeper_ensemble servers{options};
+  {
+    client zk{servers.connect_string()};
+    zk.create("/data", "x");
+  }
+  const auto last = *servers.leader() == 0 ? std::size_t{1} : std::size_t{0};
+  for (std::size_t i = 0; i < servers.size(); ++i)
+    if (i != last) servers.kill(i);
+  client_options reads = with_timeout(10s);
+  reads.allow_read_only = true;
+  client reader{servers.server(last).connect_string(), reads};
+  ASSERT_TRUE(reader.wait_connected(patience));
+  EXPECT_TRUE(reader.read_only());
+  EXPECT_EQ(reader.get("/data").data, "x");
+  EXPECT_EQ(code_of([&] { reader.create("/no"); }), errc::not_read_only);
+
+  client_options strict;
+  strict.connect_wait = 500ms;
+  client writer{servers.server(last).connect_string(), strict};
+  EXPECT_EQ(code_of([&] { writer.get("/data"); }), errc::not_connected) << "read-only is off by default";
+
+  // With a majority again, the reader gets a real session.
+  session_recorder events{reader};
+  for (std::size_t i = 0; i < servers.size(); ++i)
+    if (i != last) servers.start_again(i);
+  servers.wait_for_quorum();
+  ASSERT_TRUE(events.wait_for(event::connected));
+  EXPECT_FALSE(reader.read_only());
+  reader.create("/yes", "", create_mode::ephemeral);
+}
+
+}  // namespace
+}  // namespace conclave::testing

@@ -1,0 +1,94 @@
+// A child process never harms its parent's session.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "integration/harness.hpp"
+
+namespace conclave::testing {
+namespace {
+
+// Runs f in a child; its exit code is what f returns.
+template <class F>
+int in_child(F f) {
+  const auto pid = ::fork();
+  if (pid == 0) ::_exit(f());
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+class forking : public ::testing::Test {
+ protected:
+  std::unique_ptr<client> zk = std::make_unique<client>(shared_server().connect_string());
+  std::string root = fresh_node(*zk, "fork");
+
+  void expect_unharmed(std::int64_t session) {
+    EXPECT_EQ(zk->session_id(), session);
+    EXPECT_EQ(zk->state(), session_state::connected);
+    zk->sync();
+    zk->set(root, "still here");
+    EXPECT_EQ(zk->session_id(), session);
+  }
+};
+
+TEST_F(forking, the_childs_destructor_does_not_close_the_parents_session) {
+  const auto session = zk->session_id();
+  EXPECT_EQ(in_child([&] {
+              zk.reset();
+              return 7;
+            }),
+            7);
+  expect_unharmed(session);
+}
+
+TEST_F(forking, calls_in_the_child_are_refused) {
+  const auto session = zk->session_id();
+  EXPECT_EQ(in_child([&] { return code_of([&] { zk->set(root, "child"); }) == errc::forked ? 7 : 8; }), 7);
+  EXPECT_EQ(in_child([&] {
+              zk->close();
+              return 7;
+            }),
+            7);
+  expect_unharmed(session);
+}
+
+TEST_F(forking, a_child_that_exits_normally_does_no_harm) {
+  const auto session = zk->session_id();
+  EXPECT_EQ(in_child([&]() -> int {
+              static std::unique_ptr<client> destroyed_at_exit;
+              destroyed_at_exit = std::move(zk);
+              std::_Exit(7);
+            }),
+            7);
+  expect_unharmed(session);
+}
+
+TEST_F(forking, a_child_can_have_a_client_of_its_own) {
+  const auto session = zk->session_id();
+  EXPECT_EQ(in_child([&] {
+              client own{shared_server().connect_string()};
+              own.set(root, "from the child");
+              return own.get(root).data == "from the child" ? 7 : 8;
+            }),
+            7);
+  EXPECT_EQ(zk->get(root).data, "from the child");
+  expect_unharmed(session);
+}
+
+TEST_F(forking, a_program_started_by_the_parent_does_not_inherit_the_connection) {
+  ASSERT_TRUE(zk->exists("/"));
+  EXPECT_EQ(in_child([&]() -> int {
+              // The connection would be a descriptor of type socket above the standard three.
+              ::execl("/bin/sh", "sh", "-c",
+                      "for f in /proc/self/fd/*; do case $(readlink $f) in socket:*) exit 8;; esac; done; exit 7",
+                      static_cast<char*>(nullptr));
+              return 9;
+            }),
+            7);
+}
+
+}  // namespace
+}  // namespace conclave::testing

@@ -1,0 +1,69 @@
+// Bounds: what is too large or too much is refused or waits, and nothing grows.
+#include <atomic>
+#include <thread>
+
+#include "integration/harness.hpp"
+#include "support/link_proxy.hpp"
+
+namespace conclave::testing {
+namespace {
+
+TEST(limits, a_request_above_the_servers_frame_limit_is_refused_before_it_is_sent) {
+  client zk{shared_server().connect_string()};
+  const auto path = fresh_node(zk, "limits");
+  const auto session = zk.session_id();
+  EXPECT_EQ(code_of([&] { zk.set(path, std::string(0xfffff, 'x')); }), errc::too_large);
+  EXPECT_TRUE(zk.exists(path));
+  EXPECT_EQ(zk.session_id(), session);
+}
+
+TEST(limits, a_full_backlog_refuses_asynchronous_calls) {
+  client_options options;
+  options.max_outstanding = 10;
+  client nowhere{"127.0.0.1:1", options};
+  inbox<error_code> got;
+  for (int i = 0; i < 11; ++i) nowhere.async_get("/", [&](error_code ec, get_result) { got.put(ec); });
+  EXPECT_EQ(got.take(), error_code{errc::backlog_full});
+  EXPECT_EQ(got.size(), 0u);
+}
+
+TEST(limits, outstanding_bytes_are_bounded_too) {
+  client_options options;
+  options.max_outstanding_bytes = 1'000'000;
+  client nowhere{"127.0.0.1:1", options};
+  inbox<error_code> got;
+  const std::string half(600'000, 'x');
+  for (int i = 0; i < 3; ++i) nowhere.async_set("/", half, any_version, [&](error_code ec, node_stat) { got.put(ec); });
+  EXPECT_EQ(got.take(), error_code{errc::backlog_full});
+}
+
+TEST(limits, a_full_backlog_makes_blocking_calls_wait_for_room) {
+  link_proxy proxy{shared_server().port()};
+  client_options options;
+  options.max_outstanding = 4;
+  client zk{proxy.connect_string(), options};
+  zk.sync();
+  proxy.blackhole(true);
+  inbox<error_code> got;
+  for (int i = 0; i < 4; ++i) zk.async_get("/", [&](error_code ec, get_result) { got.put(ec); });
+  inbox<error_code> blocked;
+  std::thread caller{[&] { blocked.put(code_of([&] { zk.get("/"); })); }};
+  EXPECT_EQ(blocked.take(50ms), std::nullopt);
+  proxy.blackhole(false);
+  EXPECT_EQ(blocked.take(), error_code{});
+  caller.join();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(got.take(), error_code{});
+}
+
+TEST(limits, more_than_a_socket_buffer_holds_goes_through) {
+  client zk{shared_server().connect_string()};
+  const auto path = fresh_node(zk, "bulk");
+  const std::string data(500'000, 'b');
+  inbox<error_code> got;
+  for (int i = 0; i < 40; ++i) zk.async_set(path, data, any_version, [&](error_code ec, node_stat) { got.put(ec); });
+  for (int i = 0; i < 40; ++i) ASSERT_EQ(got.take(), error_code{});
+  EXPECT_EQ(zk.get(path).stat.version, 40);
+}
+
+}  // namespace
+}  // namespace conclave::testing

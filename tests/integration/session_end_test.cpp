@@ -1,0 +1,158 @@
+// How sessions end: closed, expired, refused.
+#include "integration/harness.hpp"
+#include "support/link_proxy.hpp"
+
+namespace conclave::testing {
+namespace {
+
+using event = session_event::kind;
+
+class ending : public ::testing::Test {
+ protected:
+  // Keeps the client away from its server until the server has ended the session.
+  void expire(client& zk, const std::string& ephemeral) {
+    session_recorder events{zk};
+    watch_recorder gone;
+    ASSERT_TRUE(other.exists(ephemeral, gone.get()));
+    proxy.cut();
+    ASSERT_TRUE(gone.take());
+    EXPECT_LT(zk.session_deadline(), boot_clock::now()) << "the deadline passes before the server expires us";
+    proxy.heal();
+  }
+
+  link_proxy proxy{shared_server().port()};
+  client other{shared_server().connect_string()};
+  std::string root = fresh_node(other, "ending");
+};
+
+TEST_F(ending, an_expired_session_is_told_and_a_new_one_begins) {
+  client zk{proxy.connect_string(), with_timeout(400ms)};
+  session_recorder events{zk};
+  const auto node = zk.create(root + "/e", "", create_mode::ephemeral).path;
+  const auto first = zk.session_id();
+  watch_recorder watched;
+  zk.get(root, watched.get());
+  expire(zk, node);
+  EXPECT_EQ(events.wait_for(event::expired)->session_id, first);
+  EXPECT_EQ(events.next()->type, event::connected);
+  EXPECT_EQ(watched.take()->type, watch_event::kind::session_ended);
+  EXPECT_NE(zk.session_id(), first);
+  EXPECT_FALSE(zk.exists(node));
+  zk.create(node, "", create_mode::ephemeral);
+}
+
+TEST_F(ending, what_waited_for_the_expired_session_fails) {
+  client_options options = with_timeout(400ms);
+  options.connect_wait = 60s;
+  client zk{proxy.connect_string(), options};
+  session_recorder events{zk};
+  const auto node = zk.create(root + "/w", "", create_mode::ephemeral).path;
+  watch_recorder gone;
+  other.exists(node, gone.get());
+  proxy.cut();
+  ASSERT_TRUE(events.wait_for(event::suspended));
+  inbox<error_code> got;
+  zk.async_create(root + "/late", "", {}, [&](error_code ec, create_result) { got.put(ec); });
+  ASSERT_TRUE(gone.take());
+  proxy.heal();
+  const auto ec = got.take();
+  EXPECT_EQ(ec, error_code{errc::session_expired});
+  EXPECT_EQ(*ec, condition::session_dead);
+}
+
+TEST_F(ending, a_client_may_choose_to_stay_dead) {
+  client_options options = with_timeout(400ms);
+  options.renew_expired = false;
+  client zk{proxy.connect_string(), options};
+  session_recorder events{zk};
+  expire(zk, zk.create(root + "/d", "", create_mode::ephemeral).path);
+  ASSERT_TRUE(events.wait_for(event::expired));
+  EXPECT_EQ(zk.state(), session_state::expired);
+  EXPECT_EQ(code_of([&] { zk.get("/"); }), errc::session_expired);
+}
+
+TEST_F(ending, close_removes_ephemeral_nodes_at_once_and_is_told_last) {
+  client zk{shared_server().connect_string()};
+  session_recorder events{zk};
+  zk.create(root + "/c", "", create_mode::ephemeral);
+  zk.close();
+  other.sync();
+  EXPECT_FALSE(other.exists(root + "/c"));
+  ASSERT_TRUE(events.wait_for(event::closed));
+  EXPECT_EQ(events.next(20ms), std::nullopt);
+  EXPECT_EQ(code_of([&] { zk.get("/"); }), errc::closed);
+  zk.close();  // again, harmless
+}
+
+TEST_F(ending, requests_made_before_close_are_answered) {
+  client zk{shared_server().connect_string()};
+  inbox<error_code> got;
+  for (int i = 0; i < 200; ++i)
+    zk.async_create(root + "/b" + std::to_string(i), "", {}, [&](error_code ec, create_result) { got.put(ec); });
+  zk.sync();
+  zk.close();
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(got.take(0s), error_code{});
+}
+
+TEST_F(ending, close_without_a_server_returns) {
+  client zk{"127.0.0.1:1"};
+  inbox<error_code> got;
+  zk.async_get("/", [&](error_code ec, get_result) { got.put(ec); });
+  zk.close();
+  EXPECT_EQ(got.take(), error_code{errc::closed});
+}
+
+TEST_F(ending, a_session_closed_by_somebody_else_is_an_expired_one) {
+  // What a second client with our session id and password could do, an operator can do, too: the
+  // server ends the session and we learn it at the next connection.
+  client zk{proxy.connect_string(), with_timeout(400ms)};
+  session_recorder events{zk};
+  ASSERT_TRUE(zk.wait_connected(patience));
+  proxy.blackhole(true);
+  ASSERT_TRUE(events.wait_for(event::suspended));
+  watch_recorder gone;
+  proxy.cut();
+  proxy.blackhole(false);
+  // The server's own clock ends it; wait until it says so.
+  const auto id = zk.session_id();
+  char hex[32];
+  std::snprintf(hex, sizeof hex, "0x%lx", static_cast<unsigned long>(id));
+  while (shared_server().ask("dump").find(hex) != std::string::npos) other.sync();
+  proxy.heal();
+  EXPECT_TRUE(events.wait_for(event::expired));
+  EXPECT_TRUE(events.wait_for(event::connected));
+}
+
+TEST_F(ending, events_come_in_one_order_over_many_cuts) {
+  client zk{proxy.connect_string()};
+  inbox<session_event> all;
+  auto listening = zk.on_session_event([&](const session_event& e) { all.put(e); });
+  ASSERT_TRUE(zk.wait_connected(patience));
+  for (int i = 0; i < 20; ++i) {
+    proxy.drop_links(i % 2 == 0 ? link_proxy::ending::fin : link_proxy::ending::reset);
+    zk.sync();
+  }
+  zk.close();
+  bool attached = false;
+  int reconnected = 0;
+  while (const auto e = all.take(0s)) {
+    switch (e->type) {
+      case event::connected:
+      case event::reconnected:
+        EXPECT_FALSE(attached);
+        attached = true;
+        reconnected += e->type == event::reconnected;
+        break;
+      case event::suspended:
+        EXPECT_TRUE(attached);
+        attached = false;
+        break;
+      case event::closed: EXPECT_EQ(all.size(), 0u); break;
+      default: FAIL() << to_string(e->type);
+    }
+  }
+  EXPECT_GT(reconnected, 10);
+}
+
+}  // namespace
+}  // namespace conclave::testing

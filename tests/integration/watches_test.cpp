@@ -1,0 +1,184 @@
+// Watches of all kinds on a real server, without any loss of connection (that is reconnect_test).
+#include <atomic>
+
+#include "integration/harness.hpp"
+
+namespace conclave::testing {
+namespace {
+
+using kind = watch_event::kind;
+
+class watches : public ::testing::Test {
+ protected:
+  void expect(watch_recorder& recorder, kind type, const std::string& path) {
+    const auto event = recorder.take();
+    ASSERT_TRUE(event);
+    EXPECT_EQ(event->type, type);
+    EXPECT_EQ(event->path, path);
+  }
+
+  client zk{shared_server().connect_string()};
+  client other{shared_server().connect_string()};
+  std::string root = fresh_node(zk, "watch");
+};
+
+TEST_F(watches, get_tells_once_that_data_changed) {
+  watch_recorder seen;
+  zk.get(root, seen.get());
+  other.set(root, "1");
+  other.set(root, "2");
+  expect(seen, kind::changed, root);
+  zk.sync(root);
+  EXPECT_EQ(seen.size(), 0u);
+}
+
+TEST_F(watches, get_tells_that_the_node_was_deleted) {
+  watch_recorder seen;
+  const auto path = zk.create(root + "/d").path;
+  zk.get(path, seen.get());
+  other.remove(path);
+  expect(seen, kind::deleted, path);
+}
+
+TEST_F(watches, exists_tells_of_a_creation_to_come) {
+  watch_recorder seen;
+  EXPECT_FALSE(zk.exists(root + "/n", seen.get()));
+  other.create(root + "/n");
+  expect(seen, kind::created, root + "/n");
+}
+
+TEST_F(watches, a_failed_get_leaves_no_watch) {
+  watch_recorder seen;
+  EXPECT_EQ(code_of([&] { zk.get(root + "/n", seen.get()); }), errc::no_node);
+  other.create(root + "/n");
+  zk.sync(root);
+  EXPECT_EQ(seen.size(), 0u);
+}
+
+TEST_F(watches, children_tell_of_additions_and_of_the_parents_end) {
+  watch_recorder seen;
+  zk.children(root, seen.get());
+  other.create(root + "/a");
+  expect(seen, kind::children_changed, root);
+  zk.children(root + "/a", seen.get());
+  other.remove(root + "/a");
+  expect(seen, kind::deleted, root + "/a");
+}
+
+TEST_F(watches, an_event_comes_before_the_answer_that_shows_the_change) {
+  std::atomic<bool> told{false};
+  zk.get(root, [&](const watch_event&) { told = true; });
+  other.set(root, "new");
+  zk.sync(root);
+  ASSERT_EQ(zk.get(root).data, "new");
+  EXPECT_TRUE(told);
+}
+
+TEST_F(watches, several_watchers_of_one_node_are_all_told) {
+  watch_recorder first;
+  watch_recorder second;
+  zk.get(root, first.get());
+  zk.exists(root, second.get());
+  zk.get(root, first.get());
+  other.set(root, "x");
+  expect(first, kind::changed, root);
+  expect(second, kind::changed, root);
+  zk.sync(root);
+  EXPECT_EQ(first.size(), 0u) << "left twice, told once";
+}
+
+TEST_F(watches, a_persistent_watch_tells_every_time) {
+  watch_recorder seen;
+  zk.add_watch(root, watch_mode::persistent, seen.get());
+  other.set(root, "1");
+  other.set(root, "2");
+  other.create(root + "/child");
+  other.set(root + "/child", "not told");
+  expect(seen, kind::changed, root);
+  expect(seen, kind::changed, root);
+  expect(seen, kind::children_changed, root);
+  zk.sync(root);
+  EXPECT_EQ(seen.size(), 0u);
+}
+
+TEST_F(watches, a_recursive_watch_tells_of_everything_below) {
+  watch_recorder seen;
+  zk.add_watch(root, watch_mode::recursive, seen.get());
+  other.create(root + "/a");
+  other.create(root + "/a/b");
+  other.set(root + "/a/b", "x");
+  other.remove(root + "/a/b");
+  other.set(root, "y");
+  expect(seen, kind::created, root + "/a");
+  expect(seen, kind::created, root + "/a/b");
+  expect(seen, kind::changed, root + "/a/b");
+  expect(seen, kind::deleted, root + "/a/b");
+  expect(seen, kind::changed, root);
+}
+
+TEST_F(watches, removed_watches_are_silent_here_and_gone_at_the_server) {
+  watch_recorder seen;
+  zk.get(root, seen.get());
+  zk.children(root, seen.get());
+  zk.remove_watch(root, watch_kind::data, seen.get());
+  zk.remove_watch(root, watch_kind::children, seen.get());
+  EXPECT_EQ(shared_server().ask("wchp").find(root + "\n"), std::string::npos);
+  other.set(root, "x");
+  zk.sync(root);
+  EXPECT_EQ(seen.size(), 0u);
+  EXPECT_EQ(code_of([&] { zk.remove_watch(root, watch_kind::data, seen.get()); }), errc::no_watcher);
+}
+
+TEST_F(watches, persistent_watches_can_be_removed) {
+  watch_recorder seen;
+  zk.add_watch(root, watch_mode::recursive, seen.get());
+  zk.remove_watch(root, watch_kind::any, seen.get());
+  other.create(root + "/a");
+  zk.sync(root);
+  EXPECT_EQ(seen.size(), 0u);
+}
+
+TEST_F(watches, removing_ones_own_watch_leaves_a_siblings) {
+  watch_recorder leaving;
+  watch_recorder staying;
+  zk.get(root, leaving.get());
+  zk.get(root, staying.get());
+  zk.remove_watch(root, watch_kind::data, leaving.get());
+  other.set(root, "x");
+  expect(staying, kind::changed, root);
+  EXPECT_EQ(leaving.size(), 0u);
+}
+
+TEST_F(watches, paths_in_events_are_without_the_chroot) {
+  client inside{shared_server().connect_string() + root};
+  watch_recorder seen;
+  inside.create("/a");
+  inside.get("/a", seen.get());
+  inside.children("/", seen.get());
+  other.set(root + "/a", "x");
+  other.create(root + "/b");
+  expect(seen, kind::changed, "/a");
+  expect(seen, kind::children_changed, "/");
+}
+
+TEST_F(watches, closing_the_client_calls_no_watcher) {
+  watch_recorder seen;
+  zk.get(root, seen.get());
+  zk.close();
+  EXPECT_EQ(seen.size(), 0u);
+}
+
+TEST_F(watches, a_blocking_call_in_a_watcher_is_refused_but_an_asynchronous_one_is_not) {
+  inbox<error_code> blocking;
+  inbox<std::string> data;
+  zk.get(root, [&](const watch_event&) {
+    blocking.put(code_of([&] { zk.get(root); }));
+    zk.async_get(root, [&](error_code, get_result r) { data.put(r.data); });
+  });
+  other.set(root, "news");
+  EXPECT_EQ(blocking.take(), error_code{errc::would_deadlock});
+  EXPECT_EQ(data.take(), "news");
+}
+
+}  // namespace
+}  // namespace conclave::testing

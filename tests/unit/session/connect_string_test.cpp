@@ -1,0 +1,81 @@
+// host:port,host:port/chroot
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "conclave/connect_string.hpp"
+#include "conclave/error.hpp"
+
+namespace conclave {
+namespace {
+
+std::string parsed(const std::string& text) {
+  const auto result = connect_string::parse(text);
+  std::string all;
+  for (const auto& e : result.hosts) all += to_string(e) + ' ';
+  return all + '|' + result.chroot;
+}
+
+TEST(connect_string, good) {
+  EXPECT_EQ(parsed("zk1"), "zk1:2181 |");
+  EXPECT_EQ(parsed("zk1:2182"), "zk1:2182 |");
+  EXPECT_EQ(parsed("zk1:1,zk2,10.0.0.3:65535"), "zk1:1 zk2:2181 10.0.0.3:65535 |");
+  EXPECT_EQ(parsed("zk1/"), "zk1:2181 |");
+  EXPECT_EQ(parsed("zk1/app"), "zk1:2181 |/app");
+  EXPECT_EQ(parsed("zk1:1,zk2:2/a/b/c"), "zk1:1 zk2:2 |/a/b/c");
+  EXPECT_EQ(parsed("zk1:0002181"), "zk1:2181 |");
+}
+
+TEST(connect_string, ipv6) {
+  EXPECT_EQ(parsed("[::1]"), "[::1]:2181 |");
+  EXPECT_EQ(parsed("[::1]:2182"), "[::1]:2182 |");
+  EXPECT_EQ(parsed("[fe80::1%eth0]:1,zk2/x"), "[fe80::1%eth0]:1 zk2:2181 |/x");
+  EXPECT_EQ(connect_string::parse("[::1]:5").hosts.at(0), (endpoint{"::1", 5}));
+}
+
+TEST(connect_string, spaces_and_stray_commas_are_forgiven) {
+  EXPECT_EQ(parsed(" zk1:1 , zk2:2 "), "zk1:1 zk2:2 |");
+  EXPECT_EQ(parsed(" zk1:1 , zk2:2 /app "), "zk1:1 zk2:2 |/app");
+  EXPECT_EQ(parsed("zk1,,zk2,"), "zk1:2181 zk2:2181 |");
+}
+
+TEST(connect_string, bad) {
+  const std::vector<std::string> all{
+      "",          " ",          ",",         ",,/app",      "/app",       "/",
+      ":2181",     "zk1:",       "zk1:0",     "zk1:65536",   "zk1:-1",     "zk1:+1",
+      "zk1:x",     "zk1:21 81",  "zk1:2181x", "zk1:99999999999999999999",  "zk 1",
+      "zk\t1",     "zk1\n",      "::1",       "::1:2181",    "[::1",       "[::1]x",
+      "[::1]2181", "[::1]:",     "[]",        "[]:1",        "zk1/a/",     "zk1//",
+      "zk1//a",    "zk1/a/../b", "zk1/.",     "zk1/\x01",    "zk1/\xff",   "zk1,zk2:x",
+      std::string("zk\0" "1", 4)};
+  for (const auto& text : all) {
+    try {
+      parsed(text);
+      ADD_FAILURE() << "'" << text << "' was accepted";
+    } catch (const error& e) {
+      EXPECT_EQ(e.code(), error_code{errc::bad_connect_string}) << text;
+      EXPECT_NE(std::string{e.what()}.find("'" + text.substr(0, text.find('\0'))), std::string::npos)
+          << e.what();
+    }
+  }
+}
+
+TEST(connect_string, the_message_says_what_to_do) {
+  const auto message = [](const char* text) -> std::string {
+    try {
+      connect_string::parse(text);
+      return "";
+    } catch (const error& e) {
+      return e.what();
+    }
+  };
+  EXPECT_NE(message("zk1:70000").find("'70000' is not a port (1 to 65535)"), std::string::npos);
+  EXPECT_NE(message("::1").find("[::1]:2181"), std::string::npos);
+  EXPECT_NE(message("zk1/a//b").find("'/a//b' is not a valid path"), std::string::npos);
+  EXPECT_NE(message("").find("host:port"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace conclave

@@ -1,0 +1,149 @@
+// A server, or something in its place, that sends what no server should.
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "virtual_loop.hpp"
+
+namespace conclave::session {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(hostile_server, frames_of_absurd_length) {
+  for (const auto* prefix : {"\xff\xff\xff\xff", "\x80\x00\x00\x00", "\x7f\xff\xff\xff"}) {
+    virtual_loop loop;
+    loop.attach();
+    loop.deliver(std::string_view{prefix, 4});
+    EXPECT_EQ(loop.events().back().reason, error_code{errc::protocol_error});
+    EXPECT_TRUE(loop.wants_connection());
+  }
+}
+
+TEST(hostile_server, frames_too_short_for_a_header) {
+  for (std::size_t size = 0; size < 16; ++size) {
+    virtual_loop loop;
+    loop.attach();
+    std::string frame(4 + size, '\0');
+    frame[3] = static_cast<char>(size);
+    loop.deliver(frame);
+    EXPECT_EQ(loop.events().back().reason, error_code{errc::protocol_error}) << size;
+  }
+}
+
+TEST(hostile_server, events_cut_off_in_the_middle) {
+  std::string event;
+  wire::writer{event}(wire::reply_header{-1, -1, 0}, wire::watcher_event{1, 3, "/a"});
+  for (std::size_t size = 16; size < event.size(); ++size) {
+    virtual_loop loop;
+    loop.attach();
+    std::string frame(4, '\0');
+    frame[3] = static_cast<char>(size);
+    loop.deliver(frame + event.substr(0, size));
+    EXPECT_EQ(loop.events().back().reason, error_code{errc::protocol_error}) << size;
+  }
+}
+
+TEST(hostile_server, events_with_paths_that_are_none) {
+  for (const auto path : {std::string_view{}, std::string_view{""}, std::string_view{"a"},
+                          std::string_view{"no slash"}, std::string_view{"//"},
+                          std::string_view{"a/b"}, std::string_view{"/\0/", 3}}) {
+    virtual_loop loop;
+    loop.attach();
+    const auto w = loop.journal_watcher("w");
+    loop.submit(add_watch("/a", watch_mode::recursive, w));
+    loop.answer_all();
+    for (int kind = 1; kind <= 4; ++kind) loop.event(kind, path);
+    loop.event(watch_event::kind::changed, "/a");
+    EXPECT_EQ(loop.take_journal().back(), "w changed /a") << path;
+  }
+}
+
+// A zxid that no server has reached would make every honest one refuse us, for ever.
+TEST(hostile_server, a_message_that_is_refused_does_not_move_the_zxid) {
+  virtual_loop loop;
+  loop.attach();
+  loop.submit(get("/a"));
+  loop.send_frame(wire::reply_header{99, 0x7fffffffffffffff, 0});
+  loop.accept();
+  EXPECT_EQ(loop.greeting().last_zxid_seen, 0);
+}
+
+// Were such a read repeated on every new connection, there would be no end to it.
+TEST(hostile_server, an_answer_above_the_limit_ends_its_read) {
+  auto options = nine_seconds();
+  options.max_reply_bytes = 1000;
+  virtual_loop loop{options};
+  loop.attach();
+  const auto read = loop.submit(children("/large"));
+  for (int connections = 0; connections < 3 && read->pending(); ++connections) {
+    loop.deliver(std::string_view{"\0\0\x10\0", 4});
+    EXPECT_EQ(loop.machine().state(), session_state::suspended);
+    loop.attach();
+  }
+  EXPECT_EQ(read->completions, 1);
+  EXPECT_TRUE(read->ec);
+}
+
+TEST(hostile_server, an_answer_that_cannot_be_read_ends_its_read) {
+  virtual_loop loop;
+  loop.attach();
+  auto op = get("/a");
+  op->malformed_answer = true;
+  const auto read = loop.submit(std::move(op));
+  for (int connections = 0; connections < 3 && read->pending(); ++connections) {
+    loop.answer(loop.take_request());
+    EXPECT_EQ(loop.machine().state(), session_state::suspended);
+    loop.attach();
+  }
+  EXPECT_EQ(read->completions, 1);
+  EXPECT_TRUE(read->ec);
+}
+
+TEST(hostile_server, an_answer_that_cannot_be_read_leaves_its_write_unclear) {
+  virtual_loop loop;
+  loop.attach();
+  auto op = set("/a");
+  op->malformed_answer = true;
+  const auto write = loop.submit(std::move(op));
+  loop.answer(loop.take_request());
+  EXPECT_EQ(write->completions, 1);
+  EXPECT_TRUE(write->ec);
+  loop.attach();
+  EXPECT_FALSE(loop.has_request());
+}
+
+TEST(hostile_server, a_tiny_timeout_does_not_stop_the_clock) {
+  for (const std::int32_t timeout_ms : {1, 2, 3}) {
+    virtual_loop loop;
+    loop.accept();
+    loop.welcome(first_session, timeout_ms);
+    loop.advance(1s);
+    SUCCEED();
+  }
+}
+
+TEST(hostile_server, the_largest_timeout_does_not_overflow) {
+  virtual_loop loop;
+  loop.accept();
+  loop.welcome(first_session, std::numeric_limits<std::int32_t>::max());
+  EXPECT_GT(loop.machine().next_deadline(), loop.now());
+  EXPECT_GT(loop.machine().session_deadline(), loop.now());
+}
+
+TEST(hostile_server, bytes_before_the_connection_is_there_are_ignored) {
+  virtual_loop loop;
+  loop.deliver("early");
+  EXPECT_TRUE(loop.wants_connection());
+  loop.attach();
+  EXPECT_EQ(loop.machine().state(), session_state::connected);
+}
+
+}  // namespace
+}  // namespace conclave::session

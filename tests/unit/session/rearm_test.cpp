@@ -1,0 +1,159 @@
+// Leaving all watches with the server of a new connection.
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "session/watch_registry.hpp"
+#include "virtual_loop.hpp"
+#include "wire/frame.hpp"
+
+namespace conclave::session {
+namespace {
+
+using lines = std::vector<std::string>;
+
+constexpr std::size_t chunk = 128 * 1024;
+
+const watcher nobody = [](const watch_event&) {};
+
+// Everything that a list of frames asks for.
+struct asked {
+  lines slots[watch_slots];
+  std::vector<wire::opcode> types;
+  std::vector<std::int64_t> zxids;
+
+  explicit asked(const std::vector<std::string>& frames) {
+    for (const auto& frame : frames) {
+      wire::reader in{frame};
+      EXPECT_EQ(in.read<std::int32_t>(), static_cast<std::int32_t>(frame.size() - 4));
+      const auto header = in.read<wire::request_header>();
+      EXPECT_EQ(header.xid, wire::special_xid::set_watches);
+      types.push_back(header.type);
+      wire::set_watches2_request r;
+      if (header.type == wire::opcode::set_watches)
+        in(r.relative_zxid, r.data, r.exist, r.child);
+      else
+        in(r);
+      EXPECT_TRUE(in.ok() && in.at_end());
+      zxids.push_back(r.relative_zxid);
+      const std::vector<std::string_view>* lists[] = {&r.data, &r.exist, &r.child, &r.persistent,
+                                                      &r.recursive};
+      for (std::size_t i = 0; i < watch_slots; ++i)
+        slots[i].insert(slots[i].end(), lists[i]->begin(), lists[i]->end());
+    }
+    for (auto& slot : slots) std::sort(slot.begin(), slot.end());
+  }
+};
+
+TEST(rearm, nothing_to_say) { EXPECT_TRUE(watch_registry{}.rearm_frames(7, chunk).empty()); }
+
+TEST(rearm, old_request_where_it_says_it_all) {
+  watch_registry watches;
+  watches.add(watch_slot::data, "/d", nobody);
+  watches.add(watch_slot::exist, "/e", nobody);
+  watches.add(watch_slot::child, "/c", nobody);
+  const asked a{watches.rearm_frames(7, chunk)};
+  EXPECT_EQ(a.types, std::vector{wire::opcode::set_watches});
+  EXPECT_EQ(a.zxids, std::vector<std::int64_t>{7});
+  EXPECT_EQ(a.slots[0], lines{"/d"});
+  EXPECT_EQ(a.slots[1], lines{"/e"});
+  EXPECT_EQ(a.slots[2], lines{"/c"});
+}
+
+TEST(rearm, new_request_for_persistent_watches) {
+  for (const auto slot : {watch_slot::persistent, watch_slot::recursive}) {
+    watch_registry watches;
+    watches.add(watch_slot::data, "/d", nobody);
+    watches.add(slot, "/p", nobody);
+    const asked a{watches.rearm_frames(7, chunk)};
+    EXPECT_EQ(a.types, std::vector{wire::opcode::set_watches2});
+    EXPECT_EQ(a.slots[0], lines{"/d"});
+    EXPECT_EQ(a.slots[static_cast<std::size_t>(slot)], lines{"/p"});
+  }
+}
+
+TEST(rearm, many_watches_go_in_chunks) {
+  watch_registry watches;
+  lines expected[watch_slots];
+  for (std::size_t slot = 0; slot < watch_slots; ++slot) {
+    for (int i = 0; i < 5000; ++i) {
+      expected[slot].push_back("/" + std::to_string(slot) + "/" + std::string(30, 'x') +
+                               std::to_string(i));
+      watches.add(static_cast<watch_slot>(slot), expected[slot].back(), nobody);
+    }
+    std::sort(expected[slot].begin(), expected[slot].end());
+  }
+  const auto frames = watches.rearm_frames(7, chunk);
+  EXPECT_GT(frames.size(), 5u);
+  EXPECT_LT(frames.size(), 12u);
+  for (const auto& frame : frames) EXPECT_LE(frame.size(), chunk);
+  const asked a{frames};
+  for (std::size_t slot = 0; slot < watch_slots; ++slot) EXPECT_EQ(a.slots[slot], expected[slot]);
+}
+
+TEST(rearm, a_path_above_the_limit_stands_alone) {
+  watch_registry watches;
+  const auto large = "/" + std::string(1000, 'x');
+  watches.add(watch_slot::data, large, nobody);
+  watches.add(watch_slot::data, "/small", nobody);
+  const auto frames = watches.rearm_frames(7, 500);
+  EXPECT_EQ(frames.size(), 2u);
+  EXPECT_EQ(asked{frames}.slots[0], (lines{"/small", large}));
+}
+
+TEST(rearm, happens_on_every_new_connection_with_the_last_zxid_seen) {
+  virtual_loop loop;
+  loop.attach();
+  EXPECT_FALSE(loop.has_request());
+  const auto w = loop.journal_watcher("w");
+  loop.submit(get("/a", w));
+  loop.answer_all();
+  for (int i = 0; i < 3; ++i) {
+    loop.cut();
+    loop.attach();
+    const auto r = loop.take_request();
+    EXPECT_EQ(r.type, wire::opcode::set_watches);
+    EXPECT_EQ(r.xid, wire::special_xid::set_watches);
+    wire::reader in{r.body};
+    const auto body = in.read<wire::set_watches_request>();
+    EXPECT_EQ(body.relative_zxid, loop.zxid());
+    EXPECT_EQ(body.data, std::vector<std::string_view>{"/a"});
+    loop.answer(r);
+  }
+}
+
+TEST(rearm, what_happened_meanwhile_is_delivered) {
+  virtual_loop loop;
+  loop.attach();
+  const auto w = loop.journal_watcher("w");
+  loop.submit(get("/a", w));
+  loop.answer_all();
+  loop.cut();
+  loop.attach();
+  loop.take_journal();
+  loop.event(watch_event::kind::changed, "/a");
+  loop.answer_all();
+  EXPECT_EQ(loop.take_journal(), lines{"w changed /a"});
+  loop.cut();
+  loop.attach();
+  EXPECT_FALSE(loop.has_request());  // it was used up
+}
+
+TEST(rearm, a_server_that_does_not_know_it_does_no_harm) {
+  virtual_loop loop;
+  loop.attach();
+  const auto w = loop.journal_watcher("w");
+  loop.submit(add_watch("/a", watch_mode::recursive, w));
+  loop.answer_all();
+  loop.cut();
+  loop.attach();
+  loop.answer_error(loop.take_request(), errc::unimplemented);
+  EXPECT_EQ(loop.machine().state(), session_state::connected);
+}
+
+}  // namespace
+}  // namespace conclave::session

@@ -1,0 +1,150 @@
+// Requests get numbers, and answers come in the order of the requests.
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "virtual_loop.hpp"
+
+namespace conclave::session {
+namespace {
+
+using namespace std::chrono_literals;
+using lines = std::vector<std::string>;
+
+TEST(request_order, xids_increase_and_stand_in_the_frames) {
+  virtual_loop loop;
+  loop.attach();
+  for (int i = 1; i <= 5; ++i) {
+    loop.submit(set("/a", "data"));
+    const auto r = loop.take_request();
+    EXPECT_EQ(r.xid, i);
+    EXPECT_EQ(r.type, wire::opcode::set_data);
+    wire::reader in{r.body};
+    const auto body = in.read<wire::set_data_request>();
+    EXPECT_TRUE(in.ok() && in.at_end());
+    EXPECT_EQ(body.path, "/a");
+    EXPECT_EQ(body.data, "data");
+    EXPECT_EQ(body.version, -1);
+  }
+  EXPECT_EQ(loop.machine().in_flight(), 5u);
+}
+
+TEST(request_order, answers_complete_their_requests) {
+  virtual_loop loop;
+  loop.attach();
+  const auto a = loop.submit(get("/a"));
+  const auto b = loop.submit(set("/b"));
+  const auto c = loop.submit(get("/c"));
+  loop.answer(loop.take_request(), std::int32_t{7});
+  EXPECT_TRUE(a->succeeded());
+  EXPECT_EQ(a->body, std::string("\0\0\0\7", 4));
+  EXPECT_TRUE(b->pending() && c->pending());
+  loop.answer_error(loop.take_request(), errc::bad_version);
+  EXPECT_TRUE(b->failed(errc::bad_version));
+  EXPECT_EQ(b->server_error, static_cast<int>(errc::bad_version));
+  loop.answer(loop.take_request());
+  EXPECT_TRUE(c->succeeded());
+  EXPECT_EQ(loop.machine().outstanding(), 0u);
+}
+
+TEST(request_order, an_error_may_be_a_result) {
+  virtual_loop loop;
+  loop.attach();
+  const auto missing = loop.submit(exists("/a"));
+  loop.answer_error(loop.take_request(), errc::no_node);
+  EXPECT_TRUE(missing->succeeded());
+  EXPECT_EQ(missing->server_error, static_cast<int>(errc::no_node));
+  const auto forbidden = loop.submit(exists("/a"));
+  loop.answer_error(loop.take_request(), errc::no_auth);
+  EXPECT_TRUE(forbidden->failed(errc::no_auth));
+}
+
+TEST(request_order, answers_may_come_in_pieces_or_together) {
+  for (const std::size_t piece : {1u, 3u, 16u, 1000u}) {
+    virtual_loop loop;
+    loop.attach();
+    std::vector<std::shared_ptr<fate>> all;
+    std::string bytes;
+    for (int i = 1; i <= 20; ++i) {
+      all.push_back(loop.submit(get("/a")));
+      wire::append_frame(bytes, wire::reply_header{i, i, 0}, std::string(i, 'x'));
+    }
+    for (std::size_t at = 0; at < bytes.size(); at += piece)
+      loop.deliver(std::string_view{bytes}.substr(at, piece));
+    for (const auto& op : all) EXPECT_TRUE(op->succeeded());
+    EXPECT_EQ(loop.machine().last_zxid(), 20);
+  }
+}
+
+TEST(request_order, another_answer_than_the_next_is_a_protocol_error) {
+  for (const std::int32_t xid : {2, 3, 99, -3, -9, std::numeric_limits<std::int32_t>::min()}) {
+    virtual_loop loop;
+    loop.attach();
+    const auto read = loop.submit(get("/a"));
+    const auto write = loop.submit(set("/b"));
+    loop.answer({xid, {}, {}});
+    EXPECT_EQ(loop.machine().state(), session_state::suspended) << xid;
+    EXPECT_EQ(loop.events().back().reason, error_code{errc::protocol_error});
+    EXPECT_TRUE(write->failed(errc::connection_loss));
+    EXPECT_TRUE(read->pending());
+    ASSERT_TRUE(loop.wants_connection());
+    loop.attach();
+    EXPECT_EQ(loop.take_list(), lines{"get /a"});
+  }
+}
+
+TEST(request_order, an_answer_without_a_request_is_a_protocol_error) {
+  virtual_loop loop;
+  loop.attach();
+  loop.answer({1, {}, {}});
+  EXPECT_EQ(loop.events().back().reason, error_code{errc::protocol_error});
+  EXPECT_TRUE(loop.wants_connection());
+}
+
+TEST(request_order, what_follows_a_protocol_error_is_not_read) {
+  virtual_loop loop;
+  loop.attach();
+  const auto op = loop.submit(get("/a"));
+  std::string bytes;
+  wire::append_frame(bytes, wire::reply_header{99, 1, 0});
+  wire::append_frame(bytes, wire::reply_header{1, 1, 0});
+  loop.deliver(bytes);
+  EXPECT_TRUE(op->pending());
+  loop.deliver(bytes);  // still on its way when we left
+  EXPECT_TRUE(op->pending());
+}
+
+TEST(request_order, numbers_go_on_over_connections) {
+  virtual_loop loop;
+  loop.attach();
+  loop.submit(set("/a"));
+  EXPECT_EQ(loop.take_request().xid, 1);
+  loop.cut();
+  loop.attach();
+  loop.submit(set("/a"));
+  EXPECT_GT(loop.take_request().xid, 1);
+}
+
+TEST(request_order, the_highest_zxid_is_kept) {
+  virtual_loop loop;
+  loop.attach();
+  loop.submit(get("/a"));
+  loop.submit(get("/a"));
+  loop.send_frame(wire::reply_header{1, 500, 0});
+  loop.send_frame(wire::reply_header{2, 400, 0});
+  loop.event(watch_event::kind::changed, "/a");
+  EXPECT_EQ(loop.machine().last_zxid(), 500);
+  loop.cut();
+  loop.accept();
+  EXPECT_EQ(loop.greeting().last_zxid_seen, 500);
+}
+
+}  // namespace
+}  // namespace conclave::session

@@ -1,0 +1,137 @@
+// Until when the server cannot have expired the session. The timeout is 9 s, a tenth is off.
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "virtual_loop.hpp"
+
+namespace conclave::session {
+namespace {
+
+using namespace std::chrono_literals;
+using lines = std::vector<std::string>;
+
+TEST(session_deadline, is_in_the_past_without_a_session) {
+  virtual_loop loop;
+  EXPECT_EQ(loop.machine().session_deadline(), time_point::min());
+  loop.accept();
+  EXPECT_EQ(loop.machine().session_deadline(), time_point::min());
+}
+
+TEST(session_deadline, counts_from_when_the_handshake_was_sent) {
+  virtual_loop loop;
+  loop.accept();
+  const auto sent = loop.now();
+  loop.advance(2s);
+  loop.welcome();
+  EXPECT_EQ(loop.machine().session_deadline(), sent + 8100ms);
+}
+
+TEST(session_deadline, counts_from_when_the_last_answered_request_was_sent) {
+  virtual_loop loop;
+  loop.attach();
+  loop.advance(1s);
+  const auto sent = loop.now();
+  loop.submit(get("/a"));
+  loop.advance(1s);
+  loop.answer_all();
+  EXPECT_EQ(loop.machine().session_deadline(), sent + 8100ms);
+}
+
+TEST(session_deadline, counts_from_when_an_answered_ping_was_sent) {
+  virtual_loop loop;
+  loop.attach();
+  loop.advance(3s);
+  const auto sent = loop.now();
+  loop.advance(1s);
+  loop.answer_all();
+  EXPECT_EQ(loop.machine().session_deadline(), sent + 8100ms);
+}
+
+TEST(session_deadline, is_not_moved_by_requests_without_an_answer) {
+  virtual_loop loop;
+  loop.attach();
+  const auto deadline = loop.machine().session_deadline();
+  for (int i = 0; i < 5; ++i) {
+    loop.advance(1s);
+    loop.submit(get("/a"));
+  }
+  EXPECT_EQ(loop.machine().session_deadline(), deadline);
+}
+
+TEST(session_deadline, is_not_moved_by_events) {
+  virtual_loop loop;
+  loop.attach();
+  const auto deadline = loop.machine().session_deadline();
+  loop.advance(1s);
+  loop.event(watch_event::kind::changed, "/a");
+  EXPECT_EQ(loop.machine().session_deadline(), deadline);
+}
+
+TEST(session_deadline, is_not_moved_back_by_an_older_request) {
+  virtual_loop loop;
+  loop.attach();
+  loop.advance(1s);
+  loop.submit(get("/a"));
+  const auto older = loop.take_request();
+  loop.advance(2s);
+  loop.advance(1s);
+  const auto ping_sent = loop.now();
+  loop.answer(loop.take_request());
+  EXPECT_EQ(loop.machine().session_deadline(), ping_sent + 8100ms);
+  loop.answer(older);
+  EXPECT_EQ(loop.machine().session_deadline(), ping_sent + 8100ms);
+}
+
+TEST(session_deadline, stands_still_while_suspended) {
+  virtual_loop loop;
+  loop.attach();
+  const auto deadline = loop.machine().session_deadline();
+  loop.advance(1s);
+  loop.cut();
+  loop.accept();
+  loop.advance(1s);
+  EXPECT_EQ(loop.machine().session_deadline(), deadline);
+}
+
+TEST(session_deadline, a_repeated_read_counts_from_its_second_sending) {
+  virtual_loop loop;
+  loop.attach();
+  loop.submit(get("/a"));
+  loop.advance(1s);
+  loop.cut();
+  loop.advance(1s);
+  loop.attach();
+  const auto sent = loop.now();
+  loop.advance(1s);
+  loop.answer_all();
+  EXPECT_EQ(loop.machine().session_deadline(), sent + 8100ms);
+}
+
+TEST(session_deadline, is_reached_by_a_quiet_healthy_connection_never) {
+  virtual_loop loop;
+  loop.attach();
+  for (int i = 0; i < 1000; ++i) {
+    loop.advance(100ms);
+    if (loop.has_request()) {
+      loop.advance(400ms);
+      loop.answer_all();
+    }
+    ASSERT_GT(loop.machine().session_deadline(), loop.now());
+  }
+}
+
+TEST(session_deadline, is_over_after_an_expiry) {
+  virtual_loop loop;
+  loop.attach();
+  loop.cut();
+  loop.accept();
+  loop.refuse_session();
+  EXPECT_EQ(loop.machine().session_deadline(), time_point::min());
+}
+
+}  // namespace
+}  // namespace conclave::session
