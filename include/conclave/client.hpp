@@ -118,19 +118,20 @@ class [[nodiscard]] subscription {
 
 class client {
  public:
-  // Begins to connect and returns at once. Throws errc::bad_connect_string, or errc::tls_failed
-  // if a certificate or key cannot be read.
+  // Begins to connect and returns at once. Throws errc::bad_connect_string, errc::tls_failed if a
+  // certificate or key cannot be read, errc::invalid_argument or errc::not_supported for options.
   explicit client(std::string_view hosts, const client_options& options = {});
   client(context& shared, std::string_view hosts, const client_options& options = {});
 
-  // Closes the session as close() does.
+  // Closes the session as close() does. After a move, only destruction and assignment are allowed.
   ~client();
   client(client&&) noexcept;
   client& operator=(client&&) noexcept;
 
   // Ends the session: its ephemeral nodes go, every pending operation completes. Waits for the
   // server's confirmation, at most a third of the session timeout; without one the server ends the
-  // session when its timeout has passed. On the I/O thread it does not wait.
+  // session when its timeout has passed. When it returns, every handler and watcher that runs on
+  // the I/O thread has run. On the I/O thread itself it does not wait.
   void close() noexcept;
 
   // --- the session
@@ -155,7 +156,8 @@ class client {
   using executor_type = boost::asio::any_io_executor;
   executor_type get_executor() const;
 
-  // Requests that the calling thread starts while this lives leave together, in one write.
+  // Requests started while this lives leave together when it ends, in one write. A blocking call
+  // sends them earlier.
   class [[nodiscard]] batch {
    public:
     ~batch();
@@ -246,7 +248,7 @@ class client {
                                        std::move(list), version);
   }
 
-  // Full paths of this session's ephemeral nodes that begin with the prefix.
+  // Paths of this session's ephemeral nodes that begin with the prefix.
   std::vector<std::string> ephemerals(std::string prefix = "/");
   template <class Token>
   auto async_ephemerals(std::string prefix, Token&& token) {

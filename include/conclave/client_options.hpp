@@ -11,6 +11,7 @@
 
 #include "conclave/acl.hpp"
 #include "conclave/secret.hpp"
+#include "conclave/session_event.hpp"
 
 namespace conclave {
 
@@ -21,7 +22,7 @@ enum class log_level { debug, info, warning, error };
 using log_callback = std::function<void(log_level, std::string_view)>;
 
 // How long to wait before the n-th try (n = 1, 2, ...) after all servers were tried in vain.
-// Called by one thread at a time.
+// It must not throw, nor call the client.
 using reconnect_policy = std::function<std::chrono::milliseconds(unsigned n)>;
 
 // Doubles from `first` up to `most`; each delay is drawn at random from its upper half, so that
@@ -46,7 +47,8 @@ struct client_options {
   std::chrono::milliseconds connect_wait{0};
   // After an expired session: begin a new one (true), or stay dead.
   bool renew_expired = true;
-  // Accept a server that is cut off from its ensemble and can only read.
+  // Accept a server that is cut off from its ensemble and can only read. The client stays there as
+  // long as that connection lasts; servers end it when they have a majority again.
   bool allow_read_only = false;
   // Try the hosts in random order, so that clients spread over the servers.
   bool shuffle_hosts = true;
@@ -60,14 +62,17 @@ struct client_options {
   conclave::acl default_acl;
   std::optional<tls_options> tls;
 
-  // Bounds. Beyond max_outstanding requests or max_outstanding_bytes a blocking call waits and an
-  // async_ one completes with errc::backlog_full.
+  // Bounds on requests that are not answered yet. Beyond them a blocking call waits and an async_
+  // one completes with errc::backlog_full.
   std::size_t max_outstanding = 4096;
   std::size_t max_outstanding_bytes = 32u << 20;
   // Must not exceed the server's jute.maxbuffer.
   std::size_t max_request_bytes = 0xfffff;
   // Large lists of children exceed the request limit; a reply above this ends the connection.
   std::size_t max_reply_bytes = 16u << 20;
+
+  // Told every session event from the first one on, like client::on_session_event.
+  std::function<void(const session_event&)> on_session_event;
 
   log_callback log;  // silent without one
 };

@@ -63,6 +63,7 @@ enum class errc {
   bad_connect_string = 11,  // the connect string cannot be read
   tls_failed = 12,         // the TLS handshake failed, or a certificate is not the one expected
   bad_secret = 13,         // a secret's file or environment variable cannot be read
+  reply_too_large = 14,    // the answer is above client_options::max_reply_bytes
 };
 
 // What a code means for the caller.

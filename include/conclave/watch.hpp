@@ -2,9 +2,11 @@
 //
 // A watch is left with the server by a read (get, exists, children: told once) or by add_watch
 // (told every time, until removed). Events arrive on the I/O thread in the order of the changes,
-// and before any reply that already shows the change. Watches survive a reconnect: what happened
-// meanwhile is delivered then. They end with the session, which is told by a last event unless it
-// was this program itself that closed it.
+// and before any reply that already shows the change. They end with the session, which is told by a
+// last event unless it was this program itself that closed it.
+//
+// Watches survive a reconnect. What a one-shot watch missed meanwhile is delivered then. The server
+// does not do that for watches left by add_watch: their watchers are told possibly_missed instead.
 //
 // A watcher must not block: it runs on the thread that reads everybody's replies. Starting
 // async_ operations from it is fine; a blocking call there throws errc::would_deadlock.
@@ -26,6 +28,7 @@ struct watch_event {
     changed = 3,           // the node's data
     children_changed = 4,  // a child was added or removed
     session_ended = 100,   // the session expired or was refused, and the watch went with it
+    possibly_missed = 101,  // after a reconnect, to watchers of add_watch: look for yourself
   };
 
   kind type{};
@@ -58,8 +61,9 @@ class watcher {
 // What add_watch tells: changes of the node itself and of its list of children, or created,
 // deleted and changed of the node and everything below it.
 //
-// Servers before ZooKeeper 3.9 keep one kind of watch for a path and session, the one left last:
-// there, do not leave watches of different kinds on the same node from one client.
+// Servers before ZooKeeper 3.9 keep one kind of watch for a path and session, the one left last.
+// One-shot watches beside these are taken care of here, but there a client cannot have both modes on
+// the same node, nor watch the children once of a node that it watches recursively.
 enum class watch_mode { persistent = 0, recursive = 1 };
 
 // Which watches of a path remove_watch takes away.

@@ -1,5 +1,6 @@
 #include "conclave/client.hpp"
 
+#include <cstdint>
 #include <utility>
 
 #include "client/core.hpp"
@@ -8,8 +9,20 @@ namespace conclave {
 namespace detail {
 namespace {
 
+void check(const client_options& options) {
+  const auto refuse = [](errc e, const char* why) { throw error{e, std::string{"client_options: "} + why}; };
+  const auto t = options.session_timeout.count();
+  if (t <= 0 || t > INT32_MAX) refuse(errc::invalid_argument, "session_timeout must be positive");
+  if (options.max_outstanding == 0 || options.max_outstanding_bytes == 0)
+    refuse(errc::invalid_argument, "nothing could be sent with a limit of zero");
+  if (!options.reconnect) refuse(errc::invalid_argument, "reconnect needs a policy");
+  for (const auto& c : options.credentials)
+    if (c.scheme == "sasl") refuse(errc::not_supported, "SASL credentials; use digest, or TLS");
+}
+
 core_pointer make_core(std::shared_ptr<runtime::io_thread> thread, std::string_view hosts,
                        const client_options& options) {
+  check(options);
   auto where = connect_string::parse(hosts);
   auto core = std::make_shared<client_core>();
   core->chroot = where.chroot;
@@ -18,7 +31,8 @@ core_pointer make_core(std::shared_ptr<runtime::io_thread> thread, std::string_v
   core->default_acl = !options.default_acl.empty() ? options.default_acl
                       : options.credentials.empty() ? open_acl()
                                                     : creator_all_acl();
-  core->driver = runtime::session_driver::start(std::move(thread), std::move(where), options);
+  core->driver = runtime::session_driver::start(thread->loop(), std::move(where), options);
+  core->thread = std::move(thread);
   return core;
 }
 
@@ -26,10 +40,10 @@ core_pointer make_core(std::shared_ptr<runtime::io_thread> thread, std::string_v
 template <class Result, class... Parameters, class... Arguments>
 Result block(const char* what, const core_pointer& core,
              void (*start)(const core_pointer&, receiver<Result>, Parameters...), Arguments&&... arguments) {
-  auto& thread = core->driver->thread();
+  auto& loop = core->driver->loop();
   const auto refuse_on = [&](errc e) { throw error{e, what}; };
-  if (thread.in_child()) refuse_on(errc::forked);
-  if (thread.is_current()) refuse_on(errc::would_deadlock);
+  if (loop.in_child()) refuse_on(errc::forked);
+  if (loop.is_current()) refuse_on(errc::would_deadlock);
   blocking_call<Result> waiting;
   start(core, &waiting, static_cast<Parameters>(std::forward<Arguments>(arguments))...);
   waiting.done.wait();
@@ -65,7 +79,7 @@ client& client::operator=(client&& other) noexcept {
 
 client::~client() {
   if (!core_) return;
-  if (core_->driver->thread().in_child()) {
+  if (core_->driver->loop().in_child()) {
     new detail::core_pointer{std::move(core_)};  // the parent's: not even its memory is given back
     return;
   }
@@ -78,32 +92,32 @@ void client::close() noexcept {
 }
 
 bool client::wait_connected(std::chrono::nanoseconds limit) {
-  if (core_->driver->thread().in_child()) throw error{errc::forked, "wait_connected"};
-  if (core_->driver->thread().is_current()) throw error{errc::would_deadlock, "wait_connected"};
+  if (core_->driver->loop().in_child()) throw error{errc::forked, "wait_connected"};
+  if (core_->driver->loop().is_current()) throw error{errc::would_deadlock, "wait_connected"};
   return core_->driver->wait_connected(limit);
 }
 
 session_state client::state() const {
-  return core_->driver->ask([](const auto& m) { return m.state(); });
+  return core_->driver->ask(session_state::closed, [](const auto& m) { return m.state(); });
 }
 std::int64_t client::session_id() const {
-  return core_->driver->ask([](const auto& m) { return m.session_id(); });
+  return core_->driver->ask(std::int64_t{0}, [](const auto& m) { return m.session_id(); });
 }
 std::chrono::milliseconds client::session_timeout() const {
-  return core_->driver->ask([](const auto& m) { return m.session_timeout(); });
+  return core_->driver->ask(std::chrono::milliseconds{0}, [](const auto& m) { return m.session_timeout(); });
 }
 bool client::read_only() const {
-  return core_->driver->ask([](const auto& m) { return m.read_only(); });
+  return core_->driver->ask(false, [](const auto& m) { return m.read_only(); });
 }
 boot_clock::time_point client::session_deadline() const {
-  return core_->driver->ask([](const auto& m) { return m.session_deadline(); });
+  return core_->driver->ask(boot_clock::time_point::min(), [](const auto& m) { return m.session_deadline(); });
 }
 
 subscription client::on_session_event(std::function<void(const session_event&)> listener) {
   return subscription{core_->driver->listen(std::move(listener))};
 }
 
-client::executor_type client::get_executor() const { return core_->driver->thread().io().get_executor(); }
+client::executor_type client::get_executor() const { return core_->driver->loop().io().get_executor(); }
 
 client::batch::batch(detail::core_pointer core) : core_{std::move(core)} { core_->driver->cork(); }
 client::batch::~batch() { core_->driver->uncork(); }

@@ -6,6 +6,7 @@
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/system_executor.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@
 namespace conclave::detail {
 
 struct client_core {
+  std::shared_ptr<runtime::io_thread> thread;
   std::shared_ptr<runtime::session_driver> driver;
   std::string chroot;
   acl default_acl;
@@ -54,8 +56,8 @@ void call_handler(handler<Result> h, error_code ec, stored<Result> result) {
 template <class Result, class Read>
 class call final : public session::operation {
  public:
-  call(wire::opcode type, session::on_cut rule, runtime::io_thread& thread, receiver<Result> to, Read read)
-      : operation{type, rule}, thread_{thread}, to_{std::move(to)}, read_{std::move(read)} {
+  call(wire::opcode type, session::on_cut rule, runtime::io_loop& loop, receiver<Result> to, Read read)
+      : operation{type, rule}, loop_{loop}, to_{std::move(to)}, read_{std::move(read)} {
     if (auto* h = std::get_if<handler<Result>>(&to_)) work_.emplace(boost::asio::make_work_guard(*h, fallback()));
   }
 
@@ -68,8 +70,11 @@ class call final : public session::operation {
       for (const auto& part : result_.parts)
         if (part.ec) return part.ec;
     }
-    const bool a_result = type() == wire::opcode::exists && answered == errc::no_node;
-    return a_result ? error_code{} : answered;
+    // A missing node is an answer to exists; a watch that the server has not got is as removed as
+    // can be (its event was under way).
+    const bool fine = (type() == wire::opcode::exists && answered == errc::no_node) ||
+                      (type() == wire::opcode::remove_watches && answered == errc::no_watcher);
+    return fine ? error_code{} : answered;
   }
 
   void complete(error_code ec) noexcept override {
@@ -81,7 +86,8 @@ class call final : public session::operation {
     // Most handlers have no executor of their own and are called right here; the others are
     // handed over with their result.
     auto& h = std::get<handler<Result>>(to_);
-    const auto executor = boost::asio::get_associated_executor(h, fallback());
+    const auto executor = loop_.in_child() ? boost::asio::get_associated_executor(h, boost::asio::system_executor{})
+                                           : boost::asio::get_associated_executor(h, fallback());
     boost::asio::dispatch(executor, [h = std::move(h), ec, result = std::move(result_)]() mutable {
       call_handler<Result>(std::move(h), ec, std::move(result));
     });
@@ -106,18 +112,13 @@ class call final : public session::operation {
   using work_guard = decltype(boost::asio::make_work_guard(
       std::declval<const handler<Result>&>(), std::declval<boost::asio::io_context::executor_type>()));
 
-  auto fallback() const { return thread_.io().get_executor(); }
+  auto fallback() const { return loop_.io().get_executor(); }
 
-  runtime::io_thread& thread_;
+  runtime::io_loop& loop_;
   receiver<Result> to_;
   Read read_;
   stored<Result> result_{};
   std::optional<work_guard> work_;  // keeps the handler's execution context running
 };
-
-// A refused call completes from the I/O thread like any other, never from inside the initiation.
-inline void refuse(const core_pointer& core, std::shared_ptr<session::operation> op, error_code ec) {
-  core->driver->post([op = std::move(op), ec] { op->complete(ec); });
-}
 
 }  // namespace conclave::detail

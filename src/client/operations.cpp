@@ -1,7 +1,4 @@
 // Every operation: its request, how its answer is read, and what becomes of it at a cut.
-#include <algorithm>
-#include <iterator>
-
 #include "client/core.hpp"
 #include "session/paths.hpp"
 #include "wire/frame.hpp"
@@ -36,6 +33,12 @@ bool valid(const std::string& path, const create_options& options) {
          has_ttl(options.mode) == (options.ttl.count() > 0);
 }
 
+// The server's path of a node to be created. "/" alone names the root, but with a number behind it
+// a child of the root.
+std::string path_to_create(const client_core& core, const std::string& path) {
+  return path == "/" ? core.chroot + path : session::with_chroot(core.chroot, path);
+}
+
 const acl& acl_for(client_core& core, const create_options& options) {
   if (!options.acl.empty()) return options.acl;
   if (core.open_by_default && core.log && !core.open_acl_told.exchange(true))
@@ -50,7 +53,7 @@ class request {
  public:
   request(const core_pointer& core, receiver<Result> to, opcode type, on_cut rule, Read read)
       : core_{core},
-        op_{std::make_unique<call<Result, Read>>(type, rule, core->driver->thread(), std::move(to), std::move(read))} {}
+        op_{std::make_unique<call<Result, Read>>(type, rule, core->driver->loop(), std::move(to), std::move(read))} {}
 
   template <class... Parts>
   request& body(const Parts&... parts) {
@@ -60,25 +63,32 @@ class request {
     return *this;
   }
 
+  request& remember(credentials c) {
+    op_->shown.emplace(std::move(c));
+    return *this;
+  }
+
   request& watch(session::watch_slot slot, std::string path, watcher w) {
     if (w) op_->watch.emplace(session::operation::wanted_watch{slot, std::move(path), std::move(w)});
     return *this;
   }
 
   void send() {
-    const bool wait_for_room = op_->blocking();
+    const bool blocking = op_->blocking();
     op_->connect_cancellation(core_->driver);
     std::unique_ptr<session::operation> op = std::move(op_);
-    if (const auto ec = core_->driver->submit(op, wait_for_room)) refuse(core_, std::move(op), ec);
+    if (const auto ec = core_->driver->submit(op, blocking)) core_->driver->refuse(std::move(op), ec);
   }
 
   void send_watch_removal(watch_kind kind, const std::string& path, const watcher& w) {
+    const bool blocking = op_->blocking();
     op_->connect_cancellation(core_->driver);
     std::unique_ptr<session::operation> op = std::move(op_);
-    if (const auto ec = core_->driver->submit_watch_removal(op, kind, path, w)) refuse(core_, std::move(op), ec);
+    const auto ec = core_->driver->submit_watch_removal(op, kind, path, w, blocking);
+    if (ec) core_->driver->refuse(std::move(op), ec);
   }
 
-  void fail(error_code ec) { refuse(core_, std::move(op_), ec); }
+  void fail(error_code ec) { core_->driver->refuse(std::move(op_), ec); }
 
  private:
   const core_pointer& core_;
@@ -123,7 +133,7 @@ void start_create(const core_pointer& core, receiver<create_result> to, std::str
                                      out.stat = in.stat.value;
                                    }));
   if (!valid(path, options)) return r.fail(session::valid_path(path) ? errc::invalid_argument : errc::invalid_path);
-  const auto full = session::with_chroot(core->chroot, path);
+  const auto full = path_to_create(*core, path);
   const auto list = records(acl_for(*core, options));
   const auto flags = static_cast<std::int32_t>(options.mode);
   if (type == opcode::create_ttl)
@@ -205,10 +215,13 @@ void start_ephemerals(const core_pointer& core, receiver<std::vector<std::string
   auto r = make<std::vector<std::string>>(core, std::move(to), opcode::get_ephemerals, on_cut::repeat,
                                           read_as<wire::names_response, std::vector<std::string>>(
                                               [core](const auto& in, auto& out) {
+                                                // The server compares text, so it may name nodes
+                                                // beside the chroot.
                                                 for (const auto path : in.names)
-                                                  out.emplace_back(session::without_chroot(core->chroot, path));
+                                                  if (session::in_chroot(core->chroot, path))
+                                                    out.emplace_back(session::without_chroot(core->chroot, path));
                                               }));
-  if (!session::valid_path(prefix)) return r.fail(errc::invalid_path);
+  if (!session::valid_path(prefix + "x")) return r.fail(errc::invalid_path);
   r.body(wire::path_record{session::with_chroot(core->chroot, prefix)}).send();
 }
 
@@ -234,13 +247,14 @@ class multi_builder {
 
   bool operator()(const transaction::create_part& p) {
     if (!valid(p.path, p.options)) return false;
+    const std::string_view path = paths_.emplace_back(path_to_create(core_, p.path));
     const auto list = records(acl_for(core_, p.options));
     const auto flags = static_cast<std::int32_t>(p.options.mode);
     if (has_ttl(p.options.mode))
-      add(opcode::create_ttl, wire::create_ttl_request{full(p.path), p.data, list, flags, p.options.ttl.count()});
+      add(opcode::create_ttl, wire::create_ttl_request{path, p.data, list, flags, p.options.ttl.count()});
     else
       add(p.options.mode == create_mode::container ? opcode::create_container : opcode::create,
-          wire::create_request{full(p.path), p.data, list, flags});
+          wire::create_request{path, p.data, list, flags});
     return true;
   }
   bool operator()(const transaction::remove_part& p) { return add_checked(opcode::remove, p.path, p.version); }
@@ -326,8 +340,10 @@ void start_read(const core_pointer& core, receiver<std::vector<read_result>> to,
 
 void start_close(const core_pointer& core, receiver<void> to) {
   auto read = read_nothing();
-  core->driver->begin_close(std::make_unique<call<void, decltype(read)>>(
-      opcode::close_session, on_cut::succeed, core->driver->thread(), std::move(to), read));
+  auto op = std::make_unique<call<void, decltype(read)>>(opcode::close_session, on_cut::succeed,
+                                                         core->driver->loop(), std::move(to), read);
+  op->connect_cancellation(core->driver);
+  core->driver->begin_close(std::move(op));
 }
 
 // --- watches and credentials
@@ -353,7 +369,7 @@ void start_add_auth(const core_pointer& core, receiver<void> to, credentials c) 
   auto r = make<void>(core, std::move(to), opcode::auth, on_cut::repeat, read_nothing());
   if (c.scheme == "sasl") return r.fail(errc::not_supported);
   if (c.scheme.empty()) return r.fail(errc::invalid_argument);
-  r.body(wire::auth_request{0, c.scheme, c.value.reveal()}).send();
+  r.body(wire::auth_request{0, c.scheme, c.value.reveal()}).remember(std::move(c)).send();
 }
 
 void start_who_am_i(const core_pointer& core, receiver<std::vector<identity>> to) {

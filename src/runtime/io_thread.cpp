@@ -8,33 +8,48 @@ namespace {
 
 constexpr std::size_t read_buffer_size = 256 * 1024;
 
+// Signals are the application's: a thread started under this gets none.
+class all_signals_blocked {
+ public:
+  all_signals_blocked() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~all_signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  all_signals_blocked(const all_signals_blocked&) = delete;
+  all_signals_blocked& operator=(const all_signals_blocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
 }  // namespace
 
-io_thread::state::state() : read_buffer(read_buffer_size) {}
+io_loop::io_loop() : read_buffer_(read_buffer_size) {}
 
-io_thread::io_thread() : state_{std::make_shared<state>()} {
-  // Signals are the application's: none must end up on this thread.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread{[state = state_] {
+void io_loop::run() {
+  thread_ = std::this_thread::get_id();
+  io_.run();
+}
+
+io_thread::io_thread() : loop_{std::make_shared<io_loop>()} {
+  const all_signals_blocked inherited;
+  thread_ = std::thread{[loop = loop_] {
     ::pthread_setname_np(::pthread_self(), "conclave-io");
-    state->id = std::this_thread::get_id();
-    state->io.run();
+    loop->run();
   }};
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 io_thread::~io_thread() {
-  if (in_child()) {
+  if (loop_->in_child()) {
     // There is no such thread in this process, and the epoll set is the parent's: leave everything.
-    new std::shared_ptr<state>{std::move(state_)};
+    new std::shared_ptr<io_loop>{std::move(loop_)};
     new std::thread{std::move(thread_)};
     return;
   }
-  state_->io.stop();
-  if (is_current())
+  loop_->let_end();
+  if (loop_->is_current())
     thread_.detach();
   else
     thread_.join();

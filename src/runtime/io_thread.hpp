@@ -13,36 +13,47 @@
 
 namespace conclave::runtime {
 
+// What runs on the thread. Sessions share it, so that it is there until the last of them is done.
+class io_loop {
+ public:
+  io_loop();
+
+  boost::asio::io_context& io() noexcept { return io_; }
+  boot_timers& timers() noexcept { return timers_; }
+  // What arrives is read into this and handled before the next read, whoever it is for: an idle
+  // client needs no buffer of its own.
+  std::vector<char>& read_buffer() noexcept { return read_buffer_; }
+
+  bool is_current() const noexcept { return thread_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
+  // This is a child process, in which there is no such thread.
+  bool in_child() const noexcept { return guard_.in_child(); }
+
+  void run();
+  // run() returns when nothing is left to do.
+  void let_end() { work_.reset(); }
+
+ private:
+  fork_guard guard_;
+  boost::asio::io_context io_{1};
+  boot_timers timers_{io_};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{io_.get_executor()};
+  std::vector<char> read_buffer_;
+  std::atomic<std::thread::id> thread_;
+};
+
+// Owns the thread. Shared by the clients and contexts that use it; the last one ends it.
 class io_thread {
  public:
   io_thread();
-  // Ends the thread. Its clients are gone by then: each of them shares the ownership.
+  // Joins the thread, unless it runs on it.
   ~io_thread();
   io_thread(const io_thread&) = delete;
   io_thread& operator=(const io_thread&) = delete;
 
-  boost::asio::io_context& io() noexcept { return state_->io; }
-  boot_timers& timers() noexcept { return state_->timers; }
-  // What arrives is read into this and handled before the next read, whoever it is for: an idle
-  // client needs no buffer of its own.
-  std::vector<char>& read_buffer() noexcept { return state_->read_buffer; }
-
-  bool is_current() const noexcept { return state_->id.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
-  bool in_child() const noexcept { return guard_.in_child(); }
+  const std::shared_ptr<io_loop>& loop() const noexcept { return loop_; }
 
  private:
-  struct state {
-    state();
-    boost::asio::io_context io{1};
-    boot_timers timers{io};
-    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{io.get_executor()};
-    std::vector<char> read_buffer;
-    std::atomic<std::thread::id> id;
-  };
-
-  fork_guard guard_;
-  // The thread holds it, too: the last client may go on the I/O thread itself.
-  std::shared_ptr<state> state_;
+  std::shared_ptr<io_loop> loop_;
   std::thread thread_;
 };
 

@@ -5,6 +5,7 @@
 // from it, one at a time, in the machine's order, with no lock held.
 #pragma once
 
+#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -25,24 +26,24 @@ namespace conclave::runtime {
 class session_driver : public std::enable_shared_from_this<session_driver> {
  public:
   // Begins to connect. Throws only what is wrong with the TLS files.
-  static std::shared_ptr<session_driver> start(std::shared_ptr<io_thread> thread, connect_string where,
+  static std::shared_ptr<session_driver> start(std::shared_ptr<io_loop> loop, connect_string where,
                                                const client_options& options);
-  session_driver(std::shared_ptr<io_thread> thread, connect_string where, const client_options& options);
+  session_driver(std::shared_ptr<io_loop> loop, connect_string where, const client_options& options);
   ~session_driver();
 
-  // Takes the operation over, or says why not and leaves it alone. With wait_for_room a full
-  // backlog makes the caller wait.
-  error_code submit(std::unique_ptr<session::operation>& op, bool wait_for_room);
+  // Takes the operation over, or says why not and leaves it alone. For a call that blocks, a full
+  // backlog is something to wait for.
+  error_code submit(std::unique_ptr<session::operation>& op, bool blocking);
 
   void cancel(std::uint64_t id);
 
   // As submit(), for an operation that tells the server to forget a watch: not sent at all, and
   // completed, if nobody is left without it anyway.
   error_code submit_watch_removal(std::unique_ptr<session::operation>& op, watch_kind kind, std::string_view path,
-                                  const watcher& w);
+                                  const watcher& w, bool blocking);
 
-  // Requests that this thread submits stay in the buffer until the last uncork().
-  void cork() noexcept;
+  // What is submitted stays in the buffer until the last uncork(), or until a call that waits.
+  void cork();
   void uncork();
 
   // Ends the session; the operation, if any, completes when that is done.
@@ -56,16 +57,18 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   // returned, the listener is not running and will not be called (unless destroyed by itself).
   std::shared_ptr<void> listen(std::function<void(const session_event&)> listener);
 
-  // What the machine knows, under the lock.
-  template <class F>
-  auto ask(F f) const {
+  // What the machine knows, under the lock; in a child process nothing is known.
+  template <class T, class F>
+  T ask(T in_child, F f) const {
+    if (loop_->in_child()) return in_child;
     const std::lock_guard lock{mutex_};
     return f(machine_);
   }
 
-  io_thread& thread() noexcept { return *thread_; }
-  // For completions from elsewhere than the machine.
-  void post(std::function<void()> f);
+  io_loop& loop() noexcept { return *loop_; }
+  // Completes an operation that was refused, from the I/O thread like any other, never from inside
+  // its initiation.
+  void refuse(std::unique_ptr<session::operation> op, error_code ec);
 
  private:
   struct listener;
@@ -84,16 +87,20 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   void rearm_timer();
 
   // With the lock held.
-  void take_in(std::string_view bytes, session::time_point now);
+  void wait_for_room(std::unique_lock<std::mutex>& lock);
+  // Returns how long to let further answers gather before the next read.
+  std::chrono::nanoseconds take_in(std::string_view bytes, session::time_point now);
+  void decrypt(std::string_view bytes, session::time_point now);
   void flush();
   void lose_link(error_code why);
 
   bool needs_processing() const noexcept;
 
-  // After the lock was given back.
-  void nudge(bool needed);
+  // Gives the lock back, and wakes the I/O thread if there is something for it to do.
+  void nudge(std::unique_lock<std::mutex>& lock, bool surely = false);
 
-  std::shared_ptr<io_thread> thread_;
+  std::shared_ptr<io_loop> loop_;
+  boost::asio::steady_timer gathering_;  // of answers, between two reads
   log_callback log_;
   std::optional<tls_settings> tls_;
 
@@ -103,6 +110,7 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   session::machine machine_;
   std::shared_ptr<socket_link> link_;  // sends only once it is connected
   bool can_send_ = false;
+  unsigned corks_ = 0;
   bool send_blocked_ = false;  // the socket's buffer is full
   bool write_wait_ = false;    // and the I/O thread waits for room in it
   std::optional<tls_engine> engine_;
@@ -118,6 +126,7 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
 
   std::mutex listeners_mutex_;
   std::vector<std::weak_ptr<listener>> listeners_;
+  std::shared_ptr<listener> first_listener_;  // that of the options
 };
 
 }  // namespace conclave::runtime

@@ -1,11 +1,13 @@
 #include "runtime/socket_link.hpp"
 
-#include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
 #include <cerrno>
+#include <random>
 
 namespace conclave::runtime {
 namespace {
@@ -34,27 +36,46 @@ void socket_link::connect(const endpoint& to, std::function<void(error_code)> do
                           [self = shared_from_this()](boost::system::error_code ec, const tcp::resolver::results_type& found) {
                             if (ec == boost::asio::error::operation_aborted) return;
                             for (const auto& entry : found) self->addresses_.emplace_back(entry.endpoint());
+                            // Another one first each time: one that swallows our packets would use
+                            // up the time for all.
+                            thread_local std::minstd_rand random{std::random_device{}()};
+                            std::shuffle(self->addresses_.begin(), self->addresses_.end(), random);
                             self->try_next(ec ? ec : error_code{boost::asio::error::host_not_found});
                           });
 }
 
 void socket_link::try_next(error_code last) {
   if (closed_) return;
-  if (next_address_ == addresses_.size()) return std::exchange(done_, nullptr)(last);
+  if (next_address_ == addresses_.size()) {
+    // Posted: connect() must not call its owner back before it returns.
+    boost::asio::post(socket_.get_executor(), [self = shared_from_this(), last] {
+      if (!self->closed_) std::exchange(self->done_, nullptr)(last);
+    });
+    return;
+  }
   const auto& to = addresses_[next_address_++];
   boost::system::error_code ec;
   socket_.close(ec);
-  socket_.open(to.protocol(), ec);
-  if (ec) return try_next(ec);
-  // Asio's sockets are not close-on-exec, and a program started meanwhile must not keep our
+  // Asio's own sockets are not close-on-exec, and a program started meanwhile must not keep our
   // session's connection open.
-  ::fcntl(socket_.native_handle(), F_SETFD, FD_CLOEXEC);
+  const int fd = ::socket(to.protocol().family(), to.protocol().type() | SOCK_CLOEXEC, to.protocol().protocol());
+  if (fd < 0) return try_next(system_error(errno));
+  socket_.assign(to.protocol(), fd, ec);
+  if (ec) {
+    ::close(fd);
+    return try_next(ec);
+  }
   socket_.async_connect(to, [self = shared_from_this()](boost::system::error_code failed) {
     if (self->closed_) return;
     if (failed) return self->try_next(failed);
     boost::system::error_code ignored;
     self->socket_.set_option(tcp::no_delay{true}, ignored);
     self->socket_.non_blocking(true, ignored);
+    // Asio still waits for the socket to become writable, as it did to connect, and would be woken
+    // for that with every wait to come: let it begin anew.
+    const auto protocol = self->addresses_[self->next_address_ - 1].protocol();
+    const int connected = self->socket_.release(ignored);
+    self->socket_.assign(protocol, connected, ignored);
     std::exchange(self->done_, nullptr)({});
   });
 }

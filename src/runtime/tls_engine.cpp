@@ -71,10 +71,9 @@ tls_engine::tls_engine(const tls_settings& settings, const std::string& host) : 
   if (!address) SSL_set_tlsext_host_name(ssl_.get(), host.c_str());
   if (settings.verify_host()) {
     auto* expected = SSL_get0_param(ssl_.get());
-    if (address)
-      X509_VERIFY_PARAM_set1_ip_asc(expected, host.c_str());
-    else
-      X509_VERIFY_PARAM_set1_host(expected, host.c_str(), host.size());
+    const int known = address ? X509_VERIFY_PARAM_set1_ip_asc(expected, host.c_str())
+                              : X509_VERIFY_PARAM_set1_host(expected, host.c_str(), host.size());
+    if (known != 1) refuse("cannot check certificates for the host " + host);
   }
 }
 
@@ -87,6 +86,8 @@ error_code tls_engine::fail() {
 }
 
 error_code tls_engine::receive(std::string_view cipher, std::string& plain) {
+  // What other code left in this thread's queue of errors would be taken for ours.
+  ERR_clear_error();
   auto* in = SSL_get_rbio(ssl_.get());
   while (!cipher.empty()) {
     const auto n = BIO_write(in, cipher.data(), static_cast<int>(std::min<std::size_t>(cipher.size(), INT_MAX)));
@@ -114,6 +115,7 @@ error_code tls_engine::receive(std::string_view cipher, std::string& plain) {
 }
 
 error_code tls_engine::encrypt(std::string_view plain) {
+  ERR_clear_error();
   while (!plain.empty()) {
     const int n = SSL_write(ssl_.get(), plain.data(), static_cast<int>(std::min<std::size_t>(plain.size(), 1 << 20)));
     if (n <= 0) return fail();

@@ -46,6 +46,7 @@ const char* text(errc e) noexcept {
     case errc::not_supported: return "not supported";
     case errc::bad_connect_string: return "the connect string cannot be read";
     case errc::tls_failed: return "TLS failed";
+    case errc::reply_too_large: return "the answer is larger than max_reply_bytes";
     case errc::bad_secret: return "the secret cannot be read";
   }
   return "unknown error";

@@ -16,8 +16,10 @@ using kind = session_event::kind;
 // that says so.
 constexpr std::size_t rearm_bytes = 128 * 1024;
 constexpr std::size_t password_size = 16;
-// An output buffer above this is given back when it is empty.
+// An output buffer above this is given back when it is empty, and moved up when half of it is sent.
 constexpr std::size_t kept_output = 64 * 1024;
+// A read that was repeated so often is not going to be answered.
+constexpr unsigned max_repeats = 8;
 
 error_code aborted() { return {ECANCELED, boost::system::system_category()}; }
 error_code timed_out() { return {ETIMEDOUT, boost::system::system_category()}; }
@@ -36,8 +38,7 @@ machine::machine(connect_string where, const client_options& options, std::uint6
 void machine::start(time_point now) { schedule_connect(now); }
 
 bool machine::full() const noexcept {
-  return outstanding() >= options_.max_outstanding ||
-         waiting_bytes_ + (output_.size() - output_sent_) >= options_.max_outstanding_bytes;
+  return outstanding() >= options_.max_outstanding || outstanding_bytes_ >= options_.max_outstanding_bytes;
 }
 
 duration machine::connect_wait() const noexcept {
@@ -51,19 +52,17 @@ error_code machine::submit(std::unique_ptr<operation>& op, time_point now) {
   }
   if (op->frame.size() - wire::frame_prefix > options_.max_request_bytes) return errc::too_large;
   if (full()) return errc::backlog_full;
-  if (phase_ == phase::attached) {
+  outstanding_bytes_ += op->frame.size();
+  if (phase_ == phase::attached)
     send(std::move(op), now);
-  } else {
-    waiting_bytes_ += op->frame.size();
+  else
     waiting_.push_back({std::move(op), now + connect_wait()});
-  }
   return {};
 }
 
 void machine::cancel(std::uint64_t id) {
   const auto waiting = std::find_if(waiting_.begin(), waiting_.end(), [&](auto& w) { return w.op->id() == id; });
   if (waiting != waiting_.end()) {
-    waiting_bytes_ -= waiting->op->frame.size();
     auto op = std::move(waiting->op);
     waiting_.erase(waiting);
     return complete(std::move(op), aborted());
@@ -77,10 +76,12 @@ void machine::cancel(std::uint64_t id) {
 
 bool machine::forget_watch(watch_kind what, std::string_view path, const watcher& w, error_code& ec) {
   bool emptied = false;
-  if (!watches_.remove(what, path, w, emptied)) {
+  auto removed = watches_.remove(what, path, w, emptied);
+  if (removed.empty()) {
     ec = errc::no_watcher;
     return false;
   }
+  notices_.push_back(discarded{std::move(removed)});
   // Somebody's read that leaves the same watch may be under way, ahead of the removal: the server
   // would take that watch, too.
   const auto needs = [&](const operation* op) { return op != nullptr && op->watch && op->watch->path == path; };
@@ -92,12 +93,13 @@ bool machine::forget_watch(watch_kind what, std::string_view path, const watcher
 void machine::close(time_point now) {
   if (phase_ == phase::finished || phase_ == phase::closing) return;
   if (phase_ != phase::attached) return finish(kind::closed, errc::closed);
-  close_xid_ = next_xid_;
+  close_xid_ = take_xid();
   std::string frame;
-  wire::append_frame(frame, wire::request_header{next_xid_++, wire::opcode::close_session});
+  wire::append_frame(frame, wire::request_header{*close_xid_, wire::opcode::close_session});
   send_frame(frame, now);
   phase_ = phase::closing;
   phase_deadline_ = now + timeout_ / 3;
+  last_answered_sent_ = time_point::min();  // from now on the server may end the session
 }
 
 // --- connecting
@@ -118,6 +120,7 @@ void machine::connected(time_point now) {
   output_sent_ = 0;
   stream_sent_ = 0;
   ping_sent_.reset();
+  heard_on_this_connection_ = false;
   handshake_sent_ = last_heard_ = now;
   // A session that only a read-only server knows means nothing to the others: ask for a real one.
   const bool again = real_session_;
@@ -153,30 +156,39 @@ void machine::drop(error_code why, time_point now) {
 
 void machine::settle_in_flight(time_point now) {
   std::deque<waiting_operation> again;
-  for (auto& s : in_flight_) {
+  const auto keep = [&](std::unique_ptr<operation> op) { again.push_back({std::move(op), now + connect_wait()}); };
+  for (auto& op : std::exchange(auths_in_flight_, {}))
+    if (op) keep(std::move(op));
+  bool write_lost = false;
+  for (auto& s : std::exchange(in_flight_, {})) {
     if (!s.op) continue;
+    const auto rule = s.op->cut_rule();
     // What the socket never took cannot have had an effect.
     const bool never_sent = s.position >= stream_sent_;
-    const auto rule = s.op->cut_rule();
-    if (rule == on_cut::succeed)
+    if (rule == on_cut::succeed) {
       complete(std::move(s.op), {});
-    else if (never_sent || rule == on_cut::repeat)
-      again.push_back({std::move(s.op), now + connect_wait()});
-    else
-      complete(std::move(s.op), errc::connection_loss);
+    } else if (rule == on_cut::repeat && ++s.op->repeats <= max_repeats) {
+      keep(std::move(s.op));
+    } else if (never_sent && !write_lost) {
+      keep(std::move(s.op));
+    } else {
+      // Behind a write whose outcome is unknown nothing is written that may depend on it.
+      complete(std::move(s.op), never_sent ? errc::not_connected : errc::connection_loss);
+      write_lost = true;
+    }
   }
-  in_flight_.clear();
-  for (auto& op : auths_in_flight_)
-    if (op) again.push_back({std::move(op), now + connect_wait()});
-  auths_in_flight_.clear();
-  requeue(std::move(again));
+  add_watches_in_flight_ = 0;
+  for (auto& w : std::exchange(waiting_, {})) again.push_back(std::move(w));
+  waiting_ = std::move(again);
 }
 
-void machine::requeue(std::deque<waiting_operation> again) {
-  for (auto op = again.rbegin(); op != again.rend(); ++op) {
-    waiting_bytes_ += op->op->frame.size();
-    waiting_.push_front(std::move(*op));
-  }
+// The answer that stands at the front cannot be taken: asking again would bring the same one.
+void machine::fail_unreadable(errc read_error) {
+  if (in_flight_.empty() || !in_flight_.front().op) return;
+  auto op = std::move(in_flight_.front().op);
+  in_flight_.pop_front();
+  const auto ec = op->cut_rule() == on_cut::fail ? errc::connection_loss : read_error;
+  complete(std::move(op), ec);
 }
 
 // --- time
@@ -211,7 +223,6 @@ void machine::time_passed(time_point now) {
   while (!waiting_.empty() && now >= waiting_.front().give_up) {
     auto op = std::move(waiting_.front().op);
     waiting_.pop_front();
-    waiting_bytes_ -= op->frame.size();
     complete(std::move(op), errc::not_connected);
   }
 }
@@ -245,22 +256,45 @@ void machine::send(std::unique_ptr<operation> op, time_point now) {
   const auto position = stream_sent_ + (output_.size() - output_sent_);
   const auto at = output_.size();
   send_frame(op->frame, now);
+  if (covered_by_lasting_watch(*op)) output_.back() = '\0';  // the request's last field: no watch
+  if (op->type() == wire::opcode::add_watch) ++add_watches_in_flight_;
   if (op->type() == wire::opcode::auth) {
     auths_in_flight_.push_back(std::move(op));
     return;
   }
-  const auto xid = next_xid_;
-  next_xid_ = next_xid_ == INT32_MAX ? 1 : next_xid_ + 1;
+  const auto xid = take_xid();
   const auto bytes = wire::big_endian(static_cast<std::uint32_t>(xid));
   output_.replace(at + wire::frame_prefix, sizeof bytes, reinterpret_cast<const char*>(&bytes), sizeof bytes);
   const auto type = op->type();
   in_flight_.push_back({std::move(op), type, xid, now, position});
 }
 
+// A server before 3.9 keeps one kind of watch for a path and session, so a one-shot watch would end
+// a lasting one there. The lasting one brings the event anyway.
+bool machine::covered_by_lasting_watch(const operation& op) const {
+  if (!op.watch || op.type() == wire::opcode::add_watch) return false;
+  const auto slot = op.watch->slot;
+  if (watches_.has_lasting(slot, op.watch->path)) return true;
+  return add_watches_in_flight_ > 0 && std::any_of(in_flight_.begin(), in_flight_.end(), [&](const auto& s) {
+           return s.type == wire::opcode::add_watch && s.op && s.op->watch->path == op.watch->path &&
+                  (s.op->watch->slot == watch_slot::persistent || slot != watch_slot::child);
+         });
+}
+
+std::int32_t machine::take_xid() noexcept {
+  return std::exchange(next_xid_, next_xid_ == INT32_MAX ? 1 : next_xid_ + 1);
+}
+
 void machine::sent(std::size_t n) noexcept {
   output_sent_ += n;
   stream_sent_ += n;
-  if (output_sent_ < output_.size()) return;
+  if (output_sent_ < output_.size()) {
+    if (output_sent_ > kept_output && output_sent_ > output_.size() / 2) {
+      output_.erase(0, output_sent_);
+      output_sent_ = 0;
+    }
+    return;
+  }
   output_sent_ = 0;
   if (output_.capacity() > kept_output)
     output_ = {};
@@ -280,12 +314,14 @@ void machine::received(std::string_view bytes, time_point now) {
     const bool good = phase_ == phase::handshaking ? take_handshake(*payload, now) : take_message(*payload);
     if (!good) {
       log(log_level::error, to_string(host_) + " sent something that is not ZooKeeper's protocol");
+      fail_unreadable(errc::protocol_error);
       return drop(errc::protocol_error, now);
     }
     if (phase_ != phase::attached && phase_ != phase::closing) return;  // the connection is over
   }
   if (input_.failed()) {
-    log(log_level::error, to_string(host_) + " sent a frame of an absurd length");
+    log(log_level::error, to_string(host_) + " sent a frame of an absurd length, or one above max_reply_bytes");
+    fail_unreadable(input_.too_large() ? errc::reply_too_large : errc::protocol_error);
     drop(errc::protocol_error, now);
   }
 }
@@ -307,18 +343,19 @@ bool machine::take_handshake(std::string_view payload, time_point now) {
     // A server that answers with another session than the one asked for, or the first real
     // session after a read-only one: what belonged to the old one is gone.
     tell(kind::expired);
-    end_watches();
+    forget_session();
   }
   session_id_ = response.session_id;
   password_ = response.password;
   timeout_ = std::chrono::milliseconds{response.timeout_ms};
   read_only_ = flag.read_only;
   real_session_ = real_session_ || !read_only_;
-  last_answered_sent_ = handshake_sent_;
   phase_ = phase::attached;
-  hosts_.succeeded();
+  answered(handshake_sent_);
   log(log_level::info, std::string{same ? "attached again" : "attached"} + " to " + to_string(host_));
   tell(same ? kind::reconnected : kind::connected);
+  for (auto& [path, w] : watches_.lasting())
+    notices_.push_back(firing{{std::move(w)}, {watch_event::kind::possibly_missed, std::string{without_chroot(chroot_, path)}}});
   resume(now);
   return true;
 }
@@ -334,7 +371,6 @@ void machine::resume(time_point now) {
   }
   for (const auto& frame : watches_.rearm_frames(last_zxid_, rearm_bytes)) send_frame(frame, now);
   auto waiting = std::exchange(waiting_, {});
-  waiting_bytes_ = 0;
   for (auto& w : waiting) send(std::move(w.op), now);
 }
 
@@ -343,6 +379,9 @@ bool machine::take_message(std::string_view payload) {
   const auto header = in.read<wire::reply_header>();
   if (!in.ok()) return false;
   last_zxid_ = std::max(last_zxid_, header.zxid);
+  // Not earlier, so that a server which ends every connection after its handshake is not asked
+  // again without a pause.
+  if (!std::exchange(heard_on_this_connection_, true)) hosts_.succeeded();
   switch (header.xid) {
     case wire::special_xid::watch_event: return take_event(in);
     case wire::special_xid::ping:
@@ -351,7 +390,13 @@ bool machine::take_message(std::string_view payload) {
       ping_sent_.reset();
       return true;
     case wire::special_xid::auth: return take_auth_answer(header);
-    case wire::special_xid::set_watches: return true;
+    case wire::special_xid::set_watches:
+      if (header.error != 0) {
+        log(log_level::error, to_string(host_) + " does not take our watches: " +
+                                  error_code{static_cast<errc>(header.error)}.message());
+        end_watches(watch_event::kind::possibly_missed);
+      }
+      return true;
     default:
       if (header.xid == close_xid_ && in_flight_.empty()) {
         finish(kind::closed, errc::closed);
@@ -380,6 +425,7 @@ bool machine::take_auth_answer(const wire::reply_header& header) {
     if (op) {
       wire::reader nothing{{}};
       op->read_answer(header, nothing);
+      if (op->shown) options_.credentials.push_back(std::move(*op->shown));
       complete(std::move(op), {});
     }
     return true;
@@ -394,6 +440,7 @@ bool machine::take_answer(const wire::reply_header& header, wire::reader& in) {
   if (in_flight_.empty() || in_flight_.front().xid != header.xid) return false;
   auto& sent = in_flight_.front();
   answered(sent.sent_at);
+  if (sent.type == wire::opcode::add_watch && add_watches_in_flight_ > 0) --add_watches_in_flight_;
   if (!sent.op) {
     in_flight_.pop_front();
     return true;
@@ -423,15 +470,19 @@ void machine::expire(time_point now) {
   if (!options_.renew_expired) return finish(kind::expired, errc::session_expired);
   log(log_level::warning, "the session has expired; beginning a new one");
   tell(kind::expired);
+  forget_session();
+  schedule_connect(now);
+}
+
+void machine::forget_session() {
   session_id_ = 0;
   password_.clear();
   real_session_ = false;
   last_answered_sent_ = time_point::min();
+  last_zxid_ = 0;  // a new session may begin on a server that was set up anew
   timeout_ = options_.session_timeout;
   fail_all(errc::session_expired);
-  end_watches();
-  hosts_.succeeded();
-  schedule_connect(now);
+  end_watches(watch_event::kind::session_ended);
 }
 
 void machine::finish(kind last, error_code ec) {
@@ -441,10 +492,13 @@ void machine::finish(kind last, error_code ec) {
   tell(last);
   fail_all(ec);
   // Who closes a client may have let go of what its watchers use: those are not called any more.
-  if (last == kind::closed)
-    watches_.take_all();
-  else
-    end_watches();
+  if (last == kind::closed) {
+    discarded silent;
+    for (auto& [path, w] : watches_.take_all()) silent.watchers.push_back(std::move(w));
+    notices_.push_back(std::move(silent));
+  } else {
+    end_watches(watch_event::kind::session_ended);
+  }
   session_id_ = 0;
   last_answered_sent_ = time_point::min();
   output_ = {};
@@ -461,18 +515,24 @@ void machine::fail_all(error_code ec) {
   for (auto& op : std::exchange(auths_in_flight_, {}))
     if (op) complete(std::move(op), ec);
   for (auto& w : std::exchange(waiting_, {})) complete(std::move(w.op), ec);
-  waiting_bytes_ = 0;
+  add_watches_in_flight_ = 0;
 }
 
-void machine::end_watches() {
+void machine::end_watches(watch_event::kind why) {
   for (auto& [path, w] : watches_.take_all())
-    notices_.push_back(firing{{std::move(w)}, {watch_event::kind::session_ended, std::string{without_chroot(chroot_, path)}}});
+    notices_.push_back(firing{{std::move(w)}, {why, std::string{without_chroot(chroot_, path)}}});
+}
+
+void machine::answered(time_point sent_at) noexcept {
+  // A read-only server's word says nothing about the session's life at the others.
+  if (phase_ == phase::attached && !read_only_) last_answered_sent_ = std::max(last_answered_sent_, sent_at);
 }
 
 // --- telling
 
 session_state machine::state() const noexcept {
-  if (phase_ == phase::attached || phase_ == phase::closing) return session_state::connected;
+  if (phase_ == phase::attached) return session_state::connected;
+  if (phase_ == phase::closing) return session_state::closed;
   if (phase_ != phase::finished) return session_id_ != 0 ? session_state::suspended : session_state::connecting;
   switch (ended_) {
     case kind::expired: return session_state::expired;
@@ -482,6 +542,7 @@ session_state machine::state() const noexcept {
 }
 
 void machine::complete(std::unique_ptr<operation> op, error_code ec) {
+  outstanding_bytes_ -= op->frame.size();
   notices_.push_back(completion{std::move(op), ec});
 }
 

@@ -42,11 +42,16 @@ struct firing {
   std::vector<watcher> watchers;
   watch_event event;
 };
+// Watchers that are not needed any more. The user's objects in them must not be destroyed inside
+// the machine, whose lock they may want.
+struct discarded {
+  std::vector<watcher> watchers;
+};
 struct log_line {
   log_level level;
   std::string text;
 };
-using notice = std::variant<completion, firing, session_event, log_line>;
+using notice = std::variant<completion, firing, discarded, session_event, log_line>;
 
 class machine {
  public:
@@ -123,6 +128,12 @@ class machine {
 
   std::size_t outstanding() const noexcept { return waiting_.size() + in_flight_.size() + auths_in_flight_.size(); }
   std::size_t in_flight() const noexcept { return in_flight_.size(); }
+  // How long the latest answer took, counted until now.
+  duration answer_time(time_point now) const noexcept {
+    return last_answered_sent_ == time_point::min() ? duration{0} : now - last_answered_sent_;
+  }
+  // Something was sent and not answered yet.
+  bool awaits_answer() const noexcept { return !in_flight_.empty() && in_flight_.front().position < stream_sent_; }
   // Whether submit() would answer errc::backlog_full.
   bool full() const noexcept;
 
@@ -146,11 +157,11 @@ class machine {
   void send_frame(std::string_view frame, time_point now);
   void drop(error_code why, time_point now);
   void settle_in_flight(time_point now);
-  void requeue(std::deque<waiting_operation> again);
+  void fail_unreadable(errc read_error);
   void expire(time_point now);
   void finish(session_event::kind last, error_code ec);
   void fail_all(error_code ec);
-  void end_watches();
+  void end_watches(watch_event::kind why);
 
   bool take_handshake(std::string_view payload, time_point now);
   void resume(time_point now);
@@ -159,7 +170,10 @@ class machine {
   bool take_answer(const wire::reply_header& header, wire::reader& in);
   bool take_auth_answer(const wire::reply_header& header);
   void leave_watch(operation& op, std::int32_t error);
-  void answered(time_point sent_at) noexcept { last_answered_sent_ = std::max(last_answered_sent_, sent_at); }
+  void answered(time_point sent_at) noexcept;
+  bool covered_by_lasting_watch(const operation& op) const;
+  void forget_session();
+  std::int32_t take_xid() noexcept;
 
   void complete(std::unique_ptr<operation> op, error_code ec);
   void tell(session_event::kind k, error_code why = {});
@@ -192,6 +206,7 @@ class machine {
   time_point last_heard_{};
   time_point last_answered_sent_ = time_point::min();
   std::optional<time_point> ping_sent_;
+  bool heard_on_this_connection_ = false;  // more than the handshake
   time_point handshake_sent_{};
   std::int32_t next_xid_ = 1;
   std::optional<std::int32_t> close_xid_;
@@ -200,7 +215,8 @@ class machine {
   std::deque<waiting_operation> waiting_;    // not sent yet
   std::deque<sent_operation> in_flight_;
   std::deque<std::unique_ptr<operation>> auths_in_flight_;  // none: credentials shown on connecting
-  std::size_t waiting_bytes_ = 0;
+  std::size_t outstanding_bytes_ = 0;
+  std::size_t add_watches_in_flight_ = 0;
 
   watch_registry watches_;
   std::vector<notice> notices_;

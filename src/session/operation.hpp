@@ -8,6 +8,7 @@
 #include <string>
 
 #include "conclave/error.hpp"
+#include "conclave/secret.hpp"
 #include "conclave/watch.hpp"
 #include "session/watch_registry.hpp"
 #include "wire/records.hpp"
@@ -52,6 +53,11 @@ class operation {
     conclave::watcher watcher;
   };
   std::optional<wanted_watch> watch;
+
+  // Of add_auth: shown again on every later connection once they were accepted.
+  std::optional<credentials> shown;
+
+  unsigned repeats = 0;  // kept by the machine
 
   // For machine::cancel(); unique in this process.
   std::uint64_t id() const noexcept { return id_; }

@@ -50,11 +50,13 @@ std::string with_chroot(std::string_view chroot, std::string_view path) {
   return full;
 }
 
+bool in_chroot(std::string_view chroot, std::string_view path) noexcept {
+  return path.starts_with(chroot) && (path.size() == chroot.size() || chroot.empty() || path[chroot.size()] == '/');
+}
+
 std::string_view without_chroot(std::string_view chroot, std::string_view path) noexcept {
-  if (chroot.empty() || !path.starts_with(chroot)) return path;
-  const auto rest = path.substr(chroot.size());
-  if (rest.empty()) return "/";
-  return rest.starts_with('/') ? rest : path;
+  if (chroot.empty() || !in_chroot(chroot, path)) return path;
+  return path.size() == chroot.size() ? "/" : path.substr(chroot.size());
 }
 
 }  // namespace conclave::session

@@ -13,6 +13,8 @@ bool valid_path(std::string_view path) noexcept;
 // The path as the server knows it.
 std::string with_chroot(std::string_view chroot, std::string_view path);
 
+bool in_chroot(std::string_view chroot, std::string_view path) noexcept;
+
 // The path as the user knows it; paths outside the chroot are left as they are.
 std::string_view without_chroot(std::string_view chroot, std::string_view path) noexcept;
 

@@ -1,6 +1,7 @@
 #include "session/watch_registry.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "wire/frame.hpp"
 
@@ -44,19 +45,16 @@ std::vector<watcher> watch_registry::fire(watch_event::kind type, std::string_vi
   return called;
 }
 
-bool watch_registry::remove(watch_kind kind, std::string_view path, const watcher& w, bool& emptied) {
-  bool found_any = false;
+std::vector<watcher> watch_registry::remove(watch_kind kind, std::string_view path, const watcher& w, bool& emptied) {
+  std::vector<watcher> removed;
   bool remains = false;
   const auto from = [&](watch_slot slot) {
     const auto found = at(slot).find(path);
     if (found == at(slot).end()) return;
     auto& watchers = found->second;
-    const auto before = watchers.size();
-    if (w)
-      std::erase(watchers, w);
-    else
-      watchers.clear();
-    found_any |= watchers.size() < before;
+    const auto goes = [&](const watcher& each) { return !w || each == w; };
+    std::copy_if(watchers.begin(), watchers.end(), std::back_inserter(removed), goes);
+    std::erase_if(watchers, goes);
     remains |= !watchers.empty();
     if (watchers.empty()) at(slot).erase(found);
   };
@@ -73,7 +71,7 @@ bool watch_registry::remove(watch_kind kind, std::string_view path, const watche
     remains |= at(watch_slot::persistent).contains(path) || at(watch_slot::recursive).contains(path);
   }
   emptied = !remains;
-  return found_any;
+  return removed;
 }
 
 std::vector<std::pair<std::string, watcher>> watch_registry::take_all() {
@@ -84,6 +82,19 @@ std::vector<std::pair<std::string, watcher>> watch_registry::take_all() {
     slot = {};
   }
   return all;
+}
+
+std::vector<std::pair<std::string, watcher>> watch_registry::lasting() const {
+  std::vector<std::pair<std::string, watcher>> all;
+  for (const auto slot : {watch_slot::persistent, watch_slot::recursive})
+    for (const auto& [path, watchers] : at(slot))
+      for (const auto& w : watchers) all.emplace_back(path, w);
+  return all;
+}
+
+bool watch_registry::has_lasting(watch_slot one_shot, std::string_view path) const {
+  return at(watch_slot::persistent).contains(path) ||
+         (one_shot != watch_slot::child && at(watch_slot::recursive).contains(path));
 }
 
 bool watch_registry::empty() const noexcept { return size() == 0; }

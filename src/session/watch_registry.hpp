@@ -26,12 +26,18 @@ class watch_registry {
   // The watchers that an event concerns, each once; one-shot watches are gone afterwards.
   std::vector<watcher> fire(watch_event::kind type, std::string_view path);
 
-  // Takes w (or every watcher, if w is none) off the watches of that kind. Returns whether any was
-  // there; `emptied` tells whether nobody is left who needs the server's watch.
-  bool remove(watch_kind kind, std::string_view path, const watcher& w, bool& emptied);
+  // Takes w (or every watcher, if w is none) off the watches of that kind and returns them;
+  // `emptied` tells whether nobody is left who needs the server's watch.
+  std::vector<watcher> remove(watch_kind kind, std::string_view path, const watcher& w, bool& emptied);
 
   // Every watcher with the path it watches; nothing is left.
   std::vector<std::pair<std::string, watcher>> take_all();
+
+  // The watchers of add_watch, each with its path.
+  std::vector<std::pair<std::string, watcher>> lasting() const;
+
+  // Whether a watch left by add_watch on this very path tells all that the one-shot watch would.
+  bool has_lasting(watch_slot one_shot, std::string_view path) const;
 
   bool empty() const noexcept;
   std::size_t size() const noexcept;  // watched paths, over all kinds
@@ -49,6 +55,7 @@ class watch_registry {
   using watched = std::unordered_map<std::string, std::vector<watcher>, hash, std::equal_to<>>;
 
   watched& at(watch_slot slot) { return slots_[static_cast<std::size_t>(slot)]; }
+  const watched& at(watch_slot slot) const { return slots_[static_cast<std::size_t>(slot)]; }
   void collect(watch_slot slot, std::string_view path, bool once, std::vector<watcher>& into);
 
   watched slots_[watch_slots];

@@ -16,7 +16,8 @@ std::optional<std::string_view> frame_splitter::next() {
   };
   const auto payload_length = [this](std::string_view prefix) -> std::size_t {
     const auto length = reader{prefix}.read<std::int32_t>();
-    failed_ = length < 0 || static_cast<std::size_t>(length) > max_payload_;
+    too_large_ = length > 0 && static_cast<std::size_t>(length) > max_payload_;
+    failed_ = length < 0 || too_large_;
     return failed_ ? 0 : static_cast<std::size_t>(length);
   };
 
@@ -44,6 +45,7 @@ void frame_splitter::reset() {
   complete_ = {};
   fed_ = {};
   failed_ = false;
+  too_large_ = false;
 }
 
 }  // namespace conclave::wire

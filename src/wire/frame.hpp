@@ -39,6 +39,8 @@ class frame_splitter {
 
   // A length below zero or above the limit was seen: the stream cannot be read any further.
   bool failed() const noexcept { return failed_; }
+  // It was a length that could be one, only too large.
+  bool too_large() const noexcept { return too_large_; }
 
   void reset();
 
@@ -48,6 +50,7 @@ class frame_splitter {
   std::string complete_;       // a frame put together from pieces, handed out last
   std::string_view fed_;       // what arrived and was not looked at yet
   bool failed_ = false;
+  bool too_large_ = false;
 };
 
 }  // namespace conclave::wire

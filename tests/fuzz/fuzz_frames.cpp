@@ -1,13 +1,13 @@
 // A stream of frames in pieces of any size gives the same frames as in one piece.
 
+#include <fuzzer/FuzzedDataProvider.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <fuzzer/FuzzedDataProvider.h>
 
 #include "require.hpp"
 #include "wire/frame.hpp"
@@ -47,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     rest.remove_prefix(std::min<std::size_t>(n, rest.size()));
   }
   REQUIRE(at_once == in_pieces);
-  REQUIRE(whole.failed() == pieces.failed());
+  REQUIRE(whole.failed() == pieces.failed() && whole.too_large() == pieces.too_large());
 
   std::size_t bytes = 0;
   for (const auto& frame : at_once) bytes += conclave::wire::frame_prefix + frame.size();

@@ -2,6 +2,8 @@
 // the input plays the server, the network, the clock and the user. Every operation completes
 // exactly once, and when the client is closed everything comes to an end.
 
+#include <fuzzer/FuzzedDataProvider.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -12,8 +14,6 @@
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include <fuzzer/FuzzedDataProvider.h>
 
 #include "require.hpp"
 #include "session/machine.hpp"
@@ -58,7 +58,8 @@ class fuzz_session {
  public:
   explicit fuzz_session(FuzzedDataProvider& input)
       : input_{input},
-        machine_{connect_string::parse("one,two/app"), options(input.ConsumeIntegral<std::uint8_t>()), 0} {
+        machine_{connect_string::parse("one,two/app"),
+                 options(input.ConsumeIntegral<std::uint8_t>()), 0} {
     machine_.start(now_);
     pump();
     reconnect();
@@ -94,7 +95,8 @@ class fuzz_session {
       case 1: return frame(input_.ConsumeRandomLengthString(100));
       case 2:  // an answer that is likely to be the one waited for
         return answer(next_answer_++, input_.ConsumeRandomLengthString(100));
-      case 3: return answer(input_.ConsumeIntegralInRange(-10, 30), input_.ConsumeRandomLengthString(20));
+      case 3:
+        return answer(input_.ConsumeIntegralInRange(-10, 30), input_.ConsumeRandomLengthString(20));
       case 4: return event();
       case 5: return submit();
       case 6: machine_.cancel(first_id_ + input_.ConsumeIntegralInRange(0u, 40u)); return pump();
@@ -125,20 +127,28 @@ class fuzz_session {
       op->watch = operation::wanted_watch{slot, std::string{path}, watcher_};
     };
     switch (what) {
-      case 0: make(wire::opcode::set_data, on_cut::fail, wire::set_data_request{path, "x", -1}); break;
-      case 1: make(wire::opcode::get_data, on_cut::repeat, wire::path_watch_request{path, true});
+      case 0:
+        make(wire::opcode::set_data, on_cut::fail, wire::set_data_request{path, "x", -1});
+        break;
+      case 1:
+        make(wire::opcode::get_data, on_cut::repeat, wire::path_watch_request{path, true});
         watched(watch_slot::data);
         break;
-      case 2: make(wire::opcode::get_children2, on_cut::repeat, wire::path_watch_request{path, true});
+      case 2:
+        make(wire::opcode::get_children2, on_cut::repeat, wire::path_watch_request{path, true});
         watched(watch_slot::child);
         break;
-      case 3: make(wire::opcode::exists, on_cut::repeat, wire::path_watch_request{path, true});
+      case 3:
+        make(wire::opcode::exists, on_cut::repeat, wire::path_watch_request{path, true});
         watched(watch_slot::exist);
         break;
-      case 4: make(wire::opcode::add_watch, on_cut::repeat, wire::path_type_request{path, 1});
+      case 4:
+        make(wire::opcode::add_watch, on_cut::repeat, wire::path_type_request{path, 1});
         watched(watch_slot::recursive);
         break;
-      case 5: make(wire::opcode::remove_watches, on_cut::succeed, wire::path_type_request{path, 3}); break;
+      case 5:
+        make(wire::opcode::remove_watches, on_cut::succeed, wire::path_type_request{path, 3});
+        break;
       default: make(wire::opcode::auth, on_cut::repeat, wire::auth_request{0, "digest", "u:p"}, -4);
     }
     if (submitted_ == 0) first_id_ = op->id();
@@ -170,8 +180,9 @@ class fuzz_session {
     const int which = submitted_ == 0 ? 0 : input_.ConsumeIntegralInRange(0, 5);
     if (which == 5) return;  // the input may answer the handshake itself
     std::string bytes;
-    wire::append_frame(bytes, wire::connect_response{0, which == 4 ? 0 : 9000, sessions[which], "password"},
-                       wire::read_only_flag{});
+    wire::append_frame(
+        bytes, wire::connect_response{0, which == 4 ? 0 : 9000, sessions[which], "password"},
+        wire::read_only_flag{});
     receive(bytes);
   }
 
@@ -190,7 +201,8 @@ class fuzz_session {
 
   void event() {
     std::string payload;
-    const auto path = input_.ConsumeBool() ? std::string{"/app/a"} : input_.ConsumeRandomLengthString(20);
+    const auto path =
+        input_.ConsumeBool() ? std::string{"/app/a"} : input_.ConsumeRandomLengthString(20);
     wire::writer{payload}(wire::reply_header{-1, -1, 0},
                           wire::watcher_event{input_.ConsumeIntegralInRange(-1, 7), 3, path});
     frame(payload);
@@ -200,7 +212,8 @@ class fuzz_session {
   void receive(std::string_view bytes) {
     if (!connected_) return;
     for (int pieces = input_.ConsumeIntegralInRange(0, 2); pieces >= 0; --pieces) {
-      const auto n = pieces == 0 ? bytes.size() : input_.ConsumeIntegralInRange<std::size_t>(0, bytes.size());
+      const auto n =
+          pieces == 0 ? bytes.size() : input_.ConsumeIntegralInRange<std::size_t>(0, bytes.size());
       const std::vector<char> exact{bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(n)};
       bytes.remove_prefix(n);
       machine_.received({exact.data(), exact.size()}, now_);

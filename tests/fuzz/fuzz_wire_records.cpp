@@ -52,8 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
        path_version_request, path_watch_request, set_data_request, path_record, set_acl_request,
        auth_request, path_type_request, set_watches_request, set_watches2_request, sasl_record,
        create_response, create2_response, stat_response, get_data_response, get_acl_response,
-       names_response, get_children2_response, get_all_children_number_response,
-       who_am_i_response, multi_header>(
-      data[0], {reinterpret_cast<const char*>(data) + 1, size - 1});
+       names_response, get_children2_response, get_all_children_number_response, who_am_i_response,
+       multi_header>(data[0], {reinterpret_cast<const char*>(data) + 1, size - 1});
   return 0;
 }

@@ -69,12 +69,17 @@ TEST(ensemble, a_session_survives_a_rolling_restart) {
   EXPECT_EQ(zk.session_id(), session);
   EXPECT_TRUE(events.wait_for(event::reconnected)) << "at least one of the three was ours";
   zk.set("/e", "still watched");
-  EXPECT_EQ(seen.take()->type, watch_event::kind::changed);
+  auto told = seen.take();
+  while (told && told->type == watch_event::kind::possibly_missed) told = seen.take();
+  EXPECT_EQ(told->type, watch_event::kind::changed);
 }
 
 TEST(ensemble, a_minority_serves_only_those_who_accept_read_only) {
   zookeeper_options options;
   options.read_only_mode = true;
+  // 3.8 counts the making of a global session as a write, which a read-only server refuses.
+  options.config["localSessionsEnabled"] = "true";
+  options.config["localSessionsUpgradingEnabled"] = "true";
   zookeeper_ensemble servers{options};
   {
     client zk{servers.connect_string()};

@@ -128,6 +128,8 @@ TEST_F(reconnecting, persistent_and_recursive_watches_are_left_again) {
   ASSERT_TRUE(events.wait_for(event::reconnected));
   zk.sync();
   EXPECT_EQ(proxy.requests(op_set_watches2), 1u);
+  EXPECT_EQ(persistent.take()->type, watch_event::kind::possibly_missed);
+  EXPECT_EQ(recursive.take()->type, watch_event::kind::possibly_missed);
   other.create(root + "/child");
   other.create(tree + "/child");
   EXPECT_EQ(persistent.take()->type, watch_event::kind::children_changed);

@@ -38,10 +38,11 @@ TEST(threads, calls_from_many_threads_survive_cuts) {
     all.emplace_back([&] {
       while (!stop) {
         const auto ec = code_of([&] { zk.set(root, "x"); });
-        if (ec) {
+        // A write that had not left when the one before it was lost is not sent at all.
+        if (ec && ec != errc::not_connected) {
           EXPECT_EQ(ec, condition::outcome_unknown) << ec.message();
+          ++unknown;
         }
-        unknown += bool{ec};
         answered += !ec;
         EXPECT_FALSE(code_of([&] { zk.get(root); }));
       }

@@ -37,6 +37,17 @@ TEST(close, earlier_requests_are_answered_first) {
   EXPECT_EQ(loop.take_journal(), (lines{"connected", "done set /a: ok", "closed"}));
 }
 
+TEST(close, at_once_there_is_no_session_to_rely_on) {
+  virtual_loop loop;
+  loop.attach();
+  loop.submit(get("/a"));
+  loop.close();
+  EXPECT_EQ(loop.machine().state(), session_state::closed);
+  EXPECT_EQ(loop.machine().session_deadline(), time_point::min());
+  loop.answer(loop.take_request());
+  EXPECT_EQ(loop.machine().session_deadline(), time_point::min());
+}
+
 TEST(close, nothing_can_be_submitted_afterwards) {
   virtual_loop loop;
   loop.attach();
@@ -153,6 +164,7 @@ TEST(close, watchers_are_not_called_any_more) {
   loop.answer_all();
   EXPECT_EQ(loop.take_journal(), lines{"closed"});
   EXPECT_EQ(loop.machine().watch_count(), 0u);
+  EXPECT_EQ(loop.discarded(), 1);
 }
 
 TEST(close, events_and_pings_on_their_way_do_no_harm) {

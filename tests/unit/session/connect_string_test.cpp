@@ -1,11 +1,12 @@
 // host:port,host:port/chroot
 
+#include "conclave/connect_string.hpp"
+
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "conclave/connect_string.hpp"
 #include "conclave/error.hpp"
 
 namespace conclave {
@@ -42,21 +43,52 @@ TEST(connect_string, spaces_and_stray_commas_are_forgiven) {
 }
 
 TEST(connect_string, bad) {
-  const std::vector<std::string> all{
-      "",          " ",          ",",         ",,/app",      "/app",       "/",
-      ":2181",     "zk1:",       "zk1:0",     "zk1:65536",   "zk1:-1",     "zk1:+1",
-      "zk1:x",     "zk1:21 81",  "zk1:2181x", "zk1:99999999999999999999",  "zk 1",
-      "zk\t1",     "zk1\n",      "::1",       "::1:2181",    "[::1",       "[::1]x",
-      "[::1]2181", "[::1]:",     "[]",        "[]:1",        "zk1/a/",     "zk1//",
-      "zk1//a",    "zk1/a/../b", "zk1/.",     "zk1/\x01",    "zk1/\xff",   "zk1,zk2:x",
-      std::string("zk\0" "1", 4)};
+  const std::vector<std::string> all{"",
+                                     " ",
+                                     ",",
+                                     ",,/app",
+                                     "/app",
+                                     "/",
+                                     ":2181",
+                                     "zk1:",
+                                     "zk1:0",
+                                     "zk1:65536",
+                                     "zk1:-1",
+                                     "zk1:+1",
+                                     "zk1:x",
+                                     "zk1:21 81",
+                                     "zk1:2181x",
+                                     "zk1:99999999999999999999",
+                                     "zk 1",
+                                     "zk\t1",
+                                     "zk1\n",
+                                     "::1",
+                                     "::1:2181",
+                                     "[::1",
+                                     "[::1]x",
+                                     "[::1]2181",
+                                     "[::1]:",
+                                     "[]",
+                                     "[]:1",
+                                     "zk1/a/",
+                                     "zk1//",
+                                     "zk1//a",
+                                     "zk1/a/../b",
+                                     "zk1/.",
+                                     "zk1/\x01",
+                                     "zk1/\xff",
+                                     "zk1,zk2:x",
+                                     std::string("zk\0"
+                                                 "1",
+                                                 4)};
   for (const auto& text : all) {
     try {
       parsed(text);
       ADD_FAILURE() << "'" << text << "' was accepted";
     } catch (const error& e) {
       EXPECT_EQ(e.code(), error_code{errc::bad_connect_string}) << text;
-      EXPECT_NE(std::string{e.what()}.find("'" + text.substr(0, text.find('\0'))), std::string::npos)
+      EXPECT_NE(std::string{e.what()}.find("'" + text.substr(0, text.find('\0'))),
+                std::string::npos)
           << e.what();
     }
   }

@@ -62,7 +62,7 @@ TEST(cut, the_old_answer_to_a_repeated_read_is_not_believed) {
   loop.cut();
   loop.attach();
   loop.answer(first);
-  EXPECT_TRUE(read->pending());
+  EXPECT_FALSE(read->succeeded());
   EXPECT_EQ(loop.machine().state(), session_state::suspended);
 }
 
@@ -84,15 +84,31 @@ TEST(cut, one_byte_on_the_wire_makes_a_write_unclear) {
     virtual_loop loop;
     loop.attach();
     loop.socket_takes(taken);
-    const auto first = loop.submit(set("/a"));
-    const auto second = loop.submit(set("/b"));
+    const auto write = loop.submit(set("/a"));
     loop.cut();
-    EXPECT_TRUE(first->failed(errc::connection_loss)) << taken;
-    EXPECT_TRUE(second->pending()) << taken;
+    EXPECT_TRUE(write->failed(errc::connection_loss)) << taken;
     loop.socket_takes();
     loop.attach();
-    EXPECT_EQ(loop.take_list(), lines{"set /b"});
+    EXPECT_FALSE(loop.has_request()) << taken;
   }
+}
+
+// It may depend on the one before it: nobody wants the second of two writes without the first.
+TEST(cut, a_write_behind_an_unclear_one_is_not_sent) {
+  virtual_loop loop;
+  loop.attach();
+  loop.socket_takes(set("/1")->frame.size());
+  const auto first = loop.submit(set("/1"));
+  const auto read = loop.submit(get("/2"));
+  const auto second = loop.submit(set("/3"));
+  loop.cut();
+  EXPECT_TRUE(first->failed(errc::connection_loss));
+  EXPECT_TRUE(second->failed(errc::not_connected));
+  EXPECT_FALSE(second->ec == condition::outcome_unknown);
+  EXPECT_TRUE(read->pending());
+  loop.socket_takes();
+  loop.attach();
+  EXPECT_EQ(loop.take_list(), lines{"get /2"});
 }
 
 TEST(cut, only_bytes_of_this_connection_count) {
@@ -135,16 +151,21 @@ TEST(cut, a_timeout_and_a_protocol_error_are_cuts_too) {
   EXPECT_TRUE(second->failed(errc::connection_loss));
 }
 
-TEST(cut, several_in_a_row_lose_nothing) {
+// Perhaps it is the read that makes the server end every connection.
+TEST(cut, a_read_is_not_repeated_for_ever) {
   virtual_loop loop;
   loop.attach();
   const auto read = loop.submit(get("/a"));
-  for (int i = 0; i < 10; ++i) {
-    loop.cut();
-    EXPECT_TRUE(read->pending());
-    loop.attach();
+  int sent = 0;
+  for (; read->pending() && sent < 100; ++sent) {
     EXPECT_EQ(loop.take_list(), lines{"get /a"});
+    loop.cut();
+    loop.attach();
   }
+  EXPECT_EQ(sent, 9);
+  EXPECT_EQ(read->completions, 1);
+  EXPECT_TRUE(read->ec);
+  EXPECT_FALSE(loop.has_request());
 }
 
 TEST(cut, half_a_frame_of_the_old_connection_is_forgotten) {

@@ -1,5 +1,7 @@
 // Codes, what they mean, and how they travel.
 
+#include "conclave/error.hpp"
+
 #include <cerrno>
 #include <set>
 #include <string>
@@ -8,24 +10,51 @@
 
 #include <gtest/gtest.h>
 
-#include "conclave/error.hpp"
 #include "conclave/session_event.hpp"
 
 namespace conclave {
 namespace {
 
-const std::vector<errc> all{
-    errc::system_error, errc::runtime_inconsistency, errc::data_inconsistency,
-    errc::connection_loss, errc::marshalling_error, errc::unimplemented, errc::operation_timeout,
-    errc::bad_arguments, errc::no_node, errc::no_auth, errc::bad_version,
-    errc::no_children_for_ephemerals, errc::node_exists, errc::not_empty, errc::session_expired,
-    errc::invalid_acl, errc::auth_failed, errc::session_moved, errc::not_read_only,
-    errc::ephemeral_on_local_session, errc::no_watcher, errc::request_timeout,
-    errc::reconfig_disabled, errc::session_closed_require_sasl_auth, errc::quota_exceeded,
-    errc::throttled, errc::not_connected, errc::closed, errc::backlog_full, errc::invalid_path,
-    errc::invalid_argument, errc::too_large, errc::protocol_error, errc::would_deadlock,
-    errc::forked, errc::not_supported, errc::bad_connect_string, errc::tls_failed,
-    errc::bad_secret};
+const std::vector<errc> all{errc::system_error,
+                            errc::runtime_inconsistency,
+                            errc::data_inconsistency,
+                            errc::connection_loss,
+                            errc::marshalling_error,
+                            errc::unimplemented,
+                            errc::operation_timeout,
+                            errc::bad_arguments,
+                            errc::no_node,
+                            errc::no_auth,
+                            errc::bad_version,
+                            errc::no_children_for_ephemerals,
+                            errc::node_exists,
+                            errc::not_empty,
+                            errc::session_expired,
+                            errc::invalid_acl,
+                            errc::auth_failed,
+                            errc::session_moved,
+                            errc::not_read_only,
+                            errc::ephemeral_on_local_session,
+                            errc::no_watcher,
+                            errc::request_timeout,
+                            errc::reconfig_disabled,
+                            errc::session_closed_require_sasl_auth,
+                            errc::quota_exceeded,
+                            errc::throttled,
+                            errc::not_connected,
+                            errc::closed,
+                            errc::backlog_full,
+                            errc::invalid_path,
+                            errc::invalid_argument,
+                            errc::too_large,
+                            errc::protocol_error,
+                            errc::would_deadlock,
+                            errc::forked,
+                            errc::not_supported,
+                            errc::bad_connect_string,
+                            errc::tls_failed,
+                            errc::bad_secret,
+                            errc::reply_too_large};
 
 const error_code aborted{ECANCELED, boost::system::system_category()};
 
@@ -52,7 +81,8 @@ TEST(errc, the_servers_numbers) {
 TEST(condition, outcome_unknown) {
   const std::set<errc> meant{errc::connection_loss, errc::operation_timeout, errc::request_timeout};
   for (const auto e : all)
-    EXPECT_EQ(error_code{e} == condition::outcome_unknown, meant.contains(e)) << static_cast<int>(e);
+    EXPECT_EQ(error_code{e} == condition::outcome_unknown, meant.contains(e))
+        << static_cast<int>(e);
   EXPECT_TRUE(aborted == condition::outcome_unknown);
   EXPECT_FALSE(error_code{} == condition::outcome_unknown);
 }

@@ -66,6 +66,14 @@ TEST(expiry, begins_a_new_session) {
   EXPECT_EQ(s.loop.machine().session_id(), 0x99);
 }
 
+TEST(expiry, the_new_session_may_begin_on_a_server_that_was_set_up_anew) {
+  suspended_session s{nine_seconds()};
+  EXPECT_GT(s.loop.greeting().last_zxid_seen, 0);
+  s.loop.refuse_session();
+  s.loop.accept();
+  EXPECT_EQ(s.loop.greeting().last_zxid_seen, 0);
+}
+
 TEST(expiry, what_is_submitted_afterwards_waits_for_the_new_session) {
   suspended_session s{nine_seconds()};
   s.loop.refuse_session();

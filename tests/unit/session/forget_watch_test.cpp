@@ -35,6 +35,8 @@ TEST(forget_watch, the_only_watcher) {
   EXPECT_TRUE(a.forget(watch_kind::data, a.w));
   EXPECT_FALSE(a.ec);
   EXPECT_EQ(a.loop.machine().watch_count(), 0u);
+  a.loop.pump();
+  EXPECT_EQ(a.loop.discarded(), 1);  // the user's object is destroyed outside the machine
   a.loop.take_journal();
   a.loop.event(watch_event::kind::changed, "/a");
   EXPECT_TRUE(a.loop.take_journal().empty());

@@ -35,11 +35,14 @@ TEST(handshake, bytes_of_a_new_session) {
   EXPECT_TRUE(m.output().empty());
   m.connected(now);
   EXPECT_EQ(hex(m.output()),
-            "0000002d"                             // length
-            "00000000" "0000000000000000"          // version, last zxid
-            "00002328" "0000000000000000"          // 9000 ms, no session
-            "00000010" "00000000000000000000000000000000"  // no password
-            "00");                                 // not read-only
+            "0000002d"  // length
+            "00000000"
+            "0000000000000000"  // version, last zxid
+            "00002328"
+            "0000000000000000"  // 9000 ms, no session
+            "00000010"
+            "00000000000000000000000000000000"  // no password
+            "00");                              // not read-only
 }
 
 TEST(handshake, asks_for_a_read_only_server_when_told_to) {
@@ -180,7 +183,9 @@ TEST(handshake, malformed_answers_lead_to_the_next_host) {
   const std::vector<std::function<void(virtual_loop&)>> answers{
       [](virtual_loop& l) { l.welcome(0, 9000); },
       [](virtual_loop& l) { l.send_frame(); },
-      [](virtual_loop& l) { l.send_frame(wire::reply_header{1, 2, 0}); },
+      [](virtual_loop& l) {
+        l.send_frame(wire::reply_header{1, 2, 0});
+      },
       [](virtual_loop& l) {
         l.send_frame(wire::connect_response{0, 9000, 5, std::string(65, 'x')});
       },

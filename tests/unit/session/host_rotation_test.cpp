@@ -1,5 +1,7 @@
 // Which server is tried next, and after which delay.
 
+#include "session/host_rotation.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -8,7 +10,6 @@
 
 #include <gtest/gtest.h>
 
-#include "session/host_rotation.hpp"
 #include "virtual_loop.hpp"
 
 namespace conclave::session {
@@ -38,13 +39,29 @@ TEST(hosts, all_are_tried_before_the_first_delay) {
 
 TEST(hosts, delays_come_from_the_policy_one_for_each_round) {
   virtual_loop loop{nine_seconds(), "one:1,two:2"};  // 1 s, 2 s, 3 s, ...
-  EXPECT_EQ(attempts(loop, 6500ms), (lines{"0 one:1", "0 two:2", "1000 one:1", "1000 two:2",
-                                           "3000 one:1", "3000 two:2", "6000 one:1", "6000 two:2"}));
+  EXPECT_EQ(attempts(loop, 6500ms),
+            (lines{"0 one:1", "0 two:2", "1000 one:1", "1000 two:2", "3000 one:1", "3000 two:2",
+                   "6000 one:1", "6000 two:2"}));
 }
 
 TEST(hosts, a_single_host_is_tried_again_after_a_delay) {
   virtual_loop loop{nine_seconds(), "one:1"};
   EXPECT_EQ(attempts(loop, 3500ms), (lines{"0 one:1", "1000 one:1", "3000 one:1"}));
+}
+
+// A server that ends every connection after its handshake would be asked without a pause.
+TEST(hosts, a_handshake_alone_is_no_success) {
+  virtual_loop loop{nine_seconds(), "one:1"};
+  loop.attach();
+  loop.cut();
+  EXPECT_FALSE(loop.wants_connection());
+  loop.advance(1s);
+  loop.attach();
+  loop.cut();
+  loop.advance(1999ms);
+  EXPECT_FALSE(loop.wants_connection());
+  loop.advance(1ms);
+  EXPECT_TRUE(loop.wants_connection());
 }
 
 TEST(hosts, a_session_starts_the_delays_anew) {
@@ -53,6 +70,8 @@ TEST(hosts, a_session_starts_the_delays_anew) {
   loop.advance(2s);
   ASSERT_TRUE(loop.wants_connection());
   loop.attach();
+  loop.submit(get("/a"));
+  loop.answer_all();
   loop.cut();
   const auto begin = loop.clock();
   const auto seen = attempts(loop, 1500ms);

@@ -34,6 +34,17 @@ TEST(ping, only_one_at_a_time) {
   EXPECT_EQ(loop.take_list(), lines{"ping"});
 }
 
+TEST(ping, no_second_one_while_the_server_says_other_things) {
+  virtual_loop loop;
+  loop.attach();
+  loop.advance(5s);
+  loop.event(watch_event::kind::changed, "/a");
+  loop.advance(5s);
+  loop.machine().time_passed(loop.now());  // earlier than it asked for
+  loop.pump();
+  EXPECT_EQ(loop.take_list(), lines{"ping"});
+}
+
 TEST(ping, again_after_an_answer) {
   virtual_loop loop;
   loop.attach();

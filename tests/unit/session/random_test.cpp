@@ -4,13 +4,18 @@
 // A failing seed prints its number; with CONCLAVE_SEED=number in the environment that one runs
 // alone.
 
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <boost/system/errc.hpp>
 #include <gtest/gtest.h>
 
 #include "virtual_loop.hpp"
@@ -20,9 +25,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// How often what happened: a test in which nothing happens shows nothing.
+struct tally {
+  int succeeded = 0, lost = 0, aborted = 0, expired = 0, not_connected = 0, repeated_reads = 0;
+};
+
 class life {
  public:
-  explicit life(unsigned seed) : random_{seed}, loop_{options(seed), "one:1,two:2,three:3"} {}
+  life(unsigned seed, tally& count)
+      : tally_{count}, random_{seed}, loop_{options(seed), "one:1,two:2,three:3"} {}
 
   void run() {
     for (int step = 0; step < 150 && !loop_.machine().finished(); ++step) {
@@ -53,8 +64,11 @@ class life {
 
   void act() {
     switch (up_to(15)) {
-      case 0: case 1: case 2: return submit(true);
-      case 3: case 4: return submit(false);
+      case 0:
+      case 1:
+      case 2: return submit(true);
+      case 3:
+      case 4: return submit(false);
       case 5:
         if (!operations_.empty()) {
           auto at = operations_.begin();
@@ -149,7 +163,8 @@ class life {
     while (loop_.has_request()) {
       unanswered_.push_back(loop_.take_request());
       const auto& r = unanswered_.back();
-      if (r.type == wire::opcode::set_data) ++seen_[r.path()];
+      if (r.type == wire::opcode::set_data || r.type == wire::opcode::get_children2)
+        ++seen_[r.path()];
     }
     loop_.take_journal();
     loop_.take_wishes();
@@ -157,13 +172,26 @@ class life {
 
   void check(const std::string& path, const fate& op) {
     EXPECT_EQ(op.completions, 1) << path;
-    if (!path.starts_with("/w/")) return;
+    tally_.succeeded += !op.ec;
+    tally_.lost += op.ec == error_code{errc::connection_loss};
+    tally_.expired += op.ec == error_code{errc::session_expired};
+    tally_.not_connected += op.ec == error_code{errc::not_connected};
+    tally_.aborted += op.ec == boost::system::errc::operation_canceled;
+    if (!path.starts_with("/w/")) {
+      tally_.repeated_reads += seen_[path] > 1;
+      return;
+    }
     EXPECT_LE(seen_[path], 1) << path << " was written twice";
     const bool answered = !op.ec || op.server_error != 0;
-    if (answered && !lied_) { EXPECT_EQ(seen_[path], 1) << path; }
-    if (op.ec == error_code{errc::not_connected}) { EXPECT_EQ(seen_[path], 0) << path; }
+    if (answered && !lied_) {
+      EXPECT_EQ(seen_[path], 1) << path;
+    }
+    if (op.ec == error_code{errc::not_connected}) {
+      EXPECT_EQ(seen_[path], 0) << path;
+    }
   }
 
+  tally& tally_;
   std::mt19937 random_;
   virtual_loop loop_;
   std::map<std::string, std::shared_ptr<fate>> operations_;
@@ -176,11 +204,21 @@ class life {
 };
 
 TEST(random, lives) {
-  if (const char* seed = std::getenv("CONCLAVE_SEED")) return life{static_cast<unsigned>(std::stoul(seed))}.run();
+  tally count;
+  if (const char* seed = std::getenv("CONCLAVE_SEED")) {
+    life{static_cast<unsigned>(std::stoul(seed)), count}.run();
+    return;
+  }
   for (unsigned seed = 0; seed < 2000; ++seed) {
-    life{seed}.run();
+    life{seed, count}.run();
     ASSERT_FALSE(::testing::Test::HasFailure()) << "replay with CONCLAVE_SEED=" << seed;
   }
+  EXPECT_GT(count.succeeded, 1000);
+  EXPECT_GT(count.lost, 100);
+  EXPECT_GT(count.aborted, 100);
+  EXPECT_GT(count.expired, 100);
+  EXPECT_GT(count.not_connected, 100);
+  EXPECT_GT(count.repeated_reads, 100);
 }
 
 }  // namespace

@@ -143,16 +143,40 @@ TEST(rearm, what_happened_meanwhile_is_delivered) {
   EXPECT_FALSE(loop.has_request());  // it was used up
 }
 
-TEST(rearm, a_server_that_does_not_know_it_does_no_harm) {
+// ZooKeeper does not look back for them as it does for one-shot watches.
+TEST(rearm, lasting_watchers_are_told_that_they_may_have_missed_something) {
   virtual_loop loop;
   loop.attach();
+  const auto once = loop.journal_watcher("once");
+  const auto p = loop.journal_watcher("p");
+  const auto r = loop.journal_watcher("r");
+  loop.submit(get("/once", once));
+  loop.submit(add_watch("/p", watch_mode::persistent, p));
+  loop.submit(add_watch("/r", watch_mode::recursive, r));
+  loop.answer_all();
+  loop.take_journal();
+  loop.cut();
+  loop.attach();
+  EXPECT_EQ(loop.take_journal(),
+            (lines{"suspended", "reconnected", "p possibly_missed /p", "r possibly_missed /r"}));
+  EXPECT_EQ(loop.machine().watch_count(), 3u);
+}
+
+TEST(rearm, a_server_that_does_not_take_the_watches_ends_them) {
+  virtual_loop loop;
+  loop.attach();
+  const auto once = loop.journal_watcher("once");
   const auto w = loop.journal_watcher("w");
+  loop.submit(get("/once", once));
   loop.submit(add_watch("/a", watch_mode::recursive, w));
   loop.answer_all();
   loop.cut();
   loop.attach();
+  loop.take_journal();
   loop.answer_error(loop.take_request(), errc::unimplemented);
   EXPECT_EQ(loop.machine().state(), session_state::connected);
+  EXPECT_EQ(loop.take_journal(), (lines{"once possibly_missed /once", "w possibly_missed /a"}));
+  EXPECT_EQ(loop.machine().watch_count(), 0u);
 }
 
 }  // namespace

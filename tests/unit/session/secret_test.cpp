@@ -1,5 +1,7 @@
 // Secrets: where they come from, and where they cannot go.
 
+#include "conclave/secret.hpp"
+
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -13,13 +15,14 @@
 #include <gtest/gtest.h>
 
 #include "conclave/error.hpp"
-#include "conclave/secret.hpp"
 
 namespace conclave {
 namespace {
 
 template <class T>
-concept printable = requires(std::ostream& out, const T& v) { out << v; };
+concept printable = requires(std::ostream& out, const T& v) {
+  out << v;
+};
 
 static_assert(printable<int> && !printable<secret> && !printable<credentials>);
 static_assert(!std::is_convertible_v<secret, std::string> &&

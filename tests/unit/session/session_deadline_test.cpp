@@ -124,6 +124,31 @@ TEST(session_deadline, is_reached_by_a_quiet_healthy_connection_never) {
   }
 }
 
+// What a server without its ensemble says proves nothing about the session at the others.
+TEST(session_deadline, is_not_moved_by_a_read_only_server) {
+  auto options = nine_seconds();
+  options.allow_read_only = true;
+  virtual_loop loop{options};
+  loop.attach();
+  const auto deadline = loop.machine().session_deadline();
+  loop.advance(1s);
+  loop.cut();
+  loop.accept();
+  loop.welcome(first_session, 9000, true);
+  loop.submit(get("/a"));
+  loop.answer_all();
+  EXPECT_EQ(loop.machine().session_deadline(), deadline);
+}
+
+TEST(session_deadline, a_read_only_server_gives_none) {
+  auto options = nine_seconds();
+  options.allow_read_only = true;
+  virtual_loop loop{options};
+  loop.accept();
+  loop.welcome(first_session, 9000, true);
+  EXPECT_EQ(loop.machine().session_deadline(), time_point::min());
+}
+
 TEST(session_deadline, is_over_after_an_expiry) {
   virtual_loop loop;
   loop.attach();

@@ -51,7 +51,7 @@ class test_operation final : public operation {
 
   std::shared_ptr<fate> told = std::make_shared<fate>();
   bool submitted = false;
-  std::optional<errc> result;  // an error that is a result
+  std::optional<errc> result;     // an error that is a result
   bool malformed_answer = false;  // read_answer() says so
   std::string path;
 };
@@ -116,7 +116,8 @@ class virtual_loop {
   std::string wanted_host() const { return wanted_ ? to_string(*wanted_) : std::string{}; }
   bool connected() const { return connected_; }
   std::size_t connections() const { return connections_; }  // accepted so far
-  void accept();  // the connection that is wanted; the handshake is sent
+  // The connection that is wanted, now or after a pause; the handshake is sent.
+  void accept();
   void refuse();  // it
   void cut();
   // How many bytes the socket takes from now on; without a number: all.
@@ -163,6 +164,8 @@ class virtual_loop {
   std::vector<std::string> take_wishes() { return std::exchange(wishes_, {}); }
   const std::vector<session_event>& events() const { return events_; }
   const std::vector<log_line>& log() const { return log_; }
+  // Notices of watchers that nobody needs any more.
+  int discarded() const { return discarded_; }
   std::size_t received_bytes() const { return received_bytes_; }
   session::machine& machine() { return machine_; }
 
@@ -190,6 +193,7 @@ class virtual_loop {
   std::vector<std::string> wishes_;
   std::vector<session_event> events_;
   std::vector<log_line> log_;
+  int discarded_ = 0;
 };
 
 }  // namespace conclave::session

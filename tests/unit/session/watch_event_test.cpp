@@ -81,8 +81,8 @@ TEST(watch_event, says_what_happened_where) {
   leave(loop, watch_slot::persistent, "/a", w);
   loop.take_journal();
   for (const auto k : all_kinds) loop.event(k, "/a");
-  EXPECT_EQ(loop.take_journal(), (lines{"w created /a", "w deleted /a", "w changed /a",
-                                        "w children_changed /a"}));
+  EXPECT_EQ(loop.take_journal(),
+            (lines{"w created /a", "w deleted /a", "w changed /a", "w children_changed /a"}));
 }
 
 TEST(watch_event, concerns_its_path_only) {
@@ -109,9 +109,8 @@ TEST(watch_event, only_a_recursive_watch_sees_below) {
     loop.take_journal();
     loop.event(kind::created, "/a/b/c");
     loop.event(kind::deleted, "/a/b");
-    const auto seen = rule.slot == watch_slot::recursive
-                          ? lines{"w created /a/b/c", "w deleted /a/b"}
-                          : lines{};
+    const auto seen =
+        rule.slot == watch_slot::recursive ? lines{"w created /a/b/c", "w deleted /a/b"} : lines{};
     EXPECT_EQ(loop.take_journal(), seen);
   }
 }

@@ -1,5 +1,7 @@
 // What the records' tests do not show of reading and writing single values.
 
+#include "wire/archive.hpp"
+
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -9,7 +11,6 @@
 #include <gtest/gtest.h>
 
 #include "golden_file.hpp"
-#include "wire/archive.hpp"
 #include "wire/records.hpp"
 
 namespace conclave::wire {

@@ -1,5 +1,7 @@
 // Frames in and out of a stream of bytes.
 
+#include "wire/frame.hpp"
+
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -10,7 +12,6 @@
 #include <gtest/gtest.h>
 
 #include "golden_file.hpp"
-#include "wire/frame.hpp"
 #include "wire/records.hpp"
 
 namespace conclave::wire {
@@ -142,12 +143,14 @@ TEST(frame_splitter, absurd_lengths_fail) {
       std::vector<std::string> frames;
       feed(at_once, bytes, frames);
       EXPECT_TRUE(at_once.failed()) << length;
+      EXPECT_EQ(at_once.too_large(), length > 0);
       EXPECT_EQ(frames.size(), before.empty() ? 0u : 1u);
 
       frame_splitter slowly{limit};
       frames.clear();
       for (const char c : bytes) feed(slowly, {&c, 1}, frames);
       EXPECT_TRUE(slowly.failed()) << length;
+      EXPECT_EQ(slowly.too_large(), length > 0);
       EXPECT_EQ(frames.size(), before.empty() ? 0u : 1u);
     }
   }
@@ -161,7 +164,7 @@ TEST(frame_splitter, after_a_failure_nothing_more_until_reset) {
   EXPECT_TRUE(splitter.failed());
   EXPECT_TRUE(frames.empty());
   splitter.reset();
-  EXPECT_FALSE(splitter.failed());
+  EXPECT_FALSE(splitter.failed() || splitter.too_large());
   feed(splitter, framed("fresh"), frames);
   EXPECT_EQ(frames, std::vector<std::string>{"fresh"});
 }

@@ -55,8 +55,8 @@ void expect_golden(std::string_view name, const Record& expected) {
 }
 
 TEST(golden_record, handshake) {
-  expect_golden("connect_request", connect_request{0, 0x0102030405060708, 30'000,
-                                                   0x1112131415161718, sixteen});
+  expect_golden("connect_request",
+                connect_request{0, 0x0102030405060708, 30'000, 0x1112131415161718, sixteen});
   expect_golden("connect_request/new", connect_request{0, 0, 10'000, 0, zeros});
   expect_golden("connect_request/null", connect_request{min32, min64, -1, -2, null});
   expect_golden("connect_request/largest", connect_request{max32, max64, max32, max64, ""});
@@ -130,9 +130,8 @@ TEST(golden_record, requests_about_watches_and_identity) {
   expect_golden("set_watches_request",
                 set_watches_request{0x0102030405060708, {"/d1", "/d2"}, {"/e"}, {"/c"}});
   expect_golden("set_watches_request/empty", set_watches_request{-1, {}, {}, {}});
-  expect_golden(
-      "set_watches2_request",
-      set_watches2_request{max64, {"/d"}, {"/e", "/f"}, {"/c"}, {"/p"}, {"/r", "/s"}});
+  expect_golden("set_watches2_request",
+                set_watches2_request{max64, {"/d"}, {"/e", "/f"}, {"/c"}, {"/p"}, {"/r", "/s"}});
   expect_golden("set_watches2_request/empty", set_watches2_request{min64, {}, {}, {}, {}, {}});
   expect_golden("sasl_record/request", sasl_record{"\1\0\xfe"sv});
   expect_golden("sasl_record/response", sasl_record{""});
