@@ -1,7 +1,8 @@
 // Connects, creates, watches: the program of the README.
-#include <conclave/client.hpp>
 #include <future>
 #include <iostream>
+
+#include <conclave/client.hpp>
 
 int main(int argc, char** argv) try {
   conclave::client zk{argc > 1 ? argv[1] : "127.0.0.1:2181"};

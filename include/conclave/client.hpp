@@ -22,9 +22,6 @@
 // without the chroot.
 #pragma once
 
-#include <boost/asio/any_completion_handler.hpp>
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/async_result.hpp>
 #include <chrono>
 #include <concepts>
 #include <cstdint>
@@ -37,6 +34,10 @@
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
 
 #include "conclave/acl.hpp"
 #include "conclave/boot_clock.hpp"
@@ -74,15 +75,19 @@ struct blocking_call;
 template <class Result>
 using receiver = std::variant<handler<Result>, blocking_call<Result>*>;
 
-void start_create(const core_pointer&, receiver<create_result>, std::string path, std::string data, create_options);
+void start_create(const core_pointer&, receiver<create_result>, std::string path, std::string data,
+                  create_options);
 void start_remove(const core_pointer&, receiver<void>, std::string path, std::int32_t version);
-void start_exists(const core_pointer&, receiver<std::optional<node_stat>>, std::string path, watcher);
+void start_exists(const core_pointer&, receiver<std::optional<node_stat>>, std::string path,
+                  watcher);
 void start_get(const core_pointer&, receiver<get_result>, std::string path, watcher);
-void start_set(const core_pointer&, receiver<node_stat>, std::string path, std::string data, std::int32_t version);
+void start_set(const core_pointer&, receiver<node_stat>, std::string path, std::string data,
+               std::int32_t version);
 void start_children(const core_pointer&, receiver<children_result>, std::string path, watcher);
 void start_sync(const core_pointer&, receiver<void>, std::string path);
 void start_get_acl(const core_pointer&, receiver<acl_result>, std::string path);
-void start_set_acl(const core_pointer&, receiver<node_stat>, std::string path, acl, std::int32_t version);
+void start_set_acl(const core_pointer&, receiver<node_stat>, std::string path, acl,
+                   std::int32_t version);
 void start_commit(const core_pointer&, receiver<transaction_result>, transaction);
 void start_read(const core_pointer&, receiver<std::vector<read_result>>, read_group);
 void start_add_auth(const core_pointer&, receiver<void>, credentials);
@@ -94,8 +99,9 @@ void start_remove_watch(const core_pointer&, receiver<void>, std::string path, w
 void start_close(const core_pointer&, receiver<void>);
 
 template <class Result, class Token, class... Parameters, class... Arguments>
-auto initiate(const core_pointer& core, void (*start)(const core_pointer&, receiver<Result>, Parameters...),
-              Token&& token, Arguments&&... arguments) {
+auto initiate(const core_pointer& core,
+              void (*start)(const core_pointer&, receiver<Result>, Parameters...), Token&& token,
+              Arguments&&... arguments) {
   return boost::asio::async_initiate<Token, signature<Result>>(
       [core, start](auto&& h, Parameters... p) {
         start(core, handler<Result>{std::forward<decltype(h)>(h)}, std::move(p)...);
@@ -161,8 +167,8 @@ class client {
   class [[nodiscard]] batch {
    public:
     ~batch();
-    batch(const batch&) = delete;
-    batch& operator=(const batch&) = delete;
+    batch(batch&&) noexcept = default;
+    batch& operator=(batch&&) = delete;
 
    private:
     friend class client;
@@ -176,22 +182,23 @@ class client {
   create_result create(std::string path, std::string data = {}, create_options options = {});
   template <class Token>
   auto async_create(std::string path, std::string data, create_options options, Token&& token) {
-    return detail::initiate<create_result>(core_, &detail::start_create, std::forward<Token>(token), std::move(path),
-                                           std::move(data), std::move(options));
+    return detail::initiate<create_result>(core_, &detail::start_create, std::forward<Token>(token),
+                                           std::move(path), std::move(data), std::move(options));
   }
 
   void remove(std::string path, std::int32_t version = any_version);
   template <class Token>
   auto async_remove(std::string path, std::int32_t version, Token&& token) {
-    return detail::initiate<void>(core_, &detail::start_remove, std::forward<Token>(token), std::move(path), version);
+    return detail::initiate<void>(core_, &detail::start_remove, std::forward<Token>(token),
+                                  std::move(path), version);
   }
 
   // Nothing if there is no such node; a watcher is then told of its creation.
   std::optional<node_stat> exists(std::string path, watcher w = {});
   template <class Token>
   auto async_exists(std::string path, watcher w, Token&& token) {
-    return detail::initiate<std::optional<node_stat>>(core_, &detail::start_exists, std::forward<Token>(token),
-                                                      std::move(path), std::move(w));
+    return detail::initiate<std::optional<node_stat>>(
+        core_, &detail::start_exists, std::forward<Token>(token), std::move(path), std::move(w));
   }
   template <class Token>
   auto async_exists(std::string path, Token&& token) {
@@ -201,8 +208,8 @@ class client {
   get_result get(std::string path, watcher w = {});
   template <class Token>
   auto async_get(std::string path, watcher w, Token&& token) {
-    return detail::initiate<get_result>(core_, &detail::start_get, std::forward<Token>(token), std::move(path),
-                                        std::move(w));
+    return detail::initiate<get_result>(core_, &detail::start_get, std::forward<Token>(token),
+                                        std::move(path), std::move(w));
   }
   template <class Token>
   auto async_get(std::string path, Token&& token) {
@@ -212,15 +219,15 @@ class client {
   node_stat set(std::string path, std::string data, std::int32_t version = any_version);
   template <class Token>
   auto async_set(std::string path, std::string data, std::int32_t version, Token&& token) {
-    return detail::initiate<node_stat>(core_, &detail::start_set, std::forward<Token>(token), std::move(path),
-                                       std::move(data), version);
+    return detail::initiate<node_stat>(core_, &detail::start_set, std::forward<Token>(token),
+                                       std::move(path), std::move(data), version);
   }
 
   children_result children(std::string path, watcher w = {});
   template <class Token>
   auto async_children(std::string path, watcher w, Token&& token) {
-    return detail::initiate<children_result>(core_, &detail::start_children, std::forward<Token>(token),
-                                             std::move(path), std::move(w));
+    return detail::initiate<children_result>(
+        core_, &detail::start_children, std::forward<Token>(token), std::move(path), std::move(w));
   }
   template <class Token>
   auto async_children(std::string path, Token&& token) {
@@ -231,37 +238,39 @@ class client {
   void sync(std::string path = "/");
   template <class Token>
   auto async_sync(std::string path, Token&& token) {
-    return detail::initiate<void>(core_, &detail::start_sync, std::forward<Token>(token), std::move(path));
+    return detail::initiate<void>(core_, &detail::start_sync, std::forward<Token>(token),
+                                  std::move(path));
   }
 
   acl_result get_acl(std::string path);
   template <class Token>
   auto async_get_acl(std::string path, Token&& token) {
-    return detail::initiate<acl_result>(core_, &detail::start_get_acl, std::forward<Token>(token), std::move(path));
+    return detail::initiate<acl_result>(core_, &detail::start_get_acl, std::forward<Token>(token),
+                                        std::move(path));
   }
 
   // The version is that of the ACL (node_stat::aversion).
   node_stat set_acl(std::string path, acl list, std::int32_t version = any_version);
   template <class Token>
   auto async_set_acl(std::string path, acl list, std::int32_t version, Token&& token) {
-    return detail::initiate<node_stat>(core_, &detail::start_set_acl, std::forward<Token>(token), std::move(path),
-                                       std::move(list), version);
+    return detail::initiate<node_stat>(core_, &detail::start_set_acl, std::forward<Token>(token),
+                                       std::move(path), std::move(list), version);
   }
 
   // Paths of this session's ephemeral nodes that begin with the prefix.
   std::vector<std::string> ephemerals(std::string prefix = "/");
   template <class Token>
   auto async_ephemerals(std::string prefix, Token&& token) {
-    return detail::initiate<std::vector<std::string>>(core_, &detail::start_ephemerals, std::forward<Token>(token),
-                                                      std::move(prefix));
+    return detail::initiate<std::vector<std::string>>(
+        core_, &detail::start_ephemerals, std::forward<Token>(token), std::move(prefix));
   }
 
   // How many nodes there are below this one, at any depth.
   std::int32_t count_descendants(std::string path);
   template <class Token>
   auto async_count_descendants(std::string path, Token&& token) {
-    return detail::initiate<std::int32_t>(core_, &detail::start_count_descendants, std::forward<Token>(token),
-                                          std::move(path));
+    return detail::initiate<std::int32_t>(core_, &detail::start_count_descendants,
+                                          std::forward<Token>(token), std::move(path));
   }
 
   // --- several at once
@@ -271,15 +280,15 @@ class client {
   transaction_result commit(transaction t);
   template <class Token>
   auto async_commit(transaction t, Token&& token) {
-    return detail::initiate<transaction_result>(core_, &detail::start_commit, std::forward<Token>(token),
-                                                std::move(t));
+    return detail::initiate<transaction_result>(core_, &detail::start_commit,
+                                                std::forward<Token>(token), std::move(t));
   }
 
   std::vector<read_result> read(read_group group);
   template <class Token>
   auto async_read(read_group group, Token&& token) {
-    return detail::initiate<std::vector<read_result>>(core_, &detail::start_read, std::forward<Token>(token),
-                                                      std::move(group));
+    return detail::initiate<std::vector<read_result>>(core_, &detail::start_read,
+                                                      std::forward<Token>(token), std::move(group));
   }
 
   // --- watches that stay
@@ -287,8 +296,8 @@ class client {
   void add_watch(std::string path, watch_mode mode, watcher w);
   template <class Token>
   auto async_add_watch(std::string path, watch_mode mode, watcher w, Token&& token) {
-    return detail::initiate<void>(core_, &detail::start_add_watch, std::forward<Token>(token), std::move(path), mode,
-                                  std::move(w));
+    return detail::initiate<void>(core_, &detail::start_add_watch, std::forward<Token>(token),
+                                  std::move(path), mode, std::move(w));
   }
 
   // Takes the watcher (none: every watcher) off the path's watches of that kind; watches left by
@@ -297,8 +306,8 @@ class client {
   void remove_watch(std::string path, watch_kind kind, watcher w = {});
   template <class Token>
   auto async_remove_watch(std::string path, watch_kind kind, watcher w, Token&& token) {
-    return detail::initiate<void>(core_, &detail::start_remove_watch, std::forward<Token>(token), std::move(path),
-                                  kind, std::move(w));
+    return detail::initiate<void>(core_, &detail::start_remove_watch, std::forward<Token>(token),
+                                  std::move(path), kind, std::move(w));
   }
 
   // --- who we are
@@ -308,13 +317,15 @@ class client {
   void add_auth(credentials c);
   template <class Token>
   auto async_add_auth(credentials c, Token&& token) {
-    return detail::initiate<void>(core_, &detail::start_add_auth, std::forward<Token>(token), std::move(c));
+    return detail::initiate<void>(core_, &detail::start_add_auth, std::forward<Token>(token),
+                                  std::move(c));
   }
 
   std::vector<identity> who_am_i();
   template <class Token>
   auto async_who_am_i(Token&& token) {
-    return detail::initiate<std::vector<identity>>(core_, &detail::start_who_am_i, std::forward<Token>(token));
+    return detail::initiate<std::vector<identity>>(core_, &detail::start_who_am_i,
+                                                   std::forward<Token>(token));
   }
 
   template <class Token>

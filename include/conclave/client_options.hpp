@@ -27,14 +27,15 @@ using reconnect_policy = std::function<std::chrono::milliseconds(unsigned n)>;
 
 // Doubles from `first` up to `most`; each delay is drawn at random from its upper half, so that
 // the clients of a restarted server do not come back in step.
-reconnect_policy exponential_backoff(std::chrono::milliseconds first, std::chrono::milliseconds most);
+reconnect_policy exponential_backoff(std::chrono::milliseconds first,
+                                     std::chrono::milliseconds most);
 
 struct tls_options {
   std::string ca_file;           // PEM; empty: the system's authorities
   std::string certificate_file;  // PEM chain, if the server asks clients for one
   std::string key_file;          // PEM; its password, if any:
   secret key_password;
-  bool verify_host = true;       // the certificate must be for the host of the connect string
+  bool verify_host = true;  // the certificate must be for the host of the connect string
 };
 
 struct client_options {
@@ -53,7 +54,8 @@ struct client_options {
   // Try the hosts in random order, so that clients spread over the servers.
   bool shuffle_hosts = true;
 
-  reconnect_policy reconnect = exponential_backoff(std::chrono::milliseconds{100}, std::chrono::seconds{5});
+  reconnect_policy reconnect =
+      exponential_backoff(std::chrono::milliseconds{100}, std::chrono::seconds{5});
 
   // Shown to the server on every connection.
   std::vector<conclave::credentials> credentials;

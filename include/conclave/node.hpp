@@ -25,7 +25,7 @@ struct node_stat {
   std::int64_t ephemeral_owner = 0;  // the session that owns an ephemeral node, otherwise 0
   std::int32_t data_length = 0;
   std::int32_t num_children = 0;
-  std::int64_t pzxid = 0;            // the transaction that last changed the children
+  std::int64_t pzxid = 0;  // the transaction that last changed the children
 
   friend bool operator==(const node_stat&, const node_stat&) = default;
 };
@@ -44,11 +44,12 @@ enum class create_mode : std::int32_t {
 struct create_options {
   create_options(create_mode m = create_mode::persistent) : mode{m} {}
   create_options(create_mode m, conclave::acl a) : mode{m}, acl{std::move(a)} {}
-  create_options(create_mode m, std::chrono::milliseconds time_to_live) : mode{m}, ttl{time_to_live} {}
+  create_options(create_mode m, std::chrono::milliseconds time_to_live)
+      : mode{m}, ttl{time_to_live} {}
 
   create_mode mode;
-  conclave::acl acl;                  // empty: the client's default ACL
-  std::chrono::milliseconds ttl{0};   // for the two _ttl modes
+  conclave::acl acl;                 // empty: the client's default ACL
+  std::chrono::milliseconds ttl{0};  // for the two _ttl modes
 };
 
 struct create_result {

@@ -16,10 +16,10 @@
 namespace conclave {
 
 enum class session_state {
-  connecting,             // no session yet
+  connecting,  // no session yet
   connected,
-  suspended,              // a session, but no connection to a server
-  expired,                // only with client_options::renew_expired off
+  suspended,  // a session, but no connection to a server
+  expired,    // only with client_options::renew_expired off
   closed,
   authentication_failed,
 };

@@ -14,7 +14,8 @@ namespace conclave {
 
 // Writes that happen all or not at all, in one step that nobody sees the middle of.
 //
-//   client.commit(transaction{}.check("/config", 7).set("/config/size", "12").remove("/config/old"));
+//   client.commit(transaction{}.check("/config", 7).set("/config/size",
+//   "12").remove("/config/old"));
 class transaction {
  public:
   struct create_part {
@@ -73,14 +74,15 @@ struct part_result {
 };
 
 struct transaction_result {
-  std::int64_t zxid = 0;            // one for all parts: the czxid of nodes created by it
-  std::vector<part_result> parts;   // in the order of the transaction
+  std::int64_t zxid = 0;           // one for all parts: the czxid of nodes created by it
+  std::vector<part_result> parts;  // in the order of the transaction
 };
 
 // Thrown by commit() when the server refused; code() is that of the part at fault.
 class transaction_error : public error {
  public:
-  transaction_error(error_code ec, const std::string& what, transaction_result r, std::size_t failed)
+  transaction_error(error_code ec, const std::string& what, transaction_result r,
+                    std::size_t failed)
       : error{ec, what}, result_{std::move(r)}, failed_{failed} {}
 
   const transaction_result& result() const noexcept { return result_; }

@@ -25,9 +25,9 @@ struct watch_event {
   enum class kind {
     created = 1,
     deleted = 2,
-    changed = 3,           // the node's data
-    children_changed = 4,  // a child was added or removed
-    session_ended = 100,   // the session expired or was refused, and the watch went with it
+    changed = 3,            // the node's data
+    children_changed = 4,   // a child was added or removed
+    session_ended = 100,    // the session expired or was refused, and the watch went with it
     possibly_missed = 101,  // after a reconnect, to watchers of add_watch: look for yourself
   };
 
@@ -47,7 +47,8 @@ class watcher {
   watcher() = default;  // no watch
 
   template <class F>
-    requires(!std::same_as<std::remove_cvref_t<F>, watcher> && std::invocable<F&, const watch_event&>)
+    requires(!std::same_as<std::remove_cvref_t<F>, watcher> &&
+             std::invocable<F&, const watch_event&>)
   watcher(F&& f) : callback_{std::make_shared<callback>(std::forward<F>(f))} {}
 
   explicit operator bool() const noexcept { return callback_ != nullptr; }
@@ -62,8 +63,8 @@ class watcher {
 // deleted and changed of the node and everything below it.
 //
 // Servers before ZooKeeper 3.9 keep one kind of watch for a path and session, the one left last.
-// One-shot watches beside these are taken care of here, but there a client cannot have both modes on
-// the same node, nor watch the children once of a node that it watches recursively.
+// One-shot watches beside these are taken care of here, but there a client cannot have both modes
+// on the same node, nor watch the children once of a node that it watches recursively.
 enum class watch_mode { persistent = 0, recursive = 1 };
 
 // Which watches of a path remove_watch takes away.

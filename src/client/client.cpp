@@ -10,7 +10,9 @@ namespace detail {
 namespace {
 
 void check(const client_options& options) {
-  const auto refuse = [](errc e, const char* why) { throw error{e, std::string{"client_options: "} + why}; };
+  const auto refuse = [](errc e, const char* why) {
+    throw error{e, std::string{"client_options: "} + why};
+  };
   const auto t = options.session_timeout.count();
   if (t <= 0 || t > INT32_MAX) refuse(errc::invalid_argument, "session_timeout must be positive");
   if (options.max_outstanding == 0 || options.max_outstanding_bytes == 0)
@@ -28,7 +30,7 @@ core_pointer make_core(std::shared_ptr<runtime::io_thread> thread, std::string_v
   core->chroot = where.chroot;
   core->log = options.log;
   core->open_by_default = options.default_acl.empty() && options.credentials.empty();
-  core->default_acl = !options.default_acl.empty() ? options.default_acl
+  core->default_acl = !options.default_acl.empty()  ? options.default_acl
                       : options.credentials.empty() ? open_acl()
                                                     : creator_all_acl();
   core->driver = runtime::session_driver::start(thread->loop(), std::move(where), options);
@@ -39,7 +41,8 @@ core_pointer make_core(std::shared_ptr<runtime::io_thread> thread, std::string_v
 // Starts the operation and waits on this thread for its result.
 template <class Result, class... Parameters, class... Arguments>
 Result block(const char* what, const core_pointer& core,
-             void (*start)(const core_pointer&, receiver<Result>, Parameters...), Arguments&&... arguments) {
+             void (*start)(const core_pointer&, receiver<Result>, Parameters...),
+             Arguments&&... arguments) {
   auto& loop = core->driver->loop();
   const auto refuse_on = [&](errc e) { throw error{e, what}; };
   if (loop.in_child()) refuse_on(errc::forked);
@@ -50,7 +53,8 @@ Result block(const char* what, const core_pointer& core,
   if constexpr (std::is_same_v<Result, transaction_result>) {
     for (std::size_t i = 0; i < waiting.result.parts.size() && waiting.ec; ++i)
       if (waiting.result.parts[i].ec == waiting.ec)
-        throw transaction_error{waiting.ec, std::string{what} + ": part " + std::to_string(i), waiting.result, i};
+        throw transaction_error{waiting.ec, std::string{what} + ": part " + std::to_string(i),
+                                waiting.result, i};
   }
   if (waiting.ec) throw error{waiting.ec, what};
   if constexpr (!std::is_void_v<Result>) return std::move(waiting.result);
@@ -104,27 +108,34 @@ std::int64_t client::session_id() const {
   return core_->driver->ask(std::int64_t{0}, [](const auto& m) { return m.session_id(); });
 }
 std::chrono::milliseconds client::session_timeout() const {
-  return core_->driver->ask(std::chrono::milliseconds{0}, [](const auto& m) { return m.session_timeout(); });
+  return core_->driver->ask(std::chrono::milliseconds{0},
+                            [](const auto& m) { return m.session_timeout(); });
 }
 bool client::read_only() const {
   return core_->driver->ask(false, [](const auto& m) { return m.read_only(); });
 }
 boot_clock::time_point client::session_deadline() const {
-  return core_->driver->ask(boot_clock::time_point::min(), [](const auto& m) { return m.session_deadline(); });
+  return core_->driver->ask(boot_clock::time_point::min(),
+                            [](const auto& m) { return m.session_deadline(); });
 }
 
 subscription client::on_session_event(std::function<void(const session_event&)> listener) {
   return subscription{core_->driver->listen(std::move(listener))};
 }
 
-client::executor_type client::get_executor() const { return core_->driver->loop().io().get_executor(); }
+client::executor_type client::get_executor() const {
+  return core_->driver->loop().io().get_executor();
+}
 
 client::batch::batch(detail::core_pointer core) : core_{std::move(core)} { core_->driver->cork(); }
-client::batch::~batch() { core_->driver->uncork(); }
+client::batch::~batch() {
+  if (core_) core_->driver->uncork();
+}
 
 create_result client::create(std::string path, std::string data, create_options options) {
   const auto what = "create " + path;
-  return block(what.c_str(), core_, &detail::start_create, std::move(path), std::move(data), std::move(options));
+  return block(what.c_str(), core_, &detail::start_create, std::move(path), std::move(data),
+               std::move(options));
 }
 
 void client::remove(std::string path, std::int32_t version) {
@@ -164,7 +175,8 @@ acl_result client::get_acl(std::string path) {
 
 node_stat client::set_acl(std::string path, acl list, std::int32_t version) {
   const auto what = "set_acl " + path;
-  return block(what.c_str(), core_, &detail::start_set_acl, std::move(path), std::move(list), version);
+  return block(what.c_str(), core_, &detail::start_set_acl, std::move(path), std::move(list),
+               version);
 }
 
 std::vector<std::string> client::ephemerals(std::string prefix) {
@@ -192,11 +204,16 @@ void client::add_watch(std::string path, watch_mode mode, watcher w) {
 
 void client::remove_watch(std::string path, watch_kind kind, watcher w) {
   const auto what = "remove_watch " + path;
-  return block(what.c_str(), core_, &detail::start_remove_watch, std::move(path), kind, std::move(w));
+  return block(what.c_str(), core_, &detail::start_remove_watch, std::move(path), kind,
+               std::move(w));
 }
 
-void client::add_auth(credentials c) { return block("add_auth", core_, &detail::start_add_auth, std::move(c)); }
+void client::add_auth(credentials c) {
+  return block("add_auth", core_, &detail::start_add_auth, std::move(c));
+}
 
-std::vector<identity> client::who_am_i() { return block("who_am_i", core_, &detail::start_who_am_i); }
+std::vector<identity> client::who_am_i() {
+  return block("who_am_i", core_, &detail::start_who_am_i);
+}
 
 }  // namespace conclave

@@ -2,17 +2,18 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/associated_cancellation_slot.hpp>
-#include <boost/asio/associated_executor.hpp>
-#include <boost/asio/dispatch.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/system_executor.hpp>
 #include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/system_executor.hpp>
 
 #include "conclave/client.hpp"
 #include "runtime/one_shot.hpp"
@@ -56,9 +57,11 @@ void call_handler(handler<Result> h, error_code ec, stored<Result> result) {
 template <class Result, class Read>
 class call final : public session::operation {
  public:
-  call(wire::opcode type, session::on_cut rule, runtime::io_loop& loop, receiver<Result> to, Read read)
+  call(wire::opcode type, session::on_cut rule, runtime::io_loop& loop, receiver<Result> to,
+       Read read)
       : operation{type, rule}, loop_{loop}, to_{std::move(to)}, read_{std::move(read)} {
-    if (auto* h = std::get_if<handler<Result>>(&to_)) work_.emplace(boost::asio::make_work_guard(*h, fallback()));
+    if (auto* h = std::get_if<handler<Result>>(&to_))
+      work_.emplace(boost::asio::make_work_guard(*h, fallback()));
   }
 
   bool read_answer(const wire::reply_header& header, wire::reader& body) override {
@@ -86,8 +89,9 @@ class call final : public session::operation {
     // Most handlers have no executor of their own and are called right here; the others are
     // handed over with their result.
     auto& h = std::get<handler<Result>>(to_);
-    const auto executor = loop_.in_child() ? boost::asio::get_associated_executor(h, boost::asio::system_executor{})
-                                           : boost::asio::get_associated_executor(h, fallback());
+    const auto executor =
+        loop_.in_child() ? boost::asio::get_associated_executor(h, boost::asio::system_executor{})
+                         : boost::asio::get_associated_executor(h, fallback());
     boost::asio::dispatch(executor, [h = std::move(h), ec, result = std::move(result_)]() mutable {
       call_handler<Result>(std::move(h), ec, std::move(result));
     });
@@ -110,7 +114,8 @@ class call final : public session::operation {
 
  private:
   using work_guard = decltype(boost::asio::make_work_guard(
-      std::declval<const handler<Result>&>(), std::declval<boost::asio::io_context::executor_type>()));
+      std::declval<const handler<Result>&>(),
+      std::declval<boost::asio::io_context::executor_type>()));
 
   auto fallback() const { return loop_.io().get_executor(); }
 

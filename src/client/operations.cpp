@@ -16,7 +16,9 @@ std::vector<wire::acl_record> records(const acl& list) {
   return out;
 }
 
-std::vector<std::string> strings(const std::vector<std::string_view>& views) { return {views.begin(), views.end()}; }
+std::vector<std::string> strings(const std::vector<std::string_view>& views) {
+  return {views.begin(), views.end()};
+}
 
 bool has_ttl(create_mode m) {
   return m == create_mode::persistent_ttl || m == create_mode::persistent_sequential_ttl;
@@ -43,7 +45,8 @@ const acl& acl_for(client_core& core, const create_options& options) {
   if (!options.acl.empty()) return options.acl;
   if (core.open_by_default && core.log && !core.open_acl_told.exchange(true))
     core.log(log_level::warning,
-             "nodes are created open to everybody, since neither credentials nor a default ACL were given");
+             "nodes are created open to everybody, since neither credentials nor a default ACL "
+             "were given");
   return core.default_acl;
 }
 
@@ -53,7 +56,8 @@ class request {
  public:
   request(const core_pointer& core, receiver<Result> to, opcode type, on_cut rule, Read read)
       : core_{core},
-        op_{std::make_unique<call<Result, Read>>(type, rule, core->driver->loop(), std::move(to), std::move(read))} {}
+        op_{std::make_unique<call<Result, Read>>(type, rule, core->driver->loop(), std::move(to),
+                                                 std::move(read))} {}
 
   template <class... Parts>
   request& body(const Parts&... parts) {
@@ -69,7 +73,8 @@ class request {
   }
 
   request& watch(session::watch_slot slot, std::string path, watcher w) {
-    if (w) op_->watch.emplace(session::operation::wanted_watch{slot, std::move(path), std::move(w)});
+    if (w)
+      op_->watch.emplace(session::operation::wanted_watch{slot, std::move(path), std::move(w)});
     return *this;
   }
 
@@ -77,7 +82,8 @@ class request {
     const bool blocking = op_->blocking();
     op_->connect_cancellation(core_->driver);
     std::unique_ptr<session::operation> op = std::move(op_);
-    if (const auto ec = core_->driver->submit(op, blocking)) core_->driver->refuse(std::move(op), ec);
+    if (const auto ec = core_->driver->submit(op, blocking))
+      core_->driver->refuse(std::move(op), ec);
   }
 
   void send_watch_removal(watch_kind kind, const std::string& path, const watcher& w) {
@@ -103,7 +109,8 @@ auto make(const core_pointer& core, receiver<Result> to, opcode type, on_cut rul
 // Reads a record of the answer and turns it into the result; answers with an error have none.
 template <class Record, class Result, class Convert>
 auto read_as(Convert convert) {
-  return [convert = std::move(convert)](const wire::reply_header& header, wire::reader& in, Result& result) {
+  return [convert = std::move(convert)](const wire::reply_header& header, wire::reader& in,
+                                        Result& result) {
     if (header.error != 0) return true;
     const auto record = in.read<Record>();
     if (in.ok()) convert(record, result);
@@ -112,7 +119,8 @@ auto read_as(Convert convert) {
 }
 
 auto read_stat() {
-  return read_as<wire::stat_response, node_stat>([](const auto& r, node_stat& out) { out = r.stat.value; });
+  return read_as<wire::stat_response, node_stat>(
+      [](const auto& r, node_stat& out) { out = r.stat.value; });
 }
 
 auto read_nothing() {
@@ -121,18 +129,19 @@ auto read_nothing() {
 
 }  // namespace
 
-void start_create(const core_pointer& core, receiver<create_result> to, std::string path, std::string data,
-                  create_options options) {
-  const auto type = has_ttl(options.mode)                       ? opcode::create_ttl
+void start_create(const core_pointer& core, receiver<create_result> to, std::string path,
+                  std::string data, create_options options) {
+  const auto type = has_ttl(options.mode)                    ? opcode::create_ttl
                     : options.mode == create_mode::container ? opcode::create_container
-                                                                : opcode::create2;
-  auto r = make<create_result>(core, std::move(to), type, on_cut::fail,
-                               read_as<wire::create2_response, create_result>(
-                                   [core](const auto& in, create_result& out) {
-                                     out.path = session::without_chroot(core->chroot, in.path);
-                                     out.stat = in.stat.value;
-                                   }));
-  if (!valid(path, options)) return r.fail(session::valid_path(path) ? errc::invalid_argument : errc::invalid_path);
+                                                             : opcode::create2;
+  auto r = make<create_result>(
+      core, std::move(to), type, on_cut::fail,
+      read_as<wire::create2_response, create_result>([core](const auto& in, create_result& out) {
+        out.path = session::without_chroot(core->chroot, in.path);
+        out.stat = in.stat.value;
+      }));
+  if (!valid(path, options))
+    return r.fail(session::valid_path(path) ? errc::invalid_argument : errc::invalid_path);
   const auto full = path_to_create(*core, path);
   const auto list = records(acl_for(*core, options));
   const auto flags = static_cast<std::int32_t>(options.mode);
@@ -143,30 +152,38 @@ void start_create(const core_pointer& core, receiver<create_result> to, std::str
   r.send();
 }
 
-void start_remove(const core_pointer& core, receiver<void> to, std::string path, std::int32_t version) {
+void start_remove(const core_pointer& core, receiver<void> to, std::string path,
+                  std::int32_t version) {
   auto r = make<void>(core, std::move(to), opcode::remove, on_cut::fail, read_nothing());
   if (!session::valid_path(path)) return r.fail(errc::invalid_path);
   r.body(wire::path_version_request{session::with_chroot(core->chroot, path), version}).send();
 }
 
-void start_exists(const core_pointer& core, receiver<std::optional<node_stat>> to, std::string path, watcher w) {
-  auto r = make<std::optional<node_stat>>(core, std::move(to), opcode::exists, on_cut::repeat,
-                                          read_as<wire::stat_response, std::optional<node_stat>>(
-                                              [](const auto& in, auto& out) { out = in.stat.value; }));
+void start_exists(const core_pointer& core, receiver<std::optional<node_stat>> to, std::string path,
+                  watcher w) {
+  auto r =
+      make<std::optional<node_stat>>(core, std::move(to), opcode::exists, on_cut::repeat,
+                                     read_as<wire::stat_response, std::optional<node_stat>>(
+                                         [](const auto& in, auto& out) { out = in.stat.value; }));
   if (!session::valid_path(path)) return r.fail(errc::invalid_path);
   const auto full = session::with_chroot(core->chroot, path);
-  r.body(wire::path_watch_request{full, bool{w}}).watch(session::watch_slot::exist, full, std::move(w)).send();
+  r.body(wire::path_watch_request{full, bool{w}})
+      .watch(session::watch_slot::exist, full, std::move(w))
+      .send();
 }
 
 void start_get(const core_pointer& core, receiver<get_result> to, std::string path, watcher w) {
-  auto r = make<get_result>(core, std::move(to), opcode::get_data, on_cut::repeat,
-                            read_as<wire::get_data_response, get_result>([](const auto& in, get_result& out) {
-                              out.data = in.data;
-                              out.stat = in.stat.value;
-                            }));
+  auto r = make<get_result>(
+      core, std::move(to), opcode::get_data, on_cut::repeat,
+      read_as<wire::get_data_response, get_result>([](const auto& in, get_result& out) {
+        out.data = in.data;
+        out.stat = in.stat.value;
+      }));
   if (!session::valid_path(path)) return r.fail(errc::invalid_path);
   const auto full = session::with_chroot(core->chroot, path);
-  r.body(wire::path_watch_request{full, bool{w}}).watch(session::watch_slot::data, full, std::move(w)).send();
+  r.body(wire::path_watch_request{full, bool{w}})
+      .watch(session::watch_slot::data, full, std::move(w))
+      .send();
 }
 
 void start_set(const core_pointer& core, receiver<node_stat> to, std::string path, std::string data,
@@ -176,7 +193,8 @@ void start_set(const core_pointer& core, receiver<node_stat> to, std::string pat
   r.body(wire::set_data_request{session::with_chroot(core->chroot, path), data, version}).send();
 }
 
-void start_children(const core_pointer& core, receiver<children_result> to, std::string path, watcher w) {
+void start_children(const core_pointer& core, receiver<children_result> to, std::string path,
+                    watcher w) {
   auto r = make<children_result>(core, std::move(to), opcode::get_children2, on_cut::repeat,
                                  read_as<wire::get_children2_response, children_result>(
                                      [](const auto& in, children_result& out) {
@@ -185,7 +203,9 @@ void start_children(const core_pointer& core, receiver<children_result> to, std:
                                      }));
   if (!session::valid_path(path)) return r.fail(errc::invalid_path);
   const auto full = session::with_chroot(core->chroot, path);
-  r.body(wire::path_watch_request{full, bool{w}}).watch(session::watch_slot::child, full, std::move(w)).send();
+  r.body(wire::path_watch_request{full, bool{w}})
+      .watch(session::watch_slot::child, full, std::move(w))
+      .send();
 }
 
 void start_sync(const core_pointer& core, receiver<void> to, std::string path) {
@@ -195,37 +215,42 @@ void start_sync(const core_pointer& core, receiver<void> to, std::string path) {
 }
 
 void start_get_acl(const core_pointer& core, receiver<acl_result> to, std::string path) {
-  auto r = make<acl_result>(core, std::move(to), opcode::get_acl, on_cut::repeat,
-                            read_as<wire::get_acl_response, acl_result>([](const auto& in, acl_result& out) {
-                              for (const auto& entry : in.acl)
-                                out.acl.push_back({entry.permissions, std::string{entry.scheme}, std::string{entry.id}});
-                              out.stat = in.stat.value;
-                            }));
+  auto r = make<acl_result>(
+      core, std::move(to), opcode::get_acl, on_cut::repeat,
+      read_as<wire::get_acl_response, acl_result>([](const auto& in, acl_result& out) {
+        for (const auto& entry : in.acl)
+          out.acl.push_back({entry.permissions, std::string{entry.scheme}, std::string{entry.id}});
+        out.stat = in.stat.value;
+      }));
   if (!session::valid_path(path)) return r.fail(errc::invalid_path);
   r.body(wire::path_record{session::with_chroot(core->chroot, path)}).send();
 }
 
-void start_set_acl(const core_pointer& core, receiver<node_stat> to, std::string path, acl list, std::int32_t version) {
+void start_set_acl(const core_pointer& core, receiver<node_stat> to, std::string path, acl list,
+                   std::int32_t version) {
   auto r = make<node_stat>(core, std::move(to), opcode::set_acl, on_cut::fail, read_stat());
   if (!session::valid_path(path)) return r.fail(errc::invalid_path);
-  r.body(wire::set_acl_request{session::with_chroot(core->chroot, path), records(list), version}).send();
+  r.body(wire::set_acl_request{session::with_chroot(core->chroot, path), records(list), version})
+      .send();
 }
 
-void start_ephemerals(const core_pointer& core, receiver<std::vector<std::string>> to, std::string prefix) {
-  auto r = make<std::vector<std::string>>(core, std::move(to), opcode::get_ephemerals, on_cut::repeat,
-                                          read_as<wire::names_response, std::vector<std::string>>(
-                                              [core](const auto& in, auto& out) {
-                                                // The server compares text, so it may name nodes
-                                                // beside the chroot.
-                                                for (const auto path : in.names)
-                                                  if (session::in_chroot(core->chroot, path))
-                                                    out.emplace_back(session::without_chroot(core->chroot, path));
-                                              }));
+void start_ephemerals(const core_pointer& core, receiver<std::vector<std::string>> to,
+                      std::string prefix) {
+  auto r = make<std::vector<std::string>>(
+      core, std::move(to), opcode::get_ephemerals, on_cut::repeat,
+      read_as<wire::names_response, std::vector<std::string>>([core](const auto& in, auto& out) {
+        // The server compares text, so it may name nodes
+        // beside the chroot.
+        for (const auto path : in.names)
+          if (session::in_chroot(core->chroot, path))
+            out.emplace_back(session::without_chroot(core->chroot, path));
+      }));
   if (!session::valid_path(prefix + "x")) return r.fail(errc::invalid_path);
   r.body(wire::path_record{session::with_chroot(core->chroot, prefix)}).send();
 }
 
-void start_count_descendants(const core_pointer& core, receiver<std::int32_t> to, std::string path) {
+void start_count_descendants(const core_pointer& core, receiver<std::int32_t> to,
+                             std::string path) {
   auto r = make<std::int32_t>(core, std::move(to), opcode::get_all_children_number, on_cut::repeat,
                               read_as<wire::get_all_children_number_response, std::int32_t>(
                                   [](const auto& in, std::int32_t& out) { out = in.total; }));
@@ -251,21 +276,28 @@ class multi_builder {
     const auto list = records(acl_for(core_, p.options));
     const auto flags = static_cast<std::int32_t>(p.options.mode);
     if (has_ttl(p.options.mode))
-      add(opcode::create_ttl, wire::create_ttl_request{path, p.data, list, flags, p.options.ttl.count()});
+      add(opcode::create_ttl,
+          wire::create_ttl_request{path, p.data, list, flags, p.options.ttl.count()});
     else
       add(p.options.mode == create_mode::container ? opcode::create_container : opcode::create,
           wire::create_request{path, p.data, list, flags});
     return true;
   }
-  bool operator()(const transaction::remove_part& p) { return add_checked(opcode::remove, p.path, p.version); }
-  bool operator()(const transaction::check_part& p) { return add_checked(opcode::check, p.path, p.version); }
+  bool operator()(const transaction::remove_part& p) {
+    return add_checked(opcode::remove, p.path, p.version);
+  }
+  bool operator()(const transaction::check_part& p) {
+    return add_checked(opcode::check, p.path, p.version);
+  }
   bool operator()(const transaction::set_part& p) {
     if (!session::valid_path(p.path)) return false;
     add(opcode::set_data, wire::set_data_request{full(p.path), p.data, p.version});
     return true;
   }
   bool operator()(const read_group::get_part& p) { return add_read(opcode::get_data, p.path); }
-  bool operator()(const read_group::children_part& p) { return add_read(opcode::get_children, p.path); }
+  bool operator()(const read_group::children_part& p) {
+    return add_read(opcode::get_children, p.path);
+  }
 
   const std::vector<wire::multi_part>& parts() const noexcept { return parts_; }
 
@@ -304,13 +336,15 @@ void send_multi(const core_pointer& core, Request r, const auto& parts) {
 }
 
 error_code code_of(const wire::multi_answer& a) {
-  return a.type == opcode::error && a.error != 0 ? error_code{static_cast<errc>(a.error)} : error_code{};
+  return a.type == opcode::error && a.error != 0 ? error_code{static_cast<errc>(a.error)}
+                                                 : error_code{};
 }
 
 }  // namespace
 
 void start_commit(const core_pointer& core, receiver<transaction_result> to, transaction t) {
-  const auto read = [core](const wire::reply_header& header, wire::reader& in, transaction_result& out) {
+  const auto read = [core](const wire::reply_header& header, wire::reader& in,
+                           transaction_result& out) {
     std::vector<wire::multi_answer> answers;
     if (in.at_end()) return header.error != 0;
     if (!wire::read_multi_response(in, answers)) return false;
@@ -320,11 +354,13 @@ void start_commit(const core_pointer& core, receiver<transaction_result> to, tra
           {code_of(a), std::string{session::without_chroot(core->chroot, a.path)}, a.stat.value});
     return true;
   };
-  send_multi(core, make<transaction_result>(core, std::move(to), opcode::multi, on_cut::fail, read), t.parts());
+  send_multi(core, make<transaction_result>(core, std::move(to), opcode::multi, on_cut::fail, read),
+             t.parts());
 }
 
 void start_read(const core_pointer& core, receiver<std::vector<read_result>> to, read_group group) {
-  const auto read = [](const wire::reply_header& header, wire::reader& in, std::vector<read_result>& out) {
+  const auto read = [](const wire::reply_header& header, wire::reader& in,
+                       std::vector<read_result>& out) {
     std::vector<wire::multi_answer> answers;
     if (in.at_end()) return header.error != 0;
     if (!wire::read_multi_response(in, answers)) return false;
@@ -332,8 +368,10 @@ void start_read(const core_pointer& core, receiver<std::vector<read_result>> to,
       out.push_back({code_of(a), std::string{a.data}, a.stat.value, strings(a.names)});
     return true;
   };
-  send_multi(core, make<std::vector<read_result>>(core, std::move(to), opcode::multi_read, on_cut::repeat, read),
-             group.parts());
+  send_multi(
+      core,
+      make<std::vector<read_result>>(core, std::move(to), opcode::multi_read, on_cut::repeat, read),
+      group.parts());
 }
 
 // --- the session itself
@@ -348,21 +386,26 @@ void start_close(const core_pointer& core, receiver<void> to) {
 
 // --- watches and credentials
 
-void start_add_watch(const core_pointer& core, receiver<void> to, std::string path, watch_mode mode, watcher w) {
+void start_add_watch(const core_pointer& core, receiver<void> to, std::string path, watch_mode mode,
+                     watcher w) {
   auto r = make<void>(core, std::move(to), opcode::add_watch, on_cut::repeat, read_nothing());
   if (!session::valid_path(path)) return r.fail(errc::invalid_path);
   if (!w) return r.fail(errc::invalid_argument);
   const auto full = session::with_chroot(core->chroot, path);
-  const auto slot =
-      mode == watch_mode::recursive ? session::watch_slot::recursive : session::watch_slot::persistent;
-  r.body(wire::path_type_request{full, static_cast<std::int32_t>(mode)}).watch(slot, full, std::move(w)).send();
+  const auto slot = mode == watch_mode::recursive ? session::watch_slot::recursive
+                                                  : session::watch_slot::persistent;
+  r.body(wire::path_type_request{full, static_cast<std::int32_t>(mode)})
+      .watch(slot, full, std::move(w))
+      .send();
 }
 
-void start_remove_watch(const core_pointer& core, receiver<void> to, std::string path, watch_kind kind, watcher w) {
+void start_remove_watch(const core_pointer& core, receiver<void> to, std::string path,
+                        watch_kind kind, watcher w) {
   auto r = make<void>(core, std::move(to), opcode::remove_watches, on_cut::succeed, read_nothing());
   if (!session::valid_path(path)) return r.fail(errc::invalid_path);
   const auto full = session::with_chroot(core->chroot, path);
-  r.body(wire::path_type_request{full, static_cast<std::int32_t>(kind)}).send_watch_removal(kind, full, w);
+  r.body(wire::path_type_request{full, static_cast<std::int32_t>(kind)})
+      .send_watch_removal(kind, full, w);
 }
 
 void start_add_auth(const core_pointer& core, receiver<void> to, credentials c) {
@@ -373,11 +416,12 @@ void start_add_auth(const core_pointer& core, receiver<void> to, credentials c) 
 }
 
 void start_who_am_i(const core_pointer& core, receiver<std::vector<identity>> to) {
-  make<std::vector<identity>>(core, std::move(to), opcode::who_am_i, on_cut::repeat,
-                              read_as<wire::who_am_i_response, std::vector<identity>>([](const auto& in, auto& out) {
-                                for (const auto& i : in.identities)
-                                  out.push_back({std::string{i.scheme}, std::string{i.id}});
-                              }))
+  make<std::vector<identity>>(
+      core, std::move(to), opcode::who_am_i, on_cut::repeat,
+      read_as<wire::who_am_i_response, std::vector<identity>>([](const auto& in, auto& out) {
+        for (const auto& i : in.identities)
+          out.push_back({std::string{i.scheme}, std::string{i.id}});
+      }))
       .body()
       .send();
 }

@@ -3,10 +3,11 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include <boost/asio/io_context.hpp>
 #include <cerrno>
 #include <system_error>
 #include <utility>
+
+#include <boost/asio/io_context.hpp>
 
 namespace conclave::runtime {
 
@@ -25,7 +26,8 @@ boot_timers::handle boot_timers::arm(boot_clock::time_point when, callback f) {
 void boot_timers::cancel(handle h) {
   // The descriptor may fire for nothing later; that costs less than setting it again now.
   queue_.erase(h);
-  if (queue_.empty() && waiting_) descriptor_.cancel();  // let the I/O thread end when it has nothing to do
+  if (queue_.empty() && waiting_)
+    descriptor_.cancel();  // let the I/O thread end when it has nothing to do
 }
 
 void boot_timers::set_descriptor() {
@@ -43,12 +45,14 @@ void boot_timers::set_descriptor() {
 void boot_timers::wait() {
   if (waiting_) return;
   waiting_ = true;
-  descriptor_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](boost::system::error_code) {
-    waiting_ = false;
-    std::uint64_t count = 0;
-    if (::read(descriptor_.native_handle(), &count, sizeof count) > 0) set_to_ = boot_clock::time_point::max();
-    run_due();
-  });
+  descriptor_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                         [this](boost::system::error_code) {
+                           waiting_ = false;
+                           std::uint64_t count = 0;
+                           if (::read(descriptor_.native_handle(), &count, sizeof count) > 0)
+                             set_to_ = boot_clock::time_point::max();
+                           run_due();
+                         });
 }
 
 void boot_timers::run_due() {

@@ -4,9 +4,10 @@
 // Used on the I/O thread only.
 #pragma once
 
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <functional>
 #include <map>
+
+#include <boost/asio/posix/stream_descriptor.hpp>
 
 #include "conclave/boot_clock.hpp"
 

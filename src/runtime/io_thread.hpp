@@ -2,11 +2,12 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <memory>
 #include <thread>
 #include <vector>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 
 #include "runtime/boot_timers.hpp"
 #include "runtime/fork_guard.hpp"
@@ -24,7 +25,9 @@ class io_loop {
   // client needs no buffer of its own.
   std::vector<char>& read_buffer() noexcept { return read_buffer_; }
 
-  bool is_current() const noexcept { return thread_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
+  bool is_current() const noexcept {
+    return thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
   // This is a child process, in which there is no such thread.
   bool in_child() const noexcept { return guard_.in_child(); }
 
@@ -36,7 +39,8 @@ class io_loop {
   fork_guard guard_;
   boost::asio::io_context io_{1};
   boot_timers timers_{io_};
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{io_.get_executor()};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
+      io_.get_executor()};
   std::vector<char> read_buffer_;
   std::atomic<std::thread::id> thread_;
 };

@@ -1,11 +1,12 @@
 #include "runtime/session_driver.hpp"
 
 #include <algorithm>
-#include <boost/asio/error.hpp>
-#include <boost/asio/post.hpp>
 #include <cerrno>
 #include <random>
 #include <utility>
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
 
 namespace conclave::runtime {
 namespace {
@@ -46,7 +47,8 @@ struct session_driver::listener {
   std::function<void(const session_event&)> call;
 };
 
-std::shared_ptr<session_driver> session_driver::start(std::shared_ptr<io_loop> loop, connect_string where,
+std::shared_ptr<session_driver> session_driver::start(std::shared_ptr<io_loop> loop,
+                                                      connect_string where,
                                                       const client_options& options) {
   auto driver = std::make_shared<session_driver>(std::move(loop), std::move(where), options);
   std::unique_lock lock{driver->mutex_};
@@ -55,8 +57,12 @@ std::shared_ptr<session_driver> session_driver::start(std::shared_ptr<io_loop> l
   return driver;
 }
 
-session_driver::session_driver(std::shared_ptr<io_loop> loop, connect_string where, const client_options& options)
-    : loop_{std::move(loop)}, gathering_{loop_->io()}, log_{options.log}, machine_{std::move(where), options, shuffle_seed(options)} {
+session_driver::session_driver(std::shared_ptr<io_loop> loop, connect_string where,
+                               const client_options& options)
+    : loop_{std::move(loop)},
+      gathering_{loop_->io()},
+      log_{options.log},
+      machine_{std::move(where), options, shuffle_seed(options)} {
   if (options.tls) tls_.emplace(*options.tls);
   if (options.on_session_event) {
     first_listener_ = std::make_shared<listener>();
@@ -83,15 +89,16 @@ error_code session_driver::submit(std::unique_ptr<session::operation>& op, bool 
   if (const auto ec = machine_.submit(op, boot_clock::now())) return ec;
   // While the I/O thread delivers, it sends once, at the end, for all that was submitted meanwhile.
   const bool held = delivering || (corks_ > 0 && !blocking);
-  const bool answers_coming = !loop_->is_current() && machine_.in_flight() > deep_pipeline && machine_.awaits_answer() &&
-                              machine_.output().size() < gather_bytes;
+  const bool answers_coming = !loop_->is_current() && machine_.in_flight() > deep_pipeline &&
+                              machine_.awaits_answer() && machine_.output().size() < gather_bytes;
   if (!held && !answers_coming) flush();
   nudge(lock);
   return {};
 }
 
-error_code session_driver::submit_watch_removal(std::unique_ptr<session::operation>& op, watch_kind kind,
-                                                std::string_view path, const watcher& w, bool blocking) {
+error_code session_driver::submit_watch_removal(std::unique_ptr<session::operation>& op,
+                                                watch_kind kind, std::string_view path,
+                                                const watcher& w, bool blocking) {
   if (loop_->in_child()) return errc::forked;
   // Under one lock with the submission, so that nobody's read can come between.
   std::unique_lock lock{mutex_};
@@ -111,14 +118,16 @@ error_code session_driver::submit_watch_removal(std::unique_ptr<session::operati
 
 void session_driver::refuse(std::unique_ptr<session::operation> op, error_code ec) {
   if (loop_->in_child()) return op->complete(ec);  // there is no I/O thread here
-  boost::asio::post(loop_->io(), [self = shared_from_this(), op = std::move(op), ec] { op->complete(ec); });
+  boost::asio::post(loop_->io(),
+                    [self = shared_from_this(), op = std::move(op), ec] { op->complete(ec); });
 }
 
 void session_driver::cancel(std::uint64_t id) {
   if (loop_->in_child()) return;
   std::unique_lock lock{mutex_};
   machine_.cancel(id);
-  const auto closer = std::find_if(closers_.begin(), closers_.end(), [&](auto& op) { return op->id() == id; });
+  const auto closer =
+      std::find_if(closers_.begin(), closers_.end(), [&](auto& op) { return op->id() == id; });
   std::unique_ptr<session::operation> cancelled;
   if (closer != closers_.end()) {
     cancelled = std::move(*closer);
@@ -166,13 +175,15 @@ bool session_driver::wait_connected(std::chrono::nanoseconds limit) {
   ++waiters_;
   const auto connected = [&] { return machine_.state() == session_state::connected; };
   // A limit that the clock cannot add must not become one in the past.
-  changed_.wait_for(lock, std::min<std::chrono::nanoseconds>(limit, std::chrono::hours{24 * 365}), [&] { return connected() || machine_.finished(); });
+  changed_.wait_for(lock, std::min<std::chrono::nanoseconds>(limit, std::chrono::hours{24 * 365}),
+                    [&] { return connected() || machine_.finished(); });
   --waiters_;
   return connected();
 }
 
 bool session_driver::needs_processing() const noexcept {
-  return machine_.has_notices() || machine_.has_wish() || machine_.next_deadline() < armed_ || (send_blocked_ && !write_wait_);
+  return machine_.has_notices() || machine_.has_wish() || machine_.next_deadline() < armed_ ||
+         (send_blocked_ && !write_wait_);
 }
 
 void session_driver::nudge(std::unique_lock<std::mutex>& lock, bool surely) {
@@ -379,7 +390,8 @@ std::chrono::nanoseconds session_driver::take_in(std::string_view bytes, session
   else
     machine_.received(bytes, now);
   if (machine_.in_flight() <= deep_pipeline) return {};
-  return std::min<std::chrono::nanoseconds>(machine_.answer_time(now) / pause_fraction, longest_pause);
+  return std::min<std::chrono::nanoseconds>(machine_.answer_time(now) / pause_fraction,
+                                            longest_pause);
 }
 
 void session_driver::decrypt(std::string_view bytes, session::time_point now) {
@@ -388,7 +400,8 @@ void session_driver::decrypt(std::string_view bytes, session::time_point now) {
   const auto ec = engine_->receive(bytes, plain_);
   if (ec) {
     flush();
-    machine_.log(log_level::error, "TLS with " + to_string(host_) + " failed: " + engine_->reason());
+    machine_.log(log_level::error,
+                 "TLS with " + to_string(host_) + " failed: " + engine_->reason());
     return lose_link(ec);
   }
   if (!before && engine_->established()) machine_.connected(now);

@@ -5,7 +5,6 @@
 // from it, one at a time, in the machine's order, with no lock held.
 #pragma once
 
-#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -13,6 +12,8 @@
 #include <mutex>
 #include <optional>
 #include <vector>
+
+#include <boost/asio/steady_timer.hpp>
 
 #include "conclave/client_options.hpp"
 #include "conclave/session_event.hpp"
@@ -28,7 +29,8 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   // Begins to connect. Throws only what is wrong with the TLS files.
   static std::shared_ptr<session_driver> start(std::shared_ptr<io_loop> loop, connect_string where,
                                                const client_options& options);
-  session_driver(std::shared_ptr<io_loop> loop, connect_string where, const client_options& options);
+  session_driver(std::shared_ptr<io_loop> loop, connect_string where,
+                 const client_options& options);
   ~session_driver();
 
   // Takes the operation over, or says why not and leaves it alone. For a call that blocks, a full
@@ -39,8 +41,8 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
 
   // As submit(), for an operation that tells the server to forget a watch: not sent at all, and
   // completed, if nobody is left without it anyway.
-  error_code submit_watch_removal(std::unique_ptr<session::operation>& op, watch_kind kind, std::string_view path,
-                                  const watcher& w, bool blocking);
+  error_code submit_watch_removal(std::unique_ptr<session::operation>& op, watch_kind kind,
+                                  std::string_view path, const watcher& w, bool blocking);
 
   // What is submitted stays in the buffer until the last uncork(), or until a call that waits.
   void cork();

@@ -4,10 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/asio/error.hpp>
-#include <boost/asio/post.hpp>
 #include <cerrno>
 #include <random>
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
 
 namespace conclave::runtime {
 namespace {
@@ -32,16 +33,18 @@ void socket_link::connect(const endpoint& to, std::function<void(error_code)> do
     addresses_.emplace_back(tcp::endpoint{number, to.port});
     return try_next(boost::asio::error::host_not_found);
   }
-  resolver_.async_resolve(to.host, std::to_string(to.port),
-                          [self = shared_from_this()](boost::system::error_code ec, const tcp::resolver::results_type& found) {
-                            if (ec == boost::asio::error::operation_aborted) return;
-                            for (const auto& entry : found) self->addresses_.emplace_back(entry.endpoint());
-                            // Another one first each time: one that swallows our packets would use
-                            // up the time for all.
-                            thread_local std::minstd_rand random{std::random_device{}()};
-                            std::shuffle(self->addresses_.begin(), self->addresses_.end(), random);
-                            self->try_next(ec ? ec : error_code{boost::asio::error::host_not_found});
-                          });
+  resolver_.async_resolve(
+      to.host, std::to_string(to.port),
+      [self = shared_from_this()](boost::system::error_code ec,
+                                  const tcp::resolver::results_type& found) {
+        if (ec == boost::asio::error::operation_aborted) return;
+        for (const auto& entry : found) self->addresses_.emplace_back(entry.endpoint());
+        // Another one first each time: one that swallows our packets would use
+        // up the time for all.
+        thread_local std::minstd_rand random{std::random_device{}()};
+        std::shuffle(self->addresses_.begin(), self->addresses_.end(), random);
+        self->try_next(ec ? ec : error_code{boost::asio::error::host_not_found});
+      });
 }
 
 void socket_link::try_next(error_code last) {
@@ -58,7 +61,8 @@ void socket_link::try_next(error_code last) {
   socket_.close(ec);
   // Asio's own sockets are not close-on-exec, and a program started meanwhile must not keep our
   // session's connection open.
-  const int fd = ::socket(to.protocol().family(), to.protocol().type() | SOCK_CLOEXEC, to.protocol().protocol());
+  const int fd = ::socket(to.protocol().family(), to.protocol().type() | SOCK_CLOEXEC,
+                          to.protocol().protocol());
   if (fd < 0) return try_next(system_error(errno));
   socket_.assign(to.protocol(), fd, ec);
   if (ec) {

@@ -5,14 +5,15 @@
 // given back.
 #pragma once
 
-#include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/ip/tcp.hpp>
 
 #include "conclave/connect_string.hpp"
 #include "conclave/error.hpp"

@@ -1,11 +1,11 @@
 #include "runtime/tls_engine.hpp"
 
+#include <algorithm>
+#include <climits>
+
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-
-#include <algorithm>
-#include <climits>
 
 namespace conclave::runtime {
 namespace {
@@ -17,7 +17,9 @@ std::string last_reason() {
   return text != nullptr ? text : "unknown reason";
 }
 
-[[noreturn]] void refuse(const std::string& what) { throw error{errc::tls_failed, what + " (" + last_reason() + ")"}; }
+[[noreturn]] void refuse(const std::string& what) {
+  throw error{errc::tls_failed, what + " (" + last_reason() + ")"};
+}
 
 int give_password(char* buffer, int size, int, void* password) {
   const auto value = static_cast<const secret*>(password)->reveal();
@@ -45,7 +47,8 @@ tls_settings::tls_settings(const tls_options& options)
   SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION);
   SSL_CTX_set_verify(c, SSL_VERIFY_PEER, nullptr);
   if (options.ca_file.empty()) {
-    if (SSL_CTX_set_default_verify_paths(c) != 1) refuse("cannot read the system's certificate authorities");
+    if (SSL_CTX_set_default_verify_paths(c) != 1)
+      refuse("cannot read the system's certificate authorities");
   } else if (SSL_CTX_load_verify_locations(c, options.ca_file.c_str(), nullptr) != 1) {
     refuse("cannot read the certificate authorities in " + options.ca_file);
   }
@@ -55,7 +58,8 @@ tls_settings::tls_settings(const tls_options& options)
   if (!options.certificate_file.empty() &&
       SSL_CTX_use_certificate_chain_file(c, options.certificate_file.c_str()) != 1)
     refuse("cannot read the certificate in " + options.certificate_file);
-  if (!options.key_file.empty() && SSL_CTX_use_PrivateKey_file(c, options.key_file.c_str(), SSL_FILETYPE_PEM) != 1)
+  if (!options.key_file.empty() &&
+      SSL_CTX_use_PrivateKey_file(c, options.key_file.c_str(), SSL_FILETYPE_PEM) != 1)
     refuse("cannot read the private key in " + options.key_file);
   SSL_CTX_set_default_passwd_cb_userdata(c, nullptr);
   SSL_CTX_set_default_passwd_cb(c, nullptr);
@@ -63,7 +67,8 @@ tls_settings::tls_settings(const tls_options& options)
     refuse("the private key does not belong to the certificate in " + options.certificate_file);
 }
 
-tls_engine::tls_engine(const tls_settings& settings, const std::string& host) : ssl_{SSL_new(settings.context())} {
+tls_engine::tls_engine(const tls_settings& settings, const std::string& host)
+    : ssl_{SSL_new(settings.context())} {
   if (!ssl_) refuse("cannot set up TLS");
   SSL_set_bio(ssl_.get(), BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
   SSL_set_connect_state(ssl_.get());
@@ -90,7 +95,8 @@ error_code tls_engine::receive(std::string_view cipher, std::string& plain) {
   ERR_clear_error();
   auto* in = SSL_get_rbio(ssl_.get());
   while (!cipher.empty()) {
-    const auto n = BIO_write(in, cipher.data(), static_cast<int>(std::min<std::size_t>(cipher.size(), INT_MAX)));
+    const auto n = BIO_write(in, cipher.data(),
+                             static_cast<int>(std::min<std::size_t>(cipher.size(), INT_MAX)));
     if (n <= 0) return fail();
     cipher.remove_prefix(static_cast<std::size_t>(n));
   }
@@ -117,7 +123,8 @@ error_code tls_engine::receive(std::string_view cipher, std::string& plain) {
 error_code tls_engine::encrypt(std::string_view plain) {
   ERR_clear_error();
   while (!plain.empty()) {
-    const int n = SSL_write(ssl_.get(), plain.data(), static_cast<int>(std::min<std::size_t>(plain.size(), 1 << 20)));
+    const int n = SSL_write(ssl_.get(), plain.data(),
+                            static_cast<int>(std::min<std::size_t>(plain.size(), 1 << 20)));
     if (n <= 0) return fail();
     plain.remove_prefix(static_cast<std::size_t>(n));
   }

@@ -5,12 +5,14 @@
 
 namespace conclave {
 
-reconnect_policy exponential_backoff(std::chrono::milliseconds first, std::chrono::milliseconds most) {
+reconnect_policy exponential_backoff(std::chrono::milliseconds first,
+                                     std::chrono::milliseconds most) {
   return [first, most](unsigned n) {
     // One generator per thread, not per policy: copies of one policy must not draw the same delays.
     thread_local std::minstd_rand random{std::random_device{}()};
     const auto doublings = std::min(n > 0 ? n - 1 : 0u, 20u);
-    const auto full = std::max(std::min<std::chrono::milliseconds>(first * (1L << doublings), most).count(), 0L);
+    const auto full =
+        std::max(std::min<std::chrono::milliseconds>(first * (1L << doublings), most).count(), 0L);
     return std::chrono::milliseconds{std::uniform_int_distribution<long>{full / 2, full}(random)};
   };
 }

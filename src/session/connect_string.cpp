@@ -67,7 +67,8 @@ connect_string connect_string::parse(std::string_view text) {
   if (slash != std::string_view::npos) {
     auto chroot = trimmed(text.substr(slash));
     if (chroot != "/") {
-      if (!session::valid_path(chroot)) refuse(text, "'" + std::string{chroot} + "' is not a valid path");
+      if (!session::valid_path(chroot))
+        refuse(text, "'" + std::string{chroot} + "' is not a valid path");
       result.chroot = chroot;
     }
   }

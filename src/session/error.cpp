@@ -8,9 +8,11 @@ namespace {
 const char* text(errc e) noexcept {
   switch (e) {
     case errc::system_error: return "the server failed inside";
-    case errc::runtime_inconsistency: return "not tried, since an earlier part of the transaction failed";
+    case errc::runtime_inconsistency:
+      return "not tried, since an earlier part of the transaction failed";
     case errc::data_inconsistency: return "the server found its data inconsistent";
-    case errc::connection_loss: return "the connection was lost before the answer came; the outcome is unknown";
+    case errc::connection_loss:
+      return "the connection was lost before the answer came; the outcome is unknown";
     case errc::marshalling_error: return "the server could not read the request";
     case errc::unimplemented: return "the server does not know this operation";
     case errc::operation_timeout: return "the server gave up on the operation";
@@ -41,8 +43,10 @@ const char* text(errc e) noexcept {
     case errc::invalid_argument: return "invalid argument";
     case errc::too_large: return "larger than a request may be; nothing was sent";
     case errc::protocol_error: return "the server does not speak ZooKeeper's protocol";
-    case errc::would_deadlock: return "a blocking call on the I/O thread would wait for itself; use the async_ form";
-    case errc::forked: return "this client belongs to the parent process; open another one after fork()";
+    case errc::would_deadlock:
+      return "a blocking call on the I/O thread would wait for itself; use the async_ form";
+    case errc::forked:
+      return "this client belongs to the parent process; open another one after fork()";
     case errc::not_supported: return "not supported";
     case errc::bad_connect_string: return "the connect string cannot be read";
     case errc::tls_failed: return "TLS failed";
@@ -73,7 +77,8 @@ class conditions final : public boost::system::error_category {
     if (code.category() != error_category_of_library()) return false;
     const auto e = static_cast<errc>(code.value());
     if (static_cast<condition>(value) == condition::outcome_unknown)
-      return e == errc::connection_loss || e == errc::operation_timeout || e == errc::request_timeout;
+      return e == errc::connection_loss || e == errc::operation_timeout ||
+             e == errc::request_timeout;
     return e == errc::session_expired || e == errc::auth_failed || e == errc::closed ||
            e == errc::session_closed_require_sasl_auth;
   }

@@ -6,7 +6,8 @@
 
 namespace conclave::session {
 
-host_rotation::host_rotation(std::vector<endpoint> hosts, reconnect_policy policy, std::uint64_t shuffle_seed)
+host_rotation::host_rotation(std::vector<endpoint> hosts, reconnect_policy policy,
+                             std::uint64_t shuffle_seed)
     : hosts_{std::move(hosts)}, policy_{std::move(policy)} {
   if (shuffle_seed != 0) std::shuffle(hosts_.begin(), hosts_.end(), std::mt19937_64{shuffle_seed});
 }

@@ -12,9 +12,6 @@ namespace {
 using namespace std::chrono_literals;
 using kind = session_event::kind;
 
-// ZooKeeper closes the connection on a larger frame, for ever; and its setWatches has no answer
-// that says so.
-constexpr std::size_t rearm_bytes = 128 * 1024;
 constexpr std::size_t password_size = 16;
 // An output buffer above this is given back when it is empty, and moved up when half of it is sent.
 constexpr std::size_t kept_output = 64 * 1024;
@@ -38,7 +35,8 @@ machine::machine(connect_string where, const client_options& options, std::uint6
 void machine::start(time_point now) { schedule_connect(now); }
 
 bool machine::full() const noexcept {
-  return outstanding() >= options_.max_outstanding || outstanding_bytes_ >= options_.max_outstanding_bytes;
+  return outstanding() >= options_.max_outstanding ||
+         outstanding_bytes_ >= options_.max_outstanding_bytes;
 }
 
 duration machine::connect_wait() const noexcept {
@@ -61,20 +59,23 @@ error_code machine::submit(std::unique_ptr<operation>& op, time_point now) {
 }
 
 void machine::cancel(std::uint64_t id) {
-  const auto waiting = std::find_if(waiting_.begin(), waiting_.end(), [&](auto& w) { return w.op->id() == id; });
+  const auto waiting =
+      std::find_if(waiting_.begin(), waiting_.end(), [&](auto& w) { return w.op->id() == id; });
   if (waiting != waiting_.end()) {
     auto op = std::move(waiting->op);
     waiting_.erase(waiting);
     return complete(std::move(op), aborted());
   }
-  const auto sent =
-      std::find_if(in_flight_.begin(), in_flight_.end(), [&](auto& s) { return s.op && s.op->id() == id; });
+  const auto sent = std::find_if(in_flight_.begin(), in_flight_.end(),
+                                 [&](auto& s) { return s.op && s.op->id() == id; });
   if (sent != in_flight_.end()) return complete(std::move(sent->op), aborted());
-  const auto auth = std::find_if(auths_in_flight_.begin(), auths_in_flight_.end(), [&](auto& a) { return a && a->id() == id; });
+  const auto auth = std::find_if(auths_in_flight_.begin(), auths_in_flight_.end(),
+                                 [&](auto& a) { return a && a->id() == id; });
   if (auth != auths_in_flight_.end()) complete(std::move(*auth), aborted());
 }
 
-bool machine::forget_watch(watch_kind what, std::string_view path, const watcher& w, error_code& ec) {
+bool machine::forget_watch(watch_kind what, std::string_view path, const watcher& w,
+                           error_code& ec) {
   bool emptied = false;
   auto removed = watches_.remove(what, path, w, emptied);
   if (removed.empty()) {
@@ -84,7 +85,9 @@ bool machine::forget_watch(watch_kind what, std::string_view path, const watcher
   notices_.push_back(discarded{std::move(removed)});
   // Somebody's read that leaves the same watch may be under way, ahead of the removal: the server
   // would take that watch, too.
-  const auto needs = [&](const operation* op) { return op != nullptr && op->watch && op->watch->path == path; };
+  const auto needs = [&](const operation* op) {
+    return op != nullptr && op->watch && op->watch->path == path;
+  };
   for (const auto& s : in_flight_) emptied = emptied && !needs(s.op.get());
   for (const auto& q : waiting_) emptied = emptied && !needs(q.op.get());
   return emptied && phase_ == phase::attached;  // otherwise there is no watch at any server
@@ -98,7 +101,7 @@ void machine::close(time_point now) {
   wire::append_frame(frame, wire::request_header{*close_xid_, wire::opcode::close_session});
   send_frame(frame, now);
   phase_ = phase::closing;
-  phase_deadline_ = now + timeout_ / 3;
+  phase_deadline_ = now + std::min(timeout_, options_.session_timeout) / 3;
   last_answered_sent_ = time_point::min();  // from now on the server may end the session
 }
 
@@ -125,7 +128,8 @@ void machine::connected(time_point now) {
   // A session that only a read-only server knows means nothing to the others: ask for a real one.
   const bool again = real_session_;
   const std::string no_password(password_size, '\0');
-  const wire::connect_request request{0, last_zxid_, static_cast<std::int32_t>(options_.session_timeout.count()),
+  const wire::connect_request request{0, last_zxid_,
+                                      static_cast<std::int32_t>(options_.session_timeout.count()),
                                       again ? session_id_ : 0, again ? password_ : no_password};
   std::string frame;
   wire::append_frame(frame, request, wire::read_only_flag{options_.allow_read_only});
@@ -156,7 +160,9 @@ void machine::drop(error_code why, time_point now) {
 
 void machine::settle_in_flight(time_point now) {
   std::deque<waiting_operation> again;
-  const auto keep = [&](std::unique_ptr<operation> op) { again.push_back({std::move(op), now + connect_wait()}); };
+  const auto keep = [&](std::unique_ptr<operation> op) {
+    again.push_back({std::move(op), now + connect_wait()});
+  };
   for (auto& op : std::exchange(auths_in_flight_, {}))
     if (op) keep(std::move(op));
   bool write_lost = false;
@@ -199,7 +205,9 @@ void machine::time_passed(time_point now) {
       if (now < phase_deadline_) break;
       phase_ = phase::connecting;
       // Every host should get its chance before the session can expire.
-      phase_deadline_ = now + std::max<duration>(timeout_ / static_cast<int>(std::max<std::size_t>(hosts_.size(), 3)), 100ms);
+      phase_deadline_ =
+          now + std::max<duration>(
+                    timeout_ / static_cast<int>(std::max<std::size_t>(hosts_.size(), 3)), 100ms);
       wish_ = connect_to{host_};
       break;
     case phase::connecting:
@@ -213,7 +221,8 @@ void machine::time_passed(time_point now) {
       if (now >= last_heard_ + timeout_ * 2 / 3) return drop(timed_out(), now);
       if (!ping_sent_ && now >= last_send_ + timeout_ / 3) {
         std::string frame;
-        wire::append_frame(frame, wire::request_header{wire::special_xid::ping, wire::opcode::ping});
+        wire::append_frame(frame,
+                           wire::request_header{wire::special_xid::ping, wire::opcode::ping});
         ping_sent_ = now;
         send_frame(frame, now);
       }
@@ -256,7 +265,8 @@ void machine::send(std::unique_ptr<operation> op, time_point now) {
   const auto position = stream_sent_ + (output_.size() - output_sent_);
   const auto at = output_.size();
   send_frame(op->frame, now);
-  if (covered_by_lasting_watch(*op)) output_.back() = '\0';  // the request's last field: no watch
+  const bool covered = covered_by_lasting_watch(*op);
+  if (covered) output_.back() = '\0';  // the request's last field: no watch
   if (op->type() == wire::opcode::add_watch) ++add_watches_in_flight_;
   if (op->type() == wire::opcode::auth) {
     auths_in_flight_.push_back(std::move(op));
@@ -264,9 +274,10 @@ void machine::send(std::unique_ptr<operation> op, time_point now) {
   }
   const auto xid = take_xid();
   const auto bytes = wire::big_endian(static_cast<std::uint32_t>(xid));
-  output_.replace(at + wire::frame_prefix, sizeof bytes, reinterpret_cast<const char*>(&bytes), sizeof bytes);
+  output_.replace(at + wire::frame_prefix, sizeof bytes, reinterpret_cast<const char*>(&bytes),
+                  sizeof bytes);
   const auto type = op->type();
-  in_flight_.push_back({std::move(op), type, xid, now, position});
+  in_flight_.push_back({std::move(op), type, xid, now, position, covered});
 }
 
 // A server before 3.9 keeps one kind of watch for a path and session, so a one-shot watch would end
@@ -275,8 +286,10 @@ bool machine::covered_by_lasting_watch(const operation& op) const {
   if (!op.watch || op.type() == wire::opcode::add_watch) return false;
   const auto slot = op.watch->slot;
   if (watches_.has_lasting(slot, op.watch->path)) return true;
-  return add_watches_in_flight_ > 0 && std::any_of(in_flight_.begin(), in_flight_.end(), [&](const auto& s) {
-           return s.type == wire::opcode::add_watch && s.op && s.op->watch->path == op.watch->path &&
+  return add_watches_in_flight_ > 0 &&
+         std::any_of(in_flight_.begin(), in_flight_.end(), [&](const auto& s) {
+           return s.type == wire::opcode::add_watch && s.op &&
+                  s.op->watch->path == op.watch->path &&
                   (s.op->watch->slot == watch_slot::persistent || slot != watch_slot::child);
          });
 }
@@ -303,165 +316,6 @@ void machine::sent(std::size_t n) noexcept {
 }
 
 machine::wish machine::take_wish() { return std::exchange(wish_, std::monostate{}); }
-
-// --- receiving
-
-void machine::received(std::string_view bytes, time_point now) {
-  if (phase_ != phase::handshaking && phase_ != phase::attached && phase_ != phase::closing) return;
-  last_heard_ = now;
-  input_.feed(bytes);
-  while (const auto payload = input_.next()) {
-    const bool good = phase_ == phase::handshaking ? take_handshake(*payload, now) : take_message(*payload);
-    if (!good) {
-      log(log_level::error, to_string(host_) + " sent something that is not ZooKeeper's protocol");
-      fail_unreadable(errc::protocol_error);
-      return drop(errc::protocol_error, now);
-    }
-    if (phase_ != phase::attached && phase_ != phase::closing) return;  // the connection is over
-  }
-  if (input_.failed()) {
-    log(log_level::error, to_string(host_) + " sent a frame of an absurd length, or one above max_reply_bytes");
-    fail_unreadable(input_.too_large() ? errc::reply_too_large : errc::protocol_error);
-    drop(errc::protocol_error, now);
-  }
-}
-
-bool machine::take_handshake(std::string_view payload, time_point now) {
-  wire::reader in{payload};
-  const auto response = in.read<wire::connect_response>();
-  wire::read_only_flag flag;
-  if (in.ok() && !in.at_end()) in(flag);
-  if (!in.ok()) return false;
-  if (response.timeout_ms <= 0) {
-    if (!real_session_) return false;  // a new session cannot be expired
-    expire(now);
-    return true;
-  }
-  if (response.password.size() > 64 || response.session_id == 0) return false;
-  const bool same = real_session_ && response.session_id == session_id_;
-  if (session_id_ != 0 && !same) {
-    // A server that answers with another session than the one asked for, or the first real
-    // session after a read-only one: what belonged to the old one is gone.
-    tell(kind::expired);
-    forget_session();
-  }
-  session_id_ = response.session_id;
-  password_ = response.password;
-  timeout_ = std::chrono::milliseconds{response.timeout_ms};
-  read_only_ = flag.read_only;
-  real_session_ = real_session_ || !read_only_;
-  phase_ = phase::attached;
-  answered(handshake_sent_);
-  log(log_level::info, std::string{same ? "attached again" : "attached"} + " to " + to_string(host_));
-  tell(same ? kind::reconnected : kind::connected);
-  for (auto& [path, w] : watches_.lasting())
-    notices_.push_back(firing{{std::move(w)}, {watch_event::kind::possibly_missed, std::string{without_chroot(chroot_, path)}}});
-  resume(now);
-  return true;
-}
-
-// On a new connection: first who we are, then our watches, then what waited.
-void machine::resume(time_point now) {
-  for (const auto& c : options_.credentials) {
-    std::string frame;
-    wire::append_frame(frame, wire::request_header{wire::special_xid::auth, wire::opcode::auth},
-                       wire::auth_request{0, c.scheme, c.value.reveal()});
-    send_frame(frame, now);
-    auths_in_flight_.push_back(nullptr);
-  }
-  for (const auto& frame : watches_.rearm_frames(last_zxid_, rearm_bytes)) send_frame(frame, now);
-  auto waiting = std::exchange(waiting_, {});
-  for (auto& w : waiting) send(std::move(w.op), now);
-}
-
-bool machine::take_message(std::string_view payload) {
-  wire::reader in{payload};
-  const auto header = in.read<wire::reply_header>();
-  if (!in.ok()) return false;
-  last_zxid_ = std::max(last_zxid_, header.zxid);
-  // Not earlier, so that a server which ends every connection after its handshake is not asked
-  // again without a pause.
-  if (!std::exchange(heard_on_this_connection_, true)) hosts_.succeeded();
-  switch (header.xid) {
-    case wire::special_xid::watch_event: return take_event(in);
-    case wire::special_xid::ping:
-      if (!ping_sent_) return false;
-      answered(*ping_sent_);
-      ping_sent_.reset();
-      return true;
-    case wire::special_xid::auth: return take_auth_answer(header);
-    case wire::special_xid::set_watches:
-      if (header.error != 0) {
-        log(log_level::error, to_string(host_) + " does not take our watches: " +
-                                  error_code{static_cast<errc>(header.error)}.message());
-        end_watches(watch_event::kind::possibly_missed);
-      }
-      return true;
-    default:
-      if (header.xid == close_xid_ && in_flight_.empty()) {
-        finish(kind::closed, errc::closed);
-        return true;
-      }
-      return take_answer(header, in);
-  }
-}
-
-bool machine::take_event(wire::reader& in) {
-  const auto event = in.read<wire::watcher_event>();
-  if (!in.ok()) return false;
-  if (event.type < 1 || event.type > 4) return true;  // the server's own session notices
-  const auto type = static_cast<watch_event::kind>(event.type);
-  auto watchers = watches_.fire(type, event.path);
-  if (!watchers.empty())
-    notices_.push_back(firing{std::move(watchers), {type, std::string{without_chroot(chroot_, event.path)}}});
-  return true;
-}
-
-bool machine::take_auth_answer(const wire::reply_header& header) {
-  if (auths_in_flight_.empty()) return false;
-  auto op = std::move(auths_in_flight_.front());
-  auths_in_flight_.pop_front();
-  if (header.error == 0) {
-    if (op) {
-      wire::reader nothing{{}};
-      op->read_answer(header, nothing);
-      if (op->shown) options_.credentials.push_back(std::move(*op->shown));
-      complete(std::move(op), {});
-    }
-    return true;
-  }
-  if (op) complete(std::move(op), errc::auth_failed);
-  finish(kind::authentication_failed, errc::auth_failed);
-  return true;
-}
-
-bool machine::take_answer(const wire::reply_header& header, wire::reader& in) {
-  // Answers come in the order of the requests; anything else is another protocol or a lost place.
-  if (in_flight_.empty() || in_flight_.front().xid != header.xid) return false;
-  auto& sent = in_flight_.front();
-  answered(sent.sent_at);
-  if (sent.type == wire::opcode::add_watch && add_watches_in_flight_ > 0) --add_watches_in_flight_;
-  if (!sent.op) {
-    in_flight_.pop_front();
-    return true;
-  }
-  if (!sent.op->read_answer(header, in)) return false;
-  auto op = std::move(sent.op);
-  in_flight_.pop_front();
-  leave_watch(*op, header.error);
-  const auto ec = op->verdict(header.error == 0 ? error_code{} : error_code{static_cast<errc>(header.error)});
-  complete(std::move(op), ec);
-  return true;
-}
-
-void machine::leave_watch(operation& op, std::int32_t error) {
-  if (!op.watch) return;
-  auto& [slot, path, w] = *op.watch;
-  if (error == 0)
-    watches_.add(slot == watch_slot::exist ? watch_slot::data : slot, path, w);
-  else if (slot == watch_slot::exist && static_cast<errc>(error) == errc::no_node)
-    watches_.add(watch_slot::exist, path, w);
-}
 
 // --- endings
 
@@ -525,7 +379,8 @@ void machine::end_watches(watch_event::kind why) {
 
 void machine::answered(time_point sent_at) noexcept {
   // A read-only server's word says nothing about the session's life at the others.
-  if (phase_ == phase::attached && !read_only_) last_answered_sent_ = std::max(last_answered_sent_, sent_at);
+  if (phase_ == phase::attached && !read_only_)
+    last_answered_sent_ = std::max(last_answered_sent_, sent_at);
 }
 
 // --- telling
@@ -533,7 +388,8 @@ void machine::answered(time_point sent_at) noexcept {
 session_state machine::state() const noexcept {
   if (phase_ == phase::attached) return session_state::connected;
   if (phase_ == phase::closing) return session_state::closed;
-  if (phase_ != phase::finished) return session_id_ != 0 ? session_state::suspended : session_state::connecting;
+  if (phase_ != phase::finished)
+    return session_id_ != 0 ? session_state::suspended : session_state::connecting;
   switch (ended_) {
     case kind::expired: return session_state::expired;
     case kind::authentication_failed: return session_state::authentication_failed;
@@ -546,7 +402,9 @@ void machine::complete(std::unique_ptr<operation> op, error_code ec) {
   notices_.push_back(completion{std::move(op), ec});
 }
 
-void machine::tell(kind k, error_code why) { notices_.push_back(session_event{k, session_id_, why}); }
+void machine::tell(kind k, error_code why) {
+  notices_.push_back(session_event{k, session_id_, why});
+}
 
 void machine::log(log_level level, std::string text) {
   if (options_.log) notices_.push_back(log_line{level, std::move(text)});

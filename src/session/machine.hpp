@@ -88,7 +88,9 @@ class machine {
   // --- to the transport
 
   // Bytes to send, and how many of them were.
-  std::string_view output() const noexcept { return std::string_view{output_}.substr(output_sent_); }
+  std::string_view output() const noexcept {
+    return std::string_view{output_}.substr(output_sent_);
+  }
   void sent(std::size_t n) noexcept;
 
   // What to do with the connection; each wish is handed out once. A connection that there still is
@@ -126,14 +128,18 @@ class machine {
   // there is no session.
   time_point session_deadline() const noexcept;
 
-  std::size_t outstanding() const noexcept { return waiting_.size() + in_flight_.size() + auths_in_flight_.size(); }
+  std::size_t outstanding() const noexcept {
+    return waiting_.size() + in_flight_.size() + auths_in_flight_.size();
+  }
   std::size_t in_flight() const noexcept { return in_flight_.size(); }
   // How long the latest answer took, counted until now.
   duration answer_time(time_point now) const noexcept {
     return last_answered_sent_ == time_point::min() ? duration{0} : now - last_answered_sent_;
   }
   // Something was sent and not answered yet.
-  bool awaits_answer() const noexcept { return !in_flight_.empty() && in_flight_.front().position < stream_sent_; }
+  bool awaits_answer() const noexcept {
+    return !in_flight_.empty() && in_flight_.front().position < stream_sent_;
+  }
   // Whether submit() would answer errc::backlog_full.
   bool full() const noexcept;
 
@@ -150,6 +156,7 @@ class machine {
     std::int32_t xid;
     time_point sent_at;
     std::uint64_t position;  // of its first byte in this connection's stream
+    bool covered;            // its watch was not asked for, since a lasting one brings the event
   };
 
   void schedule_connect(time_point now);
@@ -166,10 +173,11 @@ class machine {
   bool take_handshake(std::string_view payload, time_point now);
   void resume(time_point now);
   bool take_message(std::string_view payload);
+  bool take_message(const wire::reply_header& header, wire::reader& in);
   bool take_event(wire::reader& in);
   bool take_answer(const wire::reply_header& header, wire::reader& in);
   bool take_auth_answer(const wire::reply_header& header);
-  void leave_watch(operation& op, std::int32_t error);
+  bool leave_watch(const operation& op, std::int32_t error);
   void answered(time_point sent_at) noexcept;
   bool covered_by_lasting_watch(const operation& op) const;
   void forget_session();
@@ -212,7 +220,7 @@ class machine {
   std::optional<std::int32_t> close_xid_;
 
   // Operations.
-  std::deque<waiting_operation> waiting_;    // not sent yet
+  std::deque<waiting_operation> waiting_;  // not sent yet
   std::deque<sent_operation> in_flight_;
   std::deque<std::unique_ptr<operation>> auths_in_flight_;  // none: credentials shown on connecting
   std::size_t outstanding_bytes_ = 0;

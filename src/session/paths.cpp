@@ -7,9 +7,15 @@ namespace {
 
 // Takes one UTF-8 code point off the front; 0 (which no path may contain) if it is malformed.
 std::uint32_t take_code_point(std::string_view& s) noexcept {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(s[i])); };
+  const auto byte = [&](std::size_t i) {
+    return static_cast<std::uint32_t>(static_cast<unsigned char>(s[i]));
+  };
   const auto first = byte(0);
-  const std::size_t length = first < 0x80 ? 1 : first >> 5 == 0x6 ? 2 : first >> 4 == 0xe ? 3 : first >> 3 == 0x1e ? 4 : 0;
+  const std::size_t length = first < 0x80         ? 1
+                             : first >> 5 == 0x6  ? 2
+                             : first >> 4 == 0xe  ? 3
+                             : first >> 3 == 0x1e ? 4
+                                                  : 0;
   if (length == 0 || length > s.size()) return 0;
   std::uint32_t c = length == 1 ? first : first & (0x7fu >> length);
   for (std::size_t i = 1; i < length; ++i) {
@@ -51,7 +57,8 @@ std::string with_chroot(std::string_view chroot, std::string_view path) {
 }
 
 bool in_chroot(std::string_view chroot, std::string_view path) noexcept {
-  return path.starts_with(chroot) && (path.size() == chroot.size() || chroot.empty() || path[chroot.size()] == '/');
+  return path.starts_with(chroot) &&
+         (path.size() == chroot.size() || chroot.empty() || path[chroot.size()] == '/');
 }
 
 std::string_view without_chroot(std::string_view chroot, std::string_view path) noexcept {

@@ -45,14 +45,17 @@ secret secret::from_file(const std::string& path) {
   } catch (const std::ios_base::failure&) {
     in.setstate(std::ios::failbit);  // a directory can be opened, but not read
   }
-  while (!s.value_.empty() && (s.value_.back() == '\n' || s.value_.back() == '\r')) s.value_.pop_back();
-  if (!in || s.value_.empty()) throw error{errc::bad_secret, "cannot read a secret from the file " + path};
+  while (!s.value_.empty() && (s.value_.back() == '\n' || s.value_.back() == '\r'))
+    s.value_.pop_back();
+  if (!in || s.value_.empty())
+    throw error{errc::bad_secret, "cannot read a secret from the file " + path};
   return s;
 }
 
 secret secret::from_environment(const std::string& variable) {
   const char* value = std::getenv(variable.c_str());
-  if (value == nullptr) throw error{errc::bad_secret, "the environment variable " + variable + " is not set"};
+  if (value == nullptr)
+    throw error{errc::bad_secret, "the environment variable " + variable + " is not set"};
   return from_memory(value);
 }
 

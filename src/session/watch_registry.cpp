@@ -18,7 +18,8 @@ void watch_registry::add(watch_slot slot, std::string_view path, const watcher& 
   add_once(at(slot)[std::string{path}], w);
 }
 
-void watch_registry::collect(watch_slot slot, std::string_view path, bool once, std::vector<watcher>& into) {
+void watch_registry::collect(watch_slot slot, std::string_view path, bool once,
+                             std::vector<watcher>& into) {
   const auto found = at(slot).find(path);
   if (found == at(slot).end()) return;
   for (const auto& w : found->second) add_once(into, w);
@@ -32,7 +33,8 @@ std::vector<watcher> watch_registry::fire(watch_event::kind type, std::string_vi
     collect(watch_slot::data, path, true, called);
     collect(watch_slot::exist, path, true, called);
   }
-  if (type == kind::children_changed || type == kind::deleted) collect(watch_slot::child, path, true, called);
+  if (type == kind::children_changed || type == kind::deleted)
+    collect(watch_slot::child, path, true, called);
   collect(watch_slot::persistent, path, false, called);
   // A recursive watch tells of every node, so it need not tell that a list of children changed.
   if (type != kind::children_changed && !at(watch_slot::recursive).empty()) {
@@ -45,7 +47,8 @@ std::vector<watcher> watch_registry::fire(watch_event::kind type, std::string_vi
   return called;
 }
 
-std::vector<watcher> watch_registry::remove(watch_kind kind, std::string_view path, const watcher& w, bool& emptied) {
+std::vector<watcher> watch_registry::remove(watch_kind kind, std::string_view path,
+                                            const watcher& w, bool& emptied) {
   std::vector<watcher> removed;
   bool remains = false;
   const auto from = [&](watch_slot slot) {
@@ -68,7 +71,8 @@ std::vector<watcher> watch_registry::remove(watch_kind kind, std::string_view pa
     from(watch_slot::recursive);
   } else {
     // The server keeps a persistent watch as both a data and a child watch, and would take it too.
-    remains |= at(watch_slot::persistent).contains(path) || at(watch_slot::recursive).contains(path);
+    remains |=
+        at(watch_slot::persistent).contains(path) || at(watch_slot::recursive).contains(path);
   }
   emptied = !remains;
   return removed;
@@ -105,11 +109,12 @@ std::size_t watch_registry::size() const noexcept {
   return n;
 }
 
-std::vector<std::string> watch_registry::rearm_frames(std::int64_t last_zxid, std::size_t max_bytes) const {
+std::vector<std::string> watch_registry::rearm_frames(std::int64_t last_zxid,
+                                                      std::size_t max_bytes) const {
   std::vector<std::string> frames;
   wire::set_watches2_request request;
-  std::vector<std::string_view>* lists[] = {&request.data, &request.exist, &request.child, &request.persistent,
-                                            &request.recursive};
+  std::vector<std::string_view>* lists[] = {&request.data, &request.exist, &request.child,
+                                            &request.persistent, &request.recursive};
   // Around the paths: the frame's length, the header, the zxid and the counts of five lists.
   constexpr std::size_t fixed_bytes = 4 + 8 + 8 + 5 * 4;
   std::size_t bytes = 0;

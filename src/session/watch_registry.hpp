@@ -14,7 +14,8 @@
 
 namespace conclave::session {
 
-// The server's five kinds of watches. One left on a missing node by exists() waits for its creation.
+// The server's five kinds of watches. One left on a missing node by exists() waits for its
+// creation.
 enum class watch_slot { data, exist, child, persistent, recursive };
 inline constexpr std::size_t watch_slots = 5;
 
@@ -28,7 +29,8 @@ class watch_registry {
 
   // Takes w (or every watcher, if w is none) off the watches of that kind and returns them;
   // `emptied` tells whether nobody is left who needs the server's watch.
-  std::vector<watcher> remove(watch_kind kind, std::string_view path, const watcher& w, bool& emptied);
+  std::vector<watcher> remove(watch_kind kind, std::string_view path, const watcher& w,
+                              bool& emptied);
 
   // Every watcher with the path it watches; nothing is left.
   std::vector<std::pair<std::string, watcher>> take_all();
@@ -50,7 +52,9 @@ class watch_registry {
  private:
   struct hash {
     using is_transparent = void;
-    std::size_t operator()(std::string_view s) const noexcept { return std::hash<std::string_view>{}(s); }
+    std::size_t operator()(std::string_view s) const noexcept {
+      return std::hash<std::string_view>{}(s);
+    }
   };
   using watched = std::unordered_map<std::string, std::vector<watcher>, hash, std::equal_to<>>;
 

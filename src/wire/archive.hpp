@@ -24,7 +24,9 @@
 namespace conclave::wire {
 
 template <class T, class Io>
-concept record_of = requires(Io& io, T& r) { std::remove_const_t<T>::fields(io, r); };
+concept record_of = requires(Io& io, T& r) {
+  std::remove_const_t<T>::fields(io, r);
+};
 
 template <std::unsigned_integral U>
 constexpr U big_endian(U v) noexcept {

@@ -46,9 +46,9 @@ class frame_splitter {
 
  private:
   std::size_t max_payload_;
-  std::string partial_;        // the beginning of a frame whose end is still to come
-  std::string complete_;       // a frame put together from pieces, handed out last
-  std::string_view fed_;       // what arrived and was not looked at yet
+  std::string partial_;   // the beginning of a frame whose end is still to come
+  std::string complete_;  // a frame put together from pieces, handed out last
+  std::string_view fed_;  // what arrived and was not looked at yet
   bool failed_ = false;
   bool too_large_ = false;
 };

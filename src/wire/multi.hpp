@@ -32,11 +32,11 @@ struct multi_part {
 // One part of an answer.
 struct multi_answer {
   opcode type = opcode::error;
-  std::int32_t error = 0;        // for opcode::error
-  std::string_view path;         // create, create2
-  std::string_view data;         // get_data
+  std::int32_t error = 0;               // for opcode::error
+  std::string_view path;                // create, create2
+  std::string_view data;                // get_data
   std::vector<std::string_view> names;  // get_children
-  stat_record stat;              // create2, set_data, get_data
+  stat_record stat;                     // create2, set_data, get_data
 };
 
 // The most parts that are read from one message.

@@ -70,7 +70,7 @@ class fuzz_session {
     for (int step = 0; step < 500 && input_.remaining_bytes() > 0; ++step) act();
     machine_.close(now_);
     pump();
-    for (int i = 0; i < 100 && !machine_.finished(); ++i) pass(10s);
+    pass(std::chrono::hours{24 * 30});  // a server may ask for 24 days of patience
     REQUIRE(machine_.finished());
     REQUIRE(machine_.outstanding() == 0 && machine_.watch_count() == 0);
     REQUIRE(completed_ == submitted_ && alive_ == 0);

@@ -44,7 +44,8 @@ TEST_F(access_control, without_credentials_nodes_are_open_and_the_log_says_so_on
     EXPECT_EQ(zk.get_acl(zk.create(root + "/a").path).acl, open_acl());
     zk.create(root + "/b");
   }
-  while (const auto line = log.take(0s)) told += line->find("open to everybody") != std::string::npos;
+  while (const auto line = log.take(0s))
+    told += line->find("open to everybody") != std::string::npos;
   EXPECT_EQ(told, 1);
 }
 
@@ -94,7 +95,10 @@ TEST_F(access_control, the_super_user_may_do_everything) {
 }
 
 TEST_F(access_control, sasl_is_answered_clearly) {
-  EXPECT_EQ(code_of([&] { anybody.add_auth({"sasl", secret::from_memory("x")}); }), errc::not_supported);
+  EXPECT_EQ(code_of([&] {
+              anybody.add_auth({"sasl", secret::from_memory("x")});
+            }),
+            errc::not_supported);
   EXPECT_TRUE(anybody.exists("/"));
 }
 
@@ -102,7 +106,10 @@ TEST_F(access_control, an_unknown_scheme_ends_the_session) {
   client zk{where};
   session_recorder events{zk};
   ASSERT_TRUE(zk.wait_connected(patience));
-  EXPECT_EQ(code_of([&] { zk.add_auth({"nonsense", secret::from_memory("x")}); }), errc::auth_failed);
+  EXPECT_EQ(code_of([&] {
+              zk.add_auth({"nonsense", secret::from_memory("x")});
+            }),
+            errc::auth_failed);
   EXPECT_TRUE(events.wait_for(session_event::kind::authentication_failed));
   EXPECT_EQ(zk.state(), session_state::authentication_failed);
   EXPECT_EQ(code_of([&] { zk.get("/"); }), condition::session_dead);

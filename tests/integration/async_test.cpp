@@ -1,4 +1,7 @@
 // The async_ members with each kind of completion token, and cancellation.
+#include <thread>
+
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -7,12 +10,10 @@
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
-#include <thread>
 
 #include "integration/harness.hpp"
 #include "support/link_proxy.hpp"
@@ -82,7 +83,8 @@ TEST_F(asynchronous, coroutine_on_an_executor_of_the_users) {
         auto result = co_await zk.async_get(root + "/c", asio::use_awaitable);
         data = result.data;
         ran_on = std::this_thread::get_id();
-        const auto [ec, none] = co_await zk.async_get(root + "/none", asio::as_tuple(asio::use_awaitable));
+        const auto [ec, none] =
+            co_await zk.async_get(root + "/none", asio::as_tuple(asio::use_awaitable));
         EXPECT_EQ(ec, errc::no_node);
       },
       [](std::exception_ptr e) { EXPECT_FALSE(e); });
@@ -101,7 +103,8 @@ TEST_F(asynchronous, deferred_starts_when_asked) {
 TEST_F(asynchronous, a_pending_operation_keeps_its_handlers_context_running) {
   asio::io_context users;
   bool called = false;
-  zk.async_get(root, asio::bind_executor(users.get_executor(), [&](error_code, get_result) { called = true; }));
+  zk.async_get(root, asio::bind_executor(users.get_executor(),
+                                         [&](error_code, get_result) { called = true; }));
   users.run();  // would return at once if nothing were outstanding
   EXPECT_TRUE(called);
 }
@@ -130,7 +133,8 @@ TEST_F(asynchronous, a_cancelled_operation_completes_at_once) {
   inbox<error_code> got;
   inbox<error_code> after;
   slow.async_create(root + "/x", "", {},
-                    asio::bind_cancellation_slot(signal.slot(), [&](error_code ec, create_result) { got.put(ec); }));
+                    asio::bind_cancellation_slot(
+                        signal.slot(), [&](error_code ec, create_result) { got.put(ec); }));
   slow.async_get(root, [&](error_code ec, get_result) { after.put(ec); });
   signal.emit(asio::cancellation_type::terminal);
   const auto ec = got.take();
@@ -163,7 +167,8 @@ TEST_F(asynchronous, cancelling_frees_a_coroutine_that_waits_for_a_server) {
 TEST_F(asynchronous, cancelling_after_completion_is_harmless) {
   asio::cancellation_signal signal;
   inbox<error_code> got;
-  zk.async_get(root, asio::bind_cancellation_slot(signal.slot(), [&](error_code ec, get_result) { got.put(ec); }));
+  zk.async_get(root, asio::bind_cancellation_slot(signal.slot(),
+                                                  [&](error_code ec, get_result) { got.put(ec); }));
   EXPECT_EQ(got.take(), error_code{});
   signal.emit(asio::cancellation_type::all);
   EXPECT_TRUE(zk.exists(root));
@@ -189,7 +194,8 @@ TEST_F(asynchronous, a_batch_leaves_in_one_write) {
   inbox<error_code> got;
   {
     const auto together = counted.begin_batch();
-    for (int i = 0; i < 10; ++i) counted.async_get(root, [&](error_code ec, get_result) { got.put(ec); });
+    for (int i = 0; i < 10; ++i)
+      counted.async_get(root, [&](error_code ec, get_result) { got.put(ec); });
     EXPECT_EQ(got.take(50ms), std::nullopt) << "nothing has left yet";
     EXPECT_EQ(proxy.client_frames(), before);
   }
@@ -223,6 +229,51 @@ TEST_F(asynchronous, a_client_may_be_destroyed_by_its_own_handler) {
     gone.put(1);
   });
   EXPECT_TRUE(gone.take());
+}
+
+TEST_F(asynchronous, a_blocking_call_inside_a_batch_sends_it) {
+  const auto together = zk.begin_batch();
+  inbox<error_code> got;
+  zk.async_get(root, [&](error_code ec, get_result) { got.put(ec); });
+  EXPECT_EQ(zk.get(root).data, "");
+  EXPECT_EQ(got.take(), error_code{});
+}
+
+TEST_F(asynchronous, a_batch_may_end_on_another_thread) {
+  auto together = std::make_unique<client::batch>(zk.begin_batch());
+  inbox<error_code> got;
+  zk.async_get(root, [&](error_code ec, get_result) { got.put(ec); });
+  std::thread{[&] { together.reset(); }}.join();
+  EXPECT_EQ(got.take(), error_code{});
+  zk.async_get(root, [&](error_code ec, get_result) { got.put(ec); });
+  EXPECT_EQ(got.take(), error_code{}) << "nothing is held back any more";
+}
+
+TEST_F(asynchronous, an_operation_started_after_its_client_is_gone_completes) {
+  auto doomed = std::make_unique<client>(shared_server().connect_string());
+  for (int i = 0; i < 20; ++i) {
+    auto later = doomed->async_get(root, asio::deferred);
+    if (i == 19) doomed.reset();
+    inbox<error_code> got;
+    std::move(later)([&](error_code ec, get_result) { got.put(ec); });
+    EXPECT_TRUE(got.take());
+  }
+}
+
+TEST_F(asynchronous, close_can_be_waited_for_in_vain_and_given_up) {
+  link_proxy proxy{shared_server().port()};
+  client slow{proxy.connect_string(), with_timeout(60s)};
+  slow.sync();
+  proxy.blackhole(true);
+  asio::cancellation_signal signal;
+  inbox<error_code> got;
+  slow.async_close(
+      asio::bind_cancellation_slot(signal.slot(), [&](error_code ec) { got.put(ec); }));
+  EXPECT_EQ(slow.state(), session_state::closed) << "from here on the server may end it";
+  EXPECT_LT(slow.session_deadline(), boot_clock::now());
+  signal.emit(asio::cancellation_type::terminal);
+  EXPECT_EQ(got.take(), asio::error::operation_aborted);
+  proxy.blackhole(false);
 }
 
 }  // namespace

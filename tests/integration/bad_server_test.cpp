@@ -75,7 +75,8 @@ TEST(bad_server, says_that_a_new_session_has_expired) {
 
 // After a good handshake: the request in flight is lost with an unknown outcome and the session is
 // taken up again.
-void expect_lost_connection(const std::function<void(scripted_connection&, const std::string&)>& answer) {
+void expect_lost_connection(
+    const std::function<void(scripted_connection&, const std::string&)>& answer) {
   scripted_server server{[&](scripted_connection& c) {
     c.accept_session(2000, 77);
     const auto request = c.read_frame();
@@ -104,7 +105,8 @@ TEST(bad_server, an_absurd_length) {
 }
 
 TEST(bad_server, an_answer_to_another_request) {
-  expect_lost_connection([](auto& c, auto& request) { c.send_reply(int32_at(request, 0) + 1, 1, 0); });
+  expect_lost_connection(
+      [](auto& c, auto& request) { c.send_reply(int32_at(request, 0) + 1, 1, 0); });
 }
 
 TEST(bad_server, an_answer_without_its_body) {
@@ -112,8 +114,9 @@ TEST(bad_server, an_answer_without_its_body) {
 }
 
 TEST(bad_server, an_answer_whose_string_is_longer_than_the_frame) {
-  expect_lost_connection(
-      [](auto& c, auto& request) { c.send_reply(int32_at(request, 0), 1, 0, std::string("\0\xff\xff\xff/a", 6)); });
+  expect_lost_connection([](auto& c, auto& request) {
+    c.send_reply(int32_at(request, 0), 1, 0, std::string("\0\xff\xff\xff/a", 6));
+  });
 }
 
 TEST(bad_server, an_empty_frame) {
@@ -157,12 +160,14 @@ TEST(bad_server, a_promised_giant_takes_no_memory_until_it_arrives) {
   {
     std::vector<std::unique_ptr<client>> many;
     context shared;
-    for (int i = 0; i < 50; ++i) many.push_back(std::make_unique<client>(shared, server.connect_string(), with_timeout(2s)));
+    for (int i = 0; i < 50; ++i)
+      many.push_back(std::make_unique<client>(shared, server.connect_string(), with_timeout(2s)));
     for (auto& zk : many) ASSERT_TRUE(zk->wait_connected(patience));
     for (auto& zk : many) zk->async_get("/", [](error_code, get_result) {});
   }
   ::getrusage(RUSAGE_SELF, &after);
-  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 200'000) << "fifty promises of 16 MiB are not 800 MiB";
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 200'000)
+      << "fifty promises of 16 MiB are not 800 MiB";
 }
 
 TEST(bad_server, a_slow_one_byte_at_a_time_is_understood) {

@@ -32,7 +32,8 @@ TEST(ensemble, every_request_in_flight_completes_once_when_the_leader_dies) {
     });
     if (i == count / 2) servers.kill(*servers.leader());
   }
-  for (std::size_t i = 0; i < count; ++i) ASSERT_TRUE(done.take()) << i << " completed, then no more";
+  for (std::size_t i = 0; i < count; ++i)
+    ASSERT_TRUE(done.take()) << i << " completed, then no more";
   servers.wait_for_quorum();
   zk.sync("/burst");
   const auto names = zk.children("/burst").names;
@@ -99,7 +100,8 @@ TEST(ensemble, a_minority_serves_only_those_who_accept_read_only) {
   client_options strict;
   strict.connect_wait = 500ms;
   client writer{servers.server(last).connect_string(), strict};
-  EXPECT_EQ(code_of([&] { writer.get("/data"); }), errc::not_connected) << "read-only is off by default";
+  EXPECT_EQ(code_of([&] { writer.get("/data"); }), errc::not_connected)
+      << "read-only is off by default";
 
   // With a majority again, the reader gets a real session.
   session_recorder events{reader};

@@ -1,4 +1,5 @@
 // A child process never harms its parent's session.
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,7 +47,9 @@ TEST_F(forking, the_childs_destructor_does_not_close_the_parents_session) {
 
 TEST_F(forking, calls_in_the_child_are_refused) {
   const auto session = zk->session_id();
-  EXPECT_EQ(in_child([&] { return code_of([&] { zk->set(root, "child"); }) == errc::forked ? 7 : 8; }), 7);
+  EXPECT_EQ(
+      in_child([&] { return code_of([&] { zk->set(root, "child"); }) == errc::forked ? 7 : 8; }),
+      7);
   EXPECT_EQ(in_child([&] {
               zk->close();
               return 7;
@@ -83,9 +86,50 @@ TEST_F(forking, a_program_started_by_the_parent_does_not_inherit_the_connection)
   EXPECT_EQ(in_child([&]() -> int {
               // The connection would be a descriptor of type socket above the standard three.
               ::execl("/bin/sh", "sh", "-c",
-                      "for f in /proc/self/fd/*; do case $(readlink $f) in socket:*) exit 8;; esac; done; exit 7",
+                      "for f in /proc/self/fd/*; do case $(readlink $f) in socket:*) exit 8;; "
+                      "esac; done; exit 7",
                       static_cast<char*>(nullptr));
               return 9;
+            }),
+            7);
+}
+
+TEST_F(forking, what_a_child_asks_is_answered_without_its_parents_locks) {
+  EXPECT_EQ(in_child([&] {
+              const bool dead = zk->state() == session_state::closed && zk->session_id() == 0 &&
+                                zk->session_deadline() < boot_clock::now();
+              auto ignored = zk->on_session_event([](const session_event&) {});
+              return dead ? 7 : 8;
+            }),
+            7);
+}
+
+TEST_F(forking, asynchronous_calls_in_the_child_complete) {
+  EXPECT_EQ(in_child([&] {
+              error_code got;
+              error_code closed;
+              zk->async_get(root, [&](error_code ec, get_result) { got = ec; });
+              zk->async_close([&](error_code ec) { closed = ec; });
+              return got == errc::forked && closed == errc::forked ? 7 : 8;
+            }),
+            7);
+}
+
+TEST_F(forking, a_process_out_of_descriptors_keeps_trying) {
+  EXPECT_EQ(in_child([&] {
+              inbox<unsigned> tries;
+              client_options options;
+              options.reconnect = [&](unsigned n) {
+                tries.put(n);
+                return 0ms;
+              };
+              context shared;
+              const rlimit none{0, 0};
+              ::setrlimit(RLIMIT_NOFILE, &none);
+              client own{shared, shared_server().connect_string(), options};
+              for (int i = 0; i < 20'000; ++i)
+                if (!tries.take()) return 8;
+              return 7;
             }),
             7);
 }

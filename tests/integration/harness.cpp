@@ -8,7 +8,8 @@ zookeeper_server& shared_server() {
   static zookeeper_server server{[] {
     zookeeper_options options;
     options.tick_ms = 100;  // sessions expire in steps of a tick
-    options.java_properties.push_back("zookeeper.DigestAuthenticationProvider.superDigest=super:D/InIHSb7yEEbrWz8b9l71RjZJU=");
+    options.java_properties.push_back(
+        "zookeeper.DigestAuthenticationProvider.superDigest=super:D/InIHSb7yEEbrWz8b9l71RjZJU=");
     return options;
   }()};
   return server;
@@ -25,7 +26,8 @@ client_options with_timeout(std::chrono::milliseconds t) {
   return options;
 }
 
-std::optional<session_event> session_recorder::wait_for(session_event::kind k, std::chrono::nanoseconds limit) {
+std::optional<session_event> session_recorder::wait_for(session_event::kind k,
+                                                        std::chrono::nanoseconds limit) {
   const auto end = std::chrono::steady_clock::now() + limit;
   while (auto event = events_.take(end - std::chrono::steady_clock::now()))
     if (event->type == k) return event;

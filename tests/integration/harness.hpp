@@ -2,8 +2,6 @@
 // what happens on other threads without sleeping.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -11,6 +9,8 @@
 #include <mutex>
 #include <optional>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "conclave/client.hpp"
 #include "support/zookeeper_server.hpp"
@@ -67,7 +67,9 @@ class inbox {
 class watch_recorder {
  public:
   watcher get() const { return watcher_; }
-  std::optional<watch_event> take(std::chrono::nanoseconds limit = patience) { return events_->take(limit); }
+  std::optional<watch_event> take(std::chrono::nanoseconds limit = patience) {
+    return events_->take(limit);
+  }
   std::size_t size() const { return events_->size(); }
 
  private:
@@ -78,11 +80,15 @@ class watch_recorder {
 // The session events of one client.
 class session_recorder {
  public:
-  explicit session_recorder(client& zk) : subscription_{zk.on_session_event([this](const session_event& e) { events_.put(e); })} {}
+  explicit session_recorder(client& zk)
+      : subscription_{zk.on_session_event([this](const session_event& e) { events_.put(e); })} {}
 
   // Takes events until one of this kind came.
-  std::optional<session_event> wait_for(session_event::kind k, std::chrono::nanoseconds limit = patience);
-  std::optional<session_event> next(std::chrono::nanoseconds limit = patience) { return events_.take(limit); }
+  std::optional<session_event> wait_for(session_event::kind k,
+                                        std::chrono::nanoseconds limit = patience);
+  std::optional<session_event> next(std::chrono::nanoseconds limit = patience) {
+    return events_.take(limit);
+  }
 
  private:
   inbox<session_event> events_;

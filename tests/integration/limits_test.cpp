@@ -22,7 +22,8 @@ TEST(limits, a_full_backlog_refuses_asynchronous_calls) {
   options.max_outstanding = 10;
   client nowhere{"127.0.0.1:1", options};
   inbox<error_code> got;
-  for (int i = 0; i < 11; ++i) nowhere.async_get("/", [&](error_code ec, get_result) { got.put(ec); });
+  for (int i = 0; i < 11; ++i)
+    nowhere.async_get("/", [&](error_code ec, get_result) { got.put(ec); });
   EXPECT_EQ(got.take(), error_code{errc::backlog_full});
   EXPECT_EQ(got.size(), 0u);
 }
@@ -33,7 +34,8 @@ TEST(limits, outstanding_bytes_are_bounded_too) {
   client nowhere{"127.0.0.1:1", options};
   inbox<error_code> got;
   const std::string half(600'000, 'x');
-  for (int i = 0; i < 3; ++i) nowhere.async_set("/", half, any_version, [&](error_code ec, node_stat) { got.put(ec); });
+  for (int i = 0; i < 3; ++i)
+    nowhere.async_set("/", half, any_version, [&](error_code ec, node_stat) { got.put(ec); });
   EXPECT_EQ(got.take(), error_code{errc::backlog_full});
 }
 
@@ -60,9 +62,39 @@ TEST(limits, more_than_a_socket_buffer_holds_goes_through) {
   const auto path = fresh_node(zk, "bulk");
   const std::string data(500'000, 'b');
   inbox<error_code> got;
-  for (int i = 0; i < 40; ++i) zk.async_set(path, data, any_version, [&](error_code ec, node_stat) { got.put(ec); });
+  for (int i = 0; i < 40; ++i)
+    zk.async_set(path, data, any_version, [&](error_code ec, node_stat) { got.put(ec); });
   for (int i = 0; i < 40; ++i) ASSERT_EQ(got.take(), error_code{});
   EXPECT_EQ(zk.get(path).stat.version, 40);
+}
+
+TEST(limits, an_answer_above_the_limit_is_an_error_at_once_and_not_asked_for_again) {
+  client_options options;
+  options.max_reply_bytes = 10'000;
+  client zk{shared_server().connect_string(), options};
+  session_recorder events{zk};
+  const auto path = fresh_node(zk, "reply");
+  zk.set(path, std::string(20'000, 'x'));
+  EXPECT_EQ(code_of([&] { zk.get(path); }), errc::reply_too_large);
+  EXPECT_TRUE(events.wait_for(session_event::kind::reconnected));
+  zk.set(path, "small");
+  EXPECT_EQ(zk.get(path).data, "small");
+}
+
+TEST(limits, options_that_cannot_work_are_refused) {
+  const auto refused = [](auto change) {
+    client_options options;
+    change(options);
+    return code_of([&] { client{"127.0.0.1:1", options}; });
+  };
+  EXPECT_EQ(refused([](auto& o) { o.session_timeout = 0ms; }), errc::invalid_argument);
+  EXPECT_EQ(refused([](auto& o) { o.session_timeout = 1000h; }), errc::invalid_argument);
+  EXPECT_EQ(refused([](auto& o) { o.max_outstanding = 0; }), errc::invalid_argument);
+  EXPECT_EQ(refused([](auto& o) { o.max_outstanding_bytes = 0; }), errc::invalid_argument);
+  EXPECT_EQ(refused([](auto& o) { o.reconnect = nullptr; }), errc::invalid_argument);
+  EXPECT_EQ(refused([](auto& o) { o.credentials.emplace_back("sasl", secret{}); }),
+            errc::not_supported);
+  EXPECT_EQ(code_of([&] { client{"no port:here"}; }), errc::bad_connect_string);
 }
 
 }  // namespace

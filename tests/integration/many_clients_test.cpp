@@ -11,7 +11,8 @@ namespace {
 
 std::size_t threads() {
   return static_cast<std::size_t>(
-      std::distance(std::filesystem::directory_iterator{"/proc/self/task"}, std::filesystem::directory_iterator{}));
+      std::distance(std::filesystem::directory_iterator{"/proc/self/task"},
+                    std::filesystem::directory_iterator{}));
 }
 
 std::size_t resident_kilobytes() {
@@ -29,7 +30,8 @@ TEST(many_clients, a_thousand_idle_ones_share_a_thread_and_100_megabytes) {
   context shared;
   std::vector<std::unique_ptr<client>> all;
   for (int i = 0; i < 1000; ++i)
-    all.push_back(std::make_unique<client>(shared, shared_server().connect_string(), with_timeout(30s)));
+    all.push_back(
+        std::make_unique<client>(shared, shared_server().connect_string(), with_timeout(30s)));
   for (auto& zk : all) ASSERT_TRUE(zk->wait_connected(patience));
   EXPECT_EQ(threads(), threads_before + 1);
   const auto kilobytes = resident_kilobytes();

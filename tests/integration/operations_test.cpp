@@ -29,14 +29,18 @@ TEST_F(operations, create_errors) {
   EXPECT_EQ(code_of([&] { zk.create(parent + "/no/child"); }), errc::no_node);
   const auto ephemeral = zk.create(parent + "/e", "", create_mode::ephemeral).path;
   EXPECT_EQ(code_of([&] { zk.create(ephemeral + "/child"); }), errc::no_children_for_ephemerals);
-  EXPECT_EQ(code_of([&] { zk.create(parent + "/bad", "", {create_mode::persistent, acl{{31, "nonsense", "x"}}}); }),
+  EXPECT_EQ(code_of([&] {
+              zk.create(parent + "/bad", "", {create_mode::persistent, acl{{31, "nonsense", "x"}}});
+            }),
             errc::invalid_acl);
 }
 
 TEST_F(operations, sequential_nodes_count_upwards) {
   const auto parent = fresh_node(zk, "sequential");
-  EXPECT_EQ(zk.create(parent + "/n-", "", create_mode::persistent_sequential).path, parent + "/n-0000000000");
-  EXPECT_EQ(zk.create(parent + "/", "", create_mode::ephemeral_sequential).path, parent + "/0000000001");
+  EXPECT_EQ(zk.create(parent + "/n-", "", create_mode::persistent_sequential).path,
+            parent + "/n-0000000000");
+  EXPECT_EQ(zk.create(parent + "/", "", create_mode::ephemeral_sequential).path,
+            parent + "/0000000001");
 }
 
 TEST_F(operations, ephemeral_nodes_belong_to_the_session) {
@@ -62,8 +66,12 @@ TEST_F(operations, containers_and_ttl_nodes) {
   EXPECT_EQ(zk.create(parent + "/t", "", {create_mode::persistent_ttl, 10min}).path, parent + "/t");
   EXPECT_EQ(zk.create(parent + "/s", "", {create_mode::persistent_sequential_ttl, 10min}).path,
             parent + "/s0000000002");
-  EXPECT_EQ(code_of([&] { zk.create(parent + "/u", "", create_mode::persistent_ttl); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([&] { zk.create(parent + "/v", "", {create_mode::persistent, 1s}); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { zk.create(parent + "/u", "", create_mode::persistent_ttl); }),
+            errc::invalid_argument);
+  EXPECT_EQ(code_of([&] {
+              zk.create(parent + "/v", "", {create_mode::persistent, 1s});
+            }),
+            errc::invalid_argument);
 }
 
 TEST_F(operations, get_and_set_respect_versions) {
@@ -160,13 +168,25 @@ TEST_F(operations, a_chroot_is_put_before_every_path) {
   EXPECT_EQ(inside.children("/").names, std::vector<std::string>{"a"});
   EXPECT_EQ(inside.create("/e-", "", create_mode::ephemeral_sequential).path, "/e-0000000001");
   EXPECT_EQ(inside.ephemerals("/"), std::vector<std::string>{"/e-0000000001"});
-  const auto result = inside.commit(transaction{}.create("/b").create("/s-", "", create_mode::persistent_sequential));
+  const auto result = inside.commit(
+      transaction{}.create("/b").create("/s-", "", create_mode::persistent_sequential));
   EXPECT_EQ(result.parts[1].path, "/s-0000000003");
 }
 
 TEST_F(operations, names_and_ipv6_addresses_resolve) {
   client by_name{"localhost:" + std::to_string(shared_server().port())};
   EXPECT_TRUE(by_name.exists("/"));
+}
+
+TEST_F(operations, a_sequential_child_of_the_chroots_root_stays_inside) {
+  const auto root = fresh_node(zk, "inside");
+  client inside{shared_server().connect_string() + root};
+  EXPECT_EQ(inside.create("/", "", create_mode::ephemeral_sequential).path, "/0000000000");
+  const auto result =
+      inside.commit(transaction{}.create("/", "", create_mode::ephemeral_sequential));
+  EXPECT_EQ(result.parts[0].path, "/0000000001");
+  EXPECT_EQ(zk.children(root).names.size(), 2u);
+  EXPECT_EQ(inside.ephemerals("/").size(), 2u);
 }
 
 }  // namespace

@@ -160,7 +160,8 @@ TEST_F(reconnecting, watches_beyond_one_frame_are_left_again_in_pieces) {
 TEST_F(reconnecting, a_cut_after_any_frame_leaves_nothing_hanging) {
   for (const bool client_side : {true, false}) {
     for (std::size_t n = 0; n < 14; ++n) {
-      const auto parent = other.create(root + "/" + (client_side ? "c" : "s") + std::to_string(n)).path;
+      const auto parent =
+          other.create(root + "/" + (client_side ? "c" : "s") + std::to_string(n)).path;
       zk.sync();
       if (client_side)
         proxy.cut_after_client_frames(n);
@@ -169,7 +170,8 @@ TEST_F(reconnecting, a_cut_after_any_frame_leaves_nothing_hanging) {
       inbox<error_code> writes;
       inbox<error_code> reads;
       for (int i = 0; i < 5; ++i) {
-        zk.async_create(parent + "/" + std::to_string(i), "", {}, [&](error_code ec, create_result) { writes.put(ec); });
+        zk.async_create(parent + "/" + std::to_string(i), "", {},
+                        [&](error_code ec, create_result) { writes.put(ec); });
         zk.async_get(parent, [&](error_code ec, get_result) { reads.put(ec); });
       }
       std::size_t created = 0;

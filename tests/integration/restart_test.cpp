@@ -24,7 +24,8 @@ TEST(restart, a_killed_server_comes_back_and_the_session_with_it) {
   EXPECT_EQ(zk.session_id(), session);
   EXPECT_EQ(got.take(), error_code{});
   zk.set("/e", "after");
-  EXPECT_EQ(seen.take()->type, watch_event::kind::changed) << "the watch was left with the new process";
+  EXPECT_EQ(seen.take()->type, watch_event::kind::changed)
+      << "the watch was left with the new process";
 }
 
 TEST(restart, a_paused_server_is_left_in_time_and_found_again) {

@@ -16,7 +16,8 @@ class ending : public ::testing::Test {
     ASSERT_TRUE(other.exists(ephemeral, gone.get()));
     proxy.cut();
     ASSERT_TRUE(gone.take());
-    EXPECT_LT(zk.session_deadline(), boot_clock::now()) << "the deadline passes before the server expires us";
+    EXPECT_LT(zk.session_deadline(), boot_clock::now())
+        << "the deadline passes before the server expires us";
     proxy.heal();
   }
 
@@ -88,7 +89,8 @@ TEST_F(ending, requests_made_before_close_are_answered) {
   client zk{shared_server().connect_string()};
   inbox<error_code> got;
   for (int i = 0; i < 200; ++i)
-    zk.async_create(root + "/b" + std::to_string(i), "", {}, [&](error_code ec, create_result) { got.put(ec); });
+    zk.async_create(root + "/b" + std::to_string(i), "", {},
+                    [&](error_code ec, create_result) { got.put(ec); });
   zk.sync();
   zk.close();
   for (int i = 0; i < 200; ++i) EXPECT_EQ(got.take(0s), error_code{});
@@ -152,6 +154,16 @@ TEST_F(ending, events_come_in_one_order_over_many_cuts) {
     }
   }
   EXPECT_GT(reconnected, 10);
+}
+
+TEST_F(ending, a_listener_in_the_options_hears_the_first_event_too) {
+  inbox<session_event> heard;
+  client_options options;
+  options.on_session_event = [&](const session_event& e) { heard.put(e); };
+  client zk{shared_server().connect_string(), options};
+  EXPECT_EQ(heard.take()->type, event::connected);
+  zk.close();
+  EXPECT_EQ(heard.take()->type, event::closed);
 }
 
 }  // namespace

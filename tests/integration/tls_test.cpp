@@ -55,7 +55,8 @@ TEST_F(tls, large_data_and_many_requests_pass) {
   std::vector<std::future<get_result>> results;
   for (int i = 0; i < 300; ++i) results.push_back(zk.async_get("/", boost::asio::use_future));
   for (auto& r : results) r.get();
-  for (int i = 0; i < 20; ++i) zk.async_set("/large", data, any_version, [](error_code, node_stat) {});
+  for (int i = 0; i < 20; ++i)
+    zk.async_set("/large", data, any_version, [](error_code, node_stat) {});
   EXPECT_EQ(zk.get("/large").stat.version, 20);
 }
 
@@ -80,7 +81,8 @@ TEST_F(tls, a_certificate_for_another_host_is_refused_unless_told_otherwise) {
   zookeeper_server server{server_options};
   auto options = trusting(f.trusted.certificate());
   options.connect_wait = 500ms;
-  EXPECT_EQ(code_of([&] { client(server.secure_connect_string(), options).exists("/"); }), errc::not_connected);
+  EXPECT_EQ(code_of([&] { client(server.secure_connect_string(), options).exists("/"); }),
+            errc::not_connected);
   options.tls->verify_host = false;
   EXPECT_TRUE(client(server.secure_connect_string(), options).exists("/"));
 }
@@ -91,7 +93,8 @@ TEST_F(tls, a_client_certificate_is_shown_where_it_is_wanted) {
   zookeeper_server server{server_options};
   auto options = trusting(f.trusted.certificate());
   options.connect_wait = 500ms;
-  EXPECT_EQ(code_of([&] { client(server.secure_connect_string(), options).exists("/"); }), errc::not_connected);
+  EXPECT_EQ(code_of([&] { client(server.secure_connect_string(), options).exists("/"); }),
+            errc::not_connected);
   options.connect_wait = 10s;
   options.tls->certificate_file = f.client_certificate.certificate;
   options.tls->key_file = f.client_certificate.key;
@@ -114,7 +117,8 @@ TEST_F(tls, the_session_survives_a_cut) {
 TEST_F(tls, a_plain_port_is_not_mistaken_for_a_secure_one) {
   auto options = trusting(f.trusted.certificate());
   options.connect_wait = 500ms;
-  EXPECT_EQ(code_of([&] { client(f.server.connect_string(), options).exists("/"); }), errc::not_connected);
+  EXPECT_EQ(code_of([&] { client(f.server.connect_string(), options).exists("/"); }),
+            errc::not_connected);
 }
 
 TEST_F(tls, unreadable_files_are_named_at_once) {

@@ -56,7 +56,8 @@ TEST_F(transactions, each_kind_of_part_can_fail) {
 TEST_F(transactions, an_empty_one_succeeds) { EXPECT_TRUE(zk.commit(transaction{}).parts.empty()); }
 
 TEST_F(transactions, parts_see_those_before_them) {
-  const auto result = zk.commit(transaction{}.create(root + "/p").create(root + "/p/c").set(root + "/p", "x", 0));
+  const auto result =
+      zk.commit(transaction{}.create(root + "/p").create(root + "/p/c").set(root + "/p", "x", 0));
   EXPECT_EQ(result.parts[2].stat.version, 1);
 }
 

@@ -116,6 +116,45 @@ TEST_F(watches, a_recursive_watch_tells_of_everything_below) {
   expect(seen, kind::changed, root);
 }
 
+TEST_F(watches, a_one_shot_watch_does_not_end_a_persistent_one) {
+  watch_recorder lasting;
+  watch_recorder once;
+  zk.add_watch(root, watch_mode::persistent, lasting.get());
+  zk.get(root, once.get());
+  other.set(root, "1");
+  other.set(root, "2");
+  expect(once, kind::changed, root);
+  expect(lasting, kind::changed, root);
+  expect(lasting, kind::changed, root);
+  zk.sync(root);
+  EXPECT_EQ(once.size(), 0u);
+}
+
+TEST_F(watches, a_one_shot_watch_right_behind_add_watch_does_not_end_it) {
+  watch_recorder lasting;
+  watch_recorder once;
+  inbox<error_code> done;
+  zk.async_add_watch(root, watch_mode::persistent, lasting.get(),
+                     [&](error_code ec) { done.put(ec); });
+  zk.get(root, once.get());
+  EXPECT_EQ(done.take(), error_code{});
+  other.set(root, "1");
+  other.set(root, "2");
+  expect(once, kind::changed, root);
+  expect(lasting, kind::changed, root);
+  expect(lasting, kind::changed, root);
+}
+
+TEST_F(watches, what_a_watcher_holds_may_use_the_client_when_it_is_destroyed) {
+  struct nosy {
+    explicit nosy(client& c) : zk{&c} {}
+    ~nosy() { zk->state(); }
+    client* zk;
+  };
+  zk.get(root, [n = std::make_shared<nosy>(zk)](const watch_event&) {});
+  zk.remove_watch(root, watch_kind::data);  // would hang if the client were locked
+}
+
 TEST_F(watches, removed_watches_are_silent_here_and_gone_at_the_server) {
   watch_recorder seen;
   zk.get(root, seen.get());
@@ -126,7 +165,8 @@ TEST_F(watches, removed_watches_are_silent_here_and_gone_at_the_server) {
   other.set(root, "x");
   zk.sync(root);
   EXPECT_EQ(seen.size(), 0u);
-  EXPECT_EQ(code_of([&] { zk.remove_watch(root, watch_kind::data, seen.get()); }), errc::no_watcher);
+  EXPECT_EQ(code_of([&] { zk.remove_watch(root, watch_kind::data, seen.get()); }),
+            errc::no_watcher);
 }
 
 TEST_F(watches, persistent_watches_can_be_removed) {

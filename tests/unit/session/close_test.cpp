@@ -1,6 +1,8 @@
 // Ending a session on purpose.
 
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -104,6 +106,16 @@ TEST(close, without_an_answer_ends_after_a_third_of_the_timeout) {
   EXPECT_TRUE(loop.machine().finished());
   EXPECT_EQ(loop.machine().state(), session_state::closed);
   EXPECT_EQ(loop.take_journal(), (lines{"connected", "closed"}));
+}
+
+// A blocking close() waits for it.
+TEST(close, an_absurd_timeout_of_the_servers_does_not_make_it_wait_for_days) {
+  virtual_loop loop;
+  loop.accept();
+  loop.welcome(first_session, std::numeric_limits<std::int32_t>::max());
+  loop.close();
+  loop.advance(9s);
+  EXPECT_TRUE(loop.machine().finished());
 }
 
 TEST(close, a_cut_instead_of_an_answer_ends_it) {

@@ -2,9 +2,9 @@
 
 #include "conclave/secret.hpp"
 
-#include <stdlib.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <ostream>
 #include <string>

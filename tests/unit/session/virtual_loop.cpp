@@ -139,7 +139,8 @@ client_options nine_seconds() {
 
 // --- the user
 
-virtual_loop::virtual_loop(client_options options, std::string_view where, std::uint64_t seed)
+virtual_loop::virtual_loop(const client_options& options, std::string_view where,
+                           std::uint64_t seed)
     : machine_{connect_string::parse(where), options, seed} {
   machine_.start(now_);
   pump();
@@ -153,7 +154,7 @@ virtual_loop::~virtual_loop() {
 }
 
 std::shared_ptr<fate> virtual_loop::submit(test_operation_ptr op) {
-  const auto told = op->told;
+  auto told = op->told;
   told->id = op->id();
   op->submitted = true;
   std::unique_ptr<operation> moved = std::move(op);

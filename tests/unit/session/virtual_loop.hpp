@@ -93,7 +93,7 @@ client_options nine_seconds();
 
 class virtual_loop {
  public:
-  explicit virtual_loop(client_options options = nine_seconds(),
+  explicit virtual_loop(const client_options& options = nine_seconds(),
                         std::string_view where = "one:1,two:2", std::uint64_t shuffle_seed = 0);
   // Closes the client, waits in vain, and so sees that whatever is left completes.
   ~virtual_loop();

@@ -1,0 +1,207 @@
+// What a session does with the bytes that arrive: the handshake, answers, events.
+#include <utility>
+
+#include "session/machine.hpp"
+#include "session/paths.hpp"
+
+namespace conclave::session {
+namespace {
+
+using kind = session_event::kind;
+
+// ZooKeeper closes the connection on a larger frame, for ever; and its setWatches has no answer
+// that says so.
+constexpr std::size_t rearm_bytes = 128 * 1024;
+
+}  // namespace
+
+void machine::received(std::string_view bytes, time_point now) {
+  if (phase_ != phase::handshaking && phase_ != phase::attached && phase_ != phase::closing) return;
+  last_heard_ = now;
+  input_.feed(bytes);
+  while (const auto payload = input_.next()) {
+    const bool good =
+        phase_ == phase::handshaking ? take_handshake(*payload, now) : take_message(*payload);
+    if (!good) {
+      log(log_level::error, to_string(host_) + " sent something that is not ZooKeeper's protocol");
+      fail_unreadable(errc::protocol_error);
+      return drop(errc::protocol_error, now);
+    }
+    if (phase_ != phase::attached && phase_ != phase::closing) return;  // the connection is over
+  }
+  if (input_.failed()) {
+    log(log_level::error,
+        to_string(host_) + " sent a frame of an absurd length, or one above max_reply_bytes");
+    fail_unreadable(input_.too_large() ? errc::reply_too_large : errc::protocol_error);
+    drop(errc::protocol_error, now);
+  }
+}
+
+bool machine::take_handshake(std::string_view payload, time_point now) {
+  wire::reader in{payload};
+  const auto response = in.read<wire::connect_response>();
+  wire::read_only_flag flag;
+  if (in.ok() && !in.at_end()) in(flag);
+  if (!in.ok()) return false;
+  if (response.timeout_ms <= 0) {
+    if (!real_session_) return false;  // a new session cannot be expired
+    expire(now);
+    return true;
+  }
+  if (response.password.size() > 64 || response.session_id == 0) return false;
+  const bool same = real_session_ && response.session_id == session_id_;
+  if (session_id_ != 0 && !same) {
+    // A server that answers with another session than the one asked for, or the first real
+    // session after a read-only one: what belonged to the old one is gone.
+    if (!options_.renew_expired) {
+      finish(kind::expired, errc::session_expired);
+      return true;
+    }
+    tell(kind::expired);
+    forget_session();
+  }
+  session_id_ = response.session_id;
+  password_ = response.password;
+  timeout_ = std::chrono::milliseconds{response.timeout_ms};
+  read_only_ = flag.read_only;
+  real_session_ = real_session_ || !read_only_;
+  phase_ = phase::attached;
+  answered(handshake_sent_);
+  log(log_level::info,
+      std::string{same ? "attached again" : "attached"} + " to " + to_string(host_));
+  tell(same ? kind::reconnected : kind::connected);
+  for (auto& [path, w] : watches_.lasting())
+    notices_.push_back(
+        firing{{std::move(w)},
+               {watch_event::kind::possibly_missed, std::string{without_chroot(chroot_, path)}}});
+  resume(now);
+  return true;
+}
+
+// On a new connection: first who we are, then our watches, then what waited.
+void machine::resume(time_point now) {
+  for (const auto& c : options_.credentials) {
+    std::string frame;
+    wire::append_frame(frame, wire::request_header{wire::special_xid::auth, wire::opcode::auth},
+                       wire::auth_request{0, c.scheme, c.value.reveal()});
+    send_frame(frame, now);
+    auths_in_flight_.push_back(nullptr);
+  }
+  for (const auto& frame : watches_.rearm_frames(last_zxid_, rearm_bytes)) send_frame(frame, now);
+  auto waiting = std::exchange(waiting_, {});
+  for (auto& w : waiting) send(std::move(w.op), now);
+}
+
+bool machine::take_message(std::string_view payload) {
+  wire::reader in{payload};
+  const auto header = in.read<wire::reply_header>();
+  if (!in.ok() || !take_message(header, in)) return false;
+  // Only now: a message that is refused must not make us ask for a future no server has.
+  last_zxid_ = std::max(last_zxid_, header.zxid);
+  return true;
+}
+
+bool machine::take_message(const wire::reply_header& header, wire::reader& in) {
+  // Not earlier, so that a server which ends every connection after its handshake is not asked
+  // again without a pause.
+  if (!std::exchange(heard_on_this_connection_, true)) hosts_.succeeded();
+  switch (header.xid) {
+    case wire::special_xid::watch_event: return take_event(in);
+    case wire::special_xid::ping:
+      if (!ping_sent_) return false;
+      answered(*ping_sent_);
+      ping_sent_.reset();
+      return true;
+    case wire::special_xid::auth: return take_auth_answer(header);
+    case wire::special_xid::set_watches:
+      if (header.error != 0) {
+        log(log_level::error, to_string(host_) + " does not take our watches: " +
+                                  error_code{static_cast<errc>(header.error)}.message());
+        end_watches(watch_event::kind::possibly_missed);
+      }
+      return true;
+    default:
+      if (header.xid == close_xid_ && in_flight_.empty()) {
+        finish(kind::closed, errc::closed);
+        return true;
+      }
+      return take_answer(header, in);
+  }
+}
+
+bool machine::take_event(wire::reader& in) {
+  const auto event = in.read<wire::watcher_event>();
+  if (!in.ok()) return false;
+  if (event.type < 1 || event.type > 4) return true;  // the server's own session notices
+  const auto type = static_cast<watch_event::kind>(event.type);
+  auto watchers = watches_.fire(type, event.path);
+  if (!watchers.empty())
+    notices_.push_back(
+        firing{std::move(watchers), {type, std::string{without_chroot(chroot_, event.path)}}});
+  return true;
+}
+
+bool machine::take_auth_answer(const wire::reply_header& header) {
+  if (auths_in_flight_.empty()) return false;
+  auto op = std::move(auths_in_flight_.front());
+  auths_in_flight_.pop_front();
+  if (header.error == 0) {
+    if (op) {
+      wire::reader nothing{{}};
+      op->read_answer(header, nothing);
+      if (op->shown) options_.credentials.push_back(std::move(*op->shown));
+      complete(std::move(op), {});
+    }
+    return true;
+  }
+  if (op) complete(std::move(op), errc::auth_failed);
+  finish(kind::authentication_failed, errc::auth_failed);
+  return true;
+}
+
+bool machine::take_answer(const wire::reply_header& header, wire::reader& in) {
+  // Answers come in the order of the requests; anything else is another protocol or a lost place.
+  if (in_flight_.empty() || in_flight_.front().xid != header.xid) return false;
+  auto& sent = in_flight_.front();
+  answered(sent.sent_at);
+  if (sent.type == wire::opcode::add_watch && add_watches_in_flight_ > 0) --add_watches_in_flight_;
+  if (!sent.op) {
+    in_flight_.pop_front();
+    return true;
+  }
+  if (!sent.op->read_answer(header, in)) return false;
+  auto op = std::move(sent.op);
+  const bool covered = sent.covered;
+  in_flight_.pop_front();
+  const bool watching = leave_watch(*op, header.error);
+  // The lasting watch that was to bring its event did not come about: no server has this watch.
+  std::optional<operation::wanted_watch> unwatched;
+  if (covered && watching && !watches_.has_lasting(op->watch->slot, op->watch->path))
+    unwatched = op->watch;
+  const auto ec =
+      op->verdict(header.error == 0 ? error_code{} : error_code{static_cast<errc>(header.error)});
+  complete(std::move(op), ec);
+  if (unwatched) {
+    bool ignored = false;
+    auto told = watches_.remove(watch_kind::any, unwatched->path, unwatched->watcher, ignored);
+    notices_.push_back(firing{std::move(told),
+                              {watch_event::kind::possibly_missed,
+                               std::string{without_chroot(chroot_, unwatched->path)}}});
+  }
+  return true;
+}
+
+// Notes the watch that an answer leaves behind; whether it does.
+bool machine::leave_watch(const operation& op, std::int32_t error) {
+  if (!op.watch) return false;
+  const auto& [slot, path, w] = *op.watch;
+  if (error == 0)
+    watches_.add(slot == watch_slot::exist ? watch_slot::data : slot, path, w);
+  else if (slot == watch_slot::exist && static_cast<errc>(error) == errc::no_node)
+    watches_.add(watch_slot::exist, path, w);
+  else
+    return false;
+  return true;
+}
+
+}  // namespace conclave::session
