@@ -7,6 +7,7 @@ namespace conclave::runtime {
 namespace {
 
 constexpr std::size_t read_buffer_size = 256 * 1024;
+constexpr std::chrono::seconds patience{2};
 
 // Signals are the application's: a thread started under this gets none.
 class all_signals_blocked {
@@ -31,6 +32,12 @@ io_loop::io_loop() : read_buffer_(read_buffer_size) {}
 void io_loop::run() {
   thread_ = std::this_thread::get_id();
   io_.run();
+  ended_.set_value();
+}
+
+bool io_loop::end() {
+  work_.reset();
+  return !is_current() && ended_.get_future().wait_for(patience) == std::future_status::ready;
 }
 
 io_thread::io_thread() : loop_{std::make_shared<io_loop>()} {
@@ -48,11 +55,10 @@ io_thread::~io_thread() {
     new std::thread{std::move(thread_)};
     return;
   }
-  loop_->let_end();
-  if (loop_->is_current())
-    thread_.detach();
-  else
+  if (loop_->end())
     thread_.join();
+  else
+    thread_.detach();
 }
 
 }  // namespace conclave::runtime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <future>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -32,8 +33,9 @@ class io_loop {
   bool in_child() const noexcept { return guard_.in_child(); }
 
   void run();
-  // run() returns when nothing is left to do.
-  void let_end() { work_.reset(); }
+  // Lets run() return when nothing is left to do, and waits for that a moment: a name that takes
+  // its time to resolve can hold it up. False if it goes on.
+  bool end();
 
  private:
   fork_guard guard_;
@@ -43,13 +45,14 @@ class io_loop {
       io_.get_executor()};
   std::vector<char> read_buffer_;
   std::atomic<std::thread::id> thread_;
+  std::promise<void> ended_;  // run() has returned
 };
 
 // Owns the thread. Shared by the clients and contexts that use it; the last one ends it.
 class io_thread {
  public:
   io_thread();
-  // Joins the thread, unless it runs on it.
+  // Joins the thread, unless it runs on it or does not end in time; then it ends by itself.
   ~io_thread();
   io_thread(const io_thread&) = delete;
   io_thread& operator=(const io_thread&) = delete;

@@ -15,9 +15,8 @@ using session::machine;
 
 // With more unanswered requests than this we work in batches, in both directions.
 //
-// A calling thread leaves its bytes in the buffer: answers are on their way, and the I/O thread
-// sends all that has gathered when it has read them. Since a session's requests are answered in
-// order, the caller's answer is not held up by this.
+// A calling thread leaves its bytes in the buffer and wakes the I/O thread, unless that is on its
+// way already; it sends all that has gathered by then.
 //
 // The I/O thread lets answers gather for a moment before it reads on, since waking up for each of
 // them costs more than all the rest: a sixteenth of the time that answers take at present, which
@@ -89,10 +88,10 @@ error_code session_driver::submit(std::unique_ptr<session::operation>& op, bool 
   if (const auto ec = machine_.submit(op, boot_clock::now())) return ec;
   // While the I/O thread delivers, it sends once, at the end, for all that was submitted meanwhile.
   const bool held = delivering || (corks_ > 0 && !blocking);
-  const bool answers_coming = !loop_->is_current() && machine_.in_flight() > deep_pipeline &&
-                              machine_.awaits_answer() && machine_.output().size() < gather_bytes;
-  if (!held && !answers_coming) flush();
-  nudge(lock);
+  const bool gather =
+      machine_.in_flight() > deep_pipeline && machine_.output().size() < gather_bytes;
+  if (!held && !gather) flush();
+  nudge(lock, !held && gather && !std::exchange(nudged_, true));
   return {};
 }
 
@@ -225,6 +224,7 @@ void session_driver::process() {
     std::vector<std::unique_ptr<session::operation>> closers;
     {
       const std::lock_guard lock{mutex_};
+      nudged_ = false;
       flush();
       wish = machine_.take_wish();
       notices = machine_.take_notices();

@@ -113,6 +113,7 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   std::shared_ptr<socket_link> link_;  // sends only once it is connected
   bool can_send_ = false;
   unsigned corks_ = 0;
+  bool nudged_ = false;        // the I/O thread was asked to send what has gathered
   bool send_blocked_ = false;  // the socket's buffer is full
   bool write_wait_ = false;    // and the I/O thread waits for room in it
   std::optional<tls_engine> engine_;

@@ -69,7 +69,9 @@ tls_settings::tls_settings(const tls_options& options)
 
 tls_engine::tls_engine(const tls_settings& settings, const std::string& host)
     : ssl_{SSL_new(settings.context())} {
-  if (!ssl_) refuse("cannot set up TLS");
+  ERR_clear_error();
+  unusable_ = !ssl_;
+  if (unusable_) return;
   SSL_set_bio(ssl_.get(), BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
   SSL_set_connect_state(ssl_.get());
   const bool address = is_address(host);
@@ -78,11 +80,15 @@ tls_engine::tls_engine(const tls_settings& settings, const std::string& host)
     auto* expected = SSL_get0_param(ssl_.get());
     const int known = address ? X509_VERIFY_PARAM_set1_ip_asc(expected, host.c_str())
                               : X509_VERIFY_PARAM_set1_host(expected, host.c_str(), host.size());
-    if (known != 1) refuse("cannot check certificates for the host " + host);
+    unusable_ = known != 1;  // going on would mean not to check the name
   }
 }
 
 error_code tls_engine::fail() {
+  if (unusable_) {
+    reason_ = "cannot check certificates for this host: " + last_reason();
+    return errc::tls_failed;
+  }
   const auto verify = SSL_get_verify_result(ssl_.get());
   reason_ = verify != X509_V_OK ? X509_verify_cert_error_string(verify) : last_reason();
   ERR_clear_error();
@@ -91,6 +97,7 @@ error_code tls_engine::fail() {
 }
 
 error_code tls_engine::receive(std::string_view cipher, std::string& plain) {
+  if (unusable_) return fail();
   // What other code left in this thread's queue of errors would be taken for ours.
   ERR_clear_error();
   auto* in = SSL_get_rbio(ssl_.get());

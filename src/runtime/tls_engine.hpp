@@ -35,6 +35,7 @@ class tls_settings {
 
 class tls_engine {
  public:
+  // A host name that cannot be verified makes the handshake fail, not this.
   tls_engine(const tls_settings& settings, const std::string& host);
 
   // Begins or goes on with the handshake, and reads. `plain` gets what was decrypted.
@@ -57,6 +58,7 @@ class tls_engine {
   };
   std::unique_ptr<ssl_st, free_ssl> ssl_;
   bool established_ = false;
+  bool unusable_ = false;
   std::string reason_;
 };
 

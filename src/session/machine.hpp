@@ -136,10 +136,6 @@ class machine {
   duration answer_time(time_point now) const noexcept {
     return last_answered_sent_ == time_point::min() ? duration{0} : now - last_answered_sent_;
   }
-  // Something was sent and not answered yet.
-  bool awaits_answer() const noexcept {
-    return !in_flight_.empty() && in_flight_.front().position < stream_sent_;
-  }
   // Whether submit() would answer errc::backlog_full.
   bool full() const noexcept;
 

@@ -173,7 +173,7 @@ TEST_F(operations, a_chroot_is_put_before_every_path) {
   EXPECT_EQ(result.parts[1].path, "/s-0000000003");
 }
 
-TEST_F(operations, names_and_ipv6_addresses_resolve) {
+TEST_F(operations, names_are_resolved) {
   client by_name{"localhost:" + std::to_string(shared_server().port())};
   EXPECT_TRUE(by_name.exists("/"));
 }

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -19,7 +18,7 @@ using lines = std::vector<std::string>;
 
 // Attached, with a watch on /w, cut, with a read and a write waiting.
 struct suspended_session {
-  explicit suspended_session(client_options options) : loop{std::move(options)} {
+  explicit suspended_session(const client_options& options) : loop{options} {
     const auto w = loop.journal_watcher("w");
     loop.attach();
     loop.submit(get("/w", w));

@@ -16,7 +16,7 @@ namespace {
 
 using lines = std::vector<std::string>;
 
-constexpr std::size_t chunk = 128 * 1024;
+constexpr std::size_t chunk = 131'072;
 
 const watcher nobody = [](const watch_event&) {};
 
