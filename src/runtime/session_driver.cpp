@@ -225,7 +225,7 @@ void session_driver::process() {
     {
       const std::lock_guard lock{mutex_};
       nudged_ = false;
-      flush();
+      if (corks_ == 0) flush();
       wish = machine_.take_wish();
       notices = machine_.take_notices();
       if (machine_.finished()) closers.swap(closers_);
@@ -285,6 +285,7 @@ void session_driver::connected(const std::shared_ptr<socket_link>& link) {
     } else {
       machine_.connected(boot_clock::now());
     }
+    flush();
   }
   wait_readable(link);
   process();
@@ -303,6 +304,7 @@ void session_driver::wait_writable(const std::shared_ptr<socket_link>& link) {
       const std::lock_guard lock{self->mutex_};
       self->write_wait_ = false;
       if (link == self->link_) self->send_blocked_ = false;
+      self->flush();
     }
     self->process();
   });
@@ -377,6 +379,7 @@ void session_driver::rearm_timer() {
       const std::lock_guard inner{self->mutex_};
       self->armed_ = session::time_point::max();
       self->machine_.time_passed(boot_clock::now());
+      self->flush();
     }
     self->process();
   });
@@ -385,10 +388,12 @@ void session_driver::rearm_timer() {
 // --- with the lock held
 
 std::chrono::nanoseconds session_driver::take_in(std::string_view bytes, session::time_point now) {
+  const bool attached = machine_.state() == session_state::connected;
   if (engine_)
     decrypt(bytes, now);
   else
     machine_.received(bytes, now);
+  if (!attached) flush();  // the handshake and what waited for its end, whoever holds a batch
   if (machine_.in_flight() <= deep_pipeline) return {};
   return std::min<std::chrono::nanoseconds>(machine_.answer_time(now) / pause_fraction,
                                             longest_pause);

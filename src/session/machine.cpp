@@ -173,8 +173,12 @@ void machine::settle_in_flight(time_point now) {
     const bool never_sent = s.position >= stream_sent_;
     if (rule == on_cut::succeed) {
       complete(std::move(s.op), {});
-    } else if (rule == on_cut::repeat && ++s.op->repeats <= max_repeats) {
-      keep(std::move(s.op));
+    } else if (rule == on_cut::repeat) {
+      if (!never_sent) ++s.op->repeats;
+      if (s.op->repeats <= max_repeats)
+        keep(std::move(s.op));
+      else
+        complete(std::move(s.op), errc::connection_loss);
     } else if (never_sent && !write_lost) {
       keep(std::move(s.op));
     } else {

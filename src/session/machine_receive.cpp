@@ -163,6 +163,7 @@ bool machine::take_answer(const wire::reply_header& header, wire::reader& in) {
   // Answers come in the order of the requests; anything else is another protocol or a lost place.
   if (in_flight_.empty() || in_flight_.front().xid != header.xid) return false;
   auto& sent = in_flight_.front();
+  if (sent.position >= stream_sent_) return false;  // not even asked yet
   answered(sent.sent_at);
   if (sent.type == wire::opcode::add_watch && add_watches_in_flight_ > 0) --add_watches_in_flight_;
   if (!sent.op) {

@@ -41,6 +41,7 @@ secret secret::from_file(const std::string& path) {
   std::ifstream in{path, std::ios::binary};
   secret s;
   try {
+    s.value_.reserve(4096);  // growing would leave copies behind
     s.value_.assign(std::istreambuf_iterator<char>{in}, {});
   } catch (const std::ios_base::failure&) {
     in.setstate(std::ios::failbit);  // a directory can be opened, but not read

@@ -3,11 +3,20 @@
 #include <algorithm>
 
 namespace conclave::wire {
+namespace {
+
+constexpr std::size_t kept_capacity = 64 * 1024;
+
+}  // namespace
 
 void frame_splitter::feed(std::string_view bytes) { fed_ = bytes; }
 
 std::optional<std::string_view> frame_splitter::next() {
-  complete_.clear();
+  // An idle client must not keep the memory of one large reply.
+  if (complete_.capacity() > kept_capacity)
+    complete_ = {};
+  else
+    complete_.clear();
   const auto take_into_partial = [this](std::size_t wanted_size) {
     const auto n = std::min(wanted_size - partial_.size(), fed_.size());
     partial_.append(fed_.substr(0, n));
@@ -40,7 +49,6 @@ std::optional<std::string_view> frame_splitter::next() {
 }
 
 void frame_splitter::reset() {
-  // A new string, not clear(): an idle client must not keep the memory of one large reply.
   partial_ = {};
   complete_ = {};
   fed_ = {};

@@ -115,8 +115,10 @@ TEST_F(asynchronous, a_refused_operation_completes_later_not_inside_the_call) {
   std::mutex hold;
   std::unique_lock lock{hold};
   zk.async_get("not a path", [&](error_code ec, get_result) {
-    const std::lock_guard wait{hold};
-    EXPECT_TRUE(returned);
+    {
+      const std::lock_guard wait{hold};
+      EXPECT_TRUE(returned);
+    }
     got.put(ec);
   });
   returned = true;

@@ -36,10 +36,9 @@ template <class T>
 class inbox {
  public:
   void put(T value) {
-    {
-      const std::lock_guard lock{mutex_};
-      values_.push_back(std::move(value));
-    }
+    // Notified under the lock: who takes the value may destroy this object at once.
+    const std::lock_guard lock{mutex_};
+    values_.push_back(std::move(value));
     arrived_.notify_all();
   }
 

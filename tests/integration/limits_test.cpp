@@ -20,8 +20,8 @@ TEST(limits, a_request_above_the_servers_frame_limit_is_refused_before_it_is_sen
 TEST(limits, a_full_backlog_refuses_asynchronous_calls) {
   client_options options;
   options.max_outstanding = 10;
+  inbox<error_code> got;  // outlives the client, which completes the others when it is closed
   client nowhere{"127.0.0.1:1", options};
-  inbox<error_code> got;
   for (int i = 0; i < 11; ++i)
     nowhere.async_get("/", [&](error_code ec, get_result) { got.put(ec); });
   EXPECT_EQ(got.take(), error_code{errc::backlog_full});
@@ -31,8 +31,8 @@ TEST(limits, a_full_backlog_refuses_asynchronous_calls) {
 TEST(limits, outstanding_bytes_are_bounded_too) {
   client_options options;
   options.max_outstanding_bytes = 1'000'000;
-  client nowhere{"127.0.0.1:1", options};
   inbox<error_code> got;
+  client nowhere{"127.0.0.1:1", options};
   const std::string half(600'000, 'x');
   for (int i = 0; i < 3; ++i)
     nowhere.async_set("/", half, any_version, [&](error_code ec, node_stat) { got.put(ec); });
