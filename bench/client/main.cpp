@@ -34,6 +34,9 @@ std::vector<series> run_all(const testing::zookeeper_server& server, std::size_t
   const int cpu = last_allowed_cpu();
   {
     const pinned_process pinned(server.pid(), cpu);
+    all.push_back(run({series_name::creates_one_core,
+                       "Pipelined creates, window 256, client and server on one core",
+                       kind::creates, 10'000, 1'000, window, rounds, 1, cpu}));
     all.push_back(run({series_name::one_core, "Blocking get, client and server on one core",
                        kind::blocking_gets, 5'000, 500, 1, rounds, 2, cpu}));
   }

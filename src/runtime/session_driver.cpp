@@ -19,12 +19,12 @@ using session::machine;
 // way already; it sends all that has gathered by then.
 //
 // The I/O thread lets answers gather for a moment before it reads on, since waking up for each of
-// them costs more than all the rest: a sixteenth of the time that answers take at present, which
+// them costs more than all the rest: an eighth of the time that answers take at present, which
 // hardly anybody can notice.
 constexpr std::size_t deep_pipeline = 64;
-constexpr int pause_fraction = 16;
+constexpr int pause_fraction = 8;
 constexpr std::chrono::microseconds shortest_pause{50};
-constexpr std::chrono::microseconds longest_pause{1000};
+constexpr std::chrono::microseconds longest_pause{2000};
 // Unless so much has gathered that it fills a segment or two anyway.
 constexpr std::size_t gather_bytes = 32 * 1024;
 // Reads in a row for one session before others on the thread get their turn.
