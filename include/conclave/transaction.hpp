@@ -38,7 +38,7 @@ class transaction {
   };
   using part = std::variant<create_part, remove_part, set_part, check_part>;
 
-  transaction() {}
+  transaction() = default;
 
   transaction& create(std::string path, std::string data = {}, create_options options = {}) {
     parts_.push_back(create_part{std::move(path), std::move(data), std::move(options)});
@@ -104,7 +104,7 @@ class read_group {
   };
   using part = std::variant<get_part, children_part>;
 
-  read_group() {}
+  read_group() = default;
 
   read_group& get(std::string path) {
     parts_.push_back(get_part{std::move(path)});

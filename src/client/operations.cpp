@@ -51,7 +51,7 @@ const acl& acl_for(client_core& core, const create_options& options) {
 }
 
 // Builds the operation's frame and hands it to the session.
-template <class Result, class Read, class... Body>
+template <class Result, class Read>
 class request {
  public:
   request(const core_pointer& core, receiver<Result> to, opcode type, on_cut rule, Read read)
@@ -167,9 +167,9 @@ void start_exists(const core_pointer& core, receiver<std::optional<node_stat>> t
                                          [](const auto& in, auto& out) { out = in.stat.value; }));
   if (!session::valid_path(path)) return r.fail(errc::invalid_path);
   const auto full = session::with_chroot(core->chroot, path);
-  r.body(wire::path_watch_request{full, bool{w}})
-      .watch(session::watch_slot::exist, full, std::move(w))
-      .send();
+  r.body(wire::path_watch_request{full, bool{w}});
+  r.watch(session::watch_slot::exist, full, std::move(w));
+  r.send();
 }
 
 void start_get(const core_pointer& core, receiver<get_result> to, std::string path, watcher w) {
@@ -181,9 +181,9 @@ void start_get(const core_pointer& core, receiver<get_result> to, std::string pa
       }));
   if (!session::valid_path(path)) return r.fail(errc::invalid_path);
   const auto full = session::with_chroot(core->chroot, path);
-  r.body(wire::path_watch_request{full, bool{w}})
-      .watch(session::watch_slot::data, full, std::move(w))
-      .send();
+  r.body(wire::path_watch_request{full, bool{w}});
+  r.watch(session::watch_slot::data, full, std::move(w));
+  r.send();
 }
 
 void start_set(const core_pointer& core, receiver<node_stat> to, std::string path, std::string data,
@@ -203,9 +203,9 @@ void start_children(const core_pointer& core, receiver<children_result> to, std:
                                      }));
   if (!session::valid_path(path)) return r.fail(errc::invalid_path);
   const auto full = session::with_chroot(core->chroot, path);
-  r.body(wire::path_watch_request{full, bool{w}})
-      .watch(session::watch_slot::child, full, std::move(w))
-      .send();
+  r.body(wire::path_watch_request{full, bool{w}});
+  r.watch(session::watch_slot::child, full, std::move(w));
+  r.send();
 }
 
 void start_sync(const core_pointer& core, receiver<void> to, std::string path) {
@@ -394,9 +394,9 @@ void start_add_watch(const core_pointer& core, receiver<void> to, std::string pa
   const auto full = session::with_chroot(core->chroot, path);
   const auto slot = mode == watch_mode::recursive ? session::watch_slot::recursive
                                                   : session::watch_slot::persistent;
-  r.body(wire::path_type_request{full, static_cast<std::int32_t>(mode)})
-      .watch(slot, full, std::move(w))
-      .send();
+  r.body(wire::path_type_request{full, static_cast<std::int32_t>(mode)});
+  r.watch(slot, full, std::move(w));
+  r.send();
 }
 
 void start_remove_watch(const core_pointer& core, receiver<void> to, std::string path,
@@ -412,7 +412,9 @@ void start_add_auth(const core_pointer& core, receiver<void> to, credentials c) 
   auto r = make<void>(core, std::move(to), opcode::auth, on_cut::repeat, read_nothing());
   if (c.scheme == "sasl") return r.fail(errc::not_supported);
   if (c.scheme.empty()) return r.fail(errc::invalid_argument);
-  r.body(wire::auth_request{0, c.scheme, c.value.reveal()}).remember(std::move(c)).send();
+  r.body(wire::auth_request{0, c.scheme, c.value.reveal()});
+  r.remember(std::move(c));
+  r.send();
 }
 
 void start_who_am_i(const core_pointer& core, receiver<std::vector<identity>> to) {

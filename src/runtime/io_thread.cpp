@@ -6,7 +6,7 @@
 namespace conclave::runtime {
 namespace {
 
-constexpr std::size_t read_buffer_size = 256 * 1024;
+constexpr std::size_t read_buffer_size = std::size_t{256} * 1024;
 constexpr std::chrono::seconds patience{2};
 
 // Signals are the application's: a thread started under this gets none.

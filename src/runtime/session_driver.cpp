@@ -26,7 +26,7 @@ constexpr int pause_fraction = 8;
 constexpr std::chrono::microseconds shortest_pause{50};
 constexpr std::chrono::microseconds longest_pause{2000};
 // Unless so much has gathered that it fills a segment or two anyway.
-constexpr std::size_t gather_bytes = 32 * 1024;
+constexpr std::size_t gather_bytes = std::size_t{32} * 1024;
 // Reads in a row for one session before others on the thread get their turn.
 constexpr int reads_in_a_row = 4;
 
@@ -38,6 +38,8 @@ template <class... F>
 struct overloaded : F... {
   using F::operator()...;
 };
+template <class... F>
+overloaded(F...) -> overloaded<F...>;  // clang 14 does not find it by itself
 
 }  // namespace
 
@@ -411,7 +413,7 @@ void session_driver::decrypt(std::string_view bytes, session::time_point now) {
   }
   if (!before && engine_->established()) machine_.connected(now);
   if (!plain_.empty()) machine_.received(plain_, now);
-  if (plain_.capacity() > 64 * 1024) plain_ = {};
+  if (plain_.capacity() > std::size_t{64} * 1024) plain_ = {};
 }
 
 void session_driver::flush() {

@@ -113,7 +113,7 @@ error_code tls_engine::receive(std::string_view cipher, std::string& plain) {
     established_ = done == 1;
   }
   while (established_) {
-    char block[16 * 1024];
+    char block[std::size_t{16} * 1024];
     const int n = SSL_read(ssl_.get(), block, sizeof block);
     if (n > 0) {
       plain.append(block, static_cast<std::size_t>(n));
@@ -140,7 +140,7 @@ error_code tls_engine::encrypt(std::string_view plain) {
 }
 
 void tls_engine::collect_output() {
-  char block[16 * 1024];
+  char block[std::size_t{16} * 1024];
   for (int n; (n = BIO_read(SSL_get_wbio(ssl_.get()), block, sizeof block)) > 0;)
     output.append(block, static_cast<std::size_t>(n));
 }

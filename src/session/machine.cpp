@@ -14,7 +14,7 @@ using kind = session_event::kind;
 
 constexpr std::size_t password_size = 16;
 // An output buffer above this is given back when it is empty, and moved up when half of it is sent.
-constexpr std::size_t kept_output = 64 * 1024;
+constexpr std::size_t kept_output = std::size_t{64} * 1024;
 // A read that was repeated so often is not going to be answered.
 constexpr unsigned max_repeats = 8;
 

@@ -11,7 +11,7 @@ using kind = session_event::kind;
 
 // ZooKeeper closes the connection on a larger frame, for ever; and its setWatches has no answer
 // that says so.
-constexpr std::size_t rearm_bytes = 128 * 1024;
+constexpr std::size_t rearm_bytes = std::size_t{128} * 1024;
 
 }  // namespace
 

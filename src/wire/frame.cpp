@@ -5,7 +5,7 @@
 namespace conclave::wire {
 namespace {
 
-constexpr std::size_t kept_capacity = 64 * 1024;
+constexpr std::size_t kept_capacity = std::size_t{64} * 1024;
 
 }  // namespace
 
