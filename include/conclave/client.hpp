@@ -7,7 +7,7 @@
 // Each operation comes as a blocking member, which throws conclave::error, and as an async_ member
 // that takes any Asio completion token and completes with an error_code. Both may be called from
 // any thread. A request is sent by the calling thread itself; requests of one client are answered
-// in the order in which they were made.
+// in the order in which they were made, as long as the connection lasts.
 //
 // Connecting, waiting and retrying. The client connects in the background and stays connected.
 // An operation waits for a connection as long as client_options::connect_wait says. If the
@@ -129,7 +129,9 @@ class client {
   explicit client(std::string_view hosts, const client_options& options = {});
   client(context& shared, std::string_view hosts, const client_options& options = {});
 
-  // Closes the session as close() does. After a move, only destruction and assignment are allowed.
+  // Closes the session as close() does. With a context of its own it also ends that context's
+  // thread, which a name that is being resolved can hold up for two seconds.
+  // After a move, only destruction and assignment are allowed.
   ~client();
   client(client&&) noexcept;
   client& operator=(client&&) noexcept;
@@ -146,13 +148,18 @@ class client {
   bool wait_connected(std::chrono::nanoseconds limit);
 
   session_state state() const;
-  std::int64_t session_id() const;                    // 0 while there is no session
-  std::chrono::milliseconds session_timeout() const;  // as the server gave it
-  bool read_only() const;                             // attached to a server that only reads
+  std::int64_t session_id() const;  // 0 while there is no session
+  std::chrono::milliseconds session_timeout()
+      const;               // given by the server; before, the one asked for
+  bool read_only() const;  // attached to a server that only reads
 
-  // The server cannot have expired the session before this moment: the last request that was
+  // A single server cannot have expired the session before this moment: the last request that was
   // answered was *sent* at t, so not before t + timeout, less a tenth of the timeout to be safe.
   // It lies in the past if the session may be gone; boot_clock's smallest time if there is none.
+  //
+  // On an ensemble this is best effort: a server that is cut off from its leader, or dies before it
+  // has told the leader of our request, leaves the leader counting from an earlier one. What must
+  // be safe there compares fencing tokens (node_stat::czxid).
   boot_clock::time_point session_deadline() const;
 
   // Tells each session event from now on, on the I/O thread.

@@ -8,7 +8,8 @@
 // thread: they must not block, and an exception that leaves one ends the program.
 //
 // After fork() the child has no such thread: there, contexts and clients of the parent refuse
-// every operation (errc::forked) and their destructors leave the parent's sessions alone.
+// every operation (errc::forked) and their destructors leave the parent's sessions alone. A child
+// forked on this very thread, by a handler, must not return from that handler: it is ended there.
 #pragma once
 
 #include <memory>

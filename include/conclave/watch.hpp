@@ -29,6 +29,7 @@ struct watch_event {
     children_changed = 4,   // a child was added or removed
     session_ended = 100,    // the session expired or was refused, and the watch went with it
     possibly_missed = 101,  // after a reconnect, to watchers of add_watch: look for yourself
+    watch_lost = 102,       // the server does not keep this watch: look, and leave it again
   };
 
   kind type{};

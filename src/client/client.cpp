@@ -1,6 +1,7 @@
 #include "conclave/client.hpp"
 
 #include <cstdint>
+#include <new>
 #include <utility>
 
 #include "client/core.hpp"
@@ -17,6 +18,8 @@ void check(const client_options& options) {
   if (t <= 0 || t > INT32_MAX) refuse(errc::invalid_argument, "session_timeout must be positive");
   if (options.max_outstanding == 0 || options.max_outstanding_bytes == 0)
     refuse(errc::invalid_argument, "nothing could be sent with a limit of zero");
+  if (options.connect_wait.count() < 0)
+    refuse(errc::invalid_argument, "connect_wait must not be negative");
   if (!options.reconnect) refuse(errc::invalid_argument, "reconnect needs a policy");
   for (const auto& c : options.credentials)
     if (c.scheme == "sasl") refuse(errc::not_supported, "SASL credentials; use digest, or TLS");
@@ -75,7 +78,7 @@ client::client(client&&) noexcept = default;
 
 client& client::operator=(client&& other) noexcept {
   if (this != &other) {
-    client{std::move(*this)};  // closed by its destructor
+    const client closed_here{std::move(*this)};
     core_ = std::move(other.core_);
   }
   return *this;
@@ -84,7 +87,8 @@ client& client::operator=(client&& other) noexcept {
 client::~client() {
   if (!core_) return;
   if (core_->driver->loop().in_child()) {
-    new detail::core_pointer{std::move(core_)};  // the parent's: not even its memory is given back
+    new (std::nothrow)
+        detail::core_pointer{std::move(core_)};  // the parent's: not even its memory is given back
     return;
   }
   close();

@@ -29,10 +29,17 @@ bool is_sequential(create_mode m) {
          m == create_mode::persistent_sequential_ttl;
 }
 
-// The server appends its number to a sequential path, so that may end with a slash.
-bool valid(const std::string& path, const create_options& options) {
-  return session::valid_path(is_sequential(options.mode) ? path + '1' : path) &&
-         has_ttl(options.mode) == (options.ttl.count() > 0);
+// What is wrong with a node to be created, if anything. The server appends its number to a
+// sequential path, so that may end with a slash.
+error_code check(const std::string& path, const create_options& options) {
+  if (!session::valid_path(is_sequential(options.mode) ? path + '1' : path))
+    return errc::invalid_path;
+  if (has_ttl(options.mode) != (options.ttl.count() > 0)) return errc::invalid_argument;
+  return {};
+}
+
+error_code check(const std::string& path) {
+  return session::valid_path(path) ? error_code{} : errc::invalid_path;
 }
 
 // The server's path of a node to be created. "/" alone names the root, but with a number behind it
@@ -134,14 +141,13 @@ void start_create(const core_pointer& core, receiver<create_result> to, std::str
   const auto type = has_ttl(options.mode)                    ? opcode::create_ttl
                     : options.mode == create_mode::container ? opcode::create_container
                                                              : opcode::create2;
-  auto r = make<create_result>(
-      core, std::move(to), type, on_cut::fail,
-      read_as<wire::create2_response, create_result>([core](const auto& in, create_result& out) {
-        out.path = session::without_chroot(core->chroot, in.path);
-        out.stat = in.stat.value;
-      }));
-  if (!valid(path, options))
-    return r.fail(session::valid_path(path) ? errc::invalid_argument : errc::invalid_path);
+  auto r = make<create_result>(core, std::move(to), type, on_cut::fail,
+                               read_as<wire::create2_response, create_result>(
+                                   [chroot = core->chroot](const auto& in, create_result& out) {
+                                     out.path = session::without_chroot(chroot, in.path);
+                                     out.stat = in.stat.value;
+                                   }));
+  if (const auto ec = check(path, options)) return r.fail(ec);
   const auto full = path_to_create(*core, path);
   const auto list = records(acl_for(*core, options));
   const auto flags = static_cast<std::int32_t>(options.mode);
@@ -155,7 +161,7 @@ void start_create(const core_pointer& core, receiver<create_result> to, std::str
 void start_remove(const core_pointer& core, receiver<void> to, std::string path,
                   std::int32_t version) {
   auto r = make<void>(core, std::move(to), opcode::remove, on_cut::fail, read_nothing());
-  if (!session::valid_path(path)) return r.fail(errc::invalid_path);
+  if (const auto ec = check(path)) return r.fail(ec);
   r.body(wire::path_version_request{session::with_chroot(core->chroot, path), version}).send();
 }
 
@@ -165,7 +171,7 @@ void start_exists(const core_pointer& core, receiver<std::optional<node_stat>> t
       make<std::optional<node_stat>>(core, std::move(to), opcode::exists, on_cut::repeat,
                                      read_as<wire::stat_response, std::optional<node_stat>>(
                                          [](const auto& in, auto& out) { out = in.stat.value; }));
-  if (!session::valid_path(path)) return r.fail(errc::invalid_path);
+  if (const auto ec = check(path)) return r.fail(ec);
   const auto full = session::with_chroot(core->chroot, path);
   r.body(wire::path_watch_request{full, bool{w}});
   r.watch(session::watch_slot::exist, full, std::move(w));
@@ -179,7 +185,7 @@ void start_get(const core_pointer& core, receiver<get_result> to, std::string pa
         out.data = in.data;
         out.stat = in.stat.value;
       }));
-  if (!session::valid_path(path)) return r.fail(errc::invalid_path);
+  if (const auto ec = check(path)) return r.fail(ec);
   const auto full = session::with_chroot(core->chroot, path);
   r.body(wire::path_watch_request{full, bool{w}});
   r.watch(session::watch_slot::data, full, std::move(w));
@@ -189,7 +195,7 @@ void start_get(const core_pointer& core, receiver<get_result> to, std::string pa
 void start_set(const core_pointer& core, receiver<node_stat> to, std::string path, std::string data,
                std::int32_t version) {
   auto r = make<node_stat>(core, std::move(to), opcode::set_data, on_cut::fail, read_stat());
-  if (!session::valid_path(path)) return r.fail(errc::invalid_path);
+  if (const auto ec = check(path)) return r.fail(ec);
   r.body(wire::set_data_request{session::with_chroot(core->chroot, path), data, version}).send();
 }
 
@@ -201,7 +207,7 @@ void start_children(const core_pointer& core, receiver<children_result> to, std:
                                        out.names = strings(in.names);
                                        out.stat = in.stat.value;
                                      }));
-  if (!session::valid_path(path)) return r.fail(errc::invalid_path);
+  if (const auto ec = check(path)) return r.fail(ec);
   const auto full = session::with_chroot(core->chroot, path);
   r.body(wire::path_watch_request{full, bool{w}});
   r.watch(session::watch_slot::child, full, std::move(w));
@@ -210,7 +216,7 @@ void start_children(const core_pointer& core, receiver<children_result> to, std:
 
 void start_sync(const core_pointer& core, receiver<void> to, std::string path) {
   auto r = make<void>(core, std::move(to), opcode::sync, on_cut::repeat, read_nothing());
-  if (!session::valid_path(path)) return r.fail(errc::invalid_path);
+  if (const auto ec = check(path)) return r.fail(ec);
   r.body(wire::path_record{session::with_chroot(core->chroot, path)}).send();
 }
 
@@ -222,14 +228,14 @@ void start_get_acl(const core_pointer& core, receiver<acl_result> to, std::strin
           out.acl.push_back({entry.permissions, std::string{entry.scheme}, std::string{entry.id}});
         out.stat = in.stat.value;
       }));
-  if (!session::valid_path(path)) return r.fail(errc::invalid_path);
+  if (const auto ec = check(path)) return r.fail(ec);
   r.body(wire::path_record{session::with_chroot(core->chroot, path)}).send();
 }
 
 void start_set_acl(const core_pointer& core, receiver<node_stat> to, std::string path, acl list,
                    std::int32_t version) {
   auto r = make<node_stat>(core, std::move(to), opcode::set_acl, on_cut::fail, read_stat());
-  if (!session::valid_path(path)) return r.fail(errc::invalid_path);
+  if (const auto ec = check(path)) return r.fail(ec);
   r.body(wire::set_acl_request{session::with_chroot(core->chroot, path), records(list), version})
       .send();
 }
@@ -238,14 +244,15 @@ void start_ephemerals(const core_pointer& core, receiver<std::vector<std::string
                       std::string prefix) {
   auto r = make<std::vector<std::string>>(
       core, std::move(to), opcode::get_ephemerals, on_cut::repeat,
-      read_as<wire::names_response, std::vector<std::string>>([core](const auto& in, auto& out) {
-        // The server compares text, so it may name nodes
-        // beside the chroot.
-        for (const auto path : in.names)
-          if (session::in_chroot(core->chroot, path))
-            out.emplace_back(session::without_chroot(core->chroot, path));
-      }));
-  if (!session::valid_path(prefix + "x")) return r.fail(errc::invalid_path);
+      read_as<wire::names_response, std::vector<std::string>>(
+          [chroot = core->chroot](const auto& in, auto& out) {
+            // The server compares text, so it may name nodes
+            // beside the chroot.
+            for (const auto path : in.names)
+              if (session::in_chroot(chroot, path))
+                out.emplace_back(session::without_chroot(chroot, path));
+          }));
+  if (const auto ec = check(prefix + "x")) return r.fail(ec);  // it may end with a slash
   r.body(wire::path_record{session::with_chroot(core->chroot, prefix)}).send();
 }
 
@@ -254,7 +261,7 @@ void start_count_descendants(const core_pointer& core, receiver<std::int32_t> to
   auto r = make<std::int32_t>(core, std::move(to), opcode::get_all_children_number, on_cut::repeat,
                               read_as<wire::get_all_children_number_response, std::int32_t>(
                                   [](const auto& in, std::int32_t& out) { out = in.total; }));
-  if (!session::valid_path(path)) return r.fail(errc::invalid_path);
+  if (const auto ec = check(path)) return r.fail(ec);
   r.body(wire::path_record{session::with_chroot(core->chroot, path)}).send();
 }
 
@@ -262,7 +269,7 @@ void start_count_descendants(const core_pointer& core, receiver<std::int32_t> to
 
 namespace {
 
-// The parts of a transaction as the server wants them; false if one has an invalid path.
+// The parts of a transaction as the server wants them; an error for one that no server would take.
 class multi_builder {
  public:
   multi_builder(client_core& core, std::size_t parts) : core_{core} {
@@ -270,8 +277,8 @@ class multi_builder {
     parts_.reserve(parts);
   }
 
-  bool operator()(const transaction::create_part& p) {
-    if (!valid(p.path, p.options)) return false;
+  error_code operator()(const transaction::create_part& p) {
+    if (const auto ec = check(p.path, p.options)) return ec;
     const std::string_view path = paths_.emplace_back(path_to_create(core_, p.path));
     const auto list = records(acl_for(core_, p.options));
     const auto flags = static_cast<std::int32_t>(p.options.mode);
@@ -281,21 +288,23 @@ class multi_builder {
     else
       add(p.options.mode == create_mode::container ? opcode::create_container : opcode::create,
           wire::create_request{path, p.data, list, flags});
-    return true;
+    return {};
   }
-  bool operator()(const transaction::remove_part& p) {
+  error_code operator()(const transaction::remove_part& p) {
     return add_checked(opcode::remove, p.path, p.version);
   }
-  bool operator()(const transaction::check_part& p) {
+  error_code operator()(const transaction::check_part& p) {
     return add_checked(opcode::check, p.path, p.version);
   }
-  bool operator()(const transaction::set_part& p) {
-    if (!session::valid_path(p.path)) return false;
+  error_code operator()(const transaction::set_part& p) {
+    if (const auto ec = check(p.path)) return ec;
     add(opcode::set_data, wire::set_data_request{full(p.path), p.data, p.version});
-    return true;
+    return {};
   }
-  bool operator()(const read_group::get_part& p) { return add_read(opcode::get_data, p.path); }
-  bool operator()(const read_group::children_part& p) {
+  error_code operator()(const read_group::get_part& p) {
+    return add_read(opcode::get_data, p.path);
+  }
+  error_code operator()(const read_group::children_part& p) {
     return add_read(opcode::get_children, p.path);
   }
 
@@ -306,15 +315,15 @@ class multi_builder {
     return paths_.emplace_back(session::with_chroot(core_.chroot, path));
   }
   void add(opcode type, auto body) { parts_.push_back({type, std::move(body)}); }
-  bool add_checked(opcode type, const std::string& path, std::int32_t version) {
-    if (!session::valid_path(path)) return false;
+  error_code add_checked(opcode type, const std::string& path, std::int32_t version) {
+    if (const auto ec = check(path)) return ec;
     add(type, wire::path_version_request{full(path), version});
-    return true;
+    return {};
   }
-  bool add_read(opcode type, const std::string& path) {
-    if (!session::valid_path(path)) return false;
+  error_code add_read(opcode type, const std::string& path) {
+    if (const auto ec = check(path)) return ec;
     add(type, wire::path_watch_request{full(path), false});
-    return true;
+    return {};
   }
 
   client_core& core_;
@@ -331,7 +340,7 @@ template <class Request>
 void send_multi(const core_pointer& core, Request r, const auto& parts) {
   multi_builder builder{*core, parts.size()};
   for (const auto& part : parts)
-    if (!std::visit(builder, part)) return r.fail(errc::invalid_path);
+    if (const auto ec = std::visit(builder, part)) return r.fail(ec);
   r.body(multi_body{builder.parts()}).send();
 }
 
@@ -343,15 +352,15 @@ error_code code_of(const wire::multi_answer& a) {
 }  // namespace
 
 void start_commit(const core_pointer& core, receiver<transaction_result> to, transaction t) {
-  const auto read = [core](const wire::reply_header& header, wire::reader& in,
-                           transaction_result& out) {
+  const auto read = [chroot = core->chroot](const wire::reply_header& header, wire::reader& in,
+                                            transaction_result& out) {
     std::vector<wire::multi_answer> answers;
     if (in.at_end()) return header.error != 0;
     if (!wire::read_multi_response(in, answers)) return false;
     out.zxid = header.zxid;
     for (const auto& a : answers)
       out.parts.push_back(
-          {code_of(a), std::string{session::without_chroot(core->chroot, a.path)}, a.stat.value});
+          {code_of(a), std::string{session::without_chroot(chroot, a.path)}, a.stat.value});
     return true;
   };
   send_multi(core, make<transaction_result>(core, std::move(to), opcode::multi, on_cut::fail, read),
@@ -389,7 +398,7 @@ void start_close(const core_pointer& core, receiver<void> to) {
 void start_add_watch(const core_pointer& core, receiver<void> to, std::string path, watch_mode mode,
                      watcher w) {
   auto r = make<void>(core, std::move(to), opcode::add_watch, on_cut::repeat, read_nothing());
-  if (!session::valid_path(path)) return r.fail(errc::invalid_path);
+  if (const auto ec = check(path)) return r.fail(ec);
   if (!w) return r.fail(errc::invalid_argument);
   const auto full = session::with_chroot(core->chroot, path);
   const auto slot = mode == watch_mode::recursive ? session::watch_slot::recursive
@@ -402,7 +411,7 @@ void start_add_watch(const core_pointer& core, receiver<void> to, std::string pa
 void start_remove_watch(const core_pointer& core, receiver<void> to, std::string path,
                         watch_kind kind, watcher w) {
   auto r = make<void>(core, std::move(to), opcode::remove_watches, on_cut::succeed, read_nothing());
-  if (!session::valid_path(path)) return r.fail(errc::invalid_path);
+  if (const auto ec = check(path)) return r.fail(ec);
   const auto full = session::with_chroot(core->chroot, path);
   r.body(wire::path_type_request{full, static_cast<std::int32_t>(kind)})
       .send_watch_removal(kind, full, w);

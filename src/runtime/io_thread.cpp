@@ -1,7 +1,9 @@
 #include "runtime/io_thread.hpp"
 
 #include <pthread.h>
-#include <signal.h>
+
+#include <csignal>
+#include <new>
 
 namespace conclave::runtime {
 namespace {
@@ -51,8 +53,8 @@ io_thread::io_thread() : loop_{std::make_shared<io_loop>()} {
 io_thread::~io_thread() {
   if (loop_->in_child()) {
     // There is no such thread in this process, and the epoll set is the parent's: leave everything.
-    new std::shared_ptr<io_loop>{std::move(loop_)};
-    new std::thread{std::move(thread_)};
+    new (std::nothrow) std::shared_ptr<io_loop>{std::move(loop_)};
+    new (std::nothrow) std::thread{std::move(thread_)};
     return;
   }
   if (loop_->end())

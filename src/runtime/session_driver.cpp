@@ -1,5 +1,7 @@
 #include "runtime/session_driver.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <random>
@@ -7,6 +9,8 @@
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
+
+#include "runtime/one_shot.hpp"
 
 namespace conclave::runtime {
 namespace {
@@ -77,6 +81,10 @@ session_driver::~session_driver() = default;
 // --- on the caller's thread
 
 void session_driver::wait_for_room(std::unique_lock<std::mutex>& lock) {
+  // Room comes with answers, and those only to what was sent.
+  flush();
+  nudge(lock);
+  lock.lock();
   ++waiters_;
   changed_.wait(lock, [&] { return !machine_.full() || machine_.finished(); });
   --waiters_;
@@ -90,8 +98,8 @@ error_code session_driver::submit(std::unique_ptr<session::operation>& op, bool 
   if (const auto ec = machine_.submit(op, boot_clock::now())) return ec;
   // While the I/O thread delivers, it sends once, at the end, for all that was submitted meanwhile.
   const bool held = delivering || (corks_ > 0 && !blocking);
-  const bool gather =
-      machine_.in_flight() > deep_pipeline && machine_.output().size() < gather_bytes;
+  const bool gather = corks_ == 0 && machine_.in_flight() > deep_pipeline &&
+                      machine_.output().size() < gather_bytes;
   if (!held && !gather) flush();
   nudge(lock, !held && gather && !std::exchange(nudged_, true));
   return {};
@@ -169,6 +177,11 @@ void session_driver::wait_closed() {
   ++waiters_;
   changed_.wait(lock, [&] { return ended_; });  // the machine bounds how long closing takes
   --waiters_;
+  lock.unlock();
+  // Refused operations complete on their own, behind one another: wait for those before us, too.
+  one_shot all_have_run;
+  boost::asio::post(loop_->io(), [&] { all_have_run.set(); });
+  all_have_run.wait();
 }
 
 bool session_driver::wait_connected(std::chrono::nanoseconds limit) {
@@ -242,6 +255,8 @@ void session_driver::process() {
     apply(wish);
     for (auto& n : notices) deliver(n);
     for (auto& op : closers) op->complete({});
+    // A child that was forked by a handler and returned from it: it must not touch anything here.
+    if (loop_->in_child()) ::_exit(127);
   }
   processing_ = false;
 }

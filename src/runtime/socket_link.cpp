@@ -79,7 +79,12 @@ void socket_link::try_next(error_code last) {
     // for that with every wait to come: let it begin anew.
     const auto protocol = self->addresses_[self->next_address_ - 1].protocol();
     const int connected = self->socket_.release(ignored);
-    self->socket_.assign(protocol, connected, ignored);
+    boost::system::error_code unassigned;
+    self->socket_.assign(protocol, connected, unassigned);
+    if (unassigned) {
+      ::close(connected);
+      return self->try_next(unassigned);
+    }
     std::exchange(self->done_, nullptr)({});
   });
 }

@@ -1,6 +1,6 @@
 #include "conclave/boot_clock.hpp"
 
-#include <time.h>
+#include <ctime>
 
 namespace conclave {
 

@@ -15,6 +15,8 @@ using kind = session_event::kind;
 constexpr std::size_t password_size = 16;
 // An output buffer above this is given back when it is empty, and moved up when half of it is sent.
 constexpr std::size_t kept_output = std::size_t{64} * 1024;
+// As long as anybody can mean by it, and short enough to be added to a time.
+constexpr std::chrono::milliseconds for_ever = std::chrono::hours{24 * 365};
 // A read that was repeated so often is not going to be answered.
 constexpr unsigned max_repeats = 8;
 
@@ -40,7 +42,7 @@ bool machine::full() const noexcept {
 }
 
 duration machine::connect_wait() const noexcept {
-  return options_.connect_wait > 0ms ? options_.connect_wait : timeout_;
+  return options_.connect_wait > 0ms ? std::min(options_.connect_wait, for_ever) : timeout_;
 }
 
 error_code machine::submit(std::unique_ptr<operation>& op, time_point now) {
@@ -111,7 +113,7 @@ void machine::schedule_connect(time_point now) {
   const auto attempt = hosts_.next();
   host_ = attempt.host;
   phase_ = phase::pausing;
-  phase_deadline_ = now + attempt.delay;
+  phase_deadline_ = now + std::min<std::chrono::milliseconds>(attempt.delay, for_ever);
   if (attempt.delay == 0ms) time_passed(now);
 }
 
@@ -255,7 +257,7 @@ time_point machine::next_deadline() const noexcept {
 
 time_point machine::session_deadline() const noexcept {
   const bool alive = session_id_ != 0 && last_answered_sent_ != time_point::min();
-  return alive ? last_answered_sent_ + timeout_ - timeout_ / 10 : time_point::min();
+  return alive ? last_answered_sent_ + lease_ - lease_ / 10 : time_point::min();
 }
 
 // --- sending
@@ -383,8 +385,9 @@ void machine::end_watches(watch_event::kind why) {
 
 void machine::answered(time_point sent_at) noexcept {
   // A read-only server's word says nothing about the session's life at the others.
-  if (phase_ == phase::attached && !read_only_)
-    last_answered_sent_ = std::max(last_answered_sent_, sent_at);
+  if (phase_ != phase::attached || read_only_) return;
+  last_answered_sent_ = std::max(last_answered_sent_, sent_at);
+  lease_ = timeout_;
 }
 
 // --- telling

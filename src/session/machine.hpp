@@ -123,7 +123,7 @@ class machine {
   std::int64_t last_zxid() const noexcept { return last_zxid_; }
   std::size_t watch_count() const noexcept { return watches_.size(); }
 
-  // Until when the server cannot have expired the session, a tenth of the timeout off for safety:
+  // Until when a single server cannot have expired the session, a tenth of the timeout off:
   // the last answered request was sent at t, so not before t + timeout. The smallest time point if
   // there is no session.
   time_point session_deadline() const noexcept;
@@ -171,6 +171,7 @@ class machine {
   bool take_message(std::string_view payload);
   bool take_message(const wire::reply_header& header, wire::reader& in);
   bool take_event(wire::reader& in);
+  void watches_refused(errc e);
   bool take_answer(const wire::reply_header& header, wire::reader& in);
   bool take_auth_answer(const wire::reply_header& header);
   bool leave_watch(const operation& op, std::int32_t error);
@@ -209,8 +210,10 @@ class machine {
   time_point last_send_{};
   time_point last_heard_{};
   time_point last_answered_sent_ = time_point::min();
+  std::chrono::milliseconds lease_{0};  // the timeout that counted from then on
   std::optional<time_point> ping_sent_;
   bool heard_on_this_connection_ = false;  // more than the handshake
+  bool doubtful_ = false;                  // a message asks for another handshake
   time_point handshake_sent_{};
   std::int32_t next_xid_ = 1;
   std::optional<std::int32_t> close_xid_;

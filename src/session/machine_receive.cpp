@@ -13,6 +13,11 @@ using kind = session_event::kind;
 // that says so.
 constexpr std::size_t rearm_bytes = std::size_t{128} * 1024;
 
+bool ends_session(errc e) {
+  return e == errc::session_expired || e == errc::session_moved ||
+         e == errc::session_closed_require_sasl_auth;
+}
+
 }  // namespace
 
 void machine::received(std::string_view bytes, time_point now) {
@@ -28,6 +33,7 @@ void machine::received(std::string_view bytes, time_point now) {
       return drop(errc::protocol_error, now);
     }
     if (phase_ != phase::attached && phase_ != phase::closing) return;  // the connection is over
+    if (std::exchange(doubtful_, false)) return drop(errc::connection_loss, now);
   }
   if (input_.failed()) {
     log(log_level::error,
@@ -102,9 +108,10 @@ bool machine::take_message(std::string_view payload) {
 }
 
 bool machine::take_message(const wire::reply_header& header, wire::reader& in) {
-  // Not earlier, so that a server which ends every connection after its handshake is not asked
-  // again without a pause.
-  if (!std::exchange(heard_on_this_connection_, true)) hosts_.succeeded();
+  // Not earlier, so that a server which ends every connection after its handshake, or has no time
+  // for our watches, is not asked again without a pause.
+  const bool overloaded = header.xid == wire::special_xid::set_watches && header.error != 0;
+  if (!overloaded && !std::exchange(heard_on_this_connection_, true)) hosts_.succeeded();
   switch (header.xid) {
     case wire::special_xid::watch_event: return take_event(in);
     case wire::special_xid::ping:
@@ -114,11 +121,7 @@ bool machine::take_message(const wire::reply_header& header, wire::reader& in) {
       return true;
     case wire::special_xid::auth: return take_auth_answer(header);
     case wire::special_xid::set_watches:
-      if (header.error != 0) {
-        log(log_level::error, to_string(host_) + " does not take our watches: " +
-                                  error_code{static_cast<errc>(header.error)}.message());
-        end_watches(watch_event::kind::possibly_missed);
-      }
+      if (header.error != 0) watches_refused(static_cast<errc>(header.error));
       return true;
     default:
       if (header.xid == close_xid_ && in_flight_.empty()) {
@@ -127,6 +130,15 @@ bool machine::take_message(const wire::reply_header& header, wire::reader& in) {
       }
       return take_answer(header, in);
   }
+}
+
+void machine::watches_refused(errc e) {
+  log(log_level::error,
+      to_string(host_) + " does not take our watches: " + error_code{e}.message());
+  // An overloaded server may take them next time; one that does not know the request never will.
+  doubtful_ = e == errc::throttled || e == errc::operation_timeout || e == errc::request_timeout ||
+              e == errc::system_error;
+  if (!doubtful_) end_watches(watch_event::kind::watch_lost);
 }
 
 bool machine::take_event(wire::reader& in) {
@@ -164,7 +176,13 @@ bool machine::take_answer(const wire::reply_header& header, wire::reader& in) {
   if (in_flight_.empty() || in_flight_.front().xid != header.xid) return false;
   auto& sent = in_flight_.front();
   if (sent.position >= stream_sent_) return false;  // not even asked yet
-  answered(sent.sent_at);
+  // A server that calls the session dead says nothing good about its life, whatever the next
+  // handshake will bring.
+  doubtful_ = ends_session(static_cast<errc>(header.error));
+  if (doubtful_)
+    last_answered_sent_ = time_point::min();
+  else
+    answered(sent.sent_at);
   if (sent.type == wire::opcode::add_watch && add_watches_in_flight_ > 0) --add_watches_in_flight_;
   if (!sent.op) {
     in_flight_.pop_front();
@@ -184,10 +202,12 @@ bool machine::take_answer(const wire::reply_header& header, wire::reader& in) {
   complete(std::move(op), ec);
   if (unwatched) {
     bool ignored = false;
-    auto told = watches_.remove(watch_kind::any, unwatched->path, unwatched->watcher, ignored);
-    notices_.push_back(firing{std::move(told),
-                              {watch_event::kind::possibly_missed,
-                               std::string{without_chroot(chroot_, unwatched->path)}}});
+    const auto what =
+        unwatched->slot == watch_slot::child ? watch_kind::children : watch_kind::data;
+    auto told = watches_.remove(what, unwatched->path, unwatched->watcher, ignored);
+    notices_.push_back(firing{
+        std::move(told),
+        {watch_event::kind::watch_lost, std::string{without_chroot(chroot_, unwatched->path)}}});
   }
   return true;
 }

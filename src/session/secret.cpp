@@ -1,8 +1,7 @@
 #include "conclave/secret.hpp"
 
-#include <string.h>
-
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -22,7 +21,10 @@ void wipe(std::string& s) noexcept {
 secret::secret(const secret& other) = default;
 
 // Short strings are moved by copying, so the source is wiped, not only emptied.
-secret::secret(secret&& other) noexcept : value_{other.value_} { wipe(other.value_); }
+secret::secret(secret&& other) noexcept {
+  value_ = other.value_;
+  wipe(other.value_);
+}
 
 secret& secret::operator=(secret other) noexcept {
   value_.swap(other.value_);

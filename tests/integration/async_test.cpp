@@ -241,6 +241,36 @@ TEST_F(asynchronous, a_blocking_call_inside_a_batch_sends_it) {
   EXPECT_EQ(got.take(), error_code{});
 }
 
+TEST_F(asynchronous, a_blocking_call_inside_a_large_batch_sends_it_too) {
+  client_options options;
+  options.max_outstanding = 100;
+  client full{shared_server().connect_string(), options};
+  full.sync();
+  const auto together = full.begin_batch();
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 90; ++i) full.async_get(root, [](error_code, get_result) {});
+  EXPECT_TRUE(full.exists(root));
+  for (int i = 0; i < 100; ++i) full.async_get(root, [](error_code, get_result) {});
+  EXPECT_TRUE(full.exists(root)) << "with a backlog full of what the batch holds";
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, full.session_timeout() / 3)
+      << "only a ping freed it";
+}
+
+TEST_F(asynchronous, when_close_returns_every_handler_has_run) {
+  context shared;
+  for (int i = 0; i < 200; ++i) {
+    auto ran = std::make_unique<int>(0);
+    client zk2{shared, "127.0.0.1:1"};
+    zk2.async_get("not a path", [&](error_code, get_result) { ++*ran; });
+    zk2.async_get("/", [&](error_code, get_result) { ++*ran; });
+    zk2.close();
+    EXPECT_EQ(*ran, 2);
+    zk2.async_get("/", [&](error_code, get_result) { ++*ran; });
+    zk2.close();
+    EXPECT_EQ(*ran, 3);
+  }
+}
+
 TEST_F(asynchronous, a_batch_may_end_on_another_thread) {
   auto together = std::make_unique<client::batch>(zk.begin_batch());
   inbox<error_code> got;

@@ -92,6 +92,21 @@ TEST_F(forking, what_a_child_asks_is_answered_without_its_parents_locks) {
             7);
 }
 
+TEST_F(forking, a_child_forked_by_a_handler_is_ended_when_it_returns) {
+  const auto session = zk->session_id();
+  inbox<pid_t> children;
+  zk->async_get(root, [&](error_code, get_result) {
+    const auto pid = ::fork();
+    if (pid != 0) children.put(pid);
+  });
+  const auto child = children.take();
+  ASSERT_TRUE(child);
+  int status = 0;
+  ::waitpid(*child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 127);
+  expect_unharmed(session);
+}
+
 TEST_F(forking, asynchronous_calls_in_the_child_complete) {
   EXPECT_EQ(in_child([&] {
               error_code got;

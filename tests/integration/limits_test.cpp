@@ -81,6 +81,14 @@ TEST(limits, an_answer_above_the_limit_is_an_error_at_once_and_not_asked_for_aga
   EXPECT_EQ(zk.get(path).data, "small");
 }
 
+TEST(limits, waiting_for_ever_is_possible) {
+  client_options options;
+  options.connect_wait = std::chrono::milliseconds::max();
+  client zk{shared_server().connect_string(), options};
+  EXPECT_TRUE(zk.exists("/"));
+  EXPECT_TRUE(zk.wait_connected(std::chrono::nanoseconds::max()));
+}
+
 TEST(limits, options_that_cannot_work_are_refused) {
   const auto refused = [](auto change) {
     client_options options;
@@ -89,6 +97,7 @@ TEST(limits, options_that_cannot_work_are_refused) {
   };
   EXPECT_EQ(refused([](auto& o) { o.session_timeout = 0ms; }), errc::invalid_argument);
   EXPECT_EQ(refused([](auto& o) { o.session_timeout = 1000h; }), errc::invalid_argument);
+  EXPECT_EQ(refused([](auto& o) { o.connect_wait = -1ms; }), errc::invalid_argument);
   EXPECT_EQ(refused([](auto& o) { o.max_outstanding = 0; }), errc::invalid_argument);
   EXPECT_EQ(refused([](auto& o) { o.max_outstanding_bytes = 0; }), errc::invalid_argument);
   EXPECT_EQ(refused([](auto& o) { o.reconnect = nullptr; }), errc::invalid_argument);

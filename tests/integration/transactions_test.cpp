@@ -53,6 +53,13 @@ TEST_F(transactions, each_kind_of_part_can_fail) {
   EXPECT_EQ(code_of([&] { zk.commit(transaction{}.remove(root, 7)); }), errc::bad_version);
 }
 
+TEST_F(transactions, what_no_server_would_take_is_not_sent) {
+  const create_options no_ttl{create_mode::persistent_ttl};
+  EXPECT_EQ(code_of([&] { zk.commit(transaction{}.create(root + "/a", "", no_ttl)); }),
+            errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { zk.read(read_group{}.get("a")); }), errc::invalid_path);
+}
+
 TEST_F(transactions, an_empty_one_succeeds) { EXPECT_TRUE(zk.commit(transaction{}).parts.empty()); }
 
 TEST_F(transactions, parts_see_those_before_them) {

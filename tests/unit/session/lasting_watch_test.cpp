@@ -106,7 +106,7 @@ TEST(lasting_watch, one_that_fails_does_not_take_a_reads_watch_with_it) {
   a.loop.answer_error(add, errc::unimplemented);
   a.loop.answer(read);
   const auto told = a.loop.take_journal();
-  EXPECT_TRUE(asked || told.back() == "once possibly_missed /a")
+  EXPECT_TRUE(asked || told.back() == "once watch_lost /a")
       << "nobody will ever call the watcher of the read";
 }
 

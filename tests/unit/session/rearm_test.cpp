@@ -162,6 +162,20 @@ TEST(rearm, lasting_watchers_are_told_that_they_may_have_missed_something) {
   EXPECT_EQ(loop.machine().watch_count(), 3u);
 }
 
+TEST(rearm, an_overloaded_server_is_asked_again) {
+  virtual_loop loop;
+  loop.attach();
+  const auto w = loop.journal_watcher("w");
+  loop.submit(get("/a", w));
+  loop.answer_all();
+  loop.cut();
+  loop.attach();
+  loop.take_journal();
+  loop.answer_error(loop.take_request(), errc::throttled);
+  EXPECT_EQ(loop.machine().state(), session_state::suspended);
+  EXPECT_EQ(loop.machine().watch_count(), 1u) << "nothing is forgotten";
+}
+
 TEST(rearm, a_server_that_does_not_take_the_watches_ends_them) {
   virtual_loop loop;
   loop.attach();
@@ -175,7 +189,7 @@ TEST(rearm, a_server_that_does_not_take_the_watches_ends_them) {
   loop.take_journal();
   loop.answer_error(loop.take_request(), errc::unimplemented);
   EXPECT_EQ(loop.machine().state(), session_state::connected);
-  EXPECT_EQ(loop.take_journal(), (lines{"once possibly_missed /once", "w possibly_missed /a"}));
+  EXPECT_EQ(loop.take_journal(), (lines{"once watch_lost /once", "w watch_lost /a"}));
   EXPECT_EQ(loop.machine().watch_count(), 0u);
 }
 

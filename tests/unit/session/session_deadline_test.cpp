@@ -140,6 +140,31 @@ TEST(session_deadline, is_not_moved_by_a_read_only_server) {
   EXPECT_EQ(loop.machine().session_deadline(), deadline);
 }
 
+TEST(session_deadline, is_not_stretched_by_a_read_only_servers_longer_timeout) {
+  auto options = nine_seconds();
+  options.allow_read_only = true;
+  virtual_loop loop{options};
+  loop.attach();
+  const auto deadline = loop.machine().session_deadline();
+  loop.cut();
+  loop.accept();
+  loop.welcome(first_session, 30'000, true);
+  EXPECT_EQ(loop.machine().session_deadline(), deadline);
+}
+
+// A follower passes on what the leader says; the next handshake will tell for sure.
+TEST(session_deadline, is_over_when_an_answer_calls_the_session_dead) {
+  virtual_loop loop;
+  loop.attach();
+  const auto write = loop.submit(set("/a"));
+  loop.answer_error(loop.take_request(), errc::session_expired);
+  EXPECT_TRUE(write->failed(errc::session_expired));
+  EXPECT_EQ(loop.machine().session_deadline(), time_point::min());
+  EXPECT_EQ(loop.machine().state(), session_state::suspended);
+  loop.attach();
+  EXPECT_GT(loop.machine().session_deadline(), loop.now()) << "it lived after all";
+}
+
 TEST(session_deadline, a_read_only_server_gives_none) {
   auto options = nine_seconds();
   options.allow_read_only = true;

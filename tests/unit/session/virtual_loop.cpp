@@ -47,6 +47,7 @@ const char* name_of(watch_event::kind k) {
     case watch_event::kind::children_changed: return "children_changed";
     case watch_event::kind::session_ended: return "session_ended";
     case watch_event::kind::possibly_missed: return "possibly_missed";
+    case watch_event::kind::watch_lost: return "watch_lost";
   }
   return "?";
 }
