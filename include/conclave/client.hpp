@@ -5,9 +5,10 @@
 //   auto [data, stat] = zk.get("/config", [](const conclave::watch_event& e) { ... });
 //
 // Each operation comes as a blocking member, which throws conclave::error, and as an async_ member
-// that takes any Asio completion token and completes with an error_code. Both may be called from
-// any thread. A request is sent by the calling thread itself; requests of one client are answered
-// in the order in which they were made, as long as the connection lasts.
+// that takes any Asio completion token and completes with an error_code (error.hpp says what
+// becomes of it with use_awaitable and use_future). Both may be called from any thread. A request
+// is sent by the calling thread itself; requests of one client are answered in the order in which
+// they were made, as long as the connection lasts.
 //
 // Connecting, waiting and retrying. The client connects in the background and stays connected.
 // An operation waits for a connection as long as client_options::connect_wait says. If the
@@ -21,6 +22,10 @@
 // Paths are checked before anything is sent (errc::invalid_path). Those given and returned are
 // without the chroot.
 #pragma once
+
+#if __cplusplus < 202002L
+#error "Conclave needs C++20: compile with -std=c++20"
+#endif
 
 #include <chrono>
 #include <concepts>
@@ -283,7 +288,9 @@ class client {
   // --- several at once
 
   // The blocking form throws transaction_error with every part's result; the other one completes
-  // with the failed part's code and the results.
+  // with the failed part's code and the results (which use_awaitable and use_future lose in an
+  // exception: as_tuple keeps them). A part that no server would take is refused before anything is
+  // sent, with no results. An empty transaction succeeds.
   transaction_result commit(transaction t);
   template <class Token>
   auto async_commit(transaction t, Token&& token) {

@@ -1,7 +1,7 @@
 // Where the servers are, as ZooKeeper's users write it: `host:port,host:port/chroot`.
 //
 // The port may be left out (2181). IPv6 addresses stand in brackets: `[::1]:2181`. The chroot,
-// if given, is put before every path that the client uses.
+// if given, is put before every path that the client uses; it must exist, and is not created.
 #pragma once
 
 #include <cstdint>

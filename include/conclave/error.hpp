@@ -1,8 +1,10 @@
 // What can go wrong, one line per value.
 //
 // Asynchronous operations complete with an error_code. Blocking ones throw conclave::error, which
-// carries the same code. Ask about the *meaning* of a code with the conditions at the end of this
-// file rather than by listing codes:
+// carries the same code. Tokens that turn a code into an exception (use_awaitable, use_future)
+// throw boost::system::system_error instead, as they do for every Asio operation; its code()
+// compares alike, and as_tuple(use_awaitable) gives the code itself. Ask about the *meaning* of a
+// code with the conditions at the end of this file rather than by listing codes:
 //
 //   if (ec == conclave::condition::outcome_unknown) { ... look before trying again ... }
 #pragma once

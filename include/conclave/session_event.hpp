@@ -4,6 +4,9 @@
 //                                                        suspended --expired-----> connecting
 //   any --closed--> closed        any --authentication_failed--> authentication_failed
 //
+// A server that falls silent is left after two thirds of the session timeout; a shorter pause shows
+// only as slow calls.
+//
 // Suspended is not lost: the session and its ephemeral nodes live on at the server until the
 // session timeout has passed. Only the server can say that it expired; until when it cannot have,
 // session_deadline() tells.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -68,7 +69,9 @@ class transaction {
 
 // What became of one part.
 struct part_result {
-  error_code ec;     // of the failed part; those after it: errc::runtime_inconsistency
+  // Of the failed part; those after it have errc::runtime_inconsistency, those before it none,
+  // although they were undone with it.
+  error_code ec;
   std::string path;  // of a created node
   node_stat stat;    // of a node that was set (the server tells none for a created one)
 };
@@ -76,6 +79,13 @@ struct part_result {
 struct transaction_result {
   std::int64_t zxid = 0;           // one for all parts: the czxid of nodes created by it
   std::vector<part_result> parts;  // in the order of the transaction
+
+  // Which part made the transaction fail, counted from 0; none if it was done.
+  std::optional<std::size_t> failed_part() const noexcept {
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      if (parts[i].ec) return i;
+    return std::nullopt;
+  }
 };
 
 // Thrown by commit() when the server refused; code() is that of the part at fault.
@@ -86,7 +96,7 @@ class transaction_error : public error {
       : error{ec, what}, result_{std::move(r)}, failed_{failed} {}
 
   const transaction_result& result() const noexcept { return result_; }
-  std::size_t failed_part() const noexcept { return failed_; }
+  std::size_t failed_part() const noexcept { return failed_; }  // counted from 0
 
  private:
   transaction_result result_;

@@ -36,6 +36,8 @@ struct watch_event {
   std::string path;
 };
 
+const char* to_string(watch_event::kind k) noexcept;
+
 // A callback with an identity: copies are the same watcher, which is how remove_watch knows it.
 // One watcher left several times on one path is called once per change.
 //

@@ -54,10 +54,14 @@ Result block(const char* what, const core_pointer& core,
   start(core, &waiting, static_cast<Parameters>(std::forward<Arguments>(arguments))...);
   waiting.done.wait();
   if constexpr (std::is_same_v<Result, transaction_result>) {
-    for (std::size_t i = 0; i < waiting.result.parts.size() && waiting.ec; ++i)
-      if (waiting.result.parts[i].ec == waiting.ec)
-        throw transaction_error{waiting.ec, std::string{what} + ": part " + std::to_string(i),
-                                waiting.result, i};
+    if (const auto i = waiting.result.failed_part(); waiting.ec && i)
+      throw transaction_error{waiting.ec, std::string{what} + ": part " + std::to_string(*i),
+                              waiting.result, *i};
+  }
+  if (waiting.ec == errc::not_connected) {
+    const auto why =
+        core->driver->ask(std::string{}, [](const auto& m) { return m.last_failure(); });
+    throw error{waiting.ec, why.empty() ? what : std::string{what} + " (" + why + ")"};
   }
   if (waiting.ec) throw error{waiting.ec, what};
   if constexpr (!std::is_void_v<Result>) return std::move(waiting.result);

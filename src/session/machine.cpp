@@ -139,8 +139,10 @@ void machine::connected(time_point now) {
 }
 
 void machine::disconnected(error_code why, time_point now) {
-  if (phase_ == phase::connecting || phase_ == phase::handshaking)
-    log(log_level::warning, "cannot connect to " + to_string(host_) + ": " + why.message());
+  if (phase_ == phase::connecting || phase_ == phase::handshaking) {
+    last_failure_ = to_string(host_) + ": " + why.message();
+    log(log_level::warning, "cannot connect to " + last_failure_);
+  }
   if (phase_ != phase::finished && phase_ != phase::pausing) drop(why, now);
 }
 

@@ -122,6 +122,8 @@ class machine {
   bool read_only() const noexcept { return read_only_; }
   std::int64_t last_zxid() const noexcept { return last_zxid_; }
   std::size_t watch_count() const noexcept { return watches_.size(); }
+  // "host:port: why" of the last attempt to connect that failed; empty if none did.
+  const std::string& last_failure() const noexcept { return last_failure_; }
 
   // Until when a single server cannot have expired the session, a tenth of the timeout off:
   // the last answered request was sent at t, so not before t + timeout. The smallest time point if
@@ -188,6 +190,7 @@ class machine {
   std::string chroot_;
   host_rotation hosts_;
   endpoint host_;  // tried or attached now
+  std::string last_failure_;
 
   phase phase_ = phase::finished;
   wish wish_;

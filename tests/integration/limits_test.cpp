@@ -81,6 +81,19 @@ TEST(limits, an_answer_above_the_limit_is_an_error_at_once_and_not_asked_for_aga
   EXPECT_EQ(zk.get(path).data, "small");
 }
 
+TEST(limits, giving_up_says_who_did_not_answer_and_why) {
+  client_options options;
+  options.connect_wait = 200ms;
+  client zk{"127.0.0.1:1", options};
+  try {
+    zk.get("/");
+    FAIL();
+  } catch (const error& e) {
+    EXPECT_NE(std::string{e.what()}.find("127.0.0.1:1: Connection refused"), std::string::npos)
+        << e.what();
+  }
+}
+
 TEST(limits, waiting_for_ever_is_possible) {
   client_options options;
   options.connect_wait = std::chrono::milliseconds::max();
