@@ -70,8 +70,7 @@ class call final : public session::operation {
 
   error_code verdict(error_code answered) const noexcept override {
     if constexpr (std::is_same_v<Result, transaction_result>) {
-      for (const auto& part : result_.parts)
-        if (part.ec) return part.ec;
+      if (const auto failed = result_.failed_part()) return result_.parts[*failed].ec;
     }
     // A missing node is an answer to exists; a watch that the server has not got is as removed as
     // can be (its event was under way).

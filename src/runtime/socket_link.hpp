@@ -45,7 +45,6 @@ class socket_link : public std::enable_shared_from_this<socket_link> {
   }
 
   void close() noexcept;
-  bool open() const noexcept { return !closed_; }
 
  private:
   using socket_type = boost::asio::generic::stream_protocol::socket;

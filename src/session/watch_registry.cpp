@@ -101,8 +101,6 @@ bool watch_registry::has_lasting(watch_slot one_shot, std::string_view path) con
          (one_shot != watch_slot::child && at(watch_slot::recursive).contains(path));
 }
 
-bool watch_registry::empty() const noexcept { return size() == 0; }
-
 std::size_t watch_registry::size() const noexcept {
   std::size_t n = 0;
   for (const auto& slot : slots_) n += slot.size();

@@ -41,7 +41,6 @@ class watch_registry {
   // Whether a watch left by add_watch on this very path tells all that the one-shot watch would.
   bool has_lasting(watch_slot one_shot, std::string_view path) const;
 
-  bool empty() const noexcept;
   std::size_t size() const noexcept;  // watched paths, over all kinds
 
   // Frames that leave all watches with a new server, each below the size given (a path that is

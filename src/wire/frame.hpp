@@ -11,7 +11,7 @@
 
 namespace conclave::wire {
 
-// Room for the length is left at the front; seal() fills it in.
+// The length stands before the payload.
 inline constexpr std::size_t frame_prefix = 4;
 
 // Writes one frame: its length, then the parts one after the other.

@@ -323,14 +323,7 @@ TEST_F(link_proxy_test, cuts_after_exactly_n_frames) {
 
 // ---- ZooKeeper ----
 
-class zookeeper_test : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!zookeeper_installed()) GTEST_SKIP() << "java or ZooKeeper's jars are not installed";
-  }
-};
-
-TEST_F(zookeeper_test, serves_and_keeps_its_data_across_a_kill) {
+TEST(zookeeper_test, serves_and_keeps_its_data_across_a_kill) {
   timed_start<zookeeper_server> server("one node");
   EXPECT_EQ(server->mode(), "standalone");
   EXPECT_NE(server->ask("srvr").find("Zookeeper version: 3."), std::string::npos);
@@ -359,7 +352,7 @@ TEST_F(zookeeper_test, serves_and_keeps_its_data_across_a_kill) {
   EXPECT_EQ(server->ask("ruok"), "imok");
 }
 
-TEST_F(zookeeper_test, behind_the_proxy_loses_a_reply_but_not_the_change) {
+TEST(zookeeper_test, behind_the_proxy_loses_a_reply_but_not_the_change) {
   zookeeper_server server;
   link_proxy proxy(server.port());
   auto socket = open_session(proxy.port());
@@ -370,7 +363,7 @@ TEST_F(zookeeper_test, behind_the_proxy_loses_a_reply_but_not_the_change) {
   EXPECT_EQ(call(again, 1, op_exists, "/made"), 0);
 }
 
-TEST_F(zookeeper_test, reports_why_it_did_not_start) {
+TEST(zookeeper_test, reports_why_it_did_not_start) {
   zookeeper_options options;
   options.config["tickTime"] = "soon";
   try {
@@ -382,7 +375,7 @@ TEST_F(zookeeper_test, reports_why_it_did_not_start) {
   }
 }
 
-TEST_F(zookeeper_test, ensemble_elects_and_re_elects) {
+TEST(zookeeper_test, ensemble_elects_and_re_elects) {
   timed_start<zookeeper_ensemble> ensemble("three nodes");
   const auto first = ensemble->leader();
   ASSERT_TRUE(first);
@@ -403,7 +396,7 @@ TEST_F(zookeeper_test, ensemble_elects_and_re_elects) {
   EXPECT_EQ(call(socket, 1, op_exists, "/kept"), 0);
 }
 
-TEST_F(zookeeper_test, last_member_of_an_ensemble_can_serve_read_only) {
+TEST(zookeeper_test, last_member_of_an_ensemble_can_serve_read_only) {
   zookeeper_options options;
   options.read_only_mode = true;
   zookeeper_ensemble ensemble(options);
@@ -446,7 +439,7 @@ std::string open_tls_session(std::uint16_t port, const std::filesystem::path& au
   return SSL_read(ssl.get(), response, sizeof response) == sizeof response ? "" : "no session";
 }
 
-TEST_F(zookeeper_test, serves_tls) {
+TEST(zookeeper_test, serves_tls) {
   temporary_directory folder;
   certificate_authority authority(folder.path(), "authority");
   certificate_authority stranger(folder.path(), "stranger");

@@ -44,7 +44,4 @@ struct zookeeper_options {
   std::string class_path;
 };
 
-// Whether java and ZooKeeper's jars are installed, so that tests can be skipped where they are not.
-bool zookeeper_installed(const zookeeper_options& options = zookeeper_options());
-
 }  // namespace conclave::testing

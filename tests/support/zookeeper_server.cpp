@@ -49,19 +49,6 @@ zookeeper_options::zookeeper_options()
         (class_path.empty() ? "/usr/share/java/" : ":/usr/share/java/") + std::string(jar);
 }
 
-bool zookeeper_installed(const zookeeper_options& options) {
-  std::istringstream entries(options.class_path);
-  for (std::string entry; std::getline(entries, entry, ':');) {
-    if (!std::filesystem::exists(entry)) return false;
-  }
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path != nullptr ? path : "");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (::access((folder + "/java").c_str(), X_OK) == 0) return true;
-  }
-  return false;
-}
-
 zookeeper_server::zookeeper_server(zookeeper_options options) : options_(std::move(options)) {
   for (int attempt = 1;; ++attempt) {
     const auto ports = free_ports(2);
