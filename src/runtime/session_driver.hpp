@@ -19,8 +19,8 @@
 #include "conclave/session_event.hpp"
 #include "runtime/io_thread.hpp"
 #include "runtime/socket_link.hpp"
-#include "runtime/tls_engine.hpp"
 #include "session/machine.hpp"
+#include "tls/tls_engine.hpp"
 
 namespace conclave::runtime {
 
@@ -104,7 +104,7 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   std::shared_ptr<io_loop> loop_;
   boost::asio::steady_timer gathering_;  // of answers, between two reads
   log_callback log_;
-  std::optional<tls_settings> tls_;
+  std::optional<tls::tls_settings> tls_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;  // for those who wait for room, a connection or the end
@@ -116,7 +116,7 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   bool nudged_ = false;        // the I/O thread was asked to send what has gathered
   bool send_blocked_ = false;  // the socket's buffer is full
   bool write_wait_ = false;    // and the I/O thread waits for room in it
-  std::optional<tls_engine> engine_;
+  std::optional<tls::tls_engine> engine_;
   endpoint host_;
   session::time_point armed_ = session::time_point::max();
   std::vector<std::unique_ptr<session::operation>> closers_;

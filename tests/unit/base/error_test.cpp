@@ -10,8 +10,6 @@
 
 #include <gtest/gtest.h>
 
-#include "conclave/session_event.hpp"
-
 namespace conclave {
 namespace {
 
@@ -146,21 +144,6 @@ TEST(error, of_the_system) {
   const error e{error_code{ECONNREFUSED, boost::system::system_category()}, "connect"};
   EXPECT_TRUE(e.code() == boost::system::errc::connection_refused);
   EXPECT_TRUE(static_cast<const std::system_error&>(e).code() == std::errc::connection_refused);
-}
-
-TEST(names, of_states_and_events) {
-  using kind = session_event::kind;
-  std::set<std::string> names;
-  for (const auto s :
-       {session_state::connecting, session_state::connected, session_state::suspended,
-        session_state::expired, session_state::closed, session_state::authentication_failed})
-    EXPECT_TRUE(names.insert(to_string(s)).second);
-  names.clear();
-  for (const auto k : {kind::connected, kind::suspended, kind::reconnected, kind::expired,
-                       kind::closed, kind::authentication_failed})
-    EXPECT_TRUE(names.insert(to_string(k)).second);
-  EXPECT_FALSE(names.contains("unknown"));
-  EXPECT_STREQ(to_string(static_cast<session_state>(99)), "unknown");
 }
 
 }  // namespace
