@@ -129,8 +129,9 @@ class [[nodiscard]] subscription {
 
 class client {
  public:
-  // Begins to connect and returns at once. Throws errc::bad_connect_string, errc::tls_failed if a
-  // certificate or key cannot be read, errc::invalid_argument or errc::not_supported for options.
+  // Begins to connect and returns at once. `hosts` is a connect string (connect_string.hpp). Throws
+  // errc::bad_connect_string, errc::tls_failed if a certificate or key cannot be read,
+  // errc::invalid_argument or errc::not_supported for options.
   explicit client(std::string_view hosts, const client_options& options = {});
   client(context& shared, std::string_view hosts, const client_options& options = {});
 

@@ -62,7 +62,7 @@ struct client_options {
   // For nodes created without an ACL. Empty: creator_all_acl() if there are credentials, otherwise
   // open_acl(), which is said once in the log.
   conclave::acl default_acl;
-  std::optional<tls_options> tls;
+  std::optional<tls_options> tls;  // for all hosts but Unix sockets, over which it is not spoken
 
   // Bounds on requests that are not answered yet. Beyond them a blocking call waits and an async_
   // one completes with errc::backlog_full.

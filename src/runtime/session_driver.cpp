@@ -296,7 +296,7 @@ void session_driver::connected(const std::shared_ptr<socket_link>& link) {
   {
     const std::lock_guard lock{mutex_};
     can_send_ = true;
-    if (tls_) {
+    if (tls_ && host_.socket_path.empty()) {
       engine_.emplace(*tls_, host_.host);
       take_in({}, boot_clock::now());  // says hello
     } else {

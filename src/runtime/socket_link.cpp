@@ -8,6 +8,7 @@
 #include <random>
 
 #include <boost/asio/error.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 
 namespace conclave::runtime {
@@ -26,6 +27,7 @@ socket_link::transfer transferred(ssize_t n) {
 
 void socket_link::connect(const endpoint& to, std::function<void(error_code)> done) {
   done_ = std::move(done);
+  if (!to.socket_path.empty()) return connect_local(to.socket_path);
   // A number needs no resolver, which is a thread of its own.
   boost::system::error_code not_a_number;
   const auto number = boost::asio::ip::make_address(to.host, not_a_number);
@@ -47,28 +49,41 @@ void socket_link::connect(const endpoint& to, std::function<void(error_code)> do
       });
 }
 
-void socket_link::try_next(error_code last) {
-  if (closed_) return;
-  if (next_address_ == addresses_.size()) {
-    // Posted: connect() must not call its owner back before it returns.
-    boost::asio::post(socket_.get_executor(), [self = shared_from_this(), last] {
-      if (!self->closed_) std::exchange(self->done_, nullptr)(last);
-    });
-    return;
-  }
-  const auto& to = addresses_[next_address_++];
-  boost::system::error_code ec;
+void socket_link::connect_local(const std::string& path) {
+  const address to{boost::asio::local::stream_protocol::endpoint{path}};
+  auto ec = open(to);
+  // Here and now, since Asio takes the EAGAIN of a full backlog for a connection that will come.
+  if (!ec && ::connect(socket_.native_handle(), to.data(), static_cast<socklen_t>(to.size())) != 0)
+    ec = system_error(errno);
+  report(ec);
+}
+
+error_code socket_link::open(const address& to) {
+  error_code ec;
   socket_.close(ec);
   // Asio's own sockets are not close-on-exec, and a program started meanwhile must not keep our
   // session's connection open.
-  const int fd = ::socket(to.protocol().family(), to.protocol().type() | SOCK_CLOEXEC,
-                          to.protocol().protocol());
-  if (fd < 0) return try_next(system_error(errno));
+  const int fd =
+      ::socket(to.protocol().family(), to.protocol().type() | SOCK_CLOEXEC | SOCK_NONBLOCK,
+               to.protocol().protocol());
+  if (fd < 0) return system_error(errno);
   socket_.assign(to.protocol(), fd, ec);
-  if (ec) {
-    ::close(fd);
-    return try_next(ec);
-  }
+  if (ec) ::close(fd);
+  return ec;
+}
+
+void socket_link::report(error_code ec) {
+  // Posted: connect() must not call its owner back before it returns.
+  boost::asio::post(socket_.get_executor(), [self = shared_from_this(), ec] {
+    if (!self->closed_) std::exchange(self->done_, nullptr)(ec);
+  });
+}
+
+void socket_link::try_next(error_code last) {
+  if (closed_) return;
+  if (next_address_ == addresses_.size()) return report(last);
+  const auto& to = addresses_[next_address_++];
+  if (const auto ec = open(to)) return try_next(ec);
   socket_.async_connect(to, [self = shared_from_this()](boost::system::error_code failed) {
     if (self->closed_) return;
     if (failed) return self->try_next(failed);

@@ -1,4 +1,5 @@
-// One connection to one server, from resolving its name to closing the socket.
+// One connection to one server, by TCP or by a Unix socket, from resolving its name to closing the
+// socket.
 //
 // Everything happens on the I/O thread but send(), which any thread may call under the owner's
 // lock; close() is called under that lock, too, so that a descriptor is never used after it was
@@ -8,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -24,7 +26,8 @@ class socket_link : public std::enable_shared_from_this<socket_link> {
  public:
   explicit socket_link(boost::asio::io_context& io) : socket_{io}, resolver_{io} {}
 
-  // Resolves the name anew, then tries its addresses one after the other.
+  // Resolves the name anew, then tries its addresses one after the other. A Unix socket has no name
+  // to resolve.
   void connect(const endpoint& to, std::function<void(error_code)> done);
 
   struct transfer {
@@ -50,7 +53,10 @@ class socket_link : public std::enable_shared_from_this<socket_link> {
   using socket_type = boost::asio::generic::stream_protocol::socket;
   using address = boost::asio::generic::stream_protocol::endpoint;
 
+  void connect_local(const std::string& path);
   void try_next(error_code last);
+  error_code open(const address& to);
+  void report(error_code ec);
 
   socket_type socket_;
   boost::asio::ip::tcp::resolver resolver_;

@@ -1,4 +1,4 @@
-// host:port,host:port/chroot
+// host:port,host:port/chroot, and unix:/path:/chroot
 
 #include "conclave/connect_string.hpp"
 
@@ -42,6 +42,38 @@ TEST(connect_string, spaces_and_stray_commas_are_forgiven) {
   EXPECT_EQ(parsed("zk1,,zk2,"), "zk1:2181 zk2:2181 |");
 }
 
+TEST(connect_string, unix_sockets) {
+  EXPECT_EQ(parsed("unix:/run/conclave/socket"), "unix:/run/conclave/socket |");
+  EXPECT_EQ(parsed("unix:/s:/app"), "unix:/s |/app");
+  EXPECT_EQ(parsed("unix:/s:/"), "unix:/s |");
+  EXPECT_EQ(parsed("unix:/s:/a/b:c,d"), "unix:/s |/a/b:c,d");
+  EXPECT_EQ(parsed("unix:/a,unix:/b c:/app"), "unix:/a unix:/b c |/app");
+  EXPECT_EQ(parsed(" unix:/s , zk1 "), "unix:/s zk1:2181 |");
+  const auto e = connect_string::parse("unix:/s").hosts.at(0);
+  EXPECT_EQ(e.socket_path, "/s");
+  EXPECT_EQ(e.host, "");
+  EXPECT_TRUE(connect_string::parse("zk1").hosts.at(0).socket_path.empty());
+}
+
+TEST(connect_string, unix_sockets_among_others) {
+  EXPECT_EQ(parsed("unix:/s,zk1:1,[::1]:2/app"), "unix:/s zk1:1 [::1]:2 |/app");
+  EXPECT_EQ(parsed("zk1:1,unix:/s:/app"), "zk1:1 unix:/s |/app");
+  EXPECT_EQ(parsed("zk1,,unix:/s,"), "zk1:2181 unix:/s |");
+}
+
+TEST(connect_string, a_socket_path_fits_the_system) {
+  const std::string longest = '/' + std::string(106, 'x');
+  EXPECT_EQ(parsed("unix:" + longest), "unix:" + longest + " |");
+  EXPECT_THROW(parsed("unix:" + longest + 'x'), error);
+}
+
+TEST(connect_string, a_host_may_be_called_unix) {
+  EXPECT_EQ(parsed("unix"), "[unix]:2181 |");
+  EXPECT_EQ(parsed("unix/app"), "[unix]:2181 |/app");
+  EXPECT_EQ(parsed("[unix]:5,unix2:6"), "[unix]:5 unix2:6 |");
+  EXPECT_EQ(connect_string::parse("[unix]:5").hosts.at(0), (endpoint{"unix", 5}));
+}
+
 TEST(connect_string, bad) {
   const std::vector<std::string> all{"",
                                      " ",
@@ -78,6 +110,26 @@ TEST(connect_string, bad) {
                                      "zk1/\x01",
                                      "zk1/\xff",
                                      "zk1,zk2:x",
+                                     "[[a]",
+                                     "a]b",
+                                     "unix:",
+                                     "unix:,zk1",
+                                     "unix::/app",
+                                     "unix:2181",
+                                     "unix:run/socket",
+                                     "unix:./socket",
+                                     "unix:/",
+                                     "unix:/run/",
+                                     "unix:/s:",
+                                     "unix:/s:2181",
+                                     "unix:/s:app",
+                                     "unix:/s:/a/",
+                                     "unix:/s:/a/../b",
+                                     "unix:/s\n",
+                                     "unix:/s\x7f",
+                                     "zk1,unix:socket",
+                                     "unix:/" + std::string(107, 'x'),
+                                     std::string("unix:/a\0b", 9),
                                      std::string("zk\0"
                                                  "1",
                                                  4)};
@@ -95,7 +147,7 @@ TEST(connect_string, bad) {
 }
 
 TEST(connect_string, the_message_says_what_to_do) {
-  const auto message = [](const char* text) -> std::string {
+  const auto message = [](const std::string& text) -> std::string {
     try {
       connect_string::parse(text);
       return "";
@@ -107,6 +159,14 @@ TEST(connect_string, the_message_says_what_to_do) {
   EXPECT_NE(message("::1").find("[::1]:2181"), std::string::npos);
   EXPECT_NE(message("zk1/a//b").find("'/a//b' is not a valid path"), std::string::npos);
   EXPECT_NE(message("").find("host:port"), std::string::npos);
+  EXPECT_NE(message("unix:").find("write unix:/path/to/socket"), std::string::npos);
+  EXPECT_NE(message("unix:run/s").find("write unix:/path/to/socket"), std::string::npos);
+  EXPECT_NE(message("unix:2181").find("[unix]:2181"), std::string::npos);
+  EXPECT_NE(message("unix:/run/").find("write unix:/path/to/socket"), std::string::npos);
+  EXPECT_NE(message("unix:/s:2181").find("unix:/s:/chroot"), std::string::npos);
+  EXPECT_NE(message(std::string("unix:/a\0b", 9)).find("control characters"), std::string::npos);
+  const auto long_path = "unix:/" + std::string(120, 'x');
+  EXPECT_NE(message(long_path).find("at most 107 bytes, this one has 121"), std::string::npos);
 }
 
 }  // namespace
