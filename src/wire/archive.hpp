@@ -40,6 +40,11 @@ inline constexpr bool is_vector = false;
 template <class T>
 inline constexpr bool is_vector<std::vector<T>> = true;
 
+// Bytes that were encoded already, to be written as they are.
+struct encoded {
+  std::string_view bytes;
+};
+
 class writer {
  public:
   explicit writer(std::string& out) : out_{out} {}
@@ -59,6 +64,8 @@ class writer {
     } else if constexpr (std::integral<T>) {
       const auto bytes = big_endian(static_cast<std::make_unsigned_t<T>>(v));
       out_.append(reinterpret_cast<const char*>(&bytes), sizeof bytes);
+    } else if constexpr (std::is_same_v<T, encoded>) {
+      out_.append(v.bytes);
     } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
       const std::string_view s = v;
       put(s.data() == nullptr ? std::int32_t{-1} : static_cast<std::int32_t>(s.size()));

@@ -37,6 +37,11 @@ class frame_splitter {
   // or failed().
   std::optional<std::string_view> next();
 
+  // What was fed and is not part of a frame that was handed out, nor of one that was begun.
+  std::string_view rest() const noexcept { return fed_; }
+  // For the frames to come.
+  void set_limit(std::size_t max_payload) noexcept { max_payload_ = max_payload; }
+
   // A length below zero or above the limit was seen: the stream cannot be read any further.
   bool failed() const noexcept { return failed_; }
   // It was a length that could be one, only too large.

@@ -1,0 +1,24 @@
+// `conclave serve`: the embedded server as a program of its own.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "conclave/server_options.hpp"
+
+namespace conclave::cli {
+
+struct serve_command {
+  server_options options;
+  std::filesystem::path config;  // zoo.cfg; read before the flags are applied
+  bool verbose = false;
+  bool quiet = false;
+};
+
+// Runs until SIGTERM or SIGINT; the program's exit code.
+int serve(serve_command command);
+
+// Asks the server on that socket for a copy of its data; the program's exit code.
+int backup(const std::filesystem::path& socket, const std::filesystem::path& to);
+
+}  // namespace conclave::cli

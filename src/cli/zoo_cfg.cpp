@@ -1,0 +1,155 @@
+#include "cli/zoo_cfg.hpp"
+
+#include <charconv>
+#include <fstream>
+#include <map>
+#include <stdexcept>
+
+namespace conclave::cli {
+namespace {
+
+std::string trimmed(const std::string& s) {
+  const auto begin = s.find_first_not_of(" \t\r");
+  if (begin == std::string::npos) return {};
+  return s.substr(begin, s.find_last_not_of(" \t\r") - begin + 1);
+}
+
+std::vector<std::string> listed(const std::string& text) {
+  std::vector<std::string> items;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const auto end = std::min(text.find(',', begin), text.size());
+    if (auto item = trimmed(text.substr(begin, end - begin)); !item.empty())
+      items.push_back(std::move(item));
+    begin = end + 1;
+  }
+  return items;
+}
+
+// Settings by name; what is not taken is left.
+class settings {
+ public:
+  explicit settings(const std::filesystem::path& file) : file_{file} {
+    std::ifstream in{file};
+    if (!in) throw std::runtime_error{"cannot read " + file.string()};
+    std::string line;
+    for (int number = 1; std::getline(in, line); ++number) {
+      line = trimmed(line);
+      if (line.empty() || line.front() == '#') continue;
+      const auto equals = line.find('=');
+      if (equals == std::string::npos)
+        throw std::runtime_error{file.string() + ":" + std::to_string(number) +
+                                 ": write NAME=VALUE, not '" + line + "'"};
+      values_[trimmed(line.substr(0, equals))] = trimmed(line.substr(equals + 1));
+    }
+  }
+
+  std::string text(const std::string& name) {
+    const auto i = values_.find(name);
+    if (i == values_.end()) return {};
+    auto value = std::move(i->second);
+    values_.erase(i);
+    return value;
+  }
+
+  // Calls f with the number, if it is set.
+  template <class F>
+  void number(const std::string& name, F f) {
+    const auto value = text(name);
+    if (value.empty()) return;
+    long n = 0;
+    const auto* const end = value.data() + value.size();
+    const auto [rest, ec] = std::from_chars(value.data(), end, n);
+    if (ec != std::errc{} || rest != end || n < 0)
+      throw std::runtime_error{file_.string() + ": " + name + " is not a number: '" + value + "'"};
+    f(n);
+  }
+
+  const std::map<std::string, std::string>& left() const noexcept { return values_; }
+
+ private:
+  std::filesystem::path file_;
+  std::map<std::string, std::string> values_;
+};
+
+std::string address(std::string host, long port) {
+  if (host.empty()) host = "127.0.0.1";
+  if (host.find(':') != std::string::npos && host.front() != '[') host = "[" + host + "]";
+  return host + ":" + std::to_string(port);
+}
+
+// Known to Apache's server, and without a meaning for one that stands alone on SQLite.
+bool is_idle(const std::string& name) {
+  static const std::vector<std::string> idle{"initLimit",
+                                             "syncLimit",
+                                             "autopurge.",
+                                             "admin.",
+                                             "authProvider.",
+                                             "forceSync",
+                                             "standaloneEnabled",
+                                             "reconfigEnabled",
+                                             "snapCount",
+                                             "preAllocSize",
+                                             "fsync.",
+                                             "metricsProvider.",
+                                             "jmx.",
+                                             "serverCnxnFactory",
+                                             "ssl.quorum.",
+                                             "ssl.keyStore.type",
+                                             "ssl.trustStore.type",
+                                             "extendedTypesEnabled"};
+  for (const auto& i : idle)
+    if (name.starts_with(i)) return true;
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_options& options) {
+  using std::chrono::milliseconds;
+  settings s{file};
+  if (const auto folder = s.text("dataDir"); !folder.empty()) options.data = folder;
+  s.number("tickTime", [&](long n) { options.tick = milliseconds{n}; });
+  s.number("minSessionTimeout", [&](long n) { options.min_session_timeout = milliseconds{n}; });
+  s.number("maxSessionTimeout", [&](long n) { options.max_session_timeout = milliseconds{n}; });
+  s.number("maxClientCnxns",
+           [&](long n) { options.max_connections_per_address = static_cast<std::size_t>(n); });
+  s.number("maxCnxns", [&](long n) {
+    if (n > 0) options.max_connections = static_cast<std::size_t>(n);
+  });
+  s.number("jute.maxbuffer",
+           [&](long n) { options.max_request_bytes = static_cast<std::size_t>(n); });
+  s.number("znode.container.checkIntervalMs",
+           [&](long n) { options.reap_interval = milliseconds{n}; });
+  if (const auto digest = s.text("DigestAuthenticationProvider.superDigest"); !digest.empty())
+    options.super_digest = digest;
+  if (const auto words = s.text("4lw.commands.whitelist"); !words.empty() && words != "*")
+    options.words = listed(words);
+
+  const auto host = s.text("clientPortAddress");
+  s.number("clientPort", [&](long n) { options.listen.push_back(address(host, n)); });
+  const auto secure_host = s.text("secureClientPortAddress");
+  s.number("secureClientPort",
+           [&](long n) { options.listen_tls.push_back(address(secure_host, n)); });
+  if (const auto key_store = s.text("ssl.keyStore.location"); !key_store.empty()) {
+    auto& tls = options.tls.emplace();  // PEM: key and chain in one file
+    tls.certificate_file = tls.key_file = key_store;
+    tls.client_ca_file = s.text("ssl.trustStore.location");
+    const auto wanted = s.text("ssl.clientAuth");
+    tls.require_client_certificate = wanted.empty() || wanted == "need";
+    if (wanted == "none") tls.client_ca_file.clear();
+    if (const auto word = s.text("ssl.keyStore.password"); !word.empty())
+      tls.key_password = secret::from_memory(word);
+    s.text("ssl.trustStore.password");
+  }
+
+  std::vector<std::string> without_meaning;
+  for (const auto& [name, value] : s.left()) {
+    if (name.starts_with("server."))
+      throw std::runtime_error{file.string() + " describes an ensemble (" + name +
+                               "); conclave serve is for one machine, run Apache ZooKeeper there"};
+    if (!is_idle(name)) without_meaning.push_back(name);
+  }
+  return without_meaning;
+}
+
+}  // namespace conclave::cli

@@ -1,0 +1,44 @@
+// Who may do what: identities of connections, and the ACLs of nodes.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/core/kept.hpp"
+#include "wire/records.hpp"
+
+namespace conclave::embedded {
+
+struct identity {
+  std::string scheme;
+  std::string id;
+
+  friend bool operator==(const identity&, const identity&) = default;
+};
+using identities = std::vector<identity>;
+
+namespace permission {
+inline constexpr std::int32_t read = 1;
+inline constexpr std::int32_t write = 2;
+inline constexpr std::int32_t create = 4;
+inline constexpr std::int32_t remove = 8;
+inline constexpr std::int32_t admin = 16;
+}  // namespace permission
+
+// One of these permissions is enough.
+bool allowed(const acl& access, std::int32_t permissions, const identities& who);
+
+// The ACL to be stored for the one that was sent: duplicates dropped, "auth" replaced by the
+// sender's own identities. Nothing if it is not valid.
+std::optional<acl> checked(const std::vector<wire::acl_record>& sent, const identities& who);
+
+// `user:base64(sha1(user:password))`
+std::string digest_of(std::string_view user_and_password);
+
+// What those see of a digest who may not change the ACL: the user, not the hash.
+std::string masked_digest(std::string_view id);
+
+}  // namespace conclave::embedded

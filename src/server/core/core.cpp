@@ -1,0 +1,329 @@
+#include "server/core/core.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <openssl/crypto.h>
+
+#include "wire/frame.hpp"
+
+namespace conclave::embedded {
+namespace {
+
+using wire::opcode;
+
+// Requests that Apache's server knows and we refuse without ending the connection.
+constexpr auto reconfig = static_cast<opcode>(16);
+
+}  // namespace
+
+core::core(core_options options, image kept, std::int64_t first_zxid, moment now)
+    : options_{std::move(options)},
+      now_{now},
+      zxid_{std::max(kept.zxid, first_zxid)},
+      tree_{std::move(kept.nodes)},
+      sessions_{kept.sessions, now.now},
+      next_reap_{now.now + options_.reap_interval} {}
+
+void core::begin_turn(moment now) {
+  // The owner was held up (a slow disk, a stopped process): what clients sent meanwhile waits in
+  // their sockets, so that time does not count against them.
+  if (const auto gap = now.now - now_.now; gap > options_.tick) sessions_.excuse(gap);
+  now_ = now;
+}
+
+void core::connected(connection_id id, peer from) {
+  auto& c = connections_[id];
+  c.id = id;
+  c.held_open = from.held_open;
+  if (!from.address.empty()) c.who.push_back({"ip", std::move(from.address)});
+}
+
+void core::receive(connection_id id, std::string_view frame) {
+  const auto i = connections_.find(id);
+  if (i == connections_.end() || i->second.finished) return;
+  auto& c = i->second;
+  if (c.greeted)
+    serve(c, frame);
+  else
+    greet(c, frame);
+}
+
+void core::disconnected(connection_id id) {
+  const auto i = connections_.find(id);
+  if (i == connections_.end()) return;
+  finish(i->second);
+  connections_.erase(i);
+}
+
+void core::process_ended(std::int64_t id) {
+  if (auto* s = sessions_.find(id); s != nullptr && s->attached == 0 && writable_) end_session(*s);
+}
+
+void core::touch(connection& c) {
+  if (c.touched) return;
+  c.touched = true;
+  touched_.push_back(c.id);
+}
+
+// Whatever it sends from now on is not looked at.
+void core::finish(connection& c) {
+  if (c.session != nullptr) {
+    auto& s = *std::exchange(c.session, nullptr);
+    s.attached = 0;
+    if (s.held_open) {
+      s.held_open = false;
+      s.last_heard = now_.now;  // its time to come back begins
+      sessions_.watch_deadline(s);
+    }
+  }
+  data_watches_.remove_all(c.id);
+  child_watches_.remove_all(c.id);
+  c.finished = true;
+  touch(c);
+}
+
+bool core::is_awaited(std::int64_t id) {
+  const auto* s = sessions_.find(id);
+  return s != nullptr && s->attached == 0;
+}
+
+// --- sessions
+
+void core::greet(connection& c, std::string_view frame) {
+  wire::reader in{frame};
+  const auto request = in.read<wire::connect_request>();
+  if (!in.ok()) return finish(c);
+  const bool has_flag = !in.at_end();
+  // A client that has seen more than we have would see time run backwards.
+  if (request.last_zxid_seen > zxid_) return finish(c);
+
+  c.greeted = true;
+  const auto timeout_ms = static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(request.timeout_ms, options_.min_session_timeout.count(),
+                               options_.max_session_timeout.count()));
+  if (request.session_id != 0) {
+    auto* s = sessions_.find(request.session_id);
+    const bool known =
+        s != nullptr && request.password.size() == s->row.password.size() &&
+        CRYPTO_memcmp(request.password.data(), s->row.password.data(), s->row.password.size()) == 0;
+    if (!known) return answer_greeting(c, has_flag);
+    if (const auto old = connections_.find(s->attached); old != connections_.end())
+      finish(old->second);
+    if (s->row.timeout_ms != timeout_ms && writable_) {
+      s->row.timeout_ms = timeout_ms;
+      sessions_.row_changed(*s);
+    }
+    c.session = s;
+  } else {
+    if (!writable_ || sessions_.size() >= options_.max_sessions) return finish(c);
+    session_row row;
+    row.timeout_ms = timeout_ms;
+    do {
+      options_.random(reinterpret_cast<char*>(&row.id), sizeof row.id);
+      row.id &= 0x00ff'ffff'ffff'ffff;  // the highest byte marks TTL nodes elsewhere
+    } while (row.id == 0 || sessions_.find(row.id) != nullptr);
+    options_.random(row.password.data(), row.password.size());
+    c.session = &sessions_.add(row, now_.now);
+    ++zxid_;
+  }
+  c.session->attached = c.id;
+  c.session->last_heard = now_.now;
+  c.session->held_open = c.held_open;
+  sessions_.watch_deadline(*c.session);
+  answer_greeting(c, has_flag);
+}
+
+// Without a session: it is over, or was never this client's.
+void core::answer_greeting(connection& c, bool with_read_only_flag) {
+  static constexpr session_password nothing{};
+  wire::connect_response response;
+  response.password = {nothing.data(), nothing.size()};
+  if (c.session != nullptr) {
+    const auto& row = c.session->row;
+    response.timeout_ms = row.timeout_ms;
+    response.session_id = row.id;
+    response.password = {row.password.data(), row.password.size()};
+  }
+  if (with_read_only_flag)
+    wire::append_frame(c.out, response, wire::read_only_flag{false});
+  else
+    wire::append_frame(c.out, response);
+  touch(c);
+  if (c.session == nullptr) finish(c);
+}
+
+// Its ephemeral nodes go in the same transaction.
+void core::end_session(live_session& s) {
+  ++zxid_;
+  for (const auto& path : tree_.ephemerals_of(s.row.id)) remove_node(*tree_.find(path));
+  if (const auto c = connections_.find(s.attached); c != connections_.end())
+    c->second.session = nullptr;
+  sessions_.remove(s.row.id);
+  complete();
+}
+
+void core::close_session(connection& c, std::int32_t xid) {
+  if (writable_) end_session(*c.session);
+  const auto result = writable_ ? errc{} : errc::system_error;
+  wire::append_frame(c.out, wire::reply_header{xid, zxid_, static_cast<std::int32_t>(result)});
+  finish(c);
+}
+
+void core::expire() {
+  if (!writable_) return;
+  while (auto* s = sessions_.next_expired(now_.now)) {
+    const auto attached = connections_.find(s->attached);
+    end_session(*s);
+    if (attached != connections_.end()) finish(attached->second);
+  }
+  if (now_.now >= next_reap_) reap();
+}
+
+void core::reap() {
+  next_reap_ = now_.now + options_.reap_interval;
+  for (const auto& path : tree_.reapable(now_.wall_ms)) {
+    ++zxid_;
+    remove_node(*tree_.find(path));
+    complete();
+  }
+}
+
+time_point core::next_deadline() const {
+  auto when = tree_.anything_to_reap() ? next_reap_ : time_point::max();
+  if (const auto first = sessions_.next_deadline()) when = std::min(when, *first);
+  return when;
+}
+
+// --- requests
+
+void core::serve(connection& c, std::string_view frame) {
+  wire::reader in{frame};
+  const auto header = in.read<wire::request_header>();
+  if (!in.ok()) return finish(c);
+  c.session->last_heard = now_.now;
+  touch(c);
+
+  switch (header.type) {
+    case opcode::auth: return authenticate(c, header.xid, in);
+    case opcode::close_session: return close_session(c, header.xid);
+    case opcode::sasl:
+      wire::append_frame(c.out, wire::reply_header{header.xid, zxid_,
+                                                   static_cast<std::int32_t>(errc::auth_failed)});
+      return finish(c);
+    default: break;
+  }
+
+  body_.clear();
+  const auto result = dispatch(c, header.type, in);
+  const wire::reply_header reply{header.xid, zxid_, static_cast<std::int32_t>(result)};
+  if (result == errc{})
+    wire::append_frame(c.out, reply, wire::encoded{body_});
+  else
+    wire::append_frame(c.out, reply);
+  // As Apache's server does: who sends what nobody knows cannot be trusted with the rest.
+  if (result == errc::unimplemented && header.type != reconfig) finish(c);
+}
+
+errc core::dispatch(connection& c, opcode type, wire::reader& in) {
+  const auto path_and_watch = [&](auto operation) {
+    const auto r = in.read<wire::path_watch_request>();
+    return in.ok() ? operation(r) : errc::marshalling_error;
+  };
+  switch (type) {
+    case opcode::ping: return errc{};
+    case opcode::create:
+    case opcode::create2:
+    case opcode::create_container:
+    case opcode::create_ttl:
+    case opcode::remove:
+    case opcode::set_data:
+    case opcode::set_acl:
+    case opcode::check:
+    case opcode::multi: return write(c, type, in);
+    case opcode::exists: return exists(c, in);
+    case opcode::get_data:
+      return path_and_watch([&](const auto& r) { return get_data(c, r.path, r.watch); });
+    case opcode::get_children:
+      return path_and_watch([&](const auto& r) { return get_children(c, r.path, r.watch, false); });
+    case opcode::get_children2:
+      return path_and_watch([&](const auto& r) { return get_children(c, r.path, r.watch, true); });
+    case opcode::get_acl: return get_acl(c, in);
+    case opcode::get_ephemerals: return get_ephemerals(c, in);
+    case opcode::get_all_children_number: return get_all_children_number(c, in);
+    case opcode::multi_read: return multi_read(c, in);
+    case opcode::sync: {
+      // One server: everything before it has been done.
+      const auto r = in.read<wire::path_record>();
+      if (!in.ok()) return errc::marshalling_error;
+      wire::writer{body_}(r);
+      return errc{};
+    }
+    case opcode::set_watches: return set_watches(c, in, false);
+    case opcode::set_watches2: return set_watches(c, in, true);
+    case opcode::add_watch: return add_watch(c, in);
+    case opcode::check_watches: return remove_watches(c, in, true);
+    case opcode::remove_watches: return remove_watches(c, in, false);
+    case opcode::who_am_i: {
+      wire::who_am_i_response response;
+      for (const auto& i : c.who) {
+        // The hash of a password is nobody's business, not even its owner's screen's.
+        const auto user = std::string_view{i.id}.substr(0, i.id.find(':'));
+        response.identities.push_back({i.scheme, i.scheme == "digest" ? user : i.id});
+      }
+      wire::writer{body_}(response);
+      return errc{};
+    }
+    default: return errc::unimplemented;
+  }
+}
+
+void core::authenticate(connection& c, std::int32_t xid, wire::reader& in) {
+  const auto request = in.read<wire::auth_request>();
+  auto result = errc{};
+  const auto add = [&](identity i) {
+    if (std::find(c.who.begin(), c.who.end(), i) == c.who.end()) c.who.push_back(std::move(i));
+  };
+  if (!in.ok()) {
+    result = errc::auth_failed;
+  } else if (request.scheme == "digest") {
+    auto digest = digest_of(request.auth);
+    const auto& super = options_.super_digest;
+    if (digest.size() == super.size() &&
+        CRYPTO_memcmp(digest.data(), super.data(), super.size()) == 0)
+      add({"super", ""});
+    add({"digest", std::move(digest)});
+  } else if (request.scheme != "ip") {  // the address is known already
+    result = errc::auth_failed;
+  }
+  wire::append_frame(c.out, wire::reply_header{xid, 0, static_cast<std::int32_t>(result)});
+  if (result != errc{}) finish(c);
+}
+
+// --- out
+
+batch core::take_changes() {
+  batch changes;
+  changes.zxid = zxid_;
+  tree_.take_unwritten(changes);
+  sessions_.take_unwritten(changes);
+  return changes;
+}
+
+std::vector<connection_id> core::take_touched() {
+  for (const auto id : touched_)
+    if (const auto c = connections_.find(id); c != connections_.end()) c->second.touched = false;
+  return std::exchange(touched_, {});
+}
+
+std::string& core::output(connection_id id) { return connections_.at(id).out; }
+
+bool core::finished(connection_id id) const { return connections_.at(id).finished; }
+
+std::int64_t core::session_of(connection_id id) const {
+  const auto c = connections_.find(id);
+  return c == connections_.end() || c->second.session == nullptr ? 0 : c->second.session->row.id;
+}
+
+}  // namespace conclave::embedded

@@ -1,0 +1,194 @@
+// The server without its sockets and its disk: requests and time go in; replies, events and changes
+// to be stored come out. The same input gives the same output, byte for byte, if `random` does.
+//
+// The owner works in turns:
+//
+//   core.begin_turn(now);
+//   core.receive(...), connected(...), disconnected(...)     any number of them
+//   core.expire();
+//   if (core.has_changes()) store.commit(core.take_changes());
+//   for (id : core.take_touched()) { send core.output(id); if core.finished(id), close it }
+//
+// Nothing may be sent before the commit: what a reply or an event tells is on disk. If the commit
+// fails, the core knows more than the disk and must be thrown away with all connections.
+//
+// What locks rely on:
+//   * an expired session changes nothing any more, and neither does a connection whose session
+//     continues on another one;
+//   * a client that has seen a later zxid than ours is refused;
+//   * on every connection, the event of a change comes before anything that shows the change.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "conclave/error.hpp"
+#include "server/core/access.hpp"
+#include "server/core/kept.hpp"
+#include "server/core/session_table.hpp"
+#include "server/core/tree.hpp"
+#include "server/core/watch_table.hpp"
+#include "wire/multi.hpp"
+
+namespace conclave::embedded {
+
+struct core_options {
+  core_options() = default;
+
+  std::chrono::milliseconds tick{2000};
+  std::chrono::milliseconds min_session_timeout{4000};
+  std::chrono::milliseconds max_session_timeout{40'000};
+  // How often empty containers and TTL nodes past their time are looked for.
+  std::chrono::milliseconds reap_interval{60'000};
+  std::string super_digest;  // "super:" and a hash, as digest_of() makes it; empty: nobody
+  std::size_t max_sessions = 100'000;
+  std::size_t max_watches_per_connection = 1'000'000;
+  std::function<void(char*, std::size_t)> random;  // for session ids and passwords; not guessable
+};
+
+struct peer {
+  std::string address;     // of the "ip" scheme; empty on a Unix socket
+  bool held_open = false;  // its session lives as long as the connection is open
+};
+
+struct moment {
+  time_point now;
+  std::int64_t wall_ms = 0;
+};
+
+class core {
+ public:
+  // The zxid continues from the image's or from `first_zxid`, whichever is greater.
+  core(core_options options, image kept, std::int64_t first_zxid, moment now);
+
+  // --- in
+
+  void begin_turn(moment now);
+  void connected(connection_id id, peer from);
+  // The payload of one frame.
+  void receive(connection_id id, std::string_view frame);
+  void disconnected(connection_id id);
+  // The process that held the session's connection is gone: nobody will come back for it.
+  void process_ended(std::int64_t session);
+  void expire();
+  // While the disk is full: everything that would have to be stored is refused.
+  void set_writable(bool yes) noexcept { writable_ = yes; }
+
+  // --- out
+
+  bool has_changes() const noexcept { return tree_.has_unwritten() || sessions_.has_unwritten(); }
+  batch take_changes();
+  // Connections with output, or to be closed.
+  std::vector<connection_id> take_touched();
+  std::string& output(connection_id id);
+  // Nothing more will come: to be closed when the output is sent.
+  bool finished(connection_id id) const;
+  std::int64_t session_of(connection_id id) const;  // zero: none
+  // Its client is not connected and may come back.
+  bool is_awaited(std::int64_t session);
+  // Something is to be done then at the latest, even if nothing arrives.
+  time_point next_deadline() const;
+
+  // --- for the four-letter words and the figures
+
+  std::int64_t zxid() const noexcept { return zxid_; }
+  const core_options& options() const noexcept { return options_; }
+  const tree& nodes() const noexcept { return tree_; }
+  const session_table& sessions() const noexcept { return sessions_; }
+  const watch_table& data_watches() const noexcept { return data_watches_; }
+  const watch_table& child_watches() const noexcept { return child_watches_; }
+
+ private:
+  struct connection {
+    connection_id id = 0;
+    identities who;
+    bool held_open = false;
+    bool greeted = false;  // the handshake is done
+    bool finished = false;
+    bool touched = false;
+    live_session* session = nullptr;
+    std::string out;
+  };
+  // What a transaction will tell once it is complete. The ACL is the one at that moment.
+  struct event {
+    event_type type;
+    std::string path;
+    std::shared_ptr<const acl> access;
+    std::shared_ptr<const acl> parent_access;  // for the parent's list of children
+  };
+
+  // core.cpp
+  void touch(connection& c);
+  void finish(connection& c);
+  void greet(connection& c, std::string_view frame);
+  void answer_greeting(connection& c, bool with_read_only_flag);
+  void serve(connection& c, std::string_view frame);
+  errc dispatch(connection& c, wire::opcode type, wire::reader& in);
+  void authenticate(connection& c, std::int32_t xid, wire::reader& in);
+  void end_session(live_session& s);
+  void close_session(connection& c, std::int32_t xid);
+  void reap();
+
+  // reads.cpp
+  errc exists(connection& c, wire::reader& in);
+  errc get_data(connection& c, std::string_view path, bool watch);
+  errc get_children(connection& c, std::string_view path, bool watch, bool with_stat);
+  errc get_acl(connection& c, wire::reader& in);
+  errc get_ephemerals(connection& c, wire::reader& in);
+  errc get_all_children_number(connection& c, wire::reader& in);
+  errc multi_read(connection& c, wire::reader& in);
+
+  // writes.cpp
+  struct creation {
+    std::string_view path;
+    std::string_view data;
+    const std::vector<wire::acl_record>& acl;
+    std::int32_t flags;
+    std::int64_t ttl_ms;
+  };
+  errc write(connection& c, wire::opcode type, wire::reader& in);
+  errc multi(connection& c, wire::reader& in);
+  errc create(connection& c, wire::opcode type, const creation& what, node*& made);
+  errc remove(connection& c, const wire::path_version_request& what);
+  errc set_data(connection& c, const wire::set_data_request& what, node*& changed);
+  errc set_acl(connection& c, const wire::set_acl_request& what, node*& changed);
+  errc check(connection& c, const wire::path_version_request& what);
+  std::shared_ptr<const acl> stored_acl(const std::vector<wire::acl_record>& sent,
+                                        const identities& who);
+  void remove_node(node& n);
+  void complete();
+
+  // watches.cpp
+  errc set_watches(connection& c, wire::reader& in, bool second_form);
+  errc add_watch(connection& c, wire::reader& in);
+  errc remove_watches(connection& c, wire::reader& in, bool only_look);
+  bool room_for_watches(const connection& c, std::size_t more) const;
+  void tell(const event& e);
+  void tell(connection& c, event_type type, std::string_view path, const acl& access);
+  static void send_event(connection& c, event_type type, std::string_view path);
+
+  core_options options_;
+  moment now_;
+  std::int64_t zxid_;
+  tree tree_;
+  session_table sessions_;
+  watch_table data_watches_;
+  watch_table child_watches_;
+  std::unordered_map<connection_id, connection> connections_;
+  std::vector<connection_id> touched_;
+  std::vector<event> events_;              // of the transaction under way
+  std::vector<connection_id> audience_;    // reused
+  std::string body_;                       // of the reply under way, reused
+  std::shared_ptr<const acl> recent_acl_;  // most nodes have the same
+  time_point next_reap_;
+  bool writable_ = true;
+};
+
+}  // namespace conclave::embedded

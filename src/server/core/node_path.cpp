@@ -1,0 +1,49 @@
+#include "server/core/node_path.hpp"
+
+#include <algorithm>
+
+namespace conclave::embedded {
+namespace {
+
+// U+0000-001F and U+007F-009F; U+D800-F8FF (surrogates and private use) and U+FFF0-FFFF.
+bool has_forbidden_characters(std::string_view s) {
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    const auto byte = [&](std::size_t k) {
+      return i + k < s.size() ? static_cast<unsigned char>(s[i + k]) : 0u;
+    };
+    const unsigned b = byte(0);
+    if (b <= 0x1f || b == 0x7f) return true;
+    if (b == 0xc2 && byte(1) >= 0x80 && byte(1) <= 0x9f) return true;
+    if (b == 0xed && byte(1) >= 0xa0) return true;
+    if (b == 0xee) return true;
+    if (b == 0xef && (byte(1) <= 0xa3 || (byte(1) == 0xbf && byte(2) >= 0xb0))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool valid_node_path(std::string_view path) {
+  if (path == "/") return true;
+  if (path.empty() || path.front() != '/' || path.back() == '/') return false;
+  if (has_forbidden_characters(path)) return false;
+  for (std::size_t begin = 1; begin <= path.size();) {
+    const auto end = std::min(path.find('/', begin), path.size());
+    const auto part = path.substr(begin, end - begin);
+    if (part.empty() || part == "." || part == "..") return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
+std::string_view parent_path(std::string_view path) {
+  const auto slash = path.rfind('/');
+  return path.substr(0, slash == 0 ? 1 : slash);
+}
+
+bool is_servers_own(std::string_view path) {
+  return path == "/" || path == "/zookeeper" || path == "/zookeeper/quota" ||
+         path == "/zookeeper/config";
+}
+
+}  // namespace conclave::embedded

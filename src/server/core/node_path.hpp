@@ -1,0 +1,19 @@
+// What a node may be called.
+#pragma once
+
+#include <string_view>
+
+namespace conclave::embedded {
+
+// As ZooKeeper has it: begins with a slash and does not end with one, has no empty, "." or ".."
+// parts and no control or private characters. Invalid UTF-8 is let through, as Java's strings do
+// not tell it from a replacement character.
+bool valid_node_path(std::string_view path);
+
+// "/" for "/a". There is a slash in it.
+std::string_view parent_path(std::string_view path);
+
+// Nodes that are there from the beginning and cannot be removed.
+bool is_servers_own(std::string_view path);
+
+}  // namespace conclave::embedded

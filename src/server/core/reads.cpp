@@ -1,0 +1,119 @@
+// Requests that change nothing.
+#include "server/core/core.hpp"
+
+namespace conclave::embedded {
+
+errc core::exists(connection& c, wire::reader& in) {
+  const auto r = in.read<wire::path_watch_request>();
+  if (!in.ok()) return errc::marshalling_error;
+  if (r.path.find('\0') != std::string_view::npos) return errc::bad_arguments;
+  if (r.watch) {
+    if (!room_for_watches(c, 1)) return errc::quota_exceeded;
+    data_watches_.add(r.path, c.id, watch_mode::once);  // also for a node that is still to come
+  }
+  const auto* n = tree_.find(r.path);
+  if (n == nullptr) return errc::no_node;
+  wire::writer{body_}(wire::stat_response{{stat_of(*n)}});
+  return errc{};
+}
+
+errc core::get_data(connection& c, std::string_view path, bool watch) {
+  const auto* n = tree_.find(path);
+  if (n == nullptr) return errc::no_node;
+  if (!allowed(*n->row.access, permission::read, c.who)) return errc::no_auth;
+  if (watch) {
+    if (!room_for_watches(c, 1)) return errc::quota_exceeded;
+    data_watches_.add(path, c.id, watch_mode::once);
+  }
+  wire::get_data_response response;
+  if (n->row.data) response.data = *n->row.data;
+  response.stat.value = stat_of(*n);
+  wire::writer{body_}(response);
+  return errc{};
+}
+
+errc core::get_children(connection& c, std::string_view path, bool watch, bool with_stat) {
+  const auto* n = tree_.find(path);
+  if (n == nullptr) return errc::no_node;
+  if (!allowed(*n->row.access, permission::read, c.who)) return errc::no_auth;
+  if (watch) {
+    if (!room_for_watches(c, 1)) return errc::quota_exceeded;
+    child_watches_.add(path, c.id, watch_mode::once);
+  }
+  wire::writer out{body_};
+  out(static_cast<std::int32_t>(n->children.size()));
+  for (const auto name : n->children) out(name);
+  if (with_stat) out(wire::stat_record{stat_of(*n)});
+  return errc{};
+}
+
+errc core::get_acl(connection& c, wire::reader& in) {
+  const auto r = in.read<wire::path_record>();
+  if (!in.ok()) return errc::marshalling_error;
+  const auto* n = tree_.find(r.path);
+  if (n == nullptr) return errc::no_node;
+  const auto& access = *n->row.access;
+  if (!allowed(access, permission::read | permission::admin, c.who)) return errc::no_auth;
+  const bool whole = allowed(access, permission::admin, c.who);
+  wire::get_acl_response response;
+  std::vector<std::string> masked;
+  masked.reserve(access.size());
+  for (const auto& entry : access) {
+    std::string_view id = entry.id;
+    if (!whole && entry.scheme == "digest") id = masked.emplace_back(masked_digest(id));
+    response.acl.push_back({entry.permissions, entry.scheme, id});
+  }
+  response.stat.value = stat_of(*n);
+  wire::writer{body_}(response);
+  return errc{};
+}
+
+errc core::get_ephemerals(connection& c, wire::reader& in) {
+  const auto r = in.read<wire::path_record>();
+  if (!in.ok()) return errc::marshalling_error;
+  const auto all = tree_.ephemerals_of(c.session->row.id);
+  const bool every = r.path.empty() || r.path == "/";
+  wire::names_response response;
+  for (const auto& path : all)
+    if (every || path.starts_with(r.path)) response.names.emplace_back(path);
+  wire::writer{body_}(response);
+  return errc{};
+}
+
+errc core::get_all_children_number(connection& c, wire::reader& in) {
+  const auto r = in.read<wire::path_record>();
+  if (!in.ok()) return errc::marshalling_error;
+  const auto* n = tree_.find(r.path);
+  if (n == nullptr) return errc::no_node;
+  if (!allowed(*n->row.access, permission::read, c.who)) return errc::no_auth;
+  wire::writer{body_}(
+      wire::get_all_children_number_response{static_cast<std::int32_t>(tree_.count_below(r.path))});
+  return errc{};
+}
+
+errc core::multi_read(connection& c, wire::reader& in) {
+  std::vector<wire::multi_part> parts;
+  if (!wire::read_multi_request(in, parts)) return errc::marshalling_error;
+  std::string answers;
+  wire::writer out{answers};
+  for (const auto& part : parts) {
+    const auto* r = std::get_if<wire::path_watch_request>(&part.body);
+    if (r == nullptr) return errc::marshalling_error;
+    body_.clear();
+    const auto result = part.type == wire::opcode::get_data
+                            ? get_data(c, r->path, r->watch)
+                            : get_children(c, r->path, r->watch, false);
+    if (result == errc{}) {
+      out(wire::multi_header{part.type, false, 0});
+      answers += body_;
+    } else {
+      const auto code = static_cast<std::int32_t>(result);
+      out(wire::multi_header{wire::opcode::error, false, code}, code);
+    }
+  }
+  out(wire::multi_end);
+  body_.swap(answers);
+  return errc{};
+}
+
+}  // namespace conclave::embedded

@@ -1,0 +1,72 @@
+#include "server/core/session_table.hpp"
+
+namespace conclave::embedded {
+
+session_table::session_table(const std::vector<session_row>& kept, time_point now) {
+  for (const auto& row : kept) {
+    add(row, now);
+    stored_.insert(row.id);
+  }
+  unwritten_.clear();
+}
+
+live_session& session_table::add(const session_row& row, time_point now) {
+  auto& s = sessions_[row.id];
+  s.row = row;
+  s.last_heard = now;
+  unwritten_.insert(row.id);
+  watch_deadline(s);
+  return s;
+}
+
+live_session* session_table::find(std::int64_t id) {
+  const auto i = sessions_.find(id);
+  return i == sessions_.end() ? nullptr : &i->second;
+}
+
+void session_table::remove(std::int64_t id) {
+  sessions_.erase(id);
+  unwritten_.erase(id);
+  if (stored_.erase(id) != 0) removed_.push_back(id);
+}
+
+void session_table::watch_deadline(live_session& s) {
+  if (s.queued) return;
+  s.queued = true;
+  deadlines_.push({s.deadline(), s.row.id});
+}
+
+live_session* session_table::next_expired(time_point now) {
+  while (!deadlines_.empty() && deadlines_.top().when <= now) {
+    const auto id = deadlines_.top().id;
+    deadlines_.pop();
+    auto* s = find(id);
+    if (s == nullptr) continue;
+    s->queued = false;
+    if (s->held_open) continue;  // queued again when its connection ends
+    if (s->deadline() <= now) return s;
+    watch_deadline(*s);
+  }
+  return nullptr;
+}
+
+std::optional<time_point> session_table::next_deadline() const {
+  if (deadlines_.empty()) return std::nullopt;
+  return deadlines_.top().when;
+}
+
+void session_table::excuse(std::chrono::steady_clock::duration silence) {
+  for (auto& [id, s] : sessions_) s.last_heard += silence;
+}
+
+void session_table::take_unwritten(batch& out) {
+  out.removed_sessions = std::move(removed_);
+  removed_.clear();
+  for (const auto id : unwritten_) {
+    out.sessions.push_back(sessions_.at(id).row);
+    stored_.insert(id);
+  }
+  unwritten_.clear();
+}
+
+}  // namespace conclave::embedded

@@ -1,0 +1,99 @@
+#include "server/core/watch_table.hpp"
+
+#include <algorithm>
+
+namespace conclave::embedded {
+namespace {
+
+constexpr std::uint8_t bit(watch_mode m) { return static_cast<std::uint8_t>(m); }
+
+}  // namespace
+
+void watch_table::add(std::string_view path, connection_id who, watch_mode mode) {
+  auto at = by_path_.find(path);
+  if (at == by_path_.end()) at = by_path_.try_emplace(std::string{path}).first;
+  auto& watches = at->second;
+  auto w = std::find_if(watches.begin(), watches.end(), [&](auto& x) { return x.who == who; });
+  if (w == watches.end()) {
+    watches.push_back({who, 0});
+    w = watches.end() - 1;
+    by_connection_[who].insert(&at->first);
+    ++count_;
+  }
+  if (mode == watch_mode::recursive && (w->modes & bit(mode)) == 0) ++recursive_;
+  w->modes = static_cast<std::uint8_t>(w->modes | bit(mode));
+}
+
+void watch_table::forget(const std::string& path, connection_id who) {
+  const auto of = by_connection_.find(who);
+  of->second.erase(&path);
+  if (of->second.empty()) by_connection_.erase(of);
+  --count_;
+}
+
+bool watch_table::remove(std::string_view path, connection_id who) {
+  const auto at = by_path_.find(path);
+  if (at == by_path_.end()) return false;
+  auto& watches = at->second;
+  const auto w =
+      std::find_if(watches.begin(), watches.end(), [&](auto& x) { return x.who == who; });
+  if (w == watches.end()) return false;
+  if ((w->modes & bit(watch_mode::recursive)) != 0) --recursive_;
+  watches.erase(w);
+  forget(at->first, who);
+  if (watches.empty()) by_path_.erase(at);
+  return true;
+}
+
+bool watch_table::contains(std::string_view path, connection_id who) const {
+  const auto at = by_path_.find(path);
+  return at != by_path_.end() &&
+         std::any_of(at->second.begin(), at->second.end(), [&](auto& x) { return x.who == who; });
+}
+
+void watch_table::remove_all(connection_id who) {
+  while (true) {
+    const auto of = by_connection_.find(who);
+    if (of == by_connection_.end()) return;
+    remove(**of->second.begin(), who);
+  }
+}
+
+std::size_t watch_table::count_of(connection_id who) const {
+  const auto of = by_connection_.find(who);
+  return of == by_connection_.end() ? 0 : of->second.size();
+}
+
+// A path's watches are of different connections, so only those that were told before this path can
+// be told twice.
+void watch_table::notify(path_map::iterator at, bool is_parent, event_type type,
+                         std::vector<connection_id>& who) {
+  const auto told_before = static_cast<std::ptrdiff_t>(who.size());
+  const auto is_used_up = [&](watch& w) {
+    const bool recursive =
+        (w.modes & bit(watch_mode::recursive)) != 0 && type != event_type::children_changed;
+    const bool direct =
+        !is_parent && (w.modes & (bit(watch_mode::once) | bit(watch_mode::persistent))) != 0;
+    const auto end = who.begin() + told_before;
+    if ((recursive || direct) && std::find(who.begin(), end, w.who) == end) who.push_back(w.who);
+    if (direct) w.modes = static_cast<std::uint8_t>(w.modes & ~bit(watch_mode::once));
+    if (w.modes == 0) forget(at->first, w.who);
+    return w.modes == 0;
+  };
+  auto& watches = at->second;
+  watches.erase(std::remove_if(watches.begin(), watches.end(), is_used_up), watches.end());
+  if (watches.empty()) by_path_.erase(at);
+}
+
+void watch_table::trigger(std::string_view path, event_type type, std::vector<connection_id>& who) {
+  if (by_path_.empty()) return;
+  if (const auto at = by_path_.find(path); at != by_path_.end()) notify(at, false, type, who);
+  if (recursive_ == 0) return;
+  while (path.size() > 1) {
+    const auto slash = path.rfind('/');
+    path = path.substr(0, slash == 0 ? 1 : slash);
+    if (const auto at = by_path_.find(path); at != by_path_.end()) notify(at, true, type, who);
+  }
+}
+
+}  // namespace conclave::embedded

@@ -1,0 +1,72 @@
+// Which connection wants to hear of which path.
+//
+// ZooKeeper keeps two tables: data watches (creation, removal and data of the path itself) and
+// child watches (its list of children, and its removal). This is one of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace conclave::embedded {
+
+using connection_id = std::uint64_t;
+
+enum class event_type : std::int32_t {
+  created = 1,
+  removed = 2,
+  data_changed = 3,
+  children_changed = 4,
+};
+
+enum class watch_mode : std::uint8_t { once = 1, persistent = 2, recursive = 4 };
+
+class watch_table {
+ public:
+  void add(std::string_view path, connection_id who, watch_mode mode);
+  // Whatever its mode. False if there was none.
+  bool remove(std::string_view path, connection_id who);
+  bool contains(std::string_view path, connection_id who) const;
+  void remove_all(connection_id who);
+
+  // Who is to be told, each once, in the order of their watches; one-shot watches are used up.
+  void trigger(std::string_view path, event_type type, std::vector<connection_id>& who);
+
+  std::size_t count() const noexcept { return count_; }  // pairs of path and connection
+  std::size_t count_of(connection_id who) const;
+  std::size_t watching_connections() const noexcept { return by_connection_.size(); }
+  std::size_t watched_paths() const noexcept { return by_path_.size(); }
+
+  template <class F>
+  void for_each(F f) const {  // f(path, connection)
+    for (const auto& [path, watches] : by_path_)
+      for (const auto& w : watches) f(path, w.who);
+  }
+
+ private:
+  struct watch {
+    connection_id who;
+    std::uint8_t modes;
+  };
+  struct text_hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view s) const noexcept {
+      return std::hash<std::string_view>{}(s);
+    }
+  };
+  using path_map = std::unordered_map<std::string, std::vector<watch>, text_hash, std::equal_to<>>;
+
+  void notify(path_map::iterator at, bool is_parent, event_type type,
+              std::vector<connection_id>& who);
+  void forget(const std::string& path, connection_id who);
+
+  path_map by_path_;
+  std::unordered_map<connection_id, std::unordered_set<const std::string*>> by_connection_;
+  std::size_t count_ = 0;
+  std::size_t recursive_ = 0;  // none: parents need not be looked at
+};
+
+}  // namespace conclave::embedded

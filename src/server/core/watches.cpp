@@ -1,0 +1,122 @@
+// Watches: asked for, taken away, and told.
+#include "server/core/core.hpp"
+#include "wire/frame.hpp"
+
+namespace conclave::embedded {
+namespace {
+
+constexpr std::int32_t connected_state = 3;  // SyncConnected, in every event
+
+}  // namespace
+
+bool core::room_for_watches(const connection& c, std::size_t more) const {
+  return data_watches_.count_of(c.id) + child_watches_.count_of(c.id) + more <=
+         options_.max_watches_per_connection;
+}
+
+// A client that comes back names its watches and the last zxid it has seen: what was missed is told
+// at once, the rest is watched again.
+errc core::set_watches(connection& c, wire::reader& in, bool second_form) {
+  wire::set_watches2_request r;
+  if (second_form) {
+    in(r);
+  } else {
+    const auto first = in.read<wire::set_watches_request>();
+    r.relative_zxid = first.relative_zxid;
+    r.data = first.data;
+    r.exist = first.exist;
+    r.child = first.child;
+  }
+  if (!in.ok()) return errc::marshalling_error;
+  if (!room_for_watches(c, r.data.size() + r.exist.size() + r.child.size() +
+                               2 * (r.persistent.size() + r.recursive.size())))
+    return errc::quota_exceeded;
+
+  for (const auto path : r.data) {
+    if (const auto* n = tree_.find(path); n == nullptr)
+      send_event(c, event_type::removed, path);
+    else if (n->row.mzxid > r.relative_zxid)
+      tell(c, event_type::data_changed, path, *n->row.access);
+    else
+      data_watches_.add(path, c.id, watch_mode::once);
+  }
+  for (const auto path : r.exist) {
+    if (const auto* n = tree_.find(path); n != nullptr)
+      tell(c, event_type::created, path, *n->row.access);
+    else
+      data_watches_.add(path, c.id, watch_mode::once);
+  }
+  for (const auto path : r.child) {
+    if (const auto* n = tree_.find(path); n == nullptr)
+      send_event(c, event_type::removed, path);
+    else if (n->counters.pzxid > r.relative_zxid)
+      tell(c, event_type::children_changed, path, *n->row.access);
+    else
+      child_watches_.add(path, c.id, watch_mode::once);
+  }
+  for (auto* table : {&data_watches_, &child_watches_}) {
+    for (const auto path : r.persistent) table->add(path, c.id, watch_mode::persistent);
+    for (const auto path : r.recursive) table->add(path, c.id, watch_mode::recursive);
+  }
+  return errc{};
+}
+
+errc core::add_watch(connection& c, wire::reader& in) {
+  const auto r = in.read<wire::path_type_request>();
+  if (!in.ok()) return errc::marshalling_error;
+  if (r.type != 0 && r.type != 1) return errc::bad_arguments;
+  if (!room_for_watches(c, 2)) return errc::quota_exceeded;
+  const auto mode = r.type == 0 ? watch_mode::persistent : watch_mode::recursive;
+  data_watches_.add(r.path, c.id, mode);
+  child_watches_.add(r.path, c.id, mode);
+  wire::writer{body_}(std::int32_t{0});  // an "error response" that says: none
+  return errc{};
+}
+
+errc core::remove_watches(connection& c, wire::reader& in, bool only_look) {
+  const auto r = in.read<wire::path_type_request>();
+  if (!in.ok()) return errc::marshalling_error;
+  enum : std::int32_t { children = 1, data = 2, any = 3 };
+  if (r.type < children || r.type > any) return errc::bad_arguments;
+  const auto apply = [&](watch_table& table) {
+    return only_look ? table.contains(r.path, c.id) : table.remove(r.path, c.id);
+  };
+  bool found = false;
+  if (r.type != data) found = apply(child_watches_);
+  if (r.type != children) found = apply(data_watches_) || found;
+  return found ? errc{} : errc::no_watcher;
+}
+
+void core::tell(const event& e) {
+  const auto to_audience = [&](event_type type, std::string_view path, const acl& access) {
+    for (const auto id : audience_)
+      if (const auto c = connections_.find(id); c != connections_.end())
+        tell(c->second, type, path, access);
+  };
+  audience_.clear();
+  data_watches_.trigger(e.path, e.type, audience_);
+  // A removal concerns those who watch its children as well; nobody is told twice.
+  if (e.type == event_type::removed) child_watches_.trigger(e.path, e.type, audience_);
+  to_audience(e.type, e.path, *e.access);
+  if (e.type == event_type::data_changed) return;
+
+  audience_.clear();
+  const auto slash = e.path.rfind('/');
+  const auto parent = std::string_view{e.path}.substr(0, slash == 0 ? 1 : slash);
+  child_watches_.trigger(parent, event_type::children_changed, audience_);
+  to_audience(event_type::children_changed, parent, *e.parent_access);
+}
+
+// Who may not read a node does not hear of it either.
+void core::tell(connection& c, event_type type, std::string_view path, const acl& access) {
+  if (!allowed(access, permission::read, c.who)) return;
+  touch(c);
+  send_event(c, type, path);
+}
+
+void core::send_event(connection& c, event_type type, std::string_view path) {
+  wire::append_frame(c.out, wire::reply_header{wire::special_xid::watch_event, -1, 0},
+                     wire::watcher_event{static_cast<std::int32_t>(type), connected_state, path});
+}
+
+}  // namespace conclave::embedded

@@ -1,0 +1,264 @@
+// Requests that change nodes. Each is checked as a whole, applied, told to those who watch, and
+// only then answered; the answer waits for the disk.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "server/core/core.hpp"
+#include "server/core/node_path.hpp"
+
+namespace conclave::embedded {
+namespace {
+
+using wire::opcode;
+
+constexpr std::int64_t longest_ttl_ms = 0x00ff'ffff'ffff;
+
+std::optional<std::string> owned(std::string_view data) {
+  if (data.data() == nullptr) return std::nullopt;
+  return std::string{data};
+}
+
+bool other_version(std::int32_t wanted, std::int32_t present) {
+  return wanted != -1 && wanted != present;
+}
+
+bool is_creation(opcode type) {
+  return type == opcode::create || type == opcode::create2 || type == opcode::create_container ||
+         type == opcode::create_ttl;
+}
+
+}  // namespace
+
+errc core::write(connection& c, opcode type, wire::reader& in) {
+  if (!writable_) return errc::system_error;
+  if (type == opcode::multi) return multi(c, in);
+
+  ++zxid_;  // of this change; taken back if there is none
+  node* n = nullptr;
+  auto result = errc::marshalling_error;
+  if (type == opcode::create_ttl) {
+    const auto r = in.read<wire::create_ttl_request>();
+    if (in.ok()) result = create(c, type, {r.path, r.data, r.acl, r.flags, r.ttl_ms}, n);
+  } else if (is_creation(type)) {
+    const auto r = in.read<wire::create_request>();
+    if (in.ok()) result = create(c, type, {r.path, r.data, r.acl, r.flags, -1}, n);
+  } else if (type == opcode::remove) {
+    const auto r = in.read<wire::path_version_request>();
+    if (in.ok()) result = remove(c, r);
+  } else if (type == opcode::set_data) {
+    const auto r = in.read<wire::set_data_request>();
+    if (in.ok()) result = set_data(c, r, n);
+  } else if (type == opcode::set_acl) {
+    const auto r = in.read<wire::set_acl_request>();
+    if (in.ok()) result = set_acl(c, r, n);
+  } else {
+    const auto r = in.read<wire::path_version_request>();
+    if (in.ok()) result = check(c, r);
+  }
+  if (result != errc{} || type == opcode::check) {
+    --zxid_;
+    return result;
+  }
+
+  wire::writer out{body_};
+  if (is_creation(type)) out(n->path);
+  if (n != nullptr && type != opcode::create) out(wire::stat_record{stat_of(*n)});
+  complete();
+  return errc{};
+}
+
+errc core::multi(connection& c, wire::reader& in) {
+  std::vector<wire::multi_part> parts;
+  if (!wire::read_multi_request(in, parts)) return errc::marshalling_error;
+
+  struct done {
+    opcode type;
+    std::string path;
+    node_stat stat;
+  };
+  std::vector<done> answers;
+  answers.reserve(parts.size());
+  ++zxid_;  // one for all
+  auto result = errc{};
+  for (const auto& part : parts) {
+    node* n = nullptr;
+    if (const auto* create_part = std::get_if<wire::create_request>(&part.body)) {
+      const auto& r = *create_part;
+      result = create(c, part.type, {r.path, r.data, r.acl, r.flags, -1}, n);
+    } else if (const auto* ttl_part = std::get_if<wire::create_ttl_request>(&part.body)) {
+      const auto& r = *ttl_part;
+      result = create(c, part.type, {r.path, r.data, r.acl, r.flags, r.ttl_ms}, n);
+    } else if (const auto* set_part = std::get_if<wire::set_data_request>(&part.body)) {
+      result = set_data(c, *set_part, n);
+    } else if (const auto* path_part = std::get_if<wire::path_version_request>(&part.body)) {
+      result = part.type == opcode::check ? check(c, *path_part) : remove(c, *path_part);
+    } else {
+      result = errc::bad_arguments;  // a read
+    }
+    if (result != errc{}) break;
+    auto& answer = answers.emplace_back(done{part.type, {}, {}});
+    if (n == nullptr) continue;
+    answer.path = n->path;
+    answer.stat = stat_of(*n);
+  }
+
+  wire::writer out{body_};
+  if (result == errc{}) {
+    for (const auto& a : answers) {
+      const bool plain = a.type == opcode::create;
+      // Apache's server forgets the stat of a create2 in a transaction, and calls it a create.
+      const bool as_create = plain || a.type == opcode::create2;
+      out(wire::multi_header{as_create             ? opcode::create
+                             : is_creation(a.type) ? opcode::create2
+                                                   : a.type,
+                             false, 0});
+      if (is_creation(a.type)) out(a.path);
+      if ((is_creation(a.type) && !as_create) || a.type == opcode::set_data)
+        out(wire::stat_record{a.stat});
+    }
+    if (events_.empty()) --zxid_;  // checks alone change nothing
+    complete();
+  } else {
+    // Those before the one that failed: not at fault. Those after it: not tried.
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto code = i < answers.size()    ? errc{}
+                        : i == answers.size() ? result
+                                              : errc::runtime_inconsistency;
+      const auto number = static_cast<std::int32_t>(code);
+      out(wire::multi_header{opcode::error, false, number}, number);
+    }
+    tree_.undo();
+    events_.clear();
+    --zxid_;
+  }
+  out(wire::multi_end);
+  return errc{};
+}
+
+errc core::create(connection& c, opcode type, const creation& what, node*& made) {
+  enum : std::int32_t { ephemeral = 1, sequential = 2, container = 4, ttl = 5, sequential_ttl = 6 };
+  if (what.flags < 0 || what.flags > sequential_ttl) return errc::bad_arguments;
+  const bool with_ttl = what.flags >= ttl;
+  if (with_ttl != (type == opcode::create_ttl)) return errc::bad_arguments;
+  if (with_ttl && (what.ttl_ms <= 0 || what.ttl_ms > longest_ttl_ms)) return errc::bad_arguments;
+
+  const auto slash = what.path.rfind('/');
+  if (slash == std::string_view::npos || what.path.find('\0') != std::string_view::npos)
+    return errc::bad_arguments;
+  auto access = stored_acl(what.acl, c.who);
+  if (access == nullptr) return errc::invalid_acl;
+  auto* parent = tree_.find(parent_path(what.path));
+  if (parent == nullptr) return errc::no_node;
+  if (!allowed(*parent->row.access, permission::create, c.who)) return errc::no_auth;
+
+  std::string path{what.path};
+  const bool is_sequential =
+      what.flags == sequential_ttl || (what.flags < container && (what.flags & sequential) != 0);
+  if (is_sequential) {
+    std::array<char, 16> number{};
+    const int length = std::snprintf(number.data(), number.size(), "%010d",
+                                     static_cast<int>(parent->counters.creates));
+    path.append(number.data(), static_cast<std::size_t>(length));
+  }
+  if (!valid_node_path(path)) return errc::bad_arguments;
+  if (tree_.find(path) != nullptr) return errc::node_exists;
+  if (parent->row.kind == node_kind::ephemeral) return errc::no_children_for_ephemerals;
+
+  node_row row;
+  row.data = owned(what.data);
+  row.access = std::move(access);
+  row.czxid = row.mzxid = zxid_;
+  row.ctime_ms = row.mtime_ms = now_.wall_ms;
+  if (type == opcode::create_container) {
+    row.kind = node_kind::container;
+  } else if (with_ttl) {
+    row.kind = node_kind::ttl;
+    row.ttl_ms = what.ttl_ms;
+  } else if (what.flags < container && (what.flags & ephemeral) != 0) {
+    row.kind = node_kind::ephemeral;
+    row.owner = c.session->row.id;
+  }
+  made = &tree_.create(*parent, std::move(path), std::move(row));
+  events_.push_back(
+      {event_type::created, std::string{made->path}, made->row.access, parent->row.access});
+  return errc{};
+}
+
+errc core::remove(connection& c, const wire::path_version_request& what) {
+  if (what.path.rfind('/') == std::string_view::npos ||
+      what.path.find('\0') != std::string_view::npos || is_servers_own(what.path))
+    return errc::bad_arguments;
+  const auto* parent = tree_.find(parent_path(what.path));
+  if (parent == nullptr) return errc::no_node;
+  if (!allowed(*parent->row.access, permission::remove, c.who)) return errc::no_auth;
+  auto* n = tree_.find(what.path);
+  if (n == nullptr) return errc::no_node;
+  if (other_version(what.version, n->row.version)) return errc::bad_version;
+  if (!n->children.empty()) return errc::not_empty;
+  remove_node(*n);
+  return errc{};
+}
+
+errc core::set_data(connection& c, const wire::set_data_request& what, node*& changed) {
+  if (!valid_node_path(what.path)) return errc::bad_arguments;
+  auto* n = tree_.find(what.path);
+  if (n == nullptr) return errc::no_node;
+  if (!allowed(*n->row.access, permission::write, c.who)) return errc::no_auth;
+  if (other_version(what.version, n->row.version)) return errc::bad_version;
+  tree_.set_data(*n, owned(what.data), zxid_, now_.wall_ms);
+  events_.push_back({event_type::data_changed, std::string{n->path}, n->row.access, nullptr});
+  changed = n;
+  return errc{};
+}
+
+errc core::set_acl(connection& c, const wire::set_acl_request& what, node*& changed) {
+  if (!valid_node_path(what.path)) return errc::bad_arguments;
+  auto access = stored_acl(what.acl, c.who);
+  if (access == nullptr) return errc::invalid_acl;
+  auto* n = tree_.find(what.path);
+  if (n == nullptr) return errc::no_node;
+  if (!allowed(*n->row.access, permission::admin, c.who)) return errc::no_auth;
+  if (other_version(what.version, n->row.aversion)) return errc::bad_version;
+  tree_.set_acl(*n, std::move(access));
+  changed = n;
+  return errc{};
+}
+
+errc core::check(connection& c, const wire::path_version_request& what) {
+  if (!valid_node_path(what.path)) return errc::bad_arguments;
+  const auto* n = tree_.find(what.path);
+  if (n == nullptr) return errc::no_node;
+  if (!allowed(*n->row.access, permission::read, c.who)) return errc::no_auth;
+  return other_version(what.version, n->row.version) ? errc::bad_version : errc{};
+}
+
+// Null if it is not valid.
+std::shared_ptr<const acl> core::stored_acl(const std::vector<wire::acl_record>& sent,
+                                            const identities& who) {
+  const auto same = [&](const acl& a) {
+    return a.size() == sent.size() &&
+           std::equal(a.begin(), a.end(), sent.begin(), [](const auto& x, const auto& y) {
+             return x.permissions == y.permissions && x.scheme == y.scheme && x.id == y.id;
+           });
+  };
+  if (recent_acl_ != nullptr && same(*recent_acl_)) return recent_acl_;
+  auto valid = checked(sent, who);
+  if (!valid) return nullptr;
+  recent_acl_ = std::make_shared<const acl>(std::move(*valid));
+  return recent_acl_;
+}
+
+void core::remove_node(node& n) {
+  events_.push_back({event_type::removed, std::string{n.path}, n.row.access, n.parent->row.access});
+  tree_.remove(n, zxid_);
+}
+
+// Everything has been applied: it stands, and those who watch are told.
+void core::complete() {
+  tree_.keep();
+  for (const auto& e : events_) tell(e);
+  events_.clear();
+}
+
+}  // namespace conclave::embedded

@@ -1,0 +1,172 @@
+#include "server/listener/door.hpp"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+namespace conclave::embedded {
+namespace {
+
+using boost::asio::generic::stream_protocol;
+
+constexpr int waiting_guests = 4096;
+
+[[noreturn]] void refuse(const std::string& address, const std::string& why) {
+  throw std::runtime_error{"cannot listen on " + address + ": " + why};
+}
+
+[[noreturn]] void refuse_errno(const std::string& address) {
+  const int code = errno;
+  std::string why = std::strerror(code);
+  if (code == EADDRINUSE) why += "; another server has it, choose another one";
+  if (code == EACCES) why += "; ports below 1024 are for root";
+  refuse(address, why);
+}
+
+struct file {
+  int fd = -1;
+  ~file() {
+    if (fd >= 0) ::close(fd);
+  }
+  int release() { return std::exchange(fd, -1); }
+};
+
+std::string text_of(const sockaddr_storage& a, socklen_t size, bool with_port) {
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  ::getnameinfo(reinterpret_cast<const sockaddr*>(&a), size, host.data(), host.size(), port.data(),
+                port.size(), NI_NUMERICHOST | NI_NUMERICSERV);
+  if (!with_port) return host.data();
+  const bool ipv6 = a.ss_family == AF_INET6;
+  return std::string{ipv6 ? "[" : ""} + host.data() + (ipv6 ? "]:" : ":") + port.data();
+}
+
+// A socket that nobody answers on was left behind by a server that was killed.
+bool is_deserted(const sockaddr_un& at) {
+  const file probe{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  return ::connect(probe.fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 &&
+         errno == ECONNREFUSED;
+}
+
+}  // namespace
+
+door door::tcp(boost::asio::io_context& io, const std::string& address, kind k) {
+  const auto colon = address.rfind(':');
+  auto host = colon == std::string::npos ? "127.0.0.1" : address.substr(0, colon);
+  const auto port = colon == std::string::npos ? address : address.substr(colon + 1);
+  if (host.size() > 1 && host.front() == '[' && host.back() == ']')
+    host = host.substr(1, host.size() - 2);
+  else if (host.find(':') != std::string::npos)
+    refuse(address, "an IPv6 address stands in brackets: [" + host + "]:" + port);
+  if (host == "*") host = "0.0.0.0";
+  if (host.empty() || port.empty() || port.find_first_not_of("0123456789") != std::string::npos)
+    refuse(address, "write HOST:PORT, or PORT for 127.0.0.1");
+
+  addrinfo wanted{};
+  wanted.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (const int e = ::getaddrinfo(host.c_str(), port.c_str(), &wanted, &found); e != 0)
+    refuse(address, ::gai_strerror(e));
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all{found, &::freeaddrinfo};
+
+  file f{::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  if (f.fd < 0) refuse_errno(address);
+  const int yes = 1;
+  ::setsockopt(f.fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (::bind(f.fd, found->ai_addr, found->ai_addrlen) != 0 || ::listen(f.fd, waiting_guests) != 0)
+    refuse_errno(address);
+
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  ::getsockname(f.fd, reinterpret_cast<sockaddr*>(&bound), &size);
+  door d{io, f.release(), k};
+  d.address_ = text_of(bound, size, true);
+  d.port_ = static_cast<std::uint16_t>(std::stoi(d.address_.substr(d.address_.rfind(':') + 1)));
+  return d;
+}
+
+door door::unix_socket(boost::asio::io_context& io, const std::filesystem::path& path) {
+  const auto place = std::filesystem::absolute(path);
+  const auto address = "unix:" + place.string();
+  sockaddr_un at{};
+  at.sun_family = AF_UNIX;
+  if (place.string().size() >= sizeof at.sun_path)
+    refuse(address, "a socket's path has at most " + std::to_string(sizeof at.sun_path - 1) +
+                        " bytes; choose a shorter one with --socket");
+  std::memcpy(at.sun_path, place.c_str(), place.string().size());
+
+  std::error_code ec;
+  const auto folder = place.parent_path();
+  if (!std::filesystem::exists(folder, ec)) {
+    std::filesystem::create_directories(folder.parent_path(), ec);
+    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) refuse_errno(address);
+  }
+  if (struct stat present{}; ::lstat(place.c_str(), &present) == 0) {
+    if (!S_ISSOCK(present.st_mode)) refuse(address, "there is a file of that name; remove it");
+    if (!is_deserted(at)) refuse(address, "another server answers there");
+    ::unlink(place.c_str());
+  }
+  file f{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  if (f.fd < 0) refuse_errno(address);
+  // Linux gives the file the mode of the descriptor: nobody else can connect, not even before a
+  // later chmod.
+  ::fchmod(f.fd, 0600);
+  if (::bind(f.fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 ||
+      ::listen(f.fd, waiting_guests) != 0)
+    refuse_errno(address);
+  door d{io, f.release(), kind::unix_socket};
+  d.address_ = address;
+  d.to_be_removed_ = place;
+  return d;
+}
+
+door::~door() {
+  if (!to_be_removed_.empty()) ::unlink(to_be_removed_.c_str());
+}
+
+std::unique_ptr<door::guest> door::let_in(bool& out_of_descriptors) {
+  sockaddr_storage from{};
+  while (true) {
+    socklen_t size = sizeof from;
+    file f{::accept4(descriptor_.native_handle(), reinterpret_cast<sockaddr*>(&from), &size,
+                     SOCK_CLOEXEC | SOCK_NONBLOCK)};
+    if (f.fd < 0) {
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      out_of_descriptors =
+          errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+      return nullptr;
+    }
+    const int family = kind_ == kind::unix_socket ? AF_UNIX : from.ss_family;
+    auto g = std::make_unique<guest>(guest{stream_protocol::socket{*io_}, {}, {}, 0, 0});
+    if (kind_ == kind::unix_socket) {
+      ucred peer{};
+      socklen_t peer_size = sizeof peer;
+      if (::getsockopt(f.fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) != 0) continue;
+      g->pid = peer.pid;
+      g->uid = peer.uid;
+      g->name = "process " + std::to_string(peer.pid);
+    } else {
+      const int yes = 1;
+      ::setsockopt(f.fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+      g->address = text_of(from, size, false);
+      g->name = text_of(from, size, true);
+    }
+    boost::system::error_code ec;
+    g->socket.assign(stream_protocol{family, SOCK_STREAM}, f.fd, ec);
+    if (ec) continue;
+    f.release();
+    return g;
+  }
+}
+
+}  // namespace conclave::embedded

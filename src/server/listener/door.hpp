@@ -1,0 +1,57 @@
+// Where clients come in: a TCP address or a Unix socket.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+namespace conclave::embedded {
+
+class door {
+ public:
+  enum class kind { tcp, tls, unix_socket };
+
+  // "HOST:PORT", "[IPV6]:PORT" or "PORT". Throws std::runtime_error that says what is wrong.
+  static door tcp(boost::asio::io_context& io, const std::string& address, kind k);
+  static door unix_socket(boost::asio::io_context& io, const std::filesystem::path& path);
+  door(door&&) = default;
+  ~door();
+
+  kind what() const noexcept { return kind_; }
+  // As a client writes it: "127.0.0.1:2181", "unix:/run/conclave/socket".
+  const std::string& address() const noexcept { return address_; }
+  std::uint16_t port() const noexcept { return port_; }
+
+  struct guest {
+    boost::asio::generic::stream_protocol::socket socket;
+    std::string address;  // of a TCP client, without its port
+    std::string name;     // for the log
+    pid_t pid = 0;        // on a Unix socket
+    uid_t uid = 0;
+  };
+  // The next one that waits, if any. `error` is set if there may be one that cannot be let in now
+  // (descriptors have run out).
+  std::unique_ptr<guest> let_in(bool& out_of_descriptors);
+
+  template <class F>
+  void when_someone_waits(F f) {
+    descriptor_.async_wait(boost::asio::posix::descriptor_base::wait_read, std::move(f));
+  }
+
+ private:
+  door(boost::asio::io_context& io, int fd, kind k) : io_{&io}, descriptor_{io, fd}, kind_{k} {}
+
+  boost::asio::io_context* io_;
+  boost::asio::posix::stream_descriptor descriptor_;
+  kind kind_;
+  std::string address_;
+  std::uint16_t port_ = 0;
+  std::filesystem::path to_be_removed_;
+};
+
+}  // namespace conclave::embedded

@@ -1,0 +1,69 @@
+#include "server/listener/link.hpp"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+
+namespace conclave::embedded {
+
+bool link::receive(char* buffer, std::size_t size, std::string_view& plain) {
+  plain = {};
+  ssize_t n;
+  do {
+    n = ::recv(socket.native_handle(), buffer, size, MSG_DONTWAIT);
+  } while (n < 0 && errno == EINTR);
+  if (n < 0) return errno == EAGAIN;
+  if (n == 0) return false;
+  const std::string_view arrived{buffer, static_cast<std::size_t>(n)};
+  if (tls == nullptr) {
+    plain = arrived;
+    return true;
+  }
+  plain_.clear();
+  const auto failed = tls->receive(arrived, plain_);
+  waiting_ += tls->output;  // the handshake's part, or an alert
+  tls->output.clear();
+  plain = plain_;
+  return flush() && !failed;
+}
+
+bool link::send(std::string& bytes) {
+  if (tls != nullptr) {
+    if (!bytes.empty() && tls->encrypt(bytes)) return false;
+    bytes.clear();
+    waiting_ += tls->output;
+    tls->output.clear();
+  } else if (waiting_.empty()) {
+    waiting_.swap(bytes);
+  } else {
+    waiting_ += bytes;
+    bytes.clear();
+  }
+  return flush();
+}
+
+bool link::flush() {
+  std::size_t sent = 0;
+  while (sent < waiting_.size()) {
+    const auto n = ::send(socket.native_handle(), waiting_.data() + sent, waiting_.size() - sent,
+                          MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) break;
+    if (n < 0) return false;
+    sent += static_cast<std::size_t>(n);
+  }
+  bytes_sent += sent;
+  if (sent == waiting_.size()) {
+    // One large answer must not stay in memory for ever.
+    if (waiting_.capacity() > 64 * 1024)
+      waiting_ = {};
+    else
+      waiting_.clear();
+  } else {
+    waiting_.erase(0, sent);
+  }
+  if (sent > 0 || waiting_.empty()) last_sent = clock::now();
+  return true;
+}
+
+}  // namespace conclave::embedded

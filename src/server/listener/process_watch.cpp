@@ -1,0 +1,22 @@
+#include "server/listener/process_watch.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace conclave::embedded {
+
+process_watch::process_watch(boost::asio::io_context& io, pid_t pid) {
+  // Opened while the connection is: the pid cannot have gone to another process, unless its owner
+  // ended in this very moment; then that one is watched, and the session ends by its timeout.
+  const auto fd = pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1;
+  if (fd >= 0) descriptor_ = std::make_unique<boost::asio::posix::stream_descriptor>(io, fd);
+}
+
+void process_watch::when_ended(std::function<void()> f) {
+  descriptor_->async_wait(boost::asio::posix::descriptor_base::wait_read,
+                          [f = std::move(f)](const boost::system::error_code& ec) {
+                            if (!ec) f();
+                          });
+}
+
+}  // namespace conclave::embedded

@@ -1,0 +1,402 @@
+#include "server/listener/service.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <boost/asio/post.hpp>
+#include <openssl/rand.h>
+
+namespace conclave::embedded {
+namespace {
+
+// Read from one client before others have their turn.
+constexpr std::size_t read_at_once = 64 * 1024;
+// A client with more than this unsent is not listened to until it has read.
+constexpr std::size_t enough_unsent = 256 * 1024;
+// What is taken in before the turn ends, when there is always more.
+constexpr int handlers_in_a_turn = 1024;
+// The greeting is less than 100 bytes.
+constexpr std::size_t greeting_limit = 1024;
+constexpr auto between_looks = std::chrono::seconds{1};
+
+moment now() {
+  return {std::chrono::steady_clock::now(), std::chrono::duration_cast<std::chrono::milliseconds>(
+                                                std::chrono::system_clock::now().time_since_epoch())
+                                                .count()};
+}
+
+// Seconds since 1970 in the upper half, their fraction in the lower: what was numbered before a
+// data folder was wiped or replaced by an older copy is lower, as no disk does four billion changes
+// a second.
+std::int64_t clock_zxid() {
+  const auto t = std::chrono::system_clock::now().time_since_epoch();
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(t);
+  const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(t - seconds).count();
+  return (static_cast<std::int64_t>(seconds.count()) << 32) |
+         static_cast<std::int64_t>((static_cast<std::uint64_t>(rest) << 32) / 1'000'000'000u);
+}
+
+}  // namespace
+
+service::service(server_options options, storage where)
+    : options_{std::move(options)}, store_{std::move(where)}, buffer_(read_at_once) {
+  core_ = std::make_unique<core>(options_for_core(), store_.keeps->load(), clock_zxid(), now());
+  // Clients are shown the zxid before the first change: it must survive, too.
+  store_.keeps->commit(core_->take_changes());
+  if (options_.tls) {
+    tls::tls_server_options files;
+    files.certificate_file = options_.tls->certificate_file;
+    files.key_file = options_.tls->key_file;
+    files.key_password = options_.tls->key_password;
+    files.ca_file = options_.tls->client_ca_file;
+    files.require_client_certificate = options_.tls->require_client_certificate;
+    tls_ = std::make_unique<tls::tls_server_settings>(files);
+  }
+  open_doors();
+}
+
+service::~service() = default;
+
+core_options service::options_for_core() const {
+  core_options c;
+  c.tick = options_.tick;
+  c.min_session_timeout = options_.min_session_timeout.value_or(2 * options_.tick);
+  c.max_session_timeout = options_.max_session_timeout.value_or(20 * options_.tick);
+  if (options_.tick.count() <= 0 || c.min_session_timeout > c.max_session_timeout)
+    throw std::runtime_error{"the shortest session timeout must not be above the longest"};
+  c.reap_interval = options_.reap_interval;
+  c.super_digest = options_.super_digest;
+  c.max_sessions = options_.max_sessions;
+  c.random = [](char* into, std::size_t size) {
+    if (RAND_bytes(reinterpret_cast<unsigned char*>(into), static_cast<int>(size)) != 1)
+      throw std::runtime_error{"the system gives no random numbers"};
+  };
+  return c;
+}
+
+void service::log(log_level level, const std::string& text) const {
+  if (options_.log) options_.log(level, text);
+}
+
+// --- turns
+
+void service::run() {
+  for (auto& d : doors_) wait_at(d);
+  next_look_ = idle_since_ = clock::now();
+  wake_up_in_time();
+  while (!stopping_) {
+    io_.run_one();
+    for (int i = 0; i < handlers_in_a_turn && io_.poll_one() != 0; ++i) {
+    }
+    end_turn();
+  }
+  doors_.clear();
+  links_.clear();
+  waiting_room_.clear();
+}
+
+void service::stop() {
+  stopping_ = true;
+  boost::asio::post(io_, [] {});
+}
+
+void service::begin_turn() {
+  if (in_turn_) return;
+  in_turn_ = true;
+  const auto n = now();
+  turn_began_ = n.now;
+  core_->begin_turn(n);
+}
+
+void service::end_turn() {
+  begin_turn();
+  in_turn_ = false;
+  if (turn_began_ >= next_look_) look_around();
+  core_->expire();
+  if (core_->has_changes()) commit();
+
+  const auto touched = core_->take_touched();
+  for (const auto id : touched) {
+    const auto i = links_.find(id);
+    if (i == links_.end()) continue;
+    const auto l = i->second;
+    if (core_->finished(id)) l->ending = true;
+    send(l, core_->output(id));
+  }
+  if (!touched.empty()) {
+    const auto took =
+        std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - turn_began_);
+    counts_.shortest = counts_.turns == 0 ? took : std::min(counts_.shortest, took);
+    counts_.longest = std::max(counts_.longest, took);
+    counts_.all += took;
+    ++counts_.turns;
+  }
+  wake_up_in_time();
+}
+
+void service::commit() {
+  try {
+    store_.keeps->commit(core_->take_changes());
+    ++counts_.commits;
+  } catch (const disk_full& e) {
+    disk_is_full(e.what());
+  }
+}
+
+// The core knows what the disk does not. Nobody was told yet, so all is taken back: the connections
+// are closed, and everyone finds the state of the last commit. Until there is room, reading works
+// and writing is refused.
+void service::disk_is_full(const std::string& why) {
+  log(log_level::error, why + "; nothing can be changed until there is room");
+  while (!links_.empty()) {
+    const auto l = links_.begin()->second;
+    core_->output(l->id).clear();
+    hang_up(l);
+  }
+  core_ = std::make_unique<core>(options_for_core(), store_.keeps->load(), core_->zxid(), now());
+  core_->set_writable(false);
+  disk_full_ = true;
+}
+
+void service::try_disk_again() {
+  try {
+    batch nothing;
+    nothing.zxid = core_->zxid();
+    store_.keeps->commit(nothing);
+  } catch (const disk_full&) {
+    return;
+  }
+  disk_full_ = false;
+  core_->set_writable(true);
+  log(log_level::info, "there is room on the disk again");
+}
+
+void service::wake_up_in_time() {
+  const auto when = std::min(core_->next_deadline(), next_look_);
+  if (when == timer_set_for_) return;
+  timer_set_for_ = when;
+  timer_.expires_at(when);
+  timer_.async_wait([this](const boost::system::error_code& ec) {
+    if (!ec) timer_set_for_ = clock::time_point::max();
+  });
+}
+
+// What needs no exact time: clients that do not greet or do not read, idleness, a full disk.
+void service::look_around() {
+  next_look_ = turn_began_ + between_looks;
+  while (!waiting_room_.empty() &&
+         turn_began_ - waiting_room_.front()->since > options_.handshake_limit) {
+    const auto l = waiting_room_.front();
+    log(log_level::info, l->name + " did not greet in time");
+    hang_up(l);
+  }
+  std::vector<link_ptr> stalled;
+  for (const auto& [id, l] : links_)
+    if (l->unsent() > 0 && turn_began_ - l->last_sent > options_.stall_limit) stalled.push_back(l);
+  for (const auto& l : stalled) {
+    log(log_level::warning, l->name + " does not read its answers, dropped");
+    ++counts_.dropped_slow;
+    hang_up(l);
+  }
+  std::erase_if(absent_, [this](const auto& a) { return !core_->is_awaited(a.first); });
+  if (disk_full_) try_disk_again();
+  if (doors_shut_) {
+    doors_shut_ = false;
+    for (auto& d : doors_) wait_at(d);
+  }
+  if (!links_.empty() || core_->sessions().size() > 0) idle_since_ = turn_began_;
+  if (options_.idle_exit.count() > 0 && turn_began_ - idle_since_ >= options_.idle_exit) {
+    log(log_level::info, "idle for long enough");
+    stopping_ = true;
+  }
+}
+
+// --- doors
+
+void service::open_doors() {
+  if (!options_.listen_tls.empty() && tls_ == nullptr)
+    throw std::runtime_error{"listening with TLS needs a certificate and its key"};
+  auto tcp = options_.listen;
+  if (tcp.empty() && options_.listen_tls.empty() && options_.socket.empty())
+    tcp.emplace_back("127.0.0.1:0");
+  for (const auto& address : tcp) doors_.push_back(door::tcp(io_, address, door::kind::tcp));
+  for (const auto& address : options_.listen_tls)
+    doors_.push_back(door::tcp(io_, address, door::kind::tls));
+  if (!options_.socket.empty()) doors_.push_back(door::unix_socket(io_, options_.socket));
+  for (const auto& d : doors_) addresses_.push_back(d.address());
+}
+
+void service::wait_at(door& d) {
+  d.when_someone_waits([this, &d](const boost::system::error_code& ec) {
+    if (!ec) come_in(d);
+  });
+}
+
+void service::come_in(door& d) {
+  begin_turn();
+  bool out_of_descriptors = false;
+  for (int i = 0; i < 64; ++i) {
+    auto g = d.let_in(out_of_descriptors);
+    if (g == nullptr) break;
+    welcome(std::move(g), d.what());
+  }
+  if (out_of_descriptors && !make_room()) {
+    doors_shut_ = true;  // until the next look around
+    return;
+  }
+  wait_at(d);
+}
+
+void service::welcome(std::unique_ptr<door::guest> g, door::kind through) {
+  const bool local = through == door::kind::unix_socket;
+  if (local && g->uid != 0 && g->uid != ::geteuid()) {
+    log(log_level::warning, g->name + " of user " + std::to_string(g->uid) + " refused");
+    ++counts_.rejected;
+    return;
+  }
+  if (!local && options_.max_connections_per_address != 0 &&
+      per_address_[g->address] >= options_.max_connections_per_address) {
+    log(log_level::warning, g->name + " refused: too many connections from its address");
+    ++counts_.rejected;
+    return;
+  }
+  if (links_.size() >= options_.max_connections && !make_room()) {
+    log(log_level::warning, g->name + " refused: too many connections");
+    ++counts_.rejected;
+    return;
+  }
+  const auto l =
+      std::make_shared<link>(++last_id_, std::move(g->socket), std::move(g->name), greeting_limit);
+  l->address = std::move(g->address);
+  if (through == door::kind::tls) l->tls = std::make_unique<tls::tls_engine>(*tls_);
+  if (local) l->process = process_watch{io_, g->pid};
+  if (!l->address.empty()) ++per_address_[l->address];
+  links_.emplace(l->id, l);
+  l->in_waiting_room = waiting_room_.insert(waiting_room_.end(), l);
+  core_->connected(l->id, {l->address, local});
+  wait_to_read(l);
+}
+
+// Who has waited longest without a greeting goes.
+bool service::make_room() {
+  if (waiting_room_.empty()) return false;
+  hang_up(waiting_room_.front());
+  return true;
+}
+
+void service::leave_waiting_room(link& l) {
+  if (l.greeted) return;
+  l.greeted = true;
+  waiting_room_.erase(l.in_waiting_room);
+}
+
+// --- links
+
+void service::wait_to_read(const link_ptr& l) {
+  if (l->reading || l->closed) return;
+  l->reading = true;
+  l->socket.async_wait(link::socket_type::wait_read,
+                       [this, l](const boost::system::error_code& ec) {
+                         l->reading = false;
+                         if (!ec && !l->closed) read(l);
+                       });
+}
+
+void service::wait_to_write(const link_ptr& l) {
+  if (l->writing || l->closed) return;
+  l->writing = true;
+  l->socket.async_wait(link::socket_type::wait_write,
+                       [this, l](const boost::system::error_code& ec) {
+                         l->writing = false;
+                         if (ec || l->closed) return;
+                         begin_turn();
+                         std::string nothing;
+                         send(l, nothing);
+                       });
+}
+
+void service::read(const link_ptr& l) {
+  begin_turn();
+  std::string_view bytes;
+  if (!l->receive(buffer_.data(), buffer_.size(), bytes)) return hang_up(l);
+  if (l->unsent() > 0) wait_to_write(l);  // of the TLS handshake
+  if (l->unread.empty()) return take_in(l, bytes);
+  const auto all = std::exchange(l->unread, {}).append(bytes);
+  take_in(l, all);
+}
+
+// Goes on as long as the client's answers do not pile up; the rest is kept until it has read some.
+void service::take_in(const link_ptr& l, std::string_view bytes) {
+  if (!l->word_ruled_out && !l->ending && is_word(l, bytes)) return;
+  l->frames.feed(bytes);
+  while (!l->ending && !core_->finished(l->id)) {
+    if (l->unsent() + core_->output(l->id).size() > enough_unsent) {
+      l->unread.assign(l->frames.rest());
+      l->frames.feed({});
+      return;  // send() comes back to it
+    }
+    const auto frame = l->frames.next();
+    if (!frame) break;
+    ++l->frames_received;
+    ++counts_.received;
+    core_->receive(l->id, *frame);
+    if (!l->greeted) {
+      leave_waiting_room(*l);
+      l->frames.set_limit(options_.max_request_bytes);
+    }
+  }
+  if (l->frames.failed()) {
+    log(log_level::warning, l->name + " sent something that is not ZooKeeper's protocol");
+    return hang_up(l);
+  }
+  if (!core_->finished(l->id)) wait_to_read(l);
+}
+
+void service::send(const link_ptr& l, std::string& bytes) {
+  if (l->closed) return;
+  if (!bytes.empty()) ++counts_.sent;
+  if (!l->send(bytes)) return hang_up(l);
+  if (l->unsent() == 0) {
+    if (l->ending) return hang_up(l);
+  } else if (l->unsent() > options_.max_unsent_bytes) {
+    log(log_level::warning, l->name + " does not read its answers, dropped");
+    ++counts_.dropped_slow;
+    return hang_up(l);
+  } else {
+    wait_to_write(l);
+  }
+  if (!l->unread.empty() && l->unsent() <= enough_unsent / 2) {
+    // In a handler of its own, so that it belongs to a turn with a commit.
+    boost::asio::post(io_, [this, l] {
+      if (l->closed || l->unread.empty()) return;
+      begin_turn();
+      const auto rest = std::exchange(l->unread, {});
+      take_in(l, rest);
+    });
+  }
+}
+
+// Its session goes on without it, unless the process that held it is gone.
+void service::hang_up(const link_ptr& l) {
+  if (l->closed) return;
+  l->closed = true;
+  leave_waiting_room(*l);
+  if (const auto i = per_address_.find(l->address); i != per_address_.end() && --i->second == 0)
+    per_address_.erase(i);
+  const auto session = core_->session_of(l->id);
+  core_->disconnected(l->id);
+  links_.erase(l->id);
+  boost::system::error_code ignored;
+  l->socket.close(ignored);
+  if (session == 0 || !l->process.known()) return;
+  auto& process = absent_[session] = std::move(l->process);
+  process.when_ended([this, session] {
+    begin_turn();
+    core_->process_ended(session);
+    absent_.erase(session);
+  });
+}
+
+}  // namespace conclave::embedded

@@ -1,0 +1,82 @@
+#include "conclave/server.hpp"
+
+#include <unistd.h>
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "server/listener/service.hpp"
+#include "server/store/memory_store.hpp"
+#include "server/store/sqlite_store.hpp"
+
+namespace conclave {
+namespace {
+
+embedded::storage open(const std::filesystem::path& folder) {
+  embedded::storage s;
+  if (folder.empty()) {
+    s.keeps = std::make_unique<embedded::memory_store>();
+    return s;
+  }
+  auto on_disk = std::make_unique<embedded::sqlite_store>(folder);
+  s.backup = [raw = on_disk.get()](const std::filesystem::path& to) { raw->backup(to); };
+  s.keeps = std::move(on_disk);
+  return s;
+}
+
+}  // namespace
+
+struct server::state {
+  explicit state(server_options options)
+      : service{options, open(options.data)}, thread{[this] { run(); }} {}
+
+  void run() {
+    std::exception_ptr why;
+    try {
+      service.run();
+    } catch (...) {
+      why = std::current_exception();
+    }
+    const std::lock_guard lock{mutex};
+    ended = true;
+    failure = why;
+    changed.notify_all();
+  }
+
+  embedded::service service;
+  const pid_t owner = ::getpid();
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool ended = false;
+  std::exception_ptr failure;
+  std::thread thread;
+};
+
+server::server(server_options options) : state_{std::make_unique<state>(std::move(options))} {}
+
+server::~server() {
+  if (::getpid() != state_->owner) {
+    static_cast<void>(state_.release());  // the thread is the parent's
+    return;
+  }
+  stop();
+  state_->thread.join();
+}
+
+std::string server::connect_string() const { return addresses().front(); }
+
+const std::vector<std::string>& server::addresses() const noexcept {
+  return state_->service.addresses();
+}
+
+void server::stop() noexcept { state_->service.stop(); }
+
+void server::wait() {
+  std::unique_lock lock{state_->mutex};
+  state_->changed.wait(lock, [&] { return state_->ended; });
+  if (state_->failure) std::rethrow_exception(state_->failure);
+}
+
+}  // namespace conclave
