@@ -51,6 +51,7 @@ TEST_F(unix_socket, carries_operations_watches_and_large_data) {
   zk.create(root + "/a", data);
   EXPECT_TRUE(zk.get(root + "/a", watch.get()).data == data);
   std::vector<std::future<get_result>> results;
+  results.reserve(50);
   for (int i = 0; i < 50; ++i)
     results.push_back(zk.async_get(root + "/a", boost::asio::use_future));
   for (auto& r : results) EXPECT_TRUE(r.get().data == data);
@@ -84,11 +85,12 @@ TEST_F(unix_socket, the_session_survives_a_cut) {
 
 TEST_F(unix_socket, a_missing_one_is_told_and_the_next_host_is_tried) {
   const auto missing = "unix:" + (folder.path() / "missing").string();
+  const auto first = missing + ",";
   for (const auto& next : {host, shared_server().connect_string()}) {
     inbox<std::string> log;
     auto options = one_after_the_other();
     options.log = [&](log_level, std::string_view line) { log.put(std::string{line}); };
-    client zk{missing + "," + next, options};
+    client zk{first + next, options};
     EXPECT_TRUE(zk.exists("/"));
     std::string all;
     while (const auto line = log.take(0s)) all += *line + '\n';

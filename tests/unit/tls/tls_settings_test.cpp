@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -40,7 +39,7 @@ class server_settings : public ::testing::Test {
 
   // The server's key again, behind a password.
   std::string locked_key(const std::string& password) const {
-    const std::string path = folder.path() / "locked.key";
+    std::string path = folder.path() / "locked.key";
     using file = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
     const file from{std::fopen(files.key.c_str(), "r"), std::fclose};
     const std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)> key{
