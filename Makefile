@@ -12,7 +12,7 @@ TIDY_BASE ?= HEAD
 .NOTPARALLEL:
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: build test sanitize demo bench-client format format-check tidy install-packages clean help
+.PHONY: build test sanitize demo bench-client bench-server format format-check tidy install-packages clean help
 .DEFAULT_GOAL := build
 
 configure_and_build = cmake --preset $(1) && cmake --build --preset $(1) -j $(JOBS)
@@ -50,6 +50,13 @@ bench-client: ## our client beside libzookeeper, on one server; results in build
 	cmake --build --preset release -j $(JOBS) --target bench_client
 	mkdir -p build/bench
 	build/release/bench/bench_client --json build/bench/client.json
+
+bench-server: ## our server beside Apache ZooKeeper and Redis; results in build/bench
+	tools/install-packages build server bench
+	cmake --preset release -DCONCLAVE_BUILD_BENCH=ON
+	cmake --build --preset release -j $(JOBS) --target bench_server
+	mkdir -p build/bench
+	build/release/bench/bench_server --folder build/bench --json build/bench/server.json
 
 # Tracked files and new ones, but not what .gitignore names.
 sources = git ls-files --cached --others --exclude-standard -- '*.cpp' '*.hpp' '*.ipp'

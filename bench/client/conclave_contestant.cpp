@@ -3,7 +3,7 @@
 #include <conclave/client.hpp>
 
 #include "contestant.hpp"
-#include "pipeline.hpp"
+#include "harness/pipeline.hpp"
 
 namespace conclave::bench {
 namespace {

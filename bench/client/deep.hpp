@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/progress.hpp"
 #include "nodes.hpp"
-#include "progress.hpp"
 #include "workload.hpp"
 
 namespace conclave::bench {

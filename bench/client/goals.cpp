@@ -15,7 +15,7 @@ const series& named(const std::vector<series>& all, const char* name) {
 
 }  // namespace
 
-std::vector<goal> judge(const std::vector<series>& all) {
+std::vector<client_goal> judge(const std::vector<series>& all) {
   const auto& creates = named(all, series_name::creates);
   const auto& gets = named(all, series_name::gets);
   const auto& blocking = named(all, series_name::one_core);
@@ -32,23 +32,18 @@ std::vector<goal> judge(const std::vector<series>& all) {
   };
   const char* const plain = libzookeeper_name;
   const char* const tuned = tuned_libzookeeper_name;
-  return {{"client-cpu-ratio", cpu(plain), cpu(tuned), false, 0.2},
-          {"pipelined-creates-ratio", rate(creates, plain), rate(creates, tuned), true, 2},
-          {"pipelined-creates-one-core-ratio", rate(creates_one_core, plain),
-           rate(creates_one_core, tuned), true, 2},
-          {"blocking-get-latency-ratio", latency(plain), latency(tuned), false, 0.7}};
+  const auto least = wanted::at_least;
+  const auto most = wanted::at_most;
+  return {{{"client-cpu-ratio", cpu(plain), most, 0.2}, cpu(tuned)},
+          {{"pipelined-creates-ratio", rate(creates, plain), least, 2}, rate(creates, tuned)},
+          {{"pipelined-creates-one-core-ratio", rate(creates_one_core, plain), least, 2},
+           rate(creates_one_core, tuned)},
+          {{"blocking-get-latency-ratio", latency(plain), most, 0.7}, latency(tuned)}};
 }
 
-std::string to_line(const goal& g) {
+std::string to_note(const client_goal& g) {
   char text[160];
-  std::snprintf(text, sizeof text, "goal %s measured %.3g want %s %g %s", g.name.c_str(),
-                g.measured, g.at_least ? ">=" : "<=", g.wanted, g.met() ? "met" : "missed");
-  return text;
-}
-
-std::string to_note(const goal& g) {
-  char text[160];
-  std::snprintf(text, sizeof text, "note %s against %s %.3g", g.name.c_str(),
+  std::snprintf(text, sizeof text, "note %s against %s %.3g", g.to_plain.name.c_str(),
                 tuned_libzookeeper_name, g.measured_to_tuned);
   return text;
 }

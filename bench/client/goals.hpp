@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/goal.hpp"
 #include "series.hpp"
 
 namespace conclave::bench {
@@ -16,26 +17,18 @@ inline constexpr const char* one_core = "blocking-get-one-core";
 inline constexpr const char* all_cores = "blocking-get-all-cores";
 }  // namespace series_name
 
-struct goal {
-  std::string name;
-  double measured{0};           // against libzookeeper as it comes
+struct client_goal {
+  goal to_plain;                // against libzookeeper as it comes
   double measured_to_tuned{0};  // against the tuned one, for information
-  bool at_least{false};         // otherwise at most
-  double wanted{0};
-
-  bool met() const { return at_least ? measured >= wanted : measured <= wanted; }
 };
 
 // The CPU goal is about pipelined operations of either kind: the worse one counts. The rate of
 // creates is judged twice: on all cores, where two cores leave the server the bottleneck of every
 // client and rounds differ by a factor of two, and with client and server sharing one core, where
 // what a client costs is what the server lacks.
-std::vector<goal> judge(const std::vector<series>& all);
-
-// "goal NAME measured VALUE want <= LIMIT met"
-std::string to_line(const goal& g);
+std::vector<client_goal> judge(const std::vector<series>& all);
 
 // "note NAME against libzookeeper-tuned VALUE"
-std::string to_note(const goal& g);
+std::string to_note(const client_goal& g);
 
 }  // namespace conclave::bench

@@ -13,6 +13,6 @@ namespace conclave::bench {
 
 // Throws std::runtime_error if the file cannot be written.
 void write_json(const std::string& file, const environment& where, const std::vector<series>& all,
-                const std::vector<deep_cost>& costs, const std::vector<goal>& goals);
+                const std::vector<deep_cost>& costs, const std::vector<client_goal>& goals);
 
 }  // namespace conclave::bench

@@ -6,7 +6,7 @@
 #include <zookeeper/zookeeper.h>
 
 #include "contestant.hpp"
-#include "pipeline.hpp"
+#include "harness/pipeline.hpp"
 
 namespace conclave::bench {
 namespace {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "affinity.hpp"
 #include "deep.hpp"
 #include "environment.hpp"
 #include "goals.hpp"
+#include "harness/affinity.hpp"
 #include "json_report.hpp"
 #include "options.hpp"
 #include "series.hpp"
@@ -66,7 +66,7 @@ void run_benchmark(const options& wanted) {
   if (!wanted.json.empty()) write_json(wanted.json, where, all, costs, goals);
   std::printf("\n");
   for (const auto& g : goals) std::printf("%s\n", to_note(g).c_str());
-  for (const auto& g : goals) std::printf("%s\n", to_line(g).c_str());
+  for (const auto& g : goals) std::printf("%s\n", to_line(g.to_plain).c_str());
 }
 
 }  // namespace

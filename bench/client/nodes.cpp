@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "pipeline.hpp"
+#include "harness/pipeline.hpp"
 #include "workload.hpp"
 
 namespace conclave::bench {

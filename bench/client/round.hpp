@@ -1,4 +1,4 @@
-// Runs workers, and other programs around them, to their end.
+// Runs workers to their end.
 #pragma once
 
 #include <string>
@@ -8,11 +8,8 @@
 
 namespace conclave::bench {
 
-// Standard output and standard error of a command that must succeed. Throws std::runtime_error
-// with that output if it does not, or takes too long.
-std::string output_of(const std::vector<std::string>& command);
-
-// `under` stands before the worker's command: a tracer or a profiler with its options.
+// What it printed. `under` stands before the worker's command: a tracer or a profiler with its
+// options.
 std::string run_worker_process(const assignment& a, std::vector<std::string> under = {});
 
 figures measure(const assignment& a);

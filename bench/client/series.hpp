@@ -1,14 +1,11 @@
 // One workload, all contestants in turn.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "harness/turns.hpp"
 #include "nodes.hpp"
-#include "progress.hpp"
-#include "spread.hpp"
 #include "workload.hpp"
 
 namespace conclave::bench {
@@ -27,14 +24,16 @@ struct series_plan {
 
 struct series {
   series_plan plan;
-  std::map<std::string, std::vector<figures>> rounds;  // by contestant
+  outcome result;
 
-  spread of(const std::string& contestant, const std::string& figure) const;
-  // Of the medians: ours divided by theirs.
-  double ratio(const std::string& figure, const std::string& theirs = libzookeeper_name) const;
+  spread of(const std::string& contestant, const std::string& figure) const {
+    return result.of(contestant, figure);
+  }
+  double ratio(const std::string& figure, const std::string& theirs = libzookeeper_name) const {
+    return result.ratio(figure, conclave_name, theirs);
+  }
 };
 
-// Who begins changes from round to round, so that a drift of the machine meets all alike.
 series run_series(const series_plan& plan, const std::string& servers, nodes& tree,
                   progress_display& progress);
 

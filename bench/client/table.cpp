@@ -1,8 +1,9 @@
 #include "table.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <string>
+
+#include "harness/text.hpp"
 
 namespace conclave::bench {
 namespace {
@@ -21,26 +22,6 @@ constexpr row rows[] = {
     {figure::switches_per_operation, "context switches/op"},
 };
 
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, value >= 1000 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f", value);
-  return text;
-}
-
-std::string with_spread(const spread& s) {
-  return number(s.median) + " (" + number(s.smallest) + "–" + number(s.largest) + ")";
-}
-
-// printf counts bytes; this counts characters of UTF-8.
-std::string padded(std::string text, std::size_t width) {
-  const auto characters =
-      static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-        return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-      }));
-  if (characters < width) text.append(width - characters, ' ');
-  return text;
-}
-
 std::string in_columns(const std::vector<std::string>& cells) {
   std::string line = "  " + padded(cells.front(), 21);
   for (std::size_t i = 1; i < cells.size(); ++i) line += ' ' + padded(cells[i], i < 4 ? 22 : 6);
@@ -49,15 +30,6 @@ std::string in_columns(const std::vector<std::string>& cells) {
 
 }  // namespace
 
-void print_environment(const environment& where) {
-  for (const auto& [name, value] : where)
-    std::printf("%s %s\n", padded(name, 12).c_str(), value.c_str());
-  std::printf("%s %s\n", padded("figures", 12).c_str(),
-              "medians of the rounds (smallest–largest); each round is a process of its own");
-  std::printf("%s %s\n", padded("tuned", 12).c_str(),
-              "libzookeeper without its default of resolving names on every turn of its loop");
-}
-
 void print_series(const series& s) {
   std::printf("\n%s: %zu rounds of %zu operations each\n", s.plan.title.c_str(), s.plan.rounds,
               s.plan.operations);
@@ -65,7 +37,7 @@ void print_series(const series& s) {
                                   "ratio", "to tuned"})
                           .c_str());
   for (const auto& [figure, title] : rows) {
-    if (!s.rounds.at(conclave_name).front().contains(figure)) continue;
+    if (!s.result.rounds.at(conclave_name).front().contains(figure)) continue;
     std::vector<std::string> cells{title};
     for (const auto* who : contestants) cells.push_back(with_spread(s.of(who, figure)));
     cells.push_back(number(s.ratio(figure)));

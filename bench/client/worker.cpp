@@ -1,16 +1,13 @@
 #include "worker.hpp"
 
-#include <cstdio>
-#include <sstream>
 #include <stdexcept>
 
-#include "affinity.hpp"
+#include "harness/affinity.hpp"
 
 namespace conclave::bench {
 namespace {
 
 constexpr const char* any_cpu = "any";
-constexpr const char* figure_word = "figure";
 
 }  // namespace
 
@@ -41,22 +38,7 @@ assignment from_arguments(std::span<const std::string> arguments) {
 void run_worker(const assignment& a) {
   if (a.cpu) pin_this_process(*a.cpu);  // before there are threads to miss
   const auto who = make_contestant(a.contestant, a.servers);
-  for (const auto& [name, value] : run_round(*who, a.plan))
-    std::printf("%s %s %.9g\n", figure_word, name.c_str(), value);
-}
-
-figures figures_in(const std::string& output) {
-  figures result;
-  std::istringstream lines(output);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string word;
-    std::string name;
-    double value = 0;
-    if (words >> word >> name >> value && word == figure_word) result[name] = value;
-  }
-  if (result.empty()) throw std::runtime_error("a round brought no figures:\n" + output);
-  return result;
+  print_figures(run_round(*who, a.plan));
 }
 
 }  // namespace conclave::bench

@@ -1,8 +1,6 @@
 // A process that runs one round of one contestant.
 //
-// Each round has a process of its own, so that the CPU time it takes is the contestant's alone and
-// neither client finds the other's threads or heap. The round's figures come as lines of standard
-// output: "figure NAME VALUE".
+// See harness/figures.hpp for the reason and for what it prints.
 #pragma once
 
 #include <optional>
@@ -28,8 +26,5 @@ std::vector<std::string> to_arguments(const assignment& a);
 assignment from_arguments(std::span<const std::string> arguments);
 
 void run_worker(const assignment& a);
-
-// The figures in a worker's output; throws std::runtime_error, with the output, if there are none.
-figures figures_in(const std::string& output);
 
 }  // namespace conclave::bench

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "spread.hpp"
-#include "stopwatch.hpp"
+#include "harness/spread.hpp"
+#include "harness/stopwatch.hpp"
 
 namespace conclave::bench {
 namespace {

@@ -2,27 +2,13 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "contestant.hpp"
+#include "harness/figures.hpp"
 
 namespace conclave::bench {
-
-// Figures of one round, by name.
-using figures = std::map<std::string, double>;
-
-namespace figure {
-inline constexpr const char* operations_per_second = "operations_per_second";
-inline constexpr const char* cpu_us_per_operation = "cpu_us_per_operation";  // user and system
-inline constexpr const char* user_us_per_operation = "user_us_per_operation";
-inline constexpr const char* system_us_per_operation = "system_us_per_operation";
-inline constexpr const char* switches_per_operation = "context_switches_per_operation";
-inline constexpr const char* latency_us = "latency_us";  // the round's median
-inline constexpr const char* latency_p99_us = "latency_p99_us";
-}  // namespace figure
 
 enum class kind { creates, gets, blocking_gets };
 

@@ -1,0 +1,41 @@
+// `conclave serve`, or another command that behaves like it.
+//
+// The constructor returns when the server says that it is ready, and throws std::runtime_error with
+// its output if it ends or takes too long. The destructor ends it.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/child_process.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace conclave::bench {
+
+class conclave_server {
+ public:
+  // Data goes to a temporary folder. `socket` is a path to listen at, too; empty: none.
+  conclave_server(std::vector<std::string> command, const std::string& durability,
+                  const std::filesystem::path& socket = {});
+  ~conclave_server();
+  conclave_server(const conclave_server&) = delete;
+  conclave_server& operator=(const conclave_server&) = delete;
+
+  pid_t pid() const { return process_->pid(); }
+  const std::string& connect_string() const { return connect_string_; }
+  const std::string& socket_string() const { return socket_string_; }  // empty: there is none
+
+ private:
+  void await_ready();
+  bool read_ready_line();
+  [[noreturn]] void fail(const std::string& what) const;
+
+  testing::temporary_directory folder_;
+  std::unique_ptr<testing::child_process> process_;
+  std::string connect_string_;
+  std::string socket_string_;
+};
+
+}  // namespace conclave::bench
