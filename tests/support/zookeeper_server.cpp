@@ -37,6 +37,15 @@ std::string read_file(const std::filesystem::path& path) {
   return text.str();
 }
 
+// The program of our own server, where the tests are to run against that instead of Apache's.
+const char* embedded_server() {
+  const char* const which = std::getenv("CONCLAVE_TEST_SERVER");
+  if (which == nullptr || std::string_view(which) != "embedded") return nullptr;
+  const char* const program = std::getenv("CONCLAVE_BINARY");
+  if (program == nullptr) throw std::runtime_error("CONCLAVE_BINARY does not name the server");
+  return program;
+}
+
 }  // namespace
 
 zookeeper_options::zookeeper_options()
@@ -127,7 +136,7 @@ void zookeeper_server::launch() {
 // A server of another test may have won the port between our look and our bind, and it would answer
 // for this one; its data is in another folder.
 bool zookeeper_server::answers_as_this_server() const {
-  return ask_server(port_, "conf", answer_limit).find(data_directory().string() + "/") !=
+  return ask_server(port_, "conf", answer_limit).find("dataDir=" + data_directory().string()) !=
          std::string::npos;
 }
 
@@ -188,6 +197,15 @@ void zookeeper_server::write_configuration() const {
     lines.insert(membership_.begin(), membership_.end());
   }
   for (const auto& [name, value] : options_.config) lines[name] = value;
+  if (embedded_server() != nullptr) {
+    // What Apache's server takes as Java properties, ours reads here.
+    constexpr std::string_view prefix = "zookeeper.";
+    for (const auto& property : options_.java_properties) {
+      const auto equals = property.find('=');
+      const auto begin = property.rfind(prefix, 0) == 0 ? prefix.size() : 0;
+      lines[property.substr(begin, equals - begin)] = property.substr(equals + 1);
+    }
+  }
 
   std::filesystem::create_directories(data_directory());
   std::ofstream file(folder_.path() / "zoo.cfg");
@@ -196,6 +214,10 @@ void zookeeper_server::write_configuration() const {
 }
 
 std::vector<std::string> zookeeper_server::command_line() const {
+  const auto configuration = (folder_.path() / "zoo.cfg").string();
+  if (const char* program = embedded_server(); program != nullptr)
+    return {program, "serve", "--verbose", "--config", configuration};
+
   std::vector<std::string> properties{
       "zookeeper.extendedTypesEnabled=true",  // TTL nodes answer Unimplemented otherwise
       std::string("zookeeper.forceSync=") + (options_.force_sync ? "yes" : "no"),
@@ -217,7 +239,7 @@ std::vector<std::string> zookeeper_server::command_line() const {
     command.push_back("-D" + property);  // of equal names the last one counts
   command.insert(command.end(),
                  {"-cp", options_.class_path, "org.apache.zookeeper.server.quorum.QuorumPeerMain",
-                  (folder_.path() / "zoo.cfg").string()});
+                  configuration});
   return command;
 }
 

@@ -1,6 +1,9 @@
 // A real Apache ZooKeeper (the jars of Debian's libzookeeper-java), in a temporary folder and on
 // free ports of 127.0.0.1 only. Neither a system service nor its configuration is involved.
 //
+// With CONCLAVE_TEST_SERVER=embedded in the environment it is `conclave serve` (the program that
+// CONCLAVE_BINARY names) with the same configuration: one test, two servers.
+//
 // The constructor returns when the server answers, after trying other ports if one was taken, and
 // throws std::runtime_error with the tail of the server's log after 60 s or when the server exits.
 // The destructor kills it and removes the folder.

@@ -26,12 +26,9 @@ core::core(core_options options, image kept, std::int64_t first_zxid, moment now
       sessions_{kept.sessions, now.now},
       next_reap_{now.now + options_.reap_interval} {}
 
-void core::begin_turn(moment now) {
-  // The owner was held up (a slow disk, a stopped process): what clients sent meanwhile waits in
-  // their sockets, so that time does not count against them.
-  if (const auto gap = now.now - now_.now; gap > options_.tick) sessions_.excuse(gap);
-  now_ = now;
-}
+void core::begin_turn(moment now) { now_ = now; }
+
+void core::excuse(std::chrono::steady_clock::duration silence) { sessions_.excuse(silence); }
 
 void core::connected(connection_id id, peer from) {
   auto& c = connections_[id];

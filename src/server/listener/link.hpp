@@ -37,8 +37,8 @@ class link {
   socket_type socket;
   std::unique_ptr<tls::tls_engine> tls;
   wire::frame_splitter frames;
-  std::string unread;     // arrived, and not looked at while the client does not read its answers
-  process_watch process;  // on a Unix socket
+  std::string unread;                                          // arrived, and not looked at yet
+  process_watch process;                                       // on a Unix socket
   std::list<std::shared_ptr<link>>::iterator in_waiting_room;  // until it said who it is
 
   clock::time_point since = clock::now();
@@ -47,7 +47,8 @@ class link {
   std::uint64_t bytes_sent = 0;
   bool word_ruled_out = false;  // its first bytes were not a four-letter word
   bool greeted = false;
-  bool reading = false;  // a wait is under way
+  bool held_back = false;  // not listened to until it has read its answers
+  bool reading = false;    // a wait is under way
   bool writing = false;
   bool ending = false;  // to be closed once everything is sent
   bool closed = false;

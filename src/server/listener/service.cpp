@@ -19,6 +19,8 @@ constexpr std::size_t enough_unsent = 256 * 1024;
 constexpr int handlers_in_a_turn = 1024;
 // The greeting is less than 100 bytes.
 constexpr std::size_t greeting_limit = 1024;
+// A turn that is so late or takes so long kept clients from being heard.
+constexpr auto held_up = std::chrono::milliseconds{200};
 constexpr auto between_looks = std::chrono::seconds{1};
 
 moment now() {
@@ -108,6 +110,7 @@ void service::begin_turn() {
   const auto n = now();
   turn_began_ = n.now;
   core_->begin_turn(n);
+  if (const auto late = n.now - due_; late > held_up) core_->excuse(late);
 }
 
 void service::end_turn() {
@@ -125,9 +128,10 @@ void service::end_turn() {
     if (core_->finished(id)) l->ending = true;
     send(l, core_->output(id));
   }
+  const auto took =
+      std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - turn_began_);
+  if (took > held_up) core_->excuse(took);
   if (!touched.empty()) {
-    const auto took =
-        std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - turn_began_);
     counts_.shortest = counts_.turns == 0 ? took : std::min(counts_.shortest, took);
     counts_.longest = std::max(counts_.longest, took);
     counts_.all += took;
@@ -175,6 +179,7 @@ void service::try_disk_again() {
 
 void service::wake_up_in_time() {
   const auto when = std::min(core_->next_deadline(), next_look_);
+  due_ = std::max(when, clock::now());
   if (when == timer_set_for_) return;
   timer_set_for_ = when;
   timer_.expires_at(when);
@@ -335,6 +340,7 @@ void service::take_in(const link_ptr& l, std::string_view bytes) {
     if (l->unsent() + core_->output(l->id).size() > enough_unsent) {
       l->unread.assign(l->frames.rest());
       l->frames.feed({});
+      l->held_back = true;
       return;  // send() comes back to it
     }
     const auto frame = l->frames.next();
@@ -367,10 +373,11 @@ void service::send(const link_ptr& l, std::string& bytes) {
   } else {
     wait_to_write(l);
   }
-  if (!l->unread.empty() && l->unsent() <= enough_unsent / 2) {
+  if (l->held_back && l->unsent() <= enough_unsent / 2) {
+    l->held_back = false;
     // In a handler of its own, so that it belongs to a turn with a commit.
     boost::asio::post(io_, [this, l] {
-      if (l->closed || l->unread.empty()) return;
+      if (l->closed) return;
       begin_turn();
       const auto rest = std::exchange(l->unread, {});
       take_in(l, rest);

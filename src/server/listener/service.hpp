@@ -124,6 +124,7 @@ class service {
   std::vector<char> buffer_;  // what arrives is looked at before the next read
 
   clock::time_point turn_began_;
+  clock::time_point due_ = clock::time_point::max();  // the next turn begins then at the latest
   bool in_turn_ = false;
   bool doors_shut_ = false;  // descriptors have run out
   bool disk_full_ = false;
