@@ -1,4 +1,4 @@
-# `cmake --install`: headers, library, what find_package(conclave) and pkg-config need.
+# `cmake --install`: headers, libraries, the program, what find_package(conclave) and pkg-config need.
 include(CMakePackageConfigHelpers)
 
 set(conclave_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/conclave)
@@ -6,7 +6,8 @@ set(conclave_pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 install(DIRECTORY include/conclave DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.ipp")
-install(TARGETS conclave EXPORT conclave-targets
+install(TARGETS conclave_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS conclave conclave_server EXPORT conclave-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -45,4 +46,5 @@ else()
   set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
 configure_file(cmake/conclave.pc.in ${PROJECT_BINARY_DIR}/conclave.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/conclave.pc DESTINATION ${conclave_pc_dir})
+configure_file(cmake/conclave-server.pc.in ${PROJECT_BINARY_DIR}/conclave-server.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/conclave.pc ${PROJECT_BINARY_DIR}/conclave-server.pc DESTINATION ${conclave_pc_dir})

@@ -66,13 +66,13 @@ tls_settings::tls_settings(const tls_options& options)
   use_certificate(c, options.certificate_file, options.key_file, options.key_password);
 }
 
-tls_server_settings::tls_server_settings(const tls_server_options& options)
+tls_server_settings::tls_server_settings(const server_tls_options& options)
     : context_{make_context(TLS_server_method())} {
   if (options.certificate_file.empty() || options.key_file.empty())
     throw error{errc::invalid_argument, "a TLS server needs a certificate_file and a key_file"};
-  if (options.require_client_certificate && options.ca_file.empty())
+  if (options.require_client_certificate && options.client_ca_file.empty())
     throw error{errc::invalid_argument,
-                "require_client_certificate needs a ca_file to check the certificates with"};
+                "require_client_certificate needs a client_ca_file to check the certificates with"};
   auto* c = context_.get();
   // Connections last as long as sessions: resuming them would save nothing and needs keys to keep.
   SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
@@ -80,11 +80,12 @@ tls_server_settings::tls_server_settings(const tls_server_options& options)
   SSL_CTX_set_options(c, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_mode(c, SSL_MODE_RELEASE_BUFFERS);  // 34 kB for each idle connection
   use_certificate(c, options.certificate_file, options.key_file, options.key_password);
-  if (options.ca_file.empty()) return;
-  trust(c, options.ca_file);
+  if (options.client_ca_file.empty()) return;
+  trust(c, options.client_ca_file);
   // Told to the client, so that it can choose among its certificates.
-  auto* names = SSL_load_client_CA_file(options.ca_file.c_str());
-  if (names == nullptr) refuse("cannot read the certificate authorities in " + options.ca_file);
+  auto* names = SSL_load_client_CA_file(options.client_ca_file.c_str());
+  if (names == nullptr)
+    refuse("cannot read the certificate authorities in " + options.client_ca_file);
   SSL_CTX_set_client_CA_list(c, names);
   SSL_CTX_set_verify(
       c,

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "conclave/client_options.hpp"
-#include "conclave/secret.hpp"
+#include "conclave/server_options.hpp"
 
 struct ssl_ctx_st;
 
@@ -33,21 +33,11 @@ class tls_settings {
   bool verify_host_;
 };
 
-struct tls_server_options {
-  std::string certificate_file;  // PEM chain, the server's own certificate first
-  std::string key_file;          // PEM; its password, if any:
-  secret key_password;
-  // PEM: who signs clients' certificates. If given, clients are asked for one; one that is shown
-  // must be good, and showing none is allowed unless it is required.
-  std::string ca_file;
-  bool require_client_certificate = false;
-};
-
 class tls_server_settings {
  public:
   // Also throws errc::invalid_argument if the certificate or its key is not named, or if a client
-  // certificate is required but no ca_file is there to check it with.
-  explicit tls_server_settings(const tls_server_options& options);
+  // certificate is required but no client_ca_file is there to check it with.
+  explicit tls_server_settings(const server_tls_options& options);
 
   ssl_ctx_st* context() const noexcept { return context_.get(); }
 

@@ -47,15 +47,7 @@ service::service(server_options options, storage where)
   core_ = std::make_unique<core>(options_for_core(), store_.keeps->load(), clock_zxid(), now());
   // Clients are shown the zxid before the first change: it must survive, too.
   store_.keeps->commit(core_->take_changes());
-  if (options_.tls) {
-    tls::tls_server_options files;
-    files.certificate_file = options_.tls->certificate_file;
-    files.key_file = options_.tls->key_file;
-    files.key_password = options_.tls->key_password;
-    files.ca_file = options_.tls->client_ca_file;
-    files.require_client_certificate = options_.tls->require_client_certificate;
-    tls_ = std::make_unique<tls::tls_server_settings>(files);
-  }
+  if (options_.tls) tls_ = std::make_unique<tls::tls_server_settings>(*options_.tls);
   open_doors();
 }
 

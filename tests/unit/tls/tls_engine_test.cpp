@@ -60,15 +60,15 @@ class engines : public ::testing::TestWithParam<int> {
     o.key_file = mine.key;
     return o;
   }
-  static tls_server_options server_options() {
-    tls_server_options o;
+  static server_tls_options server_options() {
+    server_tls_options o;
     o.certificate_file = shared().server.certificate;
     o.key_file = shared().server.key;
     return o;
   }
-  static tls_server_options asking(bool require) {
+  static server_tls_options asking(bool require) {
     auto o = server_options();
-    o.ca_file = shared().trusted.certificate();
+    o.client_ca_file = shared().trusted.certificate();
     o.require_client_certificate = require;
     return o;
   }
@@ -78,7 +78,7 @@ class engines : public ::testing::TestWithParam<int> {
     SSL_CTX_set_max_proto_version(settings.context(), GetParam());
     return party{tls_engine{settings, host}};
   }
-  static party make_server(const tls_server_options& o) {
+  static party make_server(const server_tls_options& o) {
     return party{tls_engine{tls_server_settings{o}}};
   }
 

@@ -28,7 +28,7 @@ class server_settings : public ::testing::Test {
   server_settings() {
     good.certificate_file = files.certificate;
     good.key_file = files.key;
-    good.ca_file = authority.certificate();
+    good.client_ca_file = authority.certificate();
   }
 
   std::string text_file(const std::string& name, const std::string& content) const {
@@ -51,7 +51,7 @@ class server_settings : public ::testing::Test {
     return path;
   }
 
-  static void expect_refused(const tls_server_options& options, errc code,
+  static void expect_refused(const server_tls_options& options, errc code,
                              const std::string& message) {
     try {
       const tls_server_settings settings{options};
@@ -65,7 +65,7 @@ class server_settings : public ::testing::Test {
   temporary_directory folder;
   certificate_authority authority{folder.path(), "ca"};
   certificate_files files = authority.issue("server", {"DNS:localhost"});
-  tls_server_options good;
+  server_tls_options good;
 };
 
 TEST_F(server_settings, good_files_and_tls_1_2_at_least) {
@@ -97,15 +97,15 @@ TEST_F(server_settings, files_that_are_not_there_are_named) {
   options.key_file = missing;
   expect_refused(options, errc::tls_failed, "cannot read the private key in " + missing + reason);
   options = good;
-  options.ca_file = missing;
+  options.client_ca_file = missing;
   expect_refused(options, errc::tls_failed,
                  "cannot read the certificate authorities in " + missing + reason);
 }
 
 TEST_F(server_settings, files_that_hold_something_else_are_named) {
   const auto other = text_file("other.pem", "not a certificate\n");
-  for (auto file : {&tls_server_options::certificate_file, &tls_server_options::key_file,
-                    &tls_server_options::ca_file}) {
+  for (auto file : {&server_tls_options::certificate_file, &server_tls_options::key_file,
+                    &server_tls_options::client_ca_file}) {
     auto options = good;
     options.*file = other;
     expect_refused(options, errc::tls_failed, other);
@@ -125,9 +125,9 @@ TEST_F(server_settings, what_is_missing_is_said) {
   options.key_file.clear();
   expect_refused(options, errc::invalid_argument, "key_file");
   options = good;
-  options.ca_file.clear();
+  options.client_ca_file.clear();
   options.require_client_certificate = true;
-  expect_refused(options, errc::invalid_argument, "needs a ca_file");
+  expect_refused(options, errc::invalid_argument, "needs a client_ca_file");
 }
 
 }  // namespace
