@@ -13,8 +13,29 @@ namespace {
 
 using wire::opcode;
 
-// Requests that Apache's server knows and we refuse without ending the connection.
 constexpr auto reconfig = static_cast<opcode>(16);
+
+// Whether a request begins with a path that must be there.
+bool is_about_a_node(opcode type) {
+  switch (type) {
+    case opcode::create:
+    case opcode::create2:
+    case opcode::create_container:
+    case opcode::create_ttl:
+    case opcode::remove:
+    case opcode::set_data:
+    case opcode::set_acl:
+    case opcode::check:
+    case opcode::exists:
+    case opcode::get_data:
+    case opcode::get_children:
+    case opcode::get_children2:
+    case opcode::get_acl:
+    case opcode::get_all_children_number:
+    case opcode::check_watches: return true;
+    default: return false;
+  }
+}
 
 }  // namespace
 
@@ -214,16 +235,19 @@ void core::serve(connection& c, std::string_view frame) {
 
   body_.clear();
   const auto result = dispatch(c, header.type, in);
-  const wire::reply_header reply{header.xid, zxid_, static_cast<std::int32_t>(result)};
+  const auto xid = header.type == opcode::ping ? wire::special_xid::ping : header.xid;
+  const wire::reply_header reply{xid, zxid_, static_cast<std::int32_t>(result)};
   if (result == errc{})
     wire::append_frame(c.out, reply, wire::encoded{body_});
   else
     wire::append_frame(c.out, reply);
   // As Apache's server does: who sends what nobody knows cannot be trusted with the rest.
-  if (result == errc::unimplemented && header.type != reconfig) finish(c);
+  if (result == errc::unimplemented) finish(c);
 }
 
 errc core::dispatch(connection& c, opcode type, wire::reader& in) {
+  if (auto ahead = in; is_about_a_node(type) && ahead.read<std::string_view>().data() == nullptr)
+    return errc::marshalling_error;
   const auto path_and_watch = [&](auto operation) {
     const auto r = in.read<wire::path_watch_request>();
     return in.ok() ? operation(r) : errc::marshalling_error;
@@ -272,7 +296,8 @@ errc core::dispatch(connection& c, opcode type, wire::reader& in) {
       wire::writer{body_}(response);
       return errc{};
     }
-    default: return errc::unimplemented;
+    case opcode::delete_container: return errc::bad_arguments;  // for the server's own use
+    default: return type == reconfig ? errc::reconfig_disabled : errc::unimplemented;
   }
 }
 
@@ -282,9 +307,8 @@ void core::authenticate(connection& c, std::int32_t xid, wire::reader& in) {
   const auto add = [&](identity i) {
     if (std::find(c.who.begin(), c.who.end(), i) == c.who.end()) c.who.push_back(std::move(i));
   };
-  if (!in.ok()) {
-    result = errc::auth_failed;
-  } else if (request.scheme == "digest") {
+  if (!in.ok()) return finish(c);
+  if (request.scheme == "digest" && request.auth.data() != nullptr) {
     auto digest = digest_of(request.auth);
     const auto& super = options_.super_digest;
     if (digest.size() == super.size() &&

@@ -71,8 +71,8 @@ class core {
   // --- in
 
   void begin_turn(moment now);
-  // The owner was held up for that long (a slow disk, a stopped process): what clients sent meanwhile
-  // waits in their sockets, so the time does not count against them.
+  // The owner was held up for that long (a slow disk, a stopped process): what clients sent
+  // meanwhile waits in their sockets, so the time does not count against them.
   void excuse(std::chrono::steady_clock::duration silence);
   void connected(connection_id id, peer from);
   // The payload of one frame.

@@ -5,18 +5,30 @@
 namespace conclave::embedded {
 namespace {
 
-// U+0000-001F and U+007F-009F; U+D800-F8FF (surrogates and private use) and U+FFF0-FFFF.
+// U+0000-001F and U+007F-009F; U+D800-F8FF (surrogates and private use) and U+FFF0-FFFF, of which
+// Java takes one for whatever is not UTF-8; and all above U+FFFF, which Java writes as surrogates.
 bool has_forbidden_characters(std::string_view s) {
-  for (std::size_t i = 0; i < s.size(); ++i) {
+  for (std::size_t i = 0; i < s.size();) {
     const auto byte = [&](std::size_t k) {
       return i + k < s.size() ? static_cast<unsigned char>(s[i + k]) : 0u;
     };
+    const auto follows = [&](std::size_t k) { return byte(k) >= 0x80 && byte(k) <= 0xbf; };
     const unsigned b = byte(0);
-    if (b <= 0x1f || b == 0x7f) return true;
-    if (b == 0xc2 && byte(1) >= 0x80 && byte(1) <= 0x9f) return true;
-    if (b == 0xed && byte(1) >= 0xa0) return true;
-    if (b == 0xee) return true;
-    if (b == 0xef && (byte(1) <= 0xa3 || (byte(1) == 0xbf && byte(2) >= 0xb0))) return true;
+    if (b < 0x80) {
+      if (b <= 0x1f || b == 0x7f) return true;
+      i += 1;
+    } else if (b < 0xe0) {
+      if (b < 0xc2 || !follows(1)) return true;
+      if (b == 0xc2 && byte(1) <= 0x9f) return true;
+      i += 2;
+    } else if (b < 0xf0) {
+      if (!follows(1) || !follows(2) || (b == 0xe0 && byte(1) < 0xa0)) return true;
+      if ((b == 0xed && byte(1) >= 0xa0) || b == 0xee) return true;
+      if (b == 0xef && (byte(1) <= 0xa3 || (byte(1) == 0xbf && byte(2) >= 0xb0))) return true;
+      i += 3;
+    } else {
+      return true;
+    }
   }
   return false;
 }

@@ -6,8 +6,7 @@
 namespace conclave::embedded {
 
 // As ZooKeeper has it: begins with a slash and does not end with one, has no empty, "." or ".."
-// parts and no control or private characters. Invalid UTF-8 is let through, as Java's strings do
-// not tell it from a replacement character.
+// parts, and no control or private characters nor any above U+FFFF; what is not UTF-8 is invalid.
 bool valid_node_path(std::string_view path);
 
 // "/" for "/a". There is a slash in it.

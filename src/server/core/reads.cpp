@@ -98,11 +98,12 @@ errc core::multi_read(connection& c, wire::reader& in) {
   wire::writer out{answers};
   for (const auto& part : parts) {
     const auto* r = std::get_if<wire::path_watch_request>(&part.body);
-    if (r == nullptr) return errc::marshalling_error;
+    if (r == nullptr || r->path.data() == nullptr) return errc::marshalling_error;
     body_.clear();
+    // Watches are not left here: Apache's server forgets that they were asked for.
     const auto result = part.type == wire::opcode::get_data
-                            ? get_data(c, r->path, r->watch)
-                            : get_children(c, r->path, r->watch, false);
+                            ? get_data(c, r->path, false)
+                            : get_children(c, r->path, false, false);
     if (result == errc{}) {
       out(wire::multi_header{part.type, false, 0});
       answers += body_;

@@ -64,7 +64,7 @@ errc core::set_watches(connection& c, wire::reader& in, bool second_form) {
 errc core::add_watch(connection& c, wire::reader& in) {
   const auto r = in.read<wire::path_type_request>();
   if (!in.ok()) return errc::marshalling_error;
-  if (r.type != 0 && r.type != 1) return errc::bad_arguments;
+  if (r.type != 0 && r.type != 1) return errc::marshalling_error;  // as Apache's server says it
   if (!room_for_watches(c, 2)) return errc::quota_exceeded;
   const auto mode = r.type == 0 ? watch_mode::persistent : watch_mode::recursive;
   data_watches_.add(r.path, c.id, mode);
@@ -77,7 +77,7 @@ errc core::remove_watches(connection& c, wire::reader& in, bool only_look) {
   const auto r = in.read<wire::path_type_request>();
   if (!in.ok()) return errc::marshalling_error;
   enum : std::int32_t { children = 1, data = 2, any = 3 };
-  if (r.type < children || r.type > any) return errc::bad_arguments;
+  if (r.type < children || r.type > any) return errc::marshalling_error;
   const auto apply = [&](watch_table& table) {
     return only_look ? table.contains(r.path, c.id) : table.remove(r.path, c.id);
   };

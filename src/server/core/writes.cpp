@@ -28,6 +28,36 @@ bool is_creation(opcode type) {
          type == opcode::create_ttl;
 }
 
+enum create_flags : std::int32_t {
+  ephemeral = 1,
+  sequential = 2,
+  container = 4,
+  with_ttl = 5,
+  sequential_with_ttl = 6,
+};
+
+bool has_ttl(std::int32_t flags) { return flags == with_ttl || flags == sequential_with_ttl; }
+
+// In a transaction Apache's server goes by the flags of a creation, not by its number: a create2 is
+// a create there, without a stat. False for what it cannot read.
+bool normalize(wire::multi_part& part) {
+  if (auto* ttl_part = std::get_if<wire::create_ttl_request>(&part.body)) {
+    const auto r = *ttl_part;
+    if (r.path.data() == nullptr) return false;
+    if (has_ttl(r.flags)) return true;
+    part.body = wire::create_request{r.path, r.data, r.acl, r.flags};
+  }
+  if (const auto* r = std::get_if<wire::create_request>(&part.body)) {
+    part.type = r->flags == container ? opcode::create_container : opcode::create;
+    return r->path.data() != nullptr && !has_ttl(r->flags);
+  }
+  if (const auto* r = std::get_if<wire::set_data_request>(&part.body))
+    return r->path.data() != nullptr;
+  if (const auto* r = std::get_if<wire::path_version_request>(&part.body))
+    return r->path.data() != nullptr;
+  return false;  // a read
+}
+
 }  // namespace
 
 errc core::write(connection& c, opcode type, wire::reader& in) {
@@ -70,7 +100,8 @@ errc core::write(connection& c, opcode type, wire::reader& in) {
 
 errc core::multi(connection& c, wire::reader& in) {
   std::vector<wire::multi_part> parts;
-  if (!wire::read_multi_request(in, parts)) return errc::marshalling_error;
+  if (!wire::read_multi_request(in, parts) || !std::all_of(parts.begin(), parts.end(), normalize))
+    return errc::marshalling_error;
 
   struct done {
     opcode type;
@@ -93,8 +124,6 @@ errc core::multi(connection& c, wire::reader& in) {
       result = set_data(c, *set_part, n);
     } else if (const auto* path_part = std::get_if<wire::path_version_request>(&part.body)) {
       result = part.type == opcode::check ? check(c, *path_part) : remove(c, *path_part);
-    } else {
-      result = errc::bad_arguments;  // a read
     }
     if (result != errc{}) break;
     auto& answer = answers.emplace_back(done{part.type, {}, {}});
@@ -106,16 +135,10 @@ errc core::multi(connection& c, wire::reader& in) {
   wire::writer out{body_};
   if (result == errc{}) {
     for (const auto& a : answers) {
-      const bool plain = a.type == opcode::create;
-      // Apache's server forgets the stat of a create2 in a transaction, and calls it a create.
-      const bool as_create = plain || a.type == opcode::create2;
-      out(wire::multi_header{as_create             ? opcode::create
-                             : is_creation(a.type) ? opcode::create2
-                                                   : a.type,
-                             false, 0});
+      const bool with_stat = is_creation(a.type) && a.type != opcode::create;
+      out(wire::multi_header{with_stat ? opcode::create2 : a.type, false, 0});
       if (is_creation(a.type)) out(a.path);
-      if ((is_creation(a.type) && !as_create) || a.type == opcode::set_data)
-        out(wire::stat_record{a.stat});
+      if (with_stat || a.type == opcode::set_data) out(wire::stat_record{a.stat});
     }
     if (events_.empty()) --zxid_;  // checks alone change nothing
     complete();
@@ -137,11 +160,10 @@ errc core::multi(connection& c, wire::reader& in) {
 }
 
 errc core::create(connection& c, opcode type, const creation& what, node*& made) {
-  enum : std::int32_t { ephemeral = 1, sequential = 2, container = 4, ttl = 5, sequential_ttl = 6 };
-  if (what.flags < 0 || what.flags > sequential_ttl) return errc::bad_arguments;
-  const bool with_ttl = what.flags >= ttl;
-  if (with_ttl != (type == opcode::create_ttl)) return errc::bad_arguments;
-  if (with_ttl && (what.ttl_ms <= 0 || what.ttl_ms > longest_ttl_ms)) return errc::bad_arguments;
+  if (what.flags < 0 || what.flags > sequential_with_ttl) return errc::bad_arguments;
+  if (has_ttl(what.flags) != (type == opcode::create_ttl)) return errc::bad_arguments;
+  if (type == opcode::create_ttl && (what.ttl_ms <= 0 || what.ttl_ms > longest_ttl_ms))
+    return errc::bad_arguments;
 
   const auto slash = what.path.rfind('/');
   if (slash == std::string_view::npos || what.path.find('\0') != std::string_view::npos)
@@ -153,8 +175,8 @@ errc core::create(connection& c, opcode type, const creation& what, node*& made)
   if (!allowed(*parent->row.access, permission::create, c.who)) return errc::no_auth;
 
   std::string path{what.path};
-  const bool is_sequential =
-      what.flags == sequential_ttl || (what.flags < container && (what.flags & sequential) != 0);
+  const bool is_sequential = what.flags == sequential_with_ttl ||
+                             (what.flags < container && (what.flags & sequential) != 0);
   if (is_sequential) {
     std::array<char, 16> number{};
     const int length = std::snprintf(number.data(), number.size(), "%010d",
@@ -172,7 +194,7 @@ errc core::create(connection& c, opcode type, const creation& what, node*& made)
   row.ctime_ms = row.mtime_ms = now_.wall_ms;
   if (type == opcode::create_container) {
     row.kind = node_kind::container;
-  } else if (with_ttl) {
+  } else if (type == opcode::create_ttl) {
     row.kind = node_kind::ttl;
     row.ttl_ms = what.ttl_ms;
   } else if (what.flags < container && (what.flags & ephemeral) != 0) {

@@ -38,6 +38,8 @@ class door {
   // (descriptors have run out).
   std::unique_ptr<guest> let_in(bool& out_of_descriptors);
 
+  bool attended = false;  // a wait is under way
+
   template <class F>
   void when_someone_waits(F f) {
     descriptor_.async_wait(boost::asio::posix::descriptor_base::wait_read, std::move(f));

@@ -58,8 +58,11 @@ core_options service::options_for_core() const {
   c.tick = options_.tick;
   c.min_session_timeout = options_.min_session_timeout.value_or(2 * options_.tick);
   c.max_session_timeout = options_.max_session_timeout.value_or(20 * options_.tick);
-  if (options_.tick.count() <= 0 || c.min_session_timeout > c.max_session_timeout)
-    throw std::runtime_error{"the shortest session timeout must not be above the longest"};
+  if (c.min_session_timeout.count() <= 0 || c.min_session_timeout > c.max_session_timeout)
+    throw std::runtime_error{
+        "session timeouts must be above zero, and the shortest not above the longest"};
+  if (options_.reap_interval.count() <= 0)
+    throw std::runtime_error{"the time between looks for empty containers must be above zero"};
   c.reap_interval = options_.reap_interval;
   c.super_digest = options_.super_digest;
   c.max_sessions = options_.max_sessions;
@@ -77,6 +80,15 @@ void service::log(log_level level, const std::string& text) const {
 // --- turns
 
 void service::run() {
+  // Also when the disk has failed: clients must not wait for answers that will never come.
+  struct leaving {
+    service& s;
+    ~leaving() {
+      s.doors_.clear();
+      s.links_.clear();
+      s.waiting_room_.clear();
+    }
+  } const at_the_end{*this};
   for (auto& d : doors_) wait_at(d);
   next_look_ = idle_since_ = clock::now();
   wake_up_in_time();
@@ -86,9 +98,6 @@ void service::run() {
     }
     end_turn();
   }
-  doors_.clear();
-  links_.clear();
-  waiting_room_.clear();
 }
 
 void service::stop() {
@@ -226,7 +235,9 @@ void service::open_doors() {
 }
 
 void service::wait_at(door& d) {
+  if (std::exchange(d.attended, true)) return;
   d.when_someone_waits([this, &d](const boost::system::error_code& ec) {
+    d.attended = false;
     if (!ec) come_in(d);
   });
 }
