@@ -23,7 +23,10 @@ conclave_server::conclave_server(std::vector<std::string> command, const std::st
                                  const std::filesystem::path& socket) {
   command.insert(command.end(), {"serve", "--data", (folder_.path() / "data").string(), "--listen",
                                  "127.0.0.1:0", "--durability", durability});
-  if (!socket.empty()) command.insert(command.end(), {"--socket", socket.string()});
+  if (socket.empty())  // by default it is beside the data, where its path may become too long
+    command.emplace_back("--no-socket");
+  else
+    command.insert(command.end(), {"--socket", socket.string()});
   testing::child_options options(std::move(command));
   options.output = folder_.path() / "output";
   process_ = std::make_unique<testing::child_process>(options);
