@@ -333,8 +333,12 @@ batch core::take_changes() {
 }
 
 std::vector<connection_id> core::take_touched() {
-  for (const auto id : touched_)
-    if (const auto c = connections_.find(id); c != connections_.end()) c->second.touched = false;
+  std::erase_if(touched_, [this](connection_id id) {
+    const auto c = connections_.find(id);
+    if (c == connections_.end()) return true;  // disconnected meanwhile
+    c->second.touched = false;
+    return false;
+  });
   return std::exchange(touched_, {});
 }
 

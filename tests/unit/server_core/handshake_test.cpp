@@ -1,0 +1,322 @@
+// The first message of a connection: new sessions, and sessions that go on.
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "test_server.hpp"
+
+namespace conclave::embedded {
+namespace {
+
+using hello = test_server::hello;
+
+TEST(handshake, gives_an_id_and_a_password_of_its_own) {
+  test_server server;
+  const auto& a = server.join();
+  const auto& b = server.join();
+  EXPECT_NE(a.session(), 0);
+  EXPECT_NE(a.session(), b.session());
+  EXPECT_NE(a.greeted()->password, b.greeted()->password);
+  EXPECT_NE(a.greeted()->password, std::string(16, '\0'));
+  EXPECT_EQ(server.core().session_of(a.id()), a.session());
+  EXPECT_EQ(a.session() & ~0x00ff'ffff'ffff'ffff, 0) << "the highest byte marks TTL nodes";
+}
+
+TEST(handshake, a_new_session_takes_a_zxid_and_is_stored) {
+  test_server server;
+  const auto before = server.core().zxid();
+  const auto& a = server.join(12s);
+  EXPECT_EQ(server.core().zxid(), before + 1);
+  const auto& row = server.stored().sessions.at(a.session());
+  EXPECT_EQ(row.timeout_ms, 12'000);
+  EXPECT_EQ((std::string{row.password.data(), row.password.size()}), a.greeted()->password);
+}
+
+TEST(handshake, the_timeout_is_brought_between_the_limits) {
+  test_server server;  // 4 s and 40 s
+  EXPECT_EQ(server.join(10s).greeted()->timeout_ms, 10'000);
+  EXPECT_EQ(server.join(4s).greeted()->timeout_ms, 4000);
+  EXPECT_EQ(server.join(3999ms).greeted()->timeout_ms, 4000);
+  EXPECT_EQ(server.join(0ms).greeted()->timeout_ms, 4000);
+  EXPECT_EQ(server.join(-5s).greeted()->timeout_ms, 4000);
+  EXPECT_EQ(server.join(40s).greeted()->timeout_ms, 40'000);
+  EXPECT_EQ(server.join(41s).greeted()->timeout_ms, 40'000);
+}
+
+TEST(handshake, the_read_only_byte_is_there_if_it_was_sent) {
+  test_server server;
+  const auto answered = [&](std::optional<bool> sent) {
+    auto& c = server.connect();
+    hello h;
+    h.read_only = sent;
+    server.greet(c, h);
+    return c.greeted()->read_only;
+  };
+  EXPECT_EQ(answered(std::nullopt), std::nullopt);
+  EXPECT_EQ(answered(false), false);
+  EXPECT_EQ(answered(true), false) << "this server writes as well";
+}
+
+TEST(handshake, the_read_only_byte_in_a_refusal_too) {
+  test_server server;
+  for (const std::optional<bool> sent : {std::optional<bool>{}, std::optional<bool>{true}}) {
+    auto& c = server.connect();
+    hello h;
+    h.session = 0x1234;
+    h.read_only = sent;
+    server.greet(c, h);
+    ASSERT_TRUE(c.greeted());
+    EXPECT_EQ(c.greeted()->session, 0);
+    EXPECT_EQ(c.greeted()->read_only.has_value(), sent.has_value());
+  }
+}
+
+TEST(handshake, requests_sent_with_it_are_served) {
+  test_server server;
+  auto& c = server.connect();
+  server.turn([&] {
+    server.greet(c, {});
+    c.send(create("/a"));
+    c.send(get("/a"));
+  });
+  EXPECT_TRUE(c.greeted());
+  EXPECT_EQ(c.take(), ok);
+  EXPECT_EQ(c.take(), ok);
+}
+
+// --- coming back
+
+TEST(coming_back, the_session_moves_and_the_old_connection_ends) {
+  test_server server;
+  auto& before = server.join();
+  before.ask(create_ephemeral("/e"));
+  auto& after = server.rejoin(before);
+  EXPECT_TRUE(before.closed());
+  EXPECT_FALSE(after.closed());
+  EXPECT_EQ(after.session(), before.session());
+  EXPECT_EQ(after.greeted()->password, before.greeted()->password);
+  EXPECT_EQ(server.core().session_of(before.id()), 0);
+  EXPECT_EQ(after.ask(get("/e")).stat.ephemeral_owner, before.session());
+}
+
+TEST(coming_back, takes_no_zxid) {
+  test_server server;
+  auto& before = server.join();
+  before.hang_up();
+  const auto zxid = server.core().zxid();
+  const auto commits = server.commits();
+  server.rejoin(before);
+  EXPECT_EQ(server.core().zxid(), zxid);
+  EXPECT_EQ(server.commits(), commits);
+}
+
+TEST(coming_back, the_end_of_the_old_connection_does_not_detach_the_session) {
+  test_server server;
+  auto& before = server.join();
+  server.turn([&] {
+    auto& after = server.rejoin(before);
+    server.core().disconnected(before.id());  // its socket's end arrives late
+    after.send(create_ephemeral("/e"));
+  });
+  EXPECT_FALSE(server.core().is_awaited(before.session()));
+  EXPECT_TRUE(server.stored().nodes.contains("/e"));
+}
+
+TEST(coming_back, leaves_the_watches_of_the_old_connection_behind) {
+  test_server server;
+  auto& before = server.join();
+  before.ask(get("/", watched));
+  before.ask(children("/", watched));
+  auto& after = server.rejoin(before);
+  after.ask(create("/a"));
+  after.ask(set("/", "x"));
+  EXPECT_TRUE(after.take_events().empty());
+  EXPECT_EQ(server.core().data_watches().count(), 0u);
+  EXPECT_EQ(server.core().child_watches().count(), 0u);
+}
+
+TEST(coming_back, with_another_timeout_changes_it) {
+  test_server server;
+  auto& before = server.join(20s);
+  const auto& after = server.rejoin(before, 6s);
+  EXPECT_EQ(after.greeted()->timeout_ms, 6000);
+  EXPECT_EQ(server.stored().sessions.at(after.session()).timeout_ms, 6000);
+}
+
+TEST(coming_back, with_a_longer_timeout_ends_the_session_later) {
+  test_server server;
+  auto& before = server.join(4s);
+  const auto& after = server.rejoin(before, 40s);
+  server.pass(39'999ms);
+  EXPECT_TRUE(server.is_alive(after.session()));
+  server.pass(1ms);
+  EXPECT_FALSE(server.is_alive(after.session()));
+}
+
+TEST(coming_back, after_a_crash) {
+  test_server server;
+  auto& before = server.join();
+  before.ask(create_ephemeral("/e"));
+  server.crash();
+  auto& after = server.rejoin(before);
+  EXPECT_EQ(after.session(), before.session());
+  EXPECT_EQ(after.ask(exists("/e")), ok);
+}
+
+// A response without a session, and the end.
+void expect_refused(const client& c) {
+  ASSERT_TRUE(c.greeted());
+  EXPECT_EQ(c.greeted()->session, 0);
+  EXPECT_EQ(c.greeted()->timeout_ms, 0);
+  EXPECT_EQ(c.greeted()->password, std::string(16, '\0'));
+  EXPECT_TRUE(c.closed());
+}
+
+TEST(coming_back, with_a_wrong_password) {
+  test_server server;
+  auto& owner = server.join();
+  const auto& right = owner.greeted()->password;
+  auto last_byte = right;
+  last_byte.back() ^= 1;
+  for (const auto& wrong : {std::string(16, '\0'), std::string{}, right.substr(0, 15), right + "x",
+                            last_byte, std::string(1000, 'x')}) {
+    auto& thief = server.connect();
+    hello h;
+    h.session = owner.session();
+    h.password = wrong;
+    server.greet(thief, h);
+    expect_refused(thief);
+  }
+  EXPECT_FALSE(owner.closed()) << "a wrong password must not even disturb";
+  EXPECT_EQ(owner.ask(ping()), ok);
+}
+
+TEST(coming_back, after_the_session_expired) {
+  test_server server;
+  auto& before = server.join(10s);
+  before.hang_up();
+  server.pass(10s);
+  expect_refused(server.rejoin(before));
+}
+
+TEST(coming_back, after_the_session_was_closed) {
+  test_server server;
+  auto& before = server.join();
+  EXPECT_EQ(before.ask(close_session()), ok);
+  expect_refused(server.rejoin(before));
+}
+
+TEST(coming_back, to_a_session_that_never_was) {
+  test_server server;
+  auto& c = server.connect();
+  hello h;
+  h.session = -1;
+  server.greet(c, h);
+  expect_refused(c);
+}
+
+TEST(coming_back, a_refused_client_is_not_listened_to) {
+  test_server server;
+  auto& c = server.connect();
+  hello h;
+  h.session = 42;
+  server.turn([&] {
+    server.greet(c, h);
+    c.send(create("/a"));
+  });
+  EXPECT_TRUE(c.closed());
+  EXPECT_FALSE(server.stored().nodes.contains("/a"));
+}
+
+// --- refused without a word
+
+TEST(handshake, no_room_for_another_session) {
+  auto options = default_options();
+  options.max_sessions = 2;
+  test_server server{options};
+  auto& a = server.join();
+  server.join();
+  auto& third = server.join();
+  EXPECT_TRUE(third.closed());
+  EXPECT_FALSE(third.greeted());
+  EXPECT_FALSE(server.rejoin(a).closed()) << "it has its place already";
+  server.join();
+  EXPECT_EQ(server.core().sessions().size(), 2u);
+}
+
+TEST(handshake, a_place_is_free_again_when_a_session_ends) {
+  auto options = default_options();
+  options.max_sessions = 1;
+  test_server server{options};
+  server.join().ask(close_session());
+  EXPECT_FALSE(server.join().closed());
+}
+
+TEST(handshake, cut_off_at_any_byte) {
+  test_server server;
+  std::string whole;
+  wire::writer{whole}(wire::connect_request{0, 0, 10'000, 0, std::string(16, '\0')});
+  for (std::size_t n = 0; n < whole.size(); ++n) {
+    auto& c = server.connect();
+    c.send_bytes(std::string_view{whole}.substr(0, n));
+    EXPECT_TRUE(c.closed()) << n;
+    EXPECT_FALSE(c.greeted()) << n;
+  }
+  EXPECT_EQ(server.core().sessions().size(), 0u);
+}
+
+// --- the end
+
+TEST(hanging_up, leaves_the_session_its_timeout) {
+  test_server server;
+  auto& c = server.join(10s);
+  c.ask(create_ephemeral("/e"));
+  server.pass(7s);
+  c.ask(ping());
+  c.hang_up();
+  EXPECT_TRUE(server.core().is_awaited(c.session()));
+  server.pass(9999ms);
+  EXPECT_TRUE(server.is_alive(c.session()));
+  server.pass(1ms);
+  EXPECT_FALSE(server.is_alive(c.session()));
+  EXPECT_FALSE(server.stored().nodes.contains("/e"));
+}
+
+TEST(hanging_up, in_the_turn_of_the_request) {
+  test_server server;
+  auto& c = server.join();
+  server.turn([&] {
+    c.send(create("/a"));
+    c.hang_up();
+  });
+  EXPECT_TRUE(server.stored().nodes.contains("/a"));
+  EXPECT_TRUE(server.core().is_awaited(c.session()));
+}
+
+TEST(hanging_up, before_the_greeting) {
+  test_server server;
+  server.connect().hang_up();
+  EXPECT_EQ(server.core().sessions().size(), 0u);
+}
+
+TEST(close_session, is_answered_and_then_the_connection_ends) {
+  test_server server;
+  auto& c = server.join();
+  const auto before = server.core().zxid();
+  server.turn([&] {
+    c.send(close_session());
+    c.send(create("/late"));
+  });
+  const auto closed = c.take();
+  EXPECT_EQ(closed, ok);
+  EXPECT_EQ(closed.zxid, before + 1);
+  EXPECT_TRUE(c.closed());
+  EXPECT_EQ(c.untaken(), 0u);
+  EXPECT_FALSE(server.is_alive(c.session()));
+  EXPECT_TRUE(server.stored().sessions.empty());
+  EXPECT_FALSE(server.stored().nodes.contains("/late"));
+}
+
+}  // namespace
+}  // namespace conclave::embedded
