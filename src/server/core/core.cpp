@@ -43,6 +43,7 @@ core::core(core_options options, image kept, std::int64_t first_zxid, moment now
     : options_{std::move(options)},
       now_{now},
       zxid_{std::max(kept.zxid, first_zxid)},
+      stored_zxid_{kept.zxid},
       tree_{std::move(kept.nodes)},
       sessions_{kept.sessions, now.now},
       next_reap_{now.now + options_.reap_interval} {}
@@ -326,7 +327,7 @@ void core::authenticate(connection& c, std::int32_t xid, wire::reader& in) {
 
 batch core::take_changes() {
   batch changes;
-  changes.zxid = zxid_;
+  changes.zxid = stored_zxid_ = zxid_;
   tree_.take_unwritten(changes);
   sessions_.take_unwritten(changes);
   return changes;

@@ -86,7 +86,11 @@ class core {
 
   // --- out
 
-  bool has_changes() const noexcept { return tree_.has_unwritten() || sessions_.has_unwritten(); }
+  // Also when nothing is left of them but the zxid, which clients were told.
+  bool has_changes() const noexcept {
+    return (zxid_ != stored_zxid_ && writable_) || tree_.has_unwritten() ||
+           sessions_.has_unwritten();
+  }
   batch take_changes();
   // Connections with output, or to be closed.
   std::vector<connection_id> take_touched();
@@ -180,6 +184,7 @@ class core {
   core_options options_;
   moment now_;
   std::int64_t zxid_;
+  std::int64_t stored_zxid_;
   tree tree_;
   session_table sessions_;
   watch_table data_watches_;

@@ -318,5 +318,19 @@ TEST(close_session, is_answered_and_then_the_connection_ends) {
   EXPECT_FALSE(server.stored().nodes.contains("/late"));
 }
 
+TEST(close_session, in_the_turn_that_began_it) {
+  test_server server;
+  auto& c = server.connect();
+  const auto before = server.core().zxid();
+  server.turn([&] {
+    server.greet(c, {});
+    c.send(close_session());
+  });
+  EXPECT_EQ(c.take().zxid, before + 2);
+  EXPECT_TRUE(server.stored().sessions.empty());
+  server.crash();
+  EXPECT_GE(server.core().zxid(), before + 2) << "its client was told so";
+}
+
 }  // namespace
 }  // namespace conclave::embedded
