@@ -31,18 +31,19 @@ void session_table::remove(std::int64_t id) {
 }
 
 void session_table::watch_deadline(live_session& s) {
-  if (s.queued) return;
-  s.queued = true;
-  deadlines_.push({s.deadline(), s.row.id});
+  const auto when = s.deadline();
+  if (s.queued_for <= when) return;  // looked at in time, and queued again
+  s.queued_for = when;
+  deadlines_.push({when, s.row.id});
 }
 
 live_session* session_table::next_expired(time_point now) {
   while (!deadlines_.empty() && deadlines_.top().when <= now) {
-    const auto id = deadlines_.top().id;
+    const auto first = deadlines_.top();
     deadlines_.pop();
-    auto* s = find(id);
-    if (s == nullptr) continue;
-    s->queued = false;
+    auto* s = find(first.id);
+    if (s == nullptr || s->queued_for != first.when) continue;  // gone, or has an earlier entry
+    s->queued_for = time_point::max();
     if (s->held_open) continue;  // queued again when its connection ends
     if (s->deadline() <= now) return s;
     watch_deadline(*s);

@@ -144,6 +144,16 @@ TEST(coming_back, with_another_timeout_changes_it) {
   EXPECT_EQ(server.stored().sessions.at(after.session()).timeout_ms, 6000);
 }
 
+TEST(coming_back, with_a_shorter_timeout_ends_the_session_sooner) {
+  test_server server;
+  auto& before = server.join(40s);
+  const auto& after = server.rejoin(before, 4s);
+  server.pass(3999ms);
+  EXPECT_TRUE(server.is_alive(after.session()));
+  server.pass(1ms);
+  EXPECT_FALSE(server.is_alive(after.session()));
+}
+
 TEST(coming_back, with_a_longer_timeout_ends_the_session_later) {
   test_server server;
   auto& before = server.join(4s);
