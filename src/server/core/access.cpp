@@ -65,10 +65,9 @@ bool matches(const acl_entry& entry, const identity& who) {
 bool valid_id(std::string_view scheme, std::string_view id) {
   if (scheme == "world") return id == "anyone";
   if (scheme == "ip") return parse_network(id).has_value();
-  if (scheme == "digest") {
-    const auto colon = id.find(':');
-    return colon != std::string_view::npos && colon + 1 < id.size() &&
-           id.find(':', colon + 1) == std::string_view::npos;
+  if (scheme == "digest") {  // two parts; colons behind them do not count
+    id = id.substr(0, id.find_last_not_of(':') + 1);
+    return std::count(id.begin(), id.end(), ':') == 1;
   }
   return false;
 }

@@ -15,17 +15,11 @@ using wire::opcode;
 
 constexpr auto reconfig = static_cast<opcode>(16);
 
-// Whether a request begins with a path that must be there.
-bool is_about_a_node(opcode type) {
+// Whether a request begins with a path that must not be null. Others refuse it as they refuse any
+// invalid path, or have a meaning for it.
+bool needs_path(opcode type) {
   switch (type) {
-    case opcode::create:
-    case opcode::create2:
-    case opcode::create_container:
-    case opcode::create_ttl:
     case opcode::remove:
-    case opcode::set_data:
-    case opcode::set_acl:
-    case opcode::check:
     case opcode::exists:
     case opcode::get_data:
     case opcode::get_children:
@@ -237,7 +231,8 @@ void core::serve(connection& c, std::string_view frame) {
   body_.clear();
   const auto result = dispatch(c, header.type, in);
   const auto xid = header.type == opcode::ping ? wire::special_xid::ping : header.xid;
-  const wire::reply_header reply{xid, zxid_, static_cast<std::int32_t>(result)};
+  const auto zxid = result == errc::unimplemented ? -1 : zxid_;
+  const wire::reply_header reply{xid, zxid, static_cast<std::int32_t>(result)};
   if (result == errc{})
     wire::append_frame(c.out, reply, wire::encoded{body_});
   else
@@ -247,7 +242,7 @@ void core::serve(connection& c, std::string_view frame) {
 }
 
 errc core::dispatch(connection& c, opcode type, wire::reader& in) {
-  if (auto ahead = in; is_about_a_node(type) && ahead.read<std::string_view>().data() == nullptr)
+  if (auto ahead = in; needs_path(type) && ahead.read<std::string_view>().data() == nullptr)
     return errc::marshalling_error;
   const auto path_and_watch = [&](auto operation) {
     const auto r = in.read<wire::path_watch_request>();

@@ -1,7 +1,14 @@
 // Requests that change nothing.
+#include <algorithm>
+
 #include "server/core/core.hpp"
 
 namespace conclave::embedded {
+namespace {
+
+bool is_printable(char c) { return static_cast<unsigned char>(c) > ' '; }
+
+}  // namespace
 
 errc core::exists(connection& c, wire::reader& in) {
   const auto r = in.read<wire::path_watch_request>();
@@ -72,7 +79,10 @@ errc core::get_ephemerals(connection& c, wire::reader& in) {
   const auto r = in.read<wire::path_record>();
   if (!in.ok()) return errc::marshalling_error;
   const auto all = tree_.ephemerals_of(c.session->row.id);
-  const bool every = r.path.empty() || r.path == "/";
+  // As Apache's server reads it: space and control characters around it do not count.
+  const auto begin = std::find_if(r.path.begin(), r.path.end(), is_printable);
+  const auto end = std::find_if(r.path.rbegin(), r.path.rend(), is_printable).base();
+  const bool every = begin >= end || (end - begin == 1 && *begin == '/');
   wire::names_response response;
   for (const auto& path : all)
     if (every || path.starts_with(r.path)) response.names.emplace_back(path);

@@ -40,7 +40,9 @@ tree::tree(std::vector<image::node> kept) {
          {"/", "/zookeeper", "/zookeeper/config", "/zookeeper/quota"}) {
       node_row row;
       row.data = "";
-      row.access = path == "/zookeeper/config" ? readable : open;
+      const bool is_config = path == "/zookeeper/config";
+      row.access = is_config ? readable : open;
+      if (is_config) row.aversion = -1;  // as Apache's server has it
       row_changed(insert(std::string{path}, std::move(row), {}));
     }
   } else {

@@ -49,7 +49,7 @@ bool normalize(wire::multi_part& part) {
   }
   if (const auto* r = std::get_if<wire::create_request>(&part.body)) {
     part.type = r->flags == container ? opcode::create_container : opcode::create;
-    return r->path.data() != nullptr && !has_ttl(r->flags);
+    return r->path.data() != nullptr;
   }
   if (const auto* r = std::get_if<wire::set_data_request>(&part.body))
     return r->path.data() != nullptr;
@@ -165,6 +165,7 @@ errc core::create(connection& c, opcode type, const creation& what, node*& made)
   if (type == opcode::create_ttl && (what.ttl_ms <= 0 || what.ttl_ms > longest_ttl_ms))
     return errc::bad_arguments;
 
+  if (what.path.data() == nullptr) return errc::marshalling_error;
   const auto slash = what.path.rfind('/');
   if (slash == std::string_view::npos || what.path.find('\0') != std::string_view::npos)
     return errc::bad_arguments;
