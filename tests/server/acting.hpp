@@ -1,0 +1,17 @@
+// Starts actors (actor.cpp) and waits for what they do.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "conclave/client.hpp"
+#include "support/child_process.hpp"
+
+namespace conclave::testing {
+
+inline child_options actor(const std::string& role, const std::string& address, int number,
+                           const std::string& path) {
+  return child_options{{ACTOR, role, address, std::to_string(number), path}};
+}
+
+}  // namespace conclave::testing

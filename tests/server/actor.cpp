@@ -1,0 +1,110 @@
+// A client in a process of its own, to be killed, stopped, cut off.
+//
+//   actor hold ADDRESS TIMEOUT_MS PATH      creates the ephemeral node PATH and keeps it
+//   actor inherit ADDRESS TIMEOUT_MS PATH   the same; then a child that it forked has the
+//   connection
+//                                           as well, and its process id becomes the node's data
+//   actor lend ADDRESS TIMEOUT_MS PATH      creates it, tells its session's id and password in the
+//                                           node's data, and closes the connection
+//   actor crowd ADDRESS COUNT PATH          opens COUNT connections that say nothing, then `hold`
+//
+// SIGUSR1 cuts its connection; when it is back, the node's data becomes "back". SIGUSR2 makes it
+// "fine".
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "conclave/client.hpp"
+#include "server/raw_session.hpp"
+
+namespace conclave::testing {
+namespace {
+
+void cut_all_connections() {
+  for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"})
+    ::shutdown(std::stoi(entry.path().filename()), SHUT_RDWR);
+}
+
+void set(client& zk, const std::string& path, const std::string& data) {
+  try {
+    zk.set(path, data);
+  } catch (const error& e) {
+    if (e.code() != condition::outcome_unknown) throw;
+    set(zk, path, data);  // the connection was lost; the same again does no harm
+  }
+}
+
+int obey(client& zk, const std::string& path, const sigset_t& orders) {
+  while (true) {
+    int order = 0;
+    ::sigwait(&orders, &order);
+    if (order == SIGUSR1) cut_all_connections();
+    set(zk, path, order == SIGUSR1 ? "back" : "fine");
+  }
+}
+
+int lend(const std::string& address, int timeout_ms, const std::string& path) {
+  {
+    raw_session s{address};
+    if (!s.greet(timeout_ms)) return 1;
+    std::string key;
+    append_int64(key, s.id);
+    if (s.create(path, key + s.password, true) != 0) return 1;
+  }
+  while (true) ::pause();
+}
+
+int play(const std::vector<std::string>& arguments) {
+  const auto& role = arguments.at(1);
+  const auto& address = arguments.at(2);
+  const int number = std::stoi(arguments.at(3));
+  const auto& path = arguments.at(4);
+  if (role == "lend") return lend(address, number, path);
+
+  std::vector<loopback_socket> silent;
+  client_options options;
+  if (role == "crowd") {
+    rlimit files{};
+    ::getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &files);
+    for (int i = 0; i < number; ++i) silent.push_back(connect_to(address));
+  } else {
+    options.session_timeout = std::chrono::milliseconds{number};
+  }
+
+  // Before the first thread, so that they leave the orders to this one.
+  sigset_t orders{};
+  ::sigemptyset(&orders);
+  ::sigaddset(&orders, SIGUSR1);
+  ::sigaddset(&orders, SIGUSR2);
+  ::pthread_sigmask(SIG_BLOCK, &orders, nullptr);
+  client zk{address, options};
+  zk.create(path, "", create_mode::ephemeral);
+  if (role == "inherit") {
+    const auto child = ::fork();
+    while (child == 0) ::pause();
+    zk.set(path, std::to_string(child));
+  }
+  return obey(zk, path, orders);
+}
+
+}  // namespace
+}  // namespace conclave::testing
+
+int main(int argc, char** argv) {
+  try {
+    return conclave::testing::play({argv, argv + argc});
+  } catch (const std::exception& e) {
+    std::cerr << "actor: " << e.what() << "\n";
+    return 1;
+  }
+}

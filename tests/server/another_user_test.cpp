@@ -1,0 +1,84 @@
+// Who may use the Unix socket: the user whose server it is, and root.
+#include <grp.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "integration/harness.hpp"
+#include "server/raw_session.hpp"
+#include "server/serve_process.hpp"
+
+namespace conclave::testing {
+namespace {
+
+constexpr unsigned nobody = 65534;
+
+unsigned mode_of(const std::filesystem::path& file) {
+  struct stat found {};
+  EXPECT_EQ(::stat(file.c_str(), &found), 0) << file;
+  return found.st_mode & 07777;
+}
+
+enum outcome { let_in = 10, cannot_reach, turned_away, cannot_become_nobody };
+
+// What another user meets there.
+int try_as_nobody(const std::string& address) {
+  const auto child = ::fork();
+  if (child == 0) {
+    if (::setgroups(0, nullptr) != 0 || ::setresgid(nobody, nobody, nobody) != 0 ||
+        ::setresuid(nobody, nobody, nobody) != 0)
+      ::_exit(cannot_become_nobody);
+    try {
+      raw_session s{address};
+      ::_exit(s.greet(10'000) ? let_in : turned_away);
+    } catch (const std::exception&) {
+      ::_exit(cannot_reach);
+    }
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WEXITSTATUS(status);
+}
+
+class another_user : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user: run this as root";
+  }
+};
+
+TEST_F(another_user, cannot_reach_the_socket) {
+  serve_process server{{"--socket", "run/deep/socket"}};
+  EXPECT_EQ(mode_of(server.data()), 0700u);
+  EXPECT_EQ(mode_of(server.data() / "conclave.db"), 0600u);
+  EXPECT_EQ(mode_of(server.folder() / "run/deep"), 0700u);
+  EXPECT_EQ(mode_of(server.socket_file()), 0600u);
+  EXPECT_EQ(try_as_nobody(server.socket()), cannot_reach);
+}
+
+TEST_F(another_user, is_turned_away_where_the_path_is_open) {
+  serve_process server{{"--socket", "open/socket"}};
+  std::filesystem::permissions(server.folder() / "open", std::filesystem::perms{0755});
+  std::filesystem::permissions(server.socket_file(), std::filesystem::perms{0666});
+  EXPECT_EQ(try_as_nobody(server.socket()), turned_away);
+  EXPECT_TRUE(server.prints("of user 65534 refused"));
+  client zk{server.socket()};
+  EXPECT_TRUE(zk.exists("/"));
+}
+
+TEST_F(another_user, has_a_server_of_its_own_which_root_may_use) {
+  const temporary_directory home;
+  std::filesystem::permissions(home.path(), std::filesystem::perms{0755});
+  ASSERT_EQ(::chown(home.path().c_str(), nobody, nobody), 0);
+  serve_process server{
+      {"--data", home.path() / "data"},
+      {"setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--pdeathsig", "KILL"}};
+  EXPECT_EQ(try_as_nobody(server.socket()), let_in);
+  client root{server.socket()};
+  EXPECT_TRUE(root.exists("/"));
+}
+
+}  // namespace
+}  // namespace conclave::testing

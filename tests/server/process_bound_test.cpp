@@ -1,0 +1,265 @@
+// Sessions on the Unix socket live as long as some process holds their connection: no longer, and
+// no shorter, whatever the session timeout says.
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "integration/harness.hpp"
+#include "server/acting.hpp"
+#include "server/raw_session.hpp"
+#include "server/serve_process.hpp"
+
+namespace conclave::testing {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+constexpr int long_timeout_ms = 40'000;
+constexpr int short_timeout_ms = 300;
+// Beyond the short timeout, with room for a slow machine to show a fault.
+constexpr auto well_after_short = 4 * std::chrono::milliseconds{short_timeout_ms};
+
+class process_bound : public ::testing::Test {
+ protected:
+  // Starts an actor and returns when its node is there.
+  std::unique_ptr<child_process> start(const std::string& role, int timeout_ms,
+                                       const std::string& path) {
+    watch_recorder made;
+    EXPECT_FALSE(zk.exists(path, made.get()));
+    auto process = std::make_unique<child_process>(actor(role, server.socket(), timeout_ms, path));
+    EXPECT_TRUE(made.take());
+    return process;
+  }
+
+  // Until the node has these data.
+  bool shows(const std::string& path, const std::string& data) {
+    while (true) {
+      watch_recorder changed;
+      if (zk.get(path, changed.get()).data == data) return true;
+      if (!changed.take()) return false;
+    }
+  }
+
+  serve_process server{{"--durability", "none", "--tick", "100ms", "--max-session-timeout", "1m"}};
+  client zk{server.socket()};
+};
+
+TEST_F(process_bound, a_killed_clients_ephemeral_nodes_go_at_once) {
+  std::vector<clock::duration> times;
+  for (int i = 0; i < 5; ++i) {
+    const auto holder = start("hold", long_timeout_ms, "/held");
+    inbox<clock::time_point> gone;
+    ASSERT_TRUE(zk.exists("/held", [&](const watch_event&) { gone.put(clock::now()); }));
+    const auto killed = clock::now();
+    holder->kill(SIGKILL);
+    const auto when = gone.take();
+    ASSERT_TRUE(when);
+    EXPECT_FALSE(zk.exists("/held"));
+    times.push_back(*when - killed);
+    EXPECT_LT(times.back(), 2s);
+  }
+  std::sort(times.begin(), times.end());
+  const auto microseconds = [](auto t) {
+    return static_cast<int>(std::chrono::duration_cast<std::chrono::microseconds>(t).count());
+  };
+  RecordProperty("kill_to_gone_best_us", microseconds(times.front()));
+  RecordProperty("kill_to_gone_median_us", microseconds(times[times.size() / 2]));
+  RecordProperty("kill_to_gone_worst_us", microseconds(times.back()));
+  EXPECT_LT(times.front(), 50ms);
+}
+
+TEST_F(process_bound, so_do_those_of_one_that_ends_without_a_word) {
+  const auto holder = start("hold", long_timeout_ms, "/held");
+  watch_recorder gone;
+  ASSERT_TRUE(zk.exists("/held", gone.get()));
+  holder->kill(SIGTERM);
+  EXPECT_TRUE(gone.take(2s));
+}
+
+TEST_F(process_bound, a_child_that_inherited_the_connection_keeps_the_session) {
+  const auto parent = start("inherit", short_timeout_ms, "/inherited");
+  watch_recorder changed;
+  auto node = zk.get("/inherited", changed.get());
+  if (node.data.empty()) {
+    ASSERT_TRUE(changed.take());
+    node = zk.get("/inherited");
+  }
+  const auto child = std::stoi(node.data);
+
+  watch_recorder gone;
+  ASSERT_TRUE(zk.exists("/inherited", gone.get()));
+  parent->kill(SIGKILL);
+  ASSERT_TRUE(parent->wait(10s));
+  EXPECT_FALSE(gone.take(well_after_short)) << "its child still has the connection";
+  EXPECT_EQ(zk.get("/inherited").stat, node.stat);
+  ::kill(child, SIGKILL);
+  const auto event = gone.take();
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->type, watch_event::kind::deleted);
+}
+
+TEST_F(process_bound, a_stopped_client_keeps_its_session) {
+  const auto holder = start("hold", short_timeout_ms, "/stopped");
+  const auto before = *zk.exists("/stopped");
+  holder->pause();
+  watch_recorder gone;
+  ASSERT_TRUE(zk.exists("/stopped", gone.get()));
+  EXPECT_FALSE(gone.take(well_after_short));
+  holder->resume();
+  holder->kill(SIGUSR2);
+  ASSERT_TRUE(shows("/stopped", "fine"));
+  const auto after = *zk.exists("/stopped");
+  EXPECT_EQ(after.czxid, before.czxid);
+  EXPECT_EQ(after.ephemeral_owner, before.ephemeral_owner);
+}
+
+TEST_F(process_bound, a_silent_client_keeps_its_session) {
+  raw_session silent{server.socket()};
+  ASSERT_TRUE(silent.greet(short_timeout_ms));
+  EXPECT_EQ(silent.timeout_ms, short_timeout_ms);
+  ASSERT_EQ(silent.create("/silent", "", true), 0);
+  watch_recorder gone;
+  ASSERT_TRUE(zk.exists("/silent", gone.get()));
+  EXPECT_FALSE(gone.take(well_after_short));
+  EXPECT_EQ(silent.exists("/silent"), 0);
+}
+
+TEST_F(process_bound, a_living_client_that_was_cut_off_comes_back) {
+  const auto holder = start("hold", long_timeout_ms, "/cut");
+  const auto before = *zk.exists("/cut");
+  for (int i = 0; i < 3; ++i) {
+    holder->kill(SIGUSR1);
+    ASSERT_TRUE(shows("/cut", "back"));
+    zk.set("/cut", "once more");
+  }
+  const auto after = *zk.exists("/cut");
+  EXPECT_EQ(after.czxid, before.czxid);
+  EXPECT_EQ(after.ephemeral_owner, before.ephemeral_owner);
+  // And is still bound to its process.
+  watch_recorder gone;
+  ASSERT_TRUE(zk.exists("/cut", gone.get()));
+  holder->kill(SIGKILL);
+  EXPECT_TRUE(gone.take(2s));
+}
+
+TEST_F(process_bound, a_living_client_that_was_cut_off_has_its_timeout_to_come_back) {
+  constexpr auto timeout = 800ms;
+  raw_session first{server.socket()};
+  ASSERT_TRUE(first.greet(timeout.count()));
+  ASSERT_EQ(first.create("/away", "", true), 0);
+
+  // In time.
+  first.link.close();
+  raw_session second{server.socket()};
+  ASSERT_TRUE(second.come_back(first));
+  EXPECT_EQ(second.id, first.id);
+  EXPECT_EQ(second.exists("/away"), 0);
+
+  // Not at all.
+  inbox<clock::time_point> gone;
+  ASSERT_TRUE(zk.exists("/away", [&](const watch_event&) { gone.put(clock::now()); }));
+  const auto cut = clock::now();
+  second.link.close();
+  const auto when = gone.take();
+  ASSERT_TRUE(when);
+  EXPECT_GE(*when - cut, timeout - 100ms) << "this process lives, and may have come back";
+  raw_session late{server.socket()};
+  EXPECT_FALSE(late.come_back(first));
+}
+
+TEST_F(process_bound, half_a_close_is_a_close) {
+  raw_session s{server.socket()};
+  ASSERT_TRUE(s.greet(short_timeout_ms));
+  ASSERT_EQ(s.create("/half", "", true), 0);
+  watch_recorder gone;
+  ASSERT_TRUE(zk.exists("/half", gone.get()));
+  ::shutdown(s.link.native_handle(), SHUT_WR);
+  EXPECT_TRUE(is_ended(s.link));
+  EXPECT_TRUE(gone.take()) << "after its timeout";
+}
+
+// The session moves to another process, and with it what it is bound to.
+TEST_F(process_bound, a_session_belongs_to_the_process_that_has_it_now) {
+  const auto first_owner = start("lend", long_timeout_ms, "/lent");
+  const auto key = zk.get("/lent").data;
+  auto mine = std::make_unique<raw_session>(server.socket());
+  ASSERT_TRUE(mine->come_back(int64_at(key, 0), key.substr(8), long_timeout_ms));
+  watch_recorder gone;
+  ASSERT_TRUE(zk.exists("/lent", gone.get()));
+  first_owner->kill(SIGKILL);
+  EXPECT_FALSE(gone.take(500ms));
+  EXPECT_EQ(mine->exists("/lent"), 0);
+
+  raw_session again{server.socket()};
+  mine.reset();
+  ASSERT_TRUE(again.come_back(int64_at(key, 0), key.substr(8), long_timeout_ms));
+  EXPECT_EQ(again.exists("/lent"), 0);
+}
+
+TEST_F(process_bound, one_that_lent_its_session_away_is_not_asked_when_the_borrower_dies) {
+  const auto lender = start("lend", long_timeout_ms, "/lent");
+  const auto key = zk.get("/lent").data;
+  raw_session mine{server.socket()};
+  ASSERT_TRUE(mine.come_back(int64_at(key, 0), key.substr(8), long_timeout_ms));
+  // Taken over on a second connection: the first one is closed by the server, not lost.
+  raw_session taken_over{server.socket()};
+  ASSERT_TRUE(taken_over.come_back(mine));
+  EXPECT_TRUE(is_ended(mine.link));
+  EXPECT_EQ(taken_over.exists("/lent"), 0);
+  lender->kill(SIGKILL);
+  ASSERT_TRUE(lender->wait(10s));
+  EXPECT_EQ(taken_over.exists("/lent"), 0);
+}
+
+// --- the server goes and comes
+
+class process_bound_restart : public ::testing::Test {
+ protected:
+  serve_process server{{"--tick", "100ms", "--max-session-timeout", "1m"}};
+};
+
+TEST_F(process_bound_restart, sessions_continue_after_the_server_was_killed) {
+  client zk{server.socket(), with_timeout(30s)};
+  watch_recorder made;
+  ASSERT_FALSE(zk.exists("/held", made.get()));
+  child_process holder{actor("hold", server.socket(), long_timeout_ms, "/held")};
+  ASSERT_TRUE(made.take());
+  const auto before = *zk.exists("/held");
+  const auto session = zk.session_id();
+  zk.create("/mine", "", create_mode::ephemeral);
+
+  server.kill();
+  server.start_again();
+  EXPECT_EQ(*zk.exists("/held"), before);
+  EXPECT_TRUE(zk.exists("/mine"));
+  EXPECT_EQ(zk.session_id(), session);
+  // The process is known again once it is back.
+  watch_recorder changed;
+  zk.get("/held", changed.get());
+  holder.kill(SIGUSR2);
+  ASSERT_TRUE(changed.take());
+  EXPECT_EQ(zk.exists("/held")->ephemeral_owner, before.ephemeral_owner);
+  watch_recorder gone;
+  ASSERT_TRUE(zk.exists("/held", gone.get()));
+  holder.kill(SIGKILL);
+  EXPECT_TRUE(gone.take(2s));
+}
+
+TEST_F(process_bound_restart, who_died_meanwhile_is_gone_after_its_timeout) {
+  raw_session lost{server.socket()};
+  ASSERT_TRUE(lost.greet(short_timeout_ms));
+  ASSERT_EQ(lost.create("/lost", "", true), 0);
+  server.kill();
+  server.start_again();
+  client zk{server.socket()};
+  watch_recorder gone;
+  if (zk.exists("/lost", gone.get())) {
+    EXPECT_TRUE(gone.take());
+  }
+}
+
+}  // namespace
+}  // namespace conclave::testing
