@@ -290,7 +290,8 @@ void service::welcome(std::unique_ptr<door::guest> g, door::kind through) {
 // Who has waited longest without a greeting goes.
 bool service::make_room() {
   if (waiting_room_.empty()) return false;
-  hang_up(waiting_room_.front());
+  const auto oldest = waiting_room_.front();  // a copy: it leaves the room
+  hang_up(oldest);
   return true;
 }
 

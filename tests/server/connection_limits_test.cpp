@@ -1,0 +1,72 @@
+// How many may come.
+#include <memory>
+#include <vector>
+
+#include "integration/harness.hpp"
+#include "server/figures.hpp"
+#include "server/raw_session.hpp"
+#include "server/serve_process.hpp"
+
+namespace conclave::testing {
+namespace {
+
+using sessions = std::vector<std::unique_ptr<raw_session>>;
+
+bool comes_in(sessions& all, const std::string& address) {
+  all.push_back(std::make_unique<raw_session>(address));
+  return all.back()->greet(10'000);
+}
+
+TEST(connection_limits, who_comes_when_all_places_are_taken_is_refused) {
+  serve_process server{{"--durability", "none", "--listen", "0", "--max-connections", "5"}};
+  sessions all;
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(comes_in(all, i < 3 ? server.tcp() : server.socket()));
+  EXPECT_FALSE(comes_in(all, server.tcp()));
+  EXPECT_FALSE(comes_in(all, server.socket()));
+  EXPECT_TRUE(server.prints("refused: too many connections"));
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(all[i]->exists("/"), 0);
+
+  all[2].reset();
+  EXPECT_TRUE(eventually([&] { return comes_in(all, server.tcp()); }));
+}
+
+TEST(connection_limits, one_that_has_not_greeted_makes_room) {
+  serve_process server{{"--durability", "none", "--listen", "0", "--max-connections", "3"}};
+  sessions all;
+  ASSERT_TRUE(comes_in(all, server.tcp()));
+  auto first = connect_to(server.tcp());
+  auto second = connect_to(server.tcp());
+  ASSERT_TRUE(comes_in(all, server.tcp()));
+  EXPECT_TRUE(is_ended(first)) << "it has waited longest";
+  ASSERT_TRUE(comes_in(all, server.tcp()));
+  EXPECT_TRUE(is_ended(second));
+  for (const auto& s : all) EXPECT_EQ(s->exists("/"), 0);
+}
+
+TEST(connection_limits, of_one_address_only_so_many_may_come) {
+  serve_process server{
+      {"--durability", "none", "--listen", "0", "--max-connections-per-address", "3"}};
+  sessions all;
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(comes_in(all, server.tcp()));
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(comes_in(all, server.tcp()));
+  EXPECT_TRUE(server.prints("refused: too many connections from its address"));
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(comes_in(all, server.socket())) << "it has no address";
+  all[0].reset();
+  EXPECT_TRUE(eventually([&] { return comes_in(all, server.tcp()); }));
+  EXPECT_FALSE(comes_in(all, server.tcp()));
+}
+
+TEST(connection_limits, only_so_many_sessions_may_begin) {
+  serve_process server{{"--durability", "none", "--listen", "0", "--max-sessions", "3"}};
+  sessions all;
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(comes_in(all, server.tcp()));
+  EXPECT_FALSE(comes_in(all, server.tcp()));
+  EXPECT_FALSE(comes_in(all, server.socket()));
+  raw_session again{server.tcp()};
+  EXPECT_TRUE(again.come_back(*all[1])) << "that one had begun before";
+  EXPECT_EQ(again.call(request(1, op::close_session)).error, 0);
+  EXPECT_TRUE(comes_in(all, server.socket()));
+}
+
+}  // namespace
+}  // namespace conclave::testing
