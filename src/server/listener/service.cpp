@@ -201,11 +201,7 @@ void service::look_around() {
   std::vector<link_ptr> stalled;
   for (const auto& [id, l] : links_)
     if (l->unsent() > 0 && turn_began_ - l->last_sent > options_.stall_limit) stalled.push_back(l);
-  for (const auto& l : stalled) {
-    log(log_level::warning, l->name + " does not read its answers, dropped");
-    ++counts_.dropped_slow;
-    hang_up(l);
-  }
+  for (const auto& l : stalled) drop(l);
   std::erase_if(absent_, [this](const auto& a) { return !core_->is_awaited(a.first); });
   if (disk_full_) try_disk_again();
   if (doors_shut_) {
@@ -371,9 +367,7 @@ void service::send(const link_ptr& l, std::string& bytes) {
   if (l->unsent() == 0) {
     if (l->ending) return hang_up(l);
   } else if (l->unsent() > options_.max_unsent_bytes) {
-    log(log_level::warning, l->name + " does not read its answers, dropped");
-    ++counts_.dropped_slow;
-    return hang_up(l);
+    return drop(l);
   } else {
     wait_to_write(l);
   }
@@ -387,6 +381,16 @@ void service::send(const link_ptr& l, std::string& bytes) {
       take_in(l, rest);
     });
   }
+}
+
+// One that does not read. Also what the kernel still has for it is thrown away: it would stay there
+// for as long as the client does not read, and the client would not learn that it was dropped.
+void service::drop(const link_ptr& l) {
+  log(log_level::warning, l->name + " does not read its answers, dropped");
+  ++counts_.dropped_slow;
+  boost::system::error_code ignored;
+  l->socket.set_option(boost::asio::socket_base::linger{true, 0}, ignored);
+  hang_up(l);
 }
 
 // Its session goes on without it, unless the process that held it is gone.

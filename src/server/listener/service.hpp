@@ -74,6 +74,7 @@ class service {
   void read(const link_ptr& l);
   void take_in(const link_ptr& l, std::string_view bytes);
   void send(const link_ptr& l, std::string& bytes);
+  void drop(const link_ptr& l);
   void hang_up(const link_ptr& l);
   void leave_waiting_room(link& l);
 
