@@ -64,7 +64,7 @@ figures run_asynchronous_lock(const assignment& a) {
   zk.create(a.root);
   unawaited_deletes deletes(zk);
   pipeline end(1);
-  time_window window(a.warm_up, a.measured, a.server);
+  time_window window(a);
   const locker load(zk, a.root, window, deletes, end);
   end.wait(time_limit);
   if (deletes.finish() != 0) throw std::runtime_error("deletes failed");

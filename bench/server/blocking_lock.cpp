@@ -34,7 +34,7 @@ figures run_blocking_lock(const assignment& a, bool delete_awaited) {
   await_connection(zk);
   zk.create(a.root);
   unawaited_deletes deletes(zk);
-  time_window window(a.warm_up, a.measured, a.server);
+  time_window window(a);
   for (auto begun = time_window::clock::now();; begun = time_window::clock::now()) {
     auto node = acquire(zk, a.root);
     if (delete_awaited)

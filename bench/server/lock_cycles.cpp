@@ -73,7 +73,7 @@ figures run_lock_cycles(const assignment& a) {
   for (std::size_t i = 0; i < sessions.size(); ++i) first.create(parent_of(i));
 
   pipeline all(sessions.size());
-  time_window window(a.warm_up, a.measured, a.server);
+  time_window window(a);
   std::vector<std::unique_ptr<cycler>> cyclers;
   for (std::size_t i = 0; i < sessions.size(); ++i)
     cyclers.push_back(std::make_unique<cycler>(*sessions[i], parent_of(i), window, all));

@@ -1,6 +1,7 @@
 // bench_server: our server beside Apache ZooKeeper and Redis. See options.cpp for its use.
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -20,6 +21,7 @@
 #include "options.hpp"
 #include "redis_server.hpp"
 #include "table.hpp"
+#include "time_window.hpp"
 #include "worker.hpp"
 
 namespace conclave::bench {
@@ -71,6 +73,14 @@ void write_report(const std::string& file, const environment& where, const std::
                          {"goals", to_array(goals)}});
 }
 
+double disturbed_rounds(const std::vector<series>& all) {
+  double count = 0;
+  for (const auto& s : all)
+    for (const auto& [who, rounds] : s.result.rounds)
+      count += static_cast<double>(std::count_if(rounds.begin(), rounds.end(), is_disturbed));
+  return count;
+}
+
 std::vector<series> compete(const options& wanted, const std::filesystem::path& sockets) {
   progress_display progress;
   auto all = compete_under_load(wanted, progress);
@@ -97,6 +107,7 @@ void run_benchmark(const options& wanted) {
   figures notes{{"disk-flush-us-before", flush_us(folder)}};
   const auto all = compete(wanted, sockets.path());
   notes["disk-flush-us-after"] = flush_us(folder);
+  notes["disturbed-rounds"] = disturbed_rounds(all);
   for (const auto& [name, value] : notes_on(all)) notes[name] = value;
   const auto goals = judge(all);
   for (const auto& s : all) print_series(s);

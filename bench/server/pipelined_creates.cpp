@@ -52,7 +52,7 @@ figures run_pipelined_creates(const assignment& a) {
   const node_row row(a.root);
 
   pipeline all(in_flight);
-  time_window window(a.warm_up, a.measured, a.server);
+  time_window window(a);
   const creator load(zk, row, window, all);
   all.wait(time_limit);
 

@@ -35,19 +35,25 @@ double cpu_us_of(pid_t pid) {
   return ticks_to_us(user_ticks + system_ticks);
 }
 
-// "cpu  USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ ..."
-double machine_cpu_us() {
+// "cpu0 USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ ...", and "cpu ..." for all of them
+double busy_us(std::optional<int> cpu) {
+  const auto wanted = cpu ? "cpu" + std::to_string(*cpu) : std::string("cpu");
   std::ifstream file("/proc/stat");
-  std::string word;
-  double user = 0;
-  double nice = 0;
-  double system = 0;
-  double idle = 0;
-  double waiting = 0;
-  double interrupts = 0;
-  double soft_interrupts = 0;
-  file >> word >> user >> nice >> system >> idle >> waiting >> interrupts >> soft_interrupts;
-  return ticks_to_us(user + nice + system + interrupts + soft_interrupts);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    if (!(words >> name) || name != wanted) continue;
+    double user = 0;
+    double nice = 0;
+    double system = 0;
+    double idle = 0;
+    double waiting = 0;
+    double interrupts = 0;
+    double soft_interrupts = 0;
+    words >> user >> nice >> system >> idle >> waiting >> interrupts >> soft_interrupts;
+    return ticks_to_us(user + nice + system + interrupts + soft_interrupts);
+  }
+  return 0;
 }
 
 double resident_kib_of(pid_t pid) {

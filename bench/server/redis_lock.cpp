@@ -57,7 +57,7 @@ figures run_redis_lock(const assignment& a) {
   const auto redis = connect(a.servers);
   const auto script = load_release_script(*redis);
   const char* const key = a.root.c_str();
-  time_window window(a.warm_up, a.measured, a.server);
+  time_window window(a);
   for (auto begun = time_window::clock::now();; begun = time_window::clock::now()) {
     const auto taken = ask(*redis, "SET %s %s NX PX 30000", key, lock_token);
     if (taken->type != REDIS_REPLY_STATUS) throw std::runtime_error("Redis: the lock is taken");

@@ -8,11 +8,17 @@
 
 namespace conclave::bench {
 
-time_window::time_window(std::chrono::milliseconds warm_up, std::chrono::milliseconds measured,
-                         pid_t server)
-    : measure_from_(clock::now() + warm_up),
-      measure_until_(measure_from_ + measured),
-      server_(server) {
+bool is_disturbed(const figures& round) {
+  constexpr double tolerated = 0.3;
+  const auto others = round.find(figure::others_core_share);
+  return others != round.end() && others->second > tolerated;
+}
+
+time_window::time_window(const assignment& a)
+    : measure_from_(clock::now() + a.warm_up),
+      measure_until_(measure_from_ + a.measured),
+      server_(a.server),
+      cpu_(a.cpu) {
   latencies_us_.reserve(200'000);
 }
 
@@ -24,7 +30,7 @@ bool time_window::ended(clock::time_point begun) {
     if (now >= measure_until_) finish();
   } else if (now >= measure_from_) {
     server_cpu_us_ = cpu_us_of(server_);
-    machine_cpu_us_ = machine_cpu_us();
+    busy_us_ = busy_us(cpu_);
     watch_.emplace();
   }
   return found_.empty();
@@ -34,7 +40,7 @@ void time_window::finish() {
   const double wall = watch_->wall_us();
   const double client = watch_->user_us() + watch_->system_us();
   const double server = cpu_us_of(server_) - server_cpu_us_;
-  const double others = std::max(0.0, machine_cpu_us() - machine_cpu_us_ - client - server);
+  const double others = std::max(0.0, busy_us(cpu_) - busy_us_ - client - server);
   const auto operations = static_cast<double>(latencies_us_.size());
   std::sort(latencies_us_.begin(), latencies_us_.end());
   found_ = {{figure::operations_per_second, operations * 1e6 / wall},

@@ -4,6 +4,7 @@
 
 #include "harness/affinity.hpp"
 #include "harness/command.hpp"
+#include "time_window.hpp"
 #include "workloads.hpp"
 
 namespace conclave::bench {
@@ -23,6 +24,13 @@ figures run(const assignment& a) {
   throw std::runtime_error("no workload '" + a.kind + "'");
 }
 
+figures measure_once(const assignment& a) {
+  std::vector<std::string> command{this_program()};
+  const auto arguments = to_arguments(a);
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return figures_in(output_of(command, process_limit));
+}
+
 }  // namespace
 
 void run_worker(const assignment& a) {
@@ -31,10 +39,11 @@ void run_worker(const assignment& a) {
 }
 
 figures measure(const assignment& a) {
-  std::vector<std::string> command{this_program()};
-  const auto arguments = to_arguments(a);
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  return figures_in(output_of(command, process_limit));
+  auto found = measure_once(a);
+  if (!is_disturbed(found)) return found;
+  auto again = measure_once(a);
+  const auto others = [](const figures& f) { return f.at(figure::others_core_share); };
+  return others(again) < others(found) ? again : found;
 }
 
 }  // namespace conclave::bench
