@@ -1,0 +1,202 @@
+#include "server/store/database.hpp"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+namespace conclave::embedded {
+
+database_error::database_error(const std::string& what, int result_code, int system_code)
+    : std::runtime_error{what}, result{result_code}, system{system_code} {}
+
+// SQLite knows ENOSPC only. A failed sync is another matter, whatever its reason: see the store.
+bool database_error::no_room() const noexcept {
+  return (result & 0xff) == SQLITE_FULL || (result == SQLITE_IOERR_WRITE && system == EDQUOT);
+}
+
+bool database_error::damaged() const noexcept {
+  const int code = result & 0xff;
+  return code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_ERROR ||
+         result == SQLITE_IOERR_SHORT_READ;
+}
+
+bool database_error::busy() const noexcept {
+  const int code = result & 0xff;
+  return code == SQLITE_BUSY || code == SQLITE_LOCKED;
+}
+
+database::database(const std::string& file, const char* vfs) {
+  // One thread at a time: no mutex.
+  const int result =
+      sqlite3_open_v2(file.c_str(), &handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, vfs);
+  if (handle_ != nullptr) sqlite3_extended_result_codes(handle_, 1);
+  if (result != SQLITE_OK) {
+    try {
+      fail(result);
+    } catch (...) {
+      sqlite3_close(handle_);
+      throw;
+    }
+  }
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  // Instead of SQLite's own way of emptying the log, which does not tell of errors.
+  sqlite3_wal_hook(
+      handle_,
+      [](void* self, sqlite3*, const char*, int pages) {
+        static_cast<database*>(self)->log_pages_ = pages;
+        return SQLITE_OK;
+      },
+      this);
+}
+
+database::~database() { sqlite3_close_v2(handle_); }
+
+void database::fail(int result) const {
+  std::string what = handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(result);
+  const int code = result & 0xff;
+  const int system = code == SQLITE_IOERR || code == SQLITE_CANTOPEN ? system_error() : 0;
+  if (system != 0) what += ", " + std::generic_category().message(system);
+  throw database_error{what, result, system};
+}
+
+// A failed COMMIT is not noted where sqlite3_system_errno looks, only with the file.
+int database::system_error() const noexcept {
+  if (handle_ == nullptr) return 0;
+  int error = 0;
+  if (auto* file = log_file(); file != nullptr) {
+    file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error);
+  }
+  return error != 0 ? error : sqlite3_system_errno(handle_);
+}
+
+void database::run(const std::string& sql) {
+  const int result = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
+  if (result != SQLITE_OK) fail(result);
+}
+
+std::optional<std::string> database::text(const std::string& sql) {
+  statement query{*this, sql};
+  if (!query.next() || query.null(0)) return {};
+  return std::string{query.bytes(0)};
+}
+
+std::optional<std::int64_t> database::integer(const std::string& sql) {
+  statement query{*this, sql};
+  if (!query.next() || query.null(0)) return {};
+  return query.integer(0);
+}
+
+bool database::read_only() const noexcept { return sqlite3_db_readonly(handle_, "main") != 0; }
+
+bool database::in_transaction() const noexcept { return sqlite3_get_autocommit(handle_) == 0; }
+
+void database::rollback() noexcept {
+  // Many errors have rolled back already. If this one fails, in_transaction() stays true.
+  if (in_transaction()) sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void database::checkpoint() {
+  const int result =
+      sqlite3_wal_checkpoint_v2(handle_, "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  if (result != SQLITE_OK) fail(result);
+  log_pages_ = 0;
+}
+
+sqlite3_file* database::log_file() const noexcept {
+  sqlite3_file* log = nullptr;
+  sqlite3_file_control(handle_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+  return log != nullptr && log->pMethods != nullptr ? log : nullptr;  // not open yet
+}
+
+void database::grow_log(std::int64_t bytes) {
+  auto* log = log_file();
+  if (log == nullptr) return;
+  sqlite3_int64 size = 0;
+  int result = log->pMethods->xFileSize(log, &size);
+  // Real zeros: space that was only reserved makes the file system write its own log at every sync.
+  // SQLite takes them for the end of the log, as they carry no checksum.
+  static constexpr std::array<char, 65536> zeros{};  // SQLite writes no more than 128 KiB at once
+  while (result == SQLITE_OK && size < bytes) {
+    const auto n = std::min<std::int64_t>(zeros.size(), bytes - size);
+    result = log->pMethods->xWrite(log, zeros.data(), static_cast<int>(n), size);
+    size += n;
+  }
+  if (result == SQLITE_FULL) result = SQLITE_OK;  // slower, that is all
+  if (result == SQLITE_OK) result = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
+  if (result != SQLITE_OK) {
+    throw database_error{"cannot prepare its log: " + std::string{sqlite3_errstr(result)}, result,
+                         0};
+  }
+}
+
+void database::empty_log_on_close(bool on) noexcept {
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, on ? 0 : 1, nullptr);
+}
+
+statement::statement(database& db, std::string_view sql) : db_{db} {
+  check(sqlite3_prepare_v3(db.handle(), sql.data(), static_cast<int>(sql.size()),
+                           SQLITE_PREPARE_PERSISTENT, &handle_, nullptr));
+}
+
+statement::~statement() { sqlite3_finalize(handle_); }
+
+void statement::bind(int position, std::int64_t value) {
+  check(sqlite3_bind_int64(handle_, position, value));
+}
+
+void statement::bind(int position, std::string_view text) {
+  // A null pointer would mean NULL.
+  check(sqlite3_bind_text64(handle_, position, text.data() != nullptr ? text.data() : "",
+                            text.size(), SQLITE_STATIC, SQLITE_UTF8));
+}
+
+void statement::bind(int position, blob value) {
+  if (value.null) return check(sqlite3_bind_null(handle_, position));
+  check(sqlite3_bind_blob64(handle_, position,
+                            value.bytes.data() != nullptr ? value.bytes.data() : "",
+                            value.bytes.size(), SQLITE_STATIC));
+}
+
+void statement::finish() {
+  while (next()) {
+  }
+}
+
+bool statement::next() {
+  const int result = sqlite3_step(handle_);
+  if (result == SQLITE_ROW) return true;
+  if (result != SQLITE_DONE) {
+    // The reset would forget the reason.
+    try {
+      db_.fail(result);
+    } catch (...) {
+      sqlite3_reset(handle_);
+      throw;
+    }
+  }
+  sqlite3_reset(handle_);
+  return false;
+}
+
+bool statement::null(int column) const noexcept {
+  return sqlite3_column_type(handle_, column) == SQLITE_NULL;
+}
+
+std::int64_t statement::integer(int column) const noexcept {
+  return sqlite3_column_int64(handle_, column);
+}
+
+std::string_view statement::bytes(int column) const noexcept {
+  const auto* data = static_cast<const char*>(sqlite3_column_blob(handle_, column));
+  return {data, static_cast<std::size_t>(sqlite3_column_bytes(handle_, column))};
+}
+
+void statement::check(int result) const {
+  if (result != SQLITE_OK) db_.fail(result);
+}
+
+}  // namespace conclave::embedded

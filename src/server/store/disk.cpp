@@ -1,0 +1,202 @@
+#include "server/store/disk.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "server/store/store_error.hpp"
+
+namespace conclave::embedded {
+namespace {
+
+[[noreturn]] void fail(std::string_view action, const std::filesystem::path& subject, int error) {
+  const auto what = "cannot " + std::string{action} + ' ' + subject.native() + " (" +
+                    std::generic_category().message(error) + ')';
+  if (error == ENOSPC || error == EDQUOT) throw disk_full{what + "; make room on the disk"};
+  if (error == EACCES || error == EPERM || error == EROFS) {
+    throw store_error{what + "; the server runs as user " + std::to_string(::geteuid()) +
+                      " and must be able to write there"};
+  }
+  throw store_error{what};
+}
+
+class descriptor {
+ public:
+  descriptor(const std::filesystem::path& file, int flags)
+      : fd_{::open(file.c_str(), flags | O_CLOEXEC, 0600)} {}
+  ~descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  descriptor(const descriptor&) = delete;
+  descriptor& operator=(const descriptor&) = delete;
+
+  explicit operator bool() const noexcept { return fd_ >= 0; }
+  int get() const noexcept { return fd_; }
+
+ private:
+  int fd_;
+};
+
+void sync_folder(const std::filesystem::path& folder) {
+  const descriptor fd{folder, O_RDONLY | O_DIRECTORY};
+  if (!fd || ::fsync(fd.get()) != 0) fail("sync the folder", folder, errno);
+}
+
+// Every new name is synced: a store is no more durable than the folder it stands in.
+void make_folders(const std::filesystem::path& folder) {
+  struct stat found {};
+  if (::stat(folder.c_str(), &found) == 0) {
+    if (!S_ISDIR(found.st_mode)) fail("use as a folder", folder, ENOTDIR);
+    return;
+  }
+  if (errno != ENOENT) fail("look into", folder, errno);
+  const auto parent = folder.parent_path();
+  make_folders(parent);
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    fail("create the folder", folder, errno);
+  }
+  sync_folder(parent);
+}
+
+// The kernel drops a flock with its process, and, unlike the locks that SQLite uses, not when
+// somebody in this process closes the same file.
+class locked_folder final : public disk::claim {
+ public:
+  explicit locked_folder(const std::filesystem::path& folder)
+      : folder_{folder}, fd_{folder / "lock", O_RDWR | O_CREAT} {
+    if (!fd_) fail("write to the folder", folder_, errno);
+    const auto said = text();
+    if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK) fail("lock the folder", folder_, errno);
+      throw store_error{"the folder " + folder_.native() + " is in use by another server (" +
+                        (said.empty() ? "it is starting" : said.substr(0, said.find('\n'))) +
+                        "); stop that one, or choose another folder"};
+    }
+    used_ = text().find(made) != std::string::npos;
+    write();
+  }
+
+  bool used() const override { return used_; }
+  void mark_used() override {
+    if (std::exchange(used_, true)) return;
+    write();
+    if (::fdatasync(fd_.get()) != 0) fail("sync", folder_ / "lock", errno);
+  }
+
+ private:
+  static constexpr std::string_view made = "a store was made here\n";
+
+  std::string text() const {
+    std::string out(200, '\0');
+    const auto n = ::pread(fd_.get(), out.data(), out.size(), 0);
+    out.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+    return out;
+  }
+  void write() const {
+    auto out = "process " + std::to_string(::getpid()) + '\n';
+    if (used_) out += made;
+    // First the text, then its end: at no time it is empty, and says that nothing was made here.
+    if (::pwrite(fd_.get(), out.data(), out.size(), 0) != static_cast<ssize_t>(out.size()) ||
+        ::ftruncate(fd_.get(), static_cast<off_t>(out.size())) != 0) {
+      fail("write", folder_ / "lock", errno);
+    }
+  }
+
+  std::filesystem::path folder_;
+  descriptor fd_;
+  bool used_ = false;
+};
+
+class local final : public disk {
+ public:
+  const char* vfs() const noexcept override { return nullptr; }
+
+  std::unique_ptr<claim> take(const path& folder) override {
+    make_folders(folder);
+    if (::faccessat(AT_FDCWD, folder.c_str(), R_OK | W_OK | X_OK, AT_EACCESS) != 0) {
+      fail("read and write the folder", folder, errno);
+    }
+    return std::make_unique<locked_folder>(folder);
+  }
+
+  std::vector<std::string> list(const path& folder) override {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (std::filesystem::directory_iterator i{folder, error}, end; !error && i != end;
+         i.increment(error)) {
+      names.push_back(i->path().filename().native());
+    }
+    if (error) fail("list the folder", folder, error.value());
+    return names;
+  }
+
+  std::optional<std::uint64_t> size(const path& file) override {
+    struct stat found {};
+    if (::stat(file.c_str(), &found) != 0) {
+      if (errno == ENOENT) return {};
+      fail("look at", file, errno);
+    }
+    if (!S_ISREG(found.st_mode)) throw store_error{file.native() + " is not a regular file"};
+    return static_cast<std::uint64_t>(found.st_size);
+  }
+
+  std::string head(const path& file, std::size_t bytes) override {
+    const descriptor fd{file, O_RDWR};  // what cannot be written is of no use either
+    if (!fd) fail("read and write", file, errno);
+    std::string out(bytes, '\0');
+    const auto n = ::pread(fd.get(), out.data(), bytes, 0);
+    if (n < 0) fail("read", file, errno);
+    out.resize(static_cast<std::size_t>(n));
+    return out;
+  }
+
+  void create(const path& file) override {
+    if (const descriptor fd{file, O_WRONLY | O_CREAT | O_EXCL}; !fd) fail("create", file, errno);
+  }
+
+  void make_private(const path& file) override {
+    struct stat found {};
+    if (::stat(file.c_str(), &found) != 0) fail("look at", file, errno);
+    if ((found.st_mode & 077) == 0 || (found.st_uid != ::geteuid() && ::geteuid() != 0)) return;
+    if (::chmod(file.c_str(), 0600) != 0) fail("make private", file, errno);
+  }
+
+  void sync(const path& file) override {
+    const descriptor fd{file, O_RDONLY};
+    if (!fd || ::fsync(fd.get()) != 0) fail("sync", file, errno);
+  }
+
+  void rename(const path& from, const path& to) override {
+    // Not every file system knows how to keep the other file; then we look first.
+    if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) != 0) {
+      if (errno != EINVAL && errno != ENOSYS) fail("create", to, errno);
+      if (size(to)) fail("create", to, EEXIST);
+      if (::rename(from.c_str(), to.c_str()) != 0) fail("create", to, errno);
+    }
+    try {
+      sync_folder(to.parent_path());
+    } catch (const store_error&) {
+      ::unlink(to.c_str());
+      throw;
+    }
+  }
+
+  void remove(const path& file) noexcept override { ::unlink(file.c_str()); }
+};
+
+}  // namespace
+
+disk& local_disk() {
+  static local it;
+  return it;
+}
+
+}  // namespace conclave::embedded

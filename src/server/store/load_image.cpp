@@ -1,0 +1,153 @@
+#include "server/store/load_image.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "server/store/acl_text.hpp"
+#include "server/store/database.hpp"
+#include "server/store/node_kind_text.hpp"
+#include "server/store/store_files.hpp"
+
+namespace conclave::embedded {
+namespace {
+
+class loader {
+ public:
+  loader(database& db, const store_files& files) : db_{db}, files_{files} {}
+
+  image run() {
+    load_zxid();
+    load_sessions();
+    load_nodes();
+    check_tree();
+    return std::move(out_);
+  }
+
+ private:
+  [[noreturn]] void damaged(const std::string& what) const {
+    files_.refuse("is damaged (" + what + ')');
+  }
+  // A path goes to a terminal or a log: no control bytes, no megabytes.
+  [[noreturn]] void damaged(std::string_view path, const std::string& what) const {
+    std::string shown{path.substr(0, 200)};
+    std::ranges::replace_if(
+        shown, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+    damaged("the node " + shown + ' ' + what);
+  }
+
+  void load_zxid() {
+    const auto zxid =
+        db_.integer("SELECT value FROM meta WHERE key = 'zxid' AND typeof(value) = 'integer'");
+    if (!zxid || *zxid < 0) damaged("it has no zxid");
+    out_.zxid = *zxid;
+  }
+
+  void load_sessions() {
+    statement rows{db_, "SELECT id, timeout_ms, password FROM sessions"};
+    while (rows.next()) {
+      session_row s;
+      s.id = rows.integer(0);
+      s.timeout_ms = small(rows, 1);
+      const auto password = rows.bytes(2);
+      if (password.size() != s.password.size()) damaged("a session has no password");
+      std::ranges::copy(password, s.password.begin());
+      sessions_.insert(s.id);
+      out_.sessions.push_back(s);
+    }
+  }
+
+  // Both tables come in the order of their paths, so one pass puts them together.
+  void load_nodes() {
+    statement nodes{db_,
+                    "SELECT path, kind, owner, ttl_ms, czxid, mzxid, ctime_ms, mtime_ms, version,"
+                    " aversion, acl, data FROM nodes ORDER BY path"};
+    statement children{db_, "SELECT path, creates, pzxid FROM children ORDER BY path"};
+    bool more_children = children.next();
+    while (nodes.next()) {
+      auto& node = out_.nodes.emplace_back();
+      node.path = nodes.bytes(0);
+      load_node(nodes, node);
+      node.children.pzxid = node.row.czxid;
+      if (!more_children || children.bytes(0) != node.path) continue;
+      node.children = {small(children, 1), children.integer(2)};
+      more_children = children.next();
+    }
+    if (more_children) damaged(children.bytes(0), "is missing, but its children were counted");
+  }
+
+  void load_node(const statement& columns, image::node& node) {
+    auto& row = node.row;
+    const auto kind = node_kind_from_text(columns.bytes(1));
+    if (!kind) damaged(node.path, "is of an unknown kind");
+    row.kind = *kind;
+    row.owner = columns.integer(2);
+    row.ttl_ms = columns.integer(3);
+    row.czxid = columns.integer(4);
+    row.mzxid = columns.integer(5);
+    row.ctime_ms = columns.integer(6);
+    row.mtime_ms = columns.integer(7);
+    row.version = small(columns, 8);
+    row.aversion = small(columns, 9);
+    row.access = shared_acl(columns.bytes(10));
+    if (!row.access) damaged(node.path, "has an acl that cannot be read");
+    if (!columns.null(11)) row.data.emplace(columns.bytes(11));
+  }
+
+  // Most nodes have one of a few lists.
+  std::shared_ptr<const acl> shared_acl(std::string_view text) {
+    std::string key{text};
+    if (const auto known = acls_.find(key); known != acls_.end()) return known->second;
+    auto parsed = acl_from_text(text);
+    if (!parsed) return nullptr;
+    return acls_[std::move(key)] = std::make_shared<const acl>(std::move(*parsed));
+  }
+
+  std::int32_t small(const statement& columns, int column) const {
+    const auto value = columns.integer(column);
+    if (value < std::numeric_limits<std::int32_t>::min() ||
+        value > std::numeric_limits<std::int32_t>::max()) {
+      damaged("a number is too large");
+    }
+    return static_cast<std::int32_t>(value);
+  }
+
+  void check_tree() const {
+    std::unordered_set<std::string_view> paths;
+    paths.reserve(out_.nodes.size());
+    for (const auto& node : out_.nodes) paths.insert(node.path);
+    for (const auto& node : out_.nodes) {
+      const std::string_view path = node.path;
+      const auto slash = path.rfind('/');
+      if (!path.starts_with('/') || (path.size() > 1 && slash + 1 == path.size())) {
+        damaged(path, "has a name that is no path");
+      }
+      if (!paths.contains(slash == 0 ? path.substr(0, 1) : path.substr(0, slash))) {
+        damaged(path, "has no parent");
+      }
+      if (node.row.kind == node_kind::ephemeral && !sessions_.contains(node.row.owner)) {
+        damaged(path, "is ephemeral, and its session is missing");
+      }
+      if (std::max({node.row.czxid, node.row.mzxid, node.children.pzxid}) > out_.zxid) {
+        damaged(path, "is newer than the zxid of the store");
+      }
+    }
+    if (out_.nodes.empty() && (out_.zxid != 0 || !out_.sessions.empty())) {
+      damaged("the node / is missing");
+    }
+  }
+
+  database& db_;
+  const store_files& files_;
+  image out_;
+  std::unordered_set<std::int64_t> sessions_;
+  std::unordered_map<std::string, std::shared_ptr<const acl>> acls_;
+};
+
+}  // namespace
+
+image load_image(database& db, const store_files& files) { return loader{db, files}.run(); }
+
+}  // namespace conclave::embedded

@@ -1,0 +1,13 @@
+// Reads all rows, and checks what SQLite cannot: that they make a tree.
+#pragma once
+
+#include "server/core/kept.hpp"
+
+namespace conclave::embedded {
+
+class database;
+struct store_files;
+
+image load_image(database& db, const store_files& files);
+
+}  // namespace conclave::embedded

@@ -1,0 +1,14 @@
+// For throw-away servers: keeps nothing beyond the process.
+#pragma once
+
+#include "server/core/kept.hpp"
+
+namespace conclave::embedded {
+
+class memory_store final : public store {
+ public:
+  image load() override { return {}; }
+  void commit(const batch& /*changes*/) override {}
+};
+
+}  // namespace conclave::embedded

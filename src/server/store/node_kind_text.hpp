@@ -1,0 +1,25 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "server/core/kept.hpp"
+
+namespace conclave::embedded {
+
+inline constexpr std::array<std::string_view, 4> node_kind_texts{"persistent", "ephemeral",
+                                                                 "container", "ttl"};
+
+constexpr std::string_view node_kind_to_text(node_kind kind) {
+  return node_kind_texts[static_cast<std::size_t>(kind)];
+}
+
+constexpr std::optional<node_kind> node_kind_from_text(std::string_view text) {
+  for (std::size_t i = 0; i < node_kind_texts.size(); ++i) {
+    if (node_kind_texts[i] == text) return static_cast<node_kind>(i);
+  }
+  return {};
+}
+
+}  // namespace conclave::embedded

@@ -1,0 +1,173 @@
+#include "server/store/open_store.hpp"
+
+#include <string_view>
+#include <utility>
+
+#include "server/store/schema.hpp"
+#include "server/store/store_error.hpp"
+
+namespace conclave::embedded {
+namespace {
+
+using namespace std::string_view_literals;
+
+// https://www.sqlite.org/fileformat2.html
+constexpr std::size_t header_size = 100;
+constexpr std::size_t mode_offset = 18;  // 1: a rollback journal, 2: a write-ahead log
+constexpr std::size_t application_id_offset = 68;
+
+std::filesystem::path with_suffix(std::filesystem::path file, const char* suffix) {
+  file += suffix;
+  return file;
+}
+
+}  // namespace
+
+open_store::open_store(store_files names, const sqlite_store_options& options)
+    : where{options.where != nullptr ? *options.where : local_disk()},
+      files{std::move(names)},
+      claim{where.take(files.folder)} {
+  if (!where.size(files.main())) {
+    check_missing();
+    create();
+  }
+  check_file();
+  claim->mark_used();
+  where.make_private(files.main());
+  open();
+  check_format(options);
+  prepare_log(options);
+  db->empty_log_on_close(true);
+}
+
+void open_store::check_missing() const {
+  const auto ours = files.main().filename().native();
+  const auto unfinished = files.unfinished().filename().native();
+  for (const auto& name : where.list(files.folder)) {
+    if (name.starts_with(ours) && !name.starts_with(unfinished)) {
+      files.refuse("is missing, but " + name + " is there");
+    }
+  }
+  if (claim->used()) files.refuse("is missing, though a store was made here once");
+}
+
+// Made under another name first: a crash leaves either no store or a whole one.
+void open_store::create() const {
+  const auto unfinished = files.unfinished();
+  where.remove(unfinished);
+  where.create(unfinished);
+  {
+    database fresh{unfinished.native(), where.vfs()};
+    fresh.run("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
+    create_schema(fresh);
+  }
+  where.sync(unfinished);
+  where.rename(unfinished, files.main());
+}
+
+// Before SQLite sees it, as SQLite would begin to repair what is not ours.
+void open_store::check_file() const {
+  const auto header = where.head(files.main(), header_size);
+  if (header.empty()) files.refuse("is empty");
+  if (!header.starts_with("SQLite format 3\0"sv.substr(0, header.size()))) {
+    files.refuse("is not a store of Conclave");
+  }
+  if (header.size() < header_size) files.refuse("is cut short");
+  std::uint32_t application_id = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    application_id =
+        application_id << 8 | static_cast<unsigned char>(header[application_id_offset + i]);
+  }
+  if (application_id != store_application_id) {
+    files.refuse("is an SQLite file of another program");
+  }
+  if (where.size(files.log()).value_or(0) == 0) return;
+  static_cast<void>(where.head(files.log(), 1));  // it can be read and written
+  // SQLite cannot tell whose log it is, and would mix the two.
+  if (header[mode_offset] == 1) {
+    throw store_error{files.main().native() + " is a backup, and " + files.log().native() +
+                      " belongs to the store that stood there before; move that file away"};
+  }
+}
+
+void open_store::open() {
+  db = std::make_unique<database>(files.main().native(), where.vfs());
+  if (db->read_only()) throw store_error{files.main().native() + " cannot be written"};
+  db->empty_log_on_close(false);  // what we refuse stays as it was found
+  // First of all: then the log's index needs no file of its own.
+  db->run("PRAGMA main.locking_mode = EXCLUSIVE");
+  // FULL, and for the step into write-ahead mode the folder is synced as well.
+  db->run("PRAGMA main.synchronous = EXTRA");
+}
+
+void open_store::check_format(const sqlite_store_options& options) {
+  const auto format = static_cast<int>(db->integer("PRAGMA user_version").value_or(0));
+  if (format > store_format) {
+    std::string writer = "a later version";
+    try {
+      writer = db->text(
+                     "SELECT value FROM meta WHERE key IN ('upgraded_by', 'created_by') "
+                     "ORDER BY key DESC")
+                   .value_or(writer);
+    } catch (const database_error&) {  // it looks different there: no matter
+    }
+    throw store_error{files.main().native() + " has format " + std::to_string(format) + ", and " +
+                      this_program() + " knows formats up to " + std::to_string(store_format) +
+                      "; run " + writer + " or newer, or restore a backup of an older format"};
+  }
+  const auto verdict = db->text("PRAGMA quick_check(1)").value_or("no answer");
+  if (verdict != "ok") files.refuse("is damaged (" + verdict + ')');
+  if (format < store_format) upgrade(format, options);
+  if (db->integer("SELECT value FROM meta WHERE key = 'format'") != store_format) {
+    files.refuse("is damaged (its two notes of the format differ)");
+  }
+}
+
+void open_store::upgrade(int format, const sqlite_store_options& options) {
+  const auto copy = files.before_upgrade(format);
+  where.remove(copy);  // of an upgrade that did not get further
+  copy_to(copy);
+  try {
+    db->run("BEGIN");
+    upgrade_schema(*db, format, options.upgrades);
+    db->run("COMMIT");
+  } catch (const std::exception& error) {
+    db->rollback();
+    throw store_error{"cannot bring " + files.main().native() + " from format " +
+                      std::to_string(format) + " to " + std::to_string(store_format) + " (" +
+                      error.what() + "); it is as it was, and a copy is in " + copy.native()};
+  }
+}
+
+void open_store::prepare_log(const sqlite_store_options& options) {
+  if (db->text("PRAGMA main.journal_mode = WAL") != "wal") {
+    throw store_error{"SQLite cannot keep a log beside " + files.main().native()};
+  }
+  if (!options.synced) db->run("PRAGMA main.synchronous = OFF");
+  // After a burst the file goes back to this size.
+  db->run("PRAGMA main.journal_size_limit = " + std::to_string(8 * options.log_bytes));
+  try {
+    db->checkpoint();  // what the last run left behind
+  } catch (const database_error& error) {
+    if (!error.no_room()) throw;
+  }
+  db->grow_log(options.log_bytes);
+}
+
+void open_store::copy_to(const std::filesystem::path& target) {
+  const auto part = with_suffix(target, ".part");
+  const auto journal = with_suffix(part, "-journal");
+  where.remove(part);
+  where.create(part);
+  try {
+    statement{*db, "VACUUM main INTO ?"}.run(part.native());
+    where.sync(part);
+    where.rename(part, target);
+  } catch (...) {
+    where.remove(part);
+    where.remove(journal);
+    throw;
+  }
+}
+
+}  // namespace conclave::embedded

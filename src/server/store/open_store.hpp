@@ -1,0 +1,37 @@
+// From a folder to a database that can be trusted, or a refusal. There is no silent fresh start:
+// only a folder in which no store was ever made gets one.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "server/store/database.hpp"
+#include "server/store/disk.hpp"
+#include "server/store/sqlite_store.hpp"
+#include "server/store/store_files.hpp"
+
+namespace conclave::embedded {
+
+struct open_store {
+  // Throws database_error, too.
+  open_store(store_files names, const sqlite_store_options& options);
+
+  disk& where;
+  store_files files;
+  std::unique_ptr<disk::claim> claim;
+  std::unique_ptr<database> db;
+
+  // A copy of everything in a new file: compact, synced, and not in write-ahead mode.
+  void copy_to(const std::filesystem::path& target);
+
+ private:
+  void check_missing() const;
+  void check_file() const;
+  void create() const;
+  void open();
+  void check_format(const sqlite_store_options& options);
+  void upgrade(int format, const sqlite_store_options& options);
+  void prepare_log(const sqlite_store_options& options);
+};
+
+}  // namespace conclave::embedded

@@ -1,0 +1,155 @@
+#include "server/store/sqlite_store.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "server/store/acl_text.hpp"
+#include "server/store/load_image.hpp"
+#include "server/store/node_kind_text.hpp"
+#include "server/store/open_store.hpp"
+#include "server/store/store_error.hpp"
+
+namespace conclave::embedded {
+
+struct sqlite_store::parts {
+  parts(const store_files& files, const sqlite_store_options& options)
+      : opened{files, options},
+        log_limit{options.log_bytes / 4120 * 3 / 4},  // a page and its header; room for one commit
+        next_checkpoint{log_limit} {}
+
+  void write(const batch& changes);
+  void write_node(const batch::node& node);
+  void empty_log();
+  // From now on only the next start can tell what is on the disk.
+  void die(const std::string& reason);
+
+  open_store opened;
+  database& db = *opened.db;
+
+  statement begin{db, "BEGIN"};
+  statement finish{db, "COMMIT"};
+  statement put_node{db, "INSERT OR REPLACE INTO nodes VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"};
+  statement remove_node{db, "DELETE FROM nodes WHERE path = ?"};
+  statement put_children{db, "INSERT OR REPLACE INTO children VALUES (?,?,?)"};
+  statement remove_children{db, "DELETE FROM children WHERE path = ?"};
+  statement put_session{db, "INSERT OR REPLACE INTO sessions VALUES (?,?,?)"};
+  statement remove_session{db, "DELETE FROM sessions WHERE id = ?"};
+  statement put_zxid{db, "UPDATE meta SET value = ? WHERE key = 'zxid'"};
+
+  std::int64_t zxid = db.integer("SELECT value FROM meta WHERE key = 'zxid'").value_or(0);
+  std::int64_t log_limit;
+  std::int64_t next_checkpoint;
+  std::string death;  // not empty: why nothing can be written any more
+
+  // The last list and its text: neighbours in a batch mostly share one.
+  std::shared_ptr<const acl> last_acl;
+  std::string last_acl_text;
+};
+
+void sqlite_store::parts::write(const batch& changes) {
+  begin.run();
+  for (const std::string_view path : changes.removed_nodes) {
+    remove_node.run(path);
+    remove_children.run(path);
+  }
+  for (const auto& node : changes.nodes) write_node(node);
+  for (const auto& [path, row] : changes.parents) put_children.run(path, row.creates, row.pzxid);
+  for (const auto id : changes.removed_sessions) remove_session.run(id);
+  for (const auto& s : changes.sessions) {
+    put_session.run(s.id, s.timeout_ms, blob{{s.password.data(), s.password.size()}});
+  }
+  put_zxid.run(changes.zxid);
+  finish.run();
+}
+
+void sqlite_store::parts::write_node(const batch::node& node) {
+  const auto& row = *node.row;
+  if (row.access != last_acl) {
+    last_acl_text = row.access ? acl_to_text(*row.access) : std::string{};
+    last_acl = row.access;
+  }
+  put_node.run(node.path, node_kind_to_text(row.kind), row.owner, row.ttl_ms, row.czxid, row.mzxid,
+               row.ctime_ms, row.mtime_ms, row.version, row.aversion,
+               std::string_view{last_acl_text},
+               row.data ? blob{*row.data} : blob{.bytes = {}, .null = true});
+}
+
+// What is in the log is safe already, so an error here does not concern the commit before it. But
+// no commit may follow: after a failed sync Linux takes the lost pages for written, and says so
+// when it is asked again.
+void sqlite_store::parts::empty_log() {
+  try {
+    db.checkpoint();
+    next_checkpoint = log_limit;
+  } catch (const database_error& error) {
+    if (!error.no_room()) return die(error.what());
+    next_checkpoint = db.log_pages() + log_limit;  // the log grows meanwhile
+  }
+}
+
+void sqlite_store::parts::die(const std::string& reason) {
+  death = "cannot write " + opened.files.main().native() + " (" + reason +
+          "); check the disk, then start the server again";
+  db.empty_log_on_close(false);
+}
+
+sqlite_store::sqlite_store(const std::filesystem::path& folder, sqlite_store_options options) {
+  const store_files files{folder};
+  try {
+    parts_ = std::make_unique<parts>(files, options);
+  } catch (const database_error& error) {
+    files.refuse(error);
+  }
+}
+
+sqlite_store::~sqlite_store() = default;
+
+image sqlite_store::load() {
+  try {
+    return load_image(parts_->db, parts_->opened.files);
+  } catch (const database_error& error) {
+    parts_->opened.files.refuse(error);
+  }
+}
+
+void sqlite_store::commit(const batch& changes) {
+  auto& p = *parts_;
+  if (!p.death.empty()) throw store_error{p.death};
+  if (changes.zxid < p.zxid) throw store_error{"a bug: the zxid of a commit went back"};
+  try {
+    p.write(changes);
+  } catch (const database_error& error) {
+    p.db.rollback();
+    if (!error.no_room() || p.db.in_transaction()) {
+      p.die(error.what());
+      throw store_error{p.death};
+    }
+    p.empty_log();  // the next one has more room
+    p.opened.files.refuse(error);
+  } catch (...) {
+    p.db.rollback();
+    if (p.db.in_transaction()) p.die("a failed commit could not be undone");
+    throw;
+  }
+  p.zxid = changes.zxid;
+  if (p.db.log_pages() >= p.next_checkpoint) p.empty_log();
+}
+
+void sqlite_store::backup(const std::filesystem::path& file) {
+  auto& p = *parts_;
+  if (!p.death.empty()) throw store_error{p.death};
+  const auto target = std::filesystem::absolute(file);
+  if (p.opened.where.size(target)) {
+    throw store_error{target.native() + " exists already; choose another name for the backup"};
+  }
+  try {
+    p.opened.copy_to(target);
+  } catch (const database_error& error) {
+    const auto what = "cannot write the backup " + target.native() + " (" + error.what() + ')';
+    if (error.no_room()) throw disk_full{what + "; make room on the disk"};
+    throw store_error{what};
+  }
+}
+
+}  // namespace conclave::embedded

@@ -1,0 +1,52 @@
+// The store on disk: one SQLite file, docs/store.md.
+//
+// For one thread at a time. The folder is locked for as long as the object lives; destroying it
+// leaves a single file, unless a commit failed: then the log stays for the next start to read.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include "server/core/kept.hpp"
+#include "server/store/schema.hpp"
+
+namespace conclave::embedded {
+
+class disk;
+
+struct sqlite_store_options {
+  // The length at which the write-ahead log is used anew. Made at once: 1 ms for a MiB.
+  std::int64_t log_bytes = 2 << 20;
+
+  // For tests.
+  disk* where = nullptr;  // null: the machine's own
+  bool synced = true;     // false: a crash of the machine may lose anything
+  std::span<const upgrade_step> upgrades = known_upgrades();
+};
+
+class sqlite_store final : public store {
+ public:
+  // Opens the store in the folder, or makes both if the folder was never used. Throws store_error
+  // for anything else than a whole store that no other server uses.
+  explicit sqlite_store(const std::filesystem::path& folder, sqlite_store_options options = {});
+  ~sqlite_store() override;
+
+  // Throws store_error if the rows make no tree.
+  image load() override;
+
+  // disk_full: nothing was written, and a later commit may work. store_error: no later commit will,
+  // and the batch may be there or not when the store is opened again.
+  void commit(const batch& changes) override;
+
+  // Everything that was committed, in a new file that can stand as conclave.db in another folder.
+  // An existing file is refused, and a failed backup leaves none. Commits must wait meanwhile.
+  void backup(const std::filesystem::path& file);
+
+ private:
+  struct parts;
+  std::unique_ptr<parts> parts_;
+};
+
+}  // namespace conclave::embedded

@@ -1,0 +1,27 @@
+// The names of a store's files, and what is said to the operator when something is wrong with them.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace conclave::embedded {
+
+struct database_error;
+
+struct store_files {
+  explicit store_files(const std::filesystem::path& its_folder);
+
+  std::filesystem::path folder;  // absolute
+
+  std::filesystem::path main() const { return folder / "conclave.db"; }
+  std::filesystem::path log() const { return folder / "conclave.db-wal"; }
+  std::filesystem::path unfinished() const { return folder / "conclave.db.new"; }
+  std::filesystem::path before_upgrade(int format) const;
+
+  // store_error: the file, what is wrong with it, and what to do.
+  [[noreturn]] void refuse(const std::string& what) const;
+  // disk_full or store_error.
+  [[noreturn]] void refuse(const database_error& error) const;
+};
+
+}  // namespace conclave::embedded

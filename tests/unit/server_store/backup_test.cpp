@@ -1,0 +1,153 @@
+// A backup of the running store.
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "faulty_disk.hpp"
+#include "kept_model.hpp"
+#include "server/store/sqlite_store.hpp"
+#include "server/store/store_error.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace conclave::embedded {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::faulty_disk;
+using testing::kept_model;
+
+TEST(backup, can_stand_as_the_store_of_another_folder) {
+  const testing::temporary_directory scratch;
+  const auto other = scratch.path() / "other";
+  fs::create_directory(other);
+  kept_model model;
+  std::mt19937_64 random{3};
+  sqlite_store store{scratch.path() / "data"};
+  for (int i = 0; i < 50; ++i) {
+    const auto made = random_batch(model, random);
+    store.commit(made.changes);
+    model.apply(made.changes);
+  }
+  store.backup(other / "conclave.db");
+  const auto made = random_batch(model, random);
+  store.commit(made.changes);  // the store goes on
+
+  struct stat found {};
+  ASSERT_EQ(::stat((other / "conclave.db").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777U, 0600U);
+  EXPECT_EQ(std::distance(fs::directory_iterator{other}, {}), 1) << "and nothing beside it";
+  EXPECT_EQ(difference(model, sqlite_store{other}.load()), "");
+  model.apply(made.changes);
+  EXPECT_EQ(difference(model, store.load()), "");
+}
+
+TEST(backup, an_existing_file_is_left_alone) {
+  const testing::temporary_directory scratch;
+  const auto target = scratch.path() / "kept";
+  std::ofstream{target} << "precious";
+  sqlite_store store{scratch.path() / "data"};
+  try {
+    store.backup(target);
+    FAIL() << "it was written over";
+  } catch (const store_error& error) {
+    EXPECT_EQ(error.what(),
+              target.native() + " exists already; choose another name for the backup");
+  }
+  EXPECT_EQ(fs::file_size(target), 8U);
+  EXPECT_THROW(store.backup(scratch.path() / "no" / "such" / "folder"), store_error);
+}
+
+// A store with one commit on a faulty disk. The fault is placed at a step of the backup.
+struct faulty_backup {
+  faulty_backup() { store->commit(first.changes); }
+
+  std::uint64_t steps_of_a_good_one() {
+    const auto before = disk.steps();
+    store->backup("/other/conclave.db");
+    return disk.steps() - before;
+  }
+  void fault(std::uint64_t step, faulty_disk::outcome kind) {
+    disk.plan = [at = disk.steps() + step, kind](const faulty_disk::step& s) {
+      return s.number == at ? kind : faulty_disk::outcome::done;
+    };
+  }
+
+  faulty_disk disk;
+  testing::owned_batch first = testing::first_batch(5);
+  std::optional<sqlite_store> store{std::in_place, "/data",
+                                    sqlite_store_options{.log_bytes = 1 << 16, .where = &disk}};
+};
+
+kept_model expected() {
+  kept_model model;
+  model.apply(testing::first_batch(5).changes);
+  return model;
+}
+
+// Whatever goes wrong on the way, there is no file, and the store goes on.
+TEST(backup, a_failed_one_leaves_no_file) {
+  const auto steps = faulty_backup{}.steps_of_a_good_one();
+  EXPECT_GT(steps, 10U);
+  for (const auto kind : {faulty_disk::outcome::no_room, faulty_disk::outcome::broken}) {
+    for (std::uint64_t n = 1; n <= steps; ++n) {
+      faulty_backup tried;
+      tried.fault(n, kind);
+      try {
+        tried.store->backup("/other/conclave.db");
+        ADD_FAILURE() << "step " << n << " failed in silence";
+      } catch (const store_error&) {
+      }
+      tried.disk.plan = nullptr;
+      EXPECT_TRUE(tried.disk.list("/other").empty()) << "step " << n;
+      EXPECT_NO_THROW(tried.store->commit(tried.first.changes));
+      EXPECT_NO_THROW(tried.store->backup("/other/conclave.db"));
+    }
+  }
+}
+
+TEST(backup, tells_of_a_full_disk) {
+  faulty_backup tried;
+  tried.disk.capacity = tried.disk.used() + 10'000;
+  EXPECT_THROW(tried.store->backup("/backup"), disk_full);
+}
+
+// Complete when backup() has returned; absent or complete when it was cut off.
+TEST(backup, survives_a_loss_of_power) {
+  const auto steps = faulty_backup{}.steps_of_a_good_one();
+  int present = 0;
+  for (std::uint64_t n = 1; n <= steps + 1; ++n) {
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      faulty_backup tried;
+      tried.fault(n, faulty_disk::outcome::power_off);
+      bool returned = true;
+      try {
+        tried.store->backup("/other/conclave.db");
+      } catch (const store_error&) {
+        returned = false;
+      }
+      EXPECT_EQ(returned, n > steps);
+      tried.store.reset();
+      tried.disk.plan = nullptr;
+      tried.disk.power_cycle(seed * n);
+      if (!tried.disk.size("/other/conclave.db")) {
+        EXPECT_FALSE(returned);
+        continue;
+      }
+      ++present;
+      sqlite_store other{"/other", {.log_bytes = 1 << 16, .where = &tried.disk}};
+      EXPECT_EQ(difference(expected(), other.load()), "") << "step " << n << ", seed " << seed;
+    }
+  }
+  EXPECT_GT(present, 5);
+}
+
+}  // namespace
+}  // namespace conclave::embedded

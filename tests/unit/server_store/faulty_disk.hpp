@@ -1,0 +1,120 @@
+// A disk in memory that keeps only what was synced, for a store to stand on.
+//
+// Files have two images: what a program reads, and what survives. A write changes the first; a sync
+// brings a file's writes to the second. Names live in the folder, which is synced apart: by a
+// rename of the store's, and, as SQLite does it, together with a new journal or log.
+//
+// Every change is a step and has a number, so a fault can be placed at each one of a history. The
+// numbers, the outcome and what survives depend on the seeds alone.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/store/disk.hpp"
+
+struct sqlite3_vfs;
+
+namespace conclave::testing {
+
+class faulty_disk final : public embedded::disk {
+ public:
+  enum class act { write, truncate, sync, create, remove, rename };
+  enum class outcome {
+    done,
+    no_room,     // nothing is written
+    over_quota,  // the same, under another name
+    broken,      // an I/O error; a sync that breaks has lost what it was to write, for good
+    power_off,   // done in part; nothing works any more until power_on
+  };
+  struct step {
+    std::uint64_t number;  // from 1
+    act what;
+    std::string_view file;
+  };
+
+  explicit faulty_disk(std::uint64_t seed = 1);
+  ~faulty_disk() override;
+  faulty_disk(const faulty_disk&) = delete;
+  faulty_disk& operator=(const faulty_disk&) = delete;
+
+  // Asked before every step; without it all goes well.
+  std::function<outcome(const step&)> plan;
+  bool ignores_syncs = false;           // it says yes and does nothing
+  bool ignores_folder_syncs = false;    // of the names only
+  std::uint64_t capacity = UINT64_MAX;  // in bytes, all files together
+
+  std::uint64_t steps() const noexcept { return steps_; }
+  bool is_off() const noexcept { return off_; }
+  std::uint64_t used() const;  // of the capacity
+
+  // What happens when the machine loses its power now and starts again. Seed zero loses all that
+  // was not synced; others keep a part of it: any sectors of any writes, torn ones, garbage behind
+  // the old end of a file, the first few changes of names.
+  void power_cycle(std::uint64_t seed);
+
+  // --- the store's side
+
+  const char* vfs() const noexcept override { return name_.c_str(); }
+  std::unique_ptr<claim> take(const path& folder) override;
+  std::vector<std::string> list(const path& folder) override;
+  std::optional<std::uint64_t> size(const path& file) override;
+  std::string head(const path& file, std::size_t bytes) override;
+  void create(const path& file) override;
+  void make_private(const path& /*file*/) override {}
+  void sync(const path& file) override;
+  void rename(const path& from, const path& to) override;
+  void remove(const path& file) noexcept override;
+
+ private:
+  struct inode {
+    struct change {
+      bool truncate;
+      std::uint64_t offset;
+      std::string bytes;
+    };
+    std::string now;
+    std::string durable;
+    std::vector<change> pending;  // since the last sync, in order
+  };
+  struct naming {
+    std::string gone;  // either may be empty
+    std::string made;
+    std::shared_ptr<inode> what;
+  };
+  using folder_map = std::map<std::string, std::shared_ptr<inode>>;
+  struct sqlite_face;  // the functions that SQLite calls
+  struct open_file;
+  class folder_claim;
+
+  outcome ask(act what, std::string_view file);
+  static void apply(std::string& image, const inode::change& change);
+  static void apply(folder_map& names, const naming& change);
+  static void keep_part(inode& f, std::mt19937_64& random);
+  outcome change_file(act what, const std::string& name, inode& f, inode::change change);
+  outcome change_names(act what, naming change);
+  outcome sync_file(const std::string& name, inode& f);
+  outcome sync_names(const std::string& cause);
+  inode* find(const path& file);
+  void or_throw(outcome result, std::string_view action, const path& file) const;
+
+  std::string name_;
+  std::unique_ptr<sqlite3_vfs> face_;
+  folder_map names_;
+  folder_map durable_names_;
+  std::vector<naming> pending_names_;
+  std::set<std::string> taken_;
+  std::set<std::string> used_;
+  std::uint64_t steps_ = 0;
+  bool off_ = false;
+  int last_errno_ = 0;
+};
+
+}  // namespace conclave::testing

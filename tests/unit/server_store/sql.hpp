@@ -1,0 +1,42 @@
+// The sqlite3 shell's part in the tests: looks into a store's file or changes it, server stopped.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace conclave::testing {
+
+using sql_handle = std::unique_ptr<sqlite3, decltype(&sqlite3_close)>;
+
+inline sql_handle open_sql(const std::filesystem::path& file) {
+  sqlite3* db = nullptr;
+  EXPECT_EQ(sqlite3_open(file.c_str(), &db), SQLITE_OK);
+  return {db, sqlite3_close};
+}
+
+// The last value that comes out, if any.
+inline std::string sql(sqlite3* db, const std::string& text) {
+  std::string out;
+  char* error = nullptr;
+  sqlite3_exec(
+      db, text.c_str(),
+      [](void* to, int, char** values, char**) {
+        *static_cast<std::string*>(to) = values[0] != nullptr ? values[0] : "";
+        return 0;
+      },
+      &out, &error);
+  EXPECT_EQ(error, nullptr) << text << ": " << error;
+  sqlite3_free(error);
+  return out;
+}
+
+inline std::string sql(const std::filesystem::path& file, const std::string& text) {
+  return sql(open_sql(file).get(), text);
+}
+
+}  // namespace conclave::testing

@@ -1,0 +1,98 @@
+// Older formats are brought up to date in one transaction, after a copy was made.
+
+#include <array>
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "kept_model.hpp"
+#include "server/store/schema.hpp"
+#include "server/store/sqlite_store.hpp"
+#include "server/store/store_error.hpp"
+#include "sql.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace conclave::embedded {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::sql;
+
+// A made-up format 0, which had no column for time to live and other words for the kinds.
+constexpr upgrade_step from_zero{
+    0,
+    "ALTER TABLE nodes RENAME TO old;"
+    "CREATE TABLE nodes (path TEXT PRIMARY KEY, kind TEXT NOT NULL, owner INTEGER NOT NULL,"
+    " ttl_ms INTEGER NOT NULL, czxid INTEGER NOT NULL, mzxid INTEGER NOT NULL,"
+    " ctime_ms INTEGER NOT NULL, mtime_ms INTEGER NOT NULL, version INTEGER NOT NULL,"
+    " aversion INTEGER NOT NULL, acl TEXT NOT NULL, data BLOB) STRICT, WITHOUT ROWID;"
+    "INSERT INTO nodes SELECT path, 'persistent', owner, 0, czxid, mzxid, ctime_ms, mtime_ms,"
+    " version, aversion, acl, data FROM old;"
+    "DROP TABLE old;"};
+constexpr const char* back_to_zero =
+    "UPDATE nodes SET kind = 'lasting'; ALTER TABLE nodes DROP COLUMN ttl_ms;"
+    "UPDATE meta SET value = 0 WHERE key = 'format'; PRAGMA user_version = 0";
+
+class upgrade : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto made = testing::first_batch(5);
+    sqlite_store{folder}.commit(made.changes);
+    model.apply(made.changes);
+    sql(file, back_to_zero);
+  }
+  std::string reason(std::span<const upgrade_step> steps) {
+    try {
+      sqlite_store{folder, {.upgrades = steps}};
+    } catch (const store_error& error) {
+      return error.what();
+    }
+    return "it was not refused";
+  }
+
+  testing::temporary_directory scratch;
+  fs::path folder = scratch.path() / "data";
+  fs::path file = folder / "conclave.db";
+  fs::path copy = folder / "conclave.db.v0.bak";
+  testing::kept_model model;
+};
+
+TEST_F(upgrade, an_older_format) {
+  const std::array steps{from_zero};
+  EXPECT_EQ(difference(model, sqlite_store{folder, {.upgrades = steps}}.load()), "");
+  EXPECT_EQ(difference(model, sqlite_store{folder}.load()), "") << "and it stays";
+  EXPECT_EQ(sql(file, "PRAGMA user_version"), "1");
+  EXPECT_EQ(sql(file, "SELECT value FROM meta WHERE key = 'upgraded_by'"), "conclave 0.1.0");
+
+  EXPECT_EQ(sql(copy, "PRAGMA user_version"), "0");
+  EXPECT_EQ(sql(copy, "SELECT kind FROM nodes WHERE path = '/a'"), "lasting");
+  EXPECT_EQ(fs::status(copy).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(upgrade, the_copy_can_be_put_back) {
+  const std::array steps{from_zero};
+  EXPECT_EQ(difference(model, sqlite_store{folder, {.upgrades = steps}}.load()), "");
+  fs::rename(copy, file);
+  EXPECT_EQ(difference(model, sqlite_store{folder, {.upgrades = steps}}.load()), "");
+}
+
+TEST_F(upgrade, a_step_that_fails_changes_nothing) {
+  const std::array steps{upgrade_step{0, "DELETE FROM nodes; SELECT * FROM nowhere"}};
+  EXPECT_EQ(reason(steps), "cannot bring " + file.native() +
+                               " from format 0 to 1 (no such table: nowhere); it is as it was, "
+                               "and a copy is in " +
+                               copy.native());
+  EXPECT_EQ(sql(file, "SELECT kind FROM nodes WHERE path = '/a'"), "lasting");
+  EXPECT_EQ(sql(file, "PRAGMA user_version"), "0");
+
+  const std::array better{from_zero};  // the copy that is there already is in nobody's way
+  EXPECT_EQ(difference(model, sqlite_store{folder, {.upgrades = better}}.load()), "");
+}
+
+TEST_F(upgrade, a_format_without_a_step) {
+  EXPECT_NE(reason({}).find("(there is no way from format 0 to 1)"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace conclave::embedded
