@@ -13,9 +13,13 @@ namespace conclave::testing {
 
 using sql_handle = std::unique_ptr<sqlite3, decltype(&sqlite3_close)>;
 
-inline sql_handle open_sql(const std::filesystem::path& file) {
+inline sql_handle open_sql(const std::filesystem::path& file, const char* vfs = nullptr) {
   sqlite3* db = nullptr;
-  EXPECT_EQ(sqlite3_open(file.c_str(), &db), SQLITE_OK);
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  EXPECT_EQ(sqlite3_open_v2(file.c_str(), &db, flags, vfs), SQLITE_OK);
+  // The faulty disk knows no shared memory.
+  if (vfs != nullptr)
+    sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE", nullptr, nullptr, nullptr);
   return {db, sqlite3_close};
 }
 

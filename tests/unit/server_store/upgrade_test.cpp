@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "faulty_disk.hpp"
 #include "kept_model.hpp"
 #include "server/store/schema.hpp"
 #include "server/store/sqlite_store.hpp"
@@ -92,6 +93,41 @@ TEST_F(upgrade, a_step_that_fails_changes_nothing) {
 
 TEST_F(upgrade, a_format_without_a_step) {
   EXPECT_NE(reason({}).find("(there is no way from format 0 to 1)"), std::string::npos);
+}
+
+// The power fails at any step: the next start does it again, or finds it done.
+TEST_F(upgrade, survives_a_loss_of_power) {
+  using testing::faulty_disk;
+  const std::array steps{from_zero};
+  const auto tried = [&](std::uint64_t last, std::uint64_t seed) {
+    faulty_disk disk;
+    const sqlite_store_options options{.log_bytes = 1 << 16, .where = &disk, .upgrades = steps};
+    {
+      const auto made = testing::first_batch(5);
+      sqlite_store{"/data", options}.commit(made.changes);
+    }
+    sql(testing::open_sql("/data/conclave.db", disk.vfs()).get(), back_to_zero);
+    disk.plan = [at = disk.steps() + last](const faulty_disk::step& s) {
+      return s.number == at ? faulty_disk::outcome::power_off : faulty_disk::outcome::done;
+    };
+    try {
+      sqlite_store{"/data", options}.load();
+    } catch (const store_error&) {
+      EXPECT_TRUE(disk.is_off());
+    }
+    const bool cut_off = disk.is_off();
+    disk.plan = nullptr;
+    disk.power_cycle(seed);
+    EXPECT_EQ(difference(model, sqlite_store{"/data", options}.load()), "")
+        << "step " << last << ", seed " << seed;
+    return cut_off;
+  };
+  std::uint64_t last = 1;
+  while (tried(last, 0)) {
+    for (std::uint64_t seed = 1; seed < 4; ++seed) tried(last, seed * last);
+    ++last;
+  }
+  EXPECT_GT(last, 40U);
 }
 
 }  // namespace
