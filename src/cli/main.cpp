@@ -1,7 +1,9 @@
 // The command line: what can be asked for. Each command has a file of its own.
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <exception>
 #include <iostream>
+#include <limits>
 
 #include "cli/duration.hpp"
 #include "cli/home.hpp"
@@ -51,14 +53,21 @@ void describe(CLI::App& app, serve_flags& f) {
                  "TCP address; a port alone is on 127.0.0.1, port 0 a free one")
       ->type_name("[HOST:]PORT");
   app.add_option("--tls-listen", f.listen_tls, "TCP address for TLS")->type_name("[HOST:]PORT");
-  app.add_option("--tls-cert", f.tls.certificate_file, "certificate chain, PEM")->type_name("FILE");
-  app.add_option("--tls-key", f.tls.key_file, "its key, PEM")->type_name("FILE");
+  auto* const certificate =
+      app.add_option("--tls-cert", f.tls.certificate_file, "certificate chain, PEM")
+          ->type_name("FILE");
+  auto* const key = app.add_option("--tls-key", f.tls.key_file, "its key, PEM")->type_name("FILE");
+  certificate->needs(key);
+  key->needs(certificate);
   app.add_option("--tls-key-password-file", f.key_password_file, "file with the key's password")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->needs(key);
   app.add_option("--tls-client-ca", f.tls.client_ca_file, "who signs clients' certificates, PEM")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->needs(certificate);
   app.add_flag("--tls-require-client-cert", f.tls.require_client_certificate,
-               "refuse clients without a certificate");
+               "refuse clients without a certificate")
+      ->needs(certificate);
   app.add_option("--config", f.config, "a zoo.cfg; other flags come before what it says")
       ->type_name("FILE");
   app.add_option("--tick", f.tick, "base of session timeouts, 2 to 20 of it (2s)")
@@ -71,10 +80,13 @@ void describe(CLI::App& app, serve_flags& f) {
   app.add_option("--super-digest", f.super_digest, "who may do everything")
       ->type_name("super:HASH");
   app.add_option("--words", f.words, "four-letter words to answer, with commas")->type_name("LIST");
-  app.add_option("--max-connections", f.max_connections)->type_name("N");
-  app.add_option("--max-connections-per-address", f.max_per_address)->type_name("N");
-  app.add_option("--max-sessions", f.max_sessions)->type_name("N");
-  app.add_option("--max-request-bytes", f.max_request)->type_name("N");
+  // CLI11 would take -1 for a very large number.
+  auto count = CLI::Range{1, std::numeric_limits<std::int32_t>::max()};
+  count.description("");
+  app.add_option("--max-connections", f.max_connections)->type_name("N")->check(count);
+  app.add_option("--max-connections-per-address", f.max_per_address)->type_name("N")->check(count);
+  app.add_option("--max-sessions", f.max_sessions)->type_name("N")->check(count);
+  app.add_option("--max-request-bytes", f.max_request)->type_name("N")->check(count);
   app.add_option("--handshake-limit", f.handshake_limit, "time to say who one is (10s)")
       ->type_name("TIME");
   app.add_option("--stall-limit", f.stall_limit,

@@ -41,6 +41,7 @@ class settings {
                                  ": write NAME=VALUE, not '" + line + "'"};
       values_[trimmed(line.substr(0, equals))] = trimmed(line.substr(equals + 1));
     }
+    if (in.bad()) throw std::runtime_error{"cannot read " + file.string()};  // a folder
   }
 
   std::string text(const std::string& name) {

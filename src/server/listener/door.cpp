@@ -70,6 +70,8 @@ door door::tcp(boost::asio::io_context& io, const std::string& address, kind k) 
   if (host == "*") host = "0.0.0.0";
   if (host.empty() || port.empty() || port.find_first_not_of("0123456789") != std::string::npos)
     refuse(address, "write HOST:PORT, or PORT for 127.0.0.1");
+  // getaddrinfo would cut off its upper bits.
+  if (port.size() > 5 || std::stoi(port) > 65'535) refuse(address, "ports end at 65535");
 
   addrinfo wanted{};
   wanted.ai_flags = AI_PASSIVE | AI_NUMERICSERV;

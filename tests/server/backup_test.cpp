@@ -1,0 +1,83 @@
+// A copy of a running server's data.
+#include <sys/stat.h>
+
+#include <atomic>
+#include <thread>
+
+#include "integration/harness.hpp"
+#include "server/serve_process.hpp"
+
+namespace conclave::testing {
+namespace {
+
+TEST(serve_backup, of_a_server_under_load_can_be_served_from_another_folder) {
+  serve_process server;
+  client zk{server.socket()};
+  zk.create("/n", "root");
+  zk.create("/n/locked", "", create_options{create_mode::persistent, read_only_acl()});
+
+  // Creates /n/0, /n/1, ... until it is stopped.
+  std::atomic<int> created = 0;
+  std::atomic<bool> enough = false;
+  std::thread load{[&] {
+    client busy{server.socket()};
+    for (int i = 0; !enough; created = ++i) busy.create("/n/" + std::to_string(i), "data of it");
+  }};
+  while (created < 50) std::this_thread::yield();
+  const int before = created;
+  const auto file = server.folder() / "copy.db";
+  const auto run = run_conclave({"serve", "--data", server.data(), "--backup", file.string()});
+  const int after = created;
+  enough = true;
+  load.join();
+  ASSERT_EQ(run.status.code, 0) << run.text;
+  EXPECT_EQ(run.text, file.string() + "\n");
+  struct stat found {};
+  ASSERT_EQ(::stat(file.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 07777, 0600u);
+
+  const temporary_directory elsewhere;
+  std::filesystem::create_directory(elsewhere.path() / "data");
+  std::filesystem::copy(file, elsewhere.path() / "data/conclave.db");
+  serve_process restored{{"--data", elsewhere.path() / "data"}};
+  client copy{restored.socket()};
+  const auto names = copy.children("/n").names;
+  const auto count = static_cast<int>(names.size()) - 1;
+  EXPECT_GE(count, before);
+  EXPECT_LE(count, after + 1) << "the last one may not have been counted yet";
+  for (int i = 0; i < count; ++i)
+    ASSERT_EQ(copy.get("/n/" + std::to_string(i)).data, "data of it") << "no gaps";
+  EXPECT_EQ(copy.get_acl("/n/locked").acl, read_only_acl());
+  EXPECT_EQ(*copy.exists("/n/0"), *zk.exists("/n/0"));
+  EXPECT_GT(copy.create("/new").stat.czxid, zk.create("/new").stat.czxid)
+      << "numbers go on, though the copy is older than what it stands for";
+}
+
+TEST(serve_backup, says_why_it_cannot) {
+  serve_process server;
+  const auto backup = [&](const std::string& to) {
+    return run_conclave({"serve", "--data", server.data(), "--backup", to});
+  };
+  const auto there = (server.folder() / "output").string();
+  const auto exists = backup(there);
+  EXPECT_EQ(exists.status.code, 1);
+  EXPECT_TRUE(exists.says(there + " exists already; choose another name")) << exists.text;
+  const auto nowhere = backup(server.folder() / "no/such/folder/copy.db");
+  EXPECT_EQ(nowhere.status.code, 1);
+  EXPECT_TRUE(nowhere.says("conclave: no backup: ")) << nowhere.text;
+  EXPECT_TRUE(client{server.socket()}.exists("/"));
+
+  serve_process in_memory{{"--durability", "none"}};
+  const auto nothing = run_conclave(
+      {"serve", "--data", in_memory.data(), "--backup", in_memory.folder() / "copy.db"});
+  EXPECT_EQ(nothing.status.code, 1);
+  EXPECT_TRUE(nothing.says("this server keeps nothing on disk")) << nothing.text;
+
+  server.kill();
+  const auto nobody = backup(server.folder() / "copy.db");
+  EXPECT_EQ(nobody.status.code, 69);
+  EXPECT_TRUE(nobody.says("is it running? try: conclave serve")) << nobody.text;
+}
+
+}  // namespace
+}  // namespace conclave::testing

@@ -1,0 +1,334 @@
+// `conclave serve` as a program: how it begins, what it refuses, how it ends.
+#include <grp.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "integration/harness.hpp"
+#include "server/raw_session.hpp"
+#include "server/serve_process.hpp"
+
+namespace conclave::testing {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+std::string content(const std::filesystem::path& file) {
+  std::ifstream in{file, std::ios::binary};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator{folder})
+    names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// --- it begins
+
+TEST(serve_start, says_in_one_line_where_it_listens) {
+  serve_process server{{"--listen", "0", "--listen", "localhost:0"}};
+  const auto& at = server.addresses();
+  ASSERT_EQ(at.size(), 3u);
+  EXPECT_TRUE(at[0].starts_with("127.0.0.1:"));
+  EXPECT_TRUE(at[2].starts_with("unix:/")) << "a path that holds in every folder";
+  for (const auto& address : at) {
+    client zk{address};
+    EXPECT_TRUE(zk.exists("/")) << address;
+  }
+  std::string line = "conclave ready:";
+  for (const auto& address : at) line += " " + address;
+  EXPECT_EQ(server.output(), line + "\n");
+}
+
+TEST(serve_start, without_a_socket_if_told_so) {
+  serve_process server{{"--listen", "0", "--no-socket"}};
+  EXPECT_EQ(server.addresses().size(), 1u);
+  EXPECT_EQ(names_in(server.data()),
+            (std::vector<std::string>{"conclave.db", "conclave.db-wal", "lock"}));
+}
+
+TEST(serve_start, a_socket_that_a_killed_server_left_is_replaced) {
+  serve_process server;
+  client{server.socket()}.create("/kept");
+  server.kill();
+  ASSERT_TRUE(std::filesystem::exists(server.data() / "socket"));
+  server.start_again();
+  EXPECT_TRUE(client{server.socket()}.exists("/kept"));
+}
+
+// --- it ends
+
+TEST(serve_stop, on_a_signal_in_good_order) {
+  for (const int number : {SIGTERM, SIGINT}) {
+    serve_process server{{"--listen", "0"}};
+    client zk{server.socket()};
+    client by_tcp{server.tcp()};
+    session_recorder events{zk};
+    zk.create("/kept", "data");
+    ASSERT_TRUE(by_tcp.exists("/kept"));
+    server.signal(number);
+    const auto status = server.wait();
+    ASSERT_TRUE(status);
+    EXPECT_EQ(status->code, 0);
+    EXPECT_TRUE(events.wait_for(session_event::kind::suspended)) << "not expired";
+    EXPECT_EQ(names_in(server.data()), (std::vector<std::string>{"conclave.db", "lock"}));
+    server.start_again();
+    EXPECT_EQ(client{server.socket()}.get("/kept").data, "data");
+  }
+}
+
+TEST(serve_stop, not_when_its_terminal_goes) {
+  serve_process server;
+  server.signal(SIGHUP);
+  server.signal(SIGPIPE);
+  EXPECT_TRUE(client{server.socket()}.exists("/"));
+}
+
+// --- it refuses
+
+TEST(serve_refuses, a_folder_that_is_in_use) {
+  serve_process first;
+  const auto second =
+      run_conclave({"serve", "--data", first.data(), "--no-socket", "--listen", "0"});
+  EXPECT_EQ(second.status.code, 1);
+  EXPECT_TRUE(second.says("conclave: the folder " + first.data().string() +
+                          " is in use by another server (process " + std::to_string(first.pid()) +
+                          ")"))
+      << second.text;
+  EXPECT_TRUE(client{first.socket()}.exists("/")) << "the first one is unharmed";
+}
+
+TEST(serve_refuses, an_address_that_is_taken) {
+  serve_process first{{"--listen", "0"}};
+  const temporary_directory folder;
+  const auto tcp = run_conclave(
+      {"serve", "--data", folder.path() / "a", "--listen", std::to_string(first.port())});
+  EXPECT_EQ(tcp.status.code, 1);
+  EXPECT_TRUE(tcp.says("conclave: cannot listen on " + std::to_string(first.port()) +
+                       ": Address already in use; another server has it"))
+      << tcp.text;
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "a/socket"));
+
+  const auto local =
+      run_conclave({"serve", "--data", folder.path() / "b", "--socket", first.socket_file()});
+  EXPECT_EQ(local.status.code, 1);
+  EXPECT_TRUE(local.says("another server answers there")) << local.text;
+  EXPECT_TRUE(client{first.socket()}.exists("/"));
+}
+
+TEST(serve_refuses, a_socket_path_that_is_too_long_or_not_its_own) {
+  const temporary_directory folder;
+  const auto deep = folder.path() / std::string(100, 'x') / "socket";
+  const auto long_path = run_conclave({"serve", "--data", folder.path() / "a", "--socket", deep});
+  EXPECT_EQ(long_path.status.code, 1);
+  EXPECT_TRUE(
+      long_path.says("a socket's path has at most 107 bytes; choose a shorter one with "
+                     "--socket"))
+      << long_path.text;
+
+  const auto file = folder.path() / "letter";
+  std::ofstream{file} << "dear diary";
+  const auto other = run_conclave({"serve", "--data", folder.path() / "b", "--socket", file});
+  EXPECT_EQ(other.status.code, 1);
+  EXPECT_TRUE(other.says("there is a file of that name; remove it")) << other.text;
+  EXPECT_EQ(content(file), "dear diary");
+}
+
+TEST(serve_refuses, addresses_that_are_none) {
+  const temporary_directory folder;
+  const std::pair<std::string, std::string> wrong[] = {
+      {"70000", "ports end at 65535"},
+      {"127.0.0.1:99999999999999999999", "ports end at 65535"},
+      {"127.0.0.1:", "write HOST:PORT"},
+      {"127.0.0.1:-1", "write HOST:PORT"},
+      {"::1:0", "[::1]:0"},
+      {"no.such.host.invalid:0", "cannot listen on no.such.host.invalid:0"},
+      {"192.0.2.1:0", "Cannot assign requested address"}};
+  for (const auto& [address, why] : wrong) {
+    const auto run =
+        run_conclave({"serve", "--data", folder.path() / "data", "--listen=" + address});
+    EXPECT_EQ(run.status.code, 1) << address;
+    EXPECT_TRUE(run.says(why)) << run.text;
+  }
+}
+
+TEST(serve_refuses, tls_without_a_usable_certificate) {
+  const temporary_directory folder;
+  std::ofstream{folder.path() / "letter"} << "dear diary";
+  const auto run =
+      run_conclave({"serve", "--data", folder.path() / "data", "--tls-listen", "0", "--tls-cert",
+                    folder.path() / "letter", "--tls-key", folder.path() / "missing"});
+  EXPECT_EQ(run.status.code, 1);
+  EXPECT_TRUE(run.says("letter") || run.says("missing")) << run.text;
+  const auto none = run_conclave({"serve", "--data", folder.path() / "data", "--tls-listen", "0"});
+  EXPECT_EQ(none.status.code, 1);
+  EXPECT_TRUE(none.says("listening with TLS needs a certificate and its key")) << none.text;
+}
+
+TEST(serve_refuses, a_folder_that_it_may_not_write) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user: run this as root";
+  const argument_list as_nobody{"setpriv", "--reuid", "65534",
+                                "--regid", "65534",   "--clear-groups"};
+  const temporary_directory folder;
+  std::filesystem::permissions(folder.path(), std::filesystem::perms{0755});
+  const auto not_its_own = run_conclave({"serve", "--data", folder.path() / "data"}, as_nobody);
+  EXPECT_EQ(not_its_own.status.code, 1);
+  EXPECT_TRUE(not_its_own.says("cannot create the folder " + (folder.path() / "data").string() +
+                               " (Permission denied); the server runs as user 65534"))
+      << not_its_own.text;
+
+  const auto read_only = folder.path() / "read-only";
+  std::filesystem::create_directory(read_only);
+  std::filesystem::permissions(read_only, std::filesystem::perms{0555});
+  ASSERT_EQ(::chown(read_only.c_str(), 65534, 65534), 0);
+  const auto refused = run_conclave({"serve", "--data", read_only}, as_nobody);
+  EXPECT_EQ(refused.status.code, 1);
+  EXPECT_TRUE(refused.says("(Permission denied); the server runs as user 65534")) << refused.text;
+
+  const auto no_home = run_conclave({"serve"}, as_nobody);
+  EXPECT_EQ(no_home.status.code, 1);
+  EXPECT_TRUE(no_home.says("conclave: ")) << no_home.text;
+}
+
+// What it cannot trust it neither repairs nor begins anew.
+TEST(serve_refuses, a_damaged_database_and_leaves_it_as_it_is) {
+  serve_process server;
+  {
+    client zk{server.socket()};
+    for (int i = 0; i < 200; ++i) zk.create("/n" + std::to_string(i), std::string(500, 'x'));
+  }
+  ASSERT_EQ(server.terminate().code, 0);
+  const auto file = server.data() / "conclave.db";
+  const auto good = content(file);
+  ASSERT_GT(good.size(), 100'000u);
+
+  auto noise_inside = good;
+  for (std::size_t i = 8192; i < 40'000; ++i) noise_inside[i] = static_cast<char>(i * 7);
+  const std::pair<const char*, std::string> damages[] = {
+      {"emptied", ""},
+      {"cut in the header", good.substr(0, 50)},
+      {"cut in half", good.substr(0, good.size() / 2)},
+      {"not a database", std::string(good.size(), 'x')},
+      {"overwritten inside", noise_inside}};
+  for (const auto& [name, damaged] : damages) {
+    std::ofstream{file, std::ios::binary | std::ios::trunc} << damaged;
+    const auto run = run_conclave({"serve", "--data", server.data()});
+    EXPECT_EQ(run.status.code, 1) << name;
+    EXPECT_TRUE(run.says("conclave: " + file.string())) << name << ": " << run.text;
+    EXPECT_TRUE(run.says("restore a backup, or move the folder")) << name << ": " << run.text;
+    EXPECT_TRUE(content(file) == damaged) << name << ": the file was changed";
+  }
+  std::filesystem::remove(file);
+  const auto missing = run_conclave({"serve", "--data", server.data()});
+  EXPECT_EQ(missing.status.code, 1);
+  EXPECT_TRUE(missing.says(file.string() + " is missing")) << missing.text;
+  EXPECT_FALSE(std::filesystem::exists(file)) << "no fresh start";
+
+  std::ofstream{file, std::ios::binary} << good;
+  server.start_again();
+  EXPECT_TRUE(client{server.socket()}.exists("/n199"));
+}
+
+// --- it ends by itself
+
+TEST(serve_idle_exit, when_nobody_ever_came) {
+  serve_process server{{"--idle-exit", "200ms"}};
+  const auto status = server.wait();
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->code, 0);
+  EXPECT_FALSE(std::filesystem::exists(server.data() / "socket"));
+}
+
+TEST(serve_idle_exit, only_when_nobody_is_connected_and_no_session_is_left) {
+  constexpr auto timeout = 1600ms;
+  serve_process server{
+      {"--listen", "0", "--idle-exit", "200ms", "--tick", "100ms", "--max-session-timeout", "10s"}};
+  auto silent = std::make_unique<loopback_socket>(connect_to(server.socket()));
+  raw_session s{server.tcp()};
+  ASSERT_TRUE(s.greet(timeout.count()));
+  EXPECT_FALSE(server.wait(1500ms)) << "somebody is connected";
+  ASSERT_EQ(s.exists("/"), 0);
+  const auto last_heard = clock::now();
+  s.link.close();
+  silent.reset();
+  const auto status = server.wait();
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->code, 0);
+  EXPECT_GE(clock::now() - last_heard, timeout) << "its session lived until then";
+}
+
+// --- what it keeps
+
+TEST(serve_durability_none, keeps_nothing) {
+  serve_process server{{"--durability", "none"}};
+  client{server.socket()}.create("/fleeting");
+  EXPECT_EQ(names_in(server.data()), std::vector<std::string>{"socket"});
+  ASSERT_EQ(server.terminate().code, 0);
+  EXPECT_TRUE(names_in(server.data()).empty());
+  server.start_again();
+  EXPECT_FALSE(client{server.socket()}.exists("/fleeting"));
+}
+
+// --- the command line
+
+TEST(command_line, what_cannot_be_understood_is_exit_code_64) {
+  const argument_list wrong[] = {
+      {},
+      {"sevre"},
+      {"serve", "--bogus"},
+      {"serve", "surplus"},
+      {"serve", "--data"},
+      {"serve", "--durability", "maybe"},
+      {"serve", "--tick", "5x"},
+      {"serve", "--idle-exit", "-1s"},
+      {"serve", "--max-connections", "many"},
+      {"serve", "--max-connections", "-3"},
+      {"serve", "--max-sessions", "0"},
+      {"serve", "--tls-cert", "without-a-key.pem"},
+      {"serve", "--tls-key", "without-a-certificate.pem"},
+      {"serve", "--tls-require-client-cert"},
+  };
+  const temporary_directory folder;
+  for (const auto& arguments : wrong) {
+    auto with_folder = arguments;
+    if (!arguments.empty()) with_folder.insert(with_folder.end(), {"--data", folder.path() / "x"});
+    const auto run = run_conclave(with_folder);
+    std::string line;
+    for (const auto& a : arguments) line += " " + a;
+    EXPECT_EQ(run.status.code, 64) << "conclave" << line;
+    EXPECT_FALSE(run.text.empty()) << "conclave" << line;
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "x")) << "conclave" << line;
+  }
+}
+
+TEST(command_line, what_makes_no_sense_is_told) {
+  const temporary_directory folder;
+  for (const argument_list& odd :
+       {argument_list{"--tick", "0"}, argument_list{"--max-session-timeout", "1s"}}) {
+    argument_list arguments{"serve", "--data", folder.path() / "x"};
+    arguments.insert(arguments.end(), odd.begin(), odd.end());
+    const auto run = run_conclave(arguments);
+    EXPECT_EQ(run.status.code, 1) << run.text;
+    EXPECT_TRUE(run.says("session timeout")) << run.text;
+  }
+}
+
+TEST(command_line, help_shows_how_it_is_used) {
+  const auto run = run_conclave({"serve", "--help"});
+  EXPECT_EQ(run.status.code, 0);
+  EXPECT_TRUE(run.says("Examples:\n  conclave serve\n")) << run.text;
+  EXPECT_TRUE(run.says("conclave serve --data /var/lib/conclave --listen 2181")) << run.text;
+  EXPECT_EQ(run_conclave({"--help"}).status.code, 0);
+  const auto version = run_conclave({"--version"});
+  EXPECT_EQ(version.status.code, 0);
+  EXPECT_TRUE(version.text.starts_with("conclave ")) << version.text;
+}
+
+}  // namespace
+}  // namespace conclave::testing

@@ -1,0 +1,152 @@
+// A zoo.cfg written for Apache's server.
+#include <fstream>
+
+#include "integration/harness.hpp"
+#include "server/serve_process.hpp"
+#include "support/certificates.hpp"
+#include "support/four_letter_word.hpp"
+#include "support/free_port.hpp"
+
+namespace conclave::testing {
+namespace {
+
+class zoo_cfg : public ::testing::Test {
+ protected:
+  std::string file(const std::string& text) {
+    std::ofstream{folder.path() / "zoo.cfg"} << text;
+    return folder.path() / "zoo.cfg";
+  }
+  // Starts a server, on another port if this one was taken meanwhile.
+  std::unique_ptr<serve_process> serve(const std::string& text) {
+    for (int attempt = 1;; ++attempt) {
+      try {
+        return std::make_unique<serve_process>(argument_list{
+            "--config", file(text + "\nclientPort=" + std::to_string(free_port()) + "\n")});
+      } catch (const std::runtime_error&) {
+        if (attempt == 5) throw;
+      }
+    }
+  }
+  finished_run refused(const std::string& text) {
+    auto run = run_conclave({"serve", "--config", file(text)});
+    EXPECT_EQ(run.status.code, 1) << run.text;
+    return run;
+  }
+
+  temporary_directory folder;
+  std::filesystem::path data = folder.path() / "data";
+  std::string its_data = "dataDir=" + data.string() + "\n";
+};
+
+TEST_F(zoo_cfg, every_setting_counts) {
+  certificate_authority authority{folder.path(), "ca"};
+  const auto tls = authority.issue("server", {"IP:127.0.0.1"});
+  const auto mine = authority.issue("client", {});
+  const auto server = serve(
+      "# as an operator writes it\r\n\n"
+      "  tickTime = 500 \r\n"
+      "minSessionTimeout=700\nmaxSessionTimeout=9000\n"
+      "maxClientCnxns=7\nmaxCnxns=50\njute.maxbuffer=5000\n"
+      "znode.container.checkIntervalMs=100\n"
+      "clientPortAddress=127.0.0.1\nsecureClientPortAddress=127.0.0.1\nsecureClientPort=0\n"
+      "4lw.commands.whitelist=ruok, conf,mntr\n"
+      "DigestAuthenticationProvider.superDigest=super:D/InIHSb7yEEbrWz8b9l71RjZJU=\n"
+      "ssl.keyStore.location=" +
+      tls.bundle.string() + "\nssl.keyStore.type=PEM\nssl.trustStore.location=" +
+      authority.certificate().string() + "\nssl.clientAuth=need\n" + its_data);
+  const auto conf = ask_server(server->port(), "conf");
+  for (const auto* line : {"tickTime=500\n", "minSessionTimeout=700\n", "maxSessionTimeout=9000\n",
+                           "maxClientCnxns=7\n"})
+    EXPECT_NE(conf.find(line), std::string::npos) << line << conf;
+  EXPECT_NE(conf.find(its_data), std::string::npos) << conf;
+  EXPECT_EQ(ask_server(server->port(), "ruok"), "imok");
+  EXPECT_EQ(ask_server(server->port(), "stat"),
+            "stat is not executed because it is not in the whitelist.\n");
+
+  client zk{server->tcp(), with_timeout(100ms)};
+  EXPECT_EQ(zk.create("/container", "", create_mode::container).path, "/container");
+  EXPECT_EQ(zk.session_timeout(), 700ms);
+  watch_recorder gone;
+  ASSERT_TRUE(zk.exists("/container", gone.get()));
+  zk.create("/container/child");
+  zk.remove("/container/child");
+  EXPECT_TRUE(gone.take()) << "looked for every 100 ms";
+  EXPECT_EQ(code_of([&] { zk.create("/too-large", std::string(5000, 'x')); }),
+            errc::connection_loss);
+
+  zk.create("/secret", "", create_options{create_mode::persistent, read_only_acl()});
+  EXPECT_EQ(code_of([&] { zk.set("/secret", "x"); }), errc::no_auth);
+  zk.add_auth(credentials{"digest", secret::from_memory("super:test")});
+  zk.set("/secret", "x");
+
+  client_options with_tls;
+  with_tls.tls.emplace();
+  with_tls.tls->ca_file = authority.certificate();
+  {
+    client stranger{"127.0.0.1:" + std::to_string(server->port(1)), with_tls};
+    EXPECT_FALSE(stranger.wait_connected(300ms)) << "without a certificate";
+  }
+  with_tls.tls->certificate_file = mine.certificate;
+  with_tls.tls->key_file = mine.key;
+  client known{"127.0.0.1:" + std::to_string(server->port(1)), with_tls};
+  EXPECT_TRUE(known.exists("/secret"));
+  EXPECT_EQ(server->addresses().size(), 2u) << "no socket that the file does not know of";
+}
+
+TEST_F(zoo_cfg, what_means_nothing_here_is_told_and_what_apaches_files_hold_is_not) {
+  const auto server = serve(
+      "initLimit=10\nsyncLimit=5\nautopurge.purgeInterval=1\nadmin.enableServer=false\n"
+      "snapCount=100\nforceSync=no\n"
+      "tickTimes=500\nsnapshot.trust.empty=true\n4lw.commands.whitelist=*\n" +
+      its_data);
+  const auto said = server->output();
+  EXPECT_NE(said.find("zoo.cfg: tickTimes means nothing here"), std::string::npos) << said;
+  EXPECT_NE(said.find("zoo.cfg: snapshot.trust.empty means nothing here"), std::string::npos);
+  for (const auto* usual : {"initLimit", "syncLimit", "autopurge", "admin", "snapCount", "force"})
+    EXPECT_EQ(said.find(usual), std::string::npos) << said;
+  EXPECT_NE(ask_server(server->port(), "stat").find("Mode: standalone"), std::string::npos);
+}
+
+TEST_F(zoo_cfg, flags_come_before_it) {
+  const auto port = free_port();
+  const temporary_directory other;
+  serve_process server{{"--config",
+                        file(its_data + "tickTime=500\nclientPort=" + std::to_string(port) + "\n"),
+                        "--data", other.path() / "d", "--listen", "0", "--tick", "300ms",
+                        "--socket", other.path() / "s"}};
+  EXPECT_NE(server.port(), port);
+  EXPECT_EQ(server.socket_file(), other.path() / "s");
+  EXPECT_NE(ask_server(server.port(), "conf").find("tickTime=300\n"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(data));
+}
+
+TEST_F(zoo_cfg, an_ensemble_is_refused) {
+  const auto run = refused(its_data + "clientPort=0\nserver.1=zk1:2888:3888\n");
+  EXPECT_TRUE(run.says("describes an ensemble (server.1)")) << run.text;
+  EXPECT_TRUE(run.says("run Apache ZooKeeper there")) << run.text;
+  EXPECT_FALSE(std::filesystem::exists(data));
+}
+
+TEST_F(zoo_cfg, a_bad_number_is_told_by_name) {
+  for (const auto* name :
+       {"tickTime", "minSessionTimeout", "maxSessionTimeout", "maxClientCnxns", "maxCnxns",
+        "jute.maxbuffer", "znode.container.checkIntervalMs", "clientPort", "secureClientPort"}) {
+    const auto run = refused(its_data + name + "=12x\n");
+    EXPECT_TRUE(run.says(std::string{name} + " is not a number: '12x'")) << run.text;
+  }
+  EXPECT_TRUE(refused(its_data + "clientPort=70000\n").says("ports end at 65535"));
+  EXPECT_FALSE(std::filesystem::exists(data / "socket"));
+}
+
+TEST_F(zoo_cfg, a_line_that_is_none_is_told_by_number) {
+  const auto run = refused("# comment\n" + its_data + "tickTime 500\n");
+  EXPECT_TRUE(run.says("zoo.cfg:3: write NAME=VALUE, not 'tickTime 500'")) << run.text;
+  const auto missing = run_conclave({"serve", "--config", folder.path() / "missing"});
+  EXPECT_EQ(missing.status.code, 1);
+  EXPECT_TRUE(missing.says("cannot read " + (folder.path() / "missing").string())) << missing.text;
+  const auto a_folder = run_conclave({"serve", "--config", folder.path()});
+  EXPECT_EQ(a_folder.status.code, 1) << "a folder is no configuration: " << a_folder.text;
+}
+
+}  // namespace
+}  // namespace conclave::testing
