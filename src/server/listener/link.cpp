@@ -52,7 +52,6 @@ bool link::flush() {
     if (n < 0) return false;
     sent += static_cast<std::size_t>(n);
   }
-  bytes_sent += sent;
   if (sent == waiting_.size()) {
     // One large answer must not stay in memory for ever.
     if (waiting_.capacity() > 64 * 1024)

@@ -44,7 +44,7 @@ class link {
   clock::time_point since = clock::now();
   clock::time_point last_sent = since;  // it took something, or nothing was waiting
   std::uint64_t frames_received = 0;
-  std::uint64_t bytes_sent = 0;
+  std::uint64_t frames_sent = 0;
   bool word_ruled_out = false;  // its first bytes were not a four-letter word
   bool greeted = false;
   bool held_back = false;  // not listened to until it has read its answers

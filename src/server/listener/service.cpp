@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include <boost/asio/post.hpp>
@@ -38,6 +39,14 @@ std::int64_t clock_zxid() {
   const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(t - seconds).count();
   return (static_cast<std::int64_t>(seconds.count()) << 32) |
          static_cast<std::int64_t>((static_cast<std::uint64_t>(rest) << 32) / 1'000'000'000u);
+}
+
+std::uint64_t frames_in(std::string_view bytes) {
+  wire::frame_splitter all{std::numeric_limits<std::int32_t>::max()};
+  all.feed(bytes);
+  std::uint64_t count = 0;
+  while (all.next()) ++count;
+  return count;
 }
 
 }  // namespace
@@ -127,7 +136,11 @@ void service::end_turn() {
     if (i == links_.end()) continue;
     const auto l = i->second;
     if (core_->finished(id)) l->ending = true;
-    send(l, core_->output(id));
+    auto& out = core_->output(id);
+    const auto frames = frames_in(out);
+    l->frames_sent += frames;
+    counts_.sent += frames;
+    send(l, out);
   }
   const auto took =
       std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - turn_began_);
@@ -362,7 +375,6 @@ void service::take_in(const link_ptr& l, std::string_view bytes) {
 
 void service::send(const link_ptr& l, std::string& bytes) {
   if (l->closed) return;
-  if (!bytes.empty()) ++counts_.sent;
   if (!l->send(bytes)) return hang_up(l);
   if (l->unsent() == 0) {
     if (l->ending) return hang_up(l);

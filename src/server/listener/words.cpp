@@ -102,7 +102,7 @@ std::string service::answer(std::string_view word) {
   if (word == "dirs")
     return "datadir_size: " + std::to_string(core_->nodes().data_size()) + "\nlogdir_size: 0\n";
   if (word == "crst") {
-    for (const auto& [id, l] : links_) l->frames_received = l->bytes_sent = 0;
+    for (const auto& [id, l] : links_) l->frames_received = l->frames_sent = 0;
     return "Connection stats reset.\n";
   }
   if (word == "srst") {
@@ -182,7 +182,7 @@ std::string service::connection_list(bool long_form) const {
     text += " /" + l->name + "[" + (session != 0 ? "1" : "0") +
             "](queued=" + std::to_string(l->unsent()) +
             ",recved=" + std::to_string(l->frames_received) +
-            ",sent=" + std::to_string(l->bytes_sent);
+            ",sent=" + std::to_string(l->frames_sent);
     if (long_form && session != 0) {
       const auto seconds =
           std::chrono::duration_cast<std::chrono::seconds>(clock::now() - l->since).count();

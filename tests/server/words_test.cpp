@@ -1,0 +1,162 @@
+// Four-letter words, in the form that tools written for Apache's server read.
+#include <regex>
+#include <set>
+
+#include <openssl/ssl.h>
+
+#include "integration/harness.hpp"
+#include "server/raw_session.hpp"
+#include "server/serve_process.hpp"
+#include "support/certificates.hpp"
+
+namespace conclave::testing {
+namespace {
+
+// Asks over a plain connection, the word in these pieces, each in a packet of its own.
+std::string ask(const std::string& address, const std::vector<std::string>& pieces) {
+  auto link = connect_to(address);
+  for (const auto& piece : pieces) {
+    link.send(piece);
+    if (&piece != &pieces.back()) std::this_thread::sleep_for(20ms);  // so that they stay apart
+  }
+  return link.receive_until_end();
+}
+
+std::string ask_with_tls(std::uint16_t port, const std::vector<std::string>& pieces) {
+  const std::unique_ptr<SSL_CTX, decltype(&::SSL_CTX_free)> context{
+      ::SSL_CTX_new(::TLS_client_method()), &::SSL_CTX_free};
+  const auto link = loopback_socket::connect(port);
+  const int flags = ::fcntl(link.native_handle(), F_GETFL);
+  ::fcntl(link.native_handle(), F_SETFL, flags & ~O_NONBLOCK);
+  const timeval limit{10, 0};
+  ::setsockopt(link.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  const std::unique_ptr<SSL, decltype(&::SSL_free)> tls{::SSL_new(context.get()), &::SSL_free};
+  ::SSL_set_fd(tls.get(), link.native_handle());
+  if (::SSL_connect(tls.get()) != 1) return "no handshake";
+  for (const auto& piece : pieces) {
+    if (::SSL_write(tls.get(), piece.data(), static_cast<int>(piece.size())) <= 0)
+      return "no write";
+    if (&piece != &pieces.back()) std::this_thread::sleep_for(20ms);
+  }
+  std::string answer;
+  std::array<char, 4096> buffer{};
+  for (int n; (n = ::SSL_read(tls.get(), buffer.data(), buffer.size())) > 0;)
+    answer.append(buffer.data(), static_cast<std::size_t>(n));
+  return answer;
+}
+
+class words : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder = new temporary_directory;
+    certificate_authority authority{folder->path(), "ca"};
+    const auto files = authority.issue("server", {"IP:127.0.0.1"});
+    server = new serve_process{{"--listen", "0", "--tls-listen", "0", "--tls-cert",
+                                files.certificate, "--tls-key", files.key, "--words",
+                                "ruok,srvr,stat,mntr,conf,cons,dump,envi,isro,wchs,wchc,wchp,dirs,"
+                                "crst,srst"}};
+  }
+  static void TearDownTestSuite() {
+    delete server;
+    delete folder;
+  }
+
+  static void expect_form(const std::string& word, const std::string& form) {
+    const auto answer = ask(server->tcp(), {word});
+    EXPECT_TRUE(std::regex_match(answer, std::regex{form})) << word << ":\n" << answer;
+  }
+
+  static inline temporary_directory* folder = nullptr;
+  static inline serve_process* server = nullptr;
+};
+
+TEST_F(words, are_answered_in_apaches_form) {
+  client zk{server->tcp(), with_timeout(20s)};
+  zk.create("/e", "data", create_mode::ephemeral);
+  watch_recorder watch;
+  ASSERT_TRUE(zk.exists("/e", watch.get()));
+  zk.children("/", watch.get());
+  std::ostringstream session_text;
+  session_text << "0x" << std::hex << zk.session_id();
+  const auto session = session_text.str();
+
+  const std::string version = "Zookeeper version: 3\\.8\\.0-[^,\n]*, built on .*\n";
+  const std::string summary =
+      "Latency min/avg/max: \\d+/\\d+\\.\\d+/\\d+\nReceived: \\d+\nSent: \\d+\nConnections: \\d+\n"
+      "Outstanding: \\d+\nZxid: 0x[0-9a-f]+\nMode: standalone\nNode count: \\d+\n";
+  expect_form("ruok", "imok");
+  expect_form("isro", "rw");
+  expect_form("srvr", version + summary);
+  expect_form("stat", version +
+                          "Clients:\n( /127\\.0\\.0\\.1:\\d+\\[[01]\\]\\(queued=\\d+,recved=\\d+,"
+                          "sent=\\d+\\)\n)+\n" +
+                          summary);
+  expect_form("cons",
+              "( /127\\.0\\.0\\.1:\\d+\\[[01]\\]\\(queued=\\d+,recved=\\d+,sent=\\d+"
+              "(,sid=" +
+                  session + ",.*to=20000.*)?\\)\n)+\n");
+  expect_form("mntr", "(zk_[a-z_]+\t.*\n|conclave_[a-z_]+\t\\d+\n)+");
+  expect_form("conf", "([a-zA-Z]+=.*\n)+");
+  expect_form("envi", "Environment:\nzookeeper\\.version=3\\.8\\.0-.*\n([a-z.]+=.*\n)+");
+  expect_form("dump",
+              "SessionTracker dump:\n(.*\n)+ephemeral nodes dump:\n"
+              "Sessions with Ephemerals \\(1\\):\n" +
+                  session + ":\n\t/e\n");
+  expect_form("wchs", "1 connections watching 2 paths\nTotal watches:2\n");
+  expect_form("wchc", session + "\n\t/\n\t/e\n\n");
+  expect_form("wchp", "/\n\t" + session + "\n/e\n\t" + session + "\n\n");
+  expect_form("dirs", "datadir_size: \\d+\nlogdir_size: \\d+\n");
+  expect_form("crst", "Connection stats reset\\.\n");
+  expect_form("srst", "Server stats reset\\.\n");
+
+  const auto figures = ask(server->tcp(), {"mntr"});
+  for (const auto* name :
+       {"zk_version", "zk_server_state", "zk_avg_latency", "zk_max_latency", "zk_min_latency",
+        "zk_packets_received", "zk_packets_sent", "zk_num_alive_connections",
+        "zk_outstanding_requests", "zk_znode_count", "zk_watch_count", "zk_ephemerals_count",
+        "zk_approximate_data_size", "zk_global_sessions", "zk_uptime"})
+    EXPECT_NE(figures.find(std::string{name} + "\t"), std::string::npos) << name;
+}
+
+// Apache counts messages, not bytes.
+TEST_F(words, count_what_was_received_and_sent) {
+  raw_session s{server->tcp()};
+  ASSERT_TRUE(s.greet(10'000));
+  ask(server->tcp(), {"crst"});
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(s.exists("/"), 0);
+  std::ostringstream id;
+  id << std::hex << s.id;
+  const std::regex line{"recved=(\\d+),sent=(\\d+),sid=0x" + id.str() + ","};
+  const auto answer = ask(server->tcp(), {"cons"});
+  std::smatch counts;
+  ASSERT_TRUE(std::regex_search(answer, counts, line)) << answer;
+  EXPECT_EQ(counts[1], "5");
+  EXPECT_EQ(counts[2], "5");
+}
+
+TEST_F(words, may_come_in_pieces_and_on_every_kind_of_address) {
+  for (const auto& pieces :
+       {std::vector<std::string>{"ruok"}, {"ru", "ok"}, {"r", "u", "o", "k"}, {"ruok\n"}}) {
+    EXPECT_EQ(ask(server->tcp(), pieces), "imok");
+    EXPECT_EQ(ask(server->socket(), pieces), "imok");
+    EXPECT_EQ(ask_with_tls(server->port(1), pieces), "imok");
+  }
+  EXPECT_NE(ask_with_tls(server->port(1), {"mn", "tr"}).find("zk_znode_count\t"),
+            std::string::npos);
+}
+
+TEST_F(words, that_are_not_allowed_are_refused_and_others_are_not_words) {
+  EXPECT_EQ(ask(server->tcp(), {"gtmk"}),
+            "gtmk is not executed because it is not in the whitelist.\n");
+  EXPECT_EQ(ask(server->tcp(), {"bkup/tmp/stolen\n"}), "") << "on the socket only";
+  EXPECT_EQ(ask(server->tcp(), {"abcd"}), "");
+  serve_process strict{{"--listen", "0", "--words", "ruok"}};
+  EXPECT_EQ(ask(strict.tcp(), {"ruok"}), "imok");
+  for (const auto* word : {"srvr", "stat", "mntr", "conf", "cons", "dump", "envi", "isro", "wchs",
+                           "wchc", "wchp", "dirs", "crst", "srst"})
+    EXPECT_EQ(ask(strict.tcp(), {word}),
+              std::string{word} + " is not executed because it is not in the whitelist.\n");
+}
+
+}  // namespace
+}  // namespace conclave::testing
