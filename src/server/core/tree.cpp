@@ -140,31 +140,37 @@ void tree::unindex(node& n) {
   }
 }
 
-void tree::row_changed(node& n) {
-  if (n.unwritten_row != 0) return;
+bool tree::row_changed(node& n) {
+  if (n.unwritten_row != 0) return false;
   unwritten_rows_.push_back(&n);
   n.unwritten_row = static_cast<std::uint32_t>(unwritten_rows_.size());
   ++rows_;
+  return true;
 }
 
-void tree::counters_changed(node& n) {
-  if (n.unwritten_counters != 0) return;
+bool tree::counters_changed(node& n) {
+  if (n.unwritten_counters != 0) return false;
   unwritten_counters_.push_back(&n);
   n.unwritten_counters = static_cast<std::uint32_t>(unwritten_counters_.size());
   ++counters_;
+  return true;
 }
 
-void tree::forget_unwritten(node& n) {
-  if (n.unwritten_row != 0) {
-    unwritten_rows_[n.unwritten_row - 1] = nullptr;
-    n.unwritten_row = 0;
-    --rows_;
-  }
-  if (n.unwritten_counters != 0) {
-    unwritten_counters_[n.unwritten_counters - 1] = nullptr;
-    n.unwritten_counters = 0;
-    --counters_;
-  }
+void tree::row_unchanged(node& n) {
+  if (n.unwritten_row == 0) return;
+  unwritten_rows_[n.unwritten_row - 1] = nullptr;
+  n.unwritten_row = 0;
+  --rows_;
+  while (!unwritten_rows_.empty() && unwritten_rows_.back() == nullptr) unwritten_rows_.pop_back();
+}
+
+void tree::counters_unchanged(node& n) {
+  if (n.unwritten_counters == 0) return;
+  unwritten_counters_[n.unwritten_counters - 1] = nullptr;
+  n.unwritten_counters = 0;
+  --counters_;
+  while (!unwritten_counters_.empty() && unwritten_counters_.back() == nullptr)
+    unwritten_counters_.pop_back();
 }
 
 node& tree::create(node& parent, std::string path, node_row row) {
@@ -179,8 +185,7 @@ node& tree::create(node& parent, std::string path, node_row row) {
   parent.counters.pzxid = zxid;
   index(n);
   row_changed(n);
-  counters_changed(parent);
-  steps_.emplace_back(created{&n, before});
+  steps_.emplace_back(created{&n, before, counters_changed(parent)});
   return n;
 }
 
@@ -189,57 +194,61 @@ void tree::remove(node& n, std::int64_t zxid) {
   const children_row before = parent.counters;
   parent.children.erase(n.name());
   parent.counters.pzxid = zxid;
-  counters_changed(parent);
+  const bool first = counters_changed(parent);
+  const bool row_unwritten = n.unwritten_row != 0;
+  const bool counters_unwritten = n.unwritten_counters != 0;
   unindex(n);
-  forget_unwritten(n);
+  row_unchanged(n);
+  counters_unchanged(n);
   const bool listed = n.stored;
   if (listed) removed_.emplace_back(n.path);
-  steps_.emplace_back(removed{nodes_.extract(nodes_.find(n.path)), before, listed});
+  steps_.emplace_back(removed{nodes_.extract(nodes_.find(n.path)), before, first, listed,
+                              row_unwritten, counters_unwritten});
 }
 
 void tree::set_data(node& n, std::optional<std::string> data, std::int64_t zxid,
                     std::int64_t wall_ms) {
   data_size_ -= size_of(n);
-  steps_.emplace_back(
-      data_set{&n, std::move(n.row.data), n.row.mzxid, n.row.mtime_ms, n.row.version});
+  steps_.emplace_back(data_set{&n, std::move(n.row.data), n.row.mzxid, n.row.mtime_ms,
+                               n.row.version, row_changed(n)});
   n.row.data = std::move(data);
   n.row.mzxid = zxid;
   n.row.mtime_ms = wall_ms;
   n.row.version = static_cast<std::int32_t>(static_cast<std::uint32_t>(n.row.version) + 1);
   data_size_ += size_of(n);
-  row_changed(n);
 }
 
 void tree::set_acl(node& n, std::shared_ptr<const acl> access) {
-  steps_.emplace_back(acl_set{&n, std::move(n.row.access), n.row.aversion});
+  steps_.emplace_back(acl_set{&n, std::move(n.row.access), n.row.aversion, row_changed(n)});
   n.row.access = std::move(access);
   n.row.aversion = static_cast<std::int32_t>(static_cast<std::uint32_t>(n.row.aversion) + 1);
-  row_changed(n);
 }
 
 void tree::keep() { steps_.clear(); }
 
-// What stays marked as unwritten without having changed is written once more as it is; that is
-// harmless, and failed transactions are rare.
+// What was to be written before it still is, and nothing else.
 void tree::undo() {
   struct taking_back {
     tree& t;
     void operator()(created& s) {
       auto& n = *s.what;
       t.unindex(n);
-      t.forget_unwritten(n);
+      t.row_unchanged(n);
+      t.counters_unchanged(n);
       n.parent->children.erase(n.name());
       n.parent->counters = s.parent_before;
+      if (s.first) t.counters_unchanged(*n.parent);
       t.nodes_.erase(t.nodes_.find(n.path));
     }
     void operator()(removed& s) {
       auto& n = t.nodes_.insert(std::move(s.what)).position->second;
       n.parent->children.insert(n.name());
       n.parent->counters = s.parent_before;
+      if (s.first) t.counters_unchanged(*n.parent);
       t.index(n);
       if (s.listed) t.removed_.pop_back();
-      t.row_changed(n);
-      t.counters_changed(n);
+      if (s.row_unwritten) t.row_changed(n);
+      if (s.counters_unwritten) t.counters_changed(n);
     }
     void operator()(data_set& s) {
       auto& n = *s.what;
@@ -249,10 +258,12 @@ void tree::undo() {
       n.row.mtime_ms = s.mtime_ms;
       n.row.version = s.version;
       t.data_size_ += size_of(n);
+      if (s.first) t.row_unchanged(n);
     }
     void operator()(acl_set& s) {
       s.what->row.access = std::move(s.access);
       s.what->row.aversion = s.aversion;
+      if (s.first) t.row_unchanged(*s.what);
     }
   };
   for (; !steps_.empty(); steps_.pop_back()) std::visit(taking_back{*this}, steps_.back());

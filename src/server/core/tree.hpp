@@ -83,34 +83,42 @@ class tree {
   };
   using node_map = std::unordered_map<std::string, node, text_hash, std::equal_to<>>;
 
-  // Steps to be taken back.
+  // Steps to be taken back. `first`: before it, the row or the parent's counters were as on disk.
   struct created {
     node* what;
     children_row parent_before;
+    bool first;
   };
   struct removed {
     node_map::node_type what;
     children_row parent_before;
+    bool first;
     bool listed;  // among removed_
+    bool row_unwritten, counters_unwritten;
   };
   struct data_set {
     node* what;
     std::optional<std::string> data;
     std::int64_t mzxid, mtime_ms;
     std::int32_t version;
+    bool first;
   };
   struct acl_set {
     node* what;
     std::shared_ptr<const acl> access;
     std::int32_t aversion;
+    bool first;
   };
 
   node& insert(std::string path, node_row row, children_row counters);
   void index(node& n);
   void unindex(node& n);
-  void row_changed(node& n);
-  void counters_changed(node& n);
-  void forget_unwritten(node& n);
+  // False if they had changed already.
+  bool row_changed(node& n);
+  bool counters_changed(node& n);
+  // They are as on disk, or the node is gone.
+  void row_unchanged(node& n);
+  void counters_unchanged(node& n);
 
   node_map nodes_;
   std::unordered_map<std::int64_t, std::set<std::string_view>> ephemerals_;

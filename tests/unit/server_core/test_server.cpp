@@ -1,10 +1,17 @@
 #include "test_server.hpp"
 
 #include <ostream>
+#include <stdexcept>
 
 #include <gtest/gtest.h>
 
-namespace conclave::embedded {
+namespace conclave {
+
+void PrintTo(errc e, std::ostream* out) {
+  *out << error_code{e}.message() << " (" << static_cast<int>(e) << ")";
+}
+
+namespace embedded {
 
 using wire::opcode;
 
@@ -80,9 +87,7 @@ std::string describe(const wire::watcher_event& e) {
 
 }  // namespace
 
-void PrintTo(const outcome& o, std::ostream* out) {
-  *out << error_code{o.error}.message() << " (" << static_cast<int>(o.error) << ")";
-}
+void PrintTo(const outcome& o, std::ostream* out) { PrintTo(o.error, out); }
 
 // --- client
 
@@ -284,7 +289,9 @@ void test_server::deliver() {
 
 void test_server::pass(std::chrono::milliseconds d) {
   for (const auto until = now_ + d; now_ < until;) {
-    now_ = std::min(until, std::max(now_, core_->next_deadline()));
+    const auto next = core_->next_deadline();
+    if (next <= now_) throw std::runtime_error{"the owner would be woken again and again"};
+    now_ = std::min(until, next);
     turn();
   }
 }
@@ -299,4 +306,5 @@ void test_server::crash() {
   EXPECT_EQ(core_->zxid(), stored_.zxid);
 }
 
-}  // namespace conclave::embedded
+}  // namespace embedded
+}  // namespace conclave

@@ -31,7 +31,11 @@
 #include "stored_rows.hpp"
 #include "wire/frame.hpp"
 
-namespace conclave::embedded {
+namespace conclave {
+
+void PrintTo(errc e, std::ostream* out);
+
+namespace embedded {
 
 using namespace std::chrono_literals;
 using lines = std::vector<std::string>;
@@ -169,6 +173,8 @@ class test_server {
   // A new core from what is stored. In the middle of a turn: what was not committed is lost.
   void crash();
   const stored_rows& stored() const { return stored_; }
+  // As if something else had happened before; to be followed by a crash.
+  stored_rows& disk() { return stored_; }
   int commits() const { return commits_; }
   // The nodes of the last commit: "-" and paths that went, paths of rows, "+" and paths of
   // children rows.
@@ -200,4 +206,5 @@ class test_server {
   std::string transcript_;
 };
 
-}  // namespace conclave::embedded
+}  // namespace embedded
+}  // namespace conclave

@@ -1,0 +1,162 @@
+// ACLs by themselves: who is allowed, and what is a valid ACL.
+
+#include "server/core/access.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace conclave::embedded {
+namespace {
+
+using records = std::vector<wire::acl_record>;
+
+bool lets_in(const acl& access, const identities& who) {
+  return allowed(access, permission::read, who);
+}
+
+acl readable_by(std::string scheme, std::string id) {
+  return {{permission::read, std::move(scheme), std::move(id)}};
+}
+
+TEST(allowed, the_world_is_everyone) {
+  EXPECT_TRUE(lets_in(readable_by("world", "anyone"), {}));
+  EXPECT_TRUE(lets_in(readable_by("world", "anyone"), {{"ip", "10.0.0.1"}}));
+  EXPECT_FALSE(lets_in(readable_by("world", "someone"), {{"world", "someone"}}));
+}
+
+TEST(allowed, one_of_the_permissions_is_enough) {
+  const acl both = readable_by("world", "anyone");
+  EXPECT_TRUE(allowed(both, permission::read | permission::admin, {}));
+  for (const auto other : {permission::write, permission::create, permission::remove,
+                           permission::admin, permission::write | permission::admin})
+    EXPECT_FALSE(allowed(both, other, {})) << other;
+}
+
+TEST(allowed, a_digest_must_be_the_same) {
+  const auto access = readable_by("digest", digest_of("ann:secret"));
+  EXPECT_TRUE(lets_in(access, {{"digest", digest_of("ann:secret")}}));
+  EXPECT_TRUE(lets_in(access, {{"ip", "10.0.0.1"}, {"digest", digest_of("ann:secret")}}));
+  EXPECT_FALSE(lets_in(access, {{"digest", digest_of("ann:other")}}));
+  EXPECT_FALSE(lets_in(access, {{"digest", digest_of("bob:secret")}}));
+  EXPECT_FALSE(lets_in(access, {{"ip", digest_of("ann:secret")}}));
+  EXPECT_FALSE(lets_in(access, {}));
+}
+
+TEST(allowed, any_entry_will_do) {
+  const acl access{{permission::write, "world", "anyone"},
+                   {permission::read, "digest", digest_of("ann:secret")},
+                   {permission::read, "ip", "10.0.0.1"}};
+  EXPECT_TRUE(lets_in(access, {{"digest", digest_of("ann:secret")}}));
+  EXPECT_TRUE(lets_in(access, {{"ip", "10.0.0.1"}}));
+  EXPECT_FALSE(lets_in(access, {{"ip", "10.0.0.2"}}));
+}
+
+TEST(allowed, the_superuser_is_allowed_everything) {
+  EXPECT_TRUE(allowed({{0, "world", "anyone"}}, permission::admin, {{"super", ""}}));
+  EXPECT_TRUE(lets_in(readable_by("ip", "10.0.0.1"), {{"ip", "1.1.1.1"}, {"super", ""}}));
+}
+
+TEST(allowed, no_acl_is_no_restriction) { EXPECT_TRUE(allowed({}, permission::admin, {})); }
+
+TEST(allowed, addresses_and_networks) {
+  const auto matches = [](const char* address, const char* expression) {
+    return lets_in(readable_by("ip", expression), {{"ip", address}});
+  };
+  EXPECT_TRUE(matches("10.1.2.3", "10.1.2.3"));
+  EXPECT_FALSE(matches("10.1.2.4", "10.1.2.3"));
+  EXPECT_TRUE(matches("10.1.2.3", "10.1.2.3/32"));
+  EXPECT_FALSE(matches("10.1.2.2", "10.1.2.3/32"));
+  EXPECT_TRUE(matches("10.1.2.2", "10.1.2.3/31"));
+  EXPECT_FALSE(matches("10.1.2.4", "10.1.2.3/31"));
+  EXPECT_TRUE(matches("10.255.255.255", "10.0.0.0/8"));
+  EXPECT_FALSE(matches("11.0.0.0", "10.0.0.0/8"));
+  EXPECT_TRUE(matches("10.15.0.0", "10.0.0.0/12"));
+  EXPECT_FALSE(matches("10.16.0.0", "10.0.0.0/12"));
+  EXPECT_TRUE(matches("192.168.129.1", "192.168.255.0/17"));
+  EXPECT_FALSE(matches("192.168.127.1", "192.168.255.0/17"));
+  EXPECT_TRUE(matches("1.2.3.4", "255.255.255.255/0"));
+  EXPECT_TRUE(matches("fd00::1", "fd00::1"));
+  EXPECT_TRUE(matches("fd12::9", "fd00::/8"));
+  EXPECT_FALSE(matches("fe00::9", "fd00::/8"));
+  EXPECT_FALSE(matches("10.0.0.1", "::/0")) << "another family";
+  EXPECT_FALSE(matches("::1", "0.0.0.0/0")) << "another family";
+  EXPECT_FALSE(matches("not an address", "0.0.0.0/0"));
+}
+
+TEST(valid_acl, schemes_and_their_ids) {
+  const auto valid = [](std::string_view scheme, std::string_view id) {
+    return checked(records{{31, scheme, id}}, {}).has_value();
+  };
+  EXPECT_TRUE(valid("world", "anyone"));
+  EXPECT_FALSE(valid("world", "someone"));
+  EXPECT_FALSE(valid("world", ""));
+  EXPECT_TRUE(valid("digest", "ann:hash"));
+  EXPECT_TRUE(valid("digest", ":hash"));
+  EXPECT_FALSE(valid("digest", "ann"));
+  EXPECT_FALSE(valid("digest", "ann:"));
+  EXPECT_FALSE(valid("digest", ""));
+  EXPECT_FALSE(valid("digest", ":"));
+  EXPECT_FALSE(valid("digest", "a:b:c"));
+  EXPECT_TRUE(valid("digest", "a:b:")) << "as Java's split() has it";
+  EXPECT_TRUE(valid("ip", "10.0.0.1"));
+  EXPECT_TRUE(valid("ip", "10.0.0.0/0"));
+  EXPECT_TRUE(valid("ip", "10.0.0.0/32"));
+  EXPECT_TRUE(valid("ip", "fd00::/128"));
+  for (const auto* bad : {"", "10.0.0", "10.0.0.256", "10.0.0.1/", "10.0.0.1/33", "10.0.0.1/-1",
+                          "10.0.0.1/8x", "10.0.0.1/8/8", "fd00::/129", "localhost", "1.2.3.4.5"})
+    EXPECT_FALSE(valid("ip", bad)) << bad;
+  EXPECT_FALSE(valid("super", ""));
+  EXPECT_FALSE(valid("sasl", "ann"));
+  EXPECT_FALSE(valid("x509", "CN=ann"));
+  EXPECT_FALSE(valid("", ""));
+  EXPECT_FALSE(valid({}, {})) << "a null scheme";
+}
+
+TEST(valid_acl, must_have_an_entry_and_only_valid_ones) {
+  EXPECT_FALSE(checked({}, {}));
+  EXPECT_FALSE(checked(records{{31, "world", "anyone"}, {31, "nonsense", "x"}}, {}));
+}
+
+TEST(valid_acl, the_permissions_are_kept_whatever_they_are) {
+  for (const std::int32_t p : {0, 1, 31, 32, -1})
+    EXPECT_EQ(checked(records{{p, "world", "anyone"}}, {}), (acl{{p, "world", "anyone"}}));
+}
+
+TEST(valid_acl, duplicates_are_dropped) {
+  EXPECT_EQ(
+      checked(records{{1, "world", "anyone"}, {2, "world", "anyone"}, {1, "world", "anyone"}}, {}),
+      (acl{{1, "world", "anyone"}, {2, "world", "anyone"}}));
+}
+
+TEST(valid_acl, auth_means_everyone_the_sender_is) {
+  const identities who{{"ip", "10.0.0.1"}, {"digest", "ann:1"}, {"super", ""}, {"digest", "bob:2"}};
+  EXPECT_EQ(checked(records{{7, "auth", "whatever"}}, who),
+            (acl{{7, "digest", "ann:1"}, {7, "digest", "bob:2"}}))
+      << "an address proves nothing";
+  EXPECT_EQ(checked(records{{7, "digest", "ann:1"}, {7, "auth", ""}}, who),
+            (acl{{7, "digest", "ann:1"}, {7, "digest", "bob:2"}}));
+}
+
+TEST(valid_acl, auth_of_nobody_is_invalid) {
+  EXPECT_FALSE(checked(records{{31, "auth", ""}}, {}));
+  EXPECT_FALSE(checked(records{{31, "auth", ""}}, {{"ip", "10.0.0.1"}}));
+  EXPECT_FALSE(checked(records{{31, "world", "anyone"}, {31, "auth", ""}}, {}));
+}
+
+TEST(digest, is_apaches) {
+  EXPECT_EQ(digest_of("super:test"), "super:D/InIHSb7yEEbrWz8b9l71RjZJU=");
+  EXPECT_EQ(digest_of("user:with:colons").substr(0, 5), "user:");
+  EXPECT_EQ(digest_of("nobody").substr(0, 7), "nobody:");
+  EXPECT_EQ(digest_of("").substr(0, 1), ":");
+}
+
+TEST(digest, masked) {
+  EXPECT_EQ(masked_digest("ann:hash"), "ann:x");
+  EXPECT_EQ(masked_digest("ann:"), "ann:x");
+}
+
+}  // namespace
+}  // namespace conclave::embedded

@@ -1,0 +1,302 @@
+// ACLs of nodes, and identities of connections.
+
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "test_server.hpp"
+
+namespace conclave::embedded {
+namespace {
+
+using namespace std::string_view_literals;
+
+const auto ann = digest_of("ann:secret");
+const auto bob = digest_of("bob:secret");
+
+acl for_digest(std::int32_t permissions, const std::string& digest) {
+  return {{permissions, "digest", digest}};
+}
+
+struct access_control : ::testing::Test {
+  test_server server;
+  client& nobody = server.join();
+
+  client& someone(std::string_view credentials) {
+    auto& c = server.join();
+    EXPECT_EQ(c.ask(auth("digest", credentials)), ok);
+    return c;
+  }
+};
+
+TEST_F(access_control, each_permission_allows_its_own_operations) {
+  struct {
+    std::int32_t permission;
+    request allowed;
+    std::string_view name;
+  } const cases[] = {
+      {permission::read, get("/n"), "read"},
+      {permission::read, children("/n"), "children"},
+      {permission::write, set("/n", "x"), "write"},
+      {permission::create, create("/n/new"), "create"},
+      {permission::remove, remove("/n/child"), "delete"},
+      {permission::admin, set_acl("/n", open_to_all()), "admin"},
+  };
+  for (const auto& c : cases) {
+    for (const auto& other : cases) {
+      test_server fresh;
+      auto& root = fresh.join();
+      root.ask(create("/n"));
+      root.ask(create("/n/child"));
+      root.ask(set_acl("/n", world(other.permission)));
+      EXPECT_EQ(root.ask(c.allowed), c.permission == other.permission ? ok : errc::no_auth)
+          << c.name << " with the permission to " << other.name;
+    }
+  }
+}
+
+TEST_F(access_control, a_node_for_one_user) {
+  auto& owner = someone("ann:secret");
+  auto& other = someone("bob:secret");
+  nobody.ask(create("/a", "data", mode::persistent, for_digest(all_permissions, ann)));
+  EXPECT_EQ(nobody.ask(get("/a")), errc::no_auth) << "who made it has no other rights";
+  EXPECT_EQ(other.ask(get("/a")), errc::no_auth);
+  EXPECT_EQ(owner.ask(get("/a")), ok);
+  EXPECT_EQ(owner.ask(set("/a", "x")), ok);
+}
+
+TEST_F(access_control, rights_are_not_inherited) {
+  nobody.ask(create("/a"));
+  nobody.ask(set_acl("/a", world(permission::create)));
+  EXPECT_EQ(nobody.ask(create("/a/b")), ok);
+  EXPECT_EQ(nobody.ask(get("/a/b")), ok);
+}
+
+TEST_F(access_control, auth_is_replaced_by_the_creator) {
+  auto& owner = someone("ann:secret");
+  const acl mine{{all_permissions, "auth", ""}};
+  EXPECT_EQ(nobody.ask(create_with("/a", mine)), errc::invalid_acl);
+  EXPECT_EQ(owner.ask(create_with("/a", mine)), ok);
+  EXPECT_EQ(owner.ask(get_acl("/a")).acl, for_digest(all_permissions, ann));
+  EXPECT_EQ(nobody.ask(get("/a")), errc::no_auth);
+  EXPECT_EQ(*server.stored().nodes.at("/a").row.access, for_digest(all_permissions, ann));
+}
+
+// The server keeps the last ACL for the next node; it must not be taken for what was meant.
+TEST_F(access_control, auth_of_one_is_not_auth_of_the_next) {
+  auto& first = someone("ann:secret");
+  auto& second = someone("bob:secret");
+  const acl mine{{all_permissions, "auth", ""}};
+  first.ask(create_with("/a", mine));
+  second.ask(create_with("/b", mine));
+  EXPECT_EQ(nobody.ask(create_with("/c", mine)), errc::invalid_acl);
+  EXPECT_EQ(second.ask(get_acl("/b")).acl, for_digest(all_permissions, bob));
+  EXPECT_EQ(second.ask(get("/a")), errc::no_auth);
+  second.ask(create_with("/d", for_digest(all_permissions, bob)));
+  first.ask(create_with("/e", mine));
+  EXPECT_EQ(first.ask(get_acl("/e")).acl, for_digest(all_permissions, ann));
+}
+
+TEST_F(access_control, several_users_at_once) {
+  auto& both = someone("ann:secret");
+  EXPECT_EQ(both.ask(auth("digest", "bob:secret")), ok);
+  both.ask(create_with("/a", for_digest(all_permissions, ann)));
+  both.ask(create_with("/b", for_digest(all_permissions, bob)));
+  EXPECT_EQ(both.ask(get("/a")), ok);
+  EXPECT_EQ(both.ask(get("/b")), ok);
+}
+
+TEST_F(access_control, identities_belong_to_the_connection) {
+  auto& before = someone("ann:secret");
+  before.ask(create_with("/a", for_digest(all_permissions, ann)));
+  auto& after = server.rejoin(before);
+  EXPECT_EQ(after.ask(get("/a")), errc::no_auth);
+  after.ask(auth("digest", "ann:secret"));
+  EXPECT_EQ(after.ask(get("/a")), ok);
+}
+
+TEST_F(access_control, by_address) {
+  nobody.ask(create_with("/one", {{all_permissions, "ip", "10.1.2.3"}}));
+  nobody.ask(create_with("/net", {{all_permissions, "ip", "10.1.0.0/16"}}));
+  auto& here = server.join(10s, {"10.1.2.3", false});
+  auto& near = server.join(10s, {"10.1.9.9", false});
+  auto& far = server.join(10s, {"10.2.2.3", false});
+  auto& local = server.join_from_socket();
+  EXPECT_EQ(here.ask(get("/one")), ok);
+  EXPECT_EQ(near.ask(get("/one")), errc::no_auth);
+  EXPECT_EQ(here.ask(get("/net")), ok);
+  EXPECT_EQ(near.ask(get("/net")), ok);
+  EXPECT_EQ(far.ask(get("/net")), errc::no_auth);
+  EXPECT_EQ(local.ask(get("/net")), errc::no_auth) << "a Unix socket has no address";
+}
+
+TEST_F(access_control, the_superuser) {
+  auto& super = someone("super:secret");
+  auto& not_super = someone("super:other");
+  nobody.ask(create_with("/a", for_digest(0, ann)));
+  EXPECT_EQ(super.ask(get("/a")), ok);
+  EXPECT_EQ(super.ask(set_acl("/a", open_to_all())), ok);
+  EXPECT_EQ(super.ask(set("/zookeeper/config", "x")), ok);
+  EXPECT_EQ(super.ask(remove("/zookeeper")), errc::bad_arguments);
+  super.ask(set_acl("/a", for_digest(0, ann)));
+  EXPECT_EQ(not_super.ask(get("/a")), errc::no_auth);
+}
+
+TEST(superuser, there_is_none_unless_one_is_named) {
+  auto options = default_options();
+  options.super_digest.clear();
+  test_server server{options};
+  auto& c = server.join();
+  c.ask(create_with("/a", for_digest(0, ann)));
+  for (const auto credentials : {""sv, ":"sv, "super:"sv, "super:secret"sv}) {
+    EXPECT_EQ(c.ask(auth("digest", credentials)), ok);
+    EXPECT_EQ(c.ask(get("/a")), errc::no_auth);
+  }
+}
+
+// --- getACL
+
+TEST_F(access_control, get_acl_wants_read_or_admin) {
+  nobody.ask(create_with("/read", world(permission::read)));
+  nobody.ask(create_with("/admin", world(permission::admin)));
+  nobody.ask(
+      create_with("/other", world(all_permissions & ~(permission::read | permission::admin))));
+  EXPECT_EQ(nobody.ask(get_acl("/read")), ok);
+  EXPECT_EQ(nobody.ask(get_acl("/admin")), ok);
+  EXPECT_EQ(nobody.ask(get_acl("/other")), errc::no_auth);
+  EXPECT_EQ(nobody.ask(get_acl("/missing")), errc::no_node);
+}
+
+TEST_F(access_control, get_acl_gives_the_stat_as_well) {
+  nobody.ask(create("/a", "data"));
+  EXPECT_EQ(nobody.ask(get_acl("/a")).stat, nobody.ask(exists("/a")).stat);
+}
+
+TEST_F(access_control, digests_are_masked_for_those_who_may_only_read) {
+  const acl access{{permission::read, "world", "anyone"},
+                   {all_permissions, "digest", ann},
+                   {permission::write, "ip", "10.0.0.0/8"}};
+  nobody.ask(create_with("/a", access));
+  auto masked = access;
+  masked[1].id = "ann:x";
+  EXPECT_EQ(nobody.ask(get_acl("/a")).acl, masked);
+  EXPECT_EQ(someone("bob:secret").ask(get_acl("/a")).acl, masked);
+  EXPECT_EQ(someone("ann:secret").ask(get_acl("/a")).acl, access);
+  EXPECT_EQ(someone("super:secret").ask(get_acl("/a")).acl, access);
+}
+
+TEST_F(access_control, survives_a_crash) {
+  const acl access{{permission::read, "world", "anyone"}, {all_permissions, "digest", ann}};
+  nobody.ask(create_with("/a", access));
+  auto& owner = someone("ann:secret");
+  owner.ask(set_acl("/a", for_digest(all_permissions, ann)));
+  server.crash();
+  auto& again = server.rejoin(owner);
+  EXPECT_EQ(again.ask(get("/a")), errc::no_auth);
+  again.ask(auth("digest", "ann:secret"));
+  EXPECT_EQ(again.ask(get_acl("/a")).acl, for_digest(all_permissions, ann));
+  EXPECT_EQ(again.ask(get_acl("/a")).stat.aversion, 1);
+}
+
+// --- addAuth and whoAmI
+
+TEST_F(access_control, auth_is_answered_without_a_zxid) {
+  EXPECT_EQ(nobody.ask(auth("digest", "ann:secret")).zxid, 0);
+  EXPECT_EQ(nobody.ask(auth("ip", "")), ok);
+}
+
+TEST_F(access_control, an_unknown_scheme_ends_the_connection) {
+  for (const auto scheme : {"sasl", "world", "super", "x509", ""}) {
+    auto& c = server.join();
+    server.turn([&] {
+      c.send(auth(scheme, "ann:secret"));
+      c.send(create("/after"));
+    });
+    EXPECT_EQ(c.take(), errc::auth_failed) << scheme;
+    EXPECT_EQ(c.untaken(), 0u);
+    EXPECT_TRUE(c.closed());
+    EXPECT_TRUE(server.core().is_awaited(c.session()));
+  }
+  EXPECT_FALSE(server.stored().nodes.contains("/after"));
+}
+
+TEST_F(access_control, who_am_i) {
+  EXPECT_EQ(nobody.ask(who_am_i()).acl, (acl{{0, "ip", "127.0.0.1"}}));
+  auto& c = server.join_from_socket();
+  EXPECT_EQ(c.ask(who_am_i()).acl, acl{});
+  c.ask(auth("digest", "ann:secret"));
+  c.ask(auth("digest", "ann:secret"));
+  c.ask(auth("digest", "super:secret"));
+  EXPECT_EQ(c.ask(who_am_i()).acl,
+            (acl{{0, "digest", "ann"}, {0, "super", ""}, {0, "digest", "super"}}))
+      << "once each, and without the hash";
+}
+
+// --- events
+
+TEST_F(access_control, who_may_not_read_does_not_hear_of_it) {
+  auto& owner = someone("ann:secret");
+  owner.ask(create_with("/a", for_digest(all_permissions, ann)));
+  nobody.ask(exists("/a", watched));  // which needs no permission
+  nobody.ask(exists("/a/b", watched));
+  nobody.ask(add_recursive_watch("/a"));
+  owner.ask(exists("/a", watched));
+  owner.ask(set("/a", "x"));
+  EXPECT_EQ(owner.take_events(), lines{"changed /a"});
+  EXPECT_EQ(nobody.take_events(), lines{});
+  owner.ask(create_with("/a/b", for_digest(all_permissions, ann)));
+  EXPECT_EQ(nobody.take_events(), lines{});
+  owner.ask(create("/a/c"));
+  EXPECT_EQ(nobody.take_events(), lines{"created /a/c"}) << "this one it may read";
+}
+
+TEST_F(access_control, the_acl_at_the_time_of_the_change_counts) {
+  auto& owner = someone("ann:secret");
+  owner.ask(create("/a"));
+  nobody.ask(get("/a", watched));
+  owner.ask(set_acl("/a", for_digest(all_permissions, ann)));
+  owner.ask(set("/a", "x"));
+  EXPECT_EQ(nobody.take_events(), lines{}) << "readable when watched, not when changed";
+  owner.ask(set_acl("/a", open_to_all()));
+  nobody.ask(add_persistent_watch("/a"));
+  owner.ask(multi({set("/a", "y"), remove("/a"),
+                   create_with("/a", for_digest(all_permissions, ann)), set("/a", "z")}));
+  EXPECT_EQ(nobody.take_events(), (lines{"changed /a", "removed /a"}));
+}
+
+TEST_F(access_control, the_parents_acl_counts_for_its_children) {
+  auto& owner = someone("ann:secret");
+  owner.ask(create("/a"));
+  nobody.ask(children("/a", watched));
+  owner.ask(create("/a/x"));
+  EXPECT_EQ(nobody.take_events(), lines{"children /a"});
+  nobody.ask(children("/a", watched));
+  nobody.ask(exists("/a/x", watched));
+  owner.ask(set_acl("/a", for_digest(all_permissions, ann)));
+  owner.ask(remove("/a/x"));
+  EXPECT_EQ(nobody.take_events(), lines{"removed /a/x"});
+}
+
+TEST_F(access_control, a_watch_that_nobody_may_hear_of_is_used_up) {
+  auto& owner = someone("ann:secret");
+  owner.ask(create_with("/a", for_digest(all_permissions, ann)));
+  nobody.ask(exists("/a", watched));
+  owner.ask(set("/a", "x"));
+  owner.ask(set_acl("/a", open_to_all()));
+  owner.ask(set("/a", "y"));
+  EXPECT_EQ(nobody.take_events(), lines{});
+}
+
+TEST_F(access_control, a_client_that_comes_back_does_not_hear_of_it_either) {
+  auto& owner = someone("ann:secret");
+  owner.ask(create_with("/a", for_digest(all_permissions, ann)));
+  owner.ask(create("/a/x"));
+  EXPECT_EQ(nobody.ask(set_watches(0, {"/a"}, {"/a"}, {"/a"})), ok);
+  EXPECT_EQ(nobody.take_events(), lines{});
+  EXPECT_EQ(owner.ask(set_watches(0, {"/a"}, {"/a"}, {"/a"})), ok);
+  EXPECT_EQ(owner.take_events(), (lines{"changed /a", "created /a", "children /a"}));
+}
+
+}  // namespace
+}  // namespace conclave::embedded

@@ -1,0 +1,138 @@
+// When a session ends of which nothing is heard, and when it does not.
+
+#include <gtest/gtest.h>
+
+#include "test_server.hpp"
+
+namespace conclave::embedded {
+namespace {
+
+TEST(expiry, at_the_timeout_and_not_before) {
+  test_server server;
+  auto& c = server.join(10s);
+  server.pass(9999ms);
+  EXPECT_TRUE(server.is_alive(c.session()));
+  EXPECT_FALSE(c.closed());
+  server.pass(1ms);
+  EXPECT_FALSE(server.is_alive(c.session()));
+  EXPECT_TRUE(c.closed());
+  EXPECT_EQ(server.core().sessions().size(), 0u);
+  EXPECT_EQ(server.core().next_deadline(), time_point::max());
+}
+
+TEST(expiry, takes_a_zxid) {
+  test_server server;
+  server.join(10s);
+  const auto before = server.core().zxid();
+  server.pass(10s);
+  EXPECT_EQ(server.core().zxid(), before + 1);
+  EXPECT_EQ(server.stored().zxid, before + 1);
+}
+
+TEST(expiry, any_request_postpones_it) {
+  test_server server;
+  auto& c = server.join(4s);
+  for (const auto& r : {ping(), get("/"), get("/missing"), create("/a"), create("/a"), sync("/"),
+                        auth("digest", "ann:secret"), set_watches(0, {}, {}, {})}) {
+    server.pass(3999ms);
+    c.ask(r);
+  }
+  server.pass(3999ms);
+  EXPECT_FALSE(c.closed());
+  server.pass(1ms);
+  EXPECT_TRUE(c.closed());
+}
+
+TEST(expiry, events_do_not_postpone_it) {
+  test_server server;
+  auto& c = server.join(4s);
+  c.ask(add_persistent_watch("/"));
+  auto& other = server.join_from_socket();
+  for (int i = 0; i < 4; ++i) {
+    server.pass(1s);
+    other.ask(set("/", "x"));
+  }
+  EXPECT_TRUE(c.closed());
+}
+
+TEST(expiry, the_deadline_is_told_and_never_too_late) {
+  test_server server;
+  EXPECT_EQ(server.core().next_deadline(), time_point::max());
+  auto& longer = server.join(20s);
+  EXPECT_EQ(server.core().next_deadline(), server.now() + 20s);
+  server.join(10s);
+  EXPECT_EQ(server.core().next_deadline(), server.now() + 10s);
+  server.pass(5s);
+  longer.ask(ping());
+  EXPECT_EQ(server.core().next_deadline(), server.now() + 5s);
+  server.pass(5s);
+  EXPECT_LE(server.core().next_deadline(), server.now() + 15s);
+  server.pass(14'999ms);
+  EXPECT_TRUE(server.is_alive(longer.session()));
+  server.pass(1ms);
+  EXPECT_FALSE(server.is_alive(longer.session()));
+}
+
+TEST(expiry, many_sessions_in_the_order_of_their_deadlines) {
+  test_server server;
+  std::vector<std::int64_t> sessions;
+  for (int i = 0; i < 20; ++i)
+    sessions.push_back(
+        server.join(std::chrono::milliseconds{10'000 + 10 * ((7 * i) % 20)}).session());
+  server.pass(9999ms);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(server.core().sessions().size(), static_cast<std::size_t>(20 - i));
+    server.pass(1ms);
+    EXPECT_EQ(server.core().sessions().size(), static_cast<std::size_t>(19 - i));
+    server.pass(9ms);
+  }
+}
+
+// --- the owner was held up
+
+// What clients sent meanwhile waits in their sockets. The owner says how long it did not listen.
+TEST(stall, does_not_expire_clients_whose_pings_wait) {
+  test_server server;
+  auto& c = server.join(10s);
+  c.ask(create_ephemeral("/e"));
+  server.pass(5s);
+  server.stall(1h);
+  server.turn([&] { server.core().excuse(1h); });  // and has not read the ping yet
+  EXPECT_TRUE(server.is_alive(c.session()));
+  EXPECT_EQ(c.ask(ping()), ok);
+  server.pass(9999ms);
+  EXPECT_EQ(c.ask(exists("/e")), ok);
+}
+
+TEST(stall, does_not_count_against_anyone) {
+  test_server server;
+  auto& c = server.join(10s);
+  server.pass(5s);
+  server.stall(1h);
+  server.turn([&] { server.core().excuse(1h); });
+  server.pass(4999ms);
+  EXPECT_TRUE(server.is_alive(c.session()));
+  server.pass(1ms);
+  EXPECT_FALSE(server.is_alive(c.session())) << "it is late, and not for ever";
+}
+
+TEST(stall, without_an_excuse_a_ping_in_the_same_turn_is_enough) {
+  test_server server;
+  auto& c = server.join(10s);
+  server.stall(1h);
+  EXPECT_EQ(c.ask(ping()), ok);
+  EXPECT_TRUE(server.is_alive(c.session()));
+}
+
+TEST(stall, an_idle_owner_is_not_a_stalled_one) {
+  test_server server;
+  auto& c = server.join(40s);
+  c.hang_up();
+  const auto began = server.now();
+  server.pass(1h);
+  EXPECT_FALSE(server.is_alive(c.session()));
+  EXPECT_EQ(server.now(), began + 1h);
+}
+
+}  // namespace
+}  // namespace conclave::embedded

@@ -1,0 +1,150 @@
+// Sessions over a Unix socket: alive as long as a process holds the connection open.
+
+#include <gtest/gtest.h>
+
+#include "test_server.hpp"
+
+namespace conclave::embedded {
+namespace {
+
+const peer from_socket{"", true};
+
+TEST(process_bound, does_not_expire_while_it_is_connected) {
+  test_server server;
+  auto& c = server.join_from_socket(4s);
+  c.ask(create_ephemeral("/e"));
+  server.pass(24h);
+  EXPECT_TRUE(server.is_alive(c.session()));
+  EXPECT_EQ(c.ask(exists("/e")), ok);
+}
+
+TEST(process_bound, nobody_is_woken_for_it) {
+  test_server server;
+  server.join_from_socket(4s);
+  server.pass(10s);
+  EXPECT_EQ(server.core().next_deadline(), time_point::max());
+}
+
+TEST(process_bound, has_its_timeout_to_come_back_when_the_connection_is_lost) {
+  test_server server;
+  auto& c = server.join_from_socket(4s);
+  server.pass(1h);
+  c.hang_up();
+  EXPECT_EQ(server.core().next_deadline(), server.now() + 4s);
+  server.pass(3999ms);
+  EXPECT_TRUE(server.is_alive(c.session()));
+  server.pass(1ms);
+  EXPECT_FALSE(server.is_alive(c.session()));
+}
+
+TEST(process_bound, when_the_connection_is_lost_early_the_timeout_counts_from_then) {
+  test_server server;
+  auto& c = server.join_from_socket(4s);
+  server.pass(3s);
+  c.hang_up();  // its first entry in the queue is still there
+  server.pass(3999ms);
+  EXPECT_TRUE(server.is_alive(c.session()));
+  server.pass(1ms);
+  EXPECT_FALSE(server.is_alive(c.session()));
+}
+
+TEST(process_bound, is_bound_again_when_it_comes_back) {
+  test_server server;
+  auto& c = server.join_from_socket(4s);
+  c.hang_up();
+  server.pass(3s);
+  auto& again = server.rejoin(c, 4s, from_socket);
+  server.pass(24h);
+  EXPECT_TRUE(server.is_alive(again.session()));
+}
+
+TEST(process_bound, coming_back_over_tcp_it_can_expire) {
+  test_server server;
+  auto& c = server.join_from_socket(4s);
+  server.pass(1h);
+  auto& over_tcp = server.rejoin(c, 4s);
+  server.pass(3s);
+  EXPECT_EQ(over_tcp.ask(ping()), ok);
+  server.pass(3999ms);
+  EXPECT_TRUE(server.is_alive(c.session()));
+  server.pass(1ms);
+  EXPECT_FALSE(server.is_alive(c.session()));
+  EXPECT_TRUE(over_tcp.closed());
+}
+
+TEST(process_bound, a_session_of_tcp_becomes_bound_by_coming_back_over_the_socket) {
+  test_server server;
+  auto& c = server.join(4s);
+  auto& bound = server.rejoin(c, 4s, from_socket);
+  server.pass(24h);
+  EXPECT_TRUE(server.is_alive(bound.session()));
+  EXPECT_FALSE(bound.closed());
+}
+
+TEST(process_bound, after_a_crash_it_has_its_timeout) {
+  test_server server;
+  auto& c = server.join_from_socket(4s);
+  server.pass(1h);
+  server.crash();
+  server.pass(3999ms);
+  EXPECT_TRUE(server.is_alive(c.session()));
+  server.pass(1ms);
+  EXPECT_FALSE(server.is_alive(c.session()));
+}
+
+// --- the process has ended
+
+TEST(process_ended, ends_the_session_at_once) {
+  test_server server;
+  auto& c = server.join_from_socket(40s);
+  c.ask(create_ephemeral("/e"));
+  auto& waiting = server.join();
+  waiting.ask(exists("/e", watched));
+  c.hang_up();
+  EXPECT_EQ(waiting.take_events(), lines{});
+  const auto before = server.core().zxid();
+  server.turn([&] { server.core().process_ended(c.session()); });
+  EXPECT_EQ(waiting.take_events(), lines{"removed /e"});
+  EXPECT_EQ(server.core().zxid(), before + 1);
+  EXPECT_FALSE(server.is_alive(c.session()));
+  EXPECT_FALSE(server.stored().sessions.contains(c.session()));
+}
+
+TEST(process_ended, unless_the_session_went_on_elsewhere) {
+  test_server server;
+  auto& c = server.join_from_socket(10s);
+  c.hang_up();
+  auto& again = server.rejoin(c, 10s, from_socket);  // a child that inherited the session
+  const auto before = server.core().zxid();
+  server.turn([&] { server.core().process_ended(c.session()); });
+  EXPECT_EQ(server.core().zxid(), before);
+  EXPECT_EQ(again.ask(create_ephemeral("/e")), ok);
+}
+
+TEST(process_ended, of_a_session_that_is_gone_or_never_was) {
+  test_server server;
+  auto& c = server.join_from_socket(4s);
+  c.hang_up();
+  server.pass(4s);
+  const auto before = server.core().zxid();
+  server.turn([&] {
+    server.core().process_ended(c.session());
+    server.core().process_ended(0);
+    server.core().process_ended(4711);
+  });
+  EXPECT_EQ(server.core().zxid(), before);
+}
+
+TEST(is_awaited, while_its_client_may_come_back) {
+  test_server server;
+  auto& c = server.join_from_socket(4s);
+  EXPECT_FALSE(server.core().is_awaited(c.session()));
+  c.hang_up();
+  EXPECT_TRUE(server.core().is_awaited(c.session()));
+  server.pass(4s);
+  EXPECT_FALSE(server.core().is_awaited(c.session()));
+  EXPECT_FALSE(server.core().is_awaited(0));
+}
+
+}  // namespace
+}  // namespace conclave::embedded

@@ -1,0 +1,371 @@
+// What locks rely on, one test suite for each promise:
+//
+//   1  writes of an expired session are refused, inside a multi too
+//   2  nothing from a superseded connection is applied after its session went on elsewhere
+//   3  a client that has seen a later zxid than ours is refused
+//   4  on every connection, the event of a change comes before anything that shows the change
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "test_server.hpp"
+
+namespace conclave::embedded {
+namespace {
+
+// Everything that can change something, "/old" being there.
+std::vector<request> all_writes() {
+  return {create("/new"),
+          create2("/new"),
+          create_ephemeral("/new"),
+          create_sequential("/new"),
+          create_container("/new"),
+          create_ttl("/new", 1000),
+          remove("/old"),
+          set("/old", "new"),
+          set_acl("/old", world(permission::read)),
+          multi({create("/new"), remove("/old")}),
+          multi({check("/old"), set("/old", "new"), create_ephemeral("/new")}),
+          close_session()};
+}
+
+struct promise : ::testing::Test {
+  test_server server;
+  client& other = server.join_from_socket();
+  node_stat old;
+
+  promise() { old = other.ask(create2("/old", "data")).stat; }
+
+  void expect_untouched() {
+    const auto now = other.ask(get("/old"));
+    EXPECT_EQ(now, ok);
+    EXPECT_EQ(now.data, "data");
+    EXPECT_EQ(now.stat, old);
+    EXPECT_EQ(other.ask(children("/")).names, (lines{"old", "zookeeper"}));
+  }
+};
+
+// --- 1
+
+using writes_of_an_expired_session_are_refused = promise;
+
+TEST_F(writes_of_an_expired_session_are_refused, after_the_expiry) {
+  auto& c = server.join(10s);
+  server.pass(10s);
+  const auto zxid = server.core().zxid();
+  for (const auto& r : all_writes()) EXPECT_EQ(c.ask(r), unanswered);
+  EXPECT_TRUE(c.closed());
+  EXPECT_EQ(server.core().zxid(), zxid);
+  expect_untouched();
+}
+
+TEST_F(writes_of_an_expired_session_are_refused, in_the_turn_of_the_expiry) {
+  for (const auto& r : all_writes()) {
+    auto& c = server.join(10s);
+    server.stall(10s);
+    server.turn([&] {
+      server.core().expire();
+      const auto zxid = server.core().zxid();
+      c.send(r);  // it was on its way
+      EXPECT_EQ(server.core().zxid(), zxid);
+    });
+    EXPECT_EQ(c.take(), unanswered);
+    EXPECT_TRUE(c.closed());
+  }
+  expect_untouched();
+}
+
+TEST_F(writes_of_an_expired_session_are_refused, when_it_was_closed_before) {
+  for (const auto& r : all_writes()) {
+    auto& c = server.join();
+    server.turn([&] {
+      c.send(close_session());
+      c.send(r);
+    });
+    EXPECT_EQ(c.take(), ok);
+    EXPECT_EQ(c.take(), unanswered);
+  }
+  expect_untouched();
+}
+
+TEST_F(writes_of_an_expired_session_are_refused, when_its_process_has_ended) {
+  for (const auto& r : all_writes()) {
+    auto& c = server.join_from_socket();
+    server.turn([&] {
+      server.core().disconnected(c.id());
+      server.core().process_ended(c.session());
+      c.send(r);
+    });
+    EXPECT_FALSE(server.is_alive(c.session()));
+    EXPECT_EQ(c.take(), unanswered);
+  }
+  expect_untouched();
+}
+
+TEST_F(writes_of_an_expired_session_are_refused, when_it_tries_to_come_back) {
+  auto& c = server.join(10s);
+  server.pass(10s);
+  server.turn([&] {
+    auto& again = server.rejoin(c);
+    for (const auto& r : all_writes()) again.send(r);
+  });
+  expect_untouched();
+}
+
+// The other side of it: until it is declared expired it is alive, however late it is, and nobody
+// was given what it holds.
+TEST_F(writes_of_an_expired_session_are_refused, but_a_request_before_the_expiry_keeps_it_alive) {
+  auto& c = server.join(10s);
+  c.ask(create_ephemeral("/e"));
+  other.ask(exists("/e", watched));
+  server.stall(10s);
+  EXPECT_EQ(c.ask(multi({check("/e"), set("/old", "mine")})), ok);
+  EXPECT_EQ(other.take_events(), lines{});
+  server.pass(9999ms);
+  EXPECT_TRUE(server.is_alive(c.session()));
+}
+
+// --- 2
+
+using nothing_of_a_superseded_connection_is_applied = promise;
+
+TEST_F(nothing_of_a_superseded_connection_is_applied, after_the_session_went_on_elsewhere) {
+  for (const auto& r : all_writes()) {
+    auto& before = server.join();
+    auto& after = server.rejoin(before);
+    EXPECT_EQ(before.ask(r), unanswered);
+    EXPECT_TRUE(before.closed());
+    EXPECT_EQ(after.ask(ping()), ok);
+  }
+  expect_untouched();
+}
+
+TEST_F(nothing_of_a_superseded_connection_is_applied, in_the_same_turn) {
+  for (const auto& r : all_writes()) {
+    auto& before = server.join();
+    server.turn([&] {
+      server.rejoin(before);
+      const auto zxid = server.core().zxid();
+      before.send(r);
+      EXPECT_EQ(server.core().zxid(), zxid);
+    });
+    EXPECT_EQ(before.take(), unanswered);
+    EXPECT_TRUE(server.is_alive(before.session()));
+    EXPECT_FALSE(server.core().is_awaited(before.session()));
+  }
+  expect_untouched();
+}
+
+TEST_F(nothing_of_a_superseded_connection_is_applied, but_what_came_before_was_and_is_answered) {
+  auto& before = server.join();
+  server.turn([&] {
+    before.send(create("/new"));
+    server.rejoin(before).send(exists("/new"));
+    before.send(remove("/new"));
+  });
+  EXPECT_EQ(before.take(), ok);
+  EXPECT_EQ(before.take(), unanswered);
+  EXPECT_EQ(other.ask(exists("/new")), ok);
+}
+
+TEST_F(nothing_of_a_superseded_connection_is_applied, over_several_moves) {
+  auto& first = server.join();
+  auto& second = server.rejoin(first);
+  auto& third = server.rejoin(second);
+  for (auto* old_one : {&first, &second}) {
+    EXPECT_TRUE(old_one->closed());
+    EXPECT_EQ(old_one->ask(remove("/old")), unanswered);
+  }
+  EXPECT_EQ(third.ask(ping()), ok);
+  expect_untouched();
+}
+
+// --- 3
+
+using a_client_ahead_of_us_is_refused = promise;
+
+TEST_F(a_client_ahead_of_us_is_refused, with_a_new_session) {
+  auto& c = server.connect();
+  test_server::hello h;
+  h.seen_zxid = server.core().zxid() + 1;
+  const auto sessions = server.core().sessions().size();
+  server.turn([&] {
+    server.greet(c, h);
+    for (const auto& r : all_writes()) c.send(r);
+  });
+  EXPECT_FALSE(c.greeted());
+  EXPECT_TRUE(c.closed());
+  EXPECT_EQ(server.core().sessions().size(), sessions);
+  expect_untouched();
+}
+
+TEST_F(a_client_ahead_of_us_is_refused, with_a_session_that_is_left_where_it_is) {
+  auto& before = server.join();
+  auto& c = server.connect();
+  test_server::hello h;
+  h.session = before.session();
+  h.password = before.greeted()->password;
+  h.seen_zxid = INT64_MAX;
+  server.greet(c, h);
+  EXPECT_FALSE(c.greeted()) << "closed without a word: it may try another server";
+  EXPECT_TRUE(c.closed());
+  EXPECT_FALSE(before.closed());
+  EXPECT_EQ(before.ask(ping()), ok);
+}
+
+TEST_F(a_client_ahead_of_us_is_refused, and_one_that_is_not_is_welcome) {
+  for (const auto behind : {0, 1, 5}) {
+    auto& c = server.connect();
+    test_server::hello h;
+    h.seen_zxid = server.core().zxid() - behind;
+    server.greet(c, h);
+    EXPECT_TRUE(c.greeted()) << behind;
+  }
+}
+
+TEST_F(a_client_ahead_of_us_is_refused, when_an_older_copy_of_the_disk_is_used) {
+  const auto older = server.stored();
+  auto& c = server.join();
+  c.ask(create("/new"));
+  server.disk() = older;
+  core restored{default_options(), older.load(), 0, {server.now(), 0}};
+  restored.connected(1, {});
+  std::string greeting;
+  wire::writer{greeting}(wire::connect_request{0, c.last_zxid(), 10'000, 0, std::string(16, '\0')});
+  restored.receive(1, greeting);
+  EXPECT_TRUE(restored.finished(1));
+  EXPECT_TRUE(restored.output(1).empty());
+}
+
+// --- 4
+
+using events_come_before_newer_state = promise;
+
+TEST_F(events_come_before_newer_state, on_the_connection_that_makes_the_change) {
+  auto& c = server.join();
+  const auto journal_of = [&](const request& r) {
+    c.ask(get("/old", watched));
+    c.ask(exists("/new", watched));
+    c.ask(children("/", watched));
+    c.take_journal();
+    c.ask(r);
+    auto journal = c.take_journal();
+    EXPECT_TRUE(journal.back().starts_with("answer"));
+    journal.pop_back();
+    return journal;
+  };
+  EXPECT_EQ(journal_of(set("/old", "x")), lines{"changed /old"});
+  EXPECT_EQ(journal_of(create("/new")), (lines{"created /new", "children /"}));
+  EXPECT_EQ(journal_of(remove("/old")), (lines{"removed /old", "children /"}));
+}
+
+TEST_F(events_come_before_newer_state, on_a_connection_that_reads_in_the_same_turn) {
+  auto& reader = server.join();
+  reader.ask(get("/old", watched));
+  reader.take_journal();
+  server.turn([&] {
+    reader.send(get("/old"));            // 2: before the change
+    other.send(set("/old", "changed"));  //    changes it
+    reader.send(get("/old"));            // 3: after it
+  });
+  EXPECT_EQ(reader.take_journal(), (lines{"answer 2", "changed /old", "answer 3"}));
+  EXPECT_EQ(reader.take().data, "data");
+  EXPECT_EQ(reader.take().data, "changed");
+}
+
+TEST_F(events_come_before_newer_state, on_all_connections_whatever_shows_the_change) {
+  auto& reader = server.join();
+  for (const auto& shows : {get("/old"), exists("/old"), children("/old"), sync("/"), ping(),
+                            exists("/missing"), set("/old", "again"), create("/old")}) {
+    reader.ask(exists("/old", watched));
+    reader.take_journal();
+    server.turn([&] {
+      other.send(set("/old", "x"));
+      reader.send(shows);
+    });
+    other.take();
+    reader.take();
+    const auto journal = reader.take_journal();
+    ASSERT_EQ(journal.size(), 2u);
+    EXPECT_EQ(journal[0], "changed /old");
+  }
+}
+
+TEST_F(events_come_before_newer_state, when_a_session_ends) {
+  auto& owner = server.join();
+  auto& reader = server.join();
+  owner.ask(create_ephemeral("/e"));
+  reader.ask(exists("/e", watched));
+  owner.ask(exists("/e", watched));
+  reader.take_journal();
+  owner.take_journal();
+  server.turn([&] {
+    owner.send(close_session());
+    reader.send(exists("/e"));
+  });
+  EXPECT_EQ(reader.take_journal(), (lines{"removed /e", "answer 2"}));
+  EXPECT_EQ(owner.take_journal(), (lines{"removed /e", "answer 3"}));
+}
+
+TEST_F(events_come_before_newer_state, when_a_session_expires) {
+  auto& owner = server.join(4s);
+  owner.ask(create_ephemeral("/e"));
+  other.ask(exists("/e", watched));
+  other.take_journal();
+  server.stall(4s);
+  server.turn([&] {
+    server.core().expire();
+    other.send(exists("/e"));
+  });
+  EXPECT_EQ(other.take(), errc::no_node);
+  const auto journal = other.take_journal();
+  ASSERT_EQ(journal.size(), 2u);
+  EXPECT_EQ(journal[0], "removed /e");
+}
+
+TEST_F(events_come_before_newer_state, of_a_transaction_all_of_them) {
+  auto& reader = server.join();
+  reader.ask(get("/old", watched));
+  reader.ask(exists("/new", watched));
+  reader.ask(children("/", watched));
+  reader.take_journal();
+  server.turn([&] {
+    other.send(multi({set("/old", "x"), create("/new"), remove("/old")}));
+    reader.send(get("/new"));
+  });
+  EXPECT_EQ(reader.take_journal(),
+            (lines{"changed /old", "created /new", "children /", "answer 4"}));
+}
+
+TEST_F(events_come_before_newer_state, of_what_was_missed_while_away) {
+  auto& reader = server.join();
+  reader.ask(get("/old", watched));
+  const auto seen = reader.last_zxid();
+  reader.hang_up();
+  other.ask(set("/old", "x"));
+  auto& again = server.connect();
+  server.turn([&] {
+    test_server::hello h;
+    h.session = reader.session();
+    h.password = reader.greeted()->password;
+    server.greet(again, h);
+    again.send(set_watches(seen, {"/old"}, {}, {}));
+    again.send(get("/old"));
+  });
+  EXPECT_EQ(again.take_journal(), (lines{"greeted", "changed /old", "answer -8", "answer 1"}));
+}
+
+TEST_F(events_come_before_newer_state, and_nothing_leaves_before_it_is_stored) {
+  other.ask(get("/old", watched));
+  server.begin();
+  other.send(set("/old", "x"));
+  EXPECT_TRUE(server.core().has_changes());
+  server.crash();  // before the commit
+  EXPECT_EQ(server.rejoin(other).ask(get("/old")).data, "data");
+}
+
+}  // namespace
+}  // namespace conclave::embedded

@@ -1,0 +1,116 @@
+// The numbers that the server appends to names.
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "test_server.hpp"
+
+namespace conclave::embedded {
+namespace {
+
+TEST(sequence, ten_digits_behind_any_prefix) {
+  test_server server;
+  auto& c = server.join();
+  c.ask(create("/q"));
+  EXPECT_EQ(c.ask(create_sequential("/q/n-")).path, "/q/n-0000000000");
+  EXPECT_EQ(c.ask(create_sequential("/q/")).path, "/q/0000000001");
+  EXPECT_EQ(c.ask(create("/q/e-", "", mode::ephemeral_sequential)).path, "/q/e-0000000002");
+  EXPECT_EQ(c.ask(create_ttl("/q/t-", 1000, mode::sequential_ttl)).path, "/q/t-0000000003");
+  EXPECT_EQ(c.ask(create2("/q/n-", "", mode::sequential)).path, "/q/n-0000000004");
+  EXPECT_EQ(c.ask(exists("/q/e-0000000002")).stat.ephemeral_owner, c.session());
+}
+
+TEST(sequence, counts_every_creation_of_a_child) {
+  test_server server;
+  auto& c = server.join();
+  c.ask(create("/q"));
+  c.ask(create("/q/plain"));
+  c.ask(create_container("/q/container"));
+  EXPECT_EQ(c.ask(create_sequential("/q/n-")).path, "/q/n-0000000002");
+}
+
+TEST(sequence, does_not_count_removals_and_failures) {
+  test_server server;
+  auto& c = server.join();
+  c.ask(create("/q"));
+  EXPECT_EQ(c.ask(create_sequential("/q/n-")).path, "/q/n-0000000000");
+  c.ask(remove("/q/n-0000000000"));
+  EXPECT_EQ(c.ask(create("/q/.")), errc::bad_arguments);
+  EXPECT_EQ(c.ask(multi({create("/q/a"), check("/missing")})).parts[1], errc::no_node);
+  EXPECT_EQ(c.ask(create_sequential("/q/n-")).path, "/q/n-0000000001");
+}
+
+TEST(sequence, is_the_parents_own) {
+  test_server server;
+  auto& c = server.join();
+  c.ask(create("/a"));
+  c.ask(create("/b"));
+  c.ask(create_sequential("/a/n-"));
+  EXPECT_EQ(c.ask(create_sequential("/b/n-")).path, "/b/n-0000000000");
+}
+
+TEST(sequence, goes_on_after_a_crash) {
+  test_server server;
+  auto& c = server.join();
+  c.ask(create("/q"));
+  c.ask(create_sequential("/q/n-"));
+  c.ask(remove("/q/n-0000000000"));
+  server.crash();
+  EXPECT_EQ(server.rejoin(c).ask(create_sequential("/q/n-")).path, "/q/n-0000000001");
+}
+
+TEST(sequence, starts_anew_with_a_new_parent) {
+  test_server server;
+  auto& c = server.join();
+  c.ask(create("/q"));
+  c.ask(create_sequential("/q/n-"));
+  c.ask(remove("/q/n-0000000000"));
+  c.ask(remove("/q"));
+  c.ask(create("/q"));
+  server.crash();
+  EXPECT_EQ(server.rejoin(c).ask(create_sequential("/q/n-")).path, "/q/n-0000000000");
+}
+
+TEST(sequence, a_name_that_is_taken) {
+  test_server server;
+  auto& c = server.join();
+  c.ask(create("/q"));
+  c.ask(create("/q/n-0000000001"));
+  EXPECT_EQ(c.ask(create_sequential("/q/n-")), errc::node_exists);
+  c.ask(create("/q/other"));
+  EXPECT_EQ(c.ask(create_sequential("/q/n-")).path, "/q/n-0000000002");
+}
+
+// Unlike Apache's, which sticks at the greatest number.
+TEST(sequence, goes_on_at_the_lowest_number_after_the_greatest) {
+  test_server server;
+  auto& c = server.join();
+  c.ask(create("/q"));
+  server.disk().nodes.at("/q").children.creates = INT32_MAX - 1;
+  server.crash();
+  auto& again = server.rejoin(c);
+  EXPECT_EQ(again.ask(create_sequential("/q/n-")).path, "/q/n-2147483646");
+  EXPECT_EQ(again.ask(create_sequential("/q/n-")).path, "/q/n-2147483647");
+  const auto lowest = again.ask(create_sequential("/q/n-")).path;
+  EXPECT_EQ(lowest, "/q/n--2147483648");
+  EXPECT_EQ(lowest.size(), std::string{"/q/n-"}.size() + 11);
+  EXPECT_EQ(again.ask(create_sequential("/q/n-")).path, "/q/n--2147483647");
+  server.crash();
+  EXPECT_EQ(server.rejoin(again).ask(create_sequential("/q/n-")).path, "/q/n--2147483646");
+}
+
+TEST(sequence, small_numbers_below_zero_have_ten_characters) {
+  test_server server;
+  auto& c = server.join();
+  c.ask(create("/q"));
+  server.disk().nodes.at("/q").children.creates = -2;
+  server.crash();
+  auto& again = server.rejoin(c);
+  EXPECT_EQ(again.ask(create_sequential("/q/n")).path, "/q/n-000000002");
+  EXPECT_EQ(again.ask(create_sequential("/q/n")).path, "/q/n-000000001");
+  EXPECT_EQ(again.ask(create_sequential("/q/n")).path, "/q/n0000000000");
+}
+
+}  // namespace
+}  // namespace conclave::embedded

@@ -1,0 +1,384 @@
+// Watches that are used up by the first event.
+
+#include <gtest/gtest.h>
+
+#include "test_server.hpp"
+
+namespace conclave::embedded {
+namespace {
+
+struct watches : ::testing::Test {
+  test_server server;
+  client& c = server.join();  // watches
+  client& other = server.join();
+
+  std::size_t left() const {
+    auto& core = const_cast<watches*>(this)->server.core();
+    return core.data_watches().count() + core.child_watches().count();
+  }
+};
+
+TEST_F(watches, data_changed) {
+  other.ask(create("/a"));
+  c.ask(get("/a", watched));
+  other.ask(set("/a", "1"));
+  EXPECT_EQ(c.take_events(), lines{"changed /a"});
+  other.ask(set("/a", "2"));
+  EXPECT_EQ(c.take_events(), lines{}) << "it was for one event";
+  EXPECT_EQ(left(), 0u);
+}
+
+TEST_F(watches, data_removed) {
+  other.ask(create("/a"));
+  c.ask(get("/a", watched));
+  other.ask(remove("/a"));
+  EXPECT_EQ(c.take_events(), lines{"removed /a"});
+  other.ask(create("/a"));
+  EXPECT_EQ(c.take_events(), lines{});
+}
+
+TEST_F(watches, the_acl_and_the_children_are_not_data) {
+  other.ask(create("/a"));
+  c.ask(get("/a", watched));
+  other.ask(set_acl("/a", open_to_all()));
+  other.ask(create("/a/b"));
+  other.ask(remove("/a/b"));
+  EXPECT_EQ(c.take_events(), lines{});
+  EXPECT_EQ(left(), 1u);
+}
+
+TEST_F(watches, a_node_to_come) {
+  EXPECT_EQ(c.ask(exists("/a", watched)), errc::no_node);
+  other.ask(create("/a"));
+  EXPECT_EQ(c.take_events(), lines{"created /a"});
+  other.ask(set("/a", "x"));
+  EXPECT_EQ(c.take_events(), lines{});
+}
+
+TEST_F(watches, a_node_to_come_whose_parent_is_missing_too) {
+  c.ask(exists("/a/b", watched));
+  other.ask(create("/a"));
+  EXPECT_EQ(c.take_events(), lines{});
+  other.ask(create("/a/b"));
+  EXPECT_EQ(c.take_events(), lines{"created /a/b"});
+}
+
+TEST_F(watches, exists_of_a_node_that_is_there) {
+  other.ask(create("/a"));
+  c.ask(exists("/a", watched));
+  other.ask(set("/a", "x"));
+  EXPECT_EQ(c.take_events(), lines{"changed /a"});
+  c.ask(exists("/a", watched));
+  other.ask(remove("/a"));
+  EXPECT_EQ(c.take_events(), lines{"removed /a"});
+}
+
+TEST_F(watches, children) {
+  other.ask(create("/a"));
+  for (const auto read : {children, children2}) {
+    c.ask(read("/a", watched));
+    other.ask(create("/a/b"));
+    EXPECT_EQ(c.take_events(), lines{"children /a"});
+    other.ask(create("/a/c"));
+    EXPECT_EQ(c.take_events(), lines{});
+    c.ask(read("/a", watched));
+    other.ask(remove("/a/b"));
+    EXPECT_EQ(c.take_events(), lines{"children /a"});
+    other.ask(remove("/a/c"));
+  }
+}
+
+TEST_F(watches, data_of_the_node_and_of_children_are_not_children) {
+  other.ask(create("/a"));
+  other.ask(create("/a/b"));
+  c.ask(children("/a", watched));
+  other.ask(set("/a", "x"));
+  other.ask(set("/a/b", "x"));
+  other.ask(create("/a/b/c"));
+  EXPECT_EQ(c.take_events(), lines{});
+}
+
+TEST_F(watches, children_of_the_root) {
+  c.ask(children("/", watched));
+  other.ask(create("/a"));
+  EXPECT_EQ(c.take_events(), lines{"children /"});
+}
+
+TEST_F(watches, children_of_a_node_that_is_removed) {
+  other.ask(create("/a"));
+  c.ask(children("/a", watched));
+  other.ask(remove("/a"));
+  EXPECT_EQ(c.take_events(), lines{"removed /a"});
+  EXPECT_EQ(left(), 0u);
+}
+
+// Data watch, child watch and the parent's: who has all three hears of the node once.
+TEST_F(watches, each_is_told_once_of_a_removal) {
+  other.ask(create("/a"));
+  other.ask(create("/a/b"));
+  c.ask(get("/a/b", watched));
+  c.ask(children("/a/b", watched));
+  c.ask(children("/a", watched));
+  other.ask(children("/a/b", watched));
+  other.take_events();
+  other.ask(remove("/a/b"));
+  EXPECT_EQ(c.take_events(), (lines{"removed /a/b", "children /a"}));
+  EXPECT_EQ(other.take_events(), lines{"removed /a/b"});
+  EXPECT_EQ(left(), 0u);
+}
+
+TEST_F(watches, of_a_creation_the_node_first_and_then_the_parent) {
+  c.ask(exists("/a", watched));
+  c.ask(children("/", watched));
+  other.ask(create("/a"));
+  EXPECT_EQ(c.take_events(), (lines{"created /a", "children /"}));
+}
+
+TEST_F(watches, asked_for_twice_is_told_once) {
+  other.ask(create("/a"));
+  c.ask(get("/a", watched));
+  c.ask(get("/a", watched));
+  c.ask(exists("/a", watched));
+  EXPECT_EQ(left(), 1u);
+  other.ask(set("/a", "x"));
+  EXPECT_EQ(c.take_events(), lines{"changed /a"});
+}
+
+TEST_F(watches, everyone_is_told) {
+  other.ask(create("/a"));
+  c.ask(get("/a", watched));
+  other.ask(get("/a", watched));
+  auto& third = server.join();
+  third.ask(get("/a", watched));
+  other.ask(set("/a", "x"));
+  for (auto* each : {&c, &other, &third}) EXPECT_EQ(each->take_events(), lines{"changed /a"});
+}
+
+TEST_F(watches, without_asking_nobody_is_told) {
+  other.ask(create("/a"));
+  c.ask(get("/a"));
+  c.ask(exists("/a"));
+  c.ask(children("/a"));
+  other.ask(set("/a", "x"));
+  other.ask(remove("/a"));
+  EXPECT_EQ(c.take_events(), lines{});
+}
+
+TEST_F(watches, end_with_the_connection) {
+  other.ask(create("/a"));
+  c.ask(get("/a", watched));
+  c.ask(children("/a", watched));
+  c.ask(add_recursive_watch("/a"));
+  c.ask(exists("/b", watched));
+  EXPECT_EQ(left(), 3u) << "two of one connection on one path are one entry";
+  c.hang_up();
+  EXPECT_EQ(left(), 0u);
+  EXPECT_EQ(server.core().data_watches().watching_connections(), 0u);
+  EXPECT_EQ(server.core().data_watches().watched_paths(), 0u);
+}
+
+TEST_F(watches, end_with_the_session) {
+  c.ask(get("/", watched));
+  c.ask(close_session());
+  EXPECT_EQ(left(), 0u);
+}
+
+TEST_F(watches, a_limit_for_each_connection) {
+  auto options = default_options();
+  options.max_watches_per_connection = 4;
+  test_server small{options};
+  auto& greedy = small.join();
+  auto& modest = small.join();
+  EXPECT_EQ(greedy.ask(get("/", watched)), ok);
+  EXPECT_EQ(greedy.ask(children("/", watched)), ok);
+  EXPECT_EQ(greedy.ask(set_watches(0, {}, {"/1", "/2", "/3"}, {})), errc::quota_exceeded);
+  EXPECT_EQ(greedy.ask(exists("/1", watched)), errc::no_node);
+  EXPECT_EQ(greedy.ask(add_persistent_watch("/2")), errc::quota_exceeded) << "it counts twice";
+  EXPECT_EQ(greedy.ask(exists("/2", watched)), errc::no_node);
+  EXPECT_EQ(greedy.ask(exists("/3", watched)), errc::quota_exceeded);
+  EXPECT_EQ(greedy.ask(get("/zookeeper", watched)), errc::quota_exceeded);
+  EXPECT_EQ(greedy.ask(children("/zookeeper", watched)), errc::quota_exceeded);
+  EXPECT_EQ(greedy.ask(children2("/zookeeper", watched)), errc::quota_exceeded);
+  EXPECT_EQ(greedy.ask(get("/zookeeper")), ok);
+  EXPECT_EQ(modest.ask(get("/", watched)), ok);
+  modest.ask(create("/1"));
+  EXPECT_EQ(greedy.take_events(), (lines{"created /1", "children /"}));
+  EXPECT_EQ(greedy.ask(exists("/3", watched)), errc::no_node) << "room again";
+}
+
+// --- watches that stay
+
+TEST_F(watches, persistent_is_told_of_everything_about_its_node) {
+  c.ask(add_persistent_watch("/a"));
+  other.ask(create("/a"));
+  other.ask(set("/a", "1"));
+  other.ask(set("/a", "2"));
+  other.ask(create("/a/b"));
+  other.ask(set("/a/b", "x"));
+  other.ask(create("/a/b/c"));
+  other.ask(remove("/a/b/c"));
+  other.ask(remove("/a/b"));
+  other.ask(remove("/a"));
+  other.ask(create("/a"));
+  EXPECT_EQ(c.take_events(), (lines{"created /a", "changed /a", "changed /a", "children /a",
+                                    "children /a", "removed /a", "created /a"}));
+}
+
+TEST_F(watches, recursive_is_told_of_everything_below_and_of_no_list) {
+  other.ask(create("/a"));
+  c.ask(add_recursive_watch("/a"));
+  other.ask(set("/a", "1"));
+  other.ask(create("/a/b"));
+  other.ask(set("/a/b", "x"));
+  other.ask(create("/a/b/c"));
+  other.ask(create("/ab"));
+  other.ask(remove("/a/b/c"));
+  other.ask(remove("/a/b"));
+  other.ask(remove("/a"));
+  EXPECT_EQ(c.take_events(), (lines{"changed /a", "created /a/b", "changed /a/b", "created /a/b/c",
+                                    "removed /a/b/c", "removed /a/b", "removed /a"}));
+}
+
+TEST_F(watches, recursive_on_the_root) {
+  c.ask(add_recursive_watch("/"));
+  other.ask(create("/a"));
+  other.ask(create("/a/b"));
+  other.ask(set("/", "x"));
+  EXPECT_EQ(c.take_events(), (lines{"created /a", "created /a/b", "changed /"}));
+}
+
+TEST_F(watches, overlapping_ones_are_told_once) {
+  other.ask(create("/a"));
+  other.ask(create("/a/b"));
+  c.ask(add_recursive_watch("/"));
+  c.ask(add_recursive_watch("/a"));
+  c.ask(add_persistent_watch("/a/b"));
+  c.ask(get("/a/b", watched));
+  c.ask(children("/a/b", watched));
+  other.ask(set("/a/b", "x"));
+  EXPECT_EQ(c.take_events(), lines{"changed /a/b"});
+  other.ask(create("/a/b/c"));
+  EXPECT_EQ(c.take_events(), (lines{"created /a/b/c", "children /a/b"}));
+  other.ask(remove("/a/b/c"));
+  c.take_events();
+  other.ask(remove("/a/b"));
+  EXPECT_EQ(c.take_events(), lines{"removed /a/b"});
+}
+
+TEST_F(watches, a_lasting_one_outlives_a_passing_one_on_the_same_node) {
+  other.ask(create("/a"));
+  c.ask(add_persistent_watch("/a"));
+  c.ask(get("/a", watched));
+  other.ask(set("/a", "1"));
+  other.ask(set("/a", "2"));
+  EXPECT_EQ(c.take_events(), (lines{"changed /a", "changed /a"}));
+}
+
+TEST_F(watches, persistent_and_recursive_on_the_same_node) {
+  other.ask(create("/a"));
+  c.ask(add_persistent_watch("/a"));
+  c.ask(add_recursive_watch("/a"));
+  other.ask(create("/a/b"));
+  EXPECT_EQ(c.take_events(), (lines{"created /a/b", "children /a"}));
+}
+
+TEST_F(watches, add_watch_answers_a_zero_and_leaves_an_unknown_mode) {
+  const auto added = c.ask(add_persistent_watch("/"));
+  EXPECT_EQ(added, ok);
+  EXPECT_EQ(added.number, 0);
+  EXPECT_EQ(added.body_size, 4u);
+  for (const std::int32_t mode : {-1, 2, 100})
+    EXPECT_EQ(c.ask(make_request(wire::opcode::add_watch, "/", mode)), errc::marshalling_error);
+}
+
+// --- taken away
+
+TEST_F(watches, taken_away_by_kind) {
+  other.ask(create("/a"));
+  c.ask(get("/a", watched));
+  c.ask(children("/a", watched));
+  EXPECT_EQ(c.ask(remove_watches("/a", watch_type::data)), ok);
+  EXPECT_EQ(c.ask(remove_watches("/a", watch_type::data)), errc::no_watcher);
+  other.ask(set("/a", "x"));
+  EXPECT_EQ(c.take_events(), lines{});
+  other.ask(create("/a/b"));
+  EXPECT_EQ(c.take_events(), lines{"children /a"}) << "this one was left";
+
+  c.ask(get("/a", watched));
+  c.ask(children("/a", watched));
+  EXPECT_EQ(c.ask(remove_watches("/a", watch_type::children)), ok);
+  EXPECT_EQ(c.ask(remove_watches("/a", watch_type::children)), errc::no_watcher);
+  other.ask(remove("/a/b"));
+  EXPECT_EQ(c.take_events(), lines{});
+  other.ask(set("/a", "y"));
+  EXPECT_EQ(c.take_events(), lines{"changed /a"});
+}
+
+TEST_F(watches, taken_away_whatever_their_kind) {
+  other.ask(create("/a"));
+  c.ask(get("/a", watched));
+  c.ask(children("/a", watched));
+  EXPECT_EQ(c.ask(remove_watches("/a", watch_type::any)), ok);
+  EXPECT_EQ(c.ask(remove_watches("/a", watch_type::any)), errc::no_watcher);
+  EXPECT_EQ(left(), 0u);
+  c.ask(children("/a", watched));
+  EXPECT_EQ(c.ask(remove_watches("/a", watch_type::any)), ok) << "one of the two is enough";
+  c.ask(get("/a", watched));
+  EXPECT_EQ(c.ask(remove_watches("/a", watch_type::any)), ok);
+  c.ask(add_persistent_watch("/a"));
+  EXPECT_EQ(c.ask(remove_watches("/a", watch_type::any)), ok);
+  c.ask(add_recursive_watch("/a"));
+  EXPECT_EQ(c.ask(remove_watches("/a", watch_type::any)), ok);
+  other.ask(create("/a/b"));
+  other.ask(set("/a", "x"));
+  EXPECT_EQ(c.take_events(), lines{});
+}
+
+TEST_F(watches, only_the_own_ones_are_taken_away) {
+  other.ask(get("/", watched));
+  EXPECT_EQ(c.ask(remove_watches("/")), errc::no_watcher);
+  EXPECT_EQ(c.ask(check_watches("/")), errc::no_watcher);
+  c.ask(get("/", watched));
+  EXPECT_EQ(c.ask(remove_watches("/")), ok);
+  c.ask(set("/", "x"));
+  EXPECT_EQ(other.take_events(), lines{"changed /"});
+}
+
+TEST_F(watches, a_recursive_one_taken_away_leaves_the_other) {
+  other.ask(create("/a"));
+  c.ask(add_recursive_watch("/"));
+  c.ask(add_recursive_watch("/a"));
+  EXPECT_EQ(c.ask(remove_watches("/a")), ok);
+  other.ask(create("/a/b"));
+  EXPECT_EQ(c.take_events(), lines{"created /a/b"});
+  EXPECT_EQ(c.ask(remove_watches("/")), ok);
+  other.ask(create("/a/c"));
+  EXPECT_EQ(c.take_events(), lines{});
+}
+
+TEST_F(watches, check_looks_and_leaves_them) {
+  c.ask(get("/", watched));
+  EXPECT_EQ(c.ask(check_watches("/", watch_type::data)), ok);
+  EXPECT_EQ(c.ask(check_watches("/", watch_type::any)), ok);
+  EXPECT_EQ(c.ask(check_watches("/", watch_type::children)), errc::no_watcher);
+  EXPECT_EQ(c.ask(check_watches("/zookeeper", watch_type::any)), errc::no_watcher);
+  other.ask(set("/", "x"));
+  EXPECT_EQ(c.take_events(), lines{"changed /"});
+  EXPECT_EQ(c.ask(check_watches("/", watch_type::data)), errc::no_watcher);
+  c.ask(children("/", watched));
+  EXPECT_EQ(c.ask(check_watches("/", watch_type::children)), ok);
+  EXPECT_EQ(c.ask(check_watches("/", watch_type::any)), ok);
+  EXPECT_EQ(c.ask(check_watches("/", watch_type::data)), errc::no_watcher);
+}
+
+TEST_F(watches, kinds_that_are_none) {
+  c.ask(get("/", watched));
+  for (const std::int32_t type : {-1, 0, 4, 100}) {
+    EXPECT_EQ(c.ask(remove_watches("/", type)), errc::marshalling_error) << type;
+    EXPECT_EQ(c.ask(check_watches("/", type)), errc::marshalling_error) << type;
+  }
+  EXPECT_EQ(left(), 1u);
+}
+
+}  // namespace
+}  // namespace conclave::embedded
