@@ -204,6 +204,7 @@ void core::reap() {
 }
 
 time_point core::next_deadline() const {
+  if (!writable_) return time_point::max();  // nothing is expired or reaped meanwhile
   auto when = tree_.anything_to_reap() ? next_reap_ : time_point::max();
   if (const auto first = sessions_.next_deadline()) when = std::min(when, *first);
   return when;
