@@ -103,8 +103,8 @@ class store {
   virtual ~store() = default;
 
   virtual image load() = 0;
-  // All of it or nothing; on disk when it returns. Throws disk_full or store_error, and then
-  // nothing of it is kept.
+  // All of it or nothing; on disk when it returns. Throws disk_full: nothing of it is kept, and a
+  // later commit may work. Throws store_error: none will, and only the next load() can tell.
   virtual void commit(const batch& changes) = 0;
 };
 
