@@ -1,8 +1,10 @@
 #include "conclave/server.hpp"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <condition_variable>
+#include <csignal>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -26,13 +28,32 @@ embedded::storage open(const std::filesystem::path& folder) {
   return s;
 }
 
+// Signals are the program's: a thread started under this gets none.
+class all_signals_blocked {
+ public:
+  all_signals_blocked() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~all_signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  all_signals_blocked(const all_signals_blocked&) = delete;
+  all_signals_blocked& operator=(const all_signals_blocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
 }  // namespace
 
 struct server::state {
-  explicit state(server_options options)
-      : service{options, open(options.data)}, thread{[this] { run(); }} {}
+  explicit state(server_options options) : service{options, open(options.data)} {
+    const all_signals_blocked inherited;
+    thread = std::thread{[this] { run(); }};
+  }
 
   void run() {
+    ::pthread_setname_np(::pthread_self(), "conclave-server");
     std::exception_ptr why;
     try {
       service.run();

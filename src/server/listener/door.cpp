@@ -133,6 +133,8 @@ door door::unix_socket(boost::asio::io_context& io, const std::filesystem::path&
 }
 
 door::~door() {
+  // A child that this process forked may have a copy, which would keep clients waiting.
+  if (descriptor_.is_open()) ::shutdown(descriptor_.native_handle(), SHUT_RDWR);
   if (!to_be_removed_.empty()) ::unlink(to_be_removed_.c_str());
 }
 

@@ -42,6 +42,12 @@ bool link::send(std::string& bytes) {
   return flush();
 }
 
+void link::close() {
+  boost::system::error_code ignored;
+  socket.shutdown(socket_type::shutdown_both, ignored);
+  socket.close(ignored);
+}
+
 bool link::flush() {
   std::size_t sent = 0;
   while (sent < waiting_.size()) {

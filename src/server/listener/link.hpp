@@ -29,6 +29,8 @@ class link {
   bool receive(char* buffer, std::size_t size, std::string_view& plain);
   // Takes the bytes and sends what the socket has room for. False: it has ended.
   bool send(std::string& bytes);
+  // For the other side at once, even if a child that this process forked has a copy.
+  void close();
   std::size_t unsent() const noexcept { return waiting_.size(); }
 
   const connection_id id;

@@ -94,6 +94,7 @@ void service::run() {
     service& s;
     ~leaving() {
       s.doors_.clear();
+      for (const auto& [id, l] : s.links_) l->close();
       s.links_.clear();
       s.waiting_room_.clear();
     }
@@ -415,8 +416,7 @@ void service::hang_up(const link_ptr& l) {
   const auto session = core_->session_of(l->id);
   core_->disconnected(l->id);
   links_.erase(l->id);
-  boost::system::error_code ignored;
-  l->socket.close(ignored);
+  l->close();
   if (session == 0 || !l->process.known()) return;
   auto& process = absent_[session] = std::move(l->process);
   process.when_ended([this, session] {
