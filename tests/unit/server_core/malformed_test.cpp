@@ -1,0 +1,259 @@
+// Requests that end too early, lengths that lie, and paths that are none.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "server/core/node_path.hpp"
+#include "test_server.hpp"
+
+namespace conclave::embedded {
+namespace {
+
+using namespace std::string_view_literals;
+
+// Each would succeed as it is.
+std::vector<request> every_request() {
+  const acl several{{31, "world", "anyone"}, {1, "ip", "10.0.0.0/8"}, {1, "digest", "ann:hash"}};
+  return {
+      create("/new", "data", mode::ephemeral, several),
+      create2("/new", "data"),
+      create_container("/new"),
+      create_ttl("/new", 1000),
+      create_sequential("/new-"),
+      remove("/leaf"),
+      set("/a", "data"),
+      set_acl("/a", several),
+      check("/a"),
+      multi({create("/new", "data"), create_ttl("/ttl", 1000), set("/a", "x"), check("/a"),
+             remove("/leaf")}),
+      multi_read({get("/a"), children("/a")}),
+      exists("/a", watched),
+      get("/a", watched),
+      children("/a", watched),
+      children2("/a", watched),
+      get_acl("/a"),
+      get_ephemerals("/"),
+      get_all_children_number("/a"),
+      sync("/a"),
+      add_persistent_watch("/a"),
+      add_recursive_watch("/a"),
+      check_watches("/watched"),
+      remove_watches("/watched"),
+      set_watches(0, {"/a", "/b"}, {"/c"}, {"/d"}),
+      set_watches2(0, {"/a"}, {"/b"}, {"/c"}, {"/d"}, {"/e"}),
+      auth("digest", "ann:secret"),
+  };
+}
+
+struct malformed : ::testing::Test {
+  test_server server;
+  client& other = server.join_from_socket();
+  client* c = nullptr;
+
+  malformed() {
+    other.ask(create("/a", "data"));
+    other.ask(create("/leaf"));
+  }
+
+  client& fresh() {
+    if (c == nullptr || c->closed()) c = &server.join_from_socket();
+    c->ask(exists("/watched", watched));
+    c->take_events();
+    return *c;
+  }
+};
+
+TEST_F(malformed, the_samples_are_well_formed) {
+  for (const auto& r : every_request()) {
+    test_server one;
+    auto& it = one.join();
+    it.ask(create("/a", "data"));
+    it.ask(create("/leaf"));
+    it.ask(exists("/watched", watched));
+    EXPECT_EQ(it.ask(r), ok) << static_cast<int>(r.type);
+    EXPECT_FALSE(it.closed());
+  }
+}
+
+TEST_F(malformed, cut_off_at_any_byte) {
+  for (const auto& r : every_request()) {
+    for (std::size_t n = 0; n < r.body.size(); ++n) {
+      SCOPED_TRACE("type " + std::to_string(static_cast<int>(r.type)) + ", " + std::to_string(n) +
+                   " of " + std::to_string(r.body.size()) + " bytes");
+      auto& sender = fresh();
+      const auto zxid = server.core().zxid();
+      const auto commits = server.commits();
+      const auto watches =
+          server.core().data_watches().count() + server.core().child_watches().count();
+      const auto answered = sender.ask({r.type, r.body.substr(0, n), r.xid});
+      if (sender.closed())
+        EXPECT_EQ(answered, unanswered);
+      else
+        EXPECT_EQ(answered, errc::marshalling_error);
+      EXPECT_EQ(server.core().zxid(), zxid);
+      EXPECT_EQ(server.commits(), commits);
+      if (!sender.closed()) {
+        EXPECT_EQ(server.core().data_watches().count() + server.core().child_watches().count(),
+                  watches);
+      }
+    }
+  }
+  EXPECT_EQ(other.ask(get("/a")).data, "data");
+}
+
+TEST_F(malformed, without_a_whole_header) {
+  std::string header;
+  wire::writer{header}(wire::request_header{1, wire::opcode::ping});
+  for (std::size_t n = 0; n < header.size(); ++n) {
+    auto& sender = server.join();
+    sender.send_bytes(header.substr(0, n));
+    EXPECT_TRUE(sender.closed()) << n;
+    EXPECT_EQ(sender.untaken(), 0u);
+    EXPECT_TRUE(server.core().is_awaited(sender.session()));
+  }
+}
+
+TEST_F(malformed, more_than_is_needed_is_not_looked_at) {
+  for (auto r : every_request()) {
+    test_server one;
+    auto& it = one.join();
+    it.ask(create("/a", "data"));
+    it.ask(create("/leaf"));
+    it.ask(exists("/watched", watched));
+    r.body += "and something else";
+    EXPECT_EQ(it.ask(r), ok) << static_cast<int>(r.type);
+  }
+}
+
+// Wherever a length, a count or a number stands: any of these in its place is answered or ends the
+// connection. (test_server sees to it that the answers are well-formed and the disk stays whole.)
+TEST_F(malformed, numbers_at_their_extremes) {
+  const std::array<std::int32_t, 8> extremes{INT32_MAX, INT32_MIN, -1, -2, 0, 1, 0x1000000, 0x7fff};
+  for (const auto& r : every_request()) {
+    test_server one;
+    auto* sender = &one.join_from_socket();
+    for (std::size_t at = 0; at + 4 <= r.body.size(); ++at) {
+      for (const auto value : extremes) {
+        if (sender->closed()) sender = &one.join_from_socket();
+        auto bad = r;
+        std::string bytes;
+        wire::writer{bytes}(value);
+        bad.body.replace(at, 4, bytes);
+        sender->ask(bad);
+        sender->take_events();
+      }
+    }
+    EXPECT_EQ(one.join().ask(get("/")), ok);
+  }
+}
+
+TEST_F(malformed, a_tree_of_great_depth) {
+  std::string path;
+  server.turn([&] {
+    for (int i = 0; i < 2000; ++i) other.send(create(path += "/x"));
+  });
+  while (other.untaken() > 0) EXPECT_EQ(other.take(), ok);
+  other.ask(add_recursive_watch("/x"));
+  EXPECT_EQ(other.ask(set(path, "deep")), ok);
+  EXPECT_EQ(other.take_events(), lines{"changed " + path});
+  EXPECT_EQ(other.ask(get_all_children_number("/x")).number, 1999);
+}
+
+TEST_F(malformed, only_slashes) {
+  const std::string slashes(100'000, '/');
+  EXPECT_EQ(other.ask(create(slashes)), errc::no_node);
+  EXPECT_EQ(other.ask(exists(slashes, watched)), errc::no_node);
+  EXPECT_EQ(other.ask(add_recursive_watch(slashes)), ok);
+  EXPECT_EQ(other.ask(create("/b")), ok);
+}
+
+TEST_F(malformed, a_request_on_a_connection_that_was_not_greeted) {
+  auto& rude = server.connect();
+  std::string payload;
+  wire::writer{payload}(wire::request_header{1, wire::opcode::create}, "/rude");
+  rude.send_bytes(payload);
+  EXPECT_TRUE(rude.closed());
+  EXPECT_FALSE(server.stored().nodes.contains("/rude"));
+}
+
+TEST_F(malformed, what_arrives_for_an_unknown_connection_is_ignored) {
+  server.turn([&] {
+    server.core().receive(4711, "whatever");
+    server.core().disconnected(4711);
+  });
+  EXPECT_EQ(server.core().session_of(4711), 0);
+}
+
+// --- paths
+
+TEST(node_path, valid) {
+  for (const auto path :
+       {"/"sv, "/a"sv, "/a/b"sv, "/a b"sv, "/..."sv, "/.a"sv, "/a."sv, "/a/..b"sv, "/~"sv,
+        "/\xc2\xa0"sv,       // the first after the control characters
+        "/\xc3\xa9"sv,       // e acute
+        "/\xe4\xb8\xad"sv,   // a Chinese character
+        "/\xed\x9f\xbf"sv,   // the last below the surrogates
+        "/\xef\xa4\x80"sv,   // the first above the private ones
+        "/\xef\xbf\xaf"sv})  // the last below the specials
+    EXPECT_TRUE(valid_node_path(path)) << path;
+}
+
+TEST(node_path, invalid) {
+  for (const auto path : {""sv,
+                          "a"sv,
+                          "a/"sv,
+                          "/a/"sv,
+                          "//"sv,
+                          "//a"sv,
+                          "/a//b"sv,
+                          "/."sv,
+                          "/.."sv,
+                          "/a/."sv,
+                          "/a/.."sv,
+                          "/./a"sv,
+                          "/../a"sv,
+                          "/a/./b"sv,
+                          "/\0"sv,
+                          "/a\0b"sv,
+                          "/\x01"sv,
+                          "/\x1f"sv,
+                          "/\x7f"sv,
+                          "/a\n"sv,
+                          "/\xc2\x80"sv,
+                          "/\xc2\x9f"sv,  // control characters
+                          "/\xed\xa0\x80"sv,
+                          "/\xed\xbf\xbf"sv,  // surrogates
+                          "/\xee\x80\x80"sv,
+                          "/\xef\xa3\xbf"sv,  // private use
+                          "/\xef\xbf\xb0"sv,
+                          "/\xef\xbf\xbd"sv,  // specials
+                          "/\xf0\x9f\x98\x80"sv,
+                          "/\xf4\x8f\xbf\xbf"sv,  // above U+FFFF
+                          "/\x80"sv,
+                          "/\xbf"sv,
+                          "/\xc3"sv,
+                          "/\xc3/"sv,
+                          "/\xc0\xaf"sv,
+                          "/\xc1\xbf"sv,
+                          "/\xe4\xb8"sv,
+                          "/\xe4\xb8/"sv,
+                          "/\xe0\x80\xaf"sv,
+                          "/\xe0\x9f\xbf"sv,
+                          "/\xff"sv})
+    EXPECT_FALSE(valid_node_path(path)) << path;
+}
+
+TEST(node_path, parents) {
+  EXPECT_EQ(parent_path("/"), "/");
+  EXPECT_EQ(parent_path("/a"), "/");
+  EXPECT_EQ(parent_path("/a/b"), "/a");
+  EXPECT_EQ(parent_path("/a/b/"), "/a/b");
+}
+
+}  // namespace
+}  // namespace conclave::embedded

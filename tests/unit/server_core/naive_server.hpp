@@ -1,0 +1,139 @@
+// What the server should do, written so that one can see that it is right: a map of nodes that is
+// searched from end to end, and copied as a whole where something may have to be taken back.
+//
+// Knows the requests of the random histories, for clients without identities.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conclave/error.hpp"
+#include "conclave/node.hpp"
+#include "server/core/kept.hpp"
+#include "server/core/session_table.hpp"
+
+namespace conclave::embedded {
+
+// A request as both servers understand it.
+struct action {
+  enum kinds {
+    create,
+    create2,
+    create_container,
+    create_ttl,
+    remove,
+    set,
+    set_acl,
+    check,
+    multi,
+    get,
+    exists,
+    children,
+    ephemerals,
+    count,
+    watch_always,
+    watch_below,
+    unwatch
+  };
+
+  kinds kind{};
+  std::string path;
+  std::optional<std::string> data;
+  std::int32_t flags = 0;
+  std::int32_t permissions = 31;  // of the world
+  std::int32_t version = -1;
+  std::int64_t ttl_ms = 0;
+  bool watch = false;
+  std::vector<action> parts;
+};
+
+// What it should be answered; fields as far as the answer has them.
+struct expectation {
+  errc error{};
+  std::int64_t zxid = 0;
+  std::string path;
+  std::optional<std::string> data;
+  std::optional<node_stat> stat;
+  std::vector<std::string> names;
+  std::int32_t number = 0;
+  std::vector<expectation> parts;
+};
+
+class naive_server {
+ public:
+  struct naive_node {
+    std::optional<std::string> data;
+    std::int32_t permissions = 31;
+    node_stat stat;  // without what is counted: cversion, num_children, data_length
+    std::int32_t creates = 0;
+    node_kind kind = node_kind::persistent;
+    std::int64_t ttl_ms = 0;
+  };
+  struct naive_session {
+    std::int32_t timeout_ms = 0;
+    time_point last_heard;
+    int client = 0;  // zero: not connected
+    bool held_open = false;
+  };
+  using journal = std::map<int, std::vector<std::string>>;  // of each client
+
+  naive_server(std::int64_t first_zxid, std::chrono::milliseconds reap_interval);
+
+  void set_time(time_point now, std::int64_t wall_ms) { now_ = now, wall_ms_ = wall_ms; }
+  void start_again();  // with what is stored
+  void new_session(std::int64_t id, std::int32_t timeout_ms, int client, bool held_open);
+  void come_back(std::int64_t id, std::int32_t timeout_ms, int client, bool held_open);
+  void hang_up(int client);
+  void close_session(std::int64_t id);
+  expectation perform(std::int64_t session, const action& a);
+  void end_of_turn();
+  time_point next_deadline() const;
+
+  std::int64_t zxid() const { return zxid_; }
+  node_stat stat_of(const std::string& path) const;
+  std::vector<std::string> children_of(const std::string& path) const;
+  const std::map<std::string, naive_node>& nodes() const { return nodes_; }
+  const std::map<std::int64_t, naive_session>& sessions() const { return sessions_; }
+  journal take_events() { return std::exchange(events_, {}); }
+  int reaped = 0;
+
+ private:
+  enum watch_kind { data, child, persistent, recursive };
+  struct watch {
+    int client;
+    std::string path;
+    watch_kind kind;
+    auto operator<=>(const watch&) const = default;
+  };
+  struct change {
+    std::string what, path;
+    std::int32_t permissions, parent_permissions;
+  };
+
+  static std::string parent_of(const std::string& path);
+  expectation step(std::int64_t session, const action& a);
+  expectation make(std::int64_t session, const action& a);
+  void take_out(const std::string& path);
+  void end_session(std::int64_t id);
+  void tell();
+  void tell(const std::string& what, const std::string& path, bool readable,
+            const std::vector<watch_kind>& of_path, bool below);
+
+  std::map<std::string, naive_node> nodes_;
+  std::map<std::int64_t, naive_session> sessions_;
+  std::vector<watch> watches_;
+  std::vector<change> changes_;
+  journal events_;
+  std::int64_t zxid_;
+  time_point now_;
+  std::int64_t wall_ms_ = 0;
+  std::chrono::milliseconds reap_interval_;
+  time_point next_reap_;
+};
+
+}  // namespace conclave::embedded
