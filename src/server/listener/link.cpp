@@ -49,25 +49,28 @@ void link::close() {
 }
 
 bool link::flush() {
-  std::size_t sent = 0;
-  while (sent < waiting_.size()) {
-    const auto n = ::send(socket.native_handle(), waiting_.data() + sent, waiting_.size() - sent,
+  bool moved = waiting_.empty();
+  while (sent_ < waiting_.size()) {
+    const auto n = ::send(socket.native_handle(), waiting_.data() + sent_, waiting_.size() - sent_,
                           MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) break;
     if (n < 0) return false;
-    sent += static_cast<std::size_t>(n);
+    sent_ += static_cast<std::size_t>(n);
+    moved = true;
   }
-  if (sent == waiting_.size()) {
+  if (sent_ == waiting_.size()) {
     // One large answer must not stay in memory for ever.
     if (waiting_.capacity() > 64 * 1024)
       waiting_ = {};
     else
       waiting_.clear();
-  } else {
-    waiting_.erase(0, sent);
+    sent_ = 0;
+  } else if (sent_ > waiting_.size() / 2) {  // seldom: what is moved is what was sent, or less
+    waiting_.erase(0, sent_);
+    sent_ = 0;
   }
-  if (sent > 0 || waiting_.empty()) last_sent = clock::now();
+  if (moved) last_sent = clock::now();
   return true;
 }
 

@@ -31,7 +31,7 @@ class link {
   bool send(std::string& bytes);
   // For the other side at once, even if a child that this process forked has a copy.
   void close();
-  std::size_t unsent() const noexcept { return waiting_.size(); }
+  std::size_t unsent() const noexcept { return waiting_.size() - sent_; }
 
   const connection_id id;
   const std::string name;  // for the log: its address, or the process
@@ -58,7 +58,8 @@ class link {
  private:
   bool flush();
 
-  std::string waiting_;  // for room in the socket; cipher bytes with TLS
+  std::string waiting_;   // for room in the socket; cipher bytes with TLS
+  std::size_t sent_ = 0;  // of these
   std::string plain_;    // decrypted by the last receive()
 };
 
