@@ -62,14 +62,15 @@ figures fill(const std::string& servers, pid_t server) {
 
 }  // namespace
 
-std::vector<series> compete_under_load(const options& wanted, progress_display& progress) {
+std::vector<series> compete_under_load(const options& wanted, const std::filesystem::path& sockets,
+                                       progress_display& progress) {
   std::vector<series> all;
   std::optional<conclave_server> our_server;
   std::optional<testing::zookeeper_server> apache_server;
   for (const auto& l : loads) {
     if (!is_wanted(wanted, l.name)) continue;
     if (!our_server) {
-      our_server.emplace(wanted.ours, "full");
+      our_server.emplace(wanted.ours, "full", sockets / "durable");
       apache_server.emplace(apache_options());
     }
     assignment a{l.kind, "", 0, std::nullopt, l.sessions, wanted.warm_up, wanted.measured, ""};
@@ -78,11 +79,14 @@ std::vector<series> compete_under_load(const options& wanted, progress_display& 
       a.server = server;
       return a;
     };
+    std::vector<contender> contenders{
+        worker_contender(ours, on(our_server->connect_string(), our_server->pid())),
+        worker_contender(apache, on(apache_server->connect_string(), apache_server->pid()))};
+    if (!our_server->socket_string().empty())
+      contenders.push_back(
+          worker_contender(ours_socket, on(our_server->socket_string(), our_server->pid())));
     all.push_back(
-        run(l.name, {l.title, wanted.rounds, l.unmeasured},
-            {worker_contender(ours, on(our_server->connect_string(), our_server->pid())),
-             worker_contender(apache, on(apache_server->connect_string(), apache_server->pid()))},
-            progress));
+        run(l.name, {l.title, wanted.rounds, l.unmeasured}, std::move(contenders), progress));
   }
   return all;
 }

@@ -12,7 +12,8 @@
 namespace conclave::bench {
 
 // Against Apache ZooKeeper, both durable: load on servers that run on.
-std::vector<series> compete_under_load(const options& wanted, progress_display& progress);
+std::vector<series> compete_under_load(const options& wanted, const std::filesystem::path& sockets,
+                                       progress_display& progress);
 
 // Against Apache ZooKeeper, both durable: fresh servers each time.
 std::vector<series> compete_from_start(const options& wanted, progress_display& progress);

@@ -83,7 +83,7 @@ double disturbed_rounds(const std::vector<series>& all) {
 
 std::vector<series> compete(const options& wanted, const std::filesystem::path& sockets) {
   progress_display progress;
-  auto all = compete_under_load(wanted, progress);
+  auto all = compete_under_load(wanted, sockets, progress);
   const auto append = [&all](std::vector<series> more) {
     all.insert(all.end(), std::make_move_iterator(more.begin()),
                std::make_move_iterator(more.end()));

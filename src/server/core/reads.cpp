@@ -6,6 +6,9 @@
 namespace conclave::embedded {
 namespace {
 
+// A small request can name one large node thousands of times.
+constexpr std::size_t longest_group_answer = 64u << 20;
+
 bool is_printable(char c) { return static_cast<unsigned char>(c) > ' '; }
 
 }  // namespace
@@ -109,6 +112,7 @@ errc core::multi_read(connection& c, wire::reader& in) {
   for (const auto& part : parts) {
     const auto* r = std::get_if<wire::path_watch_request>(&part.body);
     if (r == nullptr || r->path.data() == nullptr) return errc::marshalling_error;
+    if (answers.size() > longest_group_answer) return errc::quota_exceeded;
     body_.clear();
     // Watches are not left here: Apache's server forgets that they were asked for.
     const auto result = part.type == wire::opcode::get_data
