@@ -59,8 +59,8 @@ struct server_options {
   std::size_t max_sessions = 100'000;
   std::size_t max_request_bytes = 0xfffff;
   std::chrono::milliseconds handshake_limit{10'000};  // to say who one is
-  // A client that does not read its answers is dropped when this much waits for it, or when it has
-  // taken nothing for so long.
+  // A client that does not read its answers is dropped when this much waits for it; on TCP also
+  // when it has taken nothing for so long.
   std::size_t max_unsent_bytes = 64u << 20;
   std::chrono::milliseconds stall_limit{30'000};
 

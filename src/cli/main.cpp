@@ -90,7 +90,7 @@ void describe(CLI::App& app, serve_flags& f) {
   app.add_option("--handshake-limit", f.handshake_limit, "time to say who one is (10s)")
       ->type_name("TIME");
   app.add_option("--stall-limit", f.stall_limit,
-                 "a client that reads nothing for so long is dropped (30s)")
+                 "a TCP client that reads nothing for so long is dropped (30s)")
       ->type_name("TIME");
   app.add_option("--idle-exit", f.idle_exit, "end when nobody was connected for so long")
       ->type_name("TIME");

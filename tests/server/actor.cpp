@@ -6,6 +6,7 @@
 //                                           as well, and its process id becomes the node's data
 //   actor lend ADDRESS TIMEOUT_MS PATH      creates it, tells its session's id and password in the
 //                                           node's data, and closes the connection
+//   actor deaf ADDRESS TIMEOUT_MS PATH      creates it, and asks for more than it ever reads
 //   actor crowd ADDRESS COUNT PATH          opens COUNT connections that say nothing, then `hold`
 //
 // SIGUSR1 cuts its connection; when it is back, the node's data becomes "back". SIGUSR2 makes it
@@ -62,12 +63,22 @@ int lend(const std::string& address, int timeout_ms, const std::string& path) {
   while (true) ::pause();
 }
 
+int be_deaf(const std::string& address, int timeout_ms, const std::string& path) {
+  const auto large = path + "-large";
+  raw_session s{address};
+  if (!s.greet(timeout_ms) || s.create(large, std::string(100'000, 'x')) != 0) return 1;
+  if (s.create(path, "", true) != 0) return 1;
+  for (int i = 1; i <= 50; ++i) s.link.send_frame(path_request(i, op::get_data, large));
+  while (true) ::pause();
+}
+
 int play(const std::vector<std::string>& arguments) {
   const auto& role = arguments.at(1);
   const auto& address = arguments.at(2);
   const int number = std::stoi(arguments.at(3));
   const auto& path = arguments.at(4);
   if (role == "lend") return lend(address, number, path);
+  if (role == "deaf") return be_deaf(address, number, path);
 
   std::vector<loopback_socket> silent;
   client_options options;

@@ -214,6 +214,22 @@ TEST_F(process_bound, one_that_lent_its_session_away_is_not_asked_when_the_borro
   EXPECT_EQ(taken_over.exists("/lent"), 0);
 }
 
+// Whether it reads or not: a stopped process does not.
+TEST(process_bound_deaf, a_client_that_does_not_read_keeps_its_session_until_it_dies) {
+  serve_process server{{"--durability", "none", "--tick", "100ms", "--stall-limit", "300ms"}};
+  client zk{server.socket()};
+  watch_recorder made;
+  ASSERT_FALSE(zk.exists("/deaf", made.get()));
+  child_process holder{actor("deaf", server.socket(), short_timeout_ms, "/deaf")};
+  ASSERT_TRUE(made.take());
+  watch_recorder gone;
+  ASSERT_TRUE(zk.exists("/deaf", gone.get()));
+  // Stalls are looked for once a second.
+  EXPECT_FALSE(gone.take(2500ms));
+  holder.kill(SIGKILL);
+  EXPECT_TRUE(gone.take(2s)) << "though the server was not listening to it";
+}
+
 // --- the server goes and comes
 
 class process_bound_restart : public ::testing::Test {

@@ -213,8 +213,12 @@ void service::look_around() {
     hang_up(l);
   }
   std::vector<link_ptr> stalled;
-  for (const auto& [id, l] : links_)
-    if (l->unsent() > 0 && turn_began_ - l->last_sent > options_.stall_limit) stalled.push_back(l);
+  for (const auto& [id, l] : links_) {
+    // A process that was stopped does not read, and keeps its session all the same.
+    const bool bound = l->process.known() && core_->session_of(id) != 0;
+    if (!bound && l->unsent() > 0 && turn_began_ - l->last_sent > options_.stall_limit)
+      stalled.push_back(l);
+  }
   for (const auto& l : stalled) drop(l);
   std::erase_if(absent_, [this](const auto& a) { return !core_->is_awaited(a.first); });
   if (disk_full_) try_disk_again();
