@@ -422,9 +422,12 @@ void service::hang_up(const link_ptr& l) {
   links_.erase(l->id);
   l->close();
   if (session == 0 || !l->process.known()) return;
-  auto& process = absent_[session] = std::move(l->process);
-  process.when_ended([this, session] {
+  auto& away = absent_[session] = {l->id, std::move(l->process)};
+  away.process.when_ended([this, session, id = l->id] {
     begin_turn();
+    // It may have come and gone again meanwhile, from another process.
+    const auto i = absent_.find(session);
+    if (i == absent_.end() || i->second.last_link != id) return;
     core_->process_ended(session);
     absent_.erase(session);
   });

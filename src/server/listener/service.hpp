@@ -120,7 +120,11 @@ class service {
   std::unordered_map<std::string, std::size_t> per_address_;
   std::list<link_ptr> waiting_room_;  // not greeted yet, the oldest first
   // Processes of sessions that lost their connections, and may come back for them.
-  std::unordered_map<std::int64_t, process_watch> absent_;
+  struct absence {
+    connection_id last_link;
+    process_watch process;
+  };
+  std::unordered_map<std::int64_t, absence> absent_;
   connection_id last_id_ = 0;
   std::vector<char> buffer_;  // what arrives is looked at before the next read
 
