@@ -1,9 +1,13 @@
 // `conclave serve` as a program: how it begins, what it refuses, how it ends.
 #include <grp.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 
@@ -62,7 +66,31 @@ TEST(serve_start, a_socket_that_a_killed_server_left_is_replaced) {
   EXPECT_TRUE(client{server.socket()}.exists("/kept"));
 }
 
+// An IPv4 client is one, wherever it came in.
+TEST(serve_start, knows_ipv4_clients_on_ipv6_addresses) {
+  if (!std::filesystem::exists("/proc/net/if_inet6")) return;  // a machine without IPv6
+  serve_process server{{"--listen", "[::]:0"}};
+  client zk{"127.0.0.1:" + std::to_string(server.port())};
+  EXPECT_EQ(zk.who_am_i(), (std::vector<identity>{{"ip", "127.0.0.1"}}));
+  zk.create(
+      "/mine", "",
+      create_options{create_mode::persistent, acl{acl_entry{permission::all, "ip", "127.0.0.1"}}});
+  zk.set("/mine", "x");
+  client six{"[::1]:" + std::to_string(server.port())};
+  EXPECT_EQ(six.who_am_i(), (std::vector<identity>{{"ip", "::1"}}));
+  EXPECT_EQ(code_of([&] { six.set("/mine", "y"); }), errc::no_auth);
+}
+
 // --- it ends
+
+TEST(serve_stop, leaves_a_socket_that_is_another_servers) {
+  serve_process first;
+  const auto file = first.socket_file();
+  std::filesystem::remove(file);
+  serve_process second{{"--socket", file}};
+  ASSERT_EQ(first.terminate().code, 0);
+  EXPECT_TRUE(client{second.socket()}.exists("/"));
+}
 
 TEST(serve_stop, on_a_signal_in_good_order) {
   for (const int number : {SIGTERM, SIGINT}) {
@@ -138,6 +166,31 @@ TEST(serve_refuses, a_socket_path_that_is_too_long_or_not_its_own) {
   EXPECT_EQ(other.status.code, 1);
   EXPECT_TRUE(other.says("there is a file of that name; remove it")) << other.text;
   EXPECT_EQ(content(file), "dear diary");
+}
+
+// A server that is stopped, or too busy, has not gone.
+TEST(serve_refuses, a_socket_whose_queue_is_full) {
+  serve_process first{{"--durability", "none"}};
+  first.pause();
+  std::vector<loopback_socket> waiting;
+  sockaddr_un at{};
+  at.sun_family = AF_UNIX;
+  std::strncpy(at.sun_path, first.socket_file().c_str(), sizeof at.sun_path - 1);
+  for (int i = 0; i < 6000; ++i) {
+    waiting.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));  // does not block
+    if (::connect(waiting.back().native_handle(), reinterpret_cast<const sockaddr*>(&at),
+                  sizeof at) != 0)
+      break;
+  }
+  ASSERT_EQ(errno, EAGAIN);
+  const temporary_directory folder;
+  const auto second = run_conclave(
+      {"serve", "--data", folder.path() / "data", "--socket", first.socket_file()}, {}, 10s);
+  EXPECT_EQ(second.status.code, 1);
+  EXPECT_TRUE(second.says("another server answers there")) << second.text;
+  first.resume();
+  waiting.clear();
+  EXPECT_TRUE(client{first.socket()}.exists("/"));
 }
 
 TEST(serve_refuses, addresses_that_are_none) {

@@ -40,6 +40,20 @@ struct file {
   int release() { return std::exchange(fd, -1); }
 };
 
+// An IPv4 client at an IPv6 address counts as what it is: "ip:10.0.0.1" in an ACL means it.
+void unmap(sockaddr_storage& a, socklen_t& size) {
+  if (a.ss_family != AF_INET6) return;
+  sockaddr_in6 six{};
+  std::memcpy(&six, &a, sizeof six);
+  if (!IN6_IS_ADDR_V4MAPPED(&six.sin6_addr)) return;
+  sockaddr_in four{};
+  four.sin_family = AF_INET;
+  four.sin_port = six.sin6_port;
+  std::memcpy(&four.sin_addr, six.sin6_addr.s6_addr + 12, sizeof four.sin_addr);
+  std::memcpy(&a, &four, sizeof four);
+  size = sizeof four;
+}
+
 std::string text_of(const sockaddr_storage& a, socklen_t size, bool with_port) {
   std::array<char, NI_MAXHOST> host{};
   std::array<char, NI_MAXSERV> port{};
@@ -50,9 +64,15 @@ std::string text_of(const sockaddr_storage& a, socklen_t size, bool with_port) {
   return std::string{ipv6 ? "[" : ""} + host.data() + (ipv6 ? "]:" : ":") + port.data();
 }
 
+ino_t number_of(const std::filesystem::path& file) {
+  struct stat found {};
+  return ::lstat(file.c_str(), &found) == 0 ? found.st_ino : 0;
+}
+
 // A socket that nobody answers on was left behind by a server that was killed.
 bool is_deserted(const sockaddr_un& at) {
-  const file probe{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  // A stopped server's queue may be full: no reason to wait.
+  const file probe{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
   return ::connect(probe.fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 &&
          errno == ECONNREFUSED;
 }
@@ -129,13 +149,16 @@ door door::unix_socket(boost::asio::io_context& io, const std::filesystem::path&
   door d{io, f.release(), kind::unix_socket};
   d.address_ = address;
   d.to_be_removed_ = place;
+  d.file_number_ = number_of(place);
   return d;
 }
 
 door::~door() {
   // A child that this process forked may have a copy, which would keep clients waiting.
   if (descriptor_.is_open()) ::shutdown(descriptor_.native_handle(), SHUT_RDWR);
-  if (!to_be_removed_.empty()) ::unlink(to_be_removed_.c_str());
+  // If somebody removed ours, the one that is there now may be another server's.
+  if (!to_be_removed_.empty() && number_of(to_be_removed_) == file_number_)
+    ::unlink(to_be_removed_.c_str());
 }
 
 std::unique_ptr<door::guest> door::let_in(bool& out_of_descriptors) {
@@ -151,6 +174,7 @@ std::unique_ptr<door::guest> door::let_in(bool& out_of_descriptors) {
       return nullptr;
     }
     const int family = kind_ == kind::unix_socket ? AF_UNIX : from.ss_family;
+    unmap(from, size);
     auto g = std::make_unique<guest>(guest{stream_protocol::socket{*io_}, {}, {}, 0, 0});
     if (kind_ == kind::unix_socket) {
       ucred peer{};

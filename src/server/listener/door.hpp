@@ -1,6 +1,8 @@
 // Where clients come in: a TCP address or a Unix socket.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -54,6 +56,7 @@ class door {
   std::string address_;
   std::uint16_t port_ = 0;
   std::filesystem::path to_be_removed_;
+  ino_t file_number_ = 0;  // of that file
 };
 
 }  // namespace conclave::embedded
