@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <ctime>
+#include <memory>
 #include <thread>
 
 #include "conclave/server.hpp"
@@ -58,21 +59,22 @@ int serve(serve_command command) {
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGHUP, SIG_IGN);
 
-  server running{options};
+  const auto running = std::make_shared<server>(options);
   std::string ready = "conclave ready:";
-  for (const auto& address : running.addresses()) ready += " " + address;
+  for (const auto& address : running->addresses()) ready += " " + address;
   std::puts(ready.c_str());
   std::fflush(stdout);
 
-  std::thread{[&running, ends] {
+  // The signal may come when the server has just ended by itself.
+  std::thread{[weak = std::weak_ptr{running}, ends] {
     int received = 0;
     ::sigwait(&ends, &received);
-    running.stop();
+    if (const auto still_there = weak.lock()) still_there->stop();
     // A second signal ends the program at once.
     ::pthread_sigmask(SIG_UNBLOCK, &ends, nullptr);
     ::sigwait(&ends, &received);
   }}.detach();
-  running.wait();
+  running->wait();
   return 0;
 }
 
