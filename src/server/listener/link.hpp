@@ -60,7 +60,7 @@ class link {
 
   std::string waiting_;   // for room in the socket; cipher bytes with TLS
   std::size_t sent_ = 0;  // of these
-  std::string plain_;    // decrypted by the last receive()
+  std::string plain_;     // decrypted by the last receive()
 };
 
 }  // namespace conclave::embedded
