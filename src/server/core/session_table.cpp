@@ -32,8 +32,8 @@ void session_table::remove(std::int64_t id) {
 
 void session_table::watch_deadline(live_session& s) {
   const auto when = s.deadline();
-  if (s.queued_for <= when) return;  // looked at in time, and queued again
-  s.queued_for = when;
+  if (s.queued_for_ <= when) return;  // looked at in time, and queued again
+  s.queued_for_ = when;
   deadlines_.push({when, s.row.id});
 }
 
@@ -42,8 +42,8 @@ live_session* session_table::next_expired(time_point now) {
     const auto first = deadlines_.top();
     deadlines_.pop();
     auto* s = find(first.id);
-    if (s == nullptr || s->queued_for != first.when) continue;  // gone, or has an earlier entry
-    s->queued_for = time_point::max();
+    if (s == nullptr || s->queued_for_ != first.when) continue;  // gone, or has an earlier entry
+    s->queued_for_ = time_point::max();
     if (s->held_open) continue;  // queued again when its connection ends
     if (s->deadline() <= now) return s;
     watch_deadline(*s);

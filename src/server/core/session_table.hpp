@@ -27,7 +27,7 @@ struct live_session {
 
  private:
   friend class session_table;
-  time_point queued_for = time_point::max();  // the entry that counts; none: max()
+  time_point queued_for_ = time_point::max();  // the entry that counts; none: max()
 };
 
 class session_table {

@@ -7,8 +7,8 @@
 
 namespace conclave {
 
-void PrintTo(errc e, std::ostream* out) {
-  *out << error_code{e}.message() << " (" << static_cast<int>(e) << ")";
+std::ostream& operator<<(std::ostream& out, errc e) {
+  return out << error_code{e}.message() << " (" << static_cast<int>(e) << ")";
 }
 
 namespace embedded {
@@ -87,7 +87,7 @@ std::string describe(const wire::watcher_event& e) {
 
 }  // namespace
 
-void PrintTo(const outcome& o, std::ostream* out) { PrintTo(o.error, out); }
+std::ostream& operator<<(std::ostream& out, const outcome& o) { return out << o.error; }
 
 // --- client
 

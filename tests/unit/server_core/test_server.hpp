@@ -33,7 +33,7 @@
 
 namespace conclave {
 
-void PrintTo(errc e, std::ostream* out);
+std::ostream& operator<<(std::ostream& out, errc e);
 
 namespace embedded {
 
@@ -58,7 +58,7 @@ struct outcome {
 
   friend bool operator==(const outcome& o, errc e) { return o.error == e; }
 };
-void PrintTo(const outcome& o, std::ostream* out);
+std::ostream& operator<<(std::ostream& out, const outcome& o);
 
 // A request that the core did not answer: the connection was closed.
 inline constexpr auto unanswered = errc::connection_loss;
