@@ -88,11 +88,14 @@ bool allowed(const acl& access, std::int32_t permissions, const identities& who)
 std::optional<acl> checked(const std::vector<wire::acl_record>& sent, const identities& who) {
   acl result;
   const auto add = [&](std::int32_t permissions, std::string_view scheme, std::string_view id) {
-    acl_entry entry{permissions, std::string{scheme}, std::string{id}};
-    if (std::find(result.begin(), result.end(), entry) == result.end())
-      result.push_back(std::move(entry));
+    result.push_back({permissions, std::string{scheme}, std::string{id}});
   };
-  for (const auto& a : sent) {
+  for (auto at = sent.begin(); at != sent.end(); ++at) {
+    const auto& a = *at;
+    const bool is_repeated = std::any_of(sent.begin(), at, [&](const auto& b) {
+      return b.permissions == a.permissions && b.scheme == a.scheme && b.id == a.id;
+    });
+    if (is_repeated) continue;
     if (a.scheme == "auth") {
       bool any = false;
       for (const auto& i : who) {
