@@ -2,9 +2,11 @@
 // reply and event compared. `make test` runs a few seeds. From the environment:
 //
 //   CONCLAVE_DIFFERENTIAL_SEEDS=N   so many seeds instead
+//   CONCLAVE_DIFFERENTIAL_FIRST=N   the first of them
 //   CONCLAVE_DIFFERENTIAL_STEPS=N   so many steps of each
 //   CONCLAVE_DIFFERENTIAL_SEED=N    only this one
 //   CONCLAVE_DIFFERENTIAL_ONLY=...  only these of its steps, with commas
+//   CONCLAVE_DIFFERENTIAL_SERVER=P  another program than the `conclave` that was built with it
 //   CONCLAVE_DIFFERENTIAL_SHRINK=N  seconds to look for fewer steps that differ; zero: do not
 #include <unistd.h>
 

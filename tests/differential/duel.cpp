@@ -20,6 +20,14 @@ void await(side& x, std::size_t slot, const std::string& path) {
   if (!x.await_removal(slot, path)) throw std::runtime_error{path + " stays in " + x.name()};
 }
 
+operation as_super_user() {
+  operation o;
+  o.type = opcode::auth;
+  o.scheme = "digest";
+  o.data = "super:boss";
+  return o;
+}
+
 // A session's end removes its nodes in the order of a hash table in Apache's server, by name in
 // ours.
 // What goes by a clock may go in another order, too.
@@ -208,8 +216,8 @@ void duel::let_expire(const step& s) {
   both([&](side& x) { x.hang_up(mortal); });
   both([&](side& x) {
     const auto& replies = x.replies_read();
-    const bool is_alive = !replies.empty() && !replies.front().created.empty();
-    if (is_alive) await(x, s.slot, replies.front().created.front());
+    if (replies.size() > 1 && !replies[1].created.empty())
+      await(x, s.slot, replies[1].created.front());
   });
   greet(s.number);
 }
@@ -258,12 +266,8 @@ std::optional<difference> duel::look_at_everything(std::size_t index) {
     o.path.name = path;
     looks.push_back(o);
   };
-  operation super;
-  super.type = opcode::auth;
-  super.scheme = "digest";
-  super.data = "super:boss";
   step s;
-  s.operations = {super};
+  s.operations = {as_super_user()};
   if (auto found = take(s, index)) return found;
   look(opcode::get_children2, "/");
   look(opcode::get_all_children_number, "/");
@@ -283,13 +287,13 @@ std::optional<difference> duel::look_at_everything(std::size_t index) {
 std::optional<difference> duel::run(const std::vector<step>& steps) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     auto s = steps[i];
-    if (s.what == action::expire) {
+    if (s.what == action::expire) {  // whose end can be seen
       operation sign;
       sign.type = opcode::create;
       sign.path.name = "/sign-of-life-";
       sign.acl = {{}};
       sign.flags = 3;
-      s.operations.insert(s.operations.begin(), sign);
+      s.operations.insert(s.operations.begin(), {as_super_user(), sign});
     }
     if (auto found = take(s, i)) return found;
     if (s.what != action::restart && i + 1 != steps.size()) continue;

@@ -151,7 +151,10 @@ class generator {
     return bytes;
   }
 
-  std::int32_t some_permissions() { return static_cast<std::int32_t>(below(32)); }
+  std::int32_t some_permissions() {
+    if (chance(60)) return one_of({31, 1, 0});  // the same for several entries
+    return chance(95) ? static_cast<std::int32_t>(below(32)) : one_of({-1, 32, 1 << 30});
+  }
 
   acl_entry any_entry() {
     const auto some = some_permissions();

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -54,7 +55,8 @@ embedded_server::embedded_server(const server_settings& settings) : settings_{se
 void embedded_server::start() {
   const auto output = folder_.path() / "log";
   const auto before = contents(output).size();
-  std::vector<std::string> command{CONCLAVE_BINARY,
+  const char* const other = std::getenv("CONCLAVE_DIFFERENTIAL_SERVER");
+  std::vector<std::string> command{other != nullptr ? other : CONCLAVE_BINARY,
                                    "serve",
                                    "--no-socket",
                                    "--listen",
