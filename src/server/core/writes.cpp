@@ -268,8 +268,9 @@ std::shared_ptr<const acl> core::stored_acl(const std::vector<wire::acl_record>&
   if (recent_acl_ != nullptr && same(*recent_acl_)) return recent_acl_;
   auto valid = checked(sent, who);
   if (!valid) return nullptr;
-  recent_acl_ = std::make_shared<const acl>(std::move(*valid));
-  return recent_acl_;
+  auto stored = std::make_shared<const acl>(std::move(*valid));
+  if (same(*stored)) recent_acl_ = stored;  // otherwise, to send that means something else
+  return stored;
 }
 
 void core::remove_node(node& n) {

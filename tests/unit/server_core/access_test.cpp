@@ -137,7 +137,8 @@ TEST(valid_acl, auth_means_everyone_the_sender_is) {
             (acl{{7, "digest", "ann:1"}, {7, "digest", "bob:2"}}))
       << "an address proves nothing";
   EXPECT_EQ(checked(records{{7, "digest", "ann:1"}, {7, "auth", ""}}, who),
-            (acl{{7, "digest", "ann:1"}, {7, "digest", "bob:2"}}));
+            (acl{{7, "digest", "ann:1"}, {7, "digest", "ann:1"}, {7, "digest", "bob:2"}}))
+      << "duplicates are those that were sent";
 }
 
 TEST(valid_acl, auth_of_nobody_is_invalid) {

@@ -98,6 +98,15 @@ TEST_F(access_control, auth_of_one_is_not_auth_of_the_next) {
   EXPECT_EQ(first.ask(get_acl("/e")).acl, for_digest(all_permissions, ann));
 }
 
+TEST_F(access_control, what_auth_became_is_not_what_the_next_one_sends) {
+  auto& owner = someone("ann:secret");
+  const acl_entry mine{all_permissions, "digest", ann};
+  owner.ask(create_with("/a", {mine, {all_permissions, "auth", ""}}));
+  EXPECT_EQ(owner.ask(get_acl("/a")).acl, (acl{mine, mine}));
+  owner.ask(create_with("/b", {mine, mine}));
+  EXPECT_EQ(owner.ask(get_acl("/b")).acl, acl{mine}) << "these are duplicates";
+}
+
 TEST_F(access_control, several_users_at_once) {
   auto& both = someone("ann:secret");
   EXPECT_EQ(both.ask(auth("digest", "bob:secret")), ok);

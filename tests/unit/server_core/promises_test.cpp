@@ -202,6 +202,21 @@ TEST_F(a_client_ahead_of_us_is_refused, with_a_new_session) {
   expect_untouched();
 }
 
+TEST_F(a_client_ahead_of_us_is_refused, and_cannot_greet_again_as_someone_else) {
+  auto& c = server.connect();
+  test_server::hello ahead;
+  ahead.seen_zxid = server.core().zxid() + 1;
+  const auto sessions = server.core().sessions().size();
+  server.turn([&] {
+    server.greet(c, ahead);
+    server.greet(c, {});
+    c.send(remove("/old"));
+  });
+  EXPECT_FALSE(c.greeted());
+  EXPECT_EQ(server.core().sessions().size(), sessions);
+  expect_untouched();
+}
+
 TEST_F(a_client_ahead_of_us_is_refused, with_a_session_that_is_left_where_it_is) {
   auto& before = server.join();
   auto& c = server.connect();
