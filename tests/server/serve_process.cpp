@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -21,8 +22,14 @@ std::string read_file(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>{in}, {}};
 }
 
+// The one that was built here, or another one to be put to the test.
+std::string program() {
+  const char* const other = std::getenv("CONCLAVE_BINARY");
+  return other != nullptr ? other : CONCLAVE_BINARY;
+}
+
 argument_list command_line(argument_list launcher, const argument_list& arguments) {
-  launcher.emplace_back(CONCLAVE_BINARY);
+  launcher.push_back(program());
   launcher.insert(launcher.end(), arguments.begin(), arguments.end());
   return launcher;
 }
@@ -60,6 +67,8 @@ void serve_process::start() {
   argument_list all{"serve"};
   if (!has(arguments_, "--data") && !has(arguments_, "--config"))
     all.insert(all.end(), {"--data", data()});
+  if (has(arguments_, "none") && !has(arguments_, "--socket") && !has(arguments_, "--no-socket"))
+    all.insert(all.end(), {"--socket", data() / "socket"});
   all.insert(all.end(), arguments_.begin(), arguments_.end());
 
   child_options options{command_line(launcher_, all)};

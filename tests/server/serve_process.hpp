@@ -5,8 +5,9 @@
 //   client zk{server.socket()};
 //
 // Unless the arguments say otherwise, the data are in folder()/data and the socket is
-// folder()/data/socket. The constructor returns when the server has said that it is ready, and
-// throws std::runtime_error with what it said otherwise. The destructor kills it.
+// folder()/data/socket, also with --durability none. The constructor returns when the server has
+// said that it is ready, and throws std::runtime_error with what it said otherwise. The destructor
+// kills it.
 #pragma once
 
 #include <sys/types.h>
