@@ -17,6 +17,7 @@ std::vector<std::string> strings_of(const String_vector& v) {
 
 std::vector<acl_entry> entries_of(const ACL_vector& v) {
   std::vector<acl_entry> entries;
+  entries.reserve(static_cast<std::size_t>(v.count));
   for (int i = 0; i < v.count; ++i)
     entries.push_back({v.data[i].perms, v.data[i].id.scheme, v.data[i].id.id});
   return entries;

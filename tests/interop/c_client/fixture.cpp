@@ -16,7 +16,7 @@ std::string describe(const Stat& s) {
 
 std::string fresh_node(zhandle_t* zk, const std::string& name) {
   static std::atomic<int> count{0};
-  const auto path = "/" + name + "-" + std::to_string(++count);
+  auto path = "/" + name + "-" + std::to_string(++count);
   EXPECT_EQ(blocking_calls(zk)->create(path, "").rc, ZOK) << path;
   return path;
 }

@@ -180,7 +180,7 @@ TEST_F(session, a_request_that_is_too_large_costs_the_connection_and_not_the_ses
   ASSERT_TRUE(zk.wait_connected());
   const auto id = zk.session().client_id;
   const auto api = blocking_calls(zk);
-  EXPECT_EQ(api->create(root + "/fits", std::string(1000 * 1000, 'x')).rc, ZOK);
+  EXPECT_EQ(api->create(root + "/fits", std::string(1000000, 'x')).rc, ZOK);
   EXPECT_EQ(api->create(root + "/too_large", std::string(2 << 20, 'x')).rc, ZCONNECTIONLOSS);
   ASSERT_TRUE(zk.wait_connected());
   EXPECT_EQ(zk.session().client_id, id);
