@@ -50,9 +50,10 @@ struct server_options {
 
   // Who may do everything: "super:" and a hash, made by ZooKeeper's DigestAuthenticationProvider.
   std::string super_digest;
-  // Four-letter words that are answered.
-  std::vector<std::string> words{"ruok", "srvr", "stat", "mntr", "conf", "cons", "dump", "envi",
-                                 "isro", "wchs", "wchc", "wchp", "dirs", "crst", "srst"};
+  // Four-letter words that are answered; "*" stands for all of them. Not among these: wchc and
+  // wchp, which are dear when there are many watches, dirs, crst and srst.
+  std::vector<std::string> words{"ruok", "srvr", "stat", "mntr", "conf",
+                                 "cons", "dump", "envi", "isro", "wchs"};
 
   std::size_t max_connections = 16'000;
   std::size_t max_connections_per_address = 0;  // zero: no limit of its own

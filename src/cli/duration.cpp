@@ -18,7 +18,7 @@ std::chrono::milliseconds parse_duration(const std::string& text, std::chrono::m
   if (suffix == "m") factor = 60'000;
   if (suffix == "h") factor = 3'600'000;
   if (ec != std::errc{} || factor == 0 || number < 0 ||
-      number > std::numeric_limits<std::int32_t>::max())
+      number > std::numeric_limits<std::int32_t>::max() / factor)
     throw std::invalid_argument{"'" + text + "' is not a time; write 500ms, 10s, 5m or 2h"};
   return std::chrono::milliseconds{number * factor};
 }

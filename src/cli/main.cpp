@@ -48,7 +48,7 @@ void describe(CLI::App& app, serve_flags& f) {
       ->check(CLI::IsMember({"full", "none"}))
       ->capture_default_str();
   app.add_option("--socket", f.socket, "Unix socket (default: DIR/socket)")->type_name("PATH");
-  app.add_flag("--no-socket", f.no_socket, "no Unix socket");
+  app.add_flag("--no-socket", f.no_socket, "no Unix socket")->excludes("--socket");
   app.add_option("--listen", f.listen,
                  "TCP address; a port alone is on 127.0.0.1, port 0 a free one")
       ->type_name("[HOST:]PORT");
@@ -79,7 +79,8 @@ void describe(CLI::App& app, serve_flags& f) {
       ->type_name("TIME");
   app.add_option("--super-digest", f.super_digest, "who may do everything")
       ->type_name("super:HASH");
-  app.add_option("--words", f.words, "four-letter words to answer, with commas")->type_name("LIST");
+  app.add_option("--words", f.words, "four-letter words to answer, with commas; * for all")
+      ->type_name("LIST");
   // CLI11 would take -1 for a very large number.
   auto count = CLI::Range{1, std::numeric_limits<std::int32_t>::max()};
   count.description("");
@@ -112,10 +113,13 @@ int run_serve(const serve_flags& f) {
   if (o.data.empty()) o.data = conclave::cli::data_folder();
   if (!f.socket.empty()) o.socket = f.socket;
   // A zoo.cfg says where to listen; without one, the socket is where it can be found.
-  if (o.socket.empty() && !f.no_socket && f.config.empty()) o.socket = o.data / "socket";
+  // A throw-away server must not stand in for the real one there.
+  if (o.socket.empty() && !f.no_socket && f.config.empty() && f.durability == "full")
+    o.socket = o.data / "socket";
   if (!f.backup.empty())
     return conclave::cli::backup(o.socket.empty() ? o.data / "socket" : o.socket, f.backup);
   if (f.durability == "none") o.data.clear();
+  conclave::cli::refuse_apache_data(o.data);
   if (!f.listen.empty()) o.listen = f.listen;
   if (!f.listen_tls.empty()) o.listen_tls = f.listen_tls;
   if (!f.tls.certificate_file.empty()) {
@@ -133,8 +137,10 @@ int run_serve(const serve_flags& f) {
   time(f.handshake_limit, o.handshake_limit);
   time(f.stall_limit, o.stall_limit);
   time(f.idle_exit, o.idle_exit);
+  if (!f.super_digest.empty() && f.super_digest.find(':') == std::string::npos)
+    throw std::invalid_argument{"--super-digest is super:HASH, not '" + f.super_digest + "'"};
   if (!f.super_digest.empty()) o.super_digest = f.super_digest;
-  if (!f.words.empty()) o.words = CLI::detail::split(f.words, ',');
+  if (!f.words.empty()) o.words = conclave::cli::listed(f.words);
   const auto limit = [](std::size_t given, std::size_t& into) {
     if (given != 0) into = given;
   };

@@ -5,7 +5,9 @@
 #include <sys/resource.h>
 
 #include <array>
+#include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <memory>
 #include <thread>
@@ -33,10 +35,55 @@ void raise_descriptor_limit(server_options& options) {
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
   constexpr rlim_t for_ourselves = 64;
+  const rlim_t each = options.socket.empty() ? 1 : 2;  // there the process is watched, too
   if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur > for_ourselves)
     options.max_connections =
-        std::min<std::size_t>(options.max_connections, limit.rlim_cur - for_ourselves);
+        std::min<std::size_t>(options.max_connections, (limit.rlim_cur - for_ourselves) / each);
 }
+
+// Waits for SIGTERM and SIGINT on a thread of its own. Before the server is there, one ends the
+// program: there is nothing to lose yet. Then the first stops the server, and a second one ends the
+// program at once.
+class ending_by_signal {
+ public:
+  ending_by_signal() {
+    ::sigemptyset(&ends_);
+    ::sigaddset(&ends_, SIGTERM);
+    ::sigaddset(&ends_, SIGINT);
+    ::sigemptyset(&enough_);
+    ::sigaddset(&enough_, SIGUSR1);
+    ::pthread_sigmask(SIG_BLOCK, &ends_, nullptr);
+    ::pthread_sigmask(SIG_BLOCK, &enough_, nullptr);
+    thread_ = std::thread{[this] { wait(); }};
+  }
+  ~ending_by_signal() {
+    ::pthread_kill(thread_.native_handle(), SIGUSR1);
+    thread_.join();
+  }
+  ending_by_signal(const ending_by_signal&) = delete;
+  ending_by_signal& operator=(const ending_by_signal&) = delete;
+
+  void now_stop(server& s) const { server_ = &s; }
+
+ private:
+  void wait() const {
+    sigset_t any = ends_;
+    ::sigaddset(&any, SIGUSR1);
+    int received = 0;
+    ::sigwait(&any, &received);
+    if (received == SIGUSR1) return;
+    auto* const there = server_.load();
+    if (there == nullptr) std::_Exit(128 + received);
+    there->stop();
+    ::pthread_sigmask(SIG_UNBLOCK, &ends_, nullptr);
+    ::sigwait(&enough_, &received);
+  }
+
+  sigset_t ends_{};
+  sigset_t enough_{};  // from our destructor to our thread
+  mutable std::atomic<server*> server_ = nullptr;
+  std::thread thread_;
+};
 
 }  // namespace
 
@@ -50,31 +97,18 @@ int serve(serve_command command) {
     if (level >= least) log_line(level, text);
   };
 
-  // Before the first thread, so that all of them leave these to the one that waits for them.
-  sigset_t ends{};
-  ::sigemptyset(&ends);
-  ::sigaddset(&ends, SIGTERM);
-  ::sigaddset(&ends, SIGINT);
-  ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGHUP, SIG_IGN);
+  std::unique_ptr<server> serving;
+  const ending_by_signal signals;  // before the first thread, and gone before the server
+  serving = std::make_unique<server>(options);
+  signals.now_stop(*serving);
 
-  const auto running = std::make_shared<server>(options);
   std::string ready = "conclave ready:";
-  for (const auto& address : running->addresses()) ready += " " + address;
+  for (const auto& address : serving->addresses()) ready += " " + address;
   std::puts(ready.c_str());
   std::fflush(stdout);
-
-  // The signal may come when the server has just ended by itself.
-  std::thread{[weak = std::weak_ptr{running}, ends] {
-    int received = 0;
-    ::sigwait(&ends, &received);
-    if (const auto still_there = weak.lock()) still_there->stop();
-    // A second signal ends the program at once.
-    ::pthread_sigmask(SIG_UNBLOCK, &ends, nullptr);
-    ::sigwait(&ends, &received);
-  }}.detach();
-  running->wait();
+  serving->wait();
   return 0;
 }
 

@@ -14,6 +14,8 @@ std::string trimmed(const std::string& s) {
   return s.substr(begin, s.find_last_not_of(" \t\r") - begin + 1);
 }
 
+}  // namespace
+
 std::vector<std::string> listed(const std::string& text) {
   std::vector<std::string> items;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -24,6 +26,8 @@ std::vector<std::string> listed(const std::string& text) {
   }
   return items;
 }
+
+namespace {
 
 // Settings by name; what is not taken is left.
 class settings {
@@ -105,6 +109,15 @@ bool is_idle(const std::string& name) {
 
 }  // namespace
 
+void refuse_apache_data(const std::filesystem::path& folder) {
+  if (folder.empty() || !std::filesystem::exists(folder / "version-2") ||
+      std::filesystem::exists(folder / "conclave.db"))
+    return;
+  throw std::runtime_error{folder.string() +
+                           " holds the data of an Apache ZooKeeper, which this server cannot read; "
+                           "name another folder with --data"};
+}
+
 std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_options& options) {
   using std::chrono::milliseconds;
   settings s{file};
@@ -123,7 +136,7 @@ std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_
            [&](long n) { options.reap_interval = milliseconds{n}; });
   if (const auto digest = s.text("DigestAuthenticationProvider.superDigest"); !digest.empty())
     options.super_digest = digest;
-  if (const auto words = s.text("4lw.commands.whitelist"); !words.empty() && words != "*")
+  if (const auto words = s.text("4lw.commands.whitelist"); !words.empty())
     options.words = listed(words);
 
   const auto host = s.text("clientPortAddress");
@@ -142,6 +155,10 @@ std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_
       tls.key_password = secret::from_memory(word);
     s.text("ssl.trustStore.password");
   }
+
+  if (options.listen.empty() && options.listen_tls.empty())
+    throw std::runtime_error{file.string() + " names no clientPort"};
+  if (options.data.empty()) throw std::runtime_error{file.string() + " names no dataDir"};
 
   std::vector<std::string> without_meaning;
   for (const auto& [name, value] : s.left()) {

@@ -9,6 +9,13 @@
 
 namespace conclave::cli {
 
+// "a, b,c" in parts.
+std::vector<std::string> listed(const std::string& text);
+
+// Throws std::runtime_error if the folder is an Apache ZooKeeper's and no server of ours was there:
+// an empty tree is not what its operator expects.
+void refuse_apache_data(const std::filesystem::path& folder);
+
 // Sets what the file says. Throws std::runtime_error that names the line at fault; settings that
 // mean nothing here are returned, to be told.
 std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_options& options);

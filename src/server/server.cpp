@@ -47,7 +47,7 @@ class all_signals_blocked {
 }  // namespace
 
 struct server::state {
-  explicit state(server_options options) : service{options, open(options.data)} {
+  explicit state(server_options options) : log{options.log}, service{options, open(options.data)} {
     const all_signals_blocked inherited;
     thread = std::thread{[this] { run(); }};
   }
@@ -57,8 +57,9 @@ struct server::state {
     std::exception_ptr why;
     try {
       service.run();
-    } catch (...) {
+    } catch (const std::exception& e) {
       why = std::current_exception();
+      if (log) log(log_level::error, std::string{"the server ends: "} + e.what());
     }
     const std::lock_guard lock{mutex};
     ended = true;
@@ -66,6 +67,7 @@ struct server::state {
     changed.notify_all();
   }
 
+  const log_callback log;
   embedded::service service;
   const pid_t owner = ::getpid();
   std::mutex mutex;

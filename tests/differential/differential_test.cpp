@@ -222,6 +222,10 @@ void expect_all_reached(const duel::figures& f) {
     EXPECT_TRUE(reached(name, error)) << name << " never gave " << name_of_error(error);
   for (const char* type : {"NodeCreated", "NodeDeleted", "NodeDataChanged", "NodeChildrenChanged"})
     EXPECT_TRUE(reached(type, 0)) << type << " never happened";
+  for (const auto what :
+       {action::hang_up, action::come_back, action::use_wrong_word, action::know_the_future,
+        action::take_over, action::bad_length, action::expire, action::restart})
+    EXPECT_TRUE(reached(name_of(what), 0)) << "never: " << name_of(what);
 }
 
 TEST_F(differential, random_operations) {
@@ -273,7 +277,7 @@ TEST_F(differential, containers_and_ttl_nodes_are_removed) {
     operation o;
     o.type = type;
     o.path.name = path;
-    o.watch = type != wire::opcode::exists;
+    o.watch = true;
     return o;
   };
   constexpr std::int32_t container = 4;

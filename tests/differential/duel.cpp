@@ -130,9 +130,6 @@ operation duel::resolved(operation o) const {
 
 step duel::resolved(step s) const {
   for (auto& o : s.operations) o = comparable(resolved(std::move(o)), {s.slot, salt_});
-  // Apache's server ends the connection of a session before it looks at the password of the one
-  // who wants it. Where the session has no connection, that makes no difference.
-  if (s.what == action::use_wrong_word && apache_.connected(s.slot)) s.what = action::hang_up;
   if (s.what == action::take_over && !apache_.connected(s.slot)) s.what = action::come_back;
   return s;
 }
@@ -179,19 +176,22 @@ void duel::perform(const step& s) {
       break;
     case action::come_back:
     case action::use_wrong_word:
-    case action::know_the_future: both([&](side& x) { x.hang_up(s.slot); }); [[fallthrough]];
+    case action::know_the_future:
     case action::take_over:
+      // A wrong password never meets an open connection: Apache's server ends the connection of a
+      // session before it looks at the password of the one who wants it.
+      if (s.what != action::take_over) both([&](side& x) { x.hang_up(s.slot); });
       both([&](side& x) { x.greet(s.slot, s.what, s.number, s.old_client); });
       both([&](side& x) { x.take_greeting(s.slot); });
       break;
     case action::expire: let_expire(s); break;
     case action::await_removal:
       be_connected(s.slot);
-      both([&](side& x) { x.send(s.slot, s.operations); });
+      both([&](side& x) { x.send(s.slot, {s.operations.front()}); });
       both([&](side& x) { x.take_replies(s.slot); });
       both([&](side& x) {
-        for (const auto& o : s.operations)
-          if (o.type == opcode::exists) await(x, s.slot, o.path.name.value_or(""));
+        for (std::size_t i = 1; i < s.operations.size(); ++i)
+          await(x, s.slot, s.operations[i].path.name.value_or(""));
       });
       break;
     case action::restart:
@@ -241,6 +241,7 @@ std::string duel::compared(const step& s) {
 // A step, and all that it has brought to any session.
 std::optional<difference> duel::take(const step& next, std::size_t index) {
   const auto s = resolved(next);
+  if (s.what != action::send) ++figures_.results[{name_of(s.what), 0}];
   try {
     perform(s);
     learn(s);

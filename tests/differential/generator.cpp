@@ -72,7 +72,7 @@ class generator {
     const std::size_t depth = 1 + weighed({5, 4, 1});
     std::string path;
     for (std::size_t i = 0; i < depth; ++i) path += "/" + one_of({"a"s, "b"s, "s"s});
-    if (chance(15)) path += "/p" + std::to_string(below(plan_.slots));
+    if (chance(15)) return one_of({""s, "/a"s, "/b"s}) + "/p" + std::to_string(below(plan_.slots));
     return path;
   }
 
@@ -373,7 +373,7 @@ class generator {
   operation about_watches(opcode type) {
     auto o = of(type);
     if (chance(75)) o.path = named(usual_path());
-    if (type == opcode::check_watches) o.path = named(one_of({"/a/p0"s, "/b/p0"s, "/s/p0"s}));
+    if (type == opcode::check_watches) o.path = named(one_of({"/p0"s, "/a/p0"s, "/b/p0"s}));
     if (type == opcode::add_watch)
       o.number = chance(95) ? static_cast<std::int32_t>(below(2)) : one_of({-1, 2, 7});
     else
@@ -451,7 +451,7 @@ class generator {
 
   step any_step() {
     // Watches go with their connections: those must last for a while.
-    switch (weighed({880, 40, 35, 4, 12, 8, 2, 2, 2, 3, 1})) {
+    switch (weighed({880, 40, 35, 4, 12, 8, 2, 3, 2, 3, 1})) {
       case 0: return sending({any_operation()});
       case 1: return burst();
       case 2: return sending({odd_operation()});

@@ -170,6 +170,22 @@ const char* name_of(opcode type) {
   return type == reconfig ? "reconfig" : "unknown";
 }
 
+const char* name_of(action what) {
+  switch (what) {
+    case action::send: return "sends";
+    case action::hang_up: return "hangs up";
+    case action::come_back: return "comes back on a new connection";
+    case action::use_wrong_word: return "comes back with a wrong password";
+    case action::know_the_future: return "comes back having seen a zxid still to come";
+    case action::take_over: return "comes back while its old connection is still open";
+    case action::bad_length: return "sends a frame of an impossible length";
+    case action::expire: return "expires";
+    case action::await_removal: return "waits for removals";
+    case action::restart: return "restart";
+  }
+  return "";
+}
+
 const char* name_of_error(std::int32_t error) {
   switch (error) {
     case 0: return "ok";
@@ -309,15 +325,10 @@ std::string describe(const step& s) {
   std::string out = "session " + std::to_string(s.slot) + ": ";
   switch (s.what) {
     case action::send: break;
-    case action::hang_up: return out + "hangs up";
-    case action::come_back: out += "comes back on a new connection"; break;
-    case action::use_wrong_word: out += "comes back with a wrong password"; break;
-    case action::know_the_future: out += "comes back having seen a zxid still to come"; break;
-    case action::take_over: out += "comes back while its old connection is still open"; break;
     case action::bad_length: return out + "sends a frame of length " + std::to_string(s.number);
     case action::expire: out = "a session expires that did: "; break;
-    case action::await_removal: out += "waits until what exists is gone: "; break;
     case action::restart: return "both servers are killed and started again";
+    default: out += name_of(s.what); break;
   }
   if (s.old_client && s.what != action::send) out += " as an old client";
   for (const auto& o : s.operations)

@@ -86,7 +86,7 @@ enum class action {
   take_over,        // a second connection takes the session from the first
   bad_length,       // a frame whose length cannot be
   expire,           // another session makes ephemeral nodes and is not heard of again
-  await_removal,    // send the operations, and wait until what they ask for with exists is gone
+  await_removal,    // send the first operation, and wait until the others' paths are gone
   restart,          // both servers are killed and started again
 };
 
@@ -105,6 +105,7 @@ bool is_sequential(const operation& o);
 bool ends_connection(const operation& o);
 
 const char* name_of(wire::opcode type);
+const char* name_of(action what);
 const char* name_of_error(std::int32_t error);
 std::string quoted(const text& t);
 std::string describe(const operation& o);

@@ -87,6 +87,7 @@ bool allowed(const acl& access, std::int32_t permissions, const identities& who)
 
 std::optional<acl> checked(const std::vector<wire::acl_record>& sent, const identities& who) {
   acl result;
+  if (sent.size() > most_acl_entries) return std::nullopt;
   const auto add = [&](std::int32_t permissions, std::string_view scheme, std::string_view id) {
     result.push_back({permissions, std::string{scheme}, std::string{id}});
   };
@@ -96,6 +97,7 @@ std::optional<acl> checked(const std::vector<wire::acl_record>& sent, const iden
       return b.permissions == a.permissions && b.scheme == a.scheme && b.id == a.id;
     });
     if (is_repeated) continue;
+    if (result.size() > most_acl_entries) return std::nullopt;
     if (a.scheme == "auth") {
       bool any = false;
       for (const auto& i : who) {
@@ -110,7 +112,7 @@ std::optional<acl> checked(const std::vector<wire::acl_record>& sent, const iden
       return std::nullopt;
     }
   }
-  if (result.empty()) return std::nullopt;
+  if (result.empty() || result.size() > most_acl_entries) return std::nullopt;
   return result;
 }
 

@@ -31,6 +31,9 @@ inline constexpr std::int32_t admin = 16;
 // One of these permissions is enough.
 bool allowed(const acl& access, std::int32_t permissions, const identities& who);
 
+inline constexpr std::size_t most_identities = 100;    // of one connection
+inline constexpr std::size_t most_acl_entries = 1000;  // of one node
+
 // The ACL to be stored for the one that was sent: duplicates dropped, "auth" replaced by the
 // sender's own identities. Nothing if it is not valid.
 std::optional<acl> checked(const std::vector<wire::acl_record>& sent, const identities& who);

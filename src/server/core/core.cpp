@@ -1,6 +1,8 @@
 #include "server/core/core.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -13,6 +15,7 @@ namespace {
 
 using wire::opcode;
 
+// Known, and not for a server that stands alone.
 constexpr auto reconfig = static_cast<opcode>(16);
 
 // Whether a request begins with a path that must not be null. Others refuse it as they refuse any
@@ -70,8 +73,25 @@ void core::disconnected(connection_id id) {
   connections_.erase(i);
 }
 
+void core::alive(connection_id id) {
+  const auto i = connections_.find(id);
+  if (i != connections_.end() && i->second.session != nullptr)
+    i->second.session->last_heard = now_.now;
+}
+
 void core::process_ended(std::int64_t id) {
-  if (auto* s = sessions_.find(id); s != nullptr && s->attached == 0 && writable_) end_session(*s);
+  auto* s = sessions_.find(id);
+  if (s == nullptr || s->attached != 0 || !writable_) return;
+  note(id, "ended with its process");
+  end_session(*s);
+}
+
+void core::note(std::int64_t session, const char* what) const {
+  if (!options_.note) return;
+  std::array<char, 80> text{};
+  std::snprintf(text.data(), text.size(), "session 0x%llx %s",
+                static_cast<unsigned long long>(session), what);
+  options_.note(text.data());
 }
 
 void core::touch(connection& c) {
@@ -130,7 +150,10 @@ void core::greet(connection& c, std::string_view frame) {
     }
     c.session = s;
   } else {
-    if (!writable_ || sessions_.size() >= options_.max_sessions) return finish(c);
+    if (!writable_ || sessions_.size() >= options_.max_sessions) {
+      note(0, writable_ ? "refused: there are too many" : "refused: nothing can be stored");
+      return finish(c);
+    }
     session_row row;
     row.timeout_ms = timeout_ms;
     do {
@@ -139,6 +162,7 @@ void core::greet(connection& c, std::string_view frame) {
     } while (row.id == 0 || sessions_.find(row.id) != nullptr);
     options_.random(row.password.data(), row.password.size());
     c.session = &sessions_.add(row, now_.now);
+    note(row.id, "began");
     ++zxid_;
   }
   c.session->attached = c.id;
@@ -178,7 +202,10 @@ void core::end_session(live_session& s) {
 }
 
 void core::close_session(connection& c, std::int32_t xid) {
-  if (writable_) end_session(*c.session);
+  if (writable_) {
+    note(c.session->row.id, "was closed by its client");
+    end_session(*c.session);
+  }
   const auto result = writable_ ? errc{} : errc::system_error;
   wire::append_frame(c.out, wire::reply_header{xid, zxid_, static_cast<std::int32_t>(result)});
   finish(c);
@@ -187,6 +214,7 @@ void core::close_session(connection& c, std::int32_t xid) {
 void core::expire() {
   if (!writable_) return;
   while (auto* s = sessions_.next_expired(now_.now)) {
+    note(s->row.id, "expired");
     const auto attached = connections_.find(s->attached);
     end_session(*s);
     if (attached != connections_.end()) finish(attached->second);
@@ -232,14 +260,15 @@ void core::serve(connection& c, std::string_view frame) {
   body_.clear();
   const auto result = dispatch(c, header.type, in);
   const auto xid = header.type == opcode::ping ? wire::special_xid::ping : header.xid;
-  const auto zxid = result == errc::unimplemented ? -1 : zxid_;
+  const bool unknown = result == errc::unimplemented && header.type != reconfig;
+  const auto zxid = unknown ? -1 : zxid_;
   const wire::reply_header reply{xid, zxid, static_cast<std::int32_t>(result)};
   if (result == errc{})
     wire::append_frame(c.out, reply, wire::encoded{body_});
   else
     wire::append_frame(c.out, reply);
   // As Apache's server does: who sends what nobody knows cannot be trusted with the rest.
-  if (result == errc::unimplemented) finish(c);
+  if (unknown) finish(c);
 }
 
 errc core::dispatch(connection& c, opcode type, wire::reader& in) {
@@ -294,7 +323,7 @@ errc core::dispatch(connection& c, opcode type, wire::reader& in) {
       return errc{};
     }
     case opcode::delete_container: return errc::bad_arguments;  // for the server's own use
-    default: return type == reconfig ? errc::reconfig_disabled : errc::unimplemented;
+    default: return errc::unimplemented;
   }
 }
 
@@ -305,7 +334,9 @@ void core::authenticate(connection& c, std::int32_t xid, wire::reader& in) {
     if (std::find(c.who.begin(), c.who.end(), i) == c.who.end()) c.who.push_back(std::move(i));
   };
   if (!in.ok()) return finish(c);
-  if (request.scheme == "digest" && request.auth.data() != nullptr) {
+  if (c.who.size() >= most_identities) {
+    result = errc::auth_failed;
+  } else if (request.scheme == "digest" && request.auth.data() != nullptr) {
     auto digest = digest_of(request.auth);
     const auto& super = options_.super_digest;
     if (digest.size() == super.size() &&

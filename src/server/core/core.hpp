@@ -50,6 +50,8 @@ struct core_options {
   std::string super_digest;  // "super:" and a hash, as digest_of() makes it; empty: nobody
   std::size_t max_sessions = 100'000;
   std::size_t max_watches_per_connection = 1'000'000;
+  std::size_t max_watched_bytes_per_connection = 64u << 20;  // of their paths
+  std::function<void(std::string_view)> note;      // what becomes of sessions, for the log
   std::function<void(char*, std::size_t)> random;  // for session ids and passwords; not guessable
 };
 
@@ -71,13 +73,16 @@ class core {
   // --- in
 
   void begin_turn(moment now);
-  // The owner was held up for that long (a slow disk, a stopped process): what clients sent
-  // meanwhile waits in their sockets, so the time does not count against them.
+  // The owner did not run for that long (a stopped process): it does not count against clients.
+  // Where it only worked long (a slow disk), it reads what waits before it calls expire(); that is
+  // enough.
   void excuse(std::chrono::steady_clock::duration silence);
   void connected(connection_id id, peer from);
   // The payload of one frame.
   void receive(connection_id id, std::string_view frame);
   void disconnected(connection_id id);
+  // It took what was sent to it, and so it lives, though nothing of it was read.
+  void alive(connection_id id);
   // The process that held the session's connection is gone: nobody will come back for it.
   void process_ended(std::int64_t session);
   void expire();
@@ -140,6 +145,7 @@ class core {
   errc dispatch(connection& c, wire::opcode type, wire::reader& in);
   void authenticate(connection& c, std::int32_t xid, wire::reader& in);
   void end_session(live_session& s);
+  void note(std::int64_t session, const char* what) const;
   void close_session(connection& c, std::int32_t xid);
   void reap();
 

@@ -17,7 +17,9 @@ void watch_table::add(std::string_view path, connection_id who, watch_mode mode)
   if (w == watches.end()) {
     watches.push_back({who, 0});
     w = watches.end() - 1;
-    by_connection_[who].insert(&at->first);
+    auto& mine = by_connection_[who];
+    mine.paths.insert(&at->first);
+    mine.bytes += path.size();
     ++count_;
   }
   if (mode == watch_mode::recursive && (w->modes & bit(mode)) == 0) ++recursive_;
@@ -26,8 +28,9 @@ void watch_table::add(std::string_view path, connection_id who, watch_mode mode)
 
 void watch_table::forget(const std::string& path, connection_id who) {
   const auto of = by_connection_.find(who);
-  of->second.erase(&path);
-  if (of->second.empty()) by_connection_.erase(of);
+  of->second.paths.erase(&path);
+  of->second.bytes -= path.size();
+  if (of->second.paths.empty()) by_connection_.erase(of);
   --count_;
 }
 
@@ -55,13 +58,18 @@ void watch_table::remove_all(connection_id who) {
   while (true) {
     const auto of = by_connection_.find(who);
     if (of == by_connection_.end()) return;
-    remove(**of->second.begin(), who);
+    remove(**of->second.paths.begin(), who);
   }
 }
 
 std::size_t watch_table::count_of(connection_id who) const {
   const auto of = by_connection_.find(who);
-  return of == by_connection_.end() ? 0 : of->second.size();
+  return of == by_connection_.end() ? 0 : of->second.paths.size();
+}
+
+std::size_t watch_table::bytes_of(connection_id who) const {
+  const auto of = by_connection_.find(who);
+  return of == by_connection_.end() ? 0 : of->second.bytes;
 }
 
 // A path's watches are of different connections, so only those that were told before this path can

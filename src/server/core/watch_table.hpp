@@ -37,6 +37,7 @@ class watch_table {
 
   std::size_t count() const noexcept { return count_; }  // pairs of path and connection
   std::size_t count_of(connection_id who) const;
+  std::size_t bytes_of(connection_id who) const;  // of the paths
   std::size_t watching_connections() const noexcept { return by_connection_.size(); }
   std::size_t watched_paths() const noexcept { return by_path_.size(); }
 
@@ -64,7 +65,11 @@ class watch_table {
   void forget(const std::string& path, connection_id who);
 
   path_map by_path_;
-  std::unordered_map<connection_id, std::unordered_set<const std::string*>> by_connection_;
+  struct watched {
+    std::unordered_set<const std::string*> paths;
+    std::size_t bytes = 0;
+  };
+  std::unordered_map<connection_id, watched> by_connection_;
   std::size_t count_ = 0;
   std::size_t recursive_ = 0;  // none: parents need not be looked at
 };

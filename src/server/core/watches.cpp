@@ -1,5 +1,6 @@
 // Watches: asked for, taken away, and told.
 #include "server/core/core.hpp"
+#include "server/core/node_path.hpp"
 #include "wire/frame.hpp"
 
 namespace conclave::embedded {
@@ -11,7 +12,9 @@ constexpr std::int32_t connected_state = 3;  // SyncConnected, in every event
 
 bool core::room_for_watches(const connection& c, std::size_t more) const {
   return data_watches_.count_of(c.id) + child_watches_.count_of(c.id) + more <=
-         options_.max_watches_per_connection;
+             options_.max_watches_per_connection &&
+         data_watches_.bytes_of(c.id) + child_watches_.bytes_of(c.id) <=
+             options_.max_watched_bytes_per_connection;
 }
 
 // A client that comes back names its watches and the last zxid it has seen: what was missed is told
@@ -101,8 +104,7 @@ void core::tell(const event& e) {
   if (e.type == event_type::data_changed) return;
 
   audience_.clear();
-  const auto slash = e.path.rfind('/');
-  const auto parent = std::string_view{e.path}.substr(0, slash == 0 ? 1 : slash);
+  const auto parent = parent_path(e.path);
   child_watches_.trigger(parent, event_type::children_changed, audience_);
   to_audience(event_type::children_changed, parent, *e.parent_access);
 }

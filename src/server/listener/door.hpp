@@ -36,8 +36,8 @@ class door {
     pid_t pid = 0;        // on a Unix socket
     uid_t uid = 0;
   };
-  // The next one that waits, if any. `error` is set if there may be one that cannot be let in now
-  // (descriptors have run out).
+  // The next one that waits, if any. `out_of_descriptors` is set if there may be one
+  // that cannot be let in now.
   std::unique_ptr<guest> let_in(bool& out_of_descriptors);
 
   bool attended = false;  // a wait is under way

@@ -48,6 +48,7 @@ class link {
   std::uint64_t frames_received = 0;
   std::uint64_t frames_sent = 0;
   bool word_ruled_out = false;  // its first bytes were not a four-letter word
+  bool local = false;           // on the Unix socket
   bool greeted = false;
   bool held_back = false;  // not listened to until it has read its answers
   bool reading = false;    // a wait is under way

@@ -9,7 +9,14 @@ process_watch::process_watch(boost::asio::io_context& io, pid_t pid) {
   // Opened while the connection is: the pid cannot have gone to another process, unless its owner
   // ended in this very moment; then that one is watched, and the session ends by its timeout.
   const auto fd = pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1;
-  if (fd >= 0) descriptor_ = std::make_unique<boost::asio::posix::stream_descriptor>(io, fd);
+  if (fd < 0) return;
+  auto descriptor = std::make_unique<boost::asio::posix::stream_descriptor>(io);
+  boost::system::error_code ec;
+  descriptor->assign(fd, ec);
+  if (ec)
+    ::close(fd);
+  else
+    descriptor_ = std::move(descriptor);
 }
 
 void process_watch::when_ended(std::function<void()> f) {

@@ -16,12 +16,19 @@ namespace {
 constexpr std::size_t read_at_once = 64 * 1024;
 // A client with more than this unsent is not listened to until it has read.
 constexpr std::size_t enough_unsent = 256 * 1024;
+// The same for all clients together.
+constexpr std::size_t enough_unsent_by_all = 256u << 20;
+// Time for one client's requests before others have their turn.
+constexpr auto time_at_once = std::chrono::milliseconds{5};
 // What is taken in before the turn ends, when there is always more.
 constexpr int handlers_in_a_turn = 1024;
 // The greeting is less than 100 bytes.
 constexpr std::size_t greeting_limit = 1024;
-// A turn that is so late or takes so long kept clients from being heard.
+// After a turn that was so late or took so long, clients that could not be heard meanwhile are
+// heard before anyone expires: until nothing waits, or for so many turns.
 constexpr auto held_up = std::chrono::milliseconds{200};
+constexpr int turns_to_hear_all = 64;
+constexpr std::uintmax_t room_to_go_on = 4u << 20;
 constexpr auto between_looks = std::chrono::seconds{1};
 
 moment now() {
@@ -75,6 +82,7 @@ core_options service::options_for_core() const {
   c.reap_interval = options_.reap_interval;
   c.super_digest = options_.super_digest;
   c.max_sessions = options_.max_sessions;
+  c.note = [this](std::string_view text) { log(log_level::info, std::string{text}); };
   c.random = [](char* into, std::size_t size) {
     if (RAND_bytes(reinterpret_cast<unsigned char*>(into), static_cast<int>(size)) != 1)
       throw std::runtime_error{"the system gives no random numbers"};
@@ -104,8 +112,9 @@ void service::run() {
   wake_up_in_time();
   while (!stopping_) {
     io_.run_one();
-    for (int i = 0; i < handlers_in_a_turn && io_.poll_one() != 0; ++i) {
-    }
+    int left = handlers_in_a_turn;
+    while (left > 0 && io_.poll_one() != 0) --left;
+    if (left > 0) listen_first_ = 0;  // nothing waits any more
     end_turn();
   }
 }
@@ -121,15 +130,22 @@ void service::begin_turn() {
   const auto n = now();
   turn_began_ = n.now;
   core_->begin_turn(n);
-  if (const auto late = n.now - due_; late > held_up) core_->excuse(late);
+  if (const auto late = n.now - due_; late > held_up) {
+    core_->excuse(late);
+    listen_first_ = turns_to_hear_all;
+  }
 }
 
 void service::end_turn() {
   begin_turn();
   in_turn_ = false;
   if (turn_began_ >= next_look_) look_around();
-  core_->expire();
+  if (listen_first_ == 0)
+    core_->expire();
+  else
+    --listen_first_;
   if (core_->has_changes()) commit();
+  fresh_ = 0;
 
   const auto touched = core_->take_touched();
   for (const auto id : touched) {
@@ -143,9 +159,19 @@ void service::end_turn() {
     counts_.sent += frames;
     send(l, out);
   }
+  // They tell of the turn, so they wait for its commit as well.
+  for (const auto& [l, word] : std::exchange(questions_, {})) {
+    auto text = answer_to(word);
+    send(l, text);
+  }
+  if (room_awaited_ && unsent_ <= enough_unsent_by_all / 2) {
+    room_awaited_ = false;
+    for (const auto& [id, l] : links_)
+      if (l->held_back && l->unsent() <= enough_unsent / 2) listen_again(l);
+  }
   const auto took =
       std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - turn_began_);
-  if (took > held_up) core_->excuse(took);
+  if (took > held_up) listen_first_ = turns_to_hear_all;
   if (!touched.empty()) {
     counts_.shortest = counts_.turns == 0 ? took : std::min(counts_.shortest, took);
     counts_.longest = std::max(counts_.longest, took);
@@ -174,12 +200,17 @@ void service::disk_is_full(const std::string& why) {
     core_->output(l->id).clear();
     hang_up(l);
   }
-  core_ = std::make_unique<core>(options_for_core(), store_.keeps->load(), core_->zxid(), now());
+  core_ = std::make_unique<core>(options_for_core(), store_.keeps->load(), 0, now());
   core_->set_writable(false);
   disk_full_ = true;
 }
 
 void service::try_disk_again() {
+  // The store keeps some room for itself; a try that only fits there would soon be followed by the
+  // next failure, and that one costs everybody's connection.
+  std::error_code unknown;
+  const auto space = std::filesystem::space(options_.data, unknown);
+  if (!unknown && space.available < room_to_go_on) return;
   try {
     batch nothing;
     nothing.zxid = core_->zxid();
@@ -189,7 +220,8 @@ void service::try_disk_again() {
   }
   disk_full_ = false;
   core_->set_writable(true);
-  log(log_level::info, "there is room on the disk again");
+  log(log_level::warning, "there is room on the disk again");
+  for (const auto session : std::exchange(ended_meanwhile_, {})) core_->process_ended(session);
 }
 
 void service::wake_up_in_time() {
@@ -215,7 +247,7 @@ void service::look_around() {
   std::vector<link_ptr> stalled;
   for (const auto& [id, l] : links_) {
     // A process that was stopped does not read, and keeps its session all the same.
-    const bool bound = l->process.known() && core_->session_of(id) != 0;
+    const bool bound = l->local && core_->session_of(id) != 0;
     if (!bound && l->unsent() > 0 && turn_began_ - l->last_sent > options_.stall_limit)
       stalled.push_back(l);
   }
@@ -293,6 +325,7 @@ void service::welcome(std::unique_ptr<door::guest> g, door::kind through) {
       std::make_shared<link>(++last_id_, std::move(g->socket), std::move(g->name), greeting_limit);
   l->address = std::move(g->address);
   if (through == door::kind::tls) l->tls = std::make_unique<tls::tls_engine>(*tls_);
+  l->local = local;
   if (local) l->process = process_watch{io_, g->pid};
   if (!l->address.empty()) ++per_address_[l->address];
   links_.emplace(l->id, l);
@@ -335,15 +368,22 @@ void service::wait_to_write(const link_ptr& l) {
                          l->writing = false;
                          if (ec || l->closed) return;
                          begin_turn();
+                         const auto before = l->unsent();
                          std::string nothing;
                          send(l, nothing);
+                         // It is not listened to while it reads, but it lives.
+                         if (l->unsent() < before) core_->alive(l->id);
                        });
 }
 
 void service::read(const link_ptr& l) {
   begin_turn();
+  core_->begin_turn(now());  // a turn can be long, and this is when it was heard
   std::string_view bytes;
-  if (!l->receive(buffer_.data(), buffer_.size(), bytes)) return hang_up(l);
+  const auto before = l->unsent();
+  const bool goes_on = l->receive(buffer_.data(), buffer_.size(), bytes);
+  unsent_ = unsent_ + l->unsent() - before;
+  if (!goes_on) return hang_up(l);
   if (l->unsent() > 0) wait_to_write(l);  // of the TLS handshake
   if (l->unread.empty()) return take_in(l, bytes);
   const auto all = std::exchange(l->unread, {}).append(bytes);
@@ -354,18 +394,29 @@ void service::read(const link_ptr& l) {
 void service::take_in(const link_ptr& l, std::string_view bytes) {
   if (!l->word_ruled_out && !l->ending && is_word(l, bytes)) return;
   l->frames.feed(bytes);
+  const auto hold_back = [&] {
+    l->unread.assign(l->frames.rest());
+    l->frames.feed({});
+    l->held_back = true;
+  };
+  const auto begun = clock::now();
   while (!l->ending && !core_->finished(l->id)) {
-    if (l->unsent() + core_->output(l->id).size() > enough_unsent) {
-      l->unread.assign(l->frames.rest());
-      l->frames.feed({});
-      l->held_back = true;
-      return;  // send() comes back to it
+    const auto waiting = core_->output(l->id).size();
+    if (l->unsent() + waiting > enough_unsent) return hold_back();  // send() comes back to it
+    if (unsent_ + fresh_ > enough_unsent_by_all) {
+      room_awaited_ = true;
+      return hold_back();
+    }
+    if (clock::now() - begun > time_at_once) {
+      hold_back();
+      return listen_again(l);
     }
     const auto frame = l->frames.next();
     if (!frame) break;
     ++l->frames_received;
     ++counts_.received;
     core_->receive(l->id, *frame);
+    fresh_ += core_->output(l->id).size() - waiting;
     if (!l->greeted) {
       leave_waiting_room(*l);
       l->frames.set_limit(options_.max_request_bytes);
@@ -380,7 +431,10 @@ void service::take_in(const link_ptr& l, std::string_view bytes) {
 
 void service::send(const link_ptr& l, std::string& bytes) {
   if (l->closed) return;
-  if (!l->send(bytes)) return hang_up(l);
+  const auto before = l->unsent();
+  const bool goes_on = l->send(bytes);
+  unsent_ = unsent_ + l->unsent() - before;
+  if (!goes_on) return hang_up(l);
   if (l->unsent() == 0) {
     if (l->ending) return hang_up(l);
   } else if (l->unsent() > options_.max_unsent_bytes) {
@@ -388,16 +442,18 @@ void service::send(const link_ptr& l, std::string& bytes) {
   } else {
     wait_to_write(l);
   }
-  if (l->held_back && l->unsent() <= enough_unsent / 2) {
-    l->held_back = false;
-    // In a handler of its own, so that it belongs to a turn with a commit.
-    boost::asio::post(io_, [this, l] {
-      if (l->closed) return;
-      begin_turn();
-      const auto rest = std::exchange(l->unread, {});
-      take_in(l, rest);
-    });
-  }
+  if (l->held_back && l->unsent() <= enough_unsent / 2) listen_again(l);
+}
+
+// In a handler of its own, so that it belongs to a turn with a commit.
+void service::listen_again(const link_ptr& l) {
+  if (!std::exchange(l->held_back, false)) return;
+  boost::asio::post(io_, [this, l] {
+    if (l->closed) return;
+    begin_turn();
+    const auto rest = std::exchange(l->unread, {});
+    take_in(l, rest);
+  });
 }
 
 // One that does not read. Also what the kernel still has for it is thrown away: it would stay there
@@ -420,14 +476,18 @@ void service::hang_up(const link_ptr& l) {
   const auto session = core_->session_of(l->id);
   core_->disconnected(l->id);
   links_.erase(l->id);
+  unsent_ -= l->unsent();
   l->close();
-  if (session == 0 || !l->process.known()) return;
+  if (session == 0) return;
+  absent_.erase(session);  // of a process that had the session before this one
+  if (!l->process.known()) return;
   auto& away = absent_[session] = {l->id, std::move(l->process)};
   away.process.when_ended([this, session, id = l->id] {
     begin_turn();
     // It may have come and gone again meanwhile, from another process.
     const auto i = absent_.find(session);
     if (i == absent_.end() || i->second.last_link != id) return;
+    if (disk_full_) ended_meanwhile_.push_back(session);
     core_->process_ended(session);
     absent_.erase(session);
   });

@@ -74,6 +74,7 @@ class service {
   void read(const link_ptr& l);
   void take_in(const link_ptr& l, std::string_view bytes);
   void send(const link_ptr& l, std::string& bytes);
+  void listen_again(const link_ptr& l);
   void drop(const link_ptr& l);
   void hang_up(const link_ptr& l);
   void leave_waiting_room(link& l);
@@ -85,6 +86,7 @@ class service {
   // words.cpp
   // Whether these first bytes are one, or may become one.
   bool is_word(const link_ptr& l, std::string_view bytes);
+  std::string answer_to(std::string_view question);
   std::string answer(std::string_view word);
   std::string backup_to(std::string_view path);
   std::string figures() const;
@@ -125,12 +127,19 @@ class service {
     process_watch process;
   };
   std::unordered_map<std::int64_t, absence> absent_;
+  std::vector<std::pair<link_ptr, std::string>> questions_;  // four-letter words of this turn
+  std::vector<std::int64_t>
+      ended_meanwhile_;        // sessions whose processes ended while the disk was full
+  std::size_t unsent_ = 0;     // by all links
+  std::size_t fresh_ = 0;      // added to it by this turn
+  bool room_awaited_ = false;  // some are held back until others have read
   connection_id last_id_ = 0;
   std::vector<char> buffer_;  // what arrives is looked at before the next read
 
   clock::time_point turn_began_;
   clock::time_point due_ = clock::time_point::max();  // the next turn begins then at the latest
   bool in_turn_ = false;
+  int listen_first_ = 0;     // turns to come in which nobody expires
   bool doors_shut_ = false;  // descriptors have run out
   bool disk_full_ = false;
   clock::time_point next_look_;

@@ -17,9 +17,9 @@ namespace {
 // Clients choose what they dare by this version.
 constexpr std::string_view protocol_version = "3.8.0";
 
-constexpr std::array<std::string_view, 16> known{"ruok", "srvr", "stat", "mntr", "conf", "cons",
-                                                 "dump", "envi", "isro", "wchs", "wchc", "wchp",
-                                                 "dirs", "crst", "srst", "gtmk"};
+constexpr std::array<std::string_view, 15> known{"ruok", "srvr", "stat", "mntr", "conf",
+                                                 "cons", "dump", "envi", "isro", "wchs",
+                                                 "wchc", "wchp", "dirs", "crst", "srst"};
 // "bkup", a file's path and a newline; on the Unix socket only.
 constexpr std::string_view backup_word = "bkup";
 constexpr std::size_t longest_path = 4096;
@@ -43,28 +43,30 @@ bool service::is_word(const link_ptr& l, std::string_view bytes) {
     wait_to_read(l);
     return true;
   };
-  if (l->word_ruled_out) return false;
   if (bytes.size() < 4) return wait_for_more();
   const auto word = bytes.substr(0, 4);
-  const bool local = l->address.empty();
-
-  std::string text;
-  if (local && word == backup_word) {
+  if (l->local && word == backup_word) {
     const auto end = bytes.find('\n');
     if (end == std::string_view::npos && bytes.size() < longest_path) return wait_for_more();
-    text = backup_to(bytes.substr(4, end - 4));
-  } else if (std::find(known.begin(), known.end(), word) == known.end()) {
+    questions_.emplace_back(l, bytes.substr(0, end));
+  } else if (std::find(known.begin(), known.end(), word) != known.end()) {
+    questions_.emplace_back(l, word);
+  } else {
     l->word_ruled_out = true;
     return false;
-  } else if (std::find(options_.words.begin(), options_.words.end(), word) ==
-             options_.words.end()) {
-    text = std::string{word} + " is not executed because it is not in the whitelist.\n";
-  } else {
-    text = answer(word);
   }
   l->ending = true;
-  send(l, text);
+  leave_waiting_room(*l);
   return true;
+}
+
+std::string service::answer_to(std::string_view question) {
+  const auto word = question.substr(0, 4);
+  if (word == backup_word) return backup_to(question.substr(4));
+  const auto& words = options_.words;
+  for (const std::string_view allowed : {word, std::string_view{"*"}})
+    if (std::find(words.begin(), words.end(), allowed) != words.end()) return answer(word);
+  return std::string{word} + " is not executed because it is not in the whitelist.\n";
 }
 
 std::string service::answer(std::string_view word) {

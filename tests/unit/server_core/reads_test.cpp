@@ -254,7 +254,7 @@ TEST(unknown_requests, end_the_connection_and_not_the_session) {
 TEST(unknown_requests, those_that_only_an_ensemble_knows) {
   test_server server;
   auto& c = server.join();
-  EXPECT_EQ(c.ask({static_cast<wire::opcode>(16), {}}), errc::reconfig_disabled);
+  EXPECT_EQ(c.ask({static_cast<wire::opcode>(16), {}}), errc::unimplemented);
   EXPECT_EQ(c.ask(make_request(wire::opcode::delete_container, "/")), errc::bad_arguments);
   EXPECT_FALSE(c.closed());
 }
