@@ -29,8 +29,6 @@ testing::zookeeper_options apache_options(const server_settings& settings) {
   o.tick_ms = tick_ms;
   o.min_session_timeout_ms = min_session_timeout_ms;
   o.max_session_timeout_ms = max_session_timeout_ms;
-  // Otherwise it answers that it is disabled, which kazoo takes for a broken connection.
-  o.config["reconfigEnabled"] = "true";
   o.java_properties = {
       std::string{"zookeeper.DigestAuthenticationProvider.superDigest="} + super_digest,
       "znode.container.checkIntervalMs=" + std::to_string(settings.reap_interval.count()),

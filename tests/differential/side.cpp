@@ -58,7 +58,7 @@ std::optional<std::string> side::next_frame(client& c, std::chrono::milliseconds
   return std::nullopt;
 }
 
-bool side::take_one(client& c, std::chrono::milliseconds limit, decoded_reply* reply) {
+bool side::take_one(client& c, std::chrono::milliseconds limit, std::int32_t* only_error) {
   const auto frame = next_frame(c, limit);
   if (!frame) return false;
   wire::reader in{*frame};
@@ -73,14 +73,14 @@ bool side::take_one(client& c, std::chrono::milliseconds limit, decoded_reply* r
     note(c, "A REPLY THAT NOBODY ASKED FOR");
     return true;
   }
-  c.last_zxid = std::max(c.last_zxid, header.zxid);
   const auto asked = std::move(c.asked.front());
   c.asked.pop_front();
-  auto decoded = decode_reply(asked, *frame, numbers_);
-  if (reply != nullptr) {
-    *reply = std::move(decoded);
+  if (only_error != nullptr) {
+    *only_error = header.error;
     return true;
   }
+  c.last_zxid = std::max(c.last_zxid, header.zxid);
+  auto decoded = decode_reply(asked, *frame, numbers_);
   note(c, std::string{"reply to "} + name_of(asked.type) + "\n" + decoded.words);
   replies_.push_back(std::move(decoded));
   return true;
@@ -226,11 +226,11 @@ bool side::await_removal(std::size_t slot, const std::string& path) {
   const auto deadline = std::chrono::steady_clock::now() + expiry_limit;
   while (std::chrono::steady_clock::now() < deadline) {
     send(slot, {look});
-    decoded_reply reply;
-    while (!c.asked.empty() && take_one(c, answer_limit, &reply)) {
+    std::int32_t error = 0;
+    while (!c.asked.empty() && take_one(c, answer_limit, &error)) {
     }
     constexpr std::int32_t no_node = -101;
-    if (reply.error == no_node) return true;
+    if (error == no_node) return true;
     std::this_thread::sleep_for(look_again_after);
   }
   return false;
