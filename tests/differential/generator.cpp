@@ -433,10 +433,8 @@ class generator {
         return o;
       }
       default:
-        // Not 16, reconfig: Apache's answer depends on its setting, and the one by default breaks
-        // kazoo. Ours is always the other one, Unimplemented.
         return of(static_cast<opcode>(one_of<std::int32_t>(
-            {0, 10, 20, 23, 24, 99, 108, 110, 1000, 65'536, -1, -2, -9, -12, -100})));
+            {0, 10, 16, 20, 23, 24, 99, 108, 110, 1000, 65'536, -1, -2, -9, -12, -100})));
     }
   }
 

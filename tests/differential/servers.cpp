@@ -29,6 +29,9 @@ testing::zookeeper_options apache_options(const server_settings& settings) {
   o.tick_ms = tick_ms;
   o.min_session_timeout_ms = min_session_timeout_ms;
   o.max_session_timeout_ms = max_session_timeout_ms;
+  // The answer to a reconfig by default, ReconfigDisabled, kazoo takes for a broken connection.
+  // Ours gives the other one, Unimplemented, which a lone server gives with this setting.
+  o.config["reconfigEnabled"] = "true";
   o.java_properties = {
       std::string{"zookeeper.DigestAuthenticationProvider.superDigest="} + super_digest,
       "znode.container.checkIntervalMs=" + std::to_string(settings.reap_interval.count()),

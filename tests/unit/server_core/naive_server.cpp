@@ -103,16 +103,14 @@ void naive_server::end_of_turn() {
   }
   if (now_ < next_reap_) return;
   next_reap_ = now_ + reap_interval_;
-  const auto before = nodes_;
-  for (const auto& [path, n] : before) {
-    const bool empty = children_of(path).empty();
+  // One that becomes empty by this waits for the next time.
+  std::vector<std::string> reapable;
+  for (const auto& [path, n] : nodes_) {
     const bool unused = n.kind == node_kind::container && n.creates > 0;
     const bool old = n.kind == node_kind::ttl && wall_ms_ - n.stat.mtime > n.ttl_ms;
-    // A container that has only now become empty waits for the next time.
-    const bool was_empty = std::none_of(before.begin(), before.end(), [&](const auto& b) {
-      return b.first != "/" && parent_of(b.first) == path;
-    });
-    if (!empty || !was_empty || (!unused && !old)) continue;
+    if ((unused || old) && children_of(path).empty()) reapable.push_back(path);
+  }
+  for (const auto& path : reapable) {
     ++zxid_;
     ++reaped;
     take_out(path);
@@ -325,7 +323,9 @@ void naive_server::tell(const std::string& what, const std::string& path, bool r
     if (concerns(w)) audience.insert(w.client);
   std::erase_if(watches_, [&](const watch& w) { return w.kind <= child && concerns(w); });
   if (!readable) return;
-  for (const auto client : audience) events_[client].push_back(what + " " + path);
+  auto line = what;
+  line.append(" ").append(path);
+  for (const auto client : audience) events_[client].push_back(line);
 }
 
 }  // namespace conclave::embedded

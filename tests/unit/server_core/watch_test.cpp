@@ -356,6 +356,15 @@ TEST_F(watches, a_recursive_one_taken_away_leaves_the_other) {
   EXPECT_EQ(c.take_events(), lines{});
 }
 
+TEST_F(watches, a_plain_one_taken_away_leaves_the_recursive_one_above) {
+  other.ask(create("/a"));
+  c.ask(add_recursive_watch("/"));
+  c.ask(get("/a", watched));
+  EXPECT_EQ(c.ask(remove_watches("/a")), ok);
+  other.ask(create("/a/b"));
+  EXPECT_EQ(c.take_events(), lines{"created /a/b"});
+}
+
 TEST_F(watches, check_looks_and_leaves_them) {
   c.ask(get("/", watched));
   EXPECT_EQ(c.ask(check_watches("/", watch_type::data)), ok);
