@@ -147,6 +147,26 @@ TEST(valid_acl, auth_of_nobody_is_invalid) {
   EXPECT_FALSE(checked(records{{31, "world", "anyone"}, {31, "auth", ""}}, {}));
 }
 
+TEST(valid_acl, has_at_most_a_thousand_entries) {
+  std::vector<std::string> users;
+  for (int i = 0; i < 1001; ++i) users.push_back("user" + std::to_string(i) + ":hash");
+  const auto list = [&](std::size_t n) {
+    records r;
+    for (std::size_t i = 0; i < n; ++i) r.push_back({1, "digest", users[i]});
+    return r;
+  };
+  EXPECT_EQ(checked(list(1000), {})->size(), 1000u);
+  EXPECT_FALSE(checked(list(1001), {}));
+  // Also when "auth" makes many of few.
+  identities who;
+  for (std::size_t i = 0; i < 100; ++i) who.push_back({"digest", users[i]});
+  records several;
+  for (std::int32_t i = 0; i < 11; ++i) several.push_back({i, "auth", ""});
+  EXPECT_FALSE(checked(several, who));
+  several.pop_back();
+  EXPECT_EQ(checked(several, who)->size(), 1000u);
+}
+
 TEST(digest, is_apaches) {
   EXPECT_EQ(digest_of("super:test"), "super:D/InIHSb7yEEbrWz8b9l71RjZJU=");
   EXPECT_EQ(digest_of("user:with:colons").substr(0, 5), "user:");

@@ -230,6 +230,14 @@ TEST_F(access_control, an_unknown_scheme_ends_the_connection) {
   EXPECT_FALSE(server.stored().nodes.contains("/after"));
 }
 
+TEST_F(access_control, nobody_is_more_than_a_hundred_people) {
+  auto& c = server.join();  // one: its address
+  for (int i = 1; i < 100; ++i) EXPECT_EQ(c.ask(auth("digest", std::to_string(i) + ":x")), ok);
+  EXPECT_EQ(c.ask(who_am_i()).acl.size(), 100u);
+  EXPECT_EQ(c.ask(auth("digest", "100:x")), errc::auth_failed);
+  EXPECT_TRUE(c.closed());
+}
+
 TEST_F(access_control, who_am_i) {
   EXPECT_EQ(nobody.ask(who_am_i()).acl, (acl{{0, "ip", "127.0.0.1"}}));
   auto& c = server.join_from_socket();
@@ -285,6 +293,18 @@ TEST_F(access_control, the_parents_acl_counts_for_its_children) {
   owner.ask(set_acl("/a", for_digest(all_permissions, ann)));
   owner.ask(remove("/a/x"));
   EXPECT_EQ(nobody.take_events(), lines{"removed /a/x"});
+}
+
+TEST_F(access_control, a_hidden_child_shows_in_the_list_of_an_open_parent) {
+  auto& owner = someone("ann:secret");
+  owner.ask(create("/a"));
+  nobody.ask(children("/a", watched));
+  nobody.ask(exists("/a/x", watched));
+  owner.ask(create_with("/a/x", for_digest(all_permissions, ann)));
+  EXPECT_EQ(nobody.take_events(), lines{"children /a"});
+  nobody.ask(children("/a", watched));
+  owner.ask(remove("/a/x"));
+  EXPECT_EQ(nobody.take_events(), lines{"children /a"});
 }
 
 TEST_F(access_control, a_watch_that_nobody_may_hear_of_is_used_up) {

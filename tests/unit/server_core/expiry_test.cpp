@@ -43,6 +43,35 @@ TEST(expiry, any_request_postpones_it) {
   EXPECT_TRUE(c.closed());
 }
 
+// A client that reads slowly may not be read from; its taking what is sent is a sign of life.
+TEST(expiry, a_sign_of_life_postpones_it) {
+  test_server server;
+  auto& c = server.join(4s);
+  server.pass(3999ms);
+  server.turn([&] { server.core().alive(c.id()); });
+  server.pass(3999ms);
+  EXPECT_FALSE(c.closed());
+  server.pass(1ms);
+  EXPECT_TRUE(c.closed());
+}
+
+TEST(expiry, signs_of_life_from_elsewhere_do_not) {
+  test_server server;
+  auto& before = server.join(4s);
+  auto& after = server.rejoin(before, 4s);
+  auto& not_greeted = server.connect();
+  server.pass(3s);
+  server.turn([&] {
+    server.core().alive(before.id());
+    server.core().alive(not_greeted.id());
+    server.core().alive(4711);
+  });
+  server.pass(1s);
+  EXPECT_TRUE(after.closed());
+  server.turn([&] { server.core().alive(after.id()); });
+  EXPECT_FALSE(server.is_alive(after.session()));
+}
+
 TEST(expiry, events_do_not_postpone_it) {
   test_server server;
   auto& c = server.join(4s);

@@ -278,6 +278,32 @@ TEST(handshake, cut_off_at_any_byte) {
 
 // --- the end
 
+TEST(notes, tell_what_becomes_of_sessions) {
+  lines notes;
+  auto options = default_options();
+  options.max_sessions = 3;
+  options.note = [&](std::string_view text) {
+    EXPECT_TRUE(text.starts_with("session 0x")) << text;
+    notes.emplace_back(text.substr(text.find(' ', 8) + 1));
+  };
+  test_server server{options};
+  auto& closed = server.join();
+  auto& expired = server.join(10s);
+  auto& bound = server.join_from_socket();
+  EXPECT_EQ(notes, (lines{"began", "began", "began"}));
+  notes.clear();
+  server.join();
+  server.rejoin(closed).ask(close_session());
+  bound.hang_up();
+  server.turn([&] { server.core().process_ended(bound.session()); });
+  expired.hang_up();
+  server.pass(10s);
+  server.core().set_writable(false);
+  server.join();
+  EXPECT_EQ(notes, (lines{"refused: there are too many", "was closed by its client",
+                          "ended with its process", "expired", "refused: nothing can be stored"}));
+}
+
 TEST(hanging_up, leaves_the_session_its_timeout) {
   test_server server;
   auto& c = server.join(10s);

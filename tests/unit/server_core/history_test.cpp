@@ -234,6 +234,7 @@ class history {
     for (const auto until = server_.now() + d; server_.now() < until;) {
       const auto next = server_.core().next_deadline();
       EXPECT_LE(next, naive_.next_deadline()) << "nobody would wake up for it";
+      ASSERT_GT(next, server_.now()) << "the owner would be woken again and again";
       server_.stall(std::chrono::duration_cast<std::chrono::milliseconds>(std::min(until, next) -
                                                                           server_.now()));
       naive_.set_time(server_.now(), server_.wall_ms());

@@ -137,6 +137,9 @@ TEST(get_ephemerals, are_those_of_the_own_session) {
   EXPECT_EQ(a.ask(get_ephemerals("/")).names, all);
   EXPECT_EQ(a.ask(get_ephemerals("")).names, all);
   EXPECT_EQ(a.ask(get_ephemerals({})).names, all) << "a null prefix";
+  EXPECT_EQ(a.ask(get_ephemerals(" / ")).names, all) << "Apache's server trims it";
+  EXPECT_EQ(a.ask(get_ephemerals(" ")).names, all);
+  EXPECT_EQ(a.ask(get_ephemerals(" /dir")).names, lines{});
   EXPECT_EQ(a.ask(get_ephemerals("/dir")).names, (lines{"/dir/1", "/dir/2"}));
   EXPECT_EQ(a.ask(get_ephemerals("/dir/1")).names, lines{"/dir/1"});
   EXPECT_EQ(a.ask(get_ephemerals("/none")).names, lines{});
@@ -181,6 +184,15 @@ TEST(multi_read, leaves_no_watches) {
   EXPECT_EQ(c.ask(multi_read({get("/", watched), children("/", watched)})), ok);
   EXPECT_EQ(server.core().data_watches().count(), 0u);
   EXPECT_EQ(server.core().child_watches().count(), 0u);
+}
+
+TEST(multi_read, cannot_make_a_long_answer_of_a_short_question) {
+  test_server server;
+  auto& c = server.join();
+  c.ask(create("/large", std::string(1'000'000, 'x')));
+  EXPECT_EQ(c.ask(multi_read(std::vector<request>(4, get("/large")))), ok);
+  EXPECT_EQ(c.ask(multi_read(std::vector<request>(10, get("/large")))), errc::quota_exceeded);
+  EXPECT_EQ(c.ask(get("/large")), ok);
 }
 
 TEST(multi_read, has_no_writes) {

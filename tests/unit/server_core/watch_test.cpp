@@ -206,6 +206,27 @@ TEST_F(watches, a_limit_for_each_connection) {
   EXPECT_EQ(greedy.ask(exists("/3", watched)), errc::no_node) << "room again";
 }
 
+TEST_F(watches, a_limit_for_the_bytes_of_their_paths) {
+  auto options = default_options();
+  options.max_watched_bytes_per_connection = 1000;
+  test_server small{options};
+  auto& greedy = small.join();
+  auto& modest = small.join();
+  const std::string path = "/" + std::string(499, 'x');
+  EXPECT_EQ(greedy.ask(exists(path, watched)), errc::no_node);
+  EXPECT_EQ(greedy.ask(exists(path, watched)), errc::no_node) << "the same counts once";
+  EXPECT_EQ(greedy.ask(exists(path + "1", watched)), errc::no_node);
+  EXPECT_EQ(greedy.ask(exists("/2", watched)), errc::quota_exceeded);
+  EXPECT_EQ(greedy.ask(add_recursive_watch("/")), errc::quota_exceeded);
+  EXPECT_EQ(modest.ask(exists("/2", watched)), errc::no_node);
+  greedy.ask(remove_watches(path + "1"));
+  EXPECT_EQ(greedy.ask(exists("/2", watched)), errc::no_node) << "room again";
+  greedy.ask(exists(path + "1", watched));
+  modest.ask(create(path));
+  EXPECT_EQ(greedy.take_events(), lines{"created " + path});
+  EXPECT_EQ(greedy.ask(exists("/3", watched)), errc::no_node);
+}
+
 // --- watches that stay
 
 TEST_F(watches, persistent_is_told_of_everything_about_its_node) {
