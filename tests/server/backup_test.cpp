@@ -18,17 +18,17 @@ TEST(serve_backup, of_a_server_under_load_can_be_served_from_another_folder) {
 
   // Creates /n/0, /n/1, ... until it is stopped.
   std::atomic<int> created = 0;
-  std::atomic<bool> enough = false;
-  std::thread load{[&] {
+  std::jthread load{[&](const std::stop_token& enough) {
     client busy{server.socket()};
-    for (int i = 0; !enough; created = ++i) busy.create("/n/" + std::to_string(i), "data of it");
+    for (int i = 0; !enough.stop_requested(); created = ++i)
+      busy.create("/n/" + std::to_string(i), "data of it");
   }};
   while (created < 50) std::this_thread::yield();
   const int before = created;
   const auto file = server.folder() / "copy.db";
   const auto run = run_conclave({"serve", "--data", server.data(), "--backup", file.string()});
   const int after = created;
-  enough = true;
+  load.request_stop();
   load.join();
   ASSERT_EQ(run.status.code, 0) << run.text;
   EXPECT_EQ(run.text, file.string() + "\n");

@@ -95,11 +95,10 @@ TEST(killed_server, keeps_what_it_acknowledged) {
   std::vector<std::unique_ptr<witness>> all;
   for (int i = 1; i <= 3; ++i) all.push_back(std::make_unique<witness>(server.socket(), i));
 
-  std::atomic<bool> enough = false;
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (auto& w : all)
-    threads.emplace_back([&enough, &w] {
-      while (!enough) w->one_change();
+    threads.emplace_back([&w](const std::stop_token& enough) {
+      while (!enough.stop_requested()) w->one_change();
     });
   std::minstd_rand random{7};
   std::int64_t zxid = 0;
@@ -115,8 +114,8 @@ TEST(killed_server, keeps_what_it_acknowledged) {
     EXPECT_GT(now, zxid);
     zxid = now;
   }
-  enough = true;
-  for (auto& t : threads) t.join();
+  for (auto& t : threads) t.request_stop();
+  threads.clear();
   int interrupted = 0;
   for (auto& w : all) {
     w->look();

@@ -140,19 +140,19 @@ TEST_F(full_disk, refuses_changes_until_there_is_room) {
 TEST_F(full_disk, sessions_that_cannot_end_wait_and_cost_nothing) {
   link_proxy proxy{server.port()};
   auto options = back_at_once();
-  options.session_timeout = 500ms;
+  options.session_timeout = 2s;
   client leaving{proxy.connect_string(), options};
   leaving.create("/leaving", "", create_mode::ephemeral);
   write_until_refused();
   ASSERT_FALSE(HasFatalFailure());
   proxy.cut();
-  std::this_thread::sleep_for(700ms);  // its session should have ended by now, and cannot
+  std::this_thread::sleep_for(2200ms);  // its session should have ended by now, and cannot
 
   const auto before = server.cpu_time();
   std::this_thread::sleep_for(1s);
   const auto used = server.cpu_time() - before;
   RecordProperty("cpu_ms_in_a_second", static_cast<int>(used.count()));
-  EXPECT_LT(used, 300ms) << "it does not wait, it turns in circles";
+  EXPECT_LT(used, 100ms) << "it does not wait, it turns in circles";
 
   watch_recorder gone;
   ASSERT_TRUE(zk.exists("/leaving", gone.get()));

@@ -45,7 +45,7 @@ TEST_F(zoo_cfg, every_setting_counts) {
   const auto server = serve(
       "# as an operator writes it\r\n\n"
       "  tickTime = 500 \r\n"
-      "minSessionTimeout=700\nmaxSessionTimeout=9000\n"
+      "minSessionTimeout=3000\nmaxSessionTimeout=9000\n"
       "maxClientCnxns=7\nmaxCnxns=50\njute.maxbuffer=5000\n"
       "znode.container.checkIntervalMs=100\n"
       "clientPortAddress=127.0.0.1\nsecureClientPortAddress=127.0.0.1\nsecureClientPort=0\n"
@@ -55,7 +55,7 @@ TEST_F(zoo_cfg, every_setting_counts) {
       tls.bundle.string() + "\nssl.keyStore.type=PEM\nssl.trustStore.location=" +
       authority.certificate().string() + "\nssl.clientAuth=need\n" + its_data);
   const auto conf = ask_server(server->port(), "conf");
-  for (const auto* line : {"tickTime=500\n", "minSessionTimeout=700\n", "maxSessionTimeout=9000\n",
+  for (const auto* line : {"tickTime=500\n", "minSessionTimeout=3000\n", "maxSessionTimeout=9000\n",
                            "maxClientCnxns=7\n"})
     EXPECT_NE(conf.find(line), std::string::npos) << line << conf;
   EXPECT_NE(conf.find(its_data), std::string::npos) << conf;
@@ -65,7 +65,7 @@ TEST_F(zoo_cfg, every_setting_counts) {
 
   client zk{server->tcp(), with_timeout(100ms)};
   EXPECT_EQ(zk.create("/container", "", create_mode::container).path, "/container");
-  EXPECT_EQ(zk.session_timeout(), 700ms);
+  EXPECT_EQ(zk.session_timeout(), 3s);
   watch_recorder gone;
   ASSERT_TRUE(zk.exists("/container", gone.get()));
   zk.create("/container/child");
