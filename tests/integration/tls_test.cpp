@@ -13,7 +13,7 @@ class tls : public ::testing::Test {
  protected:
   static client_options trusting(const std::string& ca) {
     client_options options;
-    options.connect_wait = 2s;
+    options.connect_wait = patience;
     options.tls.emplace();
     options.tls->ca_file = ca;
     return options;

@@ -63,7 +63,9 @@ TEST_F(zoo_cfg, every_setting_counts) {
   EXPECT_EQ(ask_server(server->port(), "stat"),
             "stat is not executed because it is not in the whitelist.\n");
 
-  client zk{server->tcp(), with_timeout(100ms)};
+  auto patient = with_timeout(2s);
+  patient.connect_wait = patience;
+  client zk{server->tcp(), patient};
   EXPECT_EQ(zk.create("/container", "", create_mode::container).path, "/container");
   EXPECT_EQ(zk.session_timeout(), 3s);
   watch_recorder gone;
