@@ -364,6 +364,8 @@ class fuzz_server {
       s.read = 0;
       if (core_->finished(id)) cut(s);
     }
+    for (const auto& s : seats_) REQUIRE(!s.open || core_->output(s.id).empty());
+    REQUIRE(disk_.nodes.size() == core_->nodes().size() || !writable_);
     REQUIRE(core_->next_deadline() > now_);
     core_->begin_turn({now_, wall_ms()});
   }
