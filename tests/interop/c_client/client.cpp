@@ -8,6 +8,7 @@ zookeeper_options quick_server() {
   zookeeper_options options;
   options.tick_ms = 100;
   options.min_session_timeout_ms = 400;
+  options.config["reconfigEnabled"] = "true";  // or Apache's server says so, not that it cannot
   options.java_properties = {
       "znode.container.checkIntervalMs=100",
       "zookeeper.DigestAuthenticationProvider.superDigest=super:D/InIHSb7yEEbrWz8b9l71RjZJU="};

@@ -162,7 +162,8 @@ class restart : public ::testing::TestWithParam<const char*> {
   }
 
   zookeeper_server server{quick_server()};
-  c_client zk{server.connect_string()};
+  // Apache's server may never answer who connects while it starts: not for long is that waited for.
+  c_client zk{server.connect_string(), 6000};
   std::unique_ptr<calls> api = blocking_calls(zk);
   std::string root;
 };

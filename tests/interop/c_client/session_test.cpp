@@ -49,10 +49,10 @@ TEST_F(session, closing_removes_its_ephemeral_nodes_at_once) {
 }
 
 TEST_F(session, idle_ones_are_kept_alive_by_pings) {
-  c_client zk{shared_server().connect_string(), 600};
+  c_client zk{shared_server().connect_string(), 2000};
   ASSERT_TRUE(zk.wait_connected());
   const auto id = zk.session().client_id;
-  EXPECT_EQ(zk.events.take(1500ms), std::nullopt) << "nothing happens to it";
+  EXPECT_EQ(zk.events.take(2500ms), std::nullopt) << "nothing happens to it";
   EXPECT_EQ(zk.session().client_id, id);
   EXPECT_EQ(blocking_calls(zk)->exists(root).rc, ZOK);
 }

@@ -29,8 +29,8 @@ public final class Sessions {
     }
 
     public static void idleOnesAreKeptAlive(Bench b) throws Exception {
-        Client c = b.connect(b.server.connectString(), 600);
-        c.events.noStateFor(1500);
+        Client c = b.connect(b.server.connectString(), 2_000);
+        c.events.noStateFor(2_500);
         c.zk.exists("/", false);
     }
 

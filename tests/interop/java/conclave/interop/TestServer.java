@@ -141,6 +141,7 @@ final class TestServer implements AutoCloseable {
                 "admin.enableServer", "false",
                 "4lw.commands.whitelist", "*",
                 "preAllocSize", "64"));
+        lines.put("reconfigEnabled", "true"); // or Apache's server says so, not that it cannot
         if (EMBEDDED) lines.putAll(PROPERTIES); // it has no other place for them
         List<String> text = new ArrayList<>();
         lines.forEach((name, value) -> text.add(name + "=" + value));
