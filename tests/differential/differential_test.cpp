@@ -117,7 +117,7 @@ class differential : public ::testing::Test {
     auto found = d.run(steps);
     busy_ += clock::now() - begin;
     reached_.add(d.result());
-    if (found && found->is_failure && logs != nullptr) *logs = pair->logs();
+    if (found && logs != nullptr && (found->is_failure || !pair->running())) *logs = pair->logs();
     return found;
   }
 

@@ -115,9 +115,11 @@ void servers::restart() {
   apache_.start_again();
 }
 
-std::string servers::logs() const {
-  return "Apache ZooKeeper's log ends with:\n" + tail(apache_.log()) +
-         "\nconclave's log ends with:\n" + tail(embedded_.log()) + "\n";
+std::string servers::logs() {
+  const auto state = [](bool running) { return running ? " runs; " : " HAS ENDED; "; };
+  return std::string{"Apache ZooKeeper"} + state(apache_.running()) + "its log ends with:\n" +
+         tail(apache_.log()) + "\nconclave" + state(embedded_.running()) + "its log ends with:\n" +
+         tail(embedded_.log()) + "\n";
 }
 
 }  // namespace conclave::differential

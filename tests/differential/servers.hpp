@@ -26,6 +26,7 @@ class embedded_server {
 
   std::uint16_t port() const noexcept { return port_; }
   void kill_and_start_again();
+  bool running() { return process_->running(); }
   std::string log() const;
 
  private:
@@ -44,8 +45,9 @@ class servers {
   std::uint16_t apache_port() const noexcept { return apache_.port(); }
   std::uint16_t embedded_port() const noexcept { return embedded_.port(); }
   void restart();
-  // The last lines of both.
-  std::string logs() const;
+  bool running() { return apache_.running() && embedded_.running(); }
+  // Whether they still run, and the last lines of both.
+  std::string logs();
 
  private:
   testing::zookeeper_server apache_;
