@@ -78,7 +78,11 @@ TEST_F(bad_bytes, the_largest_request_is_taken_and_one_byte_more_is_not) {
   constexpr std::size_t limit = 0xfffff;
   const auto around = create_request(1, "/largest", "", false).size();
   EXPECT_EQ(s.create("/largest", std::string(limit - around, 'x')), 0);
-  s.link.send_frame(create_request(2, "/larger1", std::string(limit - around + 1, 'x'), false));
+  try {
+    s.link.send_frame(create_request(2, "/larger1", std::string(limit - around + 1, 'x'), false));
+  } catch (const connection_ended&) {
+    // The server has read the length and closed before all the rest was sent.
+  }
   EXPECT_TRUE(is_ended(s.link));
   EXPECT_NE(witness.exists("/larger1"), 0);
 }

@@ -1,12 +1,16 @@
 // Clients that send and do not read: the server's memory stays bounded, others do not notice, and
 // who reads after all gets everything, in order.
 #include <poll.h>
+#include <signal.h>
 
 #include <array>
 #include <future>
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include "integration/harness.hpp"
+#include "server/acting.hpp"
 #include "server/figures.hpp"
 #include "server/raw_session.hpp"
 #include "server/serve_process.hpp"
@@ -20,6 +24,19 @@ constexpr std::size_t megabyte = 1024;  // in kilobytes
 
 class slow_reader : public ::testing::Test {
  protected:
+  // The children of /other: a list of 1 MB.
+  void make_large_list() {
+    const std::string padding(96, 'x');
+    raw_session maker{server.tcp()};
+    ASSERT_TRUE(maker.greet(40'000));
+    for (int i = 1; i <= children; ++i)
+      maker.link.send_frame(create_request(i, "/other/" + padding + std::to_string(i), "", false));
+    for (int i = 1; i <= children; ++i) {
+      ASSERT_EQ(decode_reply(maker.link.receive_frame()).error, 0);
+    }
+    memory_before = server.resident_kilobytes();
+  }
+
   // The other clients' operations succeed, and in a reasonable time.
   void expect_others_work() {
     for (int i = 0; i < 20; ++i) {
@@ -75,6 +92,7 @@ class slow_reader : public ::testing::Test {
     }));
   }
 
+  static constexpr int children = 10'000;
   serve_process server{{"--durability", "none", "--listen", "0", "--stall-limit", "20s"}};
   client other{server.tcp()};
   bool made = (other.create("/other"), true);
@@ -119,15 +137,7 @@ TEST_F(slow_reader, fifty_thousand_changes_at_once_are_all_made_and_answered) {
 
 // A list of 1 MB, 2000 times.
 TEST_F(slow_reader, large_lists_that_nobody_reads_are_not_made) {
-  constexpr int children = 10'000;
-  const std::string padding(96, 'x');
-  raw_session maker{server.tcp()};
-  ASSERT_TRUE(maker.greet(40'000));
-  for (int i = 1; i <= children; ++i)
-    maker.link.send_frame(create_request(i, "/other/" + padding + std::to_string(i), "", false));
-  for (int i = 1; i <= children; ++i) ASSERT_EQ(decode_reply(maker.link.receive_frame()).error, 0);
-  memory_before = server.resident_kilobytes();
-
+  make_large_list();
   constexpr int count = 2000;
   std::string requests;
   for (int i = 1; i <= count; ++i) requests += framed(path_request(i, op::get_children, "/other"));
@@ -145,6 +155,41 @@ TEST_F(slow_reader, large_lists_that_nobody_reads_are_not_made) {
   expect_memory_below(20 * megabyte, "large_lists_read");
   s.link.reset();
   sent.wait();
+  expect_others_work();
+}
+
+// So many that what waits for them together is too much. Nobody else must wait for them.
+TEST_F(slow_reader, a_crowd_that_does_not_read_hinders_nobody) {
+  make_large_list();
+  std::vector<std::unique_ptr<raw_session>> crowd;
+  for (int i = 0; i < 400; ++i) {
+    crowd.push_back(std::make_unique<raw_session>(server.socket()));
+    ASSERT_TRUE(crowd.back()->greet(40'000));
+    for (int k = 1; k <= 3; ++k)
+      crowd.back()->link.send_frame(path_request(k, op::get_children, "/other"));
+  }
+  wait_until_held_back();
+  expect_others_work();
+  client local{server.socket()};
+  EXPECT_TRUE(local.exists("/other"));
+  watch_recorder arrived;
+  ASSERT_FALSE(local.exists("/held", arrived.get()));
+  {
+    child_process holder{actor("hold", server.socket(), 40'000, "/held")};
+    ASSERT_TRUE(arrived.take());
+    watch_recorder gone;
+    ASSERT_TRUE(local.exists("/held", gone.get()));
+    holder.kill(SIGKILL);
+    EXPECT_TRUE(gone.take(2s));
+  }
+  expect_memory_below(600 * megabyte, "a_crowd_that_does_not_read");
+
+  for (std::size_t i = 0; i < crowd.size(); i += 10)
+    for (int k = 1; k <= 3; ++k) {
+      const auto reply = decode_reply(crowd[i]->link.receive_frame());
+      ASSERT_EQ(reply.xid, k);
+      ASSERT_EQ(int32_at(reply.body, 0), children);
+    }
   expect_others_work();
 }
 

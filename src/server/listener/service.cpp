@@ -16,8 +16,11 @@ namespace {
 constexpr std::size_t read_at_once = 64 * 1024;
 // A client with more than this unsent is not listened to until it has read.
 constexpr std::size_t enough_unsent = 256 * 1024;
-// The same for all clients together.
+// With more than this unsent to all together, a client that has read everything is still served;
+// the others wait until they have.
 constexpr std::size_t enough_unsent_by_all = 256u << 20;
+// With more than this, who does not read is dropped.
+constexpr std::size_t most_unsent_by_all = 512u << 20;
 // Time for one client's requests before others have their turn.
 constexpr auto time_at_once = std::chrono::milliseconds{5};
 // What is taken in before the turn ends, when there is always more.
@@ -163,11 +166,6 @@ void service::end_turn() {
   for (const auto& [l, word] : std::exchange(questions_, {})) {
     auto text = answer_to(word);
     send(l, text);
-  }
-  if (room_awaited_ && unsent_ <= enough_unsent_by_all / 2) {
-    room_awaited_ = false;
-    for (const auto& [id, l] : links_)
-      if (l->held_back && l->unsent() <= enough_unsent / 2) listen_again(l);
   }
   const auto took =
       std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - turn_began_);
@@ -402,12 +400,10 @@ void service::take_in(const link_ptr& l, std::string_view bytes) {
   const auto begun = clock::now();
   while (!l->ending && !core_->finished(l->id)) {
     const auto waiting = core_->output(l->id).size();
-    if (l->unsent() + waiting > enough_unsent) return hold_back();  // send() comes back to it
-    if (unsent_ + fresh_ > enough_unsent_by_all) {
-      room_awaited_ = true;
-      return hold_back();
-    }
-    if (clock::now() - begun > time_at_once) {
+    const auto unread = l->unsent() + waiting;
+    if (unread > enough_unsent || (unread > 0 && unsent_ + fresh_ > enough_unsent_by_all))
+      return hold_back();  // send() comes back to it
+    if (fresh_ > enough_unsent_by_all || clock::now() - begun > time_at_once) {
       hold_back();
       return listen_again(l);
     }
@@ -437,7 +433,7 @@ void service::send(const link_ptr& l, std::string& bytes) {
   if (!goes_on) return hang_up(l);
   if (l->unsent() == 0) {
     if (l->ending) return hang_up(l);
-  } else if (l->unsent() > options_.max_unsent_bytes) {
+  } else if (l->unsent() > options_.max_unsent_bytes || unsent_ > most_unsent_by_all) {
     return drop(l);
   } else {
     wait_to_write(l);

@@ -129,10 +129,9 @@ class service {
   std::unordered_map<std::int64_t, absence> absent_;
   std::vector<std::pair<link_ptr, std::string>> questions_;  // four-letter words of this turn
   std::vector<std::int64_t>
-      ended_meanwhile_;        // sessions whose processes ended while the disk was full
-  std::size_t unsent_ = 0;     // by all links
-  std::size_t fresh_ = 0;      // added to it by this turn
-  bool room_awaited_ = false;  // some are held back until others have read
+      ended_meanwhile_;     // sessions whose processes ended while the disk was full
+  std::size_t unsent_ = 0;  // by all links
+  std::size_t fresh_ = 0;   // added to it by this turn
   connection_id last_id_ = 0;
   std::vector<char> buffer_;  // what arrives is looked at before the next read
 
