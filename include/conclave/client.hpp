@@ -60,6 +60,7 @@ namespace detail {
 
 struct client_core;
 using core_pointer = std::shared_ptr<client_core>;
+struct core_access;  // by which locks reach the core of their client
 
 template <class Result>
 struct signature_of {
@@ -103,13 +104,13 @@ void start_add_watch(const core_pointer&, receiver<void>, std::string path, watc
 void start_remove_watch(const core_pointer&, receiver<void>, std::string path, watch_kind, watcher);
 void start_close(const core_pointer&, receiver<void>);
 
-template <class Result, class Token, class... Parameters, class... Arguments>
-auto initiate(const core_pointer& core,
-              void (*start)(const core_pointer&, receiver<Result>, Parameters...), Token&& token,
-              Arguments&&... arguments) {
+// Object: a client's core, or a lock's.
+template <class Result, class Object, class Token, class... Parameters, class... Arguments>
+auto initiate(const Object& object, void (*start)(const Object&, receiver<Result>, Parameters...),
+              Token&& token, Arguments&&... arguments) {
   return boost::asio::async_initiate<Token, signature<Result>>(
-      [core, start](auto&& h, Parameters... p) {
-        start(core, handler<Result>{std::forward<decltype(h)>(h)}, std::move(p)...);
+      [object, start](auto&& h, Parameters... p) {
+        start(object, handler<Result>{std::forward<decltype(h)>(h)}, std::move(p)...);
       },
       token, static_cast<Parameters>(std::forward<Arguments>(arguments))...);
 }
@@ -349,6 +350,7 @@ class client {
   }
 
  private:
+  friend struct detail::core_access;
   detail::core_pointer core_;
 };
 

@@ -67,6 +67,12 @@ enum class errc {
   tls_failed = 12,          // the TLS handshake failed, or a certificate is not the one expected
   bad_secret = 13,          // a secret's file or environment variable cannot be read
   reply_too_large = 14,     // the answer is above client_options::max_reply_bytes
+
+  // Of locks.
+  taken = 15,            // somebody else holds it, and we were not to wait
+  lock_lost = 16,        // no longer ours: the session's time is up, or its node was deleted
+  out_of_line = 17,      // our place in the line is gone: its node was deleted by somebody
+  layout_mismatch = 18,  // the lock has contenders of another layout, who would not see us
 };
 
 // What a code means for the caller.

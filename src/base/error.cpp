@@ -51,6 +51,11 @@ const char* text(errc e) noexcept {
     case errc::bad_connect_string: return "the connect string cannot be read";
     case errc::tls_failed: return "TLS failed";
     case errc::reply_too_large: return "the answer is larger than max_reply_bytes";
+    case errc::taken: return "somebody else holds the lock";
+    case errc::lock_lost: return "the lock is not held any more";
+    case errc::out_of_line: return "our node in the line for the lock was deleted";
+    case errc::layout_mismatch:
+      return "the lock is in use with another node layout, whose contenders would not see us";
     case errc::bad_secret: return "the secret cannot be read";
   }
   return "unknown error";

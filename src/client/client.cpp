@@ -30,14 +30,15 @@ core_pointer make_core(std::shared_ptr<runtime::io_thread> thread, std::string_v
   check(options);
   auto where = connect_string::parse(hosts);
   auto core = std::make_shared<client_core>();
-  core->chroot = where.chroot;
   core->log = options.log;
   core->open_by_default = options.default_acl.empty() && options.credentials.empty();
-  core->default_acl = !options.default_acl.empty()  ? options.default_acl
-                      : options.credentials.empty() ? open_acl()
-                                                    : creator_all_acl();
+  core->defaults = std::make_shared<requests::defaults>(
+      requests::defaults{where.chroot, !options.default_acl.empty()  ? options.default_acl
+                                       : options.credentials.empty() ? open_acl()
+                                                                     : creator_all_acl()});
   core->driver = runtime::session_driver::start(thread->loop(), std::move(where), options);
   core->thread = std::move(thread);
+  core->port = recipe_port::make(core->driver, core->defaults);
   return core;
 }
 

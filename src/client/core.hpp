@@ -15,21 +15,28 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/system_executor.hpp>
 
+#include "client/recipe_port.hpp"
 #include "conclave/client.hpp"
+#include "requests/requests.hpp"
 #include "runtime/one_shot.hpp"
 #include "runtime/session_driver.hpp"
 #include "session/operation.hpp"
+#include "session/paths.hpp"
 
 namespace conclave::detail {
 
 struct client_core {
   std::shared_ptr<runtime::io_thread> thread;
   std::shared_ptr<runtime::session_driver> driver;
-  std::string chroot;
-  acl default_acl;
+  std::shared_ptr<const requests::defaults> defaults;
   bool open_by_default = false;  // neither an ACL nor credentials were given
   log_callback log;
   std::atomic<bool> open_acl_told{false};
+  std::shared_ptr<recipe_port> port;  // for locks
+};
+
+struct core_access {
+  static const core_pointer& of(const client& c) { return c.core_; }
 };
 
 // Results of operations that have none.
@@ -52,37 +59,22 @@ void call_handler(handler<Result> h, error_code ec, stored<Result> result) {
     std::move(h)(ec, std::move(result));
 }
 
-// An operation of the user's: reads its answer with `Read` and brings it to the receiver.
-// Read: bool(const wire::reply_header&, wire::reader&, stored<Result>&).
-template <class Result, class Read>
-class call final : public session::operation {
+// Somebody who waits for a result: a handler, called on its executor, or a blocked thread.
+template <class Result>
+class recipient {
  public:
-  call(wire::opcode type, session::on_cut rule, runtime::io_loop& loop, receiver<Result> to,
-       Read read)
-      : operation{type, rule}, loop_{loop}, to_{std::move(to)}, read_{std::move(read)} {
+  recipient(runtime::io_loop& loop, receiver<Result> to) : loop_{loop}, to_{std::move(to)} {
     if (auto* h = std::get_if<handler<Result>>(&to_))
       work_.emplace(boost::asio::make_work_guard(*h, fallback()));
   }
 
-  bool read_answer(const wire::reply_header& header, wire::reader& body) override {
-    return read_(header, body, result_) && body.ok();
-  }
+  bool blocking() const noexcept { return to_.index() == 1; }
 
-  error_code verdict(error_code answered) const noexcept override {
-    if constexpr (std::is_same_v<Result, transaction_result>) {
-      if (const auto failed = result_.failed_part()) return result_.parts[*failed].ec;
-    }
-    // A missing node is an answer to exists; a watch that the server has not got is as removed as
-    // can be (its event was under way).
-    const bool fine = (type() == wire::opcode::exists && answered == errc::no_node) ||
-                      (type() == wire::opcode::remove_watches && answered == errc::no_watcher);
-    return fine ? error_code{} : answered;
-  }
-
-  void complete(error_code ec) noexcept override {
+  // Once.
+  void tell(error_code ec, stored<Result> result) noexcept {
     if (auto* waiting = std::get_if<blocking_call<Result>*>(&to_)) {
       (*waiting)->ec = ec;
-      (*waiting)->result = std::move(result_);
+      (*waiting)->result = std::move(result);
       return (*waiting)->done.set();
     }
     // Most handlers have no executor of their own and are called right here; the others are
@@ -91,25 +83,22 @@ class call final : public session::operation {
     const auto executor =
         loop_.in_child() ? boost::asio::get_associated_executor(h, boost::asio::system_executor{})
                          : boost::asio::get_associated_executor(h, fallback());
-    boost::asio::dispatch(executor, [h = std::move(h), ec, result = std::move(result_)]() mutable {
+    boost::asio::dispatch(executor, [h = std::move(h), ec, result = std::move(result)]() mutable {
       call_handler<Result>(std::move(h), ec, std::move(result));
     });
     work_.reset();
   }
 
-  // Lets the handler's cancellation slot reach this operation. Before it is submitted: afterwards
-  // the handler, and the slot with it, may already be gone.
-  void connect_cancellation(const std::shared_ptr<runtime::session_driver>& driver) {
+  // What the handler's cancellation slot does, if it has one. Before anything is started:
+  // afterwards the handler, and the slot with it, may already be gone.
+  template <class F>
+  void on_cancel(F f) {
     auto* h = std::get_if<handler<Result>>(&to_);
     if (h == nullptr) return;
     auto slot = boost::asio::get_associated_cancellation_slot(*h);
-    if (!slot.is_connected()) return;
-    slot.assign([weak = std::weak_ptr{driver}, id = id()](boost::asio::cancellation_type) {
-      if (const auto d = weak.lock()) d->cancel(id);
-    });
+    if (slot.is_connected())
+      slot.assign([f = std::move(f)](boost::asio::cancellation_type) { f(); });
   }
-
-  bool blocking() const noexcept { return to_.index() == 1; }
 
  private:
   using work_guard = decltype(boost::asio::make_work_guard(
@@ -120,9 +109,42 @@ class call final : public session::operation {
 
   runtime::io_loop& loop_;
   receiver<Result> to_;
-  Read read_;
-  stored<Result> result_{};
   std::optional<work_guard> work_;  // keeps the handler's execution context running
+};
+
+// An operation of the user's: reads its answer and brings it to the receiver.
+template <class Result>
+class call final : public session::operation {
+ public:
+  call(const core_pointer& core, receiver<Result> to, requests::request<stored<Result>> r)
+      : operation{r.type, r.rule},
+        defaults_{core->defaults},
+        to_{core->driver->loop(), std::move(to)},
+        read_{r.read} {
+    frame = std::move(r.frame);
+    watch = std::move(r.watch);
+  }
+
+  bool read_answer(const wire::reply_header& header, wire::reader& body) override {
+    return read_(*defaults_, header, body, result_) && body.ok();
+  }
+  error_code verdict(error_code answered) const noexcept override {
+    return requests::verdict(type(), answered, result_);
+  }
+  void complete(error_code ec) noexcept override { to_.tell(ec, std::move(result_)); }
+
+  void connect_cancellation(const std::shared_ptr<runtime::session_driver>& driver) {
+    to_.on_cancel([weak = std::weak_ptr{driver}, id = id()] {
+      if (const auto d = weak.lock()) d->cancel(id);
+    });
+  }
+  bool blocking() const noexcept { return to_.blocking(); }
+
+ private:
+  std::shared_ptr<const requests::defaults> defaults_;  // an operation can outlive its client
+  recipient<Result> to_;
+  typename requests::request<stored<Result>>::reader read_;
+  stored<Result> result_{};
 };
 
 }  // namespace conclave::detail

@@ -2,6 +2,7 @@
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace conclave::runtime {
@@ -26,6 +27,23 @@ void one_shot::wait() noexcept {
   if (!state_.compare_exchange_strong(seen, waiting, std::memory_order_acq_rel)) return;
   while (state_.load(std::memory_order_acquire) == waiting)
     ::syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, waiting, nullptr, nullptr, 0);
+}
+
+bool one_shot::wait_until(std::chrono::steady_clock::time_point deadline) noexcept {
+  auto seen = empty;
+  if (!state_.compare_exchange_strong(seen, waiting, std::memory_order_acq_rel)) return true;
+  while (state_.load(std::memory_order_acquire) == waiting) {
+    const auto left = deadline - std::chrono::steady_clock::now();
+    if (left <= left.zero()) {
+      seen = waiting;
+      return !state_.compare_exchange_strong(seen, empty, std::memory_order_acq_rel);
+    }
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+    const timespec limit{seconds.count(),
+                         static_cast<long>(std::chrono::nanoseconds{left - seconds}.count())};
+    ::syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, waiting, &limit, nullptr, 0);
+  }
+  return true;
 }
 
 }  // namespace conclave::runtime

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 
 namespace conclave::runtime {
@@ -12,6 +13,8 @@ class one_shot {
   // The waiter may destroy this object as soon as set() made it visible.
   void set() noexcept;
   void wait() noexcept;
+  // Whether it was given by then.
+  bool wait_until(std::chrono::steady_clock::time_point deadline) noexcept;
 
  private:
   std::atomic<std::uint32_t> state_{0};

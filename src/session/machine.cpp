@@ -52,11 +52,21 @@ error_code machine::submit(std::unique_ptr<operation>& op, time_point now) {
   }
   if (op->frame.size() - wire::frame_prefix > options_.max_request_bytes) return errc::too_large;
   if (full()) return errc::backlog_full;
+  if (const auto ec = wrong_place(*op)) return ec;
   outstanding_bytes_ += op->frame.size();
   if (phase_ == phase::attached)
     send(std::move(op), now);
   else
     waiting_.push_back({std::move(op), now + connect_wait()});
+  return {};
+}
+
+// What keeps an operation from being sent in this session and on this connection.
+error_code machine::wrong_place(const operation& op) const noexcept {
+  const auto& [session, connection] = op.only_in;
+  if (session != 0 && session != session_id_) return errc::session_expired;
+  if (connection != 0 && (connection != connection_ || phase_ != phase::attached))
+    return errc::not_connected;
   return {};
 }
 
@@ -165,6 +175,7 @@ void machine::drop(error_code why, time_point now) {
 void machine::settle_in_flight(time_point now) {
   std::deque<waiting_operation> again;
   const auto keep = [&](std::unique_ptr<operation> op) {
+    if (op->only_in.connection != 0) return complete(std::move(op), errc::not_connected);
     again.push_back({std::move(op), now + connect_wait()});
   };
   for (auto& op : std::exchange(auths_in_flight_, {}))
@@ -285,6 +296,7 @@ void machine::send(std::unique_ptr<operation> op, time_point now) {
   output_.replace(at + wire::frame_prefix, sizeof bytes, reinterpret_cast<const char*>(&bytes),
                   sizeof bytes);
   const auto type = op->type();
+  op->sent_in = {session_id_, connection_};
   in_flight_.push_back({std::move(op), type, xid, now, position, covered});
 }
 

@@ -118,6 +118,8 @@ class machine {
   session_state state() const noexcept;
   bool finished() const noexcept { return phase_ == phase::finished; }
   std::int64_t session_id() const noexcept { return session_id_; }
+  // Counts handshakes that succeeded, so each connection has a number of its own.
+  std::uint64_t connection() const noexcept { return connection_; }
   std::chrono::milliseconds session_timeout() const noexcept { return timeout_; }
   bool read_only() const noexcept { return read_only_; }
   std::int64_t last_zxid() const noexcept { return last_zxid_; }
@@ -158,6 +160,7 @@ class machine {
   };
 
   void schedule_connect(time_point now);
+  error_code wrong_place(const operation& op) const noexcept;
   void send(std::unique_ptr<operation> op, time_point now);
   void send_frame(std::string_view frame, time_point now);
   void drop(error_code why, time_point now);
@@ -206,6 +209,7 @@ class machine {
   session_event::kind ended_ = session_event::kind::closed;
 
   // The connection.
+  std::uint64_t connection_ = 0;
   wire::frame_splitter input_;
   std::string output_;
   std::size_t output_sent_ = 0;

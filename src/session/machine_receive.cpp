@@ -72,6 +72,7 @@ bool machine::take_handshake(std::string_view payload, time_point now) {
   read_only_ = flag.read_only;
   real_session_ = real_session_ || !read_only_;
   phase_ = phase::attached;
+  ++connection_;
   answered(handshake_sent_);
   log(log_level::info,
       std::string{same ? "attached again" : "attached"} + " to " + to_string(host_));

@@ -57,7 +57,17 @@ class operation {
   // Of add_auth: shown again on every later connection once they were accepted.
   std::optional<credentials> shown;
 
-  unsigned repeats = 0;  // kept by the machine
+  // The session and the connection in which alone it may be sent; 0: any. Elsewhere it completes
+  // unsent with errc::session_expired or errc::not_connected.
+  struct place {
+    std::int64_t session = 0;
+    std::uint64_t connection = 0;  // as machine::connection() counts them
+  };
+  place only_in;
+
+  // Kept by the machine.
+  place sent_in;
+  unsigned repeats = 0;
 
   // For machine::cancel(); unique in this process.
   std::uint64_t id() const noexcept { return id_; }

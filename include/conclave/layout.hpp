@@ -1,0 +1,68 @@
+// How the nodes of a lock are named, so that programs of other libraries can share it.
+//
+// One lock path has one layout: a library sees only nodes whose names it knows, so two layouts on
+// one path would mean two holders. Conclave refuses that with errc::layout_mismatch when it meets a
+// node of another layout it knows. Nodes that fit no known layout are ignored.
+//
+// The server ends each name with a number that orders the contenders. Conclave puts nothing else
+// behind the prefix: who a node belongs to stands in its data.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace conclave {
+
+class layout {
+ public:
+  // lock-N, __READ__N, __WRIT__N: Apache Curator, go-zookeeper.
+  static layout curator();
+  // __lock__N, __rlock__N: kazoo.
+  static layout kazoo();
+  // x-N: the WriteLock of ZooKeeper's own recipes, in Java and C. Readers and writers, which those
+  // do not have: read-N, write-N.
+  static layout zookeeper();
+
+  // Names of one's own. A pattern is the name without its number; a `*` in it stands for anything
+  // in the names of others, and for `filling` in ours: custom("lock-*-", session) makes and reads
+  // lock-SESSION-N. Without a pattern for readers and writers it is for exclusive locks only.
+  // Throws errc::invalid_argument for an empty pattern, one with a slash, or several `*`.
+  static layout custom(std::string exclusive, std::string filling = {});
+  static layout custom_shared(std::string read, std::string write, std::string filling = {});
+
+  enum class role { exclusive, reader, writer };
+
+  // The name of a node to be created, up to the number; empty if there is no such role.
+  std::string name_prefix(role r) const;
+
+  struct contender {
+    layout::role role;
+    std::int32_t number;
+  };
+  // What a child's name says; none if it belongs to no contender of this layout.
+  std::optional<contender> parse(std::string_view name) const;
+
+  // Whether it is a contender's name in a layout that Conclave knows, this one or another.
+  static bool known_elsewhere(std::string_view name);
+
+ private:
+  struct pattern {
+    layout::role role;
+    std::string head;
+    std::optional<std::string> tail;  // behind a `*`
+  };
+  static pattern make(layout::role r, std::string_view text);
+  static std::optional<std::int32_t> match(const pattern& p, std::string_view name);
+  static layout of(std::initializer_list<std::pair<layout::role, std::string_view>> patterns,
+                   std::string filling);
+
+  std::vector<pattern> patterns_;  // the first of a role is that of our own nodes
+  std::string filling_;
+};
+
+}  // namespace conclave

@@ -1,0 +1,43 @@
+// What can be set on a lock. The defaults are meant for use.
+//
+// Callbacks run on the I/O thread, or on the thread whose call caused them, with no lock of this
+// library held; they must not block and must not throw.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include "conclave/hold.hpp"
+#include "conclave/layout.hpp"
+
+namespace conclave {
+
+struct lock_options {
+  lock_options() = default;
+
+  // How its nodes are named; every program that uses the lock must agree.
+  conclave::layout layout = conclave::layout::curator();
+
+  // Who we are, for people who look at the lock. Empty: the host's name and the process id.
+  std::string owner;
+
+  // Told once for each acquisition that has to wait: how many stood before us. Knowing that takes
+  // a look at the whole line, so without a callback nobody counts.
+  std::function<void(std::size_t before_us)> on_enqueued;
+
+  // The connection was lost while the lock was held, or came back in time; see hold.hpp.
+  std::function<void(const hold&)> on_suspended;
+  std::function<void(const hold&)> on_restored;
+  // As hold::lost(), with the reason.
+  std::function<void(const hold&, error_code why)> on_lost;
+
+  // Somebody asks the holder to let go (conclave::ask_to_release, Curator's Revoker). Nothing
+  // happens unless this unlocks, soon or later. Setting it costs one read for each acquisition.
+  std::function<void(const hold&)> on_revocation;
+
+  // Off: the line is read for every acquisition and every hand-off, as other libraries do.
+  bool tickets = true;
+};
+
+}  // namespace conclave

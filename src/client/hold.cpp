@@ -1,0 +1,28 @@
+#include "conclave/hold.hpp"
+
+#include "recipes/hold_state.hpp"
+
+namespace conclave {
+
+std::int64_t hold::fencing_token() const noexcept { return state_ ? state_->token() : 0; }
+std::int64_t hold::session_id() const noexcept { return state_ ? state_->session() : 0; }
+bool hold::held() const noexcept { return remaining() > std::chrono::nanoseconds{0}; }
+bool hold::suspended() const noexcept { return state_ && state_->suspended(); }
+
+std::chrono::nanoseconds hold::remaining() const noexcept {
+  return state_ ? std::chrono::nanoseconds{state_->remaining()} : std::chrono::nanoseconds{0};
+}
+
+std::stop_token hold::lost() const noexcept { return state_ ? state_->lost() : std::stop_token{}; }
+
+std::string hold::node() const {
+  return state_ && state_->began() ? state_->nodes().front() : std::string{};
+}
+
+transaction hold::fenced(transaction t) const {
+  if (!state_ || !state_->began()) throw error{errc::lock_lost, "fenced: nothing is held"};
+  for (const auto& node : state_->nodes()) t.check(node);
+  return t;
+}
+
+}  // namespace conclave

@@ -1,0 +1,84 @@
+#include "client/recipe_port.hpp"
+
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+#include "session/paths.hpp"
+
+namespace conclave::detail {
+namespace {
+
+// A request whose outcome interests nobody.
+class unheeded final : public session::operation {
+ public:
+  explicit unheeded(requests::request<requests::nothing> r) : operation{r.type, r.rule} {
+    frame = std::move(r.frame);
+  }
+  bool read_answer(const wire::reply_header&, wire::reader&) override { return true; }
+  void complete(error_code) noexcept override {}
+};
+
+std::mt19937_64 seeded() {
+  std::random_device device;
+  std::seed_seq seed{device(), device(), device(), device(), device(), device(), device()};
+  return std::mt19937_64{seed};
+}
+
+}  // namespace
+
+std::shared_ptr<recipe_port> recipe_port::make(std::shared_ptr<runtime::session_driver> driver,
+                                               std::shared_ptr<const requests::defaults> d) {
+  auto p = std::make_shared<recipe_port>(driver, std::move(d));
+  p->listening_ = driver->listen([weak = std::weak_ptr{p}](const session_event& e) {
+    if (const auto self = weak.lock()) self->session_changed(e);
+  });
+  return p;
+}
+
+recipe_port::recipe_port(std::shared_ptr<runtime::session_driver> driver,
+                         std::shared_ptr<const requests::defaults> d)
+    : port{std::move(d)}, driver_{std::move(driver)}, random_{seeded()} {}
+
+void recipe_port::submit(std::unique_ptr<session::operation> op) {
+  if (const auto ec = driver_->submit(op, false)) driver_->refuse(std::move(op), ec);
+}
+
+void recipe_port::forget_watch(const std::string& path, const watcher& w) {
+  std::unique_ptr<session::operation> op =
+      std::make_unique<unheeded>(requests::remove_watch(defaults(), path, watch_kind::data));
+  const auto full = session::with_chroot(defaults().chroot, path);
+  static_cast<void>(driver_->submit_watch_removal(op, watch_kind::data, full, w, false));
+}
+
+recipe_port::session_view recipe_port::session() const {
+  return driver_->ask(session_view{0, true, recipes::time_point::min()}, [](const auto& m) {
+    return session_view{m.session_id(), m.finished(), m.session_deadline()};
+  });
+}
+
+void recipe_port::wake_at(recipes::time_point when) {
+  if (loop().is_current()) return arm(when);
+  boost::asio::post(loop().io(), [weak = weak_from_this(), when] {
+    if (const auto self = weak.lock()) self->arm(when);
+  });
+}
+
+void recipe_port::arm(recipes::time_point when) {
+  if (when >= alarm_->when) return;
+  if (alarm_->set) loop().timers().cancel(*alarm_->set);
+  alarm_->when = when;
+  alarm_->set = loop().timers().arm(when, [weak = weak_from_this(), a = alarm_] {
+    *a = {};
+    if (const auto self = weak.lock()) self->time_passed(boot_clock::now());
+  });
+}
+
+recipe_port::~recipe_port() {
+  if (loop().in_child()) return;
+  boost::asio::post(loop().io(), [driver = driver_, a = alarm_] {
+    if (a->set) driver->loop().timers().cancel(*a->set);
+  });
+}
+
+}  // namespace conclave::detail

@@ -1,0 +1,47 @@
+// The recipes' port on a real session.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <random>
+
+#include "recipes/port.hpp"
+#include "runtime/session_driver.hpp"
+
+namespace conclave::detail {
+
+class recipe_port final : public recipes::port, public std::enable_shared_from_this<recipe_port> {
+ public:
+  static std::shared_ptr<recipe_port> make(std::shared_ptr<runtime::session_driver> driver,
+                                           std::shared_ptr<const requests::defaults> d);
+  recipe_port(std::shared_ptr<runtime::session_driver> driver,
+              std::shared_ptr<const requests::defaults> d);
+  ~recipe_port() override;
+
+  void submit(std::unique_ptr<session::operation> op) override;
+  void forget_watch(const std::string& path, const watcher& w) override;
+  void cork() override { driver_->cork(); }
+  void uncork() override { driver_->uncork(); }
+  // These two from any thread.
+  session_view session() const override;
+  recipes::time_point now() const override { return boot_clock::now(); }
+  std::uint64_t random() override { return random_(); }
+
+  runtime::io_loop& loop() const { return driver_->loop(); }
+
+ private:
+  void wake_at(recipes::time_point when) override;
+  void arm(recipes::time_point when);
+
+  std::shared_ptr<runtime::session_driver> driver_;
+  std::shared_ptr<void> listening_;
+  // Used on the I/O thread only, and cancelled there: a timer would keep the thread from ending.
+  struct alarm {
+    std::optional<runtime::boot_timers::handle> set;
+    recipes::time_point when = recipes::time_point::max();
+  };
+  std::shared_ptr<alarm> alarm_ = std::make_shared<alarm>();
+  std::mt19937_64 random_;
+};
+
+}  // namespace conclave::detail

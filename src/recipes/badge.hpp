@@ -1,0 +1,19 @@
+// The data of a contender's node: who it is, for people; and an id, by which a contender finds its
+// node when the reply to its creation was lost.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace conclave::recipes {
+
+// "OWNER\nid HEX". The owner is what other libraries' tools show.
+std::string write_badge(std::string_view owner, std::string_view id);
+
+struct badge {
+  std::string owner;
+  std::string id;  // empty: not one of ours
+};
+badge read_badge(std::string_view data);
+
+}  // namespace conclave::recipes

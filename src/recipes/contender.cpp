@@ -1,0 +1,358 @@
+// A contender's life: contend, hold, withdraw. How it gets into a line is in enqueue.cpp, how it
+// waits there in waiting.cpp.
+#include "recipes/contender.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "recipes/badge.hpp"
+#include "recipes/numbers.hpp"
+#include "recipes/record.hpp"
+#include "recipes/together.hpp"
+
+namespace conclave::recipes {
+namespace {
+
+using namespace std::chrono_literals;
+using kind = session_event::kind;
+
+// A hold that lasts longer than this watches its own node: it may be deleted by hand.
+constexpr auto short_hold = 100ms;
+// Before a request that the server or a full backlog refused is made again.
+constexpr auto breath = 10ms;
+
+// Written into a contender's node by anybody who wants it to let go; Curator's word.
+constexpr std::string_view revocation = "__REVOKE__";
+
+bool connection_trouble(error_code ec) {
+  return ec == errc::connection_loss || ec == errc::not_connected;
+}
+
+bool session_is_over(error_code ec) {
+  return ec == condition::session_dead || ec == errc::closed || ec == errc::forked;
+}
+
+}  // namespace
+
+contender::contender(std::shared_ptr<port> p, terms t, std::shared_ptr<contender_events> events)
+    : port_{std::move(p)}, terms_{std::move(t)}, events_{std::move(events)} {
+  port_->join(*this);
+}
+
+contender::~contender() { end(); }
+
+// Once it is over, it is destroyed outside of any entry.
+void contender::end() {
+  if (!std::exchange(joined_, false)) return;
+  port_->part(*this);
+  port_->drop(*this);
+}
+
+void contender::start() {
+  run_ = run();
+  run_.start();
+}
+
+task<> contender::run() {
+  const auto ec = co_await contend();
+  if (!ec) {
+    become_holder();
+    co_await hold();
+    holding_ = false;
+    port_->drop(*this);
+  } else if (!quiet_) {
+    events_->failed(ec);
+  }
+  co_await withdraw();
+  end();
+  events_->gone();
+  co_return done;
+}
+
+task<error_code> contender::contend() {
+  if (!terms_.patient && !terms_.seen_holder.empty()) {
+    const auto asked = ask(requests::exists(port_->defaults(), terms_.seen_holder, {}), {});
+    const auto got = co_await asked;
+    if (got.ec) co_return got.ec;
+    if (got.value) {
+      seen_holder_ = terms_.seen_holder;
+      co_return errc::taken;
+    }
+  }
+  for (;;) {
+    seats_.clear();
+    for (const auto& parent : terms_.parents) seats_.emplace_back().parent = parent;
+    session_ = 0;
+    session_over_ = false;
+    auto ec = co_await enqueue();
+    for (auto& s : seats_)
+      if (!ec) ec = co_await wait_for_turn(s);
+    if (leaving_) co_return why_interrupted();
+    if (!ec || !session_is_over(ec) || port_->session().over) co_return ec;
+    // The session ended, and our place in the line with it. There is a new one: to its end.
+    withdraw_claims();
+  }
+}
+
+error_code contender::why_interrupted() const noexcept {
+  if (leaving_) return {ECANCELED, boost::system::system_category()};
+  return errc::session_expired;
+}
+
+// --- holding
+
+void contender::become_holder() {
+  holding_ = was_holder_ = true;
+  since_ = port_->now();
+  const auto deadline = port_->session().deadline;
+  port_->keep(*this, std::min(deadline, since_ + short_hold));
+  if (!quiet_) events_->granted();
+}
+
+void contender::lose(error_code why) {
+  if (!std::exchange(holding_, false)) return;
+  leaving_ = true;
+  if (!quiet_) events_->lost(why);
+}
+
+// Until it leaves, or has lost what it held.
+task<> contender::hold() {
+  while (!leaving_) {
+    const auto changed = [](const seat& s) { return s.own_changed; };
+    if (session_over_) {
+      lose(errc::session_expired);
+    } else if (std::any_of(seats_.begin(), seats_.end(), [](auto& s) { return s.own_gone; })) {
+      lose(errc::lock_lost);
+    } else if (std::exchange(check_own_, false)) {
+      co_await check_own_nodes();
+    } else if (const auto s = std::find_if(seats_.begin(), seats_.end(), changed);
+               s != seats_.end()) {
+      s->own_changed = false;
+      co_await watch_own(*s);
+    } else {
+      co_await news{*this};
+    }
+  }
+  co_return done;
+}
+
+// On a new connection: a hold that was suspended goes on only if its nodes are still the same.
+task<> contender::check_own_nodes() {
+  for (auto& s : seats_) {
+    const auto asked = ask(requests::get(port_->defaults(), s.path(), {}), here());
+    const auto got = co_await asked;
+    if (leaving_ || session_over_ || connection_trouble(got.ec)) co_return done;
+    if (got.ec == errc::no_node || (!got.ec && got.value.stat.czxid != token_)) {
+      s.own_gone = true;
+      co_return done;
+    }
+  }
+  if (std::exchange(suspended_, false) && !quiet_) events_->restored();
+  co_return done;
+}
+
+time_point contender::look(time_point now) {
+  const auto deadline = port_->session().deadline;
+  if (now >= deadline) {
+    const auto self = shared_from_this();
+    lose(errc::lock_lost);
+    poke();
+    return time_point::max();
+  }
+  const auto soon = since_ + short_hold;
+  if (now < soon) return std::min(soon, deadline);
+  for (auto& s : seats_)
+    if (!s.own_watch) s.own_changed = true;  // looked at, and so watched, by hold()
+  const auto self = shared_from_this();
+  poke();
+  return deadline;
+}
+
+void contender::heed_revocation() {
+  heed_revocation_ = true;
+  for (auto& s : seats_) s.own_changed = true;
+  poke();
+}
+
+// Reads our own node and leaves a watch on it.
+task<error_code> contender::watch_own(seat& s) {
+  if (!s.own_watch) s.own_watch = own_watcher(s);
+  const auto asked = ask(requests::get(port_->defaults(), s.path(), s.own_watch), here());
+  const auto got = co_await asked;
+  if (got.ec == errc::no_node || (!got.ec && got.value.stat.czxid != token_)) s.own_gone = true;
+  if (got.ec) s.own_watch = {};
+  if (!got.ec && holding_ && heed_revocation_ && got.value.data == revocation && !quiet_)
+    events_->revocation_asked();
+  co_return got.ec;
+}
+
+// --- leaving
+
+void contender::leave() {
+  if (std::exchange(leaving_, true)) return;
+  holding_ = false;
+  poke();
+}
+
+void contender::withdraw_claims() {
+  for (auto& s : seats_)
+    if (!s.name.empty()) port_->claimed.erase(s.path());
+  in_line_ = false;
+}
+
+task<> contender::withdraw() {
+  for (auto& s : seats_) stop_watching(s);
+  bool as_transaction = was_holder_;  // with the records that spare the next one a look
+  place where = here();
+  while (in_line_ && !session_over_) {
+    error_code ec;
+    bool refused = false;
+    transaction t;
+    for (const auto& s : seats_) t.remove(s.path());
+    if (as_transaction)
+      for (const auto& s : seats_)
+        if (uses_tickets(s) && s.record_writable)
+          t.set(s.parent, write_record(s.parent_czxid, s.ticket));
+    if (t.size() == 1) {
+      const auto asked =
+          ask(requests::remove(port_->defaults(), seats_[0].path(), any_version), where);
+      const auto got = co_await asked;
+      ec = got.ec;
+    } else {
+      const auto asked = ask(requests::commit(port_->defaults(), t), where);
+      const auto got = co_await asked;
+      ec = got.ec;
+      refused = got.value.failed_part().has_value();
+      // The parent may not be written, or one of several nodes is gone already.
+      if (refused && *got.value.failed_part() >= seats_.size()) ec = errc::no_auth;
+    }
+    if (!ec || session_is_over(ec)) break;
+    if (ec == errc::no_node && seats_.size() == 1) break;
+    if (refused && as_transaction && ec == errc::no_auth) {
+      as_transaction = false;
+      continue;
+    }
+    if (!connection_trouble(ec)) co_await pause(breath);
+    // Perhaps it has happened, and names can come back: never a second time without looking.
+    co_await find_out(where);
+  }
+  withdraw_claims();
+  if (parents_may_go_ && !session_over_)
+    for (const auto& s : seats_)
+      static_cast<void>(ask(requests::remove(port_->defaults(), s.parent, any_version), here()));
+  co_return done;
+}
+
+// Which of our nodes are still there. Afterwards in_line_ says whether any is, seats_ are those,
+// and `where` is the connection on which that is known.
+task<> contender::find_out(place& where) {
+  for (;;) {
+    where = here();
+    const auto syncing =
+        ask(requests::sync(port_->defaults(), seats_[0].parent), where, session::on_cut::fail);
+    const auto synced = co_await syncing;
+    if (session_over_ || session_is_over(synced.ec)) {
+      in_line_ = false;
+      co_return done;
+    }
+    if (synced.ec) {
+      if (!connection_trouble(synced.ec)) co_await pause(breath);
+      continue;
+    }
+    where = synced.sent_in;
+    error_code ec;
+    std::vector<seat> left;
+    for (auto& s : seats_) {
+      const auto asked = ask(requests::get(port_->defaults(), s.path(), {}), where);
+      const auto got = co_await asked;
+      if (got.ec && got.ec != errc::no_node) ec = got.ec;
+      if (!got.ec && got.value.stat.czxid == token_)
+        left.push_back(s);
+      else if (got.ec == errc::no_node || !got.ec)
+        port_->claimed.erase(s.path());
+    }
+    if (ec) {
+      if (!connection_trouble(ec)) co_await pause(breath);
+      continue;
+    }
+    seats_ = std::move(left);
+    in_line_ = !seats_.empty();
+    co_return done;
+  }
+}
+
+// --- what reaches it
+
+void contender::session_changed(const session_event& e) {
+  if (session_ == 0) return;  // a request under way will tell
+  const auto self = shared_from_this();
+  switch (e.type) {
+    case kind::suspended:
+      if (holding_ && !std::exchange(suspended_, true) && !quiet_) events_->suspended();
+      return;
+    case kind::reconnected: check_own_ = true; break;
+    case kind::connected: return;
+    case kind::expired:
+    case kind::closed:
+    case kind::authentication_failed:
+      session_over_ = true;
+      lose(errc::session_expired);
+      break;
+  }
+  poke();
+}
+
+void contender::poke() {
+  poked_ = true;
+  if (const auto h = std::exchange(sleeper_, {})) h.resume();
+}
+
+task<> contender::pause(duration d) {
+  const auto until = port_->now() + d;
+  port_->call_at(until, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->poke();
+  });
+  const auto alive = shared_from_this();  // nobody else may know us any more
+  while (port_->now() < until && !session_over_) co_await news{*this};
+  co_return done;
+}
+
+// Watchers are called outside of any entry, and perhaps when the contender has begun again.
+watcher contender::own_watcher(const seat& s) {
+  return [weak = weak_from_this(), p = port_, path = s.path()](const watch_event& e) {
+    const auto self = weak.lock();
+    if (!self) return;
+    const port::entry inside{*p};
+    for (auto& mine : self->seats_) {
+      if (mine.name.empty() || mine.path() != path) continue;
+      if (e.type == watch_event::kind::deleted)
+        mine.own_gone = true;
+      else if (e.type != watch_event::kind::session_ended)
+        mine.own_changed = true;
+    }
+    self->poke();
+  };
+}
+
+watcher contender::other_watcher(const seat& s) {
+  return [weak = weak_from_this(), p = port_, parent = s.parent](const watch_event& e) {
+    const auto self = weak.lock();
+    if (!self) return;
+    const port::entry inside{*p};
+    for (auto& mine : self->seats_) {
+      if (mine.parent != parent || e.path != mine.other_path()) continue;
+      if (e.type == watch_event::kind::deleted)
+        mine.other_gone = true;
+      else if (e.type != watch_event::kind::session_ended)
+        mine.other_stirred = true;
+    }
+    self->poke();
+  };
+}
+
+void contender::stop_watching(seat& s) {
+  if (s.other_watch && !s.other.empty()) port_->forget_watch(s.other_path(), s.other_watch);
+  s.other_watch = {};
+}
+
+}  // namespace conclave::recipes

@@ -1,0 +1,204 @@
+// One attempt to hold a lock, from its place in the line to the last trace of it.
+//
+// The ticket lock of docs/locks.md: a contender's node is its place in the line, the node's number
+// its ticket, and the parent's data says which ticket was served last. Who cannot tell from that
+// whether its turn has come reads the whole line, as the classic recipe does for everything.
+//
+// A contender belongs to one session. Its node is created in it, every later request is bound to
+// it, and with the session the contender is done. One that only waited begins again in the next.
+//
+// All members are called inside a port::entry.
+#pragma once
+
+#include <chrono>
+#include <coroutine>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conclave/layout.hpp"
+#include "recipes/asking.hpp"
+#include "recipes/port.hpp"
+#include "recipes/task.hpp"
+
+namespace conclave::recipes {
+
+// What to contend for, and how.
+struct terms {
+  std::vector<std::string> parents;  // several: all of them or none, without a chance to deadlock
+  conclave::layout layout = conclave::layout::curator();
+  conclave::layout::role role = layout::role::exclusive;
+  std::string owner;        // who we are, for people
+  bool tickets = true;      // off: the classic recipe alone
+  bool patient = true;      // off: gives up at once with errc::taken
+  std::string seen_holder;  // of the impatient: while this node is there, nothing else is tried
+  bool counted = false;     // tell how many are before us, which may take a list
+};
+
+// What a contender tells. Called inside its entry, so whatever reaches a user goes through
+// port::deliver().
+class contender_events {
+ public:
+  virtual void enqueued(std::size_t before_us) { static_cast<void>(before_us); }
+  virtual void granted() = 0;
+  virtual void failed(error_code why) = 0;  // without having held it
+  virtual void suspended() {}
+  virtual void restored() {}
+  virtual void lost(error_code why) { static_cast<void>(why); }
+  virtual void revocation_asked() {}
+  virtual void gone() {}  // the last that is told
+
+ protected:
+  ~contender_events() = default;
+};
+
+class contender final : public member,
+                        public holder,
+                        public std::enable_shared_from_this<contender> {
+ public:
+  contender(std::shared_ptr<port> p, terms t, std::shared_ptr<contender_events> events);
+  ~contender();
+
+  void start();
+
+  // Out of the line, or off the lock: goes on by itself until the server has confirmed it or the
+  // session is over. Cannot fail and cannot be cancelled; a second call does nothing.
+  void leave();
+  // From now on only gone() is told.
+  void be_quiet() noexcept { quiet_ = true; }
+
+  // --- once granted
+
+  std::int64_t token() const noexcept { return token_; }
+  std::int64_t session() const noexcept { return session_; }
+  std::string path(std::size_t i = 0) const { return seats_[i].path(); }
+  std::size_t seats() const noexcept { return seats_.size(); }
+  // Also tells of revocations, which others write into our node.
+  void heed_revocation();
+
+  // --- if it gave up with errc::taken: the path of the one that has the lock
+
+  const std::string& seen_holder() const noexcept { return seen_holder_; }
+
+  void session_changed(const session_event& e) override;
+  time_point look(time_point now) override;
+
+ private:
+  // A place in one line.
+  struct seat {
+    std::string parent;
+    std::string name;  // empty: none yet
+    std::int32_t ticket = 0;
+    std::int64_t parent_czxid = 0;
+    bool record_writable = false;
+    std::optional<std::int32_t> served;  // the last ticket known to be served
+
+    watcher own_watch;  // on our own node
+    bool own_gone = false;
+    bool own_changed = false;
+
+    watcher other_watch;  // on the one that we wait for
+    std::string other;    // its name
+    bool other_gone = false;
+    bool other_stirred = false;  // something else happened to it: the watch is used up
+
+    std::string path() const { return parent + '/' + name; }
+    std::string other_path() const { return parent + '/' + other; }
+  };
+
+  task<> run();
+  task<error_code> contend();
+
+  // enqueue.cpp
+  task<error_code> enqueue();
+  task<error_code> settle(std::string id);
+  task<error_code> look_for(seat& s, const std::string& id, place where);
+  task<error_code> make_parents();
+  task<error_code> wait_for_the_last_number();
+  void take_seat(seat& s, std::string_view path);
+  void note_record(seat& s, const get_result& parent);
+
+  // waiting.cpp
+  struct rival {
+    std::string name;
+    layout::role role;
+    std::int32_t number;
+    std::int64_t czxid = 0;  // asked for only near the end of the numbers
+  };
+  struct line {
+    error_code ec;
+    std::vector<rival> before_us;  // in their order
+    std::optional<std::size_t> in_our_way;
+  };
+  task<error_code> wait_for_turn(seat& s);
+  task<error_code> wait_until_gone(seat& s);
+  task<error_code> read_served(seat& s);
+  task<line> read_line(seat& s);
+  task<error_code> find_ages(seat& s, std::vector<rival>& all);
+  bool takes_part(layout::role r) const;
+  bool uses_tickets(const seat& s) const noexcept;
+
+  void become_holder();
+  task<> hold();
+  task<> check_own_nodes();
+  task<error_code> watch_own(seat& s);
+  void lose(error_code why);
+
+  task<> withdraw();
+  task<> find_out(place& where);
+  void withdraw_claims();
+
+  error_code why_interrupted() const noexcept;
+  watcher own_watcher(const seat& s);
+  watcher other_watcher(const seat& s);
+  void stop_watching(seat& s);
+
+  template <class Result>
+  asking<Result> ask(requests::request<Result> r, place where,
+                     std::optional<session::on_cut> rule = {}) {
+    return recipes::ask(port_, shared_from_this(), std::move(r), where, rule);
+  }
+  place here() const noexcept { return {session_, 0}; }
+
+  // To wait for whatever comes next: an event, the session's end, leave().
+  struct news {
+    contender& c;
+    explicit news(contender& who) : c{who} {}
+    bool await_ready() const noexcept { return c.poked_; }
+    void await_suspend(std::coroutine_handle<> h) const noexcept { c.sleeper_ = h; }
+    void await_resume() const noexcept { c.poked_ = false; }
+  };
+  void poke();
+  void end();
+  task<> pause(duration d);
+
+  std::shared_ptr<port> port_;
+  terms terms_;
+  std::shared_ptr<contender_events> events_;
+  task<> run_;
+
+  std::vector<seat> seats_;
+  std::int64_t session_ = 0;
+  std::int64_t token_ = 0;
+  std::string seen_holder_;
+  bool joined_ = true;
+  bool in_line_ = false;  // our nodes are there, as far as we know
+  bool holding_ = false;
+  bool was_holder_ = false;
+  bool suspended_ = false;
+  bool leaving_ = false;
+  bool session_over_ = false;
+  bool quiet_ = false;
+  bool check_own_ = false;
+  bool heed_revocation_ = false;
+  bool parents_may_go_ = false;
+  time_point since_{};
+
+  bool poked_ = false;
+  std::coroutine_handle<> sleeper_;
+};
+
+}  // namespace conclave::recipes

@@ -1,0 +1,221 @@
+// How a contender gets into its lines.
+#include <cerrno>
+#include <utility>
+
+#include "recipes/badge.hpp"
+#include "recipes/contender.hpp"
+#include "recipes/numbers.hpp"
+#include "recipes/record.hpp"
+#include "recipes/together.hpp"
+
+namespace conclave::recipes {
+namespace {
+
+std::string new_id(port& p) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(p.random()),
+                static_cast<unsigned long long>(p.random()));
+  return text;
+}
+
+}  // namespace
+
+// Creates our nodes and reads the parents' records, in one round trip. Several nodes are created
+// in one transaction: two contenders for the same locks then stand in the same order in all of
+// them.
+task<error_code> contender::enqueue() {
+  place where;
+  while (!leaving_) {
+    const auto id = new_id(*port_);
+    const auto data = write_badge(terms_.owner, id);
+    const auto prefix = terms_.layout.name_prefix(terms_.role);
+    const create_options mode{create_mode::ephemeral_sequential};
+    std::optional<asking<create_result>> one;
+    std::optional<asking<transaction_result>> all;
+    std::vector<asking<get_result>> records;
+    {
+      const together in_one_write{*port_};
+      if (seats_.size() == 1) {
+        one = ask(requests::create(port_->defaults(), seats_[0].parent + '/' + prefix, data, mode),
+                  where);
+      } else {
+        transaction t;
+        for (const auto& s : seats_) t.create(s.parent + '/' + prefix, data, mode);
+        all = ask(requests::commit(port_->defaults(), t), where);
+      }
+      if (terms_.tickets)
+        for (const auto& s : seats_)
+          records.push_back(ask(requests::get(port_->defaults(), s.parent, {}), {}));
+    }
+    error_code ec;
+    if (one) {
+      const auto made = co_await *one;
+      ec = made.ec;
+      if (ec == errc::connection_loss) session_ = made.sent_in.session;
+      if (!ec) {
+        session_ = made.sent_in.session;
+        token_ = made.value.stat.czxid;
+        take_seat(seats_[0], made.value.path);
+      }
+    } else {
+      const auto made = co_await *all;
+      ec = made.ec;
+      if (!ec || ec == errc::connection_loss) session_ = made.sent_in.session;
+      if (!ec) {
+        token_ = made.value.zxid;
+        for (std::size_t i = 0; i < seats_.size(); ++i)
+          take_seat(seats_[i], made.value.parts[i].path);
+      }
+    }
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      const auto read = co_await records[i];
+      if (!ec && !read.ec) note_record(seats_[i], read.value);
+    }
+    if (ec == errc::connection_loss) {
+      ec = co_await settle(id);
+      if (ec || in_line_) co_return ec;
+      where = here();
+    } else if (ec == errc::no_node) {
+      if (ec = co_await make_parents(); ec) co_return ec;
+    } else if (ec == errc::node_exists) {
+      if (ec = co_await wait_for_the_last_number(); ec) co_return ec;
+    } else {
+      co_return ec;
+    }
+  }
+  co_return why_interrupted();
+}
+
+void contender::take_seat(seat& s, std::string_view path) {
+  s.name = path.substr(path.rfind('/') + 1);
+  if (const auto parsed = terms_.layout.parse(s.name)) s.ticket = parsed->number;
+  if (near_the_end(s.ticket)) parents_may_go_ = true;
+  port_->claimed.emplace(path);
+  in_line_ = true;
+}
+
+void contender::note_record(seat& s, const get_result& parent) {
+  const auto record = read_record(parent.data, parent.stat);
+  s.parent_czxid = parent.stat.czxid;
+  s.record_writable = record.writable;
+  if (record.served) s.served = record.served;
+}
+
+// The reply to our creation was lost. Looks for our nodes; in_line_ says whether they were found.
+// Only a server that has caught up knows, and only what it says on one connection counts.
+task<error_code> contender::settle(std::string id) {
+  for (;;) {
+    const auto syncing =
+        ask(requests::sync(port_->defaults(), seats_[0].parent), here(), session::on_cut::fail);
+    const auto synced = co_await syncing;
+    auto ec = synced.ec;
+    bool found_all = !ec;
+    for (auto& s : seats_) {
+      if (ec || !found_all) break;
+      ec = co_await look_for(s, id, synced.sent_in);
+      found_all = !s.name.empty();
+    }
+    if (!ec) {
+      in_line_ = found_all;
+      co_return ec;
+    }
+    for (auto& s : seats_) {
+      if (!s.name.empty()) port_->claimed.erase(s.path());
+      s.name.clear();
+    }
+    in_line_ = false;
+    if (ec != errc::connection_loss && ec != errc::not_connected) co_return ec;
+    // Nobody waits for ever for a connection, but the nodes are looked for as long as it takes.
+    if (ec == errc::not_connected && !leaving_) {
+      if (!quiet_) events_->failed(ec);
+      quiet_ = leaving_ = true;
+    }
+  }
+}
+
+// Among this session's nodes under one parent, the one with our id. Somebody may have written over
+// the id (a revocation does): then it is the one that no other contender knows to be its own.
+task<error_code> contender::look_for(seat& s, const std::string& id, place where) {
+  std::vector<std::string> paths;
+  const auto listing = ask(requests::ephemerals(port_->defaults(), s.parent + '/'), where);
+  const auto mine = co_await listing;
+  if (mine.ec == errc::unimplemented) {  // a server before 3.6
+    const auto reading = ask(requests::children(port_->defaults(), s.parent, {}), where);
+    const auto all = co_await reading;
+    if (all.ec && all.ec != errc::no_node) co_return all.ec;
+    for (const auto& name : all.value.names) paths.push_back(s.parent + '/' + name);
+  } else if (mine.ec) {
+    co_return mine.ec;
+  } else {
+    paths = mine.value;
+  }
+  std::string nameless;
+  std::int64_t nameless_czxid = 0;
+  const auto prefix = s.parent + '/' + terms_.layout.name_prefix(terms_.role);
+  for (const auto& path : paths) {
+    if (!path.starts_with(prefix) || path.find('/', prefix.size()) != path.npos) continue;
+    if (port_->claimed.contains(path)) continue;
+    const auto reading = ask(requests::get(port_->defaults(), path, {}), where);
+    const auto node = co_await reading;
+    if (node.ec == errc::no_node) continue;
+    if (node.ec) co_return node.ec;
+    if (node.value.stat.ephemeral_owner != session_) continue;
+    const auto shown = read_badge(node.value.data);
+    if (shown.id == id) {
+      token_ = node.value.stat.czxid;
+      take_seat(s, path);
+      co_return error_code{};
+    }
+    if (shown.id.empty()) {
+      nameless = path;
+      nameless_czxid = node.value.stat.czxid;
+    }
+  }
+  if (!nameless.empty() && !port_->claimed.contains(nameless)) {
+    token_ = nameless_czxid;
+    take_seat(s, nameless);
+  }
+  co_return error_code{};
+}
+
+// Containers, so that the server removes them some time after the last contender has gone.
+task<error_code> contender::make_parents() {
+  auto mode = create_mode::container;
+  for (;;) {
+    std::vector<asking<create_result>> making;
+    {
+      const together in_one_write{*port_};
+      for (const auto& s : seats_)
+        for (auto end = s.parent.find('/', 1);; end = s.parent.find('/', end + 1)) {
+          making.push_back(
+              ask(requests::create(port_->defaults(), s.parent.substr(0, end), {}, mode), {}));
+          if (end == s.parent.npos) break;
+        }
+    }
+    // The first thing that went wrong is why the rest did. But nodes that are there may lie under
+    // one that we may not write to.
+    error_code ec;
+    for (const auto& each : making) {
+      const auto made = co_await each;
+      if (!made.ec || made.ec == errc::node_exists)
+        ec = {};
+      else if (!ec)
+        ec = made.ec;
+    }
+    if (ec == errc::connection_loss) co_return error_code{};  // the next creation will tell
+    if (ec != errc::unimplemented || mode == create_mode::persistent) co_return ec;
+    mode = create_mode::persistent;  // a server before 3.5
+  }
+}
+
+// The counter stands at its last number, and a node with that number is there. Waits until it has
+// gone; then it can be had again.
+task<error_code> contender::wait_for_the_last_number() {
+  auto& s = seats_[0];
+  s.other = terms_.layout.name_prefix(terms_.role) + number_text(last_number);
+  const auto ec = co_await wait_until_gone(s);
+  s.other.clear();
+  co_return ec == errc::no_node ? error_code{} : ec;
+}
+
+}  // namespace conclave::recipes

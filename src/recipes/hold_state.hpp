@@ -1,0 +1,67 @@
+// What conclave::hold tells about. Written inside an entry, read from any thread.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "recipes/port.hpp"
+
+namespace conclave::recipes {
+
+class hold_state {
+ public:
+  explicit hold_state(std::shared_ptr<const port> p) : port_{std::move(p)} {}
+
+  void begin(std::int64_t token, std::int64_t session, std::vector<std::string> nodes) {
+    token_ = token;
+    session_ = session;
+    nodes_ = std::move(nodes);
+    status_.store(status::held, std::memory_order_release);
+  }
+  void suspend(bool on) {
+    auto expected = on ? status::held : status::suspended;
+    status_.compare_exchange_strong(expected, on ? status::suspended : status::held);
+  }
+  void release() { status_.store(status::over, std::memory_order_release); }
+  std::stop_source& loss() noexcept { return lost_; }
+
+  // --- from any thread
+
+  bool began() const noexcept { return now() != status::none; }
+  bool suspended() const noexcept { return now() == status::suspended; }
+  std::stop_token lost() const noexcept { return lost_.get_token(); }
+  std::int64_t token() const noexcept { return began() ? token_ : 0; }
+  std::int64_t session() const noexcept { return began() ? session_ : 0; }
+  // Of a hold that has begun.
+  const std::vector<std::string>& nodes() const noexcept { return nodes_; }
+
+  // Until when it is certainly held; the smallest time if it is over.
+  time_point deadline() const noexcept {
+    const auto s = now();
+    if (s != status::held && s != status::suspended) return time_point::min();
+    const auto session = port_->session();
+    return session.id == session_ ? session.deadline : time_point::min();
+  }
+  duration remaining() const noexcept {
+    const auto until = deadline();
+    const auto at = port_->now();
+    return until > at ? until - at : duration{0};
+  }
+
+ private:
+  enum class status { none, held, suspended, over };
+  status now() const noexcept { return status_.load(std::memory_order_acquire); }
+
+  std::shared_ptr<const port> port_;
+  std::atomic<status> status_{status::none};
+  std::int64_t token_ = 0;
+  std::int64_t session_ = 0;
+  std::vector<std::string> nodes_;
+  std::stop_source lost_;
+};
+
+}  // namespace conclave::recipes

@@ -1,0 +1,127 @@
+#include "conclave/layout.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "conclave/error.hpp"
+
+namespace conclave {
+namespace {
+
+using role = layout::role;
+
+bool all_digits(std::string_view s) {
+  return std::all_of(s.begin(), s.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+struct numbered {
+  std::string_view text;  // before the number
+  std::int32_t number;
+};
+
+std::optional<numbered> split(std::string_view name, std::size_t length, bool negative) {
+  if (name.size() < length) return std::nullopt;
+  const auto end = name.substr(name.size() - length);
+  if (!all_digits(negative ? end.substr(1) : end) || (negative && end[0] != '-'))
+    return std::nullopt;
+  numbered n{name.substr(0, name.size() - length), 0};
+  const auto [stop, ec] = std::from_chars(end.data(), end.data() + end.size(), n.number);
+  if (ec != std::errc{}) return std::nullopt;
+  return n;
+}
+
+// The server prints the number as %010d, a signed value that goes below zero when the counter has
+// run over: ten digits, or a sign and nine digits, or a sign and ten digits (not padded then).
+std::vector<numbered> readings(std::string_view name) {
+  std::vector<numbered> all;
+  if (const auto n = split(name, 11, true); n && n->number <= -1'000'000'000) all.push_back(*n);
+  if (const auto n = split(name, 10, false)) all.push_back(*n);
+  if (const auto n = split(name, 10, true)) all.push_back(*n);
+  return all;
+}
+
+}  // namespace
+
+layout::pattern layout::make(role r, std::string_view text) {
+  if (text.empty() || text.find('/') != text.npos || std::count(text.begin(), text.end(), '*') > 1)
+    throw error{errc::invalid_argument, "layout pattern '" + std::string{text} + "'"};
+  const auto star = text.find('*');
+  if (star == text.npos) return {r, std::string{text}, std::nullopt};
+  return {r, std::string{text.substr(0, star)}, std::string{text.substr(star + 1)}};
+}
+
+layout layout::of(std::initializer_list<std::pair<role, std::string_view>> patterns,
+                  std::string filling) {
+  layout l;
+  for (const auto& [r, text] : patterns) l.patterns_.push_back(make(r, text));
+  l.filling_ = std::move(filling);
+  return l;
+}
+
+layout layout::curator() {
+  return of({{role::exclusive, "lock-"},
+             {role::exclusive, "_c_*-lock-"},
+             {role::reader, "__READ__"},
+             {role::reader, "_c_*-__READ__"},
+             {role::writer, "__WRIT__"},
+             {role::writer, "_c_*-__WRIT__"}},
+            {});
+}
+
+layout layout::kazoo() {
+  return of({{role::exclusive, "__lock__"},
+             {role::exclusive, "*__lock__"},
+             {role::writer, "__lock__"},
+             {role::writer, "*__lock__"},
+             {role::reader, "__rlock__"},
+             {role::reader, "*__rlock__"}},
+            {});
+}
+
+layout layout::zookeeper() {
+  return of({{role::exclusive, "x-"},
+             {role::exclusive, "x-*-"},
+             {role::reader, "read-"},
+             {role::writer, "write-"}},
+            {});
+}
+
+layout layout::custom(std::string exclusive, std::string filling) {
+  return of({{role::exclusive, exclusive}}, std::move(filling));
+}
+
+layout layout::custom_shared(std::string read, std::string write, std::string filling) {
+  return of({{role::reader, read}, {role::writer, write}}, std::move(filling));
+}
+
+std::string layout::name_prefix(role r) const {
+  const auto p = std::find_if(patterns_.begin(), patterns_.end(),
+                              [&](const pattern& x) { return x.role == r; });
+  if (p == patterns_.end()) return {};
+  return p->tail ? p->head + filling_ + *p->tail : p->head;
+}
+
+std::optional<std::int32_t> layout::match(const pattern& p, std::string_view name) {
+  for (const auto& [text, number] : readings(name)) {
+    const bool fits = p.tail ? text.size() >= p.head.size() + p.tail->size() &&
+                                   text.starts_with(p.head) && text.ends_with(*p.tail)
+                             : text == p.head;
+    if (fits) return number;
+  }
+  return std::nullopt;
+}
+
+std::optional<layout::contender> layout::parse(std::string_view name) const {
+  for (const auto& p : patterns_)
+    if (const auto number = match(p, name)) return contender{p.role, *number};
+  return std::nullopt;
+}
+
+bool layout::known_elsewhere(std::string_view name) {
+  static const std::vector<layout> known{curator(), kazoo(), zookeeper(), custom("lock-*-"),
+                                         custom_shared("*-R-", "*-W-")};
+  return std::any_of(known.begin(), known.end(),
+                     [&](const layout& l) { return l.parse(name).has_value(); });
+}
+
+}  // namespace conclave

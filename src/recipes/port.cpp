@@ -1,0 +1,54 @@
+#include "recipes/port.hpp"
+
+#include <algorithm>
+
+namespace conclave::recipes {
+
+void port::session_changed(const session_event& e) {
+  const entry inside{*this};
+  // A member may go while another is told.
+  const std::vector<member*> all{members_.begin(), members_.end()};
+  for (auto* m : all)
+    if (members_.contains(m)) m->session_changed(e);
+}
+
+void port::time_passed(time_point now) {
+  const entry inside{*this};
+  while (!timers_.empty() && timers_.begin()->first <= now) {
+    const auto due = timers_.extract(timers_.begin());
+    due.mapped()();
+  }
+  if (!timers_.empty()) wake_at(timers_.begin()->first);
+}
+
+void port::call_at(time_point when, std::function<void()> f) {
+  const bool first = timers_.empty() || when < timers_.begin()->first;
+  timers_.emplace(when, std::move(f));
+  if (first) wake_at(when);
+}
+
+void port::keep(holder& h, time_point when) {
+  holders_.insert(&h);
+  plan_look(when);
+}
+
+void port::plan_look(time_point when) {
+  if (when >= next_look_) return;
+  next_look_ = when;
+  // One planned earlier for a later time finds nothing to do.
+  call_at(when, [this, when] {
+    if (when == next_look_) look_after_holders();
+  });
+}
+
+void port::look_after_holders() {
+  next_look_ = time_point::max();
+  const auto at = now();
+  auto next = time_point::max();
+  const std::vector<holder*> all{holders_.begin(), holders_.end()};
+  for (auto* h : all)
+    if (holders_.contains(h)) next = std::min(next, h->look(at));
+  if (!holders_.empty() && next != time_point::max()) plan_look(std::max(next, at + duration{1}));
+}
+
+}  // namespace conclave::recipes

@@ -1,0 +1,134 @@
+// A session as the recipes on it see it: requests, the time, the session's life; and the one lock
+// under which all of them run.
+//
+// Recipes are not safe for concurrent use by themselves. Whoever enters them, a user's call, an
+// answer, an event, a timer, does so through a port::entry, which holds the lock. What they have to
+// tell their users they leave with deliver(); it is called when the lock was given back.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "conclave/boot_clock.hpp"
+#include "conclave/session_event.hpp"
+#include "requests/requests.hpp"
+#include "session/operation.hpp"
+
+namespace conclave::recipes {
+
+using time_point = boot_clock::time_point;
+using duration = boot_clock::duration;
+using place = session::operation::place;
+
+// One that wants to hear of the session.
+class member {
+ public:
+  virtual void session_changed(const session_event& e) = 0;
+
+ protected:
+  ~member() = default;
+};
+
+// One that holds something for as long as the session certainly lives.
+class holder {
+ public:
+  // Looks after itself; returns when to be called again at the latest.
+  virtual time_point look(time_point now) = 0;
+
+ protected:
+  ~holder() = default;
+};
+
+class port {
+ public:
+  explicit port(std::shared_ptr<const requests::defaults> d) : defaults_{std::move(d)} {}
+  port(const port&) = delete;
+  port& operator=(const port&) = delete;
+  virtual ~port() = default;
+
+  class [[nodiscard]] entry {
+   public:
+    explicit entry(port& p) : port_{p}, lock_{p.mutex_} {}
+    ~entry() {
+      for (const auto& f : end()) f();
+    }
+    // Gives the lock back and leaves it to the caller to make these calls.
+    std::vector<std::function<void()>> end() {
+      if (!lock_.owns_lock()) return {};
+      auto calls = std::exchange(port_.deliveries_, {});
+      lock_.unlock();
+      return calls;
+    }
+    entry(const entry&) = delete;
+    entry& operator=(const entry&) = delete;
+
+   private:
+    port& port_;
+    std::unique_lock<std::mutex> lock_;
+  };
+
+  // --- from outside, each an entry of its own
+
+  void session_changed(const session_event& e);
+  void time_passed(time_point now);
+
+  // --- for recipes, inside an entry
+
+  const requests::defaults& defaults() const noexcept { return *defaults_; }
+
+  // The operation completes later, in any case, through an entry of its own.
+  virtual void submit(std::unique_ptr<session::operation> op) = 0;
+  // Takes the watcher off a node's data, and tells the server if nobody else here needs it.
+  virtual void forget_watch(const std::string& path, const watcher& w) = 0;
+  // Requests submitted between these leave in one write.
+  virtual void cork() = 0;
+  virtual void uncork() = 0;
+
+  struct session_view {
+    std::int64_t id = 0;  // 0: none
+    bool over = false;    // the client was closed, or does not begin a new session
+    time_point deadline;  // as client::session_deadline()
+  };
+  virtual session_view session() const = 0;
+  virtual time_point now() const = 0;
+  // A number that no other process draws.
+  virtual std::uint64_t random() = 0;
+
+  void deliver(std::function<void()> f) { deliveries_.push_back(std::move(f)); }
+  void call_at(time_point when, std::function<void()> f);
+
+  void join(member& m) { members_.insert(&m); }
+  void part(member& m) { members_.erase(&m); }
+
+  // Holders are looked after by one timer for all of them, so that a lock that is held for a moment
+  // sets none. `when`: the first look.
+  void keep(holder& h, time_point when);
+  void drop(holder& h) { holders_.erase(&h); }
+
+  // Nodes of this session that some contender knows to be its own.
+  std::set<std::string, std::less<>> claimed;
+
+ protected:
+  // Asks for time_passed() at this moment; earlier is fine, as well.
+  virtual void wake_at(time_point when) = 0;
+
+ private:
+  void look_after_holders();
+  void plan_look(time_point when);
+
+  std::mutex mutex_;
+  std::shared_ptr<const requests::defaults> defaults_;
+  std::vector<std::function<void()>> deliveries_;
+  std::set<member*> members_;
+  std::multimap<time_point, std::function<void()>> timers_;
+  std::set<holder*> holders_;
+  time_point next_look_ = time_point::max();
+};
+
+}  // namespace conclave::recipes

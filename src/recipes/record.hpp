@@ -1,0 +1,24 @@
+// What a lock's parent node tells: which ticket was served last. See docs/locks.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "conclave/node.hpp"
+
+namespace conclave::recipes {
+
+// Every ticket up to `served` is gone. Written by a holder only, together with the deletion of its
+// own node. It names the parent it was written for, so that a copied or restored tree, or a parent
+// that was made anew, starts counting anew.
+std::string write_record(std::int64_t parent_czxid, std::int32_t served);
+
+struct parent_record {
+  bool writable = false;  // empty or a record: nobody else's data is overwritten
+  std::optional<std::int32_t> served;
+};
+parent_record read_record(std::string_view data, const node_stat& parent);
+
+}  // namespace conclave::recipes

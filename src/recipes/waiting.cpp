@@ -1,0 +1,185 @@
+// How a contender waits in a line, and how it knows that its turn has come.
+#include <algorithm>
+#include <utility>
+
+#include "recipes/contender.hpp"
+#include "recipes/numbers.hpp"
+#include "recipes/record.hpp"
+#include "recipes/together.hpp"
+
+namespace conclave::recipes {
+
+// Readers and writers order themselves by more than their tickets, and near the end of the numbers
+// tickets mean nothing.
+bool contender::uses_tickets(const seat& s) const noexcept {
+  return terms_.tickets && terms_.role == layout::role::exclusive && !near_the_end(s.ticket);
+}
+
+// Two ways to know that nobody is before us any more. By tickets: every ticket up to the last one
+// served is gone. By the line itself: we are the first in it. On either way we wait for one node
+// only. By its ticket that is the one just before ours; a holder with another library's name is
+// not found so, and a contender that gave up or died leaves a gap, and then we look at the line.
+task<error_code> contender::wait_for_turn(seat& s) {
+  const bool tickets = uses_tickets(s);
+  if (tickets && (s.ticket == 0 || (s.served && *s.served == s.ticket - 1))) co_return error_code{};
+
+  std::int32_t awaited = s.ticket - 1;  // everybody between this ticket and ours is gone
+  bool is_first = false;                // it is the first of the line: behind it comes our turn
+  bool by_ticket = tickets && terms_.patient && !terms_.counted;
+  if (by_ticket) s.other = terms_.layout.name_prefix(terms_.role) + number_text(awaited);
+  bool told = false;
+  for (;;) {
+    if (s.other.empty()) {
+      const auto now = co_await read_line(s);
+      if (leaving_ || session_over_) co_return why_interrupted();
+      if (now.ec || !now.in_our_way) co_return now.ec;
+      if (terms_.counted && !std::exchange(told, true) && !quiet_)
+        events_->enqueued(now.before_us.size());
+      if (!terms_.patient) {
+        seen_holder_ = s.parent + '/' + now.before_us.front().name;
+        co_return errc::taken;
+      }
+      const auto& next = now.before_us[*now.in_our_way];
+      s.other = next.name;
+      awaited = next.number;
+      is_first = *now.in_our_way == 0;
+    }
+    auto ec = co_await wait_until_gone(s);
+    s.other.clear();
+    if (ec == errc::no_node) {
+      // Gone before we looked, or never there under this name.
+      if (!std::exchange(by_ticket, false)) continue;
+      ec = co_await read_served(s);
+      if (!ec && s.served && *s.served >= s.ticket - 1) co_return ec;
+    } else if (!ec) {
+      if (is_first) co_return ec;
+      if (!tickets) continue;
+      const auto served_all_before = [&] { return s.served && *s.served >= awaited - 1; };
+      if (served_all_before()) co_return ec;
+      ec = co_await read_served(s);
+      if (!ec && served_all_before()) co_return ec;
+    }
+    if (ec) co_return ec;
+    by_ticket = false;
+  }
+}
+
+// Watches the other node until it is deleted. errc::no_node if it was not there to begin with.
+task<error_code> contender::wait_until_gone(seat& s) {
+  for (;;) {
+    s.other_gone = s.other_stirred = false;
+    s.other_watch = other_watcher(s);
+    std::optional<asking<get_result>> own;
+    const bool watch_own_too = !s.own_watch && !s.name.empty();
+    if (watch_own_too) s.own_watch = own_watcher(s);
+    std::optional<asking<get_result>> other;
+    {
+      const together in_one_write{*port_};
+      other = ask(requests::get(port_->defaults(), s.other_path(), s.other_watch), here());
+      if (watch_own_too) own = ask(requests::get(port_->defaults(), s.path(), s.own_watch), here());
+    }
+    const auto got = co_await *other;
+    if (got.ec) s.other_watch = {};
+    if (own) {
+      const auto mine = co_await *own;
+      if (mine.ec) s.own_watch = {};
+      if (mine.ec == errc::no_node || (!mine.ec && mine.value.stat.czxid != token_))
+        s.own_gone = true;
+    }
+    const auto nothing_new = [&] {
+      return !s.other_gone && !s.other_stirred && !s.own_gone && !leaving_ && !session_over_;
+    };
+    while (!got.ec && nothing_new()) {
+      if (std::exchange(s.own_changed, false))
+        co_await watch_own(s);
+      else
+        co_await news{*this};
+    }
+    if (leaving_ || session_over_) co_return why_interrupted();
+    if (s.own_gone) co_return errc::out_of_line;
+    if (s.other_gone) {
+      s.other_watch = {};
+      co_return error_code{};
+    }
+    // Its data changed, or there was no connection for long: we keep our place and look again.
+    if (got.ec && got.ec != errc::connection_loss && got.ec != errc::not_connected)
+      co_return got.ec;
+  }
+}
+
+task<error_code> contender::read_served(seat& s) {
+  const auto asked = ask(requests::get(port_->defaults(), s.parent, {}), here());
+  const auto got = co_await asked;
+  if (leaving_ || session_over_) co_return why_interrupted();
+  if (got.ec == errc::no_node) co_return errc::out_of_line;
+  if (!got.ec) note_record(s, got.value);
+  co_return got.ec == errc::no_auth ? error_code{} : got.ec;
+}
+
+bool contender::takes_part(layout::role r) const {
+  using role = layout::role;
+  if (terms_.role == role::exclusive) return r == role::exclusive;
+  // Where writers are named like exclusive contenders, they are taken for these.
+  return r != role::exclusive ||
+         terms_.layout.name_prefix(role::writer) == terms_.layout.name_prefix(role::exclusive);
+}
+
+task<contender::line> contender::read_line(seat& s) {
+  line found;
+  const auto asked = ask(requests::children(port_->defaults(), s.parent, {}), here());
+  const auto got = co_await asked;
+  if (got.ec) {
+    found.ec = got.ec == errc::no_node ? error_code{errc::out_of_line} : got.ec;
+    co_return found;
+  }
+  std::vector<rival> all;
+  bool by_age = false;
+  for (const auto& name : got.value.names) {
+    const auto c = terms_.layout.parse(name);
+    if (c && takes_part(c->role)) {
+      all.push_back({name, c->role, c->number});
+      by_age = by_age || near_the_end(c->number);
+    } else if (layout::known_elsewhere(name)) {
+      found.ec = errc::layout_mismatch;
+      co_return found;
+    }
+  }
+  if (by_age)
+    if (found.ec = co_await find_ages(s, all); found.ec) co_return found;
+  std::sort(all.begin(), all.end(), [](const rival& a, const rival& b) {
+    return std::tie(a.czxid, a.number, a.name) < std::tie(b.czxid, b.number, b.name);
+  });
+  const auto us = std::find_if(all.begin(), all.end(), [&](auto& r) { return r.name == s.name; });
+  if (us == all.end()) {
+    found.ec = errc::out_of_line;
+    co_return found;
+  }
+  all.erase(us, all.end());
+  // A reader waits for the last writer before it, everyone else for the last one of all.
+  for (std::size_t i = all.size(); i-- > 0 && !found.in_our_way;)
+    if (terms_.role != layout::role::reader || all[i].role != layout::role::reader)
+      found.in_our_way = i;
+  found.before_us = std::move(all);
+  co_return found;
+}
+
+// Numbers have come to their end: the order is that of creation.
+task<error_code> contender::find_ages(seat& s, std::vector<rival>& all) {
+  std::vector<asking<std::optional<node_stat>>> asked;
+  {
+    const together in_one_write{*port_};
+    for (const auto& r : all)
+      asked.push_back(
+          ask(requests::exists(port_->defaults(), s.parent + '/' + r.name, {}), here()));
+  }
+  error_code ec;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto got = co_await asked[i];
+    if (got.ec) ec = got.ec;
+    if (!got.ec && got.value) all[i].czxid = got.value->czxid;
+  }
+  std::erase_if(all, [](const rival& r) { return r.czxid == 0; });
+  co_return ec;
+}
+
+}  // namespace conclave::recipes
