@@ -73,6 +73,7 @@ enum class errc {
   lock_lost = 16,        // no longer ours: the session's time is up, or its node was deleted
   out_of_line = 17,      // our place in the line is gone: its node was deleted by somebody
   layout_mismatch = 18,  // the lock has contenders of another layout, who would not see us
+  upgrade_refused = 19,  // this thread holds it shared, and would wait for itself to write
 };
 
 // What a code means for the caller.

@@ -54,6 +54,8 @@ const char* text(errc e) noexcept {
     case errc::taken: return "somebody else holds the lock";
     case errc::lock_lost: return "the lock is not held any more";
     case errc::out_of_line: return "our node in the line for the lock was deleted";
+    case errc::upgrade_refused:
+      return "this thread holds the lock shared and would wait for itself; unlock that first";
     case errc::layout_mismatch:
       return "the lock is in use with another node layout, whose contenders would not see us";
     case errc::bad_secret: return "the secret cannot be read";

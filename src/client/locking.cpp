@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <utility>
 
 #include "session/paths.hpp"
@@ -27,18 +28,25 @@ std::string this_process() {
 
 // A caller whose thread waits for its answer, on that thread's stack.
 struct blocked {
-  blocked(const lock_pointer& l, bool patient) : lock{l}, who{std::make_shared<caller>()} {
+  blocked(const lock_pointer& l, role r, bool patient) : lock{l}, who{std::make_shared<caller>()} {
     auto& loop = l->core->driver->loop();
-    if (loop.in_child()) throw error{errc::forked, "lock " + l->path};
-    if (loop.is_current()) throw error{errc::would_deadlock, "lock " + l->path};
+    if (loop.in_child()) throw error{errc::forked, what()};
+    if (loop.is_current()) throw error{errc::would_deadlock, what()};
+    who->role = r;
     who->patient = patient;
+    who->thread = this_thread();
     who->tell = [this](error_code e) {
       ec = e;
       told.set();
     };
     const entry inside{*l->core->port};
+    // It would wait for itself.
+    if (r == role::writer && l->object->held_by_thread(role::reader, who->thread))
+      throw error{errc::upgrade_refused, what()};
     l->object->acquire(who);
   }
+
+  std::string what() const { return "lock " + lock->paths.front(); }
 
   void give_up(error_code why) const {
     const entry inside{*lock->core->port};
@@ -49,13 +57,10 @@ struct blocked {
   bool result(error_code expected) const {
     if (!ec) return true;
     if (ec == expected) return false;
-    auto what = "lock " + lock->path;
-    if (ec == errc::not_connected) {
-      const auto why =
-          lock->core->driver->ask(std::string{}, [](const auto& m) { return m.last_failure(); });
-      if (!why.empty()) what += " (" + why + ")";
-    }
-    throw error{ec, what};
+    std::string why;
+    if (ec == errc::not_connected)
+      why = lock->core->driver->ask(std::string{}, [](const auto& m) { return m.last_failure(); });
+    throw error{ec, why.empty() ? what() : what() + " (" + why + ")"};
   }
 
   const lock_pointer& lock;
@@ -74,11 +79,12 @@ void tell_later(runtime::io_loop& loop, entry& inside) {
 }
 
 template <class Result, class Convert>
-void start(const lock_pointer& l, receiver<Result> to, deadline d, Convert convert) {
+void start(const lock_pointer& l, receiver<Result> to, role r, deadline d, Convert convert) {
   auto& loop = l->core->driver->loop();
   auto recipient = std::make_shared<detail::recipient<Result>>(loop, std::move(to));
   if (loop.in_child()) return recipient->tell(errc::forked, {});
   const auto who = std::make_shared<caller>();
+  who->role = r;
   who->patient = d != at_once;
   who->tell = [recipient, convert](error_code ec) { convert(*recipient, ec); };
   const auto give_up = [weak = std::weak_ptr{l}, who_weak = std::weak_ptr{who}](error_code why) {
@@ -101,30 +107,47 @@ void start(const lock_pointer& l, receiver<Result> to, deadline d, Convert conve
 
 }  // namespace
 
-lock_pointer make_lock(client& c, std::vector<std::string> paths, layout::role role,
+std::uint64_t this_thread() noexcept {
+  // An id that is not used again when the thread has ended, as the system's would be.
+  static std::atomic<std::uint64_t> last{0};
+  thread_local const std::uint64_t id = ++last;
+  return id;
+}
+
+lock_pointer make_lock(client& c, recipes::terms t, std::optional<recipes::terms> gate,
                        lock_options options) {
-  for (const auto& path : paths)
-    if (!session::valid_path(path) || path == "/") throw error{errc::invalid_path, "lock " + path};
-  if (options.layout.name_prefix(role).empty())
-    throw error{errc::invalid_argument, "lock " + paths[0] + ": the layout is for other locks"};
+  for (const auto& path : t.parents)
+    if (!session::valid_path(path) || (path == "/" && t.rule != recipes::rule::unique_name))
+      throw error{errc::invalid_path, "lock " + path};
   if (options.owner.empty()) options.owner = this_process();
   auto l = std::make_shared<lock_handle>();
   l->core = core_access::of(c);
-  l->path = paths[0];
+  l->paths = t.parents;
   l->object =
-      std::make_shared<recipes::lock_object>(l->core->port, std::move(paths), role, options);
+      std::make_shared<recipes::lock_object>(l->core->port, std::move(t), std::move(gate), options);
   return l;
 }
 
-void lock(const lock_pointer& l) {
-  blocked call{l, true};
+lock_pointer make_lock(client& c, std::vector<std::string> paths, role r, lock_options options) {
+  if (options.layout.name_prefix(r).empty() ||
+      (r == role::writer && options.layout.name_prefix(role::reader).empty()))
+    throw error{errc::invalid_argument, "lock " + paths[0] + ": the layout is for other locks"};
+  recipes::terms t;
+  t.parents = std::move(paths);
+  t.layout = options.layout;
+  t.role = r;
+  return make_lock(c, std::move(t), std::nullopt, std::move(options));
+}
+
+void lock(const lock_pointer& l, role r) {
+  blocked call{l, r, true};
   call.told.wait();
   call.result(error_code{});
 }
 
-bool lock(const lock_pointer& l, std::stop_token stop) {
+bool lock(const lock_pointer& l, role r, std::stop_token stop) {
   if (stop.stop_requested()) return false;
-  blocked call{l, true};
+  blocked call{l, r, true};
   {
     const std::stop_callback on_stop{std::move(stop), [&] { call.give_up(aborted()); }};
     call.told.wait();
@@ -132,17 +155,17 @@ bool lock(const lock_pointer& l, std::stop_token stop) {
   return call.result(aborted());
 }
 
-bool try_lock(const lock_pointer& l, deadline d) {
-  blocked call{l, d != at_once};
+bool try_lock(const lock_pointer& l, role r, deadline d) {
+  blocked call{l, r, d != at_once};
   if (d != at_once && d != no_deadline && !call.told.wait_until(d)) call.give_up(late());
   call.told.wait();
   return call.result(late());
 }
 
-void unlock(const lock_pointer& l) noexcept {
+void unlock(const lock_pointer& l, role r) noexcept {
   if (l->core->driver->loop().in_child()) return;
   const entry inside{*l->core->port};
-  l->object->release();
+  l->object->release(r);
 }
 
 void abandon(const lock_pointer& l) noexcept {
@@ -151,27 +174,49 @@ void abandon(const lock_pointer& l) noexcept {
   l->object->close(aborted());
 }
 
-hold hold_of(const lock_pointer& l) {
+hold hold_of(const lock_pointer& l, role r) {
   if (l->core->driver->loop().in_child()) return hold{};
   const entry inside{*l->core->port};
-  return hold{l->object->hold()};
+  return hold{l->object->hold(r)};
 }
 
-void start_lock(const lock_pointer& l, receiver<void> to) {
-  start(l, std::move(to), no_deadline, [](recipient<void>& r, error_code ec) { r.tell(ec, {}); });
+void start_lock(const lock_pointer& l, receiver<void> to, role r) {
+  start(l, std::move(to), r, no_deadline,
+        [](recipient<void>& who, error_code ec) { who.tell(ec, {}); });
 }
 
-void start_try_lock(const lock_pointer& l, receiver<bool> to, deadline d) {
-  start(l, std::move(to), d,
-        [](recipient<bool>& r, error_code ec) { r.tell(ec == late() ? error_code{} : ec, !ec); });
+void start_try_lock(const lock_pointer& l, receiver<bool> to, role r, deadline d) {
+  start(l, std::move(to), r, d, [](recipient<bool>& who, error_code ec) {
+    who.tell(ec == late() ? error_code{} : ec, !ec);
+  });
 }
 
-void start_unlock(const lock_pointer& l, receiver<void> to) {
+void start_unlock(const lock_pointer& l, receiver<void> to, role r) {
   auto& loop = l->core->driver->loop();
-  const auto r = std::make_shared<recipient<void>>(loop, std::move(to));
-  if (loop.in_child()) return r->tell(errc::forked, {});
+  const auto who = std::make_shared<recipient<void>>(loop, std::move(to));
+  if (loop.in_child()) return who->tell(errc::forked, {});
   entry inside{*l->core->port};
-  l->object->release([r] { r->tell({}, {}); });
+  l->object->release(r, [who] { who->tell({}, {}); });
+  tell_later(loop, inside);
+}
+
+void downgrade(const lock_pointer& l) {
+  auto& loop = l->core->driver->loop();
+  const auto what = "downgrade " + l->paths.front();
+  if (loop.in_child()) throw error{errc::forked, what};
+  if (loop.is_current()) throw error{errc::would_deadlock, what};
+  blocking_call<void> call;
+  start_downgrade(l, &call);
+  call.done.wait();
+  if (call.ec) throw error{call.ec, what};
+}
+
+void start_downgrade(const lock_pointer& l, receiver<void> to) {
+  auto& loop = l->core->driver->loop();
+  const auto who = std::make_shared<recipient<void>>(loop, std::move(to));
+  if (loop.in_child()) return who->tell(errc::forked, {});
+  entry inside{*l->core->port};
+  l->object->downgrade([who](error_code ec) { who->tell(ec, {}); });
   tell_later(loop, inside);
 }
 

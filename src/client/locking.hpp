@@ -7,27 +7,36 @@
 #include <vector>
 
 #include "client/core.hpp"
-#include "conclave/mutex.hpp"
+#include "conclave/detail/locking.hpp"
+#include "conclave/hold.hpp"
+#include "conclave/lock_options.hpp"
 #include "recipes/lock_object.hpp"
 
 namespace conclave::detail {
 
+using role = layout::role;
+
 struct lock_handle {
   core_pointer core;
   std::shared_ptr<recipes::lock_object> object;
-  std::string path;
+  std::vector<std::string> paths;
 };
 
-// Throws errc::invalid_path, errc::invalid_argument if the layout has no such role.
-lock_pointer make_lock(client& c, std::vector<std::string> paths, layout::role role,
+// Throws errc::invalid_path, and errc::invalid_argument if the layout has no such roles. What
+// remains to be filled in of the terms is.
+lock_pointer make_lock(client& c, recipes::terms t, std::optional<recipes::terms> gate,
                        lock_options options);
+// For a lock of this role on these paths.
+lock_pointer make_lock(client& c, std::vector<std::string> paths, role r, lock_options options);
 
-void lock(const lock_pointer& l);
-bool lock(const lock_pointer& l, std::stop_token stop);
-bool try_lock(const lock_pointer& l, deadline d);
-void unlock(const lock_pointer& l) noexcept;
+void lock(const lock_pointer& l, role r);
+bool lock(const lock_pointer& l, role r, std::stop_token stop);
+bool try_lock(const lock_pointer& l, role r, deadline d);
+void unlock(const lock_pointer& l, role r) noexcept;
+void downgrade(const lock_pointer& l);
 // The lock object's end.
 void abandon(const lock_pointer& l) noexcept;
-hold hold_of(const lock_pointer& l);
+hold hold_of(const lock_pointer& l, role r);
+std::uint64_t this_thread() noexcept;
 
 }  // namespace conclave::detail

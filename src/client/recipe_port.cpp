@@ -44,11 +44,11 @@ void recipe_port::submit(std::unique_ptr<session::operation> op) {
   if (const auto ec = driver_->submit(op, false)) driver_->refuse(std::move(op), ec);
 }
 
-void recipe_port::forget_watch(const std::string& path, const watcher& w) {
+void recipe_port::forget_watch(const std::string& path, watch_kind kind, const watcher& w) {
   std::unique_ptr<session::operation> op =
-      std::make_unique<unheeded>(requests::remove_watch(defaults(), path, watch_kind::data));
+      std::make_unique<unheeded>(requests::remove_watch(defaults(), path, kind));
   const auto full = session::with_chroot(defaults().chroot, path);
-  static_cast<void>(driver_->submit_watch_removal(op, watch_kind::data, full, w, false));
+  static_cast<void>(driver_->submit_watch_removal(op, kind, full, w, false));
 }
 
 recipe_port::session_view recipe_port::session() const {

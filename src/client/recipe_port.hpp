@@ -19,7 +19,7 @@ class recipe_port final : public recipes::port, public std::enable_shared_from_t
   ~recipe_port() override;
 
   void submit(std::unique_ptr<session::operation> op) override;
-  void forget_watch(const std::string& path, const watcher& w) override;
+  void forget_watch(const std::string& path, watch_kind kind, const watcher& w) override;
   void cork() override { driver_->cork(); }
   void uncork() override { driver_->uncork(); }
   // These two from any thread.

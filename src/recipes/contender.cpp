@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "recipes/badge.hpp"
+#include "recipes/new_id.hpp"
 #include "recipes/numbers.hpp"
 #include "recipes/record.hpp"
+#include "recipes/revocation.hpp"
 #include "recipes/together.hpp"
 
 namespace conclave::recipes {
@@ -20,9 +22,6 @@ using kind = session_event::kind;
 constexpr auto short_hold = 100ms;
 // Before a request that the server or a full backlog refused is made again.
 constexpr auto breath = 10ms;
-
-// Written into a contender's node by anybody who wants it to let go; Curator's word.
-constexpr std::string_view revocation = "__REVOKE__";
 
 bool connection_trouble(error_code ec) {
   return ec == errc::connection_loss || ec == errc::not_connected;
@@ -86,9 +85,16 @@ task<error_code> contender::contend() {
     session_over_ = false;
     auto ec = co_await enqueue();
     for (auto& s : seats_)
-      if (!ec) ec = co_await wait_for_turn(s);
+      if (!ec && terms_.rule == rule::first_in_line) ec = co_await wait_for_turn(s);
+    if (!ec && terms_.rule == rule::permits) ec = co_await wait_for_permit(seats_[0]);
+    // While one line was waited in, something may have happened to our node in another.
+    const bool waited = std::any_of(seats_.begin(), seats_.end(), [](auto& s) { return s.waited; });
+    if (seats_.size() > 1 && waited)
+      for (auto& s : seats_)
+        if (!ec && !s.own_watch) ec = co_await watch_own(s);
     if (leaving_) co_return why_interrupted();
-    if (!ec || !session_is_over(ec) || port_->session().over) co_return ec;
+    if (!ec && put_out_of_line()) co_return errc::out_of_line;
+    if (!ec || !session_is_over(ec) || !terms_.renew || port_->session().over) co_return ec;
     // The session ended, and our place in the line with it. There is a new one: to its end.
     withdraw_claims();
   }
@@ -121,8 +127,11 @@ task<> contender::hold() {
     const auto changed = [](const seat& s) { return s.own_changed; };
     if (session_over_) {
       lose(errc::session_expired);
-    } else if (std::any_of(seats_.begin(), seats_.end(), [](auto& s) { return s.own_gone; })) {
+    } else if (put_out_of_line()) {
       lose(errc::lock_lost);
+    } else if (const auto told = std::exchange(downgrade_, {})) {
+      const auto ec = co_await become_reader();
+      told(ec);
     } else if (std::exchange(check_own_, false)) {
       co_await check_own_nodes();
     } else if (const auto s = std::find_if(seats_.begin(), seats_.end(), changed);
@@ -142,13 +151,69 @@ task<> contender::check_own_nodes() {
     const auto asked = ask(requests::get(port_->defaults(), s.path(), {}), here());
     const auto got = co_await asked;
     if (leaving_ || session_over_ || connection_trouble(got.ec)) co_return done;
-    if (got.ec == errc::no_node || (!got.ec && got.value.stat.czxid != token_)) {
+    if (got.ec == errc::no_node || (!got.ec && got.value.stat.czxid != czxid_)) {
       s.own_gone = true;
       co_return done;
     }
   }
   if (std::exchange(suspended_, false) && !quiet_) events_->restored();
   co_return done;
+}
+
+bool contender::put_out_of_line() const noexcept {
+  return std::any_of(seats_.begin(), seats_.end(), [](const seat& s) { return s.own_gone; });
+}
+
+void contender::downgrade(std::function<void(error_code)> told) {
+  downgrade_ = std::move(told);
+  poke();
+}
+
+// One transaction: the writer's node goes, and a reader's node with the same number comes. Writers
+// behind it see a reader before them, and readers see no writer.
+task<error_code> contender::become_reader() {
+  auto& s = seats_[0];
+  const auto prefix = terms_.layout.name_prefix(layout::role::reader);
+  const auto name = prefix + number_text(s.ticket);
+  const auto id = new_id(*port_);
+  const auto data = write_badge(terms_.owner, id);
+  for (;;) {
+    transaction t;
+    t.remove(s.path()).create(s.parent + '/' + name, data, create_mode::ephemeral);
+    const auto asked = ask(requests::commit(port_->defaults(), t), here());
+    const auto got = co_await asked;
+    auto ec = got.ec;
+    auto czxid = got.value.zxid;
+    while (connection_trouble(ec) && !session_over_) {
+      const auto syncing =
+          ask(requests::sync(port_->defaults(), s.parent), here(), session::on_cut::fail);
+      const auto synced = co_await syncing;
+      if (ec = synced.ec; ec) continue;
+      const auto asked_reader =
+          ask(requests::get(port_->defaults(), s.parent + '/' + name, {}), synced.sent_in);
+      const auto reader = co_await asked_reader;
+      if (ec = reader.ec; !ec) {
+        if (read_badge(reader.value.data).id != id) ec = errc::node_exists;
+        czxid = reader.value.stat.czxid;
+      } else if (ec == errc::no_node) {
+        break;
+      }
+    }
+    if (session_over_) co_return errc::session_expired;
+    if (ec == errc::no_node && !got.value.failed_part()) continue;  // it did not happen
+    if (ec) co_return ec;
+    port_->claimed.erase(s.path());
+    if (s.own_watch) port_->forget_watch(s.path(), watch_kind::data, s.own_watch);
+    s.own_watch = {};
+    s.own_gone = false;
+    s.name = name;
+    port_->claimed.insert(s.path());
+    czxid_ = czxid;
+    terms_.role = layout::role::reader;
+    since_ = port_->now();
+    port_->keep(*this, std::min(port_->session().deadline, since_ + short_hold));
+    co_return ec;
+  }
 }
 
 time_point contender::look(time_point now) {
@@ -179,7 +244,7 @@ task<error_code> contender::watch_own(seat& s) {
   if (!s.own_watch) s.own_watch = own_watcher(s);
   const auto asked = ask(requests::get(port_->defaults(), s.path(), s.own_watch), here());
   const auto got = co_await asked;
-  if (got.ec == errc::no_node || (!got.ec && got.value.stat.czxid != token_)) s.own_gone = true;
+  if (got.ec == errc::no_node || (!got.ec && got.value.stat.czxid != czxid_)) s.own_gone = true;
   if (got.ec) s.own_watch = {};
   if (!got.ec && holding_ && heed_revocation_ && got.value.data == revocation && !quiet_)
     events_->revocation_asked();
@@ -201,6 +266,7 @@ void contender::withdraw_claims() {
 }
 
 task<> contender::withdraw() {
+  if (const auto told = std::exchange(downgrade_, {})) told(errc::lock_lost);
   for (auto& s : seats_) stop_watching(s);
   bool as_transaction = was_holder_;  // with the records that spare the next one a look
   place where = here();
@@ -266,7 +332,7 @@ task<> contender::find_out(place& where) {
       const auto asked = ask(requests::get(port_->defaults(), s.path(), {}), where);
       const auto got = co_await asked;
       if (got.ec && got.ec != errc::no_node) ec = got.ec;
-      if (!got.ec && got.value.stat.czxid == token_)
+      if (!got.ec && got.value.stat.czxid == czxid_)
         left.push_back(s);
       else if (got.ec == errc::no_node || !got.ec)
         port_->claimed.erase(s.path());
@@ -350,8 +416,24 @@ watcher contender::other_watcher(const seat& s) {
   };
 }
 
+watcher contender::children_watcher(const seat& s) {
+  return [weak = weak_from_this(), p = port_, parent = s.parent](const watch_event& e) {
+    const auto self = weak.lock();
+    if (!self) return;
+    const port::entry inside{*p};
+    for (auto& mine : self->seats_)
+      if (mine.parent == parent && e.type != watch_event::kind::session_ended)
+        mine.other_stirred = true;
+    self->poke();
+  };
+}
+
 void contender::stop_watching(seat& s) {
-  if (s.other_watch && !s.other.empty()) port_->forget_watch(s.other_path(), s.other_watch);
+  if (!s.other_watch) return;
+  if (terms_.rule == rule::permits)
+    port_->forget_watch(s.parent, watch_kind::children, s.other_watch);
+  else if (!s.other.empty())
+    port_->forget_watch(s.other_path(), watch_kind::data, s.other_watch);
   s.other_watch = {};
 }
 

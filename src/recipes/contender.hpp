@@ -13,6 +13,7 @@
 #include <chrono>
 #include <coroutine>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,9 +27,20 @@
 
 namespace conclave::recipes {
 
+// When a contender has what it wants.
+enum class rule {
+  first_in_line,  // nobody that it must wait for is before it
+  unique_name,    // its node, of a name that there is only once, could be created
+  permits,        // no more children than there are permits
+};
+
 // What to contend for, and how.
 struct terms {
+  recipes::rule rule = rule::first_in_line;
   std::vector<std::string> parents;  // several: all of them or none, without a chance to deadlock
+  std::string name;                  // of rule::unique_name
+  std::size_t permits = 0;           // of rule::permits
+  bool renew = true;  // begin again in the next session if this one ends before it was granted
   conclave::layout layout = conclave::layout::curator();
   conclave::layout::role role = layout::role::exclusive;
   std::string owner;        // who we are, for people
@@ -73,11 +85,15 @@ class contender final : public member,
   // --- once granted
 
   std::int64_t token() const noexcept { return token_; }
+  layout::role role() const noexcept { return terms_.role; }
   std::int64_t session() const noexcept { return session_; }
   std::string path(std::size_t i = 0) const { return seats_[i].path(); }
   std::size_t seats() const noexcept { return seats_.size(); }
   // Also tells of revocations, which others write into our node.
   void heed_revocation();
+  // A writer becomes a reader without letting anybody in between. `told` is called inside an entry:
+  // no error means it is done, any other that nothing has changed or the hold is gone.
+  void downgrade(std::function<void(error_code)> told);
 
   // --- if it gave up with errc::taken: the path of the one that has the lock
 
@@ -104,6 +120,7 @@ class contender final : public member,
     std::string other;    // its name
     bool other_gone = false;
     bool other_stirred = false;  // something else happened to it: the watch is used up
+    bool waited = false;
 
     std::string path() const { return parent + '/' + name; }
     std::string other_path() const { return parent + '/' + other; }
@@ -117,7 +134,7 @@ class contender final : public member,
   task<error_code> settle(std::string id);
   task<error_code> look_for(seat& s, const std::string& id, place where);
   task<error_code> make_parents();
-  task<error_code> wait_for_the_last_number();
+  task<error_code> wait_for_the_name();
   void take_seat(seat& s, std::string_view path);
   void note_record(seat& s, const get_result& parent);
 
@@ -135,15 +152,18 @@ class contender final : public member,
   };
   task<error_code> wait_for_turn(seat& s);
   task<error_code> wait_until_gone(seat& s);
+  task<error_code> wait_for_permit(seat& s);
   task<error_code> read_served(seat& s);
   task<line> read_line(seat& s);
   task<error_code> find_ages(seat& s, std::vector<rival>& all);
   bool takes_part(layout::role r) const;
+  bool may_use_tickets() const noexcept;
   bool uses_tickets(const seat& s) const noexcept;
 
   void become_holder();
   task<> hold();
   task<> check_own_nodes();
+  task<error_code> become_reader();
   task<error_code> watch_own(seat& s);
   void lose(error_code why);
 
@@ -154,6 +174,8 @@ class contender final : public member,
   error_code why_interrupted() const noexcept;
   watcher own_watcher(const seat& s);
   watcher other_watcher(const seat& s);
+  watcher children_watcher(const seat& s);
+  bool put_out_of_line() const noexcept;
   void stop_watching(seat& s);
 
   template <class Result>
@@ -182,7 +204,8 @@ class contender final : public member,
 
   std::vector<seat> seats_;
   std::int64_t session_ = 0;
-  std::int64_t token_ = 0;
+  std::int64_t token_ = 0;  // of fencing: the czxid of our nodes when we came into the line
+  std::int64_t czxid_ = 0;  // of our nodes: by it we know them
   std::string seen_holder_;
   bool joined_ = true;
   bool in_line_ = false;  // our nodes are there, as far as we know
@@ -195,6 +218,7 @@ class contender final : public member,
   bool check_own_ = false;
   bool heed_revocation_ = false;
   bool parents_may_go_ = false;
+  std::function<void(error_code)> downgrade_;  // asked for, and whom to tell
   time_point since_{};
 
   bool poked_ = false;

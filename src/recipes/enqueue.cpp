@@ -4,21 +4,12 @@
 
 #include "recipes/badge.hpp"
 #include "recipes/contender.hpp"
+#include "recipes/new_id.hpp"
 #include "recipes/numbers.hpp"
 #include "recipes/record.hpp"
 #include "recipes/together.hpp"
 
 namespace conclave::recipes {
-namespace {
-
-std::string new_id(port& p) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(p.random()),
-                static_cast<unsigned long long>(p.random()));
-  return text;
-}
-
-}  // namespace
 
 // Creates our nodes and reads the parents' records, in one round trip. Several nodes are created
 // in one transaction: two contenders for the same locks then stand in the same order in all of
@@ -28,8 +19,9 @@ task<error_code> contender::enqueue() {
   while (!leaving_) {
     const auto id = new_id(*port_);
     const auto data = write_badge(terms_.owner, id);
-    const auto prefix = terms_.layout.name_prefix(terms_.role);
-    const create_options mode{create_mode::ephemeral_sequential};
+    const bool unique = terms_.rule == rule::unique_name;
+    const auto prefix = unique ? terms_.name : terms_.layout.name_prefix(terms_.role);
+    const create_options mode{unique ? create_mode::ephemeral : create_mode::ephemeral_sequential};
     std::optional<asking<create_result>> one;
     std::optional<asking<transaction_result>> all;
     std::vector<asking<get_result>> records;
@@ -43,7 +35,7 @@ task<error_code> contender::enqueue() {
         for (const auto& s : seats_) t.create(s.parent + '/' + prefix, data, mode);
         all = ask(requests::commit(port_->defaults(), t), where);
       }
-      if (terms_.tickets)
+      if (may_use_tickets())
         for (const auto& s : seats_)
           records.push_back(ask(requests::get(port_->defaults(), s.parent, {}), {}));
     }
@@ -54,7 +46,7 @@ task<error_code> contender::enqueue() {
       if (ec == errc::connection_loss) session_ = made.sent_in.session;
       if (!ec) {
         session_ = made.sent_in.session;
-        token_ = made.value.stat.czxid;
+        token_ = czxid_ = made.value.stat.czxid;
         take_seat(seats_[0], made.value.path);
       }
     } else {
@@ -62,7 +54,7 @@ task<error_code> contender::enqueue() {
       ec = made.ec;
       if (!ec || ec == errc::connection_loss) session_ = made.sent_in.session;
       if (!ec) {
-        token_ = made.value.zxid;
+        token_ = czxid_ = made.value.zxid;
         for (std::size_t i = 0; i < seats_.size(); ++i)
           take_seat(seats_[i], made.value.parts[i].path);
       }
@@ -78,7 +70,7 @@ task<error_code> contender::enqueue() {
     } else if (ec == errc::no_node) {
       if (ec = co_await make_parents(); ec) co_return ec;
     } else if (ec == errc::node_exists) {
-      if (ec = co_await wait_for_the_last_number(); ec) co_return ec;
+      if (ec = co_await wait_for_the_name(); ec) co_return ec;
     } else {
       co_return ec;
     }
@@ -151,9 +143,12 @@ task<error_code> contender::look_for(seat& s, const std::string& id, place where
   }
   std::string nameless;
   std::int64_t nameless_czxid = 0;
-  const auto prefix = s.parent + '/' + terms_.layout.name_prefix(terms_.role);
+  const bool unique = terms_.rule == rule::unique_name;
+  const auto prefix =
+      s.parent + '/' + (unique ? terms_.name : terms_.layout.name_prefix(terms_.role));
   for (const auto& path : paths) {
     if (!path.starts_with(prefix) || path.find('/', prefix.size()) != path.npos) continue;
+    if (unique && path != prefix) continue;
     if (port_->claimed.contains(path)) continue;
     const auto reading = ask(requests::get(port_->defaults(), path, {}), where);
     const auto node = co_await reading;
@@ -162,7 +157,7 @@ task<error_code> contender::look_for(seat& s, const std::string& id, place where
     if (node.value.stat.ephemeral_owner != session_) continue;
     const auto shown = read_badge(node.value.data);
     if (shown.id == id) {
-      token_ = node.value.stat.czxid;
+      token_ = czxid_ = node.value.stat.czxid;
       take_seat(s, path);
       co_return error_code{};
     }
@@ -172,7 +167,7 @@ task<error_code> contender::look_for(seat& s, const std::string& id, place where
     }
   }
   if (!nameless.empty() && !port_->claimed.contains(nameless)) {
-    token_ = nameless_czxid;
+    token_ = czxid_ = nameless_czxid;
     take_seat(s, nameless);
   }
   co_return error_code{};
@@ -208,11 +203,18 @@ task<error_code> contender::make_parents() {
   }
 }
 
-// The counter stands at its last number, and a node with that number is there. Waits until it has
-// gone; then it can be had again.
-task<error_code> contender::wait_for_the_last_number() {
+// A node of the name that we need is there. With a unique name that is the holder's. With numbers,
+// the counter stands at its last one, which can be had again when that node has gone.
+task<error_code> contender::wait_for_the_name() {
   auto& s = seats_[0];
-  s.other = terms_.layout.name_prefix(terms_.role) + number_text(last_number);
+  const bool unique = terms_.rule == rule::unique_name;
+  s.other =
+      unique ? terms_.name : terms_.layout.name_prefix(terms_.role) + number_text(last_number);
+  if (!terms_.patient) {
+    seen_holder_ = s.other_path();
+    s.other.clear();
+    co_return errc::taken;
+  }
   const auto ec = co_await wait_until_gone(s);
   s.other.clear();
   co_return ec == errc::no_node ? error_code{} : ec;

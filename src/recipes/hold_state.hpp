@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -19,8 +20,13 @@ class hold_state {
   void begin(std::int64_t token, std::int64_t session, std::vector<std::string> nodes) {
     token_ = token;
     session_ = session;
-    nodes_ = std::move(nodes);
+    move_to(std::move(nodes));
     status_.store(status::held, std::memory_order_release);
+  }
+  // The hold goes on with other nodes.
+  void move_to(std::vector<std::string> nodes) {
+    const std::lock_guard lock{nodes_mutex_};
+    nodes_ = std::move(nodes);
   }
   void suspend(bool on) {
     auto expected = on ? status::held : status::suspended;
@@ -37,7 +43,10 @@ class hold_state {
   std::int64_t token() const noexcept { return began() ? token_ : 0; }
   std::int64_t session() const noexcept { return began() ? session_ : 0; }
   // Of a hold that has begun.
-  const std::vector<std::string>& nodes() const noexcept { return nodes_; }
+  std::vector<std::string> nodes() const {
+    const std::lock_guard lock{nodes_mutex_};
+    return nodes_;
+  }
 
   // Until when it is certainly held; the smallest time if it is over.
   time_point deadline() const noexcept {
@@ -60,6 +69,7 @@ class hold_state {
   std::atomic<status> status_{status::none};
   std::int64_t token_ = 0;
   std::int64_t session_ = 0;
+  mutable std::mutex nodes_mutex_;
   std::vector<std::string> nodes_;
   std::stop_source lost_;
 };

@@ -5,65 +5,112 @@
 
 namespace conclave::recipes {
 
-// What one contender tells, brought to the lock object and its user. It outlives the object while
-// the contender withdraws.
+// What the contender of one caller tells, brought to the lock object and its user. It outlives the
+// object while the contender withdraws.
 class lock_object::attempt final : public contender_events,
                                    public std::enable_shared_from_this<attempt> {
  public:
-  explicit attempt(lock_object& owner)
-      : port_{owner.port_},
+  attempt(lock_object& owner, caller_ptr who, terms t)
+      : for_whom{std::move(who)},
+        role{for_whom->role},
+        thread{for_whom->thread},
+        hold{std::make_shared<hold_state>(owner.port_)},
+        port_{owner.port_},
         owner_{owner.weak_from_this()},
-        hold_{owner.hold_},
-        options_{owner.options_} {}
+        options_{owner.options_},
+        terms_{std::move(t)},
+        gate_terms_{owner.gate_} {}
+
+  caller_ptr for_whom;  // none: it was told
+  lock_object::role role;
+  std::uint64_t thread;
+  bool lost_it = false;
+  std::shared_ptr<hold_state> hold;
+
+  bool granted_already() const { return hold->began(); }
 
   // Not in the constructor: the contender keeps us.
-  void start(const terms& t) {
-    contender_ = std::make_shared<contender>(port_, t, shared_from_this());
-    contender_->start();
+  void start() {
+    if (gate_terms_) {
+      gate_ = std::make_shared<gate_events>(shared_from_this());
+      gate_->contender = std::make_shared<contender>(port_, *gate_terms_, gate_);
+      const auto c = gate_->contender;
+      return c->start();
+    }
+    start_contender();
   }
 
   void leave(std::function<void()> confirmed) {
-    hold_->release();
-    if (!contender_) {  // it was lost, and has withdrawn
+    again_ = false;
+    hold->release();
+    open_gate();
+    if (!contender_) {  // not begun, or it was lost and has withdrawn
       if (confirmed) port_->deliver(std::move(confirmed));
       return;
     }
     when_gone_ = std::move(confirmed);
-    contender_->be_quiet();
     const auto c = contender_;
+    c->be_quiet();
     c->leave();
   }
+
+  void downgrade(std::function<void(error_code)> told) {
+    const auto c = contender_;
+    if (!c) return told(errc::lock_lost);
+    c->downgrade([self = shared_from_this(), told = std::move(told)](error_code ec) {
+      if (!ec) {
+        self->role = role::reader;
+        self->hold->move_to({self->contender_->path()});
+        if (const auto o = self->owner_.lock()) {
+          o->last_holds_.erase(role::writer);
+          o->last_holds_[role::reader] = self->hold;
+        }
+      }
+      told(ec);
+    });
+  }
+
+  // --- what the contender tells
 
   void enqueued(std::size_t before_us) override {
     port_->deliver([f = options_.on_enqueued, before_us] { f(before_us); });
   }
   void granted() override {
+    open_gate();
     std::vector<std::string> nodes;
     for (std::size_t i = 0; i < contender_->seats(); ++i) nodes.push_back(contender_->path(i));
-    hold_->begin(contender_->token(), contender_->session(), std::move(nodes));
+    hold->begin(contender_->token(), contender_->session(), std::move(nodes));
     if (options_.on_revocation) contender_->heed_revocation();
-    if (const auto o = owner_.lock()) o->answer(std::exchange(o->at_server_, {}), {});
+    if (const auto o = owner_.lock()) {
+      o->last_holds_[role] = hold;
+      o->answer(std::exchange(for_whom, {}), {});
+    }
   }
   void failed(error_code why) override {
+    // Behind a gate the whole way is gone again, if there is another session to go it in.
+    const bool in_vain = gate_terms_ && why == errc::session_expired && !port_->session().over;
+    open_gate();
+    if (in_vain && contender_) {
+      again_ = true;  // when it has withdrawn
+      return;
+    }
     const auto o = owner_.lock();
     if (!o) return;
-    if (why == errc::taken) o->seen_holder_ = contender_->seen_holder();
-    const auto self = shared_from_this();
-    o->attempt_.reset();
-    o->answer(std::exchange(o->at_server_, {}), why);
-    o->next();
+    if (why == errc::taken && contender_) o->seen_holder_ = contender_->seen_holder();
+    o->ended(shared_from_this(), why);
   }
   void suspended() override {
-    hold_->suspend(true);
+    hold->suspend(true);
     tell(options_.on_suspended);
   }
   void restored() override {
-    hold_->suspend(false);
+    hold->suspend(false);
     tell(options_.on_restored);
   }
   void lost(error_code why) override {
-    hold_->release();
-    port_->deliver([h = hold_, f = options_.on_lost, why] {
+    lost_it = true;
+    hold->release();
+    port_->deliver([h = hold, f = options_.on_lost, why] {
       h->loss().request_stop();
       if (f) f(conclave::hold{h}, why);
     });
@@ -71,36 +118,98 @@ class lock_object::attempt final : public contender_events,
   void revocation_asked() override { tell(options_.on_revocation); }
   void gone() override {
     if (when_gone_) port_->deliver(std::move(when_gone_));
-    // The contender keeps us and we keep it: this is the end of both.
+    // The contender keeps us and we keep it: this is the end of both, or of one.
     port_->deliver([c = std::move(contender_)] {});
+    if (std::exchange(again_, false)) start();
   }
 
  private:
+  // What the contender for the gate tells.
+  struct gate_events final : contender_events {
+    explicit gate_events(std::shared_ptr<attempt> a) : port{a->port_}, behind{std::move(a)} {}
+    void granted() override {
+      if (behind) behind->start_contender();
+    }
+    void failed(error_code why) override {
+      if (const auto a = std::exchange(behind, {})) {
+        a->gate_.reset();
+        a->failed(why);
+      }
+    }
+    void lost(error_code) override {
+      if (const auto a = std::exchange(behind, {})) a->gate_lost();
+    }
+    void gone() override {
+      port->deliver([c = std::move(contender)] {});
+    }
+
+    std::shared_ptr<recipes::port> port;
+    std::shared_ptr<attempt> behind;
+    std::shared_ptr<recipes::contender> contender;
+  };
+
+  void start_contender() {
+    contender_ = std::make_shared<contender>(port_, terms_, shared_from_this());
+    const auto c = contender_;
+    c->start();
+  }
+
+  // The way that leads here was lost, so we were not alone: back to its beginning.
+  void gate_lost() {
+    gate_.reset();
+    if (!contender_ || granted_already()) return;
+    again_ = true;
+    const auto c = contender_;
+    c->be_quiet();
+    c->leave();
+  }
+
+  void open_gate() {
+    const auto g = std::exchange(gate_, {});
+    if (!g) return;
+    g->behind.reset();
+    if (const auto c = g->contender) {
+      c->be_quiet();
+      c->leave();
+    }
+  }
+
   void tell(const std::function<void(const conclave::hold&)>& f) {
-    if (f) port_->deliver([f, h = hold_] { f(conclave::hold{h}); });
+    if (f) port_->deliver([f, h = hold] { f(conclave::hold{h}); });
   }
 
   std::shared_ptr<port> port_;
   std::weak_ptr<lock_object> owner_;
-  std::shared_ptr<hold_state> hold_;
   lock_options options_;
+  terms terms_;
+  std::optional<terms> gate_terms_;
+  std::shared_ptr<gate_events> gate_;
   std::shared_ptr<contender> contender_;
   std::function<void()> when_gone_;
+  bool again_ = false;
 };
 
-lock_object::lock_object(std::shared_ptr<port> p, std::vector<std::string> paths, layout::role role,
+lock_object::lock_object(std::shared_ptr<port> p, terms t, std::optional<terms> gate,
                          const lock_options& options)
-    : port_{std::move(p)}, options_{options}, hold_{std::make_shared<hold_state>(port_)} {
-  terms_.parents = std::move(paths);
-  terms_.layout = options.layout;
-  terms_.role = role;
-  terms_.owner = options.owner;
-  terms_.tickets = options.tickets;
-  terms_.counted = static_cast<bool>(options.on_enqueued);
+    : port_{std::move(p)}, terms_{std::move(t)}, gate_{std::move(gate)}, options_{options} {
+  const auto set = [&](terms& each) {
+    each.owner = options.owner;
+    each.tickets = options.tickets;
+  };
+  set(terms_);
+  if (gate_) set(*gate_);
+  auto& line = gate_ ? *gate_ : terms_;
+  line.counted = static_cast<bool>(options.on_enqueued);
+}
+
+bool lock_object::busy_for(role r) const {
+  if (r == role::reader || terms_.rule == rule::permits) return false;
+  return std::any_of(attempts_.begin(), attempts_.end(),
+                     [](const auto& a) { return a->role != role::reader; });
 }
 
 void lock_object::acquire(const caller_ptr& who) {
-  if (!attempt_) return begin(who);
+  if (!busy_for(who->role)) return begin(who);
   if (who->patient)
     waiting_.push_back(who);
   else
@@ -108,46 +217,95 @@ void lock_object::acquire(const caller_ptr& who) {
 }
 
 void lock_object::begin(const caller_ptr& who) {
-  at_server_ = who;
-  hold_ = std::make_shared<hold_state>(port_);
   auto t = terms_;
+  t.role = who->role;
   t.patient = who->patient;
-  t.seen_holder = seen_holder_;
-  attempt_ = std::make_shared<attempt>(*this);
-  const auto a = attempt_;
-  a->start(t);
+  t.seen_holder = terms_.role == role::exclusive ? seen_holder_ : std::string{};
+  const auto a = std::make_shared<attempt>(*this, who, std::move(t));
+  if (gate_) gate_->patient = who->patient;
+  attempts_.push_back(a);
+  a->start();
+}
+
+void lock_object::ended(const attempt_ptr& a, error_code why) {
+  std::erase(attempts_, a);
+  answer(std::exchange(a->for_whom, {}), why);
+  next();
 }
 
 void lock_object::give_up(const caller_ptr& who, error_code why) {
-  if (who == at_server_) {
-    at_server_.reset();
-    std::exchange(attempt_, {})->leave({});
+  const auto at_server = std::find_if(attempts_.begin(), attempts_.end(),
+                                      [&](const auto& a) { return a->for_whom == who; });
+  if (at_server != attempts_.end()) {
+    const auto a = *at_server;
+    attempts_.erase(at_server);
+    a->for_whom.reset();
+    a->leave({});
     answer(who, why);
     return next();
   }
   if (std::erase(waiting_, who) > 0) answer(who, why);
 }
 
-void lock_object::release(std::function<void()> confirmed) {
-  if (!attempt_ || at_server_) {
+lock_object::attempt_ptr lock_object::oldest_hold(role r) const {
+  attempt_ptr oldest;
+  for (const auto& a : attempts_) {
+    if (a->role != r || !a->granted_already()) continue;
+    if (a->lost_it) return a;
+    if (!oldest) oldest = a;
+  }
+  return oldest;
+}
+
+void lock_object::release(role r, std::function<void()> confirmed) {
+  const auto a = oldest_hold(r);
+  if (!a) {
     if (confirmed) port_->deliver(std::move(confirmed));
     return;
   }
-  std::exchange(attempt_, {})->leave(std::move(confirmed));
+  std::erase(attempts_, a);
+  a->leave(std::move(confirmed));
   next();
+}
+
+void lock_object::downgrade(std::function<void(error_code)> told) {
+  const auto a = oldest_hold(role::writer);
+  const auto tell = [p = port_, told = std::move(told)](error_code ec) {
+    p->deliver([told, ec] { told(ec); });
+  };
+  if (!a || a->lost_it) return tell(errc::lock_lost);
+  a->downgrade([self = weak_from_this(), tell](error_code ec) {
+    tell(ec);
+    if (const auto o = self.lock()) o->next();  // a writer of ours may stand in line behind it
+  });
 }
 
 void lock_object::close(error_code why) {
   for (const auto& who : std::exchange(waiting_, {})) answer(who, why);
-  if (at_server_) give_up(at_server_, why);
-  release();
+  for (const auto& a : std::exchange(attempts_, {})) {
+    answer(std::exchange(a->for_whom, {}), why);
+    a->leave({});
+  }
 }
 
 void lock_object::next() {
-  if (attempt_ || waiting_.empty()) return;
+  if (waiting_.empty() || busy_for(waiting_.front()->role)) return;
   const auto who = std::move(waiting_.front());
   waiting_.pop_front();
   begin(who);
+}
+
+std::shared_ptr<hold_state> lock_object::hold(role r) const {
+  for (auto a = attempts_.rbegin(); a != attempts_.rend(); ++a)
+    if ((*a)->role == r && (*a)->granted_already()) return (*a)->hold;
+  const auto last = last_holds_.find(r);
+  return last == last_holds_.end() ? nullptr : last->second;
+}
+
+bool lock_object::held_by_thread(role r, std::uint64_t thread) const {
+  return std::any_of(attempts_.begin(), attempts_.end(), [&](const auto& a) {
+    return a->role == r && a->granted_already() && a->thread == thread;
+  });
 }
 
 void lock_object::answer(const caller_ptr& who, error_code ec) {

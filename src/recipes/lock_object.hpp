@@ -1,12 +1,16 @@
-// One lock object of a program: its callers take turns here, and one contender at a time stands in
-// the line at the server for them.
+// One lock object of a program: its callers take turns here, and contenders stand in the line at
+// the server for them. One that wants the lock for itself waits here while another caller of the
+// object has it or stands in line for it; readers, and those who want one of several permits, each
+// go to the server at once.
 //
 // All members are called inside a port::entry.
 #pragma once
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "conclave/lock_options.hpp"
@@ -17,13 +21,19 @@ namespace conclave::recipes {
 
 class lock_object : public std::enable_shared_from_this<lock_object> {
  public:
-  lock_object(std::shared_ptr<port> p, std::vector<std::string> paths, layout::role role,
+  using role = layout::role;
+
+  // The role is each caller's own. With a gate, the contender for the lock itself begins once that
+  // for the gate was granted, and then lets the gate go.
+  lock_object(std::shared_ptr<port> p, terms t, std::optional<terms> gate,
               const lock_options& options);
 
   // Somebody who wants the lock. Told once, outside of the entry: no error means it is held.
   struct caller {
     std::function<void(error_code)> tell;
+    lock_object::role role = role::exclusive;
     bool patient = true;
+    std::uint64_t thread = 0;  // of a call that blocks
   };
   using caller_ptr = std::shared_ptr<caller>;
 
@@ -31,29 +41,40 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   // It does not want the lock any more, and is told why, unless it was told something already.
   void give_up(const caller_ptr& who, error_code why);
 
-  // Nothing if it is not held. `confirmed`, if any, is called outside of the entry when the server
+  // Lets one hold of this role go: one that was lost, if there is such, otherwise the oldest.
+  // Nothing if there is none. `confirmed`, if any, is called outside of the entry when the server
   // knows, or the session is over.
-  void release(std::function<void()> confirmed = {});
+  void release(role r, std::function<void()> confirmed = {});
 
-  // Releases it, and tells everybody who waits for it.
+  // A writer that holds it becomes a reader; see contender::downgrade().
+  void downgrade(std::function<void(error_code)> told);
+
+  // Releases everything, and tells everybody who waits.
   void close(error_code why);
 
-  const std::shared_ptr<hold_state>& hold() const noexcept { return hold_; }
+  // The latest hold of this role, or the last one that was; none if there was none.
+  std::shared_ptr<hold_state> hold(role r) const;
+  bool held_by_thread(role r, std::uint64_t thread) const;
 
  private:
   class attempt;
+  using attempt_ptr = std::shared_ptr<attempt>;
+
+  bool busy_for(role r) const;
   void begin(const caller_ptr& who);
+  void ended(const attempt_ptr& a, error_code why);
+  attempt_ptr oldest_hold(role r) const;
   void next();
   void answer(const caller_ptr& who, error_code ec);
 
   std::shared_ptr<port> port_;
   terms terms_;
+  std::optional<terms> gate_;
   lock_options options_;
-  std::string seen_holder_;  // when somebody who would not wait last looked
-  std::deque<caller_ptr> waiting_;
-  caller_ptr at_server_;              // whose contender is under way, not granted yet
-  std::shared_ptr<attempt> attempt_;  // under way or holding
-  std::shared_ptr<hold_state> hold_;  // the present or last one
+  std::string seen_holder_;            // when somebody who would not wait last looked
+  std::deque<caller_ptr> waiting_;     // here
+  std::vector<attempt_ptr> attempts_;  // at the server, or holding; in the order they began
+  std::map<role, std::shared_ptr<hold_state>> last_holds_;
 };
 
 }  // namespace conclave::recipes

@@ -84,8 +84,8 @@ class port {
 
   // The operation completes later, in any case, through an entry of its own.
   virtual void submit(std::unique_ptr<session::operation> op) = 0;
-  // Takes the watcher off a node's data, and tells the server if nobody else here needs it.
-  virtual void forget_watch(const std::string& path, const watcher& w) = 0;
+  // Takes the watcher off a node, and tells the server if nobody else here needs it.
+  virtual void forget_watch(const std::string& path, watch_kind kind, const watcher& w) = 0;
   // Requests submitted between these leave in one write.
   virtual void cork() = 0;
   virtual void uncork() = 0;

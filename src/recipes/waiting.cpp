@@ -11,8 +11,13 @@ namespace conclave::recipes {
 
 // Readers and writers order themselves by more than their tickets, and near the end of the numbers
 // tickets mean nothing.
+bool contender::may_use_tickets() const noexcept {
+  return terms_.tickets && terms_.rule == rule::first_in_line &&
+         terms_.role == layout::role::exclusive;
+}
+
 bool contender::uses_tickets(const seat& s) const noexcept {
-  return terms_.tickets && terms_.role == layout::role::exclusive && !near_the_end(s.ticket);
+  return may_use_tickets() && !near_the_end(s.ticket);
 }
 
 // Two ways to know that nobody is before us any more. By tickets: every ticket up to the last one
@@ -42,7 +47,8 @@ task<error_code> contender::wait_for_turn(seat& s) {
       const auto& next = now.before_us[*now.in_our_way];
       s.other = next.name;
       awaited = next.number;
-      is_first = *now.in_our_way == 0;
+      // But a writer's node also goes when it becomes a reader, who is still before us.
+      is_first = *now.in_our_way == 0 && terms_.role == layout::role::exclusive;
     }
     auto ec = co_await wait_until_gone(s);
     s.other.clear();
@@ -66,6 +72,7 @@ task<error_code> contender::wait_for_turn(seat& s) {
 
 // Watches the other node until it is deleted. errc::no_node if it was not there to begin with.
 task<error_code> contender::wait_until_gone(seat& s) {
+  s.waited = true;
   for (;;) {
     s.other_gone = s.other_stirred = false;
     s.other_watch = other_watcher(s);
@@ -83,11 +90,11 @@ task<error_code> contender::wait_until_gone(seat& s) {
     if (own) {
       const auto mine = co_await *own;
       if (mine.ec) s.own_watch = {};
-      if (mine.ec == errc::no_node || (!mine.ec && mine.value.stat.czxid != token_))
+      if (mine.ec == errc::no_node || (!mine.ec && mine.value.stat.czxid != czxid_))
         s.own_gone = true;
     }
     const auto nothing_new = [&] {
-      return !s.other_gone && !s.other_stirred && !s.own_gone && !leaving_ && !session_over_;
+      return !s.other_gone && !s.other_stirred && !put_out_of_line() && !leaving_ && !session_over_;
     };
     while (!got.ec && nothing_new()) {
       if (std::exchange(s.own_changed, false))
@@ -96,7 +103,7 @@ task<error_code> contender::wait_until_gone(seat& s) {
         co_await news{*this};
     }
     if (leaving_ || session_over_) co_return why_interrupted();
-    if (s.own_gone) co_return errc::out_of_line;
+    if (put_out_of_line()) co_return errc::out_of_line;
     if (s.other_gone) {
       s.other_watch = {};
       co_return error_code{};
@@ -104,6 +111,30 @@ task<error_code> contender::wait_until_gone(seat& s) {
     // Its data changed, or there was no connection for long: we keep our place and look again.
     if (got.ec && got.ec != errc::connection_loss && got.ec != errc::not_connected)
       co_return got.ec;
+  }
+}
+
+// Until there are no more of us than permits. Whoever comes here holds the lock that admits them
+// one by one, so only one at a time looks at the list whenever it changes.
+task<error_code> contender::wait_for_permit(seat& s) {
+  for (bool first_look = true;; first_look = false) {
+    s.other_stirred = false;
+    // The first time without a watch: it would stay behind if there is a permit.
+    if (!first_look) s.other_watch = children_watcher(s);
+    const auto asked = ask(requests::children(port_->defaults(), s.parent, s.other_watch), here());
+    const auto got = co_await asked;
+    if (leaving_ || session_over_) co_return why_interrupted();
+    if (got.ec == errc::no_node) co_return errc::out_of_line;
+    if (got.ec && got.ec != errc::connection_loss && got.ec != errc::not_connected)
+      co_return got.ec;
+    const auto& names = got.value.names;
+    if (!got.ec) {
+      if (std::find(names.begin(), names.end(), s.name) == names.end()) co_return errc::out_of_line;
+      if (names.size() <= terms_.permits) co_return error_code{};
+      if (!terms_.patient) co_return errc::taken;
+    }
+    while (!got.ec && !first_look && !s.other_stirred && !leaving_ && !session_over_)
+      co_await news{*this};
   }
 }
 

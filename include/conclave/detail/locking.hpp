@@ -1,0 +1,36 @@
+// What the lock classes have in common. Not for use by itself.
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "conclave/client.hpp"
+#include "conclave/layout.hpp"
+
+namespace conclave::detail {
+
+struct lock_handle;
+using lock_pointer = std::shared_ptr<lock_handle>;
+
+using deadline = std::chrono::steady_clock::time_point;
+inline constexpr deadline no_deadline = deadline::max();
+inline constexpr deadline at_once = deadline::min();
+
+// What lies too far ahead to be added to the time is never.
+template <class Rep, class Period>
+deadline deadline_after(const std::chrono::duration<Rep, Period>& d) {
+  if (d <= d.zero()) return at_once;
+  if (std::chrono::duration<double>(d) > std::chrono::hours{24 * 365 * 100}) return no_deadline;
+  return std::chrono::steady_clock::now() + std::chrono::ceil<deadline::duration>(d);
+}
+template <class Clock, class Duration>
+deadline deadline_at(const std::chrono::time_point<Clock, Duration>& t) {
+  return deadline_after(t - Clock::now());
+}
+
+void start_lock(const lock_pointer&, receiver<void>, layout::role);
+void start_try_lock(const lock_pointer&, receiver<bool>, layout::role, deadline);
+void start_unlock(const lock_pointer&, receiver<void>, layout::role);
+void start_downgrade(const lock_pointer&, receiver<void>);
+
+}  // namespace conclave::detail

@@ -1,0 +1,25 @@
+// The plainest lock: a node of a name that can be there only once. Who creates it holds the lock,
+// and everybody else watches it.
+//
+// It has what its plainness brings. Every release wakes every waiter, and all but one have woken in
+// vain (the herd): the cost of a hand-off grows with the number of waiters. Nobody stands in a
+// line, so luck decides who is next. Take mutex, unless the node's very name matters: to people, or
+// to programs that know the lock by it.
+//
+// Its calls, and what holds for them, are those of exclusive_lock.hpp, but for the order.
+#pragma once
+
+#include <string>
+
+#include "conclave/exclusive_lock.hpp"
+
+namespace conclave {
+
+class named_mutex : public exclusive_lock {
+ public:
+  // `path` is the lock's node itself. lock_options::layout, tickets and on_enqueued mean nothing
+  // here. Throws errc::invalid_path.
+  named_mutex(client& c, std::string path, lock_options options = {});
+};
+
+}  // namespace conclave

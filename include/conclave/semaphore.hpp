@@ -1,0 +1,81 @@
+// A number of permits across processes and machines: at most so many hold one at a time.
+//
+//   conclave::semaphore slots{zk, "/render/slots", 4};
+//   slots.acquire();
+//   ...
+//   slots.release();
+//
+// Shared with Curator's InterProcessSemaphoreV2. Whoever wants a permit first takes its place in a
+// line (a mutex at PATH/locks), and the first of that line takes a permit (a node at PATH/leases)
+// as soon as there is one. So permits are given in the order of coming, and a released permit wakes
+// one waiter. The number of permits is each program's own word: all must say the same.
+//
+// Owner: the object. The permits that it holds are interchangeable; release() gives back one that
+// was lost, if there is such, otherwise the oldest.
+//
+// Errors and loss: as exclusive_lock.hpp says. The fencing token of a permit tells younger from
+// older holders, but several are right at the same time.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "conclave/client.hpp"
+#include "conclave/detail/locking.hpp"
+#include "conclave/hold.hpp"
+#include "conclave/lock_options.hpp"
+
+namespace conclave {
+
+class semaphore {
+ public:
+  // lock_options::layout means nothing here. Throws errc::invalid_path, errc::invalid_argument for
+  // no permits.
+  semaphore(client& c, std::string path, std::size_t permits, lock_options options = {});
+  // Releases every permit it holds. Calls that wait in it end with operation_aborted.
+  ~semaphore();
+  semaphore(const semaphore&) = delete;
+  semaphore& operator=(const semaphore&) = delete;
+
+  void acquire();
+  // False if the stop was requested before there was a permit.
+  bool acquire(std::stop_token stop);
+  // False as well if somebody else is just about to take a permit.
+  bool try_acquire();
+  template <class Rep, class Period>
+  bool try_acquire_for(const std::chrono::duration<Rep, Period>& d) {
+    return acquire_before(detail::deadline_after(d));
+  }
+  template <class Clock, class Duration>
+  bool try_acquire_until(const std::chrono::time_point<Clock, Duration>& t) {
+    return acquire_before(detail::deadline_at(t));
+  }
+  void release() noexcept;
+
+  template <class Token>
+  auto async_acquire(Token&& token) {
+    return detail::initiate<void>(state_, &detail::start_lock, std::forward<Token>(token), role);
+  }
+  template <class Rep, class Period, class Token>
+  auto async_try_acquire_for(const std::chrono::duration<Rep, Period>& d, Token&& token) {
+    return detail::initiate<bool>(state_, &detail::start_try_lock, std::forward<Token>(token), role,
+                                  detail::deadline_after(d));
+  }
+  template <class Token>
+  auto async_release(Token&& token) {
+    return detail::initiate<void>(state_, &detail::start_unlock, std::forward<Token>(token), role);
+  }
+
+  // The permit that was acquired last.
+  conclave::hold hold() const;
+
+ private:
+  static constexpr auto role = layout::role::exclusive;
+  bool acquire_before(detail::deadline d);
+  detail::lock_pointer state_;
+};
+
+}  // namespace conclave

@@ -1,0 +1,128 @@
+// Readers and writers: many may hold it shared, or one alone.
+//
+//   conclave::shared_mutex m{zk, "/locks/catalogue"};
+//   { std::shared_lock reading{m}; ... }
+//   { std::unique_lock writing{m}; ... }
+//
+// Order: by creation, readers and writers in one line. A reader waits for the last writer before
+// it, a writer for the last one of all before it; so nobody starves, and readers that follow one
+// another hold it together.
+//
+// Owner: the object, not a thread. Every shared hold has a node of its own; those of one object are
+// interchangeable, and unlock_shared() gives back one that was lost, if there is such, otherwise
+// the oldest. Writers of one object take turns among themselves.
+//
+// Downgrade: a holder that has written goes on as a reader, and no writer can come between.
+// There is no way up: a reader that waited to become a writer would wait for itself, as would two
+// of them for each other. A thread that holds it shared through a blocking call and asks for it
+// exclusively is refused with errc::upgrade_refused.
+//
+// Shared with Curator's InterProcessReadWriteLock and with kazoo's ReadLock and WriteLock, by
+// lock_options::layout. Errors, loss and time limits: as exclusive_lock.hpp says. Each hand-off
+// reads the line, as the other libraries do; lock_options::tickets means nothing here.
+#pragma once
+
+#include <chrono>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "conclave/client.hpp"
+#include "conclave/detail/locking.hpp"
+#include "conclave/hold.hpp"
+#include "conclave/lock_options.hpp"
+
+namespace conclave {
+
+class shared_mutex {
+ public:
+  // Throws errc::invalid_path, errc::invalid_argument if the layout is for exclusive locks only.
+  shared_mutex(client& c, std::string path, lock_options options = {});
+  // Unlocks everything it holds. Calls that wait in it end with operation_aborted.
+  ~shared_mutex();
+  shared_mutex(const shared_mutex&) = delete;
+  shared_mutex& operator=(const shared_mutex&) = delete;
+
+  // --- alone
+
+  void lock();
+  bool lock(std::stop_token stop);
+  bool try_lock();
+  template <class Rep, class Period>
+  bool try_lock_for(const std::chrono::duration<Rep, Period>& d) {
+    return lock_before(writer, detail::deadline_after(d));
+  }
+  template <class Clock, class Duration>
+  bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) {
+    return lock_before(writer, detail::deadline_at(t));
+  }
+  void unlock() noexcept;
+
+  // --- with other readers
+
+  void lock_shared();
+  bool lock_shared(std::stop_token stop);
+  bool try_lock_shared();
+  template <class Rep, class Period>
+  bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& d) {
+    return lock_before(reader, detail::deadline_after(d));
+  }
+  template <class Clock, class Duration>
+  bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& t) {
+    return lock_before(reader, detail::deadline_at(t));
+  }
+  void unlock_shared() noexcept;
+
+  // --- from alone to shared
+
+  // Afterwards unlock_shared() ends it. The hold stays the same, with its token. Throws
+  // errc::lock_lost if it is not held (any more).
+  void downgrade();
+
+  // --- asynchronously, as in exclusive_lock.hpp
+
+  template <class Token>
+  auto async_lock(Token&& token) {
+    return detail::initiate<void>(state_, &detail::start_lock, std::forward<Token>(token), writer);
+  }
+  template <class Token>
+  auto async_lock_shared(Token&& token) {
+    return detail::initiate<void>(state_, &detail::start_lock, std::forward<Token>(token), reader);
+  }
+  template <class Rep, class Period, class Token>
+  auto async_try_lock_for(const std::chrono::duration<Rep, Period>& d, Token&& token) {
+    return detail::initiate<bool>(state_, &detail::start_try_lock, std::forward<Token>(token),
+                                  writer, detail::deadline_after(d));
+  }
+  template <class Rep, class Period, class Token>
+  auto async_try_lock_shared_for(const std::chrono::duration<Rep, Period>& d, Token&& token) {
+    return detail::initiate<bool>(state_, &detail::start_try_lock, std::forward<Token>(token),
+                                  reader, detail::deadline_after(d));
+  }
+  template <class Token>
+  auto async_unlock(Token&& token) {
+    return detail::initiate<void>(state_, &detail::start_unlock, std::forward<Token>(token),
+                                  writer);
+  }
+  template <class Token>
+  auto async_unlock_shared(Token&& token) {
+    return detail::initiate<void>(state_, &detail::start_unlock, std::forward<Token>(token),
+                                  reader);
+  }
+  template <class Token>
+  auto async_downgrade(Token&& token) {
+    return detail::initiate<void>(state_, &detail::start_downgrade, std::forward<Token>(token));
+  }
+
+  // The exclusive hold, and the shared one that was acquired last.
+  conclave::hold hold() const;
+  conclave::hold shared_hold() const;
+
+ private:
+  static constexpr auto reader = layout::role::reader;
+  static constexpr auto writer = layout::role::writer;
+  bool lock_before(layout::role r, detail::deadline d);
+  detail::lock_pointer state_;
+};
+
+}  // namespace conclave

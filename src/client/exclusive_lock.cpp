@@ -1,0 +1,55 @@
+#include "conclave/exclusive_lock.hpp"
+
+#include <algorithm>
+
+#include "client/locking.hpp"
+#include "conclave/multi_mutex.hpp"
+#include "conclave/mutex.hpp"
+#include "conclave/named_mutex.hpp"
+
+namespace conclave {
+namespace {
+
+detail::lock_pointer make_multi(client& c, std::vector<std::string> paths, lock_options options) {
+  if (paths.empty()) throw error{errc::invalid_argument, "multi_mutex of no paths"};
+  std::sort(paths.begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+  return detail::make_lock(c, std::move(paths), layout::role::exclusive, std::move(options));
+}
+
+detail::lock_pointer make_named(client& c, const std::string& path, lock_options options) {
+  const auto slash = path.rfind('/');
+  if (!session::valid_path(path) || path == "/") throw error{errc::invalid_path, "lock " + path};
+  recipes::terms t;
+  t.rule = recipes::rule::unique_name;
+  t.parents = {slash == 0 ? "/" : path.substr(0, slash)};
+  t.name = path.substr(slash + 1);
+  options.on_enqueued = {};
+  return detail::make_lock(c, std::move(t), std::nullopt, std::move(options));
+}
+
+}  // namespace
+
+exclusive_lock::exclusive_lock(detail::lock_pointer state) : state_{std::move(state)} {}
+exclusive_lock::~exclusive_lock() { detail::abandon(state_); }
+
+void exclusive_lock::lock() { detail::lock(state_, role); }
+bool exclusive_lock::lock(std::stop_token stop) {
+  return detail::lock(state_, role, std::move(stop));
+}
+bool exclusive_lock::try_lock() { return detail::try_lock(state_, role, detail::at_once); }
+bool exclusive_lock::lock_before(detail::deadline d) { return detail::try_lock(state_, role, d); }
+void exclusive_lock::unlock() noexcept { detail::unlock(state_, role); }
+hold exclusive_lock::hold() const { return detail::hold_of(state_, role); }
+
+mutex::mutex(client& c, std::string path, lock_options options)
+    : exclusive_lock{
+          detail::make_lock(c, {std::move(path)}, layout::role::exclusive, std::move(options))} {}
+
+multi_mutex::multi_mutex(client& c, std::vector<std::string> paths, lock_options options)
+    : exclusive_lock{make_multi(c, std::move(paths), std::move(options))} {}
+
+named_mutex::named_mutex(client& c, std::string path, lock_options options)
+    : exclusive_lock{make_named(c, path, std::move(options))} {}
+
+}  // namespace conclave

@@ -1,0 +1,81 @@
+#include "conclave/recursive_mutex.hpp"
+
+#include <mutex>
+
+#include "client/locking.hpp"
+
+namespace conclave {
+
+struct recursive_mutex::owner {
+  mutable std::mutex guard;
+  std::uint64_t thread = 0;  // 0: nobody
+  std::size_t count = 0;
+  conclave::hold hold;
+
+  bool is_us() const { return thread == detail::this_thread(); }
+};
+
+recursive_mutex::recursive_mutex(client& c, std::string path, lock_options options)
+    : mutex_{c, std::move(path), std::move(options)}, owner_{std::make_unique<owner>()} {}
+recursive_mutex::~recursive_mutex() = default;
+
+// Locks once more, if this thread holds it.
+bool recursive_mutex::again() {
+  const std::lock_guard lock{owner_->guard};
+  if (!owner_->is_us()) return false;
+  if (!owner_->hold.held())
+    throw error{errc::lock_lost, "locking again what was lost; unlock it first"};
+  ++owner_->count;
+  return true;
+}
+
+bool recursive_mutex::first(bool locked) {
+  if (!locked) return false;
+  const std::lock_guard lock{owner_->guard};
+  owner_->thread = detail::this_thread();
+  owner_->count = 1;
+  owner_->hold = mutex_.hold();
+  return true;
+}
+
+void recursive_mutex::lock() {
+  if (again()) return;
+  mutex_.lock();
+  first(true);
+}
+bool recursive_mutex::lock(std::stop_token stop) {
+  return again() || first(mutex_.lock(std::move(stop)));
+}
+bool recursive_mutex::try_lock() { return again() || first(mutex_.try_lock()); }
+bool recursive_mutex::lock_before(detail::deadline d) {
+  if (again()) return true;
+  if (d == detail::at_once) return first(mutex_.try_lock());
+  if (d == detail::no_deadline) {
+    mutex_.lock();
+    return first(true);
+  }
+  return first(mutex_.try_lock_until(d));
+}
+
+void recursive_mutex::unlock() noexcept {
+  {
+    const std::lock_guard lock{owner_->guard};
+    if (!owner_->is_us() || --owner_->count > 0) return;
+    owner_->thread = 0;
+  }
+  mutex_.unlock();
+}
+
+bool recursive_mutex::held_by_this_thread() const { return hold_count() > 0; }
+
+std::size_t recursive_mutex::hold_count() const {
+  const std::lock_guard lock{owner_->guard};
+  return owner_->is_us() ? owner_->count : 0;
+}
+
+hold recursive_mutex::hold() const {
+  const std::lock_guard lock{owner_->guard};
+  return owner_->hold;
+}
+
+}  // namespace conclave

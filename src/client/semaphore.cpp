@@ -1,0 +1,38 @@
+#include "conclave/semaphore.hpp"
+
+#include "client/locking.hpp"
+
+namespace conclave {
+namespace {
+
+detail::lock_pointer make(client& c, const std::string& path, std::size_t permits,
+                          lock_options options) {
+  if (permits == 0) throw error{errc::invalid_argument, "semaphore " + path + " without permits"};
+  recipes::terms gate;
+  gate.parents = {path + "/locks"};
+  gate.renew = false;
+  recipes::terms lease;
+  lease.rule = recipes::rule::permits;
+  lease.permits = permits;
+  lease.parents = {path + "/leases"};
+  lease.layout = layout::custom("lease-");
+  lease.renew = false;
+  return detail::make_lock(c, std::move(lease), std::move(gate), std::move(options));
+}
+
+}  // namespace
+
+semaphore::semaphore(client& c, std::string path, std::size_t permits, lock_options options)
+    : state_{make(c, path, permits, std::move(options))} {}
+semaphore::~semaphore() { detail::abandon(state_); }
+
+void semaphore::acquire() { detail::lock(state_, role); }
+bool semaphore::acquire(std::stop_token stop) {
+  return detail::lock(state_, role, std::move(stop));
+}
+bool semaphore::try_acquire() { return acquire_before(detail::at_once); }
+bool semaphore::acquire_before(detail::deadline d) { return detail::try_lock(state_, role, d); }
+void semaphore::release() noexcept { detail::unlock(state_, role); }
+hold semaphore::hold() const { return detail::hold_of(state_, role); }
+
+}  // namespace conclave

@@ -1,0 +1,18 @@
+// An id that no other contender has, in this process or another.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "recipes/port.hpp"
+
+namespace conclave::recipes {
+
+inline std::string new_id(port& p) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(p.random()),
+                static_cast<unsigned long long>(p.random()));
+  return text;
+}
+
+}  // namespace conclave::recipes
