@@ -98,9 +98,17 @@ void start(const lock_pointer& l, receiver<Result> to, role r, deadline d, Conve
   });
   const auto port = l->core->port;
   entry inside{*port};
-  if (d != at_once && d != no_deadline)
-    port->call_at(boot_clock::now() + (d - std::chrono::steady_clock::now()),
-                  [give_up] { give_up(late()); });
+  if (d != at_once && d != no_deadline) {
+    const auto timer = port->call_at(boot_clock::now() + (d - std::chrono::steady_clock::now()),
+                                     [give_up] { give_up(late()); });
+    who->tell = [port, timer, tell = std::move(who->tell)](error_code ec) {
+      {
+        const entry again{*port};
+        port->cancel(timer);
+      }
+      tell(ec);
+    };
+  }
   l->object->acquire(who);
   tell_later(loop, inside);
 }

@@ -84,6 +84,7 @@ task<error_code> contender::contend() {
     session_ = 0;
     session_over_ = false;
     auto ec = co_await enqueue();
+    if (leaving_) co_return why_interrupted();
     for (auto& s : seats_)
       if (!ec && terms_.rule == rule::first_in_line) ec = co_await wait_for_turn(s);
     if (!ec && terms_.rule == rule::permits) ec = co_await wait_for_permit(seats_[0]);
@@ -102,7 +103,7 @@ task<error_code> contender::contend() {
 
 error_code contender::why_interrupted() const noexcept {
   if (leaving_) return {ECANCELED, boost::system::system_category()};
-  return errc::session_expired;
+  return session_end_;
 }
 
 // --- holding
@@ -126,7 +127,7 @@ task<> contender::hold() {
   while (!leaving_) {
     const auto changed = [](const seat& s) { return s.own_changed; };
     if (session_over_) {
-      lose(errc::session_expired);
+      lose(session_end_);
     } else if (put_out_of_line()) {
       lose(errc::lock_lost);
     } else if (const auto told = std::exchange(downgrade_, {})) {
@@ -199,7 +200,7 @@ task<error_code> contender::become_reader() {
         break;
       }
     }
-    if (session_over_) co_return errc::session_expired;
+    if (session_over_) co_return session_end_;
     if (ec == errc::no_node && !got.value.failed_part()) continue;  // it did not happen
     if (ec) co_return ec;
     port_->claimed.erase(s.path());
@@ -362,7 +363,10 @@ void contender::session_changed(const session_event& e) {
     case kind::closed:
     case kind::authentication_failed:
       session_over_ = true;
-      lose(errc::session_expired);
+      session_end_ = e.type == kind::closed    ? errc::closed
+                     : e.type == kind::expired ? errc::session_expired
+                                               : errc::auth_failed;
+      lose(session_end_);
       break;
   }
   poke();

@@ -214,6 +214,7 @@ class contender final : public member,
   bool suspended_ = false;
   bool leaving_ = false;
   bool session_over_ = false;
+  errc session_end_ = errc::session_expired;  // why
   bool quiet_ = false;
   bool check_own_ = false;
   bool heed_revocation_ = false;

@@ -43,16 +43,15 @@ task<error_code> contender::enqueue() {
     if (one) {
       const auto made = co_await *one;
       ec = made.ec;
-      if (ec == errc::connection_loss) session_ = made.sent_in.session;
+      session_ = made.sent_in.session;
       if (!ec) {
-        session_ = made.sent_in.session;
         token_ = czxid_ = made.value.stat.czxid;
         take_seat(seats_[0], made.value.path);
       }
     } else {
       const auto made = co_await *all;
       ec = made.ec;
-      if (!ec || ec == errc::connection_loss) session_ = made.sent_in.session;
+      session_ = made.sent_in.session;
       if (!ec) {
         token_ = czxid_ = made.value.zxid;
         for (std::size_t i = 0; i < seats_.size(); ++i)
@@ -66,7 +65,6 @@ task<error_code> contender::enqueue() {
     if (ec == errc::connection_loss) {
       ec = co_await settle(id);
       if (ec || in_line_) co_return ec;
-      where = here();
     } else if (ec == errc::no_node) {
       if (ec = co_await make_parents(); ec) co_return ec;
     } else if (ec == errc::node_exists) {
@@ -74,6 +72,7 @@ task<error_code> contender::enqueue() {
     } else {
       co_return ec;
     }
+    where = here();  // with another session it begins anew
   }
   co_return why_interrupted();
 }

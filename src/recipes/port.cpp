@@ -14,17 +14,19 @@ void port::session_changed(const session_event& e) {
 
 void port::time_passed(time_point now) {
   const entry inside{*this};
-  while (!timers_.empty() && timers_.begin()->first <= now) {
+  while (!timers_.empty() && timers_.begin()->first.first <= now) {
     const auto due = timers_.extract(timers_.begin());
     due.mapped()();
   }
-  if (!timers_.empty()) wake_at(timers_.begin()->first);
+  if (!timers_.empty()) wake_at(timers_.begin()->first.first);
 }
 
-void port::call_at(time_point when, std::function<void()> f) {
-  const bool first = timers_.empty() || when < timers_.begin()->first;
-  timers_.emplace(when, std::move(f));
+port::timer port::call_at(time_point when, std::function<void()> f) {
+  const bool first = timers_.empty() || when < timers_.begin()->first.first;
+  const timer t{when, ++last_timer_};
+  timers_.emplace(t, std::move(f));
   if (first) wake_at(when);
+  return t;
 }
 
 void port::keep(holder& h, time_point when) {

@@ -101,7 +101,9 @@ class port {
   virtual std::uint64_t random() = 0;
 
   void deliver(std::function<void()> f) { deliveries_.push_back(std::move(f)); }
-  void call_at(time_point when, std::function<void()> f);
+  using timer = std::pair<time_point, std::uint64_t>;
+  timer call_at(time_point when, std::function<void()> f);
+  void cancel(const timer& t) { timers_.erase(t); }
 
   void join(member& m) { members_.insert(&m); }
   void part(member& m) { members_.erase(&m); }
@@ -126,7 +128,8 @@ class port {
   std::shared_ptr<const requests::defaults> defaults_;
   std::vector<std::function<void()>> deliveries_;
   std::set<member*> members_;
-  std::multimap<time_point, std::function<void()>> timers_;
+  std::map<timer, std::function<void()>> timers_;
+  std::uint64_t last_timer_ = 0;
   std::set<holder*> holders_;
   time_point next_look_ = time_point::max();
 };

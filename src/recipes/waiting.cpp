@@ -26,7 +26,7 @@ bool contender::uses_tickets(const seat& s) const noexcept {
 // not found so, and a contender that gave up or died leaves a gap, and then we look at the line.
 task<error_code> contender::wait_for_turn(seat& s) {
   const bool tickets = uses_tickets(s);
-  if (tickets && (s.ticket == 0 || (s.served && *s.served == s.ticket - 1))) co_return error_code{};
+  if (tickets && (s.ticket == 0 || (s.served && *s.served >= s.ticket - 1))) co_return error_code{};
 
   std::int32_t awaited = s.ticket - 1;  // everybody between this ticket and ours is gone
   bool is_first = false;                // it is the first of the line: behind it comes our turn
