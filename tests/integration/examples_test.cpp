@@ -1,6 +1,7 @@
-// The program of the README does what the README says.
+// The examples do what they say.
 #include <fstream>
 #include <iterator>
+#include <vector>
 
 #include "integration/harness.hpp"
 #include "support/child_process.hpp"
@@ -9,9 +10,10 @@
 namespace conclave::testing {
 namespace {
 
-std::string output_of(const std::string& address, int expected_code) {
+std::string output_of(const std::string& example, const std::string& address,
+                      int expected_code = 0) {
   const temporary_directory folder;
-  child_options options{{QUICKSTART, address}};
+  child_options options{{std::string{EXAMPLES "/"} + example, address}};
   options.output = folder.path() / "output";
   child_process process{options};
   const auto status = process.wait(60s);
@@ -24,15 +26,42 @@ std::string output_of(const std::string& address, int expected_code) {
 }
 
 TEST(examples, quickstart_creates_and_watches) {
-  const auto output = output_of(shared_server().connect_string(), 0);
+  const auto output = output_of("quickstart", shared_server().connect_string());
   EXPECT_NE(output.find("created /greeting-0000000000"), std::string::npos) << output;
   EXPECT_NE(output.find("told that /greeting-0000000000 changed"), std::string::npos) << output;
   EXPECT_NE(output.find("it says: good evening"), std::string::npos) << output;
 }
 
 TEST(examples, quickstart_says_what_is_wrong_with_its_argument) {
-  const auto output = output_of("nonsense:port", 1);
+  const auto output = output_of("quickstart", "nonsense:port", 1);
   EXPECT_NE(output.find("'port' is not a port"), std::string::npos) << output;
+}
+
+void expect_lines(const std::string& example, const std::vector<std::string>& lines) {
+  const auto output = output_of(example, shared_server().connect_string());
+  std::size_t from = 0;
+  for (const auto& line : lines) {
+    const auto at = output.find(line, from);
+    ASSERT_NE(at, std::string::npos) << "'" << line << "' is not in its place in:\n" << output;
+    from = at + line.size();
+  }
+}
+
+TEST(examples, lock) { expect_lines("lock", {"held, with token ", "step 3"}); }
+TEST(examples, timed_lock) {
+  expect_lines("timed_lock", {"not in 100 ms: ", " holds it\n", "held\n"});
+}
+TEST(examples, read_write) {
+  expect_lines("read_write", {"two read", "another may read: false", "so does the other"});
+}
+TEST(examples, reentrant) {
+  expect_lines("reentrant", {"held 2 times", "held 2 times", "held by this thread: false"});
+}
+TEST(examples, fenced_write) {
+  expect_lines("fenced_write", {"accepted: false", "refused: "});
+}
+TEST(examples, awaitable) {
+  expect_lines("awaitable", {"one holds it\n", "two holds it\n", "three holds it\n"});
 }
 
 }  // namespace

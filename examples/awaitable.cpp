@@ -1,0 +1,41 @@
+// Locks in coroutines, which no thread waits for: awaitable SERVER
+#include <chrono>
+#include <iostream>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <conclave/mutex.hpp>
+
+namespace asio = boost::asio;
+
+namespace {
+
+asio::awaitable<void> worker(conclave::client& zk, const char* name) {
+  conclave::mutex m{zk, "/examples/awaitable"};
+  co_await m.async_lock(asio::use_awaitable);
+  std::cout << name << " holds it\n";
+  co_await m.async_unlock(asio::use_awaitable);
+
+  using namespace std::chrono_literals;
+  if (co_await m.async_try_lock_for(5s, asio::use_awaitable)) {
+    std::cout << name << " holds it again\n";
+    m.unlock();
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  conclave::client zk{argc > 1 ? argv[1] : "127.0.0.1:2181"};
+  asio::io_context io;
+  for (const auto* name : {"one", "two", "three"})
+    asio::co_spawn(io, worker(zk, name), asio::detached);
+  io.run();
+} catch (const conclave::error& e) {
+  std::cerr << "awaitable: " << e.what() << "\n";
+  return 1;
+}
