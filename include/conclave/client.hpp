@@ -167,6 +167,9 @@ class client {
   // On an ensemble this is best effort: a server that is cut off from its leader, or dies before it
   // has told the leader of our request, leaves the leader counting from an earlier one. What must
   // be safe there compares fencing tokens (node_stat::czxid).
+  //
+  // On the Unix socket of our own server there is no such moment as long as the connection is
+  // whole: it is then boot_clock's largest time.
   boot_clock::time_point session_deadline() const;
 
   // Tells each session event from now on, on the I/O thread.

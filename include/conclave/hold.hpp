@@ -11,6 +11,9 @@
 // before a single server can give the lock to anybody else. On an ensemble that is best effort
 // (client::session_deadline says why), and what must be safe compares fencing tokens.
 //
+// On the Unix socket of our own server a session lives as long as its process holds the connection
+// open. There is nothing to count then: a process may be stopped for hours and still hold its lock.
+//
 // A lost connection alone is not a loss: the hold is suspended, and restored when the same session
 // is attached again and the lock's node was found unharmed. Once lost, a hold stays lost.
 //

@@ -124,8 +124,7 @@ bool client::read_only() const {
   return core_->driver->ask(false, [](const auto& m) { return m.read_only(); });
 }
 boot_clock::time_point client::session_deadline() const {
-  return core_->driver->ask(boot_clock::time_point::min(),
-                            [](const auto& m) { return m.session_deadline(); });
+  return core_->driver->session_deadline();
 }
 
 subscription client::on_session_event(std::function<void(const session_event&)> listener) {

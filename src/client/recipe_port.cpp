@@ -52,9 +52,11 @@ void recipe_port::forget_watch(const std::string& path, watch_kind kind, const w
 }
 
 recipe_port::session_view recipe_port::session() const {
-  return driver_->ask(session_view{0, true, recipes::time_point::min()}, [](const auto& m) {
-    return session_view{m.session_id(), m.finished(), m.session_deadline()};
+  auto view = driver_->ask(session_view{0, false, true, {}}, [](const auto& m) {
+    return session_view{m.session_id(), m.state() == session_state::connected, m.finished(), {}};
   });
+  view.deadline = driver_->session_deadline();
+  return view;
 }
 
 void recipe_port::wake_at(recipes::time_point when) {

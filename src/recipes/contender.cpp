@@ -93,11 +93,35 @@ task<error_code> contender::contend() {
     if (seats_.size() > 1 && waited)
       for (auto& s : seats_)
         if (!ec && !s.own_watch) ec = co_await watch_own(s);
+    if (!ec && put_out_of_line()) ec = co_await why_out_of_line();
+    if (!ec) ec = co_await be_in_time();
     if (leaving_) co_return why_interrupted();
-    if (!ec && put_out_of_line()) co_return errc::out_of_line;
     if (!ec || !session_is_over(ec) || !terms_.renew || port_->session().over) co_return ec;
     // The session ended, and our place in the line with it. There is a new one: to its end.
     withdraw_claims();
+  }
+}
+
+// It is our turn. But we may have stood still for longer than the session lives, with the news of
+// our turn in the socket and that of the session's end behind it: then the server is asked first.
+task<error_code> contender::be_in_time() {
+  while (!leaving_ && !session_over_ && port_->now() >= port_->session().deadline) {
+    const auto asked = ask(requests::get(port_->defaults(), seats_[0].path(), {}), here());
+    const auto got = co_await asked;
+    if (got.ec == errc::no_node) co_return errc::out_of_line;
+    if (got.ec && !connection_trouble(got.ec)) co_return got.ec;
+  }
+  co_return leaving_ || session_over_ ? why_interrupted() : error_code{};
+}
+
+// One of our nodes was deleted: by hand, or with our session, whose end we have not heard of yet.
+task<error_code> contender::why_out_of_line() {
+  for (;;) {
+    const auto asked = ask(requests::get(port_->defaults(), seats_[0].path(), {}), here());
+    const auto got = co_await asked;
+    if (leaving_ || session_over_) co_return why_interrupted();
+    if (!got.ec || got.ec == errc::no_node) co_return errc::out_of_line;
+    if (!connection_trouble(got.ec)) co_return got.ec;
   }
 }
 
@@ -111,9 +135,12 @@ error_code contender::why_interrupted() const noexcept {
 void contender::become_holder() {
   holding_ = was_holder_ = true;
   since_ = port_->now();
-  const auto deadline = port_->session().deadline;
-  port_->keep(*this, std::min(deadline, since_ + short_hold));
-  if (!quiet_) events_->granted();
+  const auto session = port_->session();
+  port_->keep(*this, std::min(session.deadline, since_ + short_hold));
+  suspended_ = !session.connected;
+  if (quiet_) return;
+  events_->granted();
+  if (suspended_) events_->suspended();
 }
 
 void contender::lose(error_code why) {
@@ -355,7 +382,10 @@ void contender::session_changed(const session_event& e) {
   const auto self = shared_from_this();
   switch (e.type) {
     case kind::suspended:
-      if (holding_ && !std::exchange(suspended_, true) && !quiet_) events_->suspended();
+      if (!holding_) return;
+      // It may have had none as long as the connection lasted.
+      port_->keep(*this, port_->session().deadline);
+      if (!std::exchange(suspended_, true) && !quiet_) events_->suspended();
       return;
     case kind::reconnected: check_own_ = true; break;
     case kind::connected: return;

@@ -111,6 +111,7 @@ class contender final : public member,
     std::int64_t parent_czxid = 0;
     bool record_writable = false;
     std::optional<std::int32_t> served;  // the last ticket known to be served
+    bool alone = false;                  // the parent had no other child after we came
 
     watcher own_watch;  // on our own node
     bool own_gone = false;
@@ -128,6 +129,8 @@ class contender final : public member,
 
   task<> run();
   task<error_code> contend();
+  task<error_code> be_in_time();
+  task<error_code> why_out_of_line();
 
   // enqueue.cpp
   task<error_code> enqueue();

@@ -1,5 +1,5 @@
 // How a contender gets into its lines.
-#include <cerrno>
+#include <algorithm>
 #include <utility>
 
 #include "recipes/badge.hpp"
@@ -89,6 +89,7 @@ void contender::note_record(seat& s, const get_result& parent) {
   const auto record = read_record(parent.data, parent.stat);
   s.parent_czxid = parent.stat.czxid;
   s.record_writable = record.writable;
+  s.alone = parent.stat.num_children == 1;
   if (record.served) s.served = record.served;
 }
 
@@ -100,14 +101,13 @@ task<error_code> contender::settle(std::string id) {
         ask(requests::sync(port_->defaults(), seats_[0].parent), here(), session::on_cut::fail);
     const auto synced = co_await syncing;
     auto ec = synced.ec;
-    bool found_all = !ec;
-    for (auto& s : seats_) {
-      if (ec || !found_all) break;
-      ec = co_await look_for(s, id, synced.sent_in);
-      found_all = !s.name.empty();
-    }
+    for (auto& s : seats_)
+      if (!ec) ec = co_await look_for(s, id, synced.sent_in);
     if (!ec) {
-      in_line_ = found_all;
+      // All or none was created. If not all are left, somebody has deleted one meanwhile.
+      const auto missing = [](const seat& s) { return s.name.empty(); };
+      in_line_ = !std::all_of(seats_.begin(), seats_.end(), missing);
+      if (in_line_ && std::erase_if(seats_, missing) > 0) ec = errc::out_of_line;
       co_return ec;
     }
     for (auto& s : seats_) {
@@ -117,7 +117,7 @@ task<error_code> contender::settle(std::string id) {
     in_line_ = false;
     if (ec != errc::connection_loss && ec != errc::not_connected) co_return ec;
     // Nobody waits for ever for a connection, but the nodes are looked for as long as it takes.
-    if (ec == errc::not_connected && !leaving_) {
+    if (synced.ec == errc::not_connected && !leaving_) {
       if (!quiet_) events_->failed(ec);
       quiet_ = leaving_ = true;
     }
@@ -215,6 +215,7 @@ task<error_code> contender::wait_for_the_name() {
     co_return errc::taken;
   }
   const auto ec = co_await wait_until_gone(s);
+  stop_watching(s);
   s.other.clear();
   co_return ec == errc::no_node ? error_code{} : ec;
 }

@@ -92,6 +92,7 @@ class port {
 
   struct session_view {
     std::int64_t id = 0;  // 0: none
+    bool connected = true;
     bool over = false;    // the client was closed, or does not begin a new session
     time_point deadline;  // as client::session_deadline()
   };

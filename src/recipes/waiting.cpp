@@ -26,11 +26,14 @@ bool contender::uses_tickets(const seat& s) const noexcept {
 // not found so, and a contender that gave up or died leaves a gap, and then we look at the line.
 task<error_code> contender::wait_for_turn(seat& s) {
   const bool tickets = uses_tickets(s);
-  if (tickets && (s.ticket == 0 || (s.served && *s.served >= s.ticket - 1))) co_return error_code{};
+  // Ticket 0 is the first of all, unless the counter has run over, and there are others.
+  if (tickets && (s.ticket == 0 ? s.alone : s.served && *s.served >= s.ticket - 1))
+    co_return error_code{};
 
-  std::int32_t awaited = s.ticket - 1;  // everybody between this ticket and ours is gone
-  bool is_first = false;                // it is the first of the line: behind it comes our turn
-  bool by_ticket = tickets && terms_.patient && !terms_.counted;
+  std::int32_t awaited =
+      tickets ? s.ticket - 1 : 0;  // everybody between this ticket and ours is gone
+  bool is_first = false;           // it is the first of the line: behind it comes our turn
+  bool by_ticket = tickets && s.ticket > 0 && terms_.patient && !terms_.counted;
   if (by_ticket) s.other = terms_.layout.name_prefix(terms_.role) + number_text(awaited);
   bool told = false;
   for (;;) {
@@ -51,6 +54,7 @@ task<error_code> contender::wait_for_turn(seat& s) {
       is_first = *now.in_our_way == 0 && terms_.role == layout::role::exclusive;
     }
     auto ec = co_await wait_until_gone(s);
+    stop_watching(s);
     s.other.clear();
     if (ec == errc::no_node) {
       // Gone before we looked, or never there under this name.
@@ -103,7 +107,7 @@ task<error_code> contender::wait_until_gone(seat& s) {
         co_await news{*this};
     }
     if (leaving_ || session_over_) co_return why_interrupted();
-    if (put_out_of_line()) co_return errc::out_of_line;
+    if (put_out_of_line()) co_return co_await why_out_of_line();
     if (s.other_gone) {
       s.other_watch = {};
       co_return error_code{};

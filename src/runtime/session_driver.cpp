@@ -125,6 +125,13 @@ error_code session_driver::submit_watch_removal(std::unique_ptr<session::operati
   return ec;
 }
 
+session::time_point session_driver::session_deadline() const {
+  if (loop_->in_child()) return session::time_point::min();
+  const std::lock_guard lock{mutex_};
+  if (machine_.held_open() && link_ && !link_->peer_gone()) return session::time_point::max();
+  return machine_.session_deadline();
+}
+
 void session_driver::refuse(std::unique_ptr<session::operation> op, error_code ec) {
   if (loop_->in_child()) return op->complete(ec);  // there is no I/O thread here
   boost::asio::post(loop_->io(),

@@ -67,6 +67,10 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
     return f(machine_);
   }
 
+  // As client::session_deadline(). A connection that the server holds a session open for, and that
+  // the kernel knows to be whole, has none.
+  session::time_point session_deadline() const;
+
   io_loop& loop() noexcept { return *loop_; }
   // Completes an operation that was refused, from the I/O thread like any other, never from inside
   // its initiation.

@@ -1,5 +1,6 @@
 #include "runtime/socket_link.hpp"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -118,6 +119,13 @@ socket_link::transfer socket_link::receive(char* into, std::size_t size) noexcep
     n = ::recv(socket_.native_handle(), into, size, MSG_DONTWAIT);
   } while (n < 0 && errno == EINTR);
   return transferred(n);
+}
+
+bool socket_link::peer_gone() const noexcept {
+  if (closed_) return true;
+  // native_handle() is not const, but does not change anything.
+  pollfd p{const_cast<socket_type&>(socket_).native_handle(), POLLRDHUP, 0};
+  return ::poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
 void socket_link::close() noexcept {

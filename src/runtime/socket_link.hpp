@@ -47,6 +47,9 @@ class socket_link : public std::enable_shared_from_this<socket_link> {
     socket_.async_wait(socket_type::wait_write, std::move(f));
   }
 
+  // Whether the other side has closed, read or not; as send() from any thread under the lock.
+  bool peer_gone() const noexcept;
+
   void close() noexcept;
 
  private:

@@ -179,6 +179,7 @@ void core::answer_greeting(connection& c, bool with_read_only_flag) {
   response.password = {nothing.data(), nothing.size()};
   if (c.session != nullptr) {
     const auto& row = c.session->row;
+    if (c.held_open) response.protocol_version = wire::held_open_version;
     response.timeout_ms = row.timeout_ms;
     response.session_id = row.id;
     response.password = {row.password.data(), row.password.size()};

@@ -1,0 +1,207 @@
+// Nodes that somebody deletes or writes by hand, and the end of the numbers.
+#include <gtest/gtest.h>
+
+#include "attempt.hpp"
+
+namespace conclave::simulated {
+namespace {
+
+using namespace std::chrono_literals;
+using lines = std::vector<std::string>;
+
+class by_hand : public testing::TestWithParam<bool> {
+ protected:
+  contest c{{.clients = 4}, GetParam()};
+  hand& operators() { return c.world.by_hand(); }
+  void SetUp() override {
+    operators().create("/locks");
+    operators().create("/locks/one");
+  }
+  attempt_pointer holder(std::size_t client = 0) {
+    auto a = c.begin(client);
+    EXPECT_TRUE(c.granted(a));
+    return a;
+  }
+  void check_end() {
+    c.quieten();
+    c.referee().expect_no_orphans();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(tickets, by_hand, testing::Bool(),
+                         [](auto& i) { return i.param ? "on" : "off"; });
+
+TEST_P(by_hand, a_deleted_hold_is_told_that_it_is_lost) {
+  const auto a = holder();
+  c.world.advance(150ms);
+  operators().remove(a->path());
+  c.world.advance(5ms);
+  EXPECT_EQ(a->count("lost lock_lost"), 1);
+  ASSERT_TRUE(c.gone(a));
+  check_end();
+}
+
+TEST_P(by_hand, a_hold_deleted_in_its_first_moment_is_told_a_little_later) {
+  const auto a = holder();
+  operators().remove(a->path());
+  c.world.advance(150ms);
+  EXPECT_EQ(a->count("lost lock_lost"), 1);
+  check_end();
+}
+
+TEST_P(by_hand, a_hold_that_had_waited_is_told_at_once) {
+  const auto a = holder();
+  const auto b = c.begin(1);
+  c.world.advance(50ms);
+  a->leave();
+  ASSERT_TRUE(c.granted(b));
+  operators().remove(b->path());
+  c.world.advance(5ms);
+  EXPECT_EQ(b->count("lost lock_lost"), 1);
+  check_end();
+}
+
+TEST_P(by_hand, a_deleted_waiter_is_out_of_line) {
+  const auto a = holder();
+  const auto b = c.begin(1);
+  const auto d = c.begin(2);
+  c.world.advance(50ms);
+  operators().remove(b->path());
+  ASSERT_TRUE(c.gone(b));
+  EXPECT_EQ(b->journal(), (lines{"failed out_of_line", "gone"}));
+  c.quieten();
+  EXPECT_FALSE(d->was_granted());
+  a->leave();
+  ASSERT_TRUE(c.granted(d));
+  d->leave();
+  check_end();
+}
+
+TEST_P(by_hand, a_waiter_deleted_without_a_connection_is_out_of_line) {
+  const auto a = holder();
+  const auto b = c.begin(1);
+  c.world.advance(50ms);
+  c.world.client(1).refuse_connections(true);
+  c.world.client(1).cut();
+  c.world.advance(10ms);
+  operators().remove(b->path());
+  a->leave();
+  c.world.advance(10ms);
+  c.world.client(1).refuse_connections(false);
+  ASSERT_TRUE(c.gone(b));
+  EXPECT_EQ(b->journal(), (lines{"failed out_of_line", "gone"}));
+  check_end();
+}
+
+TEST_P(by_hand, a_whole_line_deleted_with_its_parent_begins_anew_for_those_who_come) {
+  const auto a = holder();
+  const auto b = c.begin(1);
+  c.world.advance(150ms);
+  c.referee().quiet = true;  // nobody can tell the holder before the next one
+  for (const auto& name : c.children()) operators().remove("/locks/one/" + name);
+  operators().remove("/locks/one");
+  ASSERT_TRUE(c.gone(a));
+  ASSERT_TRUE(c.gone(b));
+  c.referee().quiet = false;
+  const auto d = holder(2);
+  EXPECT_EQ(d->name(), "lock-0000000000");
+  d->leave();
+  check_end();
+}
+
+TEST_P(by_hand, a_revocation_is_told_once) {
+  const auto a = holder();
+  a->heed_revocation();
+  c.world.advance(50ms);
+  EXPECT_EQ(a->count("revocation"), 0);
+  operators().set(a->path(), "something else");
+  c.world.advance(50ms);
+  EXPECT_EQ(a->count("revocation"), 0);
+  operators().set(a->path(), "__REVOKE__");
+  c.world.advance(50ms);
+  EXPECT_EQ(a->count("revocation"), 1);
+  c.world.client(0).cut();
+  c.quieten();
+  c.world.advance(1min);
+  EXPECT_EQ(a->count("revocation"), 1);
+  EXPECT_TRUE(a->holding());
+  a->leave();
+  check_end();
+}
+
+TEST_P(by_hand, a_revocation_during_a_cut_is_told_behind_it) {
+  const auto a = holder();
+  a->heed_revocation();
+  c.world.advance(50ms);
+  c.world.client(0).refuse_connections(true);
+  c.world.client(0).cut();
+  operators().set(a->path(), "__REVOKE__");
+  c.world.advance(50ms);
+  c.world.client(0).refuse_connections(false);
+  c.quieten();
+  EXPECT_EQ(a->count("revocation"), 1);
+}
+
+TEST_P(by_hand, a_revocation_that_came_while_it_waited_is_told_when_it_holds) {
+  const auto a = holder();
+  const auto b = c.begin(1);
+  c.world.advance(50ms);
+  operators().set(b->path(), "__REVOKE__");
+  c.world.advance(50ms);
+  EXPECT_EQ(b->count("revocation"), 0);
+  a->leave();
+  ASSERT_TRUE(c.granted(b));
+  b->heed_revocation();
+  c.world.advance(50ms);
+  EXPECT_EQ(b->count("revocation"), 1);
+}
+
+// --- the end of the numbers
+
+TEST_P(by_hand, behind_the_last_number_the_order_stays_and_nobody_is_stuck) {
+  for (const auto start : {2147483645, 2147483646, 2147483647, -2147483647 - 1, -1000000001}) {
+    SCOPED_TRACE(start);
+    c.terms.parents = {"/locks/from" + std::to_string(start)};
+    operators().create(c.terms.parents[0]);
+    // It has had children, otherwise the counter is not stored.
+    operators().create(c.terms.parents[0] + "/x");
+    operators().remove(c.terms.parents[0] + "/x");
+    c.world.set_counter(c.terms.parents[0], start);
+    std::vector<attempt_pointer> all;
+    for (std::size_t i = 0; i < 7; ++i) {
+      all.push_back(c.begin(i % 4));
+      c.world.advance(50ms);
+    }
+    EXPECT_EQ(c.children().size(), 7u);
+    all[3]->leave();
+    for (std::size_t i = 0; i < 7; ++i) {
+      if (i == 3) continue;
+      ASSERT_TRUE(c.granted(all[i])) << i << " " << testing::PrintToString(all[i]->journal());
+      c.world.advance(20ms);
+      all[i]->leave();
+    }
+    c.quieten();
+    // Counting begins anew when the line is empty.
+    EXPECT_FALSE(operators().exists(c.terms.parents[0]));
+    const auto a = holder();
+    EXPECT_EQ(a->name(), "lock-0000000000");
+    a->leave();
+    c.quieten();
+  }
+}
+
+TEST_P(by_hand, a_server_that_uses_the_last_number_again_is_waited_for) {
+  // Apache's server sticks there: the next creation collides with the one that holds the name.
+  operators().create("/locks/one/lock-2147483647");
+  c.world.set_counter("/locks/one", 2147483647);
+  const auto a = c.begin(0);
+  c.quieten();
+  EXPECT_FALSE(a->was_granted());
+  EXPECT_FALSE(a->done()) << a->journal().front();
+  operators().remove("/locks/one/lock-2147483647");
+  ASSERT_TRUE(c.granted(a));
+  a->leave();
+  check_end();
+}
+
+}  // namespace
+}  // namespace conclave::simulated

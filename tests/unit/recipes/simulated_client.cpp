@@ -1,0 +1,287 @@
+#include "simulated_client.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "world.hpp"
+
+namespace conclave::simulated {
+namespace {
+
+client_options options_of(const world_options& o) {
+  client_options c;
+  c.session_timeout = o.session_timeout;
+  c.connect_wait = o.connect_wait;
+  c.renew_expired = o.renew_expired;
+  c.reconnect = [](unsigned n) { return std::chrono::milliseconds{std::min(100 * n, 1000u)}; };
+  return c;
+}
+
+// Tells the server to forget a watch; nobody waits for the answer.
+class forgetting final : public session::operation {
+ public:
+  explicit forgetting(requests::request<requests::nothing> r) : operation{r.type, r.rule} {
+    frame = std::move(r.frame);
+  }
+  bool read_answer(const wire::reply_header&, wire::reader&) override { return true; }
+  void complete(error_code) noexcept override {}
+};
+
+}  // namespace
+
+client::client(world& w, std::size_t index, const world_options& options, std::uint64_t seed)
+    : port{std::make_shared<requests::defaults>(requests::defaults{{}, open_acl()})},
+      world_{w},
+      index_{index},
+      random_{seed},
+      machine_{connect_string::parse("server:1"), options_of(options), 0} {}
+
+client::~client() = default;
+
+void client::start() {
+  machine_.start(now());
+  pump();
+}
+
+void client::close() {
+  machine_.close(now());
+  attention();
+}
+
+// --- the port
+
+void client::submit(std::unique_ptr<session::operation> op) {
+  if (const auto ec = machine_.submit(op, now())) {
+    refused_operations_.push_back(std::move(op));
+    refusals_.push_back(ec);
+  } else if (corks_ == 0 && !pumping_) {
+    flush();
+  }
+  attention();
+}
+
+void client::forget_watch(const std::string& path, watch_kind kind, const watcher& w) {
+  error_code ec;
+  if (machine_.forget_watch(kind, path, w, ec) && !ec)
+    submit(std::make_unique<forgetting>(requests::remove_watch(defaults(), path, kind)));
+  attention();
+}
+
+void client::uncork() {
+  if (--corks_ == 0 && !pumping_) flush();
+}
+
+client::session_view client::session() const {
+  const auto state = machine_.state();
+  const bool alive = state == session_state::connecting || state == session_state::connected ||
+                     state == session_state::suspended;
+  return {machine_.session_id(), machine_.state() == session_state::connected, !alive,
+          machine_.session_deadline()};
+}
+
+recipes::time_point client::now() const { return boot_time(world_.now()); }
+
+void client::wake_at(recipes::time_point when) {
+  wake_ = std::min(wake_, when);
+  attention();
+}
+
+// --- the driver
+
+void client::attention() {
+  if (pumping_ || std::exchange(listed_, true)) return;
+  world_.needs_attention(*this);
+}
+
+void client::flush() {
+  auto* l = current();
+  if (paused_ || l == nullptr || machine_.output().empty()) return;
+  std::string bytes{machine_.output()};
+  machine_.sent(bytes.size());
+  count_up(*l, bytes);
+  send(*l, direction::up, {std::move(bytes)});
+}
+
+void client::pump() {
+  listed_ = false;
+  if (paused_ || pumping_) return;
+  pumping_ = true;
+  for (;;) {
+    flush();
+    const auto wish = machine_.take_wish();
+    auto notices = machine_.take_notices();
+    auto refused = std::exchange(refused_operations_, {});
+    const auto why = std::exchange(refusals_, {});
+    if (wish.index() == 0 && notices.empty() && refused.empty()) break;
+    apply(wish);
+    for (auto& n : notices) hand_out(n);
+    for (std::size_t i = 0; i < refused.size(); ++i) refused[i]->complete(why[i]);
+  }
+  pumping_ = false;
+  plan_timer();
+}
+
+void client::apply(const session::machine::wish& wish) {
+  if (wish.index() == 0) return;
+  connecting_ = false;
+  if (auto* l = current()) close_here(*l);
+  if (!std::holds_alternative<session::machine::connect_to>(wish)) return;
+  connecting_ = true;
+  world_.plan(world_.now() + world_.draw_delay(), happening::connect, index_, ++attempt_);
+}
+
+void client::hand_out(session::notice& n) {
+  if (auto* done = std::get_if<session::completion>(&n))
+    done->op->complete(done->ec);
+  else if (const auto* fired = std::get_if<session::firing>(&n))
+    for (const auto& w : fired->watchers) w(fired->event);
+  else if (const auto* e = std::get_if<session_event>(&n))
+    session_changed(*e);
+}
+
+void client::plan_timer() {
+  const auto next = std::min(machine_.next_deadline(), wake_);
+  if (next == recipes::time_point::max()) return;
+  const auto when = std::max(next - boot_time(instant{0}), world_.now());
+  if (when >= timer_) return;
+  timer_ = when;
+  world_.plan(when, happening::client_timer, index_, static_cast<std::uint64_t>(when.count()));
+}
+
+void client::timer(std::uint64_t which) {
+  if (which != static_cast<std::uint64_t>(timer_.count())) return;  // one that is nearer came first
+  timer_ = instant::max();
+  if (machine_.next_deadline() <= now()) machine_.time_passed(now());
+  if (wake_ <= now()) {
+    wake_ = recipes::time_point::max();
+    time_passed(now());
+  }
+  pump();
+}
+
+// --- the link
+
+client::link* client::find(std::uint64_t id) {
+  const auto i = links_.find(id);
+  return i == links_.end() ? nullptr : &i->second;
+}
+
+client::link* client::current() { return current_ == 0 ? nullptr : find(current_); }
+
+void client::connection_attempt(std::uint64_t attempt) {
+  if (!connecting_ || attempt != attempt_) return;
+  connecting_ = false;
+  if (refused_ || !world_.server().up()) {
+    machine_.disconnected({ECONNREFUSED, boost::system::system_category()}, now());
+    return pump();
+  }
+  current_ = world_.server().new_connection();
+  auto& l = links_[current_];
+  l.id = current_;
+  world_.route(l.id, this);
+  world_.serve([&](embedded::core& c) { c.connected(l.id, {}); });
+  machine_.connected(now());
+  pump();
+}
+
+void client::send(link& l, direction d, packet p) {
+  auto& last = d == direction::up ? l.last_up : l.last_down;
+  last = std::max(last, world_.now() + world_.draw_delay());
+  (d == direction::up ? l.up : l.down).push_back(std::move(p));
+  world_.plan(last, d == direction::up ? happening::to_server : happening::to_client, index_, l.id);
+}
+
+void client::from_server(server::connection_id id, std::string bytes, bool last) {
+  auto* l = find(id);
+  if (l == nullptr) return;
+  if (last) l->open_there = false;
+  if (!l->open_here) {
+    if (last) links_.erase(id);
+    return;
+  }
+  if (!bytes.empty() || last) send(*l, direction::down, {std::move(bytes), last});
+}
+
+void client::arrive_up(std::uint64_t id) {
+  auto* l = find(id);
+  if (l == nullptr || l->up.empty()) return;
+  auto p = std::move(l->up.front());
+  l->up.pop_front();
+  if (!l->open_there) return;
+  const auto struck = strike(*l, direction::up, p.bytes);
+  l->in_up.feed(p.bytes);
+  world_.serve([&](embedded::core& c) {
+    while (const auto frame = l->in_up.next()) c.receive(id, *frame);
+  });
+  l = find(id);
+  if (l == nullptr) return;
+  if (struck) return end_link(*l, *struck);
+  if (p.last) close_there(*l);
+}
+
+void client::arrive_down(std::uint64_t id) {
+  auto* l = find(id);
+  if (l == nullptr || l->down.empty() || !l->open_here) return;
+  auto p = std::move(l->down.front());
+  l->down.pop_front();
+  const auto struck = strike(*l, direction::down, p.bytes);
+  if (!p.bytes.empty()) machine_.received(p.bytes, now());
+  if (struck || p.last) {
+    if (!struck || !struck->before_notices) pump();
+    l = find(id);
+    if (l != nullptr && l->open_here) end_link(*l, struck.value_or(cut_style{}));
+  }
+  pump();
+}
+
+// The client lets go of it: what it has sent still arrives, and then the end.
+void client::close_here(link& l) {
+  if (l.id == current_) current_ = 0;
+  l.open_here = false;
+  l.down.clear();
+  if (l.open_there)
+    send(l, direction::up, {{}, true});
+  else
+    links_.erase(l.id);
+}
+
+void client::close_there(link& l) {
+  const auto id = l.id;
+  const bool gone = !l.open_here;
+  if (std::exchange(l.open_there, false))
+    world_.serve([&](embedded::core& c) { c.disconnected(id); });
+  if (gone) links_.erase(id);
+}
+
+void client::end_link(link& l, cut_style how) {
+  const bool was_current = l.id == current_;
+  if (how.requests_arrive) {
+    close_here(l);
+  } else {
+    if (was_current) current_ = 0;
+    l.open_here = false;
+    l.up.clear();
+    close_there(l);
+  }
+  if (was_current && !paused_) {
+    machine_.disconnected(connection_reset(), now());
+    attention();
+  } else if (was_current) {
+    end_unseen_ = true;
+  }
+}
+
+void client::server_stopped() {
+  for (auto i = links_.begin(); i != links_.end();) {
+    auto& l = (i++)->second;
+    l.up.clear();
+    l.open_there = false;
+    if (l.open_here)
+      send(l, direction::down, {{}, true});
+    else
+      links_.erase(l.id);
+  }
+}
+
+}  // namespace conclave::simulated

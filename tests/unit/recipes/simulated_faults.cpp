@@ -1,0 +1,153 @@
+// What can befall a client's link, and what is counted on it.
+#include <algorithm>
+#include <utility>
+
+#include "world.hpp"
+
+namespace conclave::simulated {
+
+void client::cut(cut_style how) {
+  if (auto* l = current()) end_link(*l, how);
+  attention();
+}
+
+void client::swallow_request(wire::opcode type, cut_style how) {
+  fault_ = {fault::kind::request, direction::up, type, 0, how};
+}
+void client::swallow_reply(wire::opcode type, cut_style how) {
+  fault_ = {fault::kind::reply, direction::up, type, 0, how};
+}
+void client::cut_after_frames(direction d, std::size_t n, cut_style how) {
+  fault_ = {fault::kind::frames, d, {}, n, how};
+}
+void client::cut_after_bytes(direction d, std::size_t n, cut_style how) {
+  fault_ = {fault::kind::bytes, d, {}, n, how};
+}
+
+std::optional<cut_style> client::strike(link& l, direction d, std::string& bytes) {
+  if (!fault_ && d == direction::up) {
+    l.greeted_there = true;
+    return std::nullopt;
+  }
+  const auto struck = [&](std::size_t through) {
+    bytes.resize(through);
+    return std::exchange(fault_, {})->how;
+  };
+  std::size_t at = 0;
+  while (bytes.size() - at > wire::frame_prefix) {
+    wire::reader in{std::string_view{bytes}.substr(at)};
+    const auto end = at + wire::frame_prefix + static_cast<std::size_t>(in.read<std::int32_t>());
+    auto& greeted = d == direction::up ? l.greeted_there : l.greeted_down;
+    const auto xid = in.read<std::int32_t>();
+    if (d == direction::up && std::exchange(greeted, true)) {
+      const auto type = in.read<wire::opcode>();
+      if (fault_->what == fault::kind::request && fault_->type == type) return struck(at);
+      if (fault_->what == fault::kind::reply && fault_->type == type && !l.swallowed)
+        l.swallowed = xid;
+    } else if (d == direction::down && std::exchange(greeted, true)) {
+      if (fault_ && l.swallowed == xid) return struck(at);
+    }
+    if (fault_ && fault_->way == d) {
+      if (fault_->what == fault::kind::frames && --fault_->left == 0) return struck(end);
+      if (fault_->what == fault::kind::bytes) {
+        if (fault_->left <= end - at) return struck(at + fault_->left);
+        fault_->left -= end - at;
+      }
+    }
+    if (d == direction::down) count_down(l, std::string_view{bytes}.substr(at, end - at), xid);
+    at = end;
+  }
+  return std::nullopt;
+}
+
+void client::stall(bool yes) {
+  stalled_ = yes;
+  if (!yes) let_go();
+}
+
+void client::pause() { paused_ = true; }
+
+bool client::stood_still() const { return paused_ || resumed_ == world_.now(); }
+
+void client::resume() {
+  if (std::exchange(paused_, false)) resumed_ = world_.now();
+  if (std::exchange(end_unseen_, false)) machine_.disconnected(connection_reset(), now());
+  let_go();
+  attention();
+}
+
+bool client::postpones(happening kind, std::uint64_t which) {
+  const bool for_process = kind != happening::to_server;
+  const bool on_link = kind != happening::client_timer;
+  if (!(paused_ && for_process) && !(stalled_ && on_link)) return false;
+  postponed_.emplace_back(kind, which);
+  return true;
+}
+
+// Whether a process that was stopped first reads or first looks at the clock is anybody's guess.
+void client::let_go() {
+  auto due = std::exchange(postponed_, {});
+  const bool clock_first = (world_.random()() & 1) != 0;
+  std::stable_partition(due.begin(), due.end(), [&](const auto& e) {
+    return (e.first == happening::client_timer) == clock_first;
+  });
+  for (const auto& [kind, which] : due) world_.plan(world_.now(), kind, index_, which);
+}
+
+// --- counting
+
+void client::count_up(link& l, std::string_view bytes) {
+  bool counted = false;
+  for (std::size_t at = 0; at < bytes.size();) {
+    wire::reader in{bytes.substr(at)};
+    const auto size = wire::frame_prefix + static_cast<std::size_t>(in.read<std::int32_t>());
+    in.read<std::int32_t>();
+    const auto type = in.read<wire::opcode>();
+    if (std::exchange(l.greeted_up, true) && type != wire::opcode::ping) {
+      ++traffic_.requests[type];
+      traffic_.bytes_up += size;
+      counted = true;
+    }
+    at += size;
+  }
+  if (counted) ++traffic_.packets;
+}
+
+void client::count_down(link& l, std::string_view frame, std::int32_t xid) {
+  if (!std::exchange(l.welcomed, true) || xid == wire::special_xid::ping) return;
+  ++(xid == wire::special_xid::watch_event ? traffic_.events : traffic_.answers);
+  traffic_.bytes_down += frame.size();
+}
+
+int traffic::of(wire::opcode type) const {
+  const auto i = requests.find(type);
+  return i == requests.end() ? 0 : i->second;
+}
+
+int traffic::all() const {
+  int n = 0;
+  for (const auto& [type, count] : requests) n += count;
+  return n;
+}
+
+traffic traffic::operator-(const traffic& before) const {
+  auto t = *this;
+  for (const auto& [type, count] : before.requests)
+    if ((t.requests[type] -= count) == 0) t.requests.erase(type);
+  t.packets -= before.packets;
+  t.answers -= before.answers;
+  t.events -= before.events;
+  t.bytes_up -= before.bytes_up;
+  t.bytes_down -= before.bytes_down;
+  return t;
+}
+
+std::string to_string(const traffic& t) {
+  std::string s = std::to_string(t.packets) + " packets, " + std::to_string(t.answers) +
+                  " answers, " + std::to_string(t.events) + " events:";
+  for (const auto& [type, count] : t.requests)
+    s += " " + std::to_string(count) + " of type " + std::to_string(static_cast<int>(type));
+  return s;
+}
+
+}  // namespace conclave::simulated

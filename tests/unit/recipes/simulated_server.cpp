@@ -1,0 +1,183 @@
+#include "simulated_server.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/core/access.hpp"
+
+namespace conclave::simulated {
+namespace {
+
+constexpr std::string_view super_user = "super:secret";
+constexpr std::int64_t wall_begin_ms = 1'600'000'000'000;
+
+}  // namespace
+
+server::server(embedded::core_options options, std::uint64_t seed)
+    : options_{std::move(options)}, random_{seed} {
+  static const auto digest = embedded::digest_of(super_user);
+  options_.super_digest = digest;
+  options_.random = [this](char* into, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) into[i] = static_cast<char>(random_());
+  };
+  options_.note = [this](std::string_view text) {
+    if (text.ends_with(" expired") && expired)
+      expired(std::stoll(std::string{text.substr(text.find("0x"))}, nullptr, 16));
+  };
+}
+
+embedded::moment server::moment() const {
+  return {embedded::time_point{std::chrono::hours{1} + now_},
+          wall_begin_ms + std::chrono::duration_cast<std::chrono::milliseconds>(now_).count()};
+}
+
+void server::start(instant now) {
+  now_ = now;
+  embedded::image kept;
+  kept.zxid = zxid_;
+  for (const auto& [path, n] : nodes_) kept.nodes.push_back(n);
+  for (const auto& [id, row] : sessions_) kept.sessions.push_back(row);
+  ++generation_;
+  core_ = std::make_unique<embedded::core>(options_, std::move(kept), 1, moment());
+  turn(now, [](auto&) {});
+}
+
+void server::end_turn() {
+  core_->expire();
+  if (core_->has_changes()) store(core_->take_changes());
+  for (const auto id : core_->take_touched()) {
+    auto bytes = std::exchange(core_->output(id), {});
+    const bool last = core_->finished(id);
+    if (last) core_->disconnected(id);
+    if (output) output(id, std::move(bytes), last);
+  }
+}
+
+void server::store(const embedded::batch& changes) {
+  zxid_ = changes.zxid;
+  for (const auto& path : changes.removed_nodes) nodes_.erase(path);
+  for (const auto& n : changes.nodes) {
+    auto& kept = nodes_[std::string{n.path}];
+    if (kept.path.empty()) kept = {std::string{n.path}, {}, {0, n.row->czxid}};
+    kept.row = *n.row;
+  }
+  for (const auto& p : changes.parents) nodes_.at(std::string{p.path}).children = p.row;
+  for (const auto id : changes.removed_sessions) sessions_.erase(id);
+  for (const auto& s : changes.sessions) sessions_[s.id] = s;
+}
+
+instant server::next_deadline() const {
+  const auto when = core_ ? core_->next_deadline() : embedded::time_point::max();
+  if (when == embedded::time_point::max()) return instant::max();
+  return when - embedded::time_point{std::chrono::hours{1}};
+}
+
+void server::set_counter(const std::string& path, std::int32_t next) {
+  nodes_.at(path).children.creates = next;
+}
+
+// --- hands
+
+hand::~hand() { end(); }
+
+void hand::end() {
+  if (id_ == 0 || !server_.up() || generation_ != server_.generation()) return;
+  // What a dead process leaves: its connection ends, and with it its session.
+  const auto session = server_.core().session_of(id_);
+  server_.turn(server_.now(), [&](embedded::core& c) {
+    c.disconnected(id_);
+    c.process_ended(session);
+  });
+  id_ = 0;
+}
+
+void hand::connect() {
+  generation_ = server_.generation();
+  id_ = server_.new_connection();
+  std::string hello;
+  const std::string no_password(16, '\0');
+  wire::writer{hello}(wire::connect_request{0, 0, 30'000, 0, no_password});
+  std::string auth;
+  wire::writer{auth}(wire::request_header{wire::special_xid::auth, wire::opcode::auth},
+                     wire::auth_request{0, "digest", super_user});
+  turn([&](embedded::core& c) {
+    c.connected(id_, {{}, true});
+    c.receive(id_, hello);
+    if (super_) c.receive(id_, auth);
+  });
+}
+
+// What the turn has for us; the rest goes where it always goes.
+std::string hand::turn(const std::function<void(embedded::core&)>& work) {
+  std::string answer;
+  const auto others = server_.output;
+  server_.output = [&](server::connection_id id, std::string bytes, bool last) {
+    if (id == id_)
+      answer = std::move(bytes);
+    else if (others)
+      others(id, std::move(bytes), last);
+  };
+  server_.turn(server_.now(), work);
+  server_.output = others;
+  return answer;
+}
+
+wire::reply_header hand::exchange_frame(const std::string& frame, std::string& body) {
+  if (id_ == 0 || generation_ != server_.generation()) connect();
+  const auto answer = turn([&](embedded::core& c) {
+    c.receive(id_, std::string_view{frame}.substr(wire::frame_prefix));
+  });
+  wire::frame_splitter frames{std::size_t{1} << 24};
+  frames.feed(answer);
+  wire::reply_header header;
+  header.error = static_cast<std::int32_t>(errc::protocol_error);
+  while (const auto payload = frames.next()) {
+    wire::reader in{*payload};
+    header = in.read<wire::reply_header>();
+    body = payload->substr(payload->size() - in.remaining());
+  }
+  return header;
+}
+
+error_code hand::create(std::string_view path, std::string_view data, const create_options& how) {
+  create_result made;
+  return ask(requests::create(defaults_, path, data, how), made);
+}
+
+std::string hand::create_numbered(std::string_view path, std::string_view data) {
+  create_result made;
+  const auto ec =
+      ask(requests::create(defaults_, path, data, create_mode::ephemeral_sequential), made);
+  return ec ? std::string{} : made.path;
+}
+
+error_code hand::remove(std::string_view path) {
+  requests::nothing none;
+  return ask(requests::remove(defaults_, path, any_version), none);
+}
+
+error_code hand::set(std::string_view path, std::string_view data) {
+  node_stat stat;
+  return ask(requests::set(defaults_, path, data, any_version), stat);
+}
+
+bool hand::exists(std::string_view path) {
+  std::optional<node_stat> stat;
+  ask(requests::exists(defaults_, path, {}), stat);
+  return stat.has_value();
+}
+
+get_result hand::get(std::string_view path) {
+  get_result got;
+  ask(requests::get(defaults_, path, {}), got);
+  return got;
+}
+
+std::vector<std::string> hand::children(std::string_view path) {
+  children_result got;
+  if (ask(requests::children(defaults_, path, {}), got)) return {};
+  std::sort(got.names.begin(), got.names.end());
+  return got.names;
+}
+
+}  // namespace conclave::simulated
