@@ -57,9 +57,7 @@ TEST(examples, read_write) {
 TEST(examples, reentrant) {
   expect_lines("reentrant", {"held 2 times", "held 2 times", "held by this thread: false"});
 }
-TEST(examples, fenced_write) {
-  expect_lines("fenced_write", {"accepted: false", "refused: "});
-}
+TEST(examples, fenced_write) { expect_lines("fenced_write", {"accepted: false", "refused: "}); }
 TEST(examples, awaitable) {
   expect_lines("awaitable", {"one holds it\n", "two holds it\n", "three holds it\n"});
 }
