@@ -1,0 +1,88 @@
+// How names of contenders are read and made.
+#include "conclave/layout.hpp"
+
+#include <gtest/gtest.h>
+
+#include "conclave/error.hpp"
+
+namespace conclave {
+namespace {
+
+using role = layout::role;
+
+void expect(const layout& l, const std::string& name, role r, std::int32_t number) {
+  const auto parsed = l.parse(name);
+  ASSERT_TRUE(parsed) << name;
+  EXPECT_EQ(parsed->role, r) << name;
+  EXPECT_EQ(parsed->number, number) << name;
+}
+
+TEST(layout, reads_its_own_names_and_those_of_the_peers) {
+  const auto curator = layout::curator();
+  expect(curator, "lock-0000000042", role::exclusive, 42);
+  expect(curator, "_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000007", role::exclusive, 7);
+  expect(curator, "__READ__0000000001", role::reader, 1);
+  expect(curator, "_c_01234567-89ab-cdef-0123-456789abcdef-__WRIT__0000000002", role::writer, 2);
+  const auto kazoo = layout::kazoo();
+  expect(kazoo, "__lock__0000000003", role::exclusive, 3);
+  expect(kazoo, "0123456789abcdef0123456789abcdef__lock__0000000004", role::exclusive, 4);
+  expect(kazoo, "0123456789abcdef0123456789abcdef__rlock__0000000005", role::reader, 5);
+  const auto zookeeper = layout::zookeeper();
+  expect(zookeeper, "x-0000000006", role::exclusive, 6);
+  expect(zookeeper, "x-72057594037927936-0000000007", role::exclusive, 7);
+  expect(zookeeper, "x--72057594037927936-0000000008", role::exclusive, 8);
+  expect(zookeeper, "read-0000000009", role::reader, 9);
+}
+
+TEST(layout, reads_numbers_beyond_the_end_of_the_counter) {
+  const auto l = layout::curator();
+  expect(l, "lock-2147483647", role::exclusive, 2147483647);
+  expect(l, "lock--2147483648", role::exclusive, -2147483647 - 1);
+  expect(l, "lock--1000000000", role::exclusive, -1000000000);
+  expect(l, "lock--999999999", role::exclusive, -999999999);
+  expect(l, "lock--000000001", role::exclusive, -1);
+  const auto z = layout::zookeeper();
+  expect(z, "x-17-2147483647", role::exclusive, 2147483647);
+  expect(z, "x-17--2147483648", role::exclusive, -2147483647 - 1);
+  expect(z, "x--999999999", role::exclusive, -999999999);
+}
+
+TEST(layout, takes_nothing_else_for_a_contender) {
+  const auto l = layout::curator();
+  for (const auto* name : {"", "lock-", "lock-42", "lock-000000004x", "lock-00000000042",
+                           "clock-0000000042", "lock-9999999999", "notes", "0000000042"}) {
+    EXPECT_FALSE(l.parse(name)) << name;
+    EXPECT_FALSE(layout::known_elsewhere(name)) << name;
+  }
+  for (const auto* name : {"__lock__0000000001", "x-0000000001", "write-0000000001",
+                           "lock-ab-0000000001", "host-R-0000000001"}) {
+    EXPECT_FALSE(l.parse(name)) << name;
+    EXPECT_TRUE(layout::known_elsewhere(name)) << name;
+  }
+}
+
+TEST(layout, fills_the_star_of_a_custom_pattern) {
+  const auto l = layout::custom("lock-*-", "17");
+  EXPECT_EQ(l.name_prefix(role::exclusive), "lock-17-");
+  EXPECT_EQ(l.name_prefix(role::reader), "");
+  expect(l, "lock-17-0000000001", role::exclusive, 1);
+  expect(l, "lock-99-0000000002", role::exclusive, 2);
+  EXPECT_FALSE(l.parse("lock-0000000003"));
+  const auto s = layout::custom_shared("*-R-", "*-W-", "web1");
+  EXPECT_EQ(s.name_prefix(role::writer), "web1-W-");
+  expect(s, "web2-R-0000000004", role::reader, 4);
+}
+
+TEST(layout, refuses_patterns_that_make_no_names) {
+  for (const auto* pattern : {"", "a/b", "*-*"}) {
+    try {
+      layout::custom(pattern);
+      ADD_FAILURE() << "'" << pattern << "' was taken";
+    } catch (const error& e) {
+      EXPECT_EQ(e.code(), errc::invalid_argument);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace conclave

@@ -1,0 +1,266 @@
+#include "locker.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "attempt.hpp"
+
+namespace conclave::simulated {
+
+// --- kinds
+
+lock_kind a_mutex(std::vector<std::string> paths) {
+  lock_kind k;
+  k.terms.parents = std::move(paths);
+  return k;
+}
+
+lock_kind a_shared_mutex(std::string path) {
+  lock_kind k;
+  k.terms.parents = {std::move(path)};
+  k.terms.role = role::writer;
+  return k;
+}
+
+lock_kind a_semaphore(const std::string& path, std::size_t permits) {
+  lock_kind k;
+  k.gate.emplace();
+  k.gate->parents = {path + "/locks"};
+  k.gate->renew = false;
+  k.terms.rule = recipes::rule::permits;
+  k.terms.permits = permits;
+  k.terms.parents = {path + "/leases"};
+  k.terms.layout = layout::custom("lease-");
+  k.terms.renew = false;
+  return k;
+}
+
+lock_kind a_named_mutex(const std::string& path) {
+  const auto slash = path.rfind('/');
+  lock_kind k;
+  k.terms.rule = recipes::rule::unique_name;
+  k.terms.parents = {slash == 0 ? "/" : path.substr(0, slash)};
+  k.terms.name = path.substr(slash + 1);
+  return k;
+}
+
+std::vector<std::string> lock_kind::resources() const {
+  if (terms.rule == recipes::rule::unique_name) return {terms.parents[0] + '/' + terms.name};
+  return terms.parents;
+}
+
+std::vector<std::string> lock_kind::parents() const {
+  auto all = terms.parents;
+  if (gate) all.push_back(gate->parents[0]);
+  return all;
+}
+
+// --- locker
+
+locker::locker(simulated::client& c, const lock_kind& kind, std::shared_ptr<judge> j)
+    : client_{c.shared_from_this()}, kind_{kind}, judge_{std::move(j)} {}
+
+void locker::make(lock_options o) {
+  if (o.owner.empty()) o.owner = "somebody";
+  const auto noting = [weak = weak_from_this()](std::string what) {
+    return [weak, what = std::move(what)](const conclave::hold&) {
+      if (const auto self = weak.lock()) self->note(what);
+    };
+  };
+  o.on_suspended = noting("suspended");
+  o.on_restored = noting("restored");
+  if (o.on_revocation) o.on_revocation = noting("revocation");
+  o.on_lost = [weak = weak_from_this()](const conclave::hold&, error_code why) {
+    if (const auto self = weak.lock()) self->note("lost " + name_of(why));
+  };
+  if (o.on_enqueued)
+    o.on_enqueued = [weak = weak_from_this()](std::size_t before_us) {
+      if (const auto self = weak.lock()) self->note("enqueued " + std::to_string(before_us));
+    };
+  object_ = std::make_shared<recipes::lock_object>(client_, kind_.terms, kind_.gate, o);
+}
+
+// Users are told outside of the entry, so they may call.
+void locker::note(const std::string& what) {
+  journal_.push_back(what);
+  hold(kind_.terms.role);
+}
+
+int locker::count(std::string_view what) const {
+  return static_cast<int>(std::count(journal_.begin(), journal_.end(), what));
+}
+
+call_pointer locker::begin(role as, bool patient, std::function<void()> when_told) {
+  const auto c = std::make_shared<call>();
+  calls_.push_back(c);
+  c->as = as;
+  c->when_told = std::move(when_told);
+  c->who = std::make_shared<recipes::lock_object::caller>();
+  c->who->role = as;
+  c->who->patient = patient;
+  c->who->tell = [weak = weak_from_this(), c_weak = std::weak_ptr{c}](error_code ec) {
+    const auto self = weak.lock();
+    const auto told = c_weak.lock();
+    if (self && told) self->told(told, ec);
+  };
+  const recipes::port::entry inside{*client_};
+  object_->acquire(c->who);
+  return c;
+}
+
+void locker::told(const call_pointer& c, error_code ec) {
+  if (++c->told > 1) judge_->complain("a call was told twice");
+  c->ec = ec;
+  c->told_at = judge_->now();
+  if (!ec) {
+    c->hold = hold(c->as);
+    c->on_loss.emplace(c->hold->lost(), [this, raw = c.get()] {
+      raw->lost_at = judge_->now();
+      if (raw->when_lost) raw->when_lost();
+    });
+    judge_->granted(*this, *c);
+  }
+  if (c->when_told) c->when_told();
+}
+
+void locker::give_up(const call_pointer& c) {
+  c->gave_up = true;
+  const recipes::port::entry inside{*client_};
+  object_->give_up(c->who, error_code{ECANCELED, boost::system::system_category()});
+}
+
+void locker::unlock(const call_pointer& c) {
+  c->unlocked = true;
+  unlock(c->as);
+}
+
+void locker::unlock(role as) {
+  const recipes::port::entry inside{*client_};
+  object_->release(as, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) ++self->confirmed_;
+  });
+}
+
+void locker::downgrade(const call_pointer& c) {
+  const recipes::port::entry inside{*client_};
+  object_->downgrade([weak = weak_from_this(), c](error_code ec) {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->downgrades_.push_back(ec);
+    if (!ec) c->as = role::reader;
+  });
+}
+
+void locker::close() {
+  for (const auto& c : calls_) c->unlocked = true;
+  const recipes::port::entry inside{*client_};
+  object_->close(errc::closed);
+}
+
+std::shared_ptr<recipes::hold_state> locker::hold(role as) {
+  const recipes::port::entry inside{*client_};
+  return object_->hold(as);
+}
+
+// --- judge
+
+void judge::complain(const std::string& what) {
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now()).count();
+  auto text = "at " + std::to_string(us) + " us: " + what;
+  if (!quiet) ADD_FAILURE() << text;
+  complaints_.push_back(std::move(text));
+}
+
+// One that does not run cannot be told, but it can look at the clock.
+bool judge::still_holds(const locker& l, const call& c) const {
+  if (!c.holding() || c.robbed) return false;
+  auto& client = const_cast<locker&>(l).client();
+  return !client.stood_still() || c.held();
+}
+
+void judge::granted(const locker& l, call& c) {
+  ++grants;
+  if (c.as == role::reader) ++shared_grants;
+  const auto me = c.hold->nodes().front();
+  if (!c.held()) complain(me + " granted when its session's time was up");
+  for (const auto& resource : l.kind().resources()) {
+    std::size_t others = 0;
+    for (const auto& other : lockers_) {
+      const auto theirs = other->kind().resources();
+      if (std::find(theirs.begin(), theirs.end(), resource) == theirs.end()) continue;
+      for (const auto& o : other->calls()) {
+        if (o.get() == &c || o->hold == c.hold || !still_holds(*other, *o)) continue;
+        ++others;
+        const bool alone = c.as != role::reader || o->as != role::reader;
+        if (l.kind().terms.rule != recipes::rule::permits && alone)
+          complain(me + " granted while " + o->hold->nodes().front() + " is held");
+      }
+    }
+    if (l.kind().terms.rule == recipes::rule::permits && others >= l.kind().terms.permits)
+      complain(me + " is one permit too many: " + std::to_string(others + 1));
+    auto& most = most_holders[resource];
+    most = std::max(most, others + 1);
+    // Readers overtake readers only.
+    auto& any = highest_[resource];
+    auto& alone = highest_alone_[resource];
+    const auto token = c.hold->token();
+    const auto before = c.as == role::reader ? alone : any;
+    if (token <= before)
+      complain(me + ": token " + std::to_string(token) + " behind " + std::to_string(before));
+    any = std::max(any, token);
+    if (c.as != role::reader) alone = std::max(alone, token);
+  }
+}
+
+void judge::expired(std::int64_t session) {
+  for (const auto& l : lockers_)
+    for (const auto& c : l->calls()) {
+      if (!c->hold || c->unlocked || c->hold->session() != session) continue;
+      ++expiries_of_holders;
+      if (c->holding() && (!l->client().stood_still() || c->held()))
+        complain(c->hold->nodes().front() + " expired before its holder was told");
+    }
+}
+
+bool judge::note_robbery(const std::string& path) {
+  for (const auto& l : lockers_)
+    for (const auto& c : l->calls()) {
+      if (!c->holding()) continue;
+      const auto nodes = c->hold->nodes();
+      if (std::find(nodes.begin(), nodes.end(), path) != nodes.end()) return c->robbed = true;
+    }
+  return false;
+}
+
+void judge::expect_nothing_left() {
+  for (const auto& l : lockers_) {
+    for (const auto& parent : l->kind().parents()) {
+      if (parent == "/") continue;
+      for (const auto& name : world_.by_hand().children(parent))
+        complain("left behind: " + parent + '/' + name);
+    }
+    auto& c = l->client();
+    if (!c.claimed.empty()) complain("claimed: " + *c.claimed.begin());
+    if (c.machine().watch_count() > 0) complain("a watch stays behind");
+    if (c.machine().outstanding() > 0) complain("a request is under way");
+  }
+}
+
+// --- contest
+
+lock_contest::lock_contest(const world_options& options)
+    : world{options}, judge{std::make_shared<simulated::judge>(world)} {
+  world.expired = [j = judge](std::int64_t session) { j->expired(session); };
+  EXPECT_TRUE(world.attach_all());
+}
+
+locker_pointer lock_contest::add(std::size_t client, const lock_kind& kind, lock_options o) {
+  auto l = std::make_shared<locker>(world.client(client), kind, judge);
+  l->make(std::move(o));
+  judge->add(l);
+  return l;
+}
+
+}  // namespace conclave::simulated

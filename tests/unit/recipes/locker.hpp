@@ -1,0 +1,165 @@
+// Lock objects of every kind in a simulated world, their callers, and a judge who sees all holds.
+//
+// What the public locks do with a lock object is done here: calls that are told once, give up,
+// unlock and look at their hold.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "recipes/lock_object.hpp"
+#include "world.hpp"
+
+namespace conclave::simulated {
+
+using role = layout::role;
+
+// As src/client makes them.
+struct lock_kind {
+  recipes::terms terms;
+  std::optional<recipes::terms> gate;
+
+  // What must not be held by too many: the paths, or the name.
+  std::vector<std::string> resources() const;
+  // Where its nodes are.
+  std::vector<std::string> parents() const;
+};
+lock_kind a_mutex(std::vector<std::string> paths);
+lock_kind a_shared_mutex(std::string path);
+lock_kind a_semaphore(const std::string& path, std::size_t permits);
+lock_kind a_named_mutex(const std::string& path);
+
+class locker;
+class judge;
+
+// One call of a lock function, and the hold that it leads to.
+struct call {
+  role as = role::exclusive;
+  recipes::lock_object::caller_ptr who;
+  int told = 0;
+  error_code ec;
+  std::shared_ptr<recipes::hold_state> hold;
+  bool unlocked = false;
+  bool gave_up = false;
+  bool robbed = false;  // its node was deleted by hand
+  instant told_at{0}, lost_at{0};
+  std::function<void()> when_told, when_lost;
+
+  bool granted() const { return told > 0 && !ec; }
+  bool lost() const { return hold && hold->lost().stop_requested(); }
+  bool holding() const { return hold && !unlocked && !lost(); }
+  // As hold::held() says.
+  bool held() const { return hold && hold->remaining() > recipes::duration{0}; }
+
+  std::optional<std::stop_callback<std::function<void()>>> on_loss;
+};
+using call_pointer = std::shared_ptr<call>;
+
+class locker : public std::enable_shared_from_this<locker> {
+ public:
+  locker(simulated::client& c, const lock_kind& kind, std::shared_ptr<judge> j);
+  // Its options may be set before. Callbacks are written down in the journal.
+  void make(lock_options o = {});
+
+  call_pointer lock(role as, std::function<void()> when_told = {}) { return begin(as, true, when_told); }
+  call_pointer lock() { return lock(kind_.terms.role); }
+  call_pointer try_lock(role as) { return begin(as, false, {}); }
+  call_pointer try_lock() { return try_lock(kind_.terms.role); }
+  void give_up(const call_pointer& c);
+  // Counts how often the server's word on it came.
+  void unlock(const call_pointer& c);
+  void unlock(role as);
+  void downgrade(const call_pointer& c);
+  void close();
+  std::shared_ptr<recipes::hold_state> hold(role as);
+
+  simulated::client& client() noexcept { return *client_; }
+  const lock_kind& kind() const noexcept { return kind_; }
+  int confirmed() const noexcept { return confirmed_; }
+  // Of downgrades, in order.
+  const std::vector<error_code>& downgrades() const noexcept { return downgrades_; }
+  const std::vector<std::string>& journal() const noexcept { return journal_; }
+  int count(std::string_view what) const;
+  const std::vector<call_pointer>& calls() const noexcept { return calls_; }
+  recipes::lock_object& object() noexcept { return *object_; }
+
+ private:
+  call_pointer begin(role as, bool patient, std::function<void()> when_told);
+  void told(const call_pointer& c, error_code ec);
+  void note(const std::string& what);
+
+  std::shared_ptr<simulated::client> client_;
+  lock_kind kind_;
+  std::shared_ptr<judge> judge_;
+  std::shared_ptr<recipes::lock_object> object_;
+  std::vector<call_pointer> calls_;
+  std::vector<std::string> journal_;
+  std::vector<error_code> downgrades_;
+  int confirmed_ = 0;
+};
+using locker_pointer = std::shared_ptr<locker>;
+
+// Fails the test, or keeps complaints, when more hold a lock than may, when it is granted out of
+// order (tokens are those of the places in the line) or to somebody whose time is up, and when the
+// server ends a session whose holder was not told before.
+class judge {
+ public:
+  explicit judge(world& w) : world_{w} {}
+  void add(const std::shared_ptr<locker>& l) { lockers_.push_back(l); }
+  void granted(const locker& l, call& c);
+  void expired(std::int64_t session);
+  void complain(const std::string& what);
+  instant now() const { return world_.now(); }
+  const std::vector<std::string>& complaints() const noexcept { return complaints_; }
+  const std::vector<locker_pointer>& lockers() const noexcept { return lockers_; }
+  // That all is as if nobody had ever been there.
+  void expect_nothing_left();
+  // What was deleted by hand: its holder may be the last to know. True if it was held.
+  bool note_robbery(const std::string& path);
+  bool quiet = false;
+  int grants = 0, expiries_of_holders = 0, shared_grants = 0;
+  std::map<std::string, std::size_t> most_holders;
+
+ private:
+  bool still_holds(const locker& l, const call& c) const;
+
+  world& world_;
+  std::vector<locker_pointer> lockers_;
+  std::map<std::string, std::int64_t> highest_, highest_alone_;
+  std::vector<std::string> complaints_;
+};
+
+// A world, a judge in it, and lockers.
+class lock_contest {
+ public:
+  explicit lock_contest(const world_options& options = {});
+
+  simulated::world world;
+  std::shared_ptr<simulated::judge> judge;
+
+  locker_pointer add(std::size_t client, const lock_kind& kind, lock_options o = {});
+  bool run_until(const std::function<bool()>& done) { return world.run_until(done); }
+  bool told(const call_pointer& c) {
+    return run_until([&] { return c->told > 0; });
+  }
+  bool granted(const call_pointer& c) { return told(c) && !c->ec; }
+  bool lost(const call_pointer& c) {
+    return run_until([&] { return c->lost(); });
+  }
+  void quieten() { world.advance(std::chrono::seconds{3}); }
+  // Everything was given back.
+  void check_end() {
+    quieten();
+    judge->expect_nothing_left();
+  }
+  std::vector<std::string> children(const std::string& path) {
+    return world.by_hand().children(path);
+  }
+};
+
+}  // namespace conclave::simulated
