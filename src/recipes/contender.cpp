@@ -418,48 +418,33 @@ task<> contender::pause(duration d) {
 }
 
 // Watchers are called outside of any entry, and perhaps when the contender has begun again.
-watcher contender::own_watcher(const seat& s) {
-  return [weak = weak_from_this(), p = port_, path = s.path()](const watch_event& e) {
+watcher contender::watching(const seat& s, void (*note)(seat&, const watch_event&)) {
+  return [weak = weak_from_this(), p = port_, parent = s.parent, note](const watch_event& e) {
     const auto self = weak.lock();
-    if (!self) return;
+    if (!self || e.type == watch_event::kind::session_ended) return;  // the session's end is told
     const port::entry inside{*p};
-    for (auto& mine : self->seats_) {
-      if (mine.name.empty() || mine.path() != path) continue;
-      if (e.type == watch_event::kind::deleted)
-        mine.own_gone = true;
-      else if (e.type != watch_event::kind::session_ended)
-        mine.own_changed = true;
-    }
+    for (auto& mine : self->seats_)
+      if (mine.parent == parent) note(mine, e);
     self->poke();
   };
+}
+
+watcher contender::own_watcher(const seat& s) {
+  return watching(s, [](seat& mine, const watch_event& e) {
+    if (e.path != mine.path()) return;
+    (e.type == watch_event::kind::deleted ? mine.own_gone : mine.own_changed) = true;
+  });
 }
 
 watcher contender::other_watcher(const seat& s) {
-  return [weak = weak_from_this(), p = port_, parent = s.parent](const watch_event& e) {
-    const auto self = weak.lock();
-    if (!self) return;
-    const port::entry inside{*p};
-    for (auto& mine : self->seats_) {
-      if (mine.parent != parent || e.path != mine.other_path()) continue;
-      if (e.type == watch_event::kind::deleted)
-        mine.other_gone = true;
-      else if (e.type != watch_event::kind::session_ended)
-        mine.other_stirred = true;
-    }
-    self->poke();
-  };
+  return watching(s, [](seat& mine, const watch_event& e) {
+    if (e.path != mine.other_path()) return;
+    (e.type == watch_event::kind::deleted ? mine.other_gone : mine.other_stirred) = true;
+  });
 }
 
 watcher contender::children_watcher(const seat& s) {
-  return [weak = weak_from_this(), p = port_, parent = s.parent](const watch_event& e) {
-    const auto self = weak.lock();
-    if (!self) return;
-    const port::entry inside{*p};
-    for (auto& mine : self->seats_)
-      if (mine.parent == parent && e.type != watch_event::kind::session_ended)
-        mine.other_stirred = true;
-    self->poke();
-  };
+  return watching(s, [](seat& mine, const watch_event&) { mine.other_stirred = true; });
 }
 
 void contender::stop_watching(seat& s) {

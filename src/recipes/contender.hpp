@@ -175,6 +175,7 @@ class contender final : public member,
   void withdraw_claims();
 
   error_code why_interrupted() const noexcept;
+  watcher watching(const seat& s, void (*note)(seat&, const watch_event&));
   watcher own_watcher(const seat& s);
   watcher other_watcher(const seat& s);
   watcher children_watcher(const seat& s);

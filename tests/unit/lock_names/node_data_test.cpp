@@ -33,9 +33,9 @@ TEST(record, an_empty_node_may_be_written) {
 }
 
 TEST(record, anybody_elses_data_is_left_alone) {
-  for (const auto* data : {"192.168.0.1", "conclave", "conclave 1 7 42", "conclave 2 7 42\n",
-                           "conclave 1 7 \n", "conclave 1 x 42\n", "conclave 1 7 42\nmore",
-                           "conclave 1 7 99999999999\n"}) {
+  for (const auto* data :
+       {"192.168.0.1", "conclave", "conclave 1 7 42", "conclave 2 7 42\n", "conclave 1 7 \n",
+        "conclave 1 x 42\n", "conclave 1 7 42\nmore", "conclave 1 7 99999999999\n"}) {
     EXPECT_FALSE(read_record(data, parent(7)).writable) << data;
     EXPECT_FALSE(read_record(data, parent(7)).served) << data;
   }

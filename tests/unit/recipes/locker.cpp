@@ -144,6 +144,7 @@ void locker::unlock(role as) {
 }
 
 void locker::downgrade(const call_pointer& c) {
+  c->downgrading = true;
   const recipes::port::entry inside{*client_};
   object_->downgrade([weak = weak_from_this(), c](error_code ec) {
     const auto self = weak.lock();
@@ -193,8 +194,7 @@ void judge::granted(const locker& l, call& c) {
       for (const auto& o : other->calls()) {
         if (o.get() == &c || o->hold == c.hold || !still_holds(*other, *o)) continue;
         ++others;
-        const bool alone = c.as != role::reader || o->as != role::reader;
-        if (l.kind().terms.rule != recipes::rule::permits && alone)
+        if (l.kind().terms.rule != recipes::rule::permits && (c.alone() || o->alone()))
           complain(me + " granted while " + o->hold->nodes().front() + " is held");
       }
     }

@@ -46,11 +46,13 @@ struct call {
   std::shared_ptr<recipes::hold_state> hold;
   bool unlocked = false;
   bool gave_up = false;
-  bool robbed = false;  // its node was deleted by hand
+  bool robbed = false;       // its node was deleted by hand
+  bool downgrading = false;  // from when it was asked for: the user does not write any more
   instant told_at{0}, lost_at{0};
   std::function<void()> when_told, when_lost;
 
   bool granted() const { return told > 0 && !ec; }
+  bool alone() const { return as != role::reader && !downgrading; }
   bool lost() const { return hold && hold->lost().stop_requested(); }
   bool holding() const { return hold && !unlocked && !lost(); }
   // As hold::held() says.
@@ -66,7 +68,9 @@ class locker : public std::enable_shared_from_this<locker> {
   // Its options may be set before. Callbacks are written down in the journal.
   void make(lock_options o = {});
 
-  call_pointer lock(role as, std::function<void()> when_told = {}) { return begin(as, true, when_told); }
+  call_pointer lock(role as, std::function<void()> when_told = {}) {
+    return begin(as, true, when_told);
+  }
   call_pointer lock() { return lock(kind_.terms.role); }
   call_pointer try_lock(role as) { return begin(as, false, {}); }
   call_pointer try_lock() { return try_lock(kind_.terms.role); }
