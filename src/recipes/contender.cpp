@@ -8,6 +8,7 @@
 #include "recipes/badge.hpp"
 #include "recipes/new_id.hpp"
 #include "recipes/numbers.hpp"
+#include "recipes/outcome.hpp"
 #include "recipes/record.hpp"
 #include "recipes/revocation.hpp"
 #include "recipes/together.hpp"
@@ -22,14 +23,6 @@ using kind = session_event::kind;
 constexpr auto short_hold = 100ms;
 // Before a request that the server or a full backlog refused is made again.
 constexpr auto breath = 10ms;
-
-bool connection_trouble(error_code ec) {
-  return ec == errc::connection_loss || ec == errc::not_connected;
-}
-
-bool session_is_over(error_code ec) {
-  return ec == condition::session_dead || ec == errc::closed || ec == errc::forked;
-}
 
 }  // namespace
 
@@ -120,6 +113,7 @@ task<error_code> contender::why_out_of_line() {
     const auto asked = ask(requests::get(port_->defaults(), seats_[0].path(), {}), here());
     const auto got = co_await asked;
     if (leaving_ || session_over_) co_return why_interrupted();
+    if (got.ec == errc::no_node && seats_.size() == 1) in_line_ = false;  // nothing to withdraw
     if (!got.ec || got.ec == errc::no_node) co_return errc::out_of_line;
     if (!connection_trouble(got.ec)) co_return got.ec;
   }

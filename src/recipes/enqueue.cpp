@@ -6,6 +6,7 @@
 #include "recipes/contender.hpp"
 #include "recipes/new_id.hpp"
 #include "recipes/numbers.hpp"
+#include "recipes/outcome.hpp"
 #include "recipes/record.hpp"
 #include "recipes/together.hpp"
 
@@ -115,7 +116,7 @@ task<error_code> contender::settle(std::string id) {
       s.name.clear();
     }
     in_line_ = false;
-    if (ec != errc::connection_loss && ec != errc::not_connected) co_return ec;
+    if (!connection_trouble(ec)) co_return ec;
     // Nobody waits for ever for a connection, but the nodes are looked for as long as it takes.
     if (synced.ec == errc::not_connected && !leaving_) {
       if (!quiet_) events_->failed(ec);

@@ -4,6 +4,7 @@
 
 #include "recipes/contender.hpp"
 #include "recipes/numbers.hpp"
+#include "recipes/outcome.hpp"
 #include "recipes/record.hpp"
 #include "recipes/together.hpp"
 
@@ -40,6 +41,7 @@ task<error_code> contender::wait_for_turn(seat& s) {
     if (s.other.empty()) {
       const auto now = co_await read_line(s);
       if (leaving_ || session_over_) co_return why_interrupted();
+      if (connection_trouble(now.ec) && terms_.patient) continue;  // we keep our place
       if (now.ec || !now.in_our_way) co_return now.ec;
       if (terms_.counted && !std::exchange(told, true) && !quiet_)
         events_->enqueued(now.before_us.size());
@@ -69,7 +71,7 @@ task<error_code> contender::wait_for_turn(seat& s) {
       ec = co_await read_served(s);
       if (!ec && served_all_before()) co_return ec;
     }
-    if (ec) co_return ec;
+    if (ec && !connection_trouble(ec)) co_return ec;
     by_ticket = false;
   }
 }
@@ -113,8 +115,7 @@ task<error_code> contender::wait_until_gone(seat& s) {
       co_return error_code{};
     }
     // Its data changed, or there was no connection for long: we keep our place and look again.
-    if (got.ec && got.ec != errc::connection_loss && got.ec != errc::not_connected)
-      co_return got.ec;
+    if (got.ec && !connection_trouble(got.ec)) co_return got.ec;
   }
 }
 
@@ -129,8 +130,7 @@ task<error_code> contender::wait_for_permit(seat& s) {
     const auto got = co_await asked;
     if (leaving_ || session_over_) co_return why_interrupted();
     if (got.ec == errc::no_node) co_return errc::out_of_line;
-    if (got.ec && got.ec != errc::connection_loss && got.ec != errc::not_connected)
-      co_return got.ec;
+    if (got.ec && !connection_trouble(got.ec)) co_return got.ec;
     const auto& names = got.value.names;
     if (!got.ec) {
       if (std::find(names.begin(), names.end(), s.name) == names.end()) co_return errc::out_of_line;

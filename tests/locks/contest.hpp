@@ -1,0 +1,116 @@
+// What the tests of locks under faults share: looking at a line from outside, and finding two
+// holders at one time.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "conclave/mutex.hpp"
+#include "integration/harness.hpp"
+
+namespace conclave::testing {
+
+// Of all processes of the machine the same clock.
+using moment = std::chrono::steady_clock::time_point;
+inline moment now() { return std::chrono::steady_clock::now(); }
+
+// From the return of lock() to the last moment at which its holder could believe to hold it.
+struct stay {
+  stay(moment f, moment t, std::int64_t with) : from{f}, to{t}, token{with} {}
+  moment from;
+  moment to;
+  std::int64_t token;
+};
+
+// Adds a failure for each two holders at one time, and for each token that does not rise.
+inline void expect_exclusion(std::vector<stay> all) {
+  std::erase_if(all, [](const stay& s) { return s.to <= s.from; });
+  std::sort(all.begin(), all.end(), [](auto& a, auto& b) { return a.from < b.from; });
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    EXPECT_LE(all[i - 1].to, all[i].from)
+        << "two holders, tokens " << all[i - 1].token << " and " << all[i].token << ", for "
+        << std::chrono::nanoseconds{all[i - 1].to - all[i].from}.count() << " ns";
+    EXPECT_LT(all[i - 1].token, all[i].token) << "a token that does not rise";
+  }
+}
+
+// The line of one lock, seen by a client that no fault reaches.
+class onlooker {
+ public:
+  explicit onlooker(const std::string& name) : path_{fresh_node(zk_, name)} {}
+
+  client& zk() { return zk_; }
+  const std::string& path() const { return path_; }
+
+  std::vector<std::string> contenders() {
+    auto names = zk_.children(path_).names;
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  // Waits until so many stand in the line, or at least so many; false if it takes too long.
+  bool wait_for(std::size_t n) {
+    return wait([n](std::size_t there) { return there == n; });
+  }
+  bool wait_for_at_least(std::size_t n) {
+    return wait([n](std::size_t there) { return there >= n; });
+  }
+  // Waits until this node is gone.
+  bool wait_until_gone(const std::string& node) {
+    for (;;) {
+      watch_recorder changed;
+      try {
+        zk_.get(node, changed.get());
+      } catch (const error& e) {
+        if (e.code() == errc::no_node) return true;
+        throw;
+      }
+      if (!changed.take()) return false;
+    }
+  }
+
+ private:
+  template <class Condition>
+  bool wait(Condition fits) {
+    for (;;) {
+      watch_recorder changed;
+      if (fits(zk_.children(path_, changed.get()).names.size())) return true;
+      if (!changed.take()) return false;
+    }
+  }
+
+  client zk_{shared_server().connect_string()};
+  std::string path_;
+};
+
+inline std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Runs on a thread of its own.
+template <class F>
+auto elsewhere(F f) {
+  return std::async(std::launch::async, std::move(f));
+}
+
+template <class T>
+bool ready(const std::future<T>& f, std::chrono::nanoseconds limit = patience) {
+  return f.wait_for(limit) == std::future_status::ready;
+}
+
+// Most of these tests are run with tickets and without.
+class with_and_without_tickets : public ::testing::TestWithParam<bool> {
+ protected:
+  static lock_options options() {
+    lock_options o;
+    o.tickets = GetParam();
+    return o;
+  }
+};
+inline std::string tickets_name(const ::testing::TestParamInfo<bool>& i) {
+  return i.param ? "tickets" : "no_tickets";
+}
+
+}  // namespace conclave::testing

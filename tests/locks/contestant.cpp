@@ -1,0 +1,107 @@
+// A process that wants a lock, to be killed, stopped, cut off.
+//
+//   contestant contend ADDRESS TIMEOUT_MS PATH TICKETS STORAGE_PORT NUMBER
+//       locks and unlocks again and again, writing to the storage each time, until SIGTERM
+//   contestant hold ADDRESS TIMEOUT_MS PATH TICKETS STORAGE_PORT NUMBER
+//       locks once and writes on and on, without a look at the lock, until the storage refuses;
+//       then it ends well if it is told that the lock was lost
+//
+// On standard output, a line for each hold: "+ TOKEN FROM" when it begins, "- TOKEN TO SUSPENDED
+// LOST" when it ends. FROM and TO are nanoseconds of the clock that all processes share: the return
+// of lock(), and the last moment at which held() said yes before it was given back. SUSPENDED is 1
+// if the connection was lost in between, LOST if the lock was.
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "conclave/mutex.hpp"
+#include "locks/fenced_storage.hpp"
+
+namespace conclave::testing {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+std::atomic<bool> stopping{false};
+
+long long nanoseconds(clock::time_point t) { return t.time_since_epoch().count(); }
+
+void hold_for_a_moment(mutex& m, storage_link& storage, const std::atomic<bool>& suspended) {
+  const auto hold = m.hold();
+  const auto from = clock::now();
+  std::printf("+ %lld %lld\n", static_cast<long long>(hold.fencing_token()), nanoseconds(from));
+  std::fflush(stdout);
+  storage.write(hold.fencing_token());
+  // Mostly short, but often enough long for a fault to hit; and whoever is cut off stays on to see
+  // what comes of it.
+  const auto length = hold.fencing_token() % 4 == 0 ? 40ms : 4ms;
+  auto last = from;
+  bool lost = false;
+  for (auto t = from; t < from + length || hold.suspended(); t = clock::now()) {
+    // The time is taken before the question, so that a pause in between cannot make it too late.
+    lost = !hold.held();
+    if (lost) break;
+    last = t;
+    std::this_thread::sleep_for(200us);
+  }
+  std::printf("- %lld %lld %d %d\n", static_cast<long long>(hold.fencing_token()),
+              nanoseconds(last), suspended ? 1 : 0, lost ? 1 : 0);
+  std::fflush(stdout);
+}
+
+int contend(mutex& m, storage_link& storage, std::atomic<bool>& suspended) {
+  while (!stopping) {
+    suspended = false;
+    try {
+      m.lock();
+    } catch (const error& e) {
+      if (e.code() == errc::not_connected) continue;  // the outage is longer than we are patient
+      throw;
+    }
+    hold_for_a_moment(m, storage, suspended);
+    m.unlock();
+  }
+  return 0;
+}
+
+int hold_on(mutex& m, storage_link& storage, inbox<bool>& lost) {
+  m.lock();
+  while (storage.write(m.fencing_token())) std::this_thread::sleep_for(5ms);
+  if (!lost.take()) return 3;
+  return m.held() || !m.lost().stop_requested() ? 4 : 0;
+}
+
+int play(const std::vector<std::string>& arguments) {
+  client_options options;
+  options.session_timeout = std::chrono::milliseconds{std::stoi(arguments.at(3))};
+  options.reconnect = [](unsigned) { return 20ms; };
+  storage_link storage{static_cast<std::uint16_t>(std::stoi(arguments.at(6))),
+                       std::stoi(arguments.at(7))};
+  std::atomic<bool> suspended{false};
+  inbox<bool> lost;
+  lock_options how;
+  how.tickets = arguments.at(5) == "1";
+  how.on_suspended = [&](const hold&) { suspended = true; };
+  how.on_lost = [&](const hold&, error_code) { lost.put(true); };
+  client zk{arguments.at(2), options};
+  mutex m{zk, arguments.at(4), how};
+  return arguments.at(1) == "hold" ? hold_on(m, storage, lost) : contend(m, storage, suspended);
+}
+
+}  // namespace
+}  // namespace conclave::testing
+
+int main(int argc, char** argv) {
+  std::signal(SIGTERM, [](int) { conclave::testing::stopping = true; });
+  try {
+    return conclave::testing::play({argv, argv + argc});
+  } catch (const std::exception& e) {
+    std::cerr << "contestant: " << e.what() << "\n";
+    return 1;
+  }
+}

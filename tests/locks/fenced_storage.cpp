@@ -1,0 +1,105 @@
+#include "locks/fenced_storage.hpp"
+
+#include <array>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+
+namespace conclave::testing {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+// On one machine, so that the bytes may be what they are in memory.
+struct message {
+  std::int64_t token = 0;
+  std::int64_t writer = 0;
+};
+
+}  // namespace
+
+struct fenced_storage::visit {
+  explicit visit(tcp::socket s) : socket{std::move(s)} {}
+  tcp::socket socket;
+  std::array<message, 1> request{};
+  std::array<char, 1> answer{};
+};
+
+fenced_storage::fenced_storage()
+    : acceptor_{io_, tcp::endpoint{asio::ip::address_v4::loopback(), 0}} {
+  accept();
+  thread_ = std::thread{[this] { io_.run(); }};
+}
+
+fenced_storage::~fenced_storage() {
+  io_.stop();
+  thread_.join();
+}
+
+void fenced_storage::accept() {
+  acceptor_.async_accept([this](error_code ec, tcp::socket s) {
+    if (!ec) read(std::make_shared<visit>(std::move(s)));
+    accept();
+  });
+}
+
+void fenced_storage::read(std::shared_ptr<visit> v) {
+  auto& to = *v;
+  asio::async_read(to.socket, asio::buffer(to.request),
+                   [this, v = std::move(v)](error_code ec, std::size_t) {
+                     if (ec) return;
+                     const auto& m = v->request[0];
+                     v->answer[0] = write(static_cast<int>(m.writer), m.token) ? '+' : '-';
+                     // One byte into an empty buffer does not block.
+                     asio::write(v->socket, asio::buffer(v->answer), ec);
+                     if (!ec) read(v);
+                   });
+}
+
+bool fenced_storage::write(int writer, std::int64_t token) {
+  bool accepted = false;
+  {
+    const std::lock_guard lock{mutex_};
+    accepted = token >= highest_;
+    if (accepted) {
+      highest_ = token;
+      last_writer_ = writer;
+    } else {
+      ++refused_;
+    }
+  }
+  writes_.put({writer, token, accepted});
+  return accepted;
+}
+
+std::optional<storage_write> fenced_storage::next_of(int writer) {
+  while (auto w = writes_.take())
+    if (w->writer == writer) return w;
+  return std::nullopt;
+}
+
+std::size_t fenced_storage::refused() const {
+  const std::lock_guard lock{mutex_};
+  return refused_;
+}
+
+int fenced_storage::last_writer() const {
+  const std::lock_guard lock{mutex_};
+  return last_writer_;
+}
+
+storage_link::storage_link(std::uint16_t port, int writer) : writer_{writer} {
+  socket_.connect({asio::ip::address_v4::loopback(), port});
+}
+
+bool storage_link::write(std::int64_t token) {
+  const std::array<message, 1> m{{{token, writer_}}};
+  asio::write(socket_, asio::buffer(m));
+  std::array<char, 1> answer{};
+  asio::read(socket_, asio::buffer(answer));
+  return answer[0] == '+';
+}
+
+}  // namespace conclave::testing

@@ -1,0 +1,147 @@
+// Where a lock cannot be had: on the I/O thread, without a server, with a closed client, in a
+// forked child.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "locks/contest.hpp"
+#include "support/link_proxy.hpp"
+
+namespace conclave::testing {
+namespace {
+
+class refusal : public with_and_without_tickets {
+ protected:
+  onlooker line{"refusal"};
+};
+INSTANTIATE_TEST_SUITE_P(with, refusal, ::testing::Bool(), tickets_name);
+
+TEST_P(refusal, blocking_calls_on_the_io_thread) {
+  client zk{shared_server().connect_string()};
+  mutex m{zk, line.path(), options()};
+  inbox<error_code> got;
+  zk.async_get(line.path(), [&](error_code, get_result) {
+    got.put(code_of([&] { m.lock(); }));
+    got.put(code_of([&] { m.try_lock(); }));
+    got.put(code_of([&] { m.try_lock_for(1s); }));
+    std::stop_source stop;
+    got.put(code_of([&] { m.lock(stop.get_token()); }));
+  });
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(got.take(), error_code{errc::would_deadlock}) << i;
+  m.lock();
+  zk.async_get(line.path(), [&](error_code, get_result) {
+    m.unlock();  // does not block
+    got.put({});
+  });
+  EXPECT_TRUE(got.take());
+  EXPECT_TRUE(line.wait_for(0));
+}
+
+TEST_P(refusal, no_server) {
+  link_proxy nobody{shared_server().port()};
+  nobody.cut();
+  auto o = with_timeout(30s);
+  o.connect_wait = 100ms;
+  client zk{nobody.connect_string(), o};
+  mutex m{zk, "/locks/invoices", options()};
+  const auto complaint = [](auto call) -> std::string {
+    try {
+      call();
+    } catch (const error& e) {
+      EXPECT_EQ(e.code(), errc::not_connected);
+      return e.what();
+    }
+    return "no error";
+  };
+  for (const auto& what :
+       {complaint([&] { m.lock(); }), complaint([&] { m.try_lock(); }),
+        complaint([&] { m.try_lock_for(10s); }), complaint([&] { m.lock(std::stop_token{}); })})
+    for (const auto& part : {std::string{"lock /locks/invoices"}, nobody.connect_string(),
+                             std::string{"Connection refused"}})
+      EXPECT_NE(what.find(part), what.npos) << what;
+  EXPECT_FALSE(m.held());
+  m.unlock();
+}
+
+TEST_P(refusal, a_client_that_is_closed_while_somebody_waits) {
+  client holder{shared_server().connect_string()};
+  client zk{shared_server().connect_string()};
+  mutex held{holder, line.path(), options()};
+  mutex m{zk, line.path(), options()};
+  held.lock();
+  // One of them waits at the server, the other for its turn in the object.
+  auto waits = elsewhere([&] { return code_of([&] { m.lock(); }); });
+  auto second = elsewhere([&] { return code_of([&] { m.try_lock_for(patience); }); });
+  ASSERT_TRUE(line.wait_for(2));
+  zk.close();
+  ASSERT_TRUE(ready(waits));
+  EXPECT_EQ(waits.get(), errc::closed);
+  ASSERT_TRUE(ready(second));
+  EXPECT_EQ(second.get(), errc::closed);
+  EXPECT_TRUE(line.wait_for(1));
+  EXPECT_EQ(code_of([&] { m.lock(); }), errc::closed);
+  EXPECT_TRUE(held.held());
+}
+
+TEST_P(refusal, a_client_that_is_closed_while_it_holds) {
+  client zk{shared_server().connect_string()};
+  inbox<error_code> lost;
+  auto o = options();
+  o.on_lost = [&](const hold&, error_code why) { lost.put(why); };
+  mutex m{zk, line.path(), o};
+  m.lock();
+  const auto hold = m.hold();
+  zk.close();
+  EXPECT_TRUE(lost.take());
+  EXPECT_TRUE(hold.lost().stop_requested());
+  EXPECT_FALSE(hold.held());
+  EXPECT_TRUE(line.wait_for(0));
+  m.unlock();
+  EXPECT_EQ(lost.size(), 0u) << "told once";
+}
+
+TEST_P(refusal, a_client_that_is_destroyed_first) {
+  auto zk = std::make_unique<client>(shared_server().connect_string());
+  mutex m{*zk, line.path(), options()};
+  m.lock();
+  const auto hold = m.hold();
+  zk.reset();
+  EXPECT_FALSE(hold.held());
+  EXPECT_TRUE(hold.lost().stop_requested());
+  EXPECT_TRUE(line.wait_for(0));
+  m.unlock();
+  EXPECT_EQ(code_of([&] { m.lock(); }), errc::closed);
+  EXPECT_EQ(code_of([&] { m.try_lock_for(1s); }), errc::closed);
+}
+
+TEST_P(refusal, a_forked_child) {
+  client zk{shared_server().connect_string()};
+  auto m = std::make_unique<mutex>(zk, line.path(), options());
+  m->lock();
+  const auto hold = m->hold();
+  const auto in_child = [](auto f) {
+    const auto pid = ::fork();
+    if (pid == 0) ::_exit(f());
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+  };
+  EXPECT_EQ(in_child([&] {
+              if (code_of([&] { m->lock(); }) != errc::forked) return 1;
+              if (code_of([&] { m->try_lock(); }) != errc::forked) return 2;
+              if (code_of([&] { m->try_lock_for(1s); }) != errc::forked) return 3;
+              if (m->held() || hold.held()) return 4;
+              m->unlock();
+              m.reset();
+              return 7;
+            }),
+            7);
+  zk.sync();
+  EXPECT_TRUE(m->held());
+  EXPECT_FALSE(hold.lost().stop_requested());
+  EXPECT_EQ(line.contenders(), std::vector{name_of(hold.node())});
+  m->unlock();
+  EXPECT_TRUE(line.wait_for(0));
+}
+
+}  // namespace
+}  // namespace conclave::testing
