@@ -59,6 +59,13 @@ recipe_port::session_view recipe_port::session() const {
   return view;
 }
 
+void recipe_port::call_soon(std::function<void()> f) {
+  boost::asio::post(loop().io(), [self = shared_from_this(), f = std::move(f)] {
+    const entry inside{*self};
+    f();
+  });
+}
+
 void recipe_port::wake_at(recipes::time_point when) {
   if (loop().is_current()) return arm(when);
   boost::asio::post(loop().io(), [weak = weak_from_this(), when] {

@@ -25,6 +25,7 @@ class recipe_port final : public recipes::port, public std::enable_shared_from_t
   // These two from any thread.
   session_view session() const override;
   recipes::time_point now() const override { return boot_clock::now(); }
+  void call_soon(std::function<void()> f) override;
   std::uint64_t random() override { return random_(); }
 
   runtime::io_loop& loop() const { return driver_->loop(); }

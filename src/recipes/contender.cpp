@@ -45,6 +45,11 @@ void contender::start() {
   run_.start();
 }
 
+void contender::start_behind(std::shared_ptr<contender> before) {
+  before_ = std::move(before);
+  start();
+}
+
 task<> contender::run() {
   const auto ec = co_await contend();
   if (!ec) {
@@ -201,7 +206,7 @@ task<error_code> contender::become_reader() {
   const auto data = write_badge(terms_.owner, id);
   for (;;) {
     transaction t;
-    t.remove(s.path()).create(s.parent + '/' + name, data, create_mode::ephemeral);
+    t.remove(s.path()).create(s.child(name), data, create_mode::ephemeral);
     const auto asked = ask(requests::commit(port_->defaults(), t), here());
     const auto got = co_await asked;
     auto ec = got.ec;
@@ -212,7 +217,7 @@ task<error_code> contender::become_reader() {
       const auto synced = co_await syncing;
       if (ec = synced.ec; ec) continue;
       const auto asked_reader =
-          ask(requests::get(port_->defaults(), s.parent + '/' + name, {}), synced.sent_in);
+          ask(requests::get(port_->defaults(), s.child(name), {}), synced.sent_in);
       const auto reader = co_await asked_reader;
       if (ec = reader.ec; !ec) {
         if (read_badge(reader.value.data).id != id) ec = errc::node_exists;
@@ -281,6 +286,21 @@ void contender::leave() {
   poke();
 }
 
+bool contender::can_leave_to_next() const noexcept {
+  return holding_ && !session_over_ && seats_.size() == 1 && uses_tickets(seats_[0]) &&
+         seats_[0].record_writable && !put_out_of_line();
+}
+
+void contender::leave_to_next() {
+  parting_ = parting::offered;
+  leave();
+}
+
+void contender::leave_now() {
+  if (parting_ == parting::offered) parting_ = parting::alone;
+  poke();
+}
+
 void contender::withdraw_claims() {
   for (auto& s : seats_)
     if (!s.name.empty()) port_->claimed.erase(s.path());
@@ -290,8 +310,12 @@ void contender::withdraw_claims() {
 task<> contender::withdraw() {
   if (const auto told = std::exchange(downgrade_, {})) told(errc::lock_lost);
   for (auto& s : seats_) stop_watching(s);
+  while ((parting_ == parting::offered || parting_ == parting::taken_along) && !session_over_)
+    co_await news{*this};
+  if (parting_ == parting::confirmed) in_line_ = false;
   bool as_transaction = was_holder_;  // with the records that spare the next one a look
   place where = here();
+  if (parting_ == parting::unclear) co_await find_out(where);
   while (in_line_ && !session_over_) {
     error_code ec;
     bool refused = false;

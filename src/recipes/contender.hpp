@@ -75,10 +75,18 @@ class contender final : public member,
   ~contender();
 
   void start();
+  // Likewise, and takes along the release of one that has leave_to_next()'d.
+  void start_behind(std::shared_ptr<contender> before);
 
   // Out of the line, or off the lock: goes on by itself until the server has confirmed it or the
   // session is over. Cannot fail and cannot be cancelled; a second call does nothing.
   void leave();
+  // As leave(), but a contender for the same lock in the same session may take our release along
+  // with its creation: one transaction, one write to the server's disk. Until then, or until
+  // leave_now(), nothing is sent.
+  void leave_to_next();
+  void leave_now();
+  bool can_leave_to_next() const noexcept;
   // From now on only gone() is told.
   void be_quiet() noexcept { quiet_ = true; }
 
@@ -123,8 +131,11 @@ class contender final : public member,
     bool other_stirred = false;  // something else happened to it: the watch is used up
     bool waited = false;
 
-    std::string path() const { return parent + '/' + name; }
-    std::string other_path() const { return parent + '/' + other; }
+    std::string child(const std::string& of_parent) const {
+      return parent == "/" ? parent + of_parent : parent + '/' + of_parent;
+    }
+    std::string path() const { return child(name); }
+    std::string other_path() const { return child(other); }
   };
 
   task<> run();
@@ -134,6 +145,7 @@ class contender final : public member,
 
   // enqueue.cpp
   task<error_code> enqueue();
+  task<error_code> enqueue_behind();
   task<error_code> settle(std::string id);
   task<error_code> look_for(seat& s, const std::string& id, place where);
   task<error_code> make_parents();
@@ -217,6 +229,10 @@ class contender final : public member,
   bool was_holder_ = false;
   bool suspended_ = false;
   bool leaving_ = false;
+  // How our release leaves: by ourselves, or with one that comes behind us.
+  enum class parting { alone, offered, taken_along, confirmed, unclear };
+  parting parting_ = parting::alone;
+  std::shared_ptr<contender> before_;  // whose release we take along
   bool session_over_ = false;
   errc session_end_ = errc::session_expired;  // why
   bool quiet_ = false;

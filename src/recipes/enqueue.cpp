@@ -17,6 +17,11 @@ namespace conclave::recipes {
 // them.
 task<error_code> contender::enqueue() {
   place where;
+  if (before_) {
+    const auto ec = co_await enqueue_behind();
+    if (in_line_ || session_is_over(ec)) co_return ec;
+    where = here();
+  }
   while (!leaving_) {
     const auto id = new_id(*port_);
     const auto data = write_badge(terms_.owner, id);
@@ -29,11 +34,10 @@ task<error_code> contender::enqueue() {
     {
       const together in_one_write{*port_};
       if (seats_.size() == 1) {
-        one = ask(requests::create(port_->defaults(), seats_[0].parent + '/' + prefix, data, mode),
-                  where);
+        one = ask(requests::create(port_->defaults(), seats_[0].child(prefix), data, mode), where);
       } else {
         transaction t;
-        for (const auto& s : seats_) t.create(s.parent + '/' + prefix, data, mode);
+        for (const auto& s : seats_) t.create(s.child(prefix), data, mode);
         all = ask(requests::commit(port_->defaults(), t), where);
       }
       if (may_use_tickets())
@@ -76,6 +80,38 @@ task<error_code> contender::enqueue() {
     where = here();  // with another session it begins anew
   }
   co_return why_interrupted();
+}
+
+// The release of the one before us and our own creation in one transaction. It wrote our record,
+// too: if the tickets follow one another, nobody came in between, and the lock is ours.
+task<error_code> contender::enqueue_behind() {
+  const auto before = std::exchange(before_, {});
+  const auto& from = before->seats_[0];
+  auto& s = seats_[0];
+  session_ = before->session_;
+  const auto id = new_id(*port_);
+  const auto data = write_badge(terms_.owner, id);
+  transaction t;
+  t.remove(from.path())
+      .set(from.parent, write_record(from.parent_czxid, from.ticket))
+      .create(s.child(terms_.layout.name_prefix(terms_.role)), data,
+              create_mode::ephemeral_sequential);
+  before->parting_ = parting::taken_along;
+  const auto asked = ask(requests::commit(port_->defaults(), t), here());
+  const auto made = co_await asked;
+  before->parting_ = !made.ec                           ? parting::confirmed
+                     : made.ec == errc::connection_loss ? parting::unclear
+                                                        : parting::alone;
+  if (!made.ec) {
+    token_ = czxid_ = made.value.zxid;
+    take_seat(s, made.value.parts[2].path);
+    s.parent_czxid = from.parent_czxid;
+    s.record_writable = true;
+    s.served = from.ticket;
+  }
+  before->poke();
+  if (made.ec == errc::connection_loss) co_return co_await settle(id);
+  co_return made.ec;
 }
 
 void contender::take_seat(seat& s, std::string_view path) {
@@ -129,13 +165,13 @@ task<error_code> contender::settle(std::string id) {
 // the id (a revocation does): then it is the one that no other contender knows to be its own.
 task<error_code> contender::look_for(seat& s, const std::string& id, place where) {
   std::vector<std::string> paths;
-  const auto listing = ask(requests::ephemerals(port_->defaults(), s.parent + '/'), where);
+  const auto listing = ask(requests::ephemerals(port_->defaults(), s.child({})), where);
   const auto mine = co_await listing;
   if (mine.ec == errc::unimplemented) {  // a server before 3.6
     const auto reading = ask(requests::children(port_->defaults(), s.parent, {}), where);
     const auto all = co_await reading;
     if (all.ec && all.ec != errc::no_node) co_return all.ec;
-    for (const auto& name : all.value.names) paths.push_back(s.parent + '/' + name);
+    for (const auto& name : all.value.names) paths.push_back(s.child(name));
   } else if (mine.ec) {
     co_return mine.ec;
   } else {
@@ -144,8 +180,7 @@ task<error_code> contender::look_for(seat& s, const std::string& id, place where
   std::string nameless;
   std::int64_t nameless_czxid = 0;
   const bool unique = terms_.rule == rule::unique_name;
-  const auto prefix =
-      s.parent + '/' + (unique ? terms_.name : terms_.layout.name_prefix(terms_.role));
+  const auto prefix = s.child(unique ? terms_.name : terms_.layout.name_prefix(terms_.role));
   for (const auto& path : paths) {
     if (!path.starts_with(prefix) || path.find('/', prefix.size()) != path.npos) continue;
     if (unique && path != prefix) continue;

@@ -4,6 +4,12 @@
 #include <utility>
 
 namespace conclave::recipes {
+namespace {
+
+// A caller that locks again within this time after unlocking is expected to do so again.
+constexpr auto at_once_again = std::chrono::microseconds{50};
+
+}  // namespace
 
 // What the contender of one caller tells, brought to the lock object and its user. It outlives the
 // object while the contender withdraws.
@@ -30,7 +36,12 @@ class lock_object::attempt final : public contender_events,
   bool granted_already() const { return hold->began(); }
 
   // Not in the constructor: the contender keeps us.
-  void start() {
+  void start(const attempt_ptr& before = {}) {
+    if (before && before->contender_) {
+      contender_ = std::make_shared<contender>(port_, terms_, shared_from_this());
+      const auto c = contender_;
+      return c->start_behind(before->contender_);
+    }
     if (gate_terms_) {
       gate_ = std::make_shared<gate_events>(shared_from_this());
       gate_->contender = std::make_shared<contender>(port_, *gate_terms_, gate_);
@@ -52,6 +63,19 @@ class lock_object::attempt final : public contender_events,
     const auto c = contender_;
     c->be_quiet();
     c->leave();
+  }
+
+  // As leave(), but for the next one to take along; false if that cannot be.
+  bool leave_to_next() {
+    if (!contender_ || !contender_->can_leave_to_next()) return false;
+    hold->release();
+    const auto c = contender_;
+    c->be_quiet();
+    c->leave_to_next();
+    return true;
+  }
+  void leave_now() {
+    if (const auto c = contender_) c->leave_now();
   }
 
   void downgrade(std::function<void(error_code)> told) {
@@ -224,6 +248,10 @@ void lock_object::begin(const caller_ptr& who) {
   const auto a = std::make_shared<attempt>(*this, who, std::move(t));
   if (gate_) gate_->patient = who->patient;
   attempts_.push_back(a);
+  comes_back_ = port_->now() - last_release_ < at_once_again;
+  const auto before = std::exchange(parting_, {});
+  if (before && who->patient && who->role == role::exclusive) return a->start(before);
+  if (before) before->leave_now();
   a->start();
 }
 
@@ -264,8 +292,27 @@ void lock_object::release(role r, std::function<void()> confirmed) {
     return;
   }
   std::erase(attempts_, a);
-  a->leave(std::move(confirmed));
+  let_go(a, std::move(confirmed));
   next();
+}
+
+// Who locks again right after unlocking, or has another caller waiting, saves the server a write:
+// the release goes along with the next creation. It waits for that only as long as the I/O thread
+// takes to come round, and only where the last time told that it is worth it.
+void lock_object::let_go(const attempt_ptr& a, std::function<void()> confirmed) {
+  last_release_ = port_->now();
+  const bool worth_it = comes_back_ || !waiting_.empty();
+  if (confirmed || !worth_it || !a->leave_to_next()) return a->leave(std::move(confirmed));
+  parting_ = a;
+  if (waiting_.empty())
+    port_->call_soon([weak = weak_from_this(), a] {
+      const auto self = weak.lock();
+      if (self && self->parting_ == a) {
+        self->parting_.reset();
+        self->comes_back_ = false;
+      }
+      a->leave_now();
+    });
 }
 
 void lock_object::downgrade(std::function<void(error_code)> told) {
@@ -281,6 +328,7 @@ void lock_object::downgrade(std::function<void(error_code)> told) {
 }
 
 void lock_object::close(error_code why) {
+  if (const auto before = std::exchange(parting_, {})) before->leave_now();
   for (const auto& who : std::exchange(waiting_, {})) answer(who, why);
   for (const auto& a : std::exchange(attempts_, {})) {
     answer(std::exchange(a->for_whom, {}), why);

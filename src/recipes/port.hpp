@@ -98,6 +98,8 @@ class port {
   };
   virtual session_view session() const = 0;
   virtual time_point now() const = 0;
+  // Calls it in an entry of its own, as soon as the present one and what waits before it are over.
+  virtual void call_soon(std::function<void()> f) { call_at(now(), std::move(f)); }
   // A number that no other process draws.
   virtual std::uint64_t random() = 0;
 

@@ -46,7 +46,7 @@ task<error_code> contender::wait_for_turn(seat& s) {
       if (terms_.counted && !std::exchange(told, true) && !quiet_)
         events_->enqueued(now.before_us.size());
       if (!terms_.patient) {
-        seen_holder_ = s.parent + '/' + now.before_us.front().name;
+        seen_holder_ = s.child(now.before_us.front().name);
         co_return errc::taken;
       }
       const auto& next = now.before_us[*now.in_our_way];
@@ -204,8 +204,7 @@ task<error_code> contender::find_ages(seat& s, std::vector<rival>& all) {
   {
     const together in_one_write{*port_};
     for (const auto& r : all)
-      asked.push_back(
-          ask(requests::exists(port_->defaults(), s.parent + '/' + r.name, {}), here()));
+      asked.push_back(ask(requests::exists(port_->defaults(), s.child(r.name), {}), here()));
   }
   error_code ec;
   for (std::size_t i = 0; i < all.size(); ++i) {

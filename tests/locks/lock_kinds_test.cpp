@@ -78,6 +78,17 @@ TEST_F(named_mutex_test, is_the_node_of_that_name) {
   b.unlock();
 }
 
+TEST_F(named_mutex_test, can_stand_right_under_the_root) {
+  named_mutex a{zk, path + "-lock"};
+  named_mutex b{other, path + "-lock"};
+  a.lock();
+  EXPECT_EQ(a.hold().node(), path + "-lock");
+  auto waiting = std::async(std::launch::async, [&] { b.lock(); });
+  a.unlock();
+  waiting.get();
+  b.unlock();
+}
+
 TEST_F(named_mutex_test, counts_right_under_contention) {
   int counter = 0;
   std::vector<std::jthread> all;

@@ -1,0 +1,79 @@
+#include "options.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+
+namespace conclave::bench {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::size_t to_rounds(const std::string& text) {
+  std::size_t value = 0;
+  const auto* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end || value < 1 || value > 100)
+    throw std::runtime_error("--rounds wants a number from 1 to 100, not '" + text + "'");
+  return value;
+}
+
+void shorten(options& o) {
+  o.rounds = 2;
+  o.crowd_rounds = 1;
+  o.most_peer_waiters = 100;
+  o.warm_up = 100ms;
+  o.measured = 300ms;
+}
+
+}  // namespace
+
+const char* const usage =
+    "usage: bench_lock [--json FILE] [--folder DIR] [--rounds N] [--quick] [--only SERIES]\n"
+    "                  [--no-sync] [--one-core]\n"
+    "\n"
+    "Compares Conclave's locks with those of Curator, kazoo and ZooKeeper's recipes, in\n"
+    "alternating rounds on one Apache ZooKeeper, which it starts itself and stops again.\n"
+    "\n"
+    "  --json FILE     write all rounds, medians and spreads there\n"
+    "  --folder DIR    the plots go there, and the server's data to a temporary folder in there\n"
+    "                  (default: here)\n"
+    "  --rounds N      measured rounds of each contestant in each series, 1 to 100 (default 5)\n"
+    "  --quick         few and short rounds, and no long lines of peers, to see that it works\n"
+    "  --only SERIES   only series whose names begin so: cycles, hand-offs, waiters\n"
+    "  --no-sync       the server does not wait for its disk (forceSync=no)\n"
+    "  --one-core      server and contestants share one core: lower figures that agree better\n";
+
+options parse_options(std::span<const std::string> arguments) {
+  options result;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const auto& name = arguments[i];
+    const auto value = [&] {
+      if (++i == arguments.size()) throw std::runtime_error(name + " wants a value");
+      return arguments[i];
+    };
+    if (name == "--help" || name == "-h") {
+      result.help = true;
+    } else if (name == "--quick") {
+      shorten(result);
+    } else if (name == "--json") {
+      result.json = value();
+    } else if (name == "--folder") {
+      result.folder = value();
+    } else if (name == "--only") {
+      result.only = value();
+    } else if (name == "--rounds") {
+      result.rounds = to_rounds(value());
+      result.crowd_rounds = std::min(result.rounds, result.crowd_rounds);
+    } else if (name == "--no-sync") {
+      result.force_sync = false;
+    } else if (name == "--one-core") {
+      result.one_core = true;
+    } else {
+      throw std::runtime_error("unknown argument '" + name + "'; try --help");
+    }
+  }
+  return result;
+}
+
+}  // namespace conclave::bench
