@@ -10,7 +10,6 @@ detail::lock_pointer make(client& c, const std::string& path, std::size_t permit
   if (permits == 0) throw error{errc::invalid_argument, "semaphore " + path + " without permits"};
   recipes::terms gate;
   gate.parents = {path + "/locks"};
-  gate.renew = false;
   recipes::terms lease;
   lease.rule = recipes::rule::permits;
   lease.permits = permits;

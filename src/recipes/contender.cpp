@@ -21,8 +21,6 @@ using kind = session_event::kind;
 
 // A hold that lasts longer than this watches its own node: it may be deleted by hand.
 constexpr auto short_hold = 100ms;
-// Before a request that the server or a full backlog refused is made again.
-constexpr auto breath = 10ms;
 
 }  // namespace
 
@@ -70,7 +68,8 @@ task<error_code> contender::contend() {
   if (!terms_.patient && !terms_.seen_holder.empty()) {
     const auto asked = ask(requests::exists(port_->defaults(), terms_.seen_holder, {}), {});
     const auto got = co_await asked;
-    if (got.ec) co_return got.ec;
+    const bool begins_again = session_is_over(got.ec) && terms_.renew && !port_->session().over;
+    if (got.ec && !begins_again) co_return got.ec;
     if (got.value) {
       seen_holder_ = terms_.seen_holder;
       co_return errc::taken;
@@ -90,7 +89,10 @@ task<error_code> contender::contend() {
     const bool waited = std::any_of(seats_.begin(), seats_.end(), [](auto& s) { return s.waited; });
     if (seats_.size() > 1 && waited)
       for (auto& s : seats_)
-        if (!ec && !s.own_watch) ec = co_await watch_own(s);
+        if (!ec && !s.own_watch) {
+          ec = co_await watch_own(s);
+          if (ec == errc::no_node) ec = {};  // put_out_of_line() tells
+        }
     if (!ec && put_out_of_line()) ec = co_await why_out_of_line();
     if (!ec) ec = co_await be_in_time();
     if (leaving_) co_return why_interrupted();
@@ -146,6 +148,7 @@ void contender::lose(error_code why) {
   if (!std::exchange(holding_, false)) return;
   leaving_ = true;
   if (!quiet_) events_->lost(why);
+  tell_downgraded(errc::lock_lost);  // there may be no connection for long
 }
 
 // Until it leaves, or has lost what it held.
@@ -156,9 +159,9 @@ task<> contender::hold() {
       lose(session_end_);
     } else if (put_out_of_line()) {
       lose(errc::lock_lost);
-    } else if (const auto told = std::exchange(downgrade_, {})) {
+    } else if (!downgrades_.empty()) {
       const auto ec = co_await become_reader();
-      told(ec);
+      tell_downgraded(ec);
     } else if (std::exchange(check_own_, false)) {
       co_await check_own_nodes();
     } else if (const auto s = std::find_if(seats_.begin(), seats_.end(), changed);
@@ -192,17 +195,24 @@ bool contender::put_out_of_line() const noexcept {
 }
 
 void contender::downgrade(std::function<void(error_code)> told) {
-  downgrade_ = std::move(told);
+  downgrades_.push_back(std::move(told));
   poke();
+}
+
+void contender::tell_downgraded(error_code ec) {
+  for (const auto& told : std::exchange(downgrades_, {})) told(ec);
 }
 
 // One transaction: the writer's node goes, and a reader's node with the same number comes. Writers
 // behind it see a reader before them, and readers see no writer.
 task<error_code> contender::become_reader() {
+  if (terms_.role == layout::role::reader) co_return error_code{};
   auto& s = seats_[0];
   const auto prefix = terms_.layout.name_prefix(layout::role::reader);
   const auto name = prefix + number_text(s.ticket);
   const auto id = new_id(*port_);
+  // From now on no other contender of ours takes the reader's node for its own.
+  port_->claimed.insert(s.child(name));
   const auto data = write_badge(terms_.owner, id);
   for (;;) {
     transaction t;
@@ -215,26 +225,40 @@ task<error_code> contender::become_reader() {
       const auto syncing =
           ask(requests::sync(port_->defaults(), s.parent), here(), session::on_cut::fail);
       const auto synced = co_await syncing;
+      if (synced.ec == errc::backlog_full) {
+        co_await pause(breath);
+        continue;  // still unknown
+      }
       if (ec = synced.ec; ec) continue;
       const auto asked_reader =
           ask(requests::get(port_->defaults(), s.child(name), {}), synced.sent_in);
       const auto reader = co_await asked_reader;
-      if (ec = reader.ec; !ec) {
-        if (read_badge(reader.value.data).id != id) ec = errc::node_exists;
+      if (reader.ec == errc::backlog_full) {
+        ec = errc::connection_loss;  // still unknown
+      } else if (ec = reader.ec; !ec) {
+        // Somebody may have written over the id (a revocation does).
+        const auto shown = read_badge(reader.value.data).id;
+        if (reader.value.stat.ephemeral_owner != session_ || (!shown.empty() && shown != id))
+          ec = errc::node_exists;
         czxid = reader.value.stat.czxid;
       } else if (ec == errc::no_node) {
         break;
       }
     }
+    if (!session_over_ && ec == errc::no_node && !got.value.failed_part())
+      continue;  // it did not happen
+    if (session_over_ || ec) port_->unclaim(s.child(name));
     if (session_over_) co_return session_end_;
-    if (ec == errc::no_node && !got.value.failed_part()) continue;  // it did not happen
+    if (ec == errc::no_node) {  // the writer's
+      s.own_gone = true;
+      co_return errc::lock_lost;
+    }
     if (ec) co_return ec;
-    port_->claimed.erase(s.path());
+    port_->unclaim(s.path());
     if (s.own_watch) port_->forget_watch(s.path(), watch_kind::data, s.own_watch);
     s.own_watch = {};
     s.own_gone = false;
     s.name = name;
-    port_->claimed.insert(s.path());
     czxid_ = czxid;
     terms_.role = layout::role::reader;
     since_ = port_->now();
@@ -283,6 +307,7 @@ task<error_code> contender::watch_own(seat& s) {
 void contender::leave() {
   if (std::exchange(leaving_, true)) return;
   holding_ = false;
+  tell_downgraded(errc::lock_lost);
   poke();
 }
 
@@ -303,19 +328,21 @@ void contender::leave_now() {
 
 void contender::withdraw_claims() {
   for (auto& s : seats_)
-    if (!s.name.empty()) port_->claimed.erase(s.path());
+    if (std::exchange(s.claimed, false)) port_->unclaim(s.path());
   in_line_ = false;
 }
 
 task<> contender::withdraw() {
-  if (const auto told = std::exchange(downgrade_, {})) told(errc::lock_lost);
+  tell_downgraded(errc::lock_lost);
   for (auto& s : seats_) stop_watching(s);
   while ((parting_ == parting::offered || parting_ == parting::taken_along) && !session_over_)
     co_await news{*this};
   if (parting_ == parting::confirmed) in_line_ = false;
   bool as_transaction = was_holder_;  // with the records that spare the next one a look
   place where = here();
-  if (parting_ == parting::unclear) co_await find_out(where);
+  // What stands under the name of a node that is gone is somebody else's.
+  if (in_line_ && !session_over_ && (parting_ == parting::unclear || put_out_of_line()))
+    co_await find_out(where);
   while (in_line_ && !session_over_) {
     error_code ec;
     bool refused = false;
@@ -380,8 +407,8 @@ task<> contender::find_out(place& where) {
       if (got.ec && got.ec != errc::no_node) ec = got.ec;
       if (!got.ec && got.value.stat.czxid == czxid_)
         left.push_back(s);
-      else if (got.ec == errc::no_node || !got.ec)
-        port_->claimed.erase(s.path());
+      else if ((got.ec == errc::no_node || !got.ec) && std::exchange(s.claimed, false))
+        port_->unclaim(s.path());
     }
     if (ec) {
       if (!connection_trouble(ec)) co_await pause(breath);

@@ -34,6 +34,9 @@ enum class rule {
   permits,        // no more children than there are permits
 };
 
+// Before a request that the server or a full backlog refused is made again.
+inline constexpr std::chrono::milliseconds breath{10};
+
 // What to contend for, and how.
 struct terms {
   recipes::rule rule = rule::first_in_line;
@@ -115,6 +118,7 @@ class contender final : public member,
   struct seat {
     std::string parent;
     std::string name;  // empty: none yet
+    bool claimed = false;
     std::int32_t ticket = 0;
     std::int64_t parent_czxid = 0;
     bool record_writable = false;
@@ -131,8 +135,9 @@ class contender final : public member,
     bool other_stirred = false;  // something else happened to it: the watch is used up
     bool waited = false;
 
-    std::string child(const std::string& of_parent) const {
-      return parent == "/" ? parent + of_parent : parent + '/' + of_parent;
+    // The parent may be the root.
+    std::string child(std::string_view of) const {
+      return (parent == "/" ? "" : parent) + '/' + std::string{of};
     }
     std::string path() const { return child(name); }
     std::string other_path() const { return child(other); }
@@ -147,7 +152,13 @@ class contender final : public member,
   task<error_code> enqueue();
   task<error_code> enqueue_behind();
   task<error_code> settle(std::string id);
-  task<error_code> look_for(seat& s, const std::string& id, place where);
+  struct trace {
+    std::string path;
+    std::int64_t czxid;
+    bool ours;  // it has our id; otherwise it has none
+  };
+  task<error_code> look_for(seat& s, const std::string& id, place where, std::vector<trace>& into);
+  task<error_code> recognise(const std::vector<std::vector<trace>>& under, place where);
   task<error_code> make_parents();
   task<error_code> wait_for_the_name();
   void take_seat(seat& s, std::string_view path);
@@ -179,6 +190,7 @@ class contender final : public member,
   task<> hold();
   task<> check_own_nodes();
   task<error_code> become_reader();
+  void tell_downgraded(error_code ec);
   task<error_code> watch_own(seat& s);
   void lose(error_code why);
 
@@ -239,7 +251,7 @@ class contender final : public member,
   bool check_own_ = false;
   bool heed_revocation_ = false;
   bool parents_may_go_ = false;
-  std::function<void(error_code)> downgrade_;  // asked for, and whom to tell
+  std::vector<std::function<void(error_code)>> downgrades_;  // asked for, and whom to tell
   time_point since_{};
 
   bool poked_ = false;

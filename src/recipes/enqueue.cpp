@@ -119,6 +119,7 @@ void contender::take_seat(seat& s, std::string_view path) {
   if (const auto parsed = terms_.layout.parse(s.name)) s.ticket = parsed->number;
   if (near_the_end(s.ticket)) parents_may_go_ = true;
   port_->claimed.emplace(path);
+  s.claimed = true;
   in_line_ = true;
 }
 
@@ -138,20 +139,15 @@ task<error_code> contender::settle(std::string id) {
         ask(requests::sync(port_->defaults(), seats_[0].parent), here(), session::on_cut::fail);
     const auto synced = co_await syncing;
     auto ec = synced.ec;
-    for (auto& s : seats_)
-      if (!ec) ec = co_await look_for(s, id, synced.sent_in);
-    if (!ec) {
-      // All or none was created. If not all are left, somebody has deleted one meanwhile.
-      const auto missing = [](const seat& s) { return s.name.empty(); };
-      in_line_ = !std::all_of(seats_.begin(), seats_.end(), missing);
-      if (in_line_ && std::erase_if(seats_, missing) > 0) ec = errc::out_of_line;
-      co_return ec;
+    std::vector<std::vector<trace>> under{seats_.size()};
+    for (std::size_t i = 0; i < seats_.size(); ++i)
+      if (!ec) ec = co_await look_for(seats_[i], id, synced.sent_in, under[i]);
+    if (!ec) ec = co_await recognise(under, synced.sent_in);
+    if (!ec) co_return ec;
+    if (ec == errc::backlog_full) {
+      co_await pause(breath);
+      continue;
     }
-    for (auto& s : seats_) {
-      if (!s.name.empty()) port_->claimed.erase(s.path());
-      s.name.clear();
-    }
-    in_line_ = false;
     if (!connection_trouble(ec)) co_return ec;
     // Nobody waits for ever for a connection, but the nodes are looked for as long as it takes.
     if (synced.ec == errc::not_connected && !leaving_) {
@@ -161,9 +157,49 @@ task<error_code> contender::settle(std::string id) {
   }
 }
 
-// Among this session's nodes under one parent, the one with our id. Somebody may have written over
-// the id (a revocation does): then it is the one that no other contender knows to be its own.
-task<error_code> contender::look_for(seat& s, const std::string& id, place where) {
+// Those with our id, and those made by the same transaction, are ours. Somebody may have written
+// over the ids (a revocation does): then a node of our session that no other contender knows to be
+// its own is ours, if there is only one. If several of us lost their replies it cannot be told
+// whose is whose; such nodes are removed, and their owners create others. So is what is left if
+// not all of our nodes are there.
+task<error_code> contender::recognise(const std::vector<std::vector<trace>>& under, place where) {
+  std::int64_t made_by = 0;
+  for (const auto& nodes : under)
+    for (const auto& n : nodes)
+      if (n.ours) made_by = n.czxid;
+  std::vector<std::pair<seat*, const trace*>> mine;
+  for (std::size_t i = 0; i < seats_.size(); ++i)
+    for (const auto& n : under[i])
+      if ((n.ours || !port_->claimed.contains(n.path)) && (made_by == 0 || n.czxid == made_by))
+        mine.emplace_back(&seats_[i], &n);
+  bool one_each = mine.size() == seats_.size();
+  for (std::size_t i = 0; i < seats_.size() && one_each; ++i)
+    one_each = mine[i].first == &seats_[i] && mine[i].second->czxid == mine[0].second->czxid;
+  if (one_each) {
+    token_ = czxid_ = mine[0].second->czxid;
+    for (const auto& [s, n] : mine) take_seat(*s, n->path);
+    co_return error_code{};
+  }
+  std::vector<asking<requests::nothing>> removing;
+  {
+    const together in_one_write{*port_};
+    for (const auto& [s, n] : mine) {
+      port_->claimed.insert(n->path);  // nobody else takes it for its own meanwhile
+      removing.push_back(ask(requests::remove(port_->defaults(), n->path, any_version), where));
+    }
+  }
+  error_code ec;
+  for (const auto& each : removing) {
+    const auto removed = co_await each;
+    if (removed.ec && removed.ec != errc::no_node) ec = removed.ec;
+  }
+  for (const auto& [s, n] : mine) port_->unclaim(n->path);
+  co_return ec;
+}
+
+// This session's nodes under one parent that are or may be ours.
+task<error_code> contender::look_for(seat& s, const std::string& id, place where,
+                                     std::vector<trace>& into) {
   std::vector<std::string> paths;
   const auto listing = ask(requests::ephemerals(port_->defaults(), s.child({})), where);
   const auto mine = co_await listing;
@@ -177,33 +213,20 @@ task<error_code> contender::look_for(seat& s, const std::string& id, place where
   } else {
     paths = mine.value;
   }
-  std::string nameless;
-  std::int64_t nameless_czxid = 0;
   const bool unique = terms_.rule == rule::unique_name;
   const auto prefix = s.child(unique ? terms_.name : terms_.layout.name_prefix(terms_.role));
   for (const auto& path : paths) {
     if (!path.starts_with(prefix) || path.find('/', prefix.size()) != path.npos) continue;
     if (unique && path != prefix) continue;
-    if (port_->claimed.contains(path)) continue;
+    // A name that there is only once may be that of a sibling's that is gone, and of ours now.
+    if (!unique && port_->claimed.contains(path)) continue;
     const auto reading = ask(requests::get(port_->defaults(), path, {}), where);
     const auto node = co_await reading;
     if (node.ec == errc::no_node) continue;
     if (node.ec) co_return node.ec;
     if (node.value.stat.ephemeral_owner != session_) continue;
-    const auto shown = read_badge(node.value.data);
-    if (shown.id == id) {
-      token_ = czxid_ = node.value.stat.czxid;
-      take_seat(s, path);
-      co_return error_code{};
-    }
-    if (shown.id.empty()) {
-      nameless = path;
-      nameless_czxid = node.value.stat.czxid;
-    }
-  }
-  if (!nameless.empty() && !port_->claimed.contains(nameless)) {
-    token_ = czxid_ = nameless_czxid;
-    take_seat(s, nameless);
+    const auto shown = read_badge(node.value.data).id;
+    if (shown == id || shown.empty()) into.push_back({path, node.value.stat.czxid, shown == id});
   }
   co_return error_code{};
 }

@@ -66,9 +66,10 @@ class lock_object::attempt final : public contender_events,
   }
 
   // As leave(), but for the next one to take along; false if that cannot be.
-  bool leave_to_next() {
+  bool leave_to_next(std::function<void()>& confirmed) {
     if (!contender_ || !contender_->can_leave_to_next()) return false;
     hold->release();
+    when_gone_ = std::move(confirmed);
     const auto c = contender_;
     c->be_quiet();
     c->leave_to_next();
@@ -97,6 +98,7 @@ class lock_object::attempt final : public contender_events,
   // --- what the contender tells
 
   void enqueued(std::size_t before_us) override {
+    if (std::exchange(enqueued_, true)) return;  // in several lines, or again
     port_->deliver([f = options_.on_enqueued, before_us] { f(before_us); });
   }
   void granted() override {
@@ -151,6 +153,9 @@ class lock_object::attempt final : public contender_events,
   // What the contender for the gate tells.
   struct gate_events final : contender_events {
     explicit gate_events(std::shared_ptr<attempt> a) : port{a->port_}, behind{std::move(a)} {}
+    void enqueued(std::size_t before_us) override {
+      if (behind) behind->enqueued(before_us);
+    }
     void granted() override {
       if (behind) behind->start_contender();
     }
@@ -210,6 +215,7 @@ class lock_object::attempt final : public contender_events,
   std::shared_ptr<gate_events> gate_;
   std::shared_ptr<contender> contender_;
   std::function<void()> when_gone_;
+  bool enqueued_ = false;
   bool again_ = false;
 };
 
@@ -245,8 +251,8 @@ void lock_object::begin(const caller_ptr& who) {
   t.role = who->role;
   t.patient = who->patient;
   t.seen_holder = terms_.role == role::exclusive ? seen_holder_ : std::string{};
-  const auto a = std::make_shared<attempt>(*this, who, std::move(t));
   if (gate_) gate_->patient = who->patient;
+  const auto a = std::make_shared<attempt>(*this, who, std::move(t));
   attempts_.push_back(a);
   comes_back_ = port_->now() - last_release_ < at_once_again;
   const auto before = std::exchange(parting_, {});
@@ -301,8 +307,8 @@ void lock_object::release(role r, std::function<void()> confirmed) {
 // takes to come round, and only where the last time told that it is worth it.
 void lock_object::let_go(const attempt_ptr& a, std::function<void()> confirmed) {
   last_release_ = port_->now();
-  const bool worth_it = comes_back_ || !waiting_.empty();
-  if (confirmed || !worth_it || !a->leave_to_next()) return a->leave(std::move(confirmed));
+  const bool worth_it = !waiting_.empty() || (comes_back_ && !confirmed);
+  if (!worth_it || !a->leave_to_next(confirmed)) return a->leave(std::move(confirmed));
   parting_ = a;
   if (waiting_.empty())
     port_->call_soon([weak = weak_from_this(), a] {

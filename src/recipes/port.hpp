@@ -117,7 +117,12 @@ class port {
   void drop(holder& h) { holders_.erase(&h); }
 
   // Nodes of this session that some contender knows to be its own.
-  std::set<std::string, std::less<>> claimed;
+  // A name can be claimed twice for a while: by one whose node has gone, which does not know yet,
+  // and by the next one.
+  std::multiset<std::string, std::less<>> claimed;
+  void unclaim(const std::string& path) {
+    if (const auto i = claimed.find(path); i != claimed.end()) claimed.erase(i);
+  }
 
  protected:
   // Asks for time_passed() at this moment; earlier is fine, as well.

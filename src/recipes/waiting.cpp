@@ -189,7 +189,12 @@ task<contender::line> contender::read_line(seat& s) {
     found.ec = errc::out_of_line;
     co_return found;
   }
-  all.erase(us, all.end());
+  // A writer that became a reader kept its number, but its node is younger than those behind it.
+  const auto kept_its_place = [&](const rival& r) {
+    const auto behind = static_cast<std::uint32_t>(r.number) - static_cast<std::uint32_t>(s.ticket);
+    return by_age && r.role == layout::role::reader && static_cast<std::int32_t>(behind) < 0;
+  };
+  all.erase(std::stable_partition(us, all.end(), kept_its_place), all.end());
   // A reader waits for the last writer before it, everyone else for the last one of all.
   for (std::size_t i = all.size(); i-- > 0 && !found.in_our_way;)
     if (terms_.role != layout::role::reader || all[i].role != layout::role::reader)
