@@ -10,8 +10,9 @@
 // LOST" when it ends. FROM and TO are nanoseconds of the clock that all processes share: the return
 // of lock(), and the last moment at which held() said yes before it was given back. SUSPENDED is 1
 // if the connection was lost in between, LOST if the lock was.
+#include <signal.h>
+
 #include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -97,7 +98,16 @@ int play(const std::vector<std::string>& arguments) {
 }  // namespace conclave::testing
 
 int main(int argc, char** argv) {
-  std::signal(SIGTERM, [](int) { conclave::testing::stopping = true; });
+  // Waited for by a thread of its own: a handler would interrupt the others' system calls.
+  sigset_t term;
+  sigemptyset(&term);
+  sigaddset(&term, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &term, nullptr);
+  std::thread{[term] {
+    int got = 0;
+    sigwait(&term, &got);
+    conclave::testing::stopping = true;
+  }}.detach();
   try {
     return conclave::testing::play({argv, argv + argc});
   } catch (const std::exception& e) {

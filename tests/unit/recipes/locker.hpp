@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -121,10 +122,12 @@ class judge {
   instant now() const { return world_.now(); }
   const std::vector<std::string>& complaints() const noexcept { return complaints_; }
   const std::vector<locker_pointer>& lockers() const noexcept { return lockers_; }
+  // Lets go of everybody, who keep it as well.
+  void end();
   // That all is as if nobody had ever been there.
   void expect_nothing_left();
   // What was deleted by hand: its holder may be the last to know. True if it was held.
-  bool note_robbery(const std::string& path);
+  bool note_robbery(const std::string& path, std::int64_t czxid);
   bool quiet = false;
   int grants = 0, expiries_of_holders = 0, shared_grants = 0;
   std::map<std::string, std::size_t> most_holders;
@@ -135,6 +138,7 @@ class judge {
   world& world_;
   std::vector<locker_pointer> lockers_;
   std::map<std::string, std::int64_t> highest_, highest_alone_;
+  std::set<std::int64_t> robbed_;
   std::vector<std::string> complaints_;
 };
 
@@ -142,6 +146,7 @@ class judge {
 class lock_contest {
  public:
   explicit lock_contest(const world_options& options = {});
+  ~lock_contest() { judge->end(); }
 
   simulated::world world;
   std::shared_ptr<simulated::judge> judge;

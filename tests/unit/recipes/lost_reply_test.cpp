@@ -134,6 +134,22 @@ TEST_P(lost_reply, to_a_creation_whose_data_was_written_over) {
   check_end();
 }
 
+// Then nobody can tell which is whose, and none may stay behind.
+TEST_P(lost_reply, to_two_creations_whose_data_was_written_over) {
+  first().swallow_reply(opcode::create2, how());
+  first().refuse_connections(true);
+  const auto a = c.begin(0);
+  const auto b = c.begin(0);
+  c.world.advance(50ms);
+  for (const auto& name : c.children()) by_hand().set("/locks/one/" + name, "__REVOKE__");
+  first().refuse_connections(false);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(c.run_until([&] { return a->holding() || b->holding(); }));
+    (a->holding() ? a : b)->leave();
+  }
+  check_end();
+}
+
 TEST_P(lost_reply, to_a_creation_and_the_user_gives_up) {
   first().swallow_reply(opcode::create2, how());
   const auto a = c.begin(0);

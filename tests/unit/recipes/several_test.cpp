@@ -141,6 +141,7 @@ TEST_P(several, waiters_of_one_that_leave_or_are_deleted_in_the_other_line) {
   a->leave();
   c.quieten();
   EXPECT_FALSE(b->holding());
+  EXPECT_EQ(b->journal(), (lines{"failed out_of_line", "gone"}));
   d->leave();
   check_end();
 }

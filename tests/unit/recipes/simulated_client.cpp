@@ -216,7 +216,10 @@ void client::arrive_up(std::uint64_t id) {
   });
   l = find(id);
   if (l == nullptr) return;
-  if (struck) return end_link(*l, *struck);
+  if (struck) {
+    l->up.clear();  // a stream has no hole: what was sent behind it never arrives
+    return end_link(*l, *struck);
+  }
   if (p.last) close_there(*l);
 }
 
