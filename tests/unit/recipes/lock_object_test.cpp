@@ -1,0 +1,401 @@
+// A lock object and its callers: turns, giving up, what a hold tells, callbacks.
+#include <gtest/gtest.h>
+
+#include "attempt.hpp"
+#include "locker.hpp"
+
+namespace conclave::simulated {
+namespace {
+
+using namespace std::chrono_literals;
+using wire::opcode;
+using lines = std::vector<std::string>;
+
+world_options ten_seconds() {
+  world_options o;
+  o.clients = 3;
+  o.session_timeout = 10s;
+  o.connect_wait = 10min;
+  return o;
+}
+
+class lock_object : public testing::Test {
+ protected:
+  lock_contest c{ten_seconds()};
+  const std::string path = "/locks/one";
+  const lock_kind kind = a_mutex({path});
+  client& first() { return c.world.client(0); }
+  void SetUp() override {
+    c.world.by_hand().create("/locks");
+    c.world.by_hand().create(path);
+  }
+  call_pointer holder(const locker_pointer& l) {
+    const auto a = l->lock();
+    EXPECT_TRUE(c.granted(a));
+    return a;
+  }
+  void expire(std::size_t client) {
+    auto& link = c.world.client(client);
+    link.refuse_connections(true);
+    link.cut();
+    c.world.advance(30s);
+    link.refuse_connections(false);
+  }
+};
+
+TEST_F(lock_object, its_callers_take_turns_and_only_one_stands_at_the_server) {
+  const auto l = c.add(0, kind);
+  std::vector<call_pointer> all;
+  for (int i = 0; i < 4; ++i) all.push_back(l->lock());
+  ASSERT_TRUE(c.granted(all[0]));
+  c.quieten();
+  EXPECT_EQ(c.children(path).size(), 1u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    ASSERT_TRUE(c.granted(all[i]));
+    EXPECT_EQ(i < 3 ? all[i + 1]->told : 0, 0);
+    l->unlock(all[i]);
+  }
+  c.check_end();
+  EXPECT_EQ(l->confirmed(), 4);
+}
+
+TEST_F(lock_object, its_next_caller_stands_behind_those_of_other_clients) {
+  const auto l = c.add(0, kind), m = c.add(1, kind);
+  const auto a = holder(l);
+  const auto b = l->lock();
+  const auto other = m->lock();
+  c.world.advance(50ms);
+  l->unlock(a);
+  ASSERT_TRUE(c.granted(other));
+  c.world.advance(50ms);
+  EXPECT_EQ(b->told, 0);
+  m->unlock(other);
+  ASSERT_TRUE(c.granted(b));
+  l->unlock(b);
+  c.check_end();
+}
+
+TEST_F(lock_object, one_that_gives_up_is_told_once_wherever_it_waits) {
+  const auto l = c.add(0, kind), m = c.add(1, kind);
+  const auto other = holder(m);
+  const auto at_server = l->lock();
+  const auto here = l->lock();
+  const auto behind = l->lock();
+  c.world.advance(50ms);
+  EXPECT_EQ(c.children(path).size(), 2u);
+  l->give_up(here);
+  EXPECT_EQ(here->told, 1);
+  EXPECT_EQ(name_of(here->ec), "cancelled");
+  l->give_up(here);
+  l->give_up(at_server);
+  EXPECT_EQ(at_server->told, 1);
+  c.quieten();
+  EXPECT_EQ(c.children(path).size(), 2u);  // the next caller took a place of its own
+  EXPECT_EQ(behind->told, 0);
+  m->unlock(other);
+  ASSERT_TRUE(c.granted(behind));
+  l->unlock(behind);
+  c.check_end();
+  for (const auto& each : l->calls()) EXPECT_EQ(each->told, 1);
+}
+
+// It was granted before it gave up: then it holds the lock, and is told nothing else.
+TEST_F(lock_object, giving_up_what_was_granted_changes_nothing) {
+  const auto l = c.add(0, kind);
+  const auto a = holder(l);
+  l->give_up(a);
+  EXPECT_EQ(a->told, 1);
+  c.quieten();
+  EXPECT_TRUE(a->held());
+  l->unlock(a);
+  c.check_end();
+}
+
+// Behind each event on the way to the grant.
+TEST_F(lock_object, giving_up_at_every_moment_is_a_hold_or_leaves_nothing) {
+  int granted = 0, cancelled = 0;
+  for (int k = 0; granted == 0; ++k) {
+    SCOPED_TRACE(k);
+    lock_contest one{ten_seconds()};
+    const auto m = one.add(1, kind), l = one.add(0, kind);
+    const auto other = m->lock();
+    ASSERT_TRUE(one.granted(other));
+    const auto a = l->lock();
+    const auto b = l->lock();
+    one.world.after(20ms, [&] { m->unlock(other); });
+    for (int i = 0; i < k; ++i) one.world.step();
+    l->give_up(a);
+    ASSERT_TRUE(one.told(a));
+    a->ec ? ++cancelled : ++granted;
+    if (!a->ec) l->unlock(a);
+    if (!other->unlocked) m->unlock(other);
+    ASSERT_TRUE(one.granted(b));
+    l->unlock(b);
+    one.world.advance(30ms);
+    one.check_end();
+    ASSERT_FALSE(HasFailure());
+  }
+  EXPECT_GT(cancelled, 5);
+}
+
+TEST_F(lock_object, one_that_is_not_patient_is_told_that_it_is_taken) {
+  const auto l = c.add(0, kind), m = c.add(1, kind);
+  const auto a = holder(l);
+  const auto here = l->try_lock();
+  EXPECT_EQ(here->ec, errc::taken);  // at once, without the server
+  const auto there = m->try_lock();
+  ASSERT_TRUE(c.told(there));
+  EXPECT_EQ(there->ec, errc::taken);
+  const auto before = c.world.client(1).traffic();
+  const auto again = m->try_lock();
+  ASSERT_TRUE(c.told(again));
+  EXPECT_EQ(again->ec, errc::taken);
+  // Nothing is created while the holder that was seen is there.
+  EXPECT_EQ((c.world.client(1).traffic() - before).all(), 1);
+  l->unlock(a);
+  c.quieten();
+  const auto b = m->try_lock();
+  ASSERT_TRUE(c.granted(b));
+  m->unlock(b);
+  c.check_end();
+}
+
+TEST_F(lock_object, close_tells_all_who_wait_and_releases_what_is_held) {
+  const auto l = c.add(0, kind), m = c.add(1, kind), n = c.add(2, kind);
+  const auto a = holder(l);
+  const auto b = l->lock();
+  const auto d = m->lock();
+  c.world.advance(20ms);
+  l->close();
+  EXPECT_EQ(b->told, 1);
+  EXPECT_EQ(b->ec, errc::closed);
+  EXPECT_FALSE(a->held());
+  EXPECT_FALSE(a->lost());
+  EXPECT_EQ(a->told, 1);
+  ASSERT_TRUE(c.granted(d));
+  const auto e = n->lock();
+  c.world.advance(20ms);
+  n->close();  // of one in line
+  EXPECT_EQ(e->ec, errc::closed);
+  m->unlock(d);
+  c.check_end();
+}
+
+TEST_F(lock_object, destroyed_while_its_contender_withdraws) {
+  auto l = std::make_shared<recipes::lock_object>(first().shared_from_this(), kind.terms,
+                                                  std::nullopt, lock_options{});
+  const auto who = std::make_shared<recipes::lock_object::caller>();
+  int told = 0;
+  who->tell = [&](error_code) { ++told; };
+  {
+    const recipes::port::entry inside{first()};
+    l->acquire(who);
+    l->close(errc::closed);
+  }
+  l.reset();
+  c.quieten();
+  EXPECT_EQ(told, 1);
+  EXPECT_TRUE(c.children(path).empty());
+}
+
+// --- what a hold tells
+
+TEST_F(lock_object, a_hold_tells_its_token_node_session_and_time) {
+  const auto l = c.add(0, kind);
+  EXPECT_EQ(l->hold(role::exclusive), nullptr);
+  const auto a = holder(l);
+  const auto h = a->hold;
+  EXPECT_EQ(h->nodes(), lines{path + "/lock-0000000000"});
+  EXPECT_EQ(h->token(), c.world.by_hand().get(h->nodes()[0]).stat.czxid);
+  EXPECT_EQ(h->session(), first().machine().session_id());
+  EXPECT_GT(h->remaining(), 8s);
+  EXPECT_LE(h->remaining(), 9s);
+  EXPECT_FALSE(h->suspended());
+  l->unlock(a);
+  EXPECT_FALSE(a->held());
+  EXPECT_EQ(l->hold(role::exclusive), h);  // the last one that was
+  c.check_end();
+  EXPECT_FALSE(h->lost().stop_requested());
+  const auto b = holder(l);
+  EXPECT_GT(b->hold->token(), h->token());
+  EXPECT_EQ(l->hold(role::exclusive), b->hold);
+  l->unlock(b);
+  c.check_end();
+}
+
+TEST_F(lock_object, a_hold_is_suspended_and_restored) {
+  const auto l = c.add(0, kind);
+  const auto a = holder(l);
+  first().cut();
+  c.world.advance(10us);
+  EXPECT_TRUE(a->hold->suspended());
+  EXPECT_TRUE(a->held());
+  c.quieten();
+  EXPECT_FALSE(a->hold->suspended());
+  EXPECT_EQ(l->journal(), (lines{"suspended", "restored"}));
+  l->unlock(a);
+  c.check_end();
+}
+
+TEST_F(lock_object, a_hold_lost_by_its_clock_is_over_and_must_be_released) {
+  const auto l = c.add(0, kind), m = c.add(1, kind);
+  const auto a = holder(l);
+  const auto b = l->lock();  // waits here
+  const auto other = m->lock();
+  c.world.advance(1s);
+  first().refuse_connections(true);
+  first().cut();
+  ASSERT_TRUE(c.run_until([&] { return !a->held(); }));
+  EXPECT_TRUE(a->lost());
+  EXPECT_EQ(l->journal(), (lines{"suspended", "lost lock_lost"}));
+  ASSERT_TRUE(c.granted(other));
+  EXPECT_GT(other->told_at, a->lost_at);
+  first().refuse_connections(false);
+  c.quieten();
+  EXPECT_EQ(l->journal().size(), 2u);
+  EXPECT_EQ(b->told, 0);  // until the lost one is given back
+  l->unlock(a);
+  EXPECT_EQ(l->confirmed(), 1);
+  m->unlock(other);
+  ASSERT_TRUE(c.granted(b));
+  EXPECT_NE(b->hold->session(), a->hold->session());
+  EXPECT_FALSE(a->held());
+  l->unlock(b);
+  c.check_end();
+}
+
+TEST_F(lock_object, a_lost_hold_released_while_it_withdraws_is_confirmed_once) {
+  const auto l = c.add(0, kind);
+  const auto a = holder(l);
+  c.world.advance(200ms);
+  c.world.by_hand().remove(a->hold->nodes()[0]);
+  ASSERT_TRUE(c.lost(a));
+  l->unlock(a);
+  EXPECT_EQ(l->journal(), lines{"lost lock_lost"});
+  c.check_end();
+  EXPECT_EQ(l->confirmed(), 1);
+  const auto b = holder(l);
+  l->unlock(b);
+  c.check_end();
+}
+
+TEST_F(lock_object, a_callback_of_loss_may_release_and_lock_again) {
+  const auto l = c.add(0, kind);
+  const auto a = holder(l);
+  call_pointer b;
+  a->when_lost = [&] {
+    l->unlock(a);
+    b = l->lock();
+  };
+  expire(0);
+  ASSERT_TRUE(b);
+  ASSERT_TRUE(c.granted(b));
+  EXPECT_EQ(l->count("lost lock_lost"), 1);
+  l->unlock(b);
+  c.check_end();
+}
+
+TEST_F(lock_object, releasing_nothing_is_confirmed_at_once) {
+  const auto l = c.add(0, kind);
+  l->unlock(role::exclusive);
+  EXPECT_EQ(l->confirmed(), 1);
+}
+
+TEST_F(lock_object, ends_with_its_client) {
+  const auto l = c.add(0, kind);
+  const auto a = holder(l);
+  const auto b = l->lock();
+  first().close();
+  ASSERT_TRUE(c.lost(a));
+  EXPECT_EQ(l->journal(), lines{"lost closed"});
+  l->unlock(a);
+  ASSERT_TRUE(c.told(b));
+  EXPECT_EQ(b->ec, errc::closed);
+}
+
+TEST_F(lock_object, a_revocation_reaches_its_user_once) {
+  lock_options o;
+  o.on_revocation = [](auto&) {};
+  const auto l = c.add(0, kind, o);
+  const auto a = holder(l);
+  c.world.advance(50ms);
+  c.world.by_hand().set(a->hold->nodes()[0], "__REVOKE__");
+  c.world.advance(1s);
+  EXPECT_EQ(l->journal(), lines{"revocation"});
+  l->unlock(a);
+  c.check_end();
+}
+
+// --- how many are before us
+
+class counted : public lock_object {
+ protected:
+  lock_options counting() {
+    lock_options o;
+    o.on_enqueued = [](std::size_t) {};
+    return o;
+  }
+};
+
+TEST_F(counted, told_once_to_those_who_wait) {
+  const auto l = c.add(0, kind, counting()), m = c.add(1, kind, counting());
+  const auto a = holder(l);
+  EXPECT_EQ(l->journal(), lines{});
+  const auto b = m->lock();
+  c.quieten();
+  EXPECT_EQ(m->journal(), lines{"enqueued 1"});
+  l->unlock(a);
+  ASSERT_TRUE(c.granted(b));
+  m->unlock(b);
+  c.check_end();
+  EXPECT_EQ(m->journal().size(), 1u);
+}
+
+TEST_F(counted, told_once_though_the_session_ended_meanwhile) {
+  const auto l = c.add(1, kind), m = c.add(0, kind, counting());
+  const auto a = holder(l);
+  const auto b = m->lock();
+  c.world.advance(100ms);
+  expire(0);
+  c.quieten();
+  l->unlock(a);
+  ASSERT_TRUE(c.granted(b));
+  EXPECT_EQ(m->journal(), lines{"enqueued 1"});
+  m->unlock(b);
+  c.check_end();
+}
+
+TEST_F(counted, told_once_for_several_paths) {
+  const auto l = c.add(0, a_mutex({"/locks/a"})), n = c.add(2, a_mutex({"/locks/b"}));
+  const auto m = c.add(1, a_mutex({"/locks/a", "/locks/b"}), counting());
+  const auto a = holder(l), b = holder(n);
+  const auto d = m->lock();
+  c.quieten();
+  l->unlock(a);
+  c.quieten();
+  n->unlock(b);
+  ASSERT_TRUE(c.granted(d));
+  EXPECT_EQ(m->journal(), lines{"enqueued 1"});
+  m->unlock(d);
+  c.check_end();
+}
+
+TEST_F(counted, told_for_a_permit) {
+  const auto k = a_semaphore("/locks/permits", 1);
+  const auto l = c.add(0, k), m = c.add(1, k), n = c.add(2, k, counting());
+  const auto a = holder(l);
+  const auto b = m->lock();
+  c.quieten();
+  const auto d = n->lock();
+  c.quieten();
+  EXPECT_EQ(n->journal().size(), 1u);
+  l->unlock(a);
+  ASSERT_TRUE(c.granted(b));
+  m->unlock(b);
+  ASSERT_TRUE(c.granted(d));
+  n->unlock(d);
+  c.check_end();
+}
+
+}  // namespace
+}  // namespace conclave::simulated
