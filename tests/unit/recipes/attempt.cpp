@@ -46,6 +46,12 @@ void attempt::heed_revocation() {
   contender_->heed_revocation();
 }
 
+void attempt::let_go() {
+  contender_.reset();
+  referee_.reset();
+  when_granted = when_lost = when_gone = {};
+}
+
 std::string attempt::path(std::size_t i) const {
   if (i < paths_.size()) return paths_[i];
   return i < contender_->seats() ? contender_->path(i) : std::string{};

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "recipes/contender.hpp"
@@ -44,6 +45,8 @@ class attempt final : public recipes::contender_events,
 
   // What the user does when it is told.
   std::function<void()> when_granted, when_lost, when_gone;
+  // Of its contender and its referee, who keep it as well.
+  void let_go();
 
  private:
   void tell(std::string what, std::function<void(attempt&)> act);
@@ -82,6 +85,7 @@ class referee {
   void add(const attempt_pointer& a) { attempts_.push_back(a); }
   void granted(attempt& a);
   void expired(std::int64_t session);
+  std::vector<attempt_pointer> release_all() { return std::exchange(attempts_, {}); }
   instant now() const { return world_.now(); }
   int grants() const noexcept { return grants_; }
   int expiries_of_holders() const noexcept { return expiries_of_holders_; }
@@ -104,8 +108,17 @@ class referee {
 
 // A world with one lock in it.
 class contest {
+  // Goes last, behind the world, in which everything comes to its end.
+  struct all_attempts {
+    std::vector<attempt_pointer> list;
+    ~all_attempts() {
+      for (const auto& a : list) a->let_go();
+    }
+  } finally_;
+
  public:
   explicit contest(const world_options& options = {}, bool tickets = true);
+  ~contest() { finally_.list = referee_->release_all(); }
 
   simulated::world world;
   recipes::terms terms;
