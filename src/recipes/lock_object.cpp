@@ -254,7 +254,8 @@ void lock_object::begin(const caller_ptr& who) {
   if (gate_) gate_->patient = who->patient;
   const auto a = std::make_shared<attempt>(*this, who, std::move(t));
   attempts_.push_back(a);
-  comes_back_ = port_->now() - last_release_ < at_once_again;
+  if (last_release_ != time_point{})
+    port_->locks_again = port_->now() - last_release_ < at_once_again;
   const auto before = std::exchange(parting_, {});
   if (before && who->patient && who->role == role::exclusive) return a->start(before);
   if (before) before->leave_now();
@@ -307,7 +308,7 @@ void lock_object::release(role r, std::function<void()> confirmed) {
 // takes to come round, and only where the last time told that it is worth it.
 void lock_object::let_go(const attempt_ptr& a, std::function<void()> confirmed) {
   last_release_ = port_->now();
-  const bool worth_it = !waiting_.empty() || (comes_back_ && !confirmed);
+  const bool worth_it = !waiting_.empty() || (port_->locks_again && !confirmed);
   if (!worth_it || !a->leave_to_next(confirmed)) return a->leave(std::move(confirmed));
   parting_ = a;
   if (waiting_.empty())
@@ -315,7 +316,7 @@ void lock_object::let_go(const attempt_ptr& a, std::function<void()> confirmed) 
       const auto self = weak.lock();
       if (self && self->parting_ == a) {
         self->parting_.reset();
-        self->comes_back_ = false;
+        self->port_->locks_again = false;
       }
       a->leave_now();
     });

@@ -76,9 +76,8 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   std::deque<caller_ptr> waiting_;     // here
   std::vector<attempt_ptr> attempts_;  // at the server, or holding; in the order they began
   std::map<role, std::shared_ptr<hold_state>> last_holds_;
-  attempt_ptr parting_;        // released, for the next one to take along
-  time_point last_release_{};  // and whether the lock was taken again right behind it
-  bool comes_back_ = false;
+  attempt_ptr parting_;  // released, for the next one to take along
+  time_point last_release_{};
 };
 
 }  // namespace conclave::recipes

@@ -116,6 +116,9 @@ class port {
   void keep(holder& h, time_point when);
   void drop(holder& h) { holders_.erase(&h); }
 
+  // Whether the program locks again right after unlocking, as it last did; see lock_object.cpp.
+  bool locks_again = false;
+
   // Nodes of this session that some contender knows to be its own.
   // A name can be claimed twice for a while: by one whose node has gone, which does not know yet,
   // and by the next one.
