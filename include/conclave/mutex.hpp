@@ -9,9 +9,9 @@
 //
 // Its calls, and what holds for them, are those of exclusive_lock.hpp.
 //
-// Cost: locking a free lock is one round trip, unlocking does not wait for anything, and unlocking and
-// locking again at once is one request. A hand-off is a constant number of small messages however
-// many wait, and wakes one waiter.
+// Cost: locking a free lock is one round trip, unlocking does not wait for anything, and unlocking
+// and locking again at once is one request. A hand-off is a constant number of small messages
+// however many wait, and wakes one waiter.
 //
 // Shared with Curator's InterProcessMutex, kazoo's Lock or ZooKeeper's WriteLock, by
 // lock_options::layout.
