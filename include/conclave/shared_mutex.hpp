@@ -76,7 +76,8 @@ class shared_mutex {
   // --- from alone to shared
 
   // Afterwards unlock_shared() ends it. The hold stays the same, with its token. Throws
-  // errc::lock_lost if it is not held (any more).
+  // errc::lock_lost if it is not held (any more), and errc::not_supported for the last 65,536
+  // numbers of the path's counter, where it is held as before.
   void downgrade();
 
   // --- asynchronously, as in exclusive_lock.hpp

@@ -129,8 +129,9 @@ class contender final : public member,
     bool own_gone = false;
     bool own_changed = false;
 
-    watcher other_watch;  // on the one that we wait for
-    std::string other;    // its name
+    watcher other_watch;           // on the one that we wait for
+    std::string other;             // its name
+    std::int64_t other_czxid = 0;  // and its age, where names come back; 0: any
     bool other_gone = false;
     bool other_stirred = false;  // something else happened to it: the watch is used up
     bool waited = false;

@@ -51,6 +51,7 @@ task<error_code> contender::wait_for_turn(seat& s) {
       }
       const auto& next = now.before_us[*now.in_our_way];
       s.other = next.name;
+      s.other_czxid = next.czxid;
       awaited = next.number;
       // But a writer's node also goes when it becomes a reader, who is still before us.
       is_first = *now.in_our_way == 0 && terms_.role == layout::role::exclusive;
@@ -58,6 +59,7 @@ task<error_code> contender::wait_for_turn(seat& s) {
     auto ec = co_await wait_until_gone(s);
     stop_watching(s);
     s.other.clear();
+    s.other_czxid = 0;
     if (ec == errc::no_node) {
       // Gone before we looked, or never there under this name.
       if (!std::exchange(by_ticket, false)) continue;
@@ -99,6 +101,10 @@ task<error_code> contender::wait_until_gone(seat& s) {
       if (mine.ec == errc::no_node || (!mine.ec && mine.value.stat.czxid != czxid_))
         s.own_gone = true;
     }
+    // Another one has come under the name, behind us: to wait for it would be to wait for
+    // ourselves.
+    const bool replaced = !got.ec && s.other_czxid != 0 && got.value.stat.czxid != s.other_czxid;
+    if (replaced) co_return errc::no_node;
     const auto nothing_new = [&] {
       return !s.other_gone && !s.other_stirred && !put_out_of_line() && !leaving_ && !session_over_;
     };
@@ -189,12 +195,7 @@ task<contender::line> contender::read_line(seat& s) {
     found.ec = errc::out_of_line;
     co_return found;
   }
-  // A writer that became a reader kept its number, but its node is younger than those behind it.
-  const auto kept_its_place = [&](const rival& r) {
-    const auto behind = static_cast<std::uint32_t>(r.number) - static_cast<std::uint32_t>(s.ticket);
-    return by_age && r.role == layout::role::reader && static_cast<std::int32_t>(behind) < 0;
-  };
-  all.erase(std::stable_partition(us, all.end(), kept_its_place), all.end());
+  all.erase(us, all.end());
   // A reader waits for the last writer before it, everyone else for the last one of all.
   for (std::size_t i = all.size(); i-- > 0 && !found.in_our_way;)
     if (terms_.role != layout::role::reader || all[i].role != layout::role::reader)

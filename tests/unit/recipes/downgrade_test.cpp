@@ -294,7 +294,7 @@ TEST(downgrade, whose_hold_is_lost_is_told_without_a_connection) {
 }
 
 // There the order is that of creation, and the reader's node is younger than the writers' behind.
-TEST(downgrade, near_the_end_of_the_numbers_lets_no_writer_in) {
+TEST(downgrade, near_the_end_of_the_numbers_is_refused_and_lets_no_writer_in) {
   lock_contest c{{.clients = 3}};
   const std::string path = "/locks/one";
   auto& hand = c.world.by_hand();
@@ -310,6 +310,7 @@ TEST(downgrade, near_the_end_of_the_numbers_lets_no_writer_in) {
   c.world.advance(50ms);
   l->downgrade(a);
   ASSERT_TRUE(c.run_until([&] { return !l->downgrades().empty(); }));
+  EXPECT_EQ(l->downgrades()[0], errc::not_supported);
   c.quieten();
   EXPECT_EQ(b->told, 0);
   l->unlock(a);
