@@ -41,7 +41,8 @@ class small_disk {
     return "/proc/" + std::to_string(keeper_->pid()) + "/root" + folder().string();
   }
   argument_list inside() const {
-    return {"nsenter", "--target", std::to_string(keeper_->pid()), "--mount"};
+    // Its root as well: entering a mount namespace leads out of a chroot.
+    return {"nsenter", "--target", std::to_string(keeper_->pid()), "--mount", "--root"};
   }
 
   // Takes all the room there is.
