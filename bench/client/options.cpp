@@ -1,21 +1,10 @@
 #include "options.hpp"
 
-#include <charconv>
 #include <stdexcept>
 
+#include "harness/rounds_option.hpp"
+
 namespace conclave::bench {
-namespace {
-
-std::size_t to_rounds(const std::string& text) {
-  std::size_t value = 0;
-  const auto* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || rest != end || value < 1 || value > 100)
-    throw std::runtime_error("--rounds wants a number from 1 to 100, not '" + text + "'");
-  return value;
-}
-
-}  // namespace
 
 options parse_options(std::span<const std::string> arguments) {
   options result;

@@ -1,22 +1,14 @@
 #include "options.hpp"
 
-#include <charconv>
 #include <sstream>
 #include <stdexcept>
+
+#include "harness/rounds_option.hpp"
 
 namespace conclave::bench {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::size_t to_rounds(const std::string& text) {
-  std::size_t value = 0;
-  const auto* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || rest != end || value < 1 || value > 100)
-    throw std::runtime_error("--rounds wants a number from 1 to 100, not '" + text + "'");
-  return value;
-}
 
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> result;

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +52,7 @@ class layout {
   static bool known_elsewhere(std::string_view name);
 
  private:
+  layout() = default;
   struct pattern {
     layout::role role;
     std::string head;
@@ -61,7 +63,9 @@ class layout {
   static layout of(std::initializer_list<std::pair<layout::role, std::string_view>> patterns,
                    std::string filling);
 
-  std::vector<pattern> patterns_;  // the first of a role is that of our own nodes
+  // The first of a role is that of our own nodes. Shared by copies, of which every attempt at a
+  // lock makes some.
+  std::shared_ptr<const std::vector<pattern>> patterns_;
   std::string filling_;
 };
 

@@ -123,9 +123,7 @@ std::chrono::milliseconds client::session_timeout() const {
 bool client::read_only() const {
   return core_->driver->ask(false, [](const auto& m) { return m.read_only(); });
 }
-boot_clock::time_point client::session_deadline() const {
-  return core_->driver->session_deadline();
-}
+boot_clock::time_point client::session_deadline() const { return core_->driver->stands().deadline; }
 
 subscription client::on_session_event(std::function<void(const session_event&)> listener) {
   return subscription{core_->driver->listen(std::move(listener))};

@@ -25,7 +25,7 @@ detail::lock_pointer make_named(client& c, const std::string& path, lock_options
   t.parents = {slash == 0 ? "/" : path.substr(0, slash)};
   t.name = path.substr(slash + 1);
   options.on_enqueued = {};
-  return detail::make_lock(c, std::move(t), std::nullopt, std::move(options));
+  return detail::make_lock(c, path, std::move(t), std::nullopt, std::move(options));
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ struct blocked {
     l->object->acquire(who);
   }
 
-  std::string what() const { return "lock " + lock->paths.front(); }
+  std::string what() const { return "lock " + lock->path; }
 
   void give_up(error_code why) const {
     const entry inside{*lock->core->port};
@@ -122,15 +122,15 @@ std::uint64_t this_thread() noexcept {
   return id;
 }
 
-lock_pointer make_lock(client& c, recipes::terms t, std::optional<recipes::terms> gate,
-                       lock_options options) {
-  for (const auto& path : t.parents)
-    if (!session::valid_path(path) || (path == "/" && t.rule != recipes::rule::unique_name))
+lock_pointer make_lock(client& c, std::string path, recipes::terms t,
+                       std::optional<recipes::terms> gate, lock_options options) {
+  for (const auto& parent : t.parents)
+    if (!session::valid_path(parent) || (parent == "/" && t.rule != recipes::rule::unique_name))
       throw error{errc::invalid_path, "lock " + path};
   if (options.owner.empty()) options.owner = this_process();
   auto l = std::make_shared<lock_handle>();
   l->core = core_access::of(c);
-  l->paths = t.parents;
+  l->path = std::move(path);
   l->object =
       std::make_shared<recipes::lock_object>(l->core->port, std::move(t), std::move(gate), options);
   return l;
@@ -144,7 +144,9 @@ lock_pointer make_lock(client& c, std::vector<std::string> paths, role r, lock_o
   t.parents = std::move(paths);
   t.layout = options.layout;
   t.role = r;
-  return make_lock(c, std::move(t), std::nullopt, std::move(options));
+  std::string all;
+  for (const auto& path : t.parents) all += (all.empty() ? "" : ", ") + path;
+  return make_lock(c, std::move(all), std::move(t), std::nullopt, std::move(options));
 }
 
 void lock(const lock_pointer& l, role r) {
@@ -210,7 +212,7 @@ void start_unlock(const lock_pointer& l, receiver<void> to, role r) {
 
 void downgrade(const lock_pointer& l) {
   auto& loop = l->core->driver->loop();
-  const auto what = "downgrade " + l->paths.front();
+  const auto what = "downgrade " + l->path;
   if (loop.in_child()) throw error{errc::forked, what};
   if (loop.is_current()) throw error{errc::would_deadlock, what};
   blocking_call<void> call;

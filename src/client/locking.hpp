@@ -19,13 +19,13 @@ using role = layout::role;
 struct lock_handle {
   core_pointer core;
   std::shared_ptr<recipes::lock_object> object;
-  std::vector<std::string> paths;
+  std::string path;  // as the user gave it, for messages
 };
 
 // Throws errc::invalid_path, and errc::invalid_argument if the layout has no such roles. What
 // remains to be filled in of the terms is.
-lock_pointer make_lock(client& c, recipes::terms t, std::optional<recipes::terms> gate,
-                       lock_options options);
+lock_pointer make_lock(client& c, std::string path, recipes::terms t,
+                       std::optional<recipes::terms> gate, lock_options options);
 // For a lock of this role on these paths.
 lock_pointer make_lock(client& c, std::vector<std::string> paths, role r, lock_options options);
 

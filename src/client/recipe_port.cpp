@@ -52,11 +52,8 @@ void recipe_port::forget_watch(const std::string& path, watch_kind kind, const w
 }
 
 recipe_port::session_view recipe_port::session() const {
-  auto view = driver_->ask(session_view{0, false, true, {}}, [](const auto& m) {
-    return session_view{m.session_id(), m.state() == session_state::connected, m.finished(), {}};
-  });
-  view.deadline = driver_->session_deadline();
-  return view;
+  const auto now = driver_->stands();
+  return {now.session_id, now.connected, now.finished, now.deadline};
 }
 
 void recipe_port::call_soon(std::function<void()> f) {

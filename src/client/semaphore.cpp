@@ -16,7 +16,7 @@ detail::lock_pointer make(client& c, const std::string& path, std::size_t permit
   lease.parents = {path + "/leases"};
   lease.layout = layout::custom("lease-");
   lease.renew = false;
-  return detail::make_lock(c, std::move(lease), std::move(gate), std::move(options));
+  return detail::make_lock(c, path, std::move(lease), std::move(gate), std::move(options));
 }
 
 }  // namespace

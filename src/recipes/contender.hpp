@@ -77,9 +77,8 @@ class contender final : public member,
   contender(std::shared_ptr<port> p, terms t, std::shared_ptr<contender_events> events);
   ~contender();
 
-  void start();
-  // Likewise, and takes along the release of one that has leave_to_next()'d.
-  void start_behind(std::shared_ptr<contender> before);
+  // Takes along the release of the one before us, if it has left that to the next.
+  void start(std::shared_ptr<contender> before = {});
 
   // Out of the line, or off the lock: goes on by itself until the server has confirmed it or the
   // session is over. Cannot fail and cannot be cancelled; a second call does nothing.
@@ -96,7 +95,6 @@ class contender final : public member,
   // --- once granted
 
   std::int64_t token() const noexcept { return token_; }
-  layout::role role() const noexcept { return terms_.role; }
   std::int64_t session() const noexcept { return session_; }
   std::string path(std::size_t i = 0) const { return seats_[i].path(); }
   std::size_t seats() const noexcept { return seats_.size(); }
@@ -187,14 +185,19 @@ class contender final : public member,
   bool may_use_tickets() const noexcept;
   bool uses_tickets(const seat& s) const noexcept;
 
+  // holding.cpp
   void become_holder();
+  void watch_over();
   task<> hold();
   task<> check_own_nodes();
-  task<error_code> become_reader();
-  void tell_downgraded(error_code ec);
   task<error_code> watch_own(seat& s);
   void lose(error_code why);
 
+  // downgrade.cpp
+  task<error_code> become_reader();
+  void tell_downgraded(error_code ec);
+
+  // leaving.cpp
   task<> withdraw();
   task<> find_out(place& where);
   void withdraw_claims();

@@ -52,8 +52,10 @@ layout::pattern layout::make(role r, std::string_view text) {
 
 layout layout::of(std::initializer_list<std::pair<role, std::string_view>> patterns,
                   std::string filling) {
+  auto made = std::make_shared<std::vector<pattern>>();
+  for (const auto& [r, text] : patterns) made->push_back(make(r, text));
   layout l;
-  for (const auto& [r, text] : patterns) l.patterns_.push_back(make(r, text));
+  l.patterns_ = std::move(made);
   l.filling_ = std::move(filling);
   return l;
 }
@@ -95,9 +97,9 @@ layout layout::custom_shared(std::string read, std::string write, std::string fi
 }
 
 std::string layout::name_prefix(role r) const {
-  const auto p = std::find_if(patterns_.begin(), patterns_.end(),
+  const auto p = std::find_if(patterns_->begin(), patterns_->end(),
                               [&](const pattern& x) { return x.role == r; });
-  if (p == patterns_.end()) return {};
+  if (p == patterns_->end()) return {};
   return p->tail ? p->head + filling_ + *p->tail : p->head;
 }
 
@@ -112,7 +114,7 @@ std::optional<std::int32_t> layout::match(const pattern& p, std::string_view nam
 }
 
 std::optional<layout::contender> layout::parse(std::string_view name) const {
-  for (const auto& p : patterns_)
+  for (const auto& p : *patterns_)
     if (const auto number = match(p, name)) return contender{p.role, *number};
   return std::nullopt;
 }

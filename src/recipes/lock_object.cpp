@@ -37,18 +37,13 @@ class lock_object::attempt final : public contender_events,
 
   // Not in the constructor: the contender keeps us.
   void start(const attempt_ptr& before = {}) {
-    if (before && before->contender_) {
-      contender_ = std::make_shared<contender>(port_, terms_, shared_from_this());
-      const auto c = contender_;
-      return c->start_behind(before->contender_);
-    }
     if (gate_terms_) {
       gate_ = std::make_shared<gate_events>(shared_from_this());
       gate_->contender = std::make_shared<contender>(port_, *gate_terms_, gate_);
       const auto c = gate_->contender;
       return c->start();
     }
-    start_contender();
+    start_contender(before ? before->contender_ : nullptr);
   }
 
   void leave(std::function<void()> confirmed) {
@@ -99,14 +94,14 @@ class lock_object::attempt final : public contender_events,
 
   void enqueued(std::size_t before_us) override {
     if (std::exchange(enqueued_, true)) return;  // in several lines, or again
-    port_->deliver([f = options_.on_enqueued, before_us] { f(before_us); });
+    port_->deliver([f = options_->on_enqueued, before_us] { f(before_us); });
   }
   void granted() override {
     open_gate();
     std::vector<std::string> nodes;
     for (std::size_t i = 0; i < contender_->seats(); ++i) nodes.push_back(contender_->path(i));
     hold->begin(contender_->token(), contender_->session(), std::move(nodes));
-    if (options_.on_revocation) contender_->heed_revocation();
+    if (options_->on_revocation) contender_->heed_revocation();
     if (const auto o = owner_.lock()) {
       o->last_holds_[role] = hold;
       o->answer(std::exchange(for_whom, {}), {});
@@ -127,21 +122,21 @@ class lock_object::attempt final : public contender_events,
   }
   void suspended() override {
     hold->suspend(true);
-    tell(options_.on_suspended);
+    tell(options_->on_suspended);
   }
   void restored() override {
     hold->suspend(false);
-    tell(options_.on_restored);
+    tell(options_->on_restored);
   }
   void lost(error_code why) override {
     lost_it = true;
     hold->release();
-    port_->deliver([h = hold, f = options_.on_lost, why] {
+    port_->deliver([h = hold, f = options_->on_lost, why] {
       h->loss().request_stop();
       if (f) f(conclave::hold{h}, why);
     });
   }
-  void revocation_asked() override { tell(options_.on_revocation); }
+  void revocation_asked() override { tell(options_->on_revocation); }
   void gone() override {
     if (when_gone_) port_->deliver(std::move(when_gone_));
     // The contender keeps us and we keep it: this is the end of both, or of one.
@@ -177,10 +172,10 @@ class lock_object::attempt final : public contender_events,
     std::shared_ptr<recipes::contender> contender;
   };
 
-  void start_contender() {
+  void start_contender(std::shared_ptr<contender> before = {}) {
     contender_ = std::make_shared<contender>(port_, terms_, shared_from_this());
     const auto c = contender_;
-    c->start();
+    c->start(std::move(before));
   }
 
   // The way that leads here was lost, so we were not alone: back to its beginning.
@@ -209,7 +204,7 @@ class lock_object::attempt final : public contender_events,
 
   std::shared_ptr<port> port_;
   std::weak_ptr<lock_object> owner_;
-  lock_options options_;
+  std::shared_ptr<const lock_options> options_;
   terms terms_;
   std::optional<terms> gate_terms_;
   std::shared_ptr<gate_events> gate_;
@@ -221,7 +216,10 @@ class lock_object::attempt final : public contender_events,
 
 lock_object::lock_object(std::shared_ptr<port> p, terms t, std::optional<terms> gate,
                          const lock_options& options)
-    : port_{std::move(p)}, terms_{std::move(t)}, gate_{std::move(gate)}, options_{options} {
+    : port_{std::move(p)},
+      terms_{std::move(t)},
+      gate_{std::move(gate)},
+      options_{std::make_shared<lock_options>(options)} {
   const auto set = [&](terms& each) {
     each.owner = options.owner;
     each.tickets = options.tickets;

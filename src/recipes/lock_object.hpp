@@ -71,7 +71,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   std::shared_ptr<port> port_;
   terms terms_;
   std::optional<terms> gate_;
-  lock_options options_;
+  std::shared_ptr<const lock_options> options_;
   std::string seen_holder_;            // when somebody who would not wait last looked
   std::deque<caller_ptr> waiting_;     // here
   std::vector<attempt_ptr> attempts_;  // at the server, or holding; in the order they began

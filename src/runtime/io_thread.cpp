@@ -2,30 +2,15 @@
 
 #include <pthread.h>
 
-#include <csignal>
 #include <new>
+
+#include "base/all_signals_blocked.hpp"
 
 namespace conclave::runtime {
 namespace {
 
 constexpr std::size_t read_buffer_size = std::size_t{256} * 1024;
 constexpr std::chrono::seconds patience{2};
-
-// Signals are the application's: a thread started under this gets none.
-class all_signals_blocked {
- public:
-  all_signals_blocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~all_signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  all_signals_blocked(const all_signals_blocked&) = delete;
-  all_signals_blocked& operator=(const all_signals_blocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 }  // namespace
 

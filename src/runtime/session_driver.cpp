@@ -125,11 +125,12 @@ error_code session_driver::submit_watch_removal(std::unique_ptr<session::operati
   return ec;
 }
 
-session::time_point session_driver::session_deadline() const {
-  if (loop_->in_child()) return session::time_point::min();
+session_driver::standing session_driver::stands() const {
+  if (loop_->in_child()) return {};
   const std::lock_guard lock{mutex_};
-  if (machine_.held_open() && link_ && !link_->peer_gone()) return session::time_point::max();
-  return machine_.session_deadline();
+  const bool whole = machine_.held_open() && link_ && !link_->peer_gone();
+  return {machine_.session_id(), machine_.state() == session_state::connected, machine_.finished(),
+          whole ? session::time_point::max() : machine_.session_deadline()};
 }
 
 void session_driver::refuse(std::unique_ptr<session::operation> op, error_code ec) {

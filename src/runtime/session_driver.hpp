@@ -67,9 +67,15 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
     return f(machine_);
   }
 
-  // As client::session_deadline(). A connection that the server holds a session open for, and that
-  // the kernel knows to be whole, has none.
-  session::time_point session_deadline() const;
+  // How the session stands. The deadline is that of client::session_deadline(): a connection that
+  // the server holds a session open for, and that the kernel knows to be whole, has none.
+  struct standing {
+    std::int64_t session_id = 0;
+    bool connected = false;
+    bool finished = true;
+    session::time_point deadline = session::time_point::min();
+  };
+  standing stands() const;
 
   io_loop& loop() noexcept { return *loop_; }
   // Completes an operation that was refused, from the I/O thread like any other, never from inside

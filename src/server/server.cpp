@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <condition_variable>
-#include <csignal>
 #include <exception>
 #include <mutex>
 #include <thread>
 
+#include "base/all_signals_blocked.hpp"
 #include "server/listener/service.hpp"
 #include "server/store/memory_store.hpp"
 #include "server/store/sqlite_store.hpp"
@@ -27,22 +27,6 @@ embedded::storage open(const std::filesystem::path& folder) {
   s.keeps = std::move(on_disk);
   return s;
 }
-
-// Signals are the program's: a thread started under this gets none.
-class all_signals_blocked {
- public:
-  all_signals_blocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~all_signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  all_signals_blocked(const all_signals_blocked&) = delete;
-  all_signals_blocked& operator=(const all_signals_blocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 }  // namespace
 

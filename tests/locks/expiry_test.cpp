@@ -2,6 +2,7 @@
 #include <atomic>
 #include <thread>
 
+#include "conclave/recursive_mutex.hpp"
 #include "locks/contest.hpp"
 #include "support/link_proxy.hpp"
 
@@ -122,6 +123,37 @@ TEST_P(expiry, a_holder_that_is_refused_is_told_before_the_next_one_has_it) {
 
 TEST_P(expiry, a_holder_in_silence_is_told_before_the_next_one_has_it) {
   lose_it([&] { proxy.blackhole(true); }, [&] { proxy.blackhole(false); });
+}
+
+TEST_P(expiry, a_count_of_locks_ends_with_the_session_it_was_made_in) {
+  client cut_off{proxy.connect_string(), quick(short_session)};
+  client other{shared_server().connect_string()};
+  told heard;
+  recursive_mutex a{cut_off, line.path(), heard.report(options())};
+  mutex b{other, line.path(), options()};
+  a.lock();
+  a.lock();
+  const auto token = a.fencing_token();
+  proxy.cut();
+  ASSERT_TRUE(heard.lost.take());
+  ASSERT_TRUE(line.wait_for(0)) << "the server has not ended the session";
+  b.lock();
+  proxy.heal();
+  EXPECT_EQ(a.hold_count(), 2u);
+  EXPECT_FALSE(a.held());
+  EXPECT_EQ(code_of([&] { a.lock(); }), errc::lock_lost) << "said yes";
+  EXPECT_EQ(code_of([&] { static_cast<void>(a.try_lock()); }), errc::lock_lost);
+  a.unlock();
+  EXPECT_TRUE(a.held_by_this_thread());
+  EXPECT_EQ(code_of([&] { a.lock(); }), errc::lock_lost) << "not all sections have ended";
+  a.unlock();
+  EXPECT_FALSE(a.held_by_this_thread());
+  EXPECT_FALSE(a.try_lock_for(50ms)) << "b has it";
+  b.unlock();
+  ASSERT_TRUE(a.try_lock_for(patience));
+  EXPECT_EQ(a.hold_count(), 1u);
+  EXPECT_GT(a.fencing_token(), token);
+  a.unlock();
 }
 
 TEST_P(expiry, a_waiter_goes_on_in_its_next_session) {

@@ -130,12 +130,14 @@ TEST_F(recursive_mutex_test, the_same_thread_locks_again) {
 }
 
 TEST_F(recursive_mutex_test, a_lost_lock_is_not_locked_again) {
-  recursive_mutex m{zk, path};
+  lock_options watchful;
+  watchful.on_revocation = [](const hold&) {};  // it then watches its node from the beginning
+  recursive_mutex m{zk, path, watchful};
   m.lock();
   m.lock();
   inbox<int> told;
   const std::stop_callback on_loss{m.lost(), [&] { told.put(1); }};
-  std::this_thread::sleep_for(150ms);  // by then it watches its own node
+  zk.sync(path);  // behind the request for the watch
   other.remove(m.hold().node());
   ASSERT_TRUE(told.take());
   EXPECT_FALSE(m.held());

@@ -77,11 +77,6 @@ struct batch {
   std::vector<children> parents;  // new or changed; the node itself is stored, or in `nodes`
   std::vector<std::int64_t> removed_sessions;
   std::vector<session_row> sessions;  // new or changed
-
-  bool empty() const noexcept {
-    return removed_nodes.empty() && nodes.empty() && parents.empty() && removed_sessions.empty() &&
-           sessions.empty();
-  }
 };
 
 // All that is kept, as a store gives it back.

@@ -16,6 +16,7 @@
 
 #include "conclave/node.hpp"
 #include "server/core/kept.hpp"
+#include "server/core/text_hash.hpp"
 
 namespace conclave::embedded {
 
@@ -75,12 +76,6 @@ class tree {
   bool has_unwritten() const noexcept { return !removed_.empty() || rows_ != 0 || counters_ != 0; }
 
  private:
-  struct text_hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view s) const noexcept {
-      return std::hash<std::string_view>{}(s);
-    }
-  };
   using node_map = std::unordered_map<std::string, node, text_hash, std::equal_to<>>;
 
   // Steps to be taken back. `first`: before it, the row or the parent's counters were as on disk.

@@ -11,6 +11,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "server/core/text_hash.hpp"
+
 namespace conclave::embedded {
 
 using connection_id = std::uint64_t;
@@ -51,12 +53,6 @@ class watch_table {
   struct watch {
     connection_id who;
     std::uint8_t modes;
-  };
-  struct text_hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view s) const noexcept {
-      return std::hash<std::string_view>{}(s);
-    }
   };
   using path_map = std::unordered_map<std::string, std::vector<watch>, text_hash, std::equal_to<>>;
 

@@ -1,7 +1,7 @@
 // Nodes that somebody deletes or writes by hand, and the end of the numbers.
 #include <gtest/gtest.h>
 
-#include "attempt.hpp"
+#include "one_lock.hpp"
 
 namespace conclave::simulated {
 namespace {
@@ -9,22 +9,13 @@ namespace {
 using namespace std::chrono_literals;
 using lines = std::vector<std::string>;
 
-class by_hand : public testing::TestWithParam<bool> {
+class by_hand : public testing::TestWithParam<bool>, protected one_lock {
  protected:
-  contest c{{.clients = 4}, GetParam()};
+  by_hand() : one_lock{{.clients = 4}, GetParam()} {}
   hand& operators() { return c.world.by_hand(); }
   void SetUp() override {
     operators().create("/locks");
     operators().create("/locks/one");
-  }
-  attempt_pointer holder(std::size_t client = 0) {
-    auto a = c.begin(client);
-    EXPECT_TRUE(c.granted(a));
-    return a;
-  }
-  void check_end() {
-    c.quieten();
-    c.referee().expect_no_orphans();
   }
 };
 INSTANTIATE_TEST_SUITE_P(tickets, by_hand, testing::Bool(),

@@ -1,7 +1,7 @@
 // What becomes of a hold, and of a place in the line, when the connection or the session ends.
 #include <gtest/gtest.h>
 
-#include "attempt.hpp"
+#include "one_lock.hpp"
 
 namespace conclave::simulated {
 namespace {
@@ -16,9 +16,9 @@ world_options ten_seconds() {
   return o;
 }
 
-class hold : public testing::TestWithParam<bool> {
+class hold : public testing::TestWithParam<bool>, protected one_lock {
  protected:
-  contest c{ten_seconds(), GetParam()};
+  hold() : one_lock{ten_seconds(), GetParam()} {}
   client& first() { return c.world.client(0); }
   instant expired_at{0};
   void SetUp() override {
@@ -28,15 +28,6 @@ class hold : public testing::TestWithParam<bool> {
       c.referee().expired(session);
       expired_at = c.world.now();
     };
-  }
-  attempt_pointer holder(std::size_t client = 0) {
-    auto a = c.begin(client);
-    EXPECT_TRUE(c.granted(a));
-    return a;
-  }
-  void check_end() {
-    c.quieten();
-    c.referee().expect_no_orphans();
   }
 };
 INSTANTIATE_TEST_SUITE_P(tickets, hold, testing::Bool(),

@@ -1,7 +1,7 @@
 // Requests and replies that never arrive. Sessions live so long here that their end cannot tidy up.
 #include <gtest/gtest.h>
 
-#include "attempt.hpp"
+#include "one_lock.hpp"
 
 namespace conclave::simulated {
 namespace {
@@ -27,9 +27,9 @@ std::vector<setting> settings() {
   return all;
 }
 
-class lost_reply : public testing::TestWithParam<setting> {
+class lost_reply : public testing::TestWithParam<setting>, protected one_lock {
  protected:
-  contest c{{.clients = 3}, GetParam().tickets};
+  lost_reply() : one_lock{{.clients = 3}, GetParam().tickets} {}
   cut_style how() const { return GetParam().how; }
   opcode release() const { return GetParam().tickets ? opcode::multi : opcode::remove; }
   hand& by_hand() { return c.world.by_hand(); }
@@ -38,14 +38,8 @@ class lost_reply : public testing::TestWithParam<setting> {
     by_hand().create("/locks");
     by_hand().create("/locks/one");
   }
-  attempt_pointer holder(std::size_t client) {
-    auto a = c.begin(client);
-    EXPECT_TRUE(c.granted(a));
-    return a;
-  }
   void check_end() {
-    c.quieten();
-    c.referee().expect_no_orphans();
+    one_lock::check_end();
     EXPECT_FALSE(first().fault_pending());
     EXPECT_TRUE(first().claimed.empty());
   }

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "attempt.hpp"
+#include "one_lock.hpp"
 
 namespace conclave::simulated {
 namespace {
@@ -12,19 +12,15 @@ using namespace std::chrono_literals;
 using wire::opcode;
 using lines = std::vector<std::string>;
 
-class several : public testing::TestWithParam<bool> {
+class several : public testing::TestWithParam<bool>, protected one_lock {
  protected:
-  contest c{{.clients = 4}, GetParam()};
+  several() : one_lock{{.clients = 4}, GetParam()} {}
   hand& by_hand() { return c.world.by_hand(); }
   void SetUp() override { by_hand().create("/locks"); }
   recipes::terms of(std::vector<std::string> parents) {
     auto t = c.terms;
     t.parents = std::move(parents);
     return t;
-  }
-  void check_end() {
-    c.quieten();
-    c.referee().expect_no_orphans();
   }
 };
 INSTANTIATE_TEST_SUITE_P(tickets, several, testing::Bool(),

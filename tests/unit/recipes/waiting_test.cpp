@@ -1,7 +1,7 @@
 // Contenders in line: order, hand-off and its price, those who give up or are of another library.
 #include <gtest/gtest.h>
 
-#include "attempt.hpp"
+#include "one_lock.hpp"
 
 namespace conclave::simulated {
 namespace {
@@ -10,17 +10,12 @@ using namespace std::chrono_literals;
 using wire::opcode;
 using lines = std::vector<std::string>;
 
-class waiting : public testing::TestWithParam<bool> {
+class waiting : public testing::TestWithParam<bool>, protected one_lock {
  protected:
-  contest c{{.clients = 5}, GetParam()};
+  waiting() : one_lock{{.clients = 5}, GetParam()} {}
   void SetUp() override {
     c.world.by_hand().create("/locks");
     c.world.by_hand().create("/locks/one");
-  }
-  attempt_pointer holder(std::size_t client = 0) {
-    auto a = c.begin(client);
-    EXPECT_TRUE(c.granted(a));
-    return a;
   }
   attempt_pointer waiter(std::size_t client) {
     auto a = c.begin(client);
@@ -33,8 +28,7 @@ class waiting : public testing::TestWithParam<bool> {
       ASSERT_TRUE(c.granted(a)) << a->path();
       a->leave();
     }
-    c.quieten();
-    c.referee().expect_no_orphans();
+    check_end();
   }
 };
 INSTANTIATE_TEST_SUITE_P(tickets, waiting, testing::Bool(),

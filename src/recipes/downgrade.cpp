@@ -1,0 +1,86 @@
+// How a writer becomes a reader.
+#include <utility>
+
+#include "recipes/badge.hpp"
+#include "recipes/contender.hpp"
+#include "recipes/new_id.hpp"
+#include "recipes/numbers.hpp"
+#include "recipes/outcome.hpp"
+
+namespace conclave::recipes {
+
+void contender::downgrade(std::function<void(error_code)> told) {
+  downgrades_.push_back(std::move(told));
+  poke();
+}
+
+void contender::tell_downgraded(error_code ec) {
+  for (const auto& told : std::exchange(downgrades_, {})) told(ec);
+}
+
+// One transaction: the writer's node goes, and a reader's node with the same number comes. Writers
+// behind it see a reader before them, and readers see no writer.
+task<error_code> contender::become_reader() {
+  if (terms_.role == layout::role::reader) co_return error_code{};
+  auto& s = seats_[0];
+  // There the order is that of creation, and our new node would stand behind waiting writers.
+  if (near_the_end(s.ticket)) co_return errc::not_supported;
+  const auto prefix = terms_.layout.name_prefix(layout::role::reader);
+  const auto name = prefix + number_text(s.ticket);
+  const auto id = new_id(*port_);
+  // From now on no other contender of ours takes the reader's node for its own.
+  port_->claimed.insert(s.child(name));
+  const auto data = write_badge(terms_.owner, id);
+  for (;;) {
+    transaction t;
+    t.remove(s.path()).create(s.child(name), data, create_mode::ephemeral);
+    const auto asked = ask(requests::commit(port_->defaults(), t), here());
+    const auto got = co_await asked;
+    auto ec = got.ec;
+    auto czxid = got.value.zxid;
+    while (connection_trouble(ec) && !session_over_) {
+      const auto syncing =
+          ask(requests::sync(port_->defaults(), s.parent), here(), session::on_cut::fail);
+      const auto synced = co_await syncing;
+      if (synced.ec == errc::backlog_full) {
+        co_await pause(breath);
+        continue;  // still unknown
+      }
+      if (ec = synced.ec; ec) continue;
+      const auto asked_reader =
+          ask(requests::get(port_->defaults(), s.child(name), {}), synced.sent_in);
+      const auto reader = co_await asked_reader;
+      if (reader.ec == errc::backlog_full) {
+        ec = errc::connection_loss;  // still unknown
+      } else if (ec = reader.ec; !ec) {
+        // Somebody may have written over the id (a revocation does).
+        const auto shown = read_badge(reader.value.data).id;
+        if (reader.value.stat.ephemeral_owner != session_ || (!shown.empty() && shown != id))
+          ec = errc::node_exists;
+        czxid = reader.value.stat.czxid;
+      } else if (ec == errc::no_node) {
+        break;
+      }
+    }
+    if (!session_over_ && ec == errc::no_node && !got.value.failed_part())
+      continue;  // it did not happen
+    if (session_over_ || ec) port_->unclaim(s.child(name));
+    if (session_over_) co_return session_end_;
+    if (ec == errc::no_node) {  // the writer's
+      s.own_gone = true;
+      co_return errc::lock_lost;
+    }
+    if (ec) co_return ec;
+    port_->unclaim(s.path());
+    if (s.own_watch) port_->forget_watch(s.path(), watch_kind::data, s.own_watch);
+    s.own_watch = {};
+    s.own_gone = false;
+    s.name = name;
+    czxid_ = czxid;
+    terms_.role = layout::role::reader;
+    watch_over();
+    co_return ec;
+  }
+}
+
+}  // namespace conclave::recipes

@@ -1,0 +1,17 @@
+// Lets a map with text for keys be asked for a view of one.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string_view>
+
+namespace conclave::embedded {
+
+struct text_hash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view s) const noexcept {
+    return std::hash<std::string_view>{}(s);
+  }
+};
+
+}  // namespace conclave::embedded
