@@ -11,7 +11,7 @@
 //
 // Cost: locking a free lock is one round trip, unlocking does not wait for anything, and unlocking
 // and locking again at once is one request. A hand-off is a constant number of small messages
-// however many wait, and wakes one waiter.
+// however many wait: it wakes the next one, and lets the one behind that get ready.
 //
 // Shared with Curator's InterProcessMutex, kazoo's Lock or ZooKeeper's WriteLock, by
 // lock_options::layout.

@@ -189,11 +189,19 @@ watcher contender::other_watcher(const seat& s) {
   });
 }
 
+watcher contender::ahead_watcher(const seat& s) {
+  return watching(s, [](seat& mine, const watch_event& e) {
+    if (e.path == mine.ahead_path()) mine.ahead_gone = true;
+  });
+}
+
 watcher contender::children_watcher(const seat& s) {
   return watching(s, [](seat& mine, const watch_event&) { mine.other_stirred = true; });
 }
 
 void contender::stop_watching(seat& s) {
+  if (const auto w = std::exchange(s.ahead_watch, {}))
+    port_->forget_watch(s.ahead_path(), watch_kind::data, w);
   if (!s.other_watch) return;
   if (terms_.rule == rule::permits)
     port_->forget_watch(s.parent, watch_kind::children, s.other_watch);

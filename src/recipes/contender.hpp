@@ -48,6 +48,7 @@ struct terms {
   conclave::layout::role role = layout::role::exclusive;
   std::string owner;        // who we are, for people
   bool tickets = true;      // off: the classic recipe alone
+  bool hurried = true;      // is told one place earlier too, to take over the faster; by tickets
   bool patient = true;      // off: gives up at once with errc::taken
   std::string seen_holder;  // of the impatient: while this node is there, nothing else is tried
   bool counted = false;     // tell how many are before us, which may take a list
@@ -134,12 +135,17 @@ class contender final : public member,
     bool other_stirred = false;  // something else happened to it: the watch is used up
     bool waited = false;
 
+    watcher ahead_watch;  // on the one before that, so as to be ready; see get_ready()
+    std::string ahead;    // its name
+    bool ahead_gone = false;
+
     // The parent may be the root.
     std::string child(std::string_view of) const {
       return (parent == "/" ? "" : parent) + '/' + std::string{of};
     }
     std::string path() const { return child(name); }
     std::string other_path() const { return child(other); }
+    std::string ahead_path() const { return child(ahead); }
   };
 
   task<> run();
@@ -177,6 +183,7 @@ class contender final : public member,
   };
   task<error_code> wait_for_turn(seat& s);
   task<error_code> wait_until_gone(seat& s);
+  task<> get_ready(seat& s);
   task<error_code> wait_for_permit(seat& s);
   task<error_code> read_served(seat& s);
   task<line> read_line(seat& s);
@@ -207,6 +214,7 @@ class contender final : public member,
   watcher own_watcher(const seat& s);
   watcher other_watcher(const seat& s);
   watcher children_watcher(const seat& s);
+  watcher ahead_watcher(const seat& s);
   bool put_out_of_line() const noexcept;
   void stop_watching(seat& s);
 

@@ -225,7 +225,10 @@ lock_object::lock_object(std::shared_ptr<port> p, terms t, std::optional<terms> 
     each.tickets = options.tickets;
   };
   set(terms_);
-  if (gate_) set(*gate_);
+  if (gate_) {
+    set(*gate_);
+    gate_->hurried = false;  // what is waited for long lies behind it
+  }
   auto& line = gate_ ? *gate_ : terms_;
   line.counted = static_cast<bool>(options.on_enqueued);
 }

@@ -28,14 +28,21 @@ bool contender::uses_tickets(const seat& s) const noexcept {
 task<error_code> contender::wait_for_turn(seat& s) {
   const bool tickets = uses_tickets(s);
   // Ticket 0 is the first of all, unless the counter has run over, and there are others.
-  if (tickets && (s.ticket == 0 ? s.alone : s.served && *s.served >= s.ticket - 1))
-    co_return error_code{};
+  const auto served_all_before = [&](std::int32_t ticket) {
+    return s.served && *s.served >= ticket - 1;
+  };
+  if (tickets && (s.ticket == 0 ? s.alone : served_all_before(s.ticket))) co_return error_code{};
 
   std::int32_t awaited =
       tickets ? s.ticket - 1 : 0;  // everybody between this ticket and ours is gone
   bool is_first = false;           // it is the first of the line: behind it comes our turn
   bool by_ticket = tickets && s.ticket > 0 && terms_.patient && !terms_.counted;
-  if (by_ticket) s.other = terms_.layout.name_prefix(terms_.role) + number_text(awaited);
+  if (by_ticket) {
+    const auto prefix = terms_.layout.name_prefix(terms_.role);
+    s.other = prefix + number_text(awaited);
+    if (terms_.hurried && awaited > 0 && !served_all_before(awaited))
+      s.ahead = prefix + number_text(awaited - 1);
+  }
   bool told = false;
   for (;;) {
     if (s.other.empty()) {
@@ -59,19 +66,19 @@ task<error_code> contender::wait_for_turn(seat& s) {
     auto ec = co_await wait_until_gone(s);
     stop_watching(s);
     s.other.clear();
+    s.ahead.clear();
     s.other_czxid = 0;
     if (ec == errc::no_node) {
       // Gone before we looked, or never there under this name.
       if (!std::exchange(by_ticket, false)) continue;
       ec = co_await read_served(s);
-      if (!ec && s.served && *s.served >= s.ticket - 1) co_return ec;
+      if (!ec && served_all_before(s.ticket)) co_return ec;
     } else if (!ec) {
       if (is_first) co_return ec;
       if (!tickets) continue;
-      const auto served_all_before = [&] { return s.served && *s.served >= awaited - 1; };
-      if (served_all_before()) co_return ec;
+      if (served_all_before(awaited)) co_return ec;
       ec = co_await read_served(s);
-      if (!ec && served_all_before()) co_return ec;
+      if (!ec && served_all_before(awaited)) co_return ec;
     }
     if (ec && !connection_trouble(ec)) co_return ec;
     by_ticket = false;
@@ -88,9 +95,14 @@ task<error_code> contender::wait_until_gone(seat& s) {
     const bool watch_own_too = !s.own_watch && !s.name.empty();
     if (watch_own_too) s.own_watch = own_watcher(s);
     std::optional<asking<get_result>> other;
+    std::optional<asking<get_result>> ahead;
     {
       const together in_one_write{*port_};
       other = ask(requests::get(port_->defaults(), s.other_path(), s.other_watch), here());
+      if (!s.ahead.empty() && !s.ahead_watch) {
+        s.ahead_watch = ahead_watcher(s);
+        ahead = ask(requests::get(port_->defaults(), s.ahead_path(), s.ahead_watch), here());
+      }
       if (watch_own_too) own = ask(requests::get(port_->defaults(), s.path(), s.own_watch), here());
     }
     const auto got = co_await *other;
@@ -100,6 +112,11 @@ task<error_code> contender::wait_until_gone(seat& s) {
       if (mine.ec) s.own_watch = {};
       if (mine.ec == errc::no_node || (!mine.ec && mine.value.stat.czxid != czxid_))
         s.own_gone = true;
+    }
+    if (ahead) {
+      const auto got_ahead = co_await *ahead;
+      if (got_ahead.ec) s.ahead_watch = {};
+      if (got_ahead.ec == errc::no_node) s.ahead_gone = true;
     }
     // Another one has come under the name, behind us: to wait for it would be to wait for
     // ourselves.
@@ -111,6 +128,8 @@ task<error_code> contender::wait_until_gone(seat& s) {
     while (!got.ec && nothing_new()) {
       if (std::exchange(s.own_changed, false))
         co_await watch_own(s);
+      else if (std::exchange(s.ahead_gone, false))
+        co_await get_ready(s);
       else
         co_await news{*this};
     }
@@ -123,6 +142,16 @@ task<error_code> contender::wait_until_gone(seat& s) {
     // Its data changed, or there was no connection for long: we keep our place and look again.
     if (got.ec && !connection_trouble(got.ec)) co_return got.ec;
   }
+}
+
+// The one before the one that we wait for has gone. If it held the lock, the one that we wait for
+// holds it now, and its going will be our grant without asking: the record is read here, off the
+// way of the hand-off. If reading fails, it is read then.
+task<> contender::get_ready(seat& s) {
+  s.ahead_watch = {};
+  s.ahead.clear();
+  co_await read_served(s);
+  co_return done;
 }
 
 // Until there are no more of us than permits. Whoever comes here holds the lock that admits them
