@@ -29,6 +29,12 @@ class layout {
   // do not have: read-N, write-N.
   static layout zookeeper();
 
+  // For elections (curator() is Curator's LeaderSelector, kazoo() is kazoo's Election).
+  // n_N: the LeaderElectionSupport of ZooKeeper's own recipes.
+  static layout election();
+  // latch-N: Curator's LeaderLatch.
+  static layout leader_latch();
+
   // Names of one's own. A pattern is the name without its number; a `*` in it stands for anything
   // in the names of others, and for `filling` in ours: custom("lock-*-", session) makes and reads
   // lock-SESSION-N. Without a pattern for readers and writers it is for exclusive locks only.

@@ -66,8 +66,10 @@ task<error_code> contender::contend() {
     for (const auto& parent : terms_.parents) seats_.emplace_back().parent = parent;
     session_ = 0;
     session_over_ = false;
+    reached(step::enrols);
     auto ec = co_await enqueue();
     if (leaving_) co_return why_interrupted();
+    if (!ec) reached(step::enrolled);
     for (auto& s : seats_)
       if (!ec && terms_.rule == rule::first_in_line) ec = co_await wait_for_turn(s);
     if (!ec && terms_.rule == rule::permits) ec = co_await wait_for_permit(seats_[0]);

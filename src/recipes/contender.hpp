@@ -47,6 +47,7 @@ struct terms {
   conclave::layout layout = conclave::layout::curator();
   conclave::layout::role role = layout::role::exclusive;
   std::string owner;        // who we are, for people
+  bool bare = false;        // our node's data is the owner alone, as other libraries write it
   bool tickets = true;      // off: the classic recipe alone
   bool hurried = true;      // is told one place earlier too, to take over the faster; by tickets
   bool patient = true;      // off: gives up at once with errc::taken
@@ -54,10 +55,20 @@ struct terms {
   bool counted = false;     // tell how many are before us, which may take a list
 };
 
+// How far a contender has come, for those who show it.
+enum class step {
+  enrols,    // makes its nodes; again in every new session
+  enrolled,  // they are there
+  looks,     // at the line
+  waits,     // somebody is before it
+  watches,   // and will not go unseen
+};
+
 // What a contender tells. Called inside its entry, so whatever reaches a user goes through
 // port::deliver().
 class contender_events {
  public:
+  virtual void reached(step s) { static_cast<void>(s); }
   virtual void enqueued(std::size_t before_us) { static_cast<void>(before_us); }
   virtual void granted() = 0;
   virtual void failed(error_code why) = 0;  // without having held it
@@ -153,6 +164,10 @@ class contender final : public member,
   task<error_code> be_in_time();
   task<error_code> why_out_of_line();
 
+  void reached(step s) {
+    if (!quiet_) events_->reached(s);
+  }
+
   // enqueue.cpp
   task<error_code> enqueue();
   task<error_code> enqueue_behind();
@@ -160,7 +175,7 @@ class contender final : public member,
   struct trace {
     std::string path;
     std::int64_t czxid;
-    bool ours;  // it has our id; otherwise it has none
+    bool ours;  // it has our id, or is bare and has our data; otherwise it has no id
   };
   task<error_code> look_for(seat& s, const std::string& id, place where, std::vector<trace>& into);
   task<error_code> recognise(const std::vector<std::vector<trace>>& under, place where);

@@ -24,7 +24,7 @@ task<error_code> contender::enqueue() {
   }
   while (!leaving_) {
     const auto id = new_id(*port_);
-    const auto data = write_badge(terms_.owner, id);
+    const auto data = terms_.bare ? terms_.owner : write_badge(terms_.owner, id);
     const bool unique = terms_.rule == rule::unique_name;
     const auto prefix = unique ? terms_.name : terms_.layout.name_prefix(terms_.role);
     const create_options mode{unique ? create_mode::ephemeral : create_mode::ephemeral_sequential};
@@ -162,17 +162,23 @@ task<error_code> contender::settle(std::string id) {
 // its own is ours, if there is only one. If several of us lost their replies it cannot be told
 // whose is whose; such nodes are removed, and their owners create others. So is what is left if
 // not all of our nodes are there.
+//
+// Bare nodes have no ids, but those with our data are as good as each other: the oldest is ours,
+// and whoever else lost the reply to such a one finds the next.
 task<error_code> contender::recognise(const std::vector<std::vector<trace>>& under, place where) {
   std::int64_t made_by = 0;
+  const auto may_be_ours = [&](const trace& n) {
+    return (n.ours && !terms_.bare) || !port_->claimed.contains(n.path);
+  };
   for (const auto& nodes : under)
     for (const auto& n : nodes)
-      if (n.ours) made_by = n.czxid;
+      if (n.ours && may_be_ours(n) && (made_by == 0 || n.czxid < made_by)) made_by = n.czxid;
   std::vector<std::pair<seat*, const trace*>> mine;
   for (std::size_t i = 0; i < seats_.size(); ++i)
     for (const auto& n : under[i])
-      if ((n.ours || !port_->claimed.contains(n.path)) && (made_by == 0 || n.czxid == made_by))
-        mine.emplace_back(&seats_[i], &n);
-  bool one_each = mine.size() == seats_.size();
+      if (may_be_ours(n) && (made_by == 0 || n.czxid == made_by)) mine.emplace_back(&seats_[i], &n);
+  // What is written in a bare node is whose it is, to everybody: one with other data is not taken.
+  bool one_each = mine.size() == seats_.size() && (made_by != 0 || !terms_.bare);
   for (std::size_t i = 0; i < seats_.size() && one_each; ++i)
     one_each = mine[i].first == &seats_[i] && mine[i].second->czxid == mine[0].second->czxid;
   if (one_each) {
@@ -226,7 +232,8 @@ task<error_code> contender::look_for(seat& s, const std::string& id, place where
     if (node.ec) co_return node.ec;
     if (node.value.stat.ephemeral_owner != session_) continue;
     const auto shown = read_badge(node.value.data).id;
-    if (shown == id || shown.empty()) into.push_back({path, node.value.stat.czxid, shown == id});
+    const bool ours = terms_.bare ? node.value.data == terms_.owner : shown == id;
+    if (ours || shown.empty()) into.push_back({path, node.value.stat.czxid, ours});
   }
   co_return error_code{};
 }

@@ -88,6 +88,12 @@ layout layout::zookeeper() {
             {});
 }
 
+layout layout::election() { return of({{role::exclusive, "n_"}}, {}); }
+
+layout layout::leader_latch() {
+  return of({{role::exclusive, "latch-"}, {role::exclusive, "_c_*-latch-"}}, {});
+}
+
 layout layout::custom(std::string exclusive, std::string filling) {
   return of({{role::exclusive, exclusive}}, std::move(filling));
 }
@@ -120,7 +126,12 @@ std::optional<layout::contender> layout::parse(std::string_view name) const {
 }
 
 bool layout::known_elsewhere(std::string_view name) {
-  static const std::vector<layout> known{curator(), kazoo(), zookeeper(), custom("lock-*-"),
+  static const std::vector<layout> known{curator(),
+                                         kazoo(),
+                                         zookeeper(),
+                                         election(),
+                                         leader_latch(),
+                                         custom("lock-*-"),
                                          custom_shared("*-R-", "*-W-")};
   return std::any_of(known.begin(), known.end(),
                      [&](const layout& l) { return l.parse(name).has_value(); });

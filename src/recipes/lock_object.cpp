@@ -1,6 +1,7 @@
 #include "recipes/lock_object.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace conclave::recipes {
@@ -25,7 +26,8 @@ class lock_object::attempt final : public contender_events,
         owner_{owner.weak_from_this()},
         options_{owner.options_},
         terms_{std::move(t)},
-        gate_terms_{owner.gate_} {}
+        gate_terms_{owner.gate_},
+        follower_{owner.follower_} {}
 
   caller_ptr for_whom;  // none: it was told
   lock_object::role role;
@@ -35,8 +37,11 @@ class lock_object::attempt final : public contender_events,
 
   bool granted_already() const { return hold->began(); }
 
+  bool gone_already() const { return gone_; }
+
   // Not in the constructor: the contender keeps us.
   void start(const attempt_ptr& before = {}) {
+    pass_on(progress::kind::begins);
     if (gate_terms_) {
       gate_ = std::make_shared<gate_events>(shared_from_this());
       gate_->contender = std::make_shared<contender>(port_, *gate_terms_, gate_);
@@ -50,6 +55,8 @@ class lock_object::attempt final : public contender_events,
     again_ = false;
     hold->release();
     open_gate();
+    left_ = true;
+    pass_on(progress::kind::leaves);
     if (!contender_) {  // not begun, or it was lost and has withdrawn
       if (confirmed) port_->deliver(std::move(confirmed));
       return;
@@ -64,6 +71,8 @@ class lock_object::attempt final : public contender_events,
   bool leave_to_next(std::function<void()>& confirmed) {
     if (!contender_ || !contender_->can_leave_to_next()) return false;
     hold->release();
+    left_ = true;
+    pass_on(progress::kind::leaves);
     when_gone_ = std::move(confirmed);
     const auto c = contender_;
     c->be_quiet();
@@ -72,6 +81,17 @@ class lock_object::attempt final : public contender_events,
   }
   void leave_now() {
     if (const auto c = contender_) c->leave_now();
+  }
+  // As well.
+  void when_gone(std::function<void()> f) {
+    if (!when_gone_) {
+      when_gone_ = std::move(f);
+      return;
+    }
+    when_gone_ = [first = std::move(when_gone_), f = std::move(f)] {
+      first();
+      f();
+    };
   }
 
   void downgrade(std::function<void(error_code)> told) {
@@ -92,6 +112,19 @@ class lock_object::attempt final : public contender_events,
 
   // --- what the contender tells
 
+  void reached(step s) override {
+    if (!follower_) return;
+    if (s == step::enrols) node_.clear();  // again, in a new session
+    if (s == step::enrolled) node_ = contender_->path();
+    using kind = progress::kind;
+    switch (s) {
+      case step::enrols: return pass_on(kind::enrols);
+      case step::enrolled: return pass_on(kind::enrolled);
+      case step::looks: return pass_on(kind::looks);
+      case step::waits: return pass_on(kind::waits);
+      case step::watches: return pass_on(kind::watches);
+    }
+  }
   void enqueued(std::size_t before_us) override {
     if (std::exchange(enqueued_, true)) return;  // in several lines, or again
     port_->deliver([f = options_->on_enqueued, before_us] { f(before_us); });
@@ -102,6 +135,7 @@ class lock_object::attempt final : public contender_events,
     for (std::size_t i = 0; i < contender_->seats(); ++i) nodes.push_back(contender_->path(i));
     hold->begin(contender_->token(), contender_->session(), std::move(nodes));
     if (options_->on_revocation) contender_->heed_revocation();
+    pass_on(progress::kind::granted);
     if (const auto o = owner_.lock()) {
       o->last_holds_[role] = hold;
       o->answer(std::exchange(for_whom, {}), {});
@@ -115,9 +149,11 @@ class lock_object::attempt final : public contender_events,
       again_ = true;  // when it has withdrawn
       return;
     }
+    pass_on(progress::kind::failed, why);
     const auto o = owner_.lock();
     if (!o) return;
     if (why == errc::taken && contender_) o->seen_holder_ = contender_->seen_holder();
+    o->dropped(shared_from_this());
     o->ended(shared_from_this(), why);
   }
   void suspended() override {
@@ -135,9 +171,17 @@ class lock_object::attempt final : public contender_events,
       h->loss().request_stop();
       if (f) f(conclave::hold{h}, why);
     });
+    if (!follower_) return;
+    pass_on(progress::kind::lost, why);
+    if (const auto o = owner_.lock()) {
+      o->dropped(shared_from_this());
+      o->ended(shared_from_this(), {});
+    }
   }
   void revocation_asked() override { tell(options_->on_revocation); }
   void gone() override {
+    gone_ = true;
+    pass_on(progress::kind::gone);
     if (when_gone_) port_->deliver(std::move(when_gone_));
     // The contender keeps us and we keep it: this is the end of both, or of one.
     port_->deliver([c = std::move(contender_)] {});
@@ -198,6 +242,10 @@ class lock_object::attempt final : public contender_events,
     }
   }
 
+  void pass_on(progress::kind what, error_code why = {}) {
+    if (follower_) (*follower_)({what, node_, why, left_});
+  }
+
   void tell(const std::function<void(const conclave::hold&)>& f) {
     if (f) port_->deliver([f, h = hold] { f(conclave::hold{h}); });
   }
@@ -212,14 +260,19 @@ class lock_object::attempt final : public contender_events,
   std::function<void()> when_gone_;
   bool enqueued_ = false;
   bool again_ = false;
+  std::shared_ptr<const follower> follower_;
+  std::string node_;  // kept for the follower only
+  bool left_ = false;
+  bool gone_ = false;
 };
 
 lock_object::lock_object(std::shared_ptr<port> p, terms t, std::optional<terms> gate,
-                         const lock_options& options)
+                         const lock_options& options, follower f)
     : port_{std::move(p)},
       terms_{std::move(t)},
       gate_{std::move(gate)},
-      options_{std::make_shared<lock_options>(options)} {
+      options_{std::make_shared<lock_options>(options)},
+      follower_{f ? std::make_shared<follower>(std::move(f)) : nullptr} {
   const auto set = [&](terms& each) {
     each.owner = options.owner;
     each.tickets = options.tickets;
@@ -276,6 +329,7 @@ void lock_object::give_up(const caller_ptr& who, error_code why) {
     const auto a = *at_server;
     attempts_.erase(at_server);
     a->for_whom.reset();
+    dropped(a);
     a->leave({});
     answer(who, why);
     return next();
@@ -304,10 +358,22 @@ void lock_object::release(role r, std::function<void()> confirmed) {
   next();
 }
 
+void lock_object::release_hold(std::int64_t token) {
+  const auto a = std::find_if(attempts_.begin(), attempts_.end(), [&](const auto& each) {
+    return each->granted_already() && each->hold->token() == token;
+  });
+  if (a == attempts_.end()) return;
+  const auto held = *a;
+  attempts_.erase(a);
+  let_go(held, {});
+  next();
+}
+
 // Who locks again right after unlocking, or has another caller waiting, saves the server a write:
 // the release goes along with the next creation. It waits for that only as long as the I/O thread
 // takes to come round, and only where the last time told that it is worth it.
 void lock_object::let_go(const attempt_ptr& a, std::function<void()> confirmed) {
+  dropped(a);
   last_release_ = port_->now();
   const bool worth_it = !waiting_.empty() || (port_->locks_again && !confirmed);
   if (!worth_it || !a->leave_to_next(confirmed)) return a->leave(std::move(confirmed));
@@ -340,8 +406,31 @@ void lock_object::close(error_code why) {
   for (const auto& who : std::exchange(waiting_, {})) answer(who, why);
   for (const auto& a : std::exchange(attempts_, {})) {
     answer(std::exchange(a->for_whom, {}), why);
+    dropped(a);
     a->leave({});
   }
+}
+
+void lock_object::dropped(const attempt_ptr& a) {
+  if (!follower_) return;
+  std::erase_if(leaving_, [](const auto& weak) {
+    const auto old = weak.lock();
+    return !old || old->gone_already();
+  });
+  leaving_.push_back(a);
+}
+
+void lock_object::when_all_gone(std::function<void()> confirmed) {
+  const auto to_come = std::make_shared<std::atomic<std::size_t>>(1);
+  const auto one_less = [to_come, confirmed = std::move(confirmed)] {
+    if (--*to_come == 0) confirmed();
+  };
+  for (const auto& weak : leaving_)
+    if (const auto a = weak.lock(); a && !a->gone_already()) {
+      ++*to_come;
+      a->when_gone(one_less);
+    }
+  port_->deliver(one_less);
 }
 
 void lock_object::next() {

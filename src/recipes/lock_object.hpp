@@ -19,14 +19,37 @@
 
 namespace conclave::recipes {
 
+// What becomes of one caller's attempt, told inside the entry to whoever follows it closely.
+struct progress {
+  enum class kind {
+    begins,
+    enrols,  // these as contender_events::reached() has them
+    enrolled,
+    looks,
+    waits,
+    watches,
+    granted,
+    failed,
+    lost,
+    leaves,
+    gone,
+  };
+  kind what;
+  const std::string& node;  // empty before enrolled
+  error_code why;           // of failed and lost
+  bool left;                // of gone: it was asked to leave
+};
+using follower = std::function<void(const progress&)>;
+
 class lock_object : public std::enable_shared_from_this<lock_object> {
  public:
   using role = layout::role;
 
   // The role is each caller's own. With a gate, the contender for the lock itself begins once that
   // for the gate was granted, and then lets the gate go.
+  // With a follower it is an election's: whoever has lost it need not release it.
   lock_object(std::shared_ptr<port> p, terms t, std::optional<terms> gate,
-              const lock_options& options);
+              const lock_options& options, follower f = {});
 
   // Somebody who wants the lock. Told once, outside of the entry: no error means it is held.
   struct caller {
@@ -45,12 +68,17 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   // Nothing if there is none. `confirmed`, if any, is called outside of the entry when the server
   // knows, or the session is over.
   void release(role r, std::function<void()> confirmed = {});
+  // Lets the hold with this token go, if it is held.
+  void release_hold(std::int64_t token);
 
   // A writer that holds it becomes a reader; see contender::downgrade().
   void downgrade(std::function<void(error_code)> told);
 
   // Releases everything, and tells everybody who waits.
   void close(error_code why);
+  // Calls it outside of the entry when nothing is left of what was given up, lost or released, as
+  // far as there is a follower.
+  void when_all_gone(std::function<void()> confirmed);
 
   // The latest hold of this role, or the last one that was; none if there was none.
   std::shared_ptr<hold_state> hold(role r) const;
@@ -65,6 +93,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   void ended(const attempt_ptr& a, error_code why);
   attempt_ptr oldest_hold(role r) const;
   void let_go(const attempt_ptr& a, std::function<void()> confirmed);
+  void dropped(const attempt_ptr& a);
   void next();
   void answer(const caller_ptr& who, error_code ec);
 
@@ -77,6 +106,8 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   std::vector<attempt_ptr> attempts_;  // at the server, or holding; in the order they began
   std::map<role, std::shared_ptr<hold_state>> last_holds_;
   attempt_ptr parting_;  // released, for the next one to take along
+  std::shared_ptr<const follower> follower_;
+  std::vector<std::weak_ptr<attempt>> leaving_;  // not gone yet; where there is a follower
   time_point last_release_{};
 };
 

@@ -46,6 +46,7 @@ task<error_code> contender::wait_for_turn(seat& s) {
   bool told = false;
   for (;;) {
     if (s.other.empty()) {
+      reached(step::looks);
       const auto now = co_await read_line(s);
       if (leaving_ || session_over_) co_return why_interrupted();
       if (connection_trouble(now.ec) && terms_.patient) continue;  // we keep our place
@@ -63,6 +64,7 @@ task<error_code> contender::wait_for_turn(seat& s) {
       // But a writer's node also goes when it becomes a reader, who is still before us.
       is_first = *now.in_our_way == 0 && terms_.role == layout::role::exclusive;
     }
+    reached(step::waits);
     auto ec = co_await wait_until_gone(s);
     stop_watching(s);
     s.other.clear();
@@ -122,6 +124,7 @@ task<error_code> contender::wait_until_gone(seat& s) {
     // ourselves.
     const bool replaced = !got.ec && s.other_czxid != 0 && got.value.stat.czxid != s.other_czxid;
     if (replaced) co_return errc::no_node;
+    if (!got.ec) reached(step::watches);
     const auto nothing_new = [&] {
       return !s.other_gone && !s.other_stirred && !put_out_of_line() && !leaving_ && !session_over_;
     };

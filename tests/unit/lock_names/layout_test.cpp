@@ -32,6 +32,12 @@ TEST(layout, reads_its_own_names_and_those_of_the_peers) {
   expect(zookeeper, "x-72057594037927936-0000000007", role::exclusive, 7);
   expect(zookeeper, "x--72057594037927936-0000000008", role::exclusive, 8);
   expect(zookeeper, "read-0000000009", role::reader, 9);
+  expect(layout::election(), "n_0000000010", role::exclusive, 10);
+  EXPECT_EQ(layout::election().name_prefix(role::exclusive), "n_");
+  const auto latch = layout::leader_latch();
+  expect(latch, "latch-0000000011", role::exclusive, 11);
+  expect(latch, "_c_01234567-89ab-cdef-0123-456789abcdef-latch-0000000012", role::exclusive, 12);
+  EXPECT_EQ(latch.name_prefix(role::exclusive), "latch-");
 }
 
 TEST(layout, reads_numbers_beyond_the_end_of_the_counter) {
@@ -55,7 +61,8 @@ TEST(layout, takes_nothing_else_for_a_contender) {
     EXPECT_FALSE(layout::known_elsewhere(name)) << name;
   }
   for (const auto* name : {"__lock__0000000001", "x-0000000001", "write-0000000001",
-                           "lock-ab-0000000001", "host-R-0000000001"}) {
+                           "lock-ab-0000000001", "host-R-0000000001", "n_0000000001",
+                           "latch-0000000001", "_c_ab-latch-0000000001"}) {
     EXPECT_FALSE(l.parse(name)) << name;
     EXPECT_TRUE(layout::known_elsewhere(name)) << name;
   }

@@ -27,6 +27,7 @@ std::vector<user> users_of(const std::string& what) {
     return {{shared, role::writer, true}, {shared, role::reader}, {shared, role::writer},
             {shared, role::reader},       {shared, role::reader}, {shared, role::writer, true}};
   if (what == "semaphore") return std::vector<user>(6, {a_semaphore("/locks", 2)});
+  if (what == "election") return std::vector<user>(6, {an_election(a)});
   if (what == "named_mutex") return std::vector<user>(5, {a_named_mutex(a)});
   return {{a_mutex({a, b})}, {a_mutex({b})},    {a_mutex({a})},
           {a_mutex({b, d})}, {a_mutex({d, a})}, {a_mutex({a, b, d})}};
@@ -85,7 +86,8 @@ class round_of_locks {
 
 class every_kind : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(of, every_kind,
-                         testing::Values("shared_mutex", "semaphore", "named_mutex", "multi_mutex"),
+                         testing::Values("shared_mutex", "semaphore", "named_mutex", "multi_mutex",
+                                         "election"),
                          [](auto& i) { return i.param; });
 
 constexpr cut_style styles[] = {{false, false}, {false, true}, {true, false}, {true, true}};

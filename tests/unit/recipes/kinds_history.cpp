@@ -28,6 +28,7 @@ class history {
         o.tickets = tickets;
         if (chance(3)) o.on_revocation = [](auto&) {};
         if (chance(4)) o.on_enqueued = [](auto) {};
+        if (k.terms.bare) o.owner = "candidate " + std::to_string(draw(2));
         users_.push_back(c_.add(i, k, o));
       }
   }
@@ -72,11 +73,12 @@ class history {
   std::vector<lock_kind> pick_kinds() {
     std::vector<lock_kind> all;
     const auto permits = 1 + draw(3);
-    const auto which = draw(4);
+    const auto which = draw(5);
     for (int i = 0; i < 2; ++i) switch (which) {
         case 0: all.push_back(a_shared_mutex("/locks/one")); break;
         case 1: all.push_back(a_semaphore("/locks/slots", permits)); break;
         case 2: all.push_back(a_named_mutex("/names/one")); break;
+        case 3: all.push_back(an_election("/locks/leader")); break;
         default: all.push_back(a_mutex(some_paths()));
       }
     if (chance(4)) all.push_back(chance(2) ? a_shared_mutex("/locks/two") : a_mutex({"/locks/b"}));
@@ -112,6 +114,7 @@ class history {
       const auto mine = weak.lock();
       if (mine->ec) return done(u, mine);
       if (u->kind().gate) ++tally_.permits;
+      if (u->kind().terms.bare) ++tally_.leaders;
       if (mine->as == role::writer && chance(2))
         later(u, mine, within(100ms), [this, u, mine] {
           if (mine->unlocked) return;
@@ -314,13 +317,14 @@ class history {
 
 std::ostream& operator<<(std::ostream& out, const kinds_tally& t) {
   return out << t.histories << " histories, " << t.calls << " calls, " << t.grants << " grants ("
-             << t.shared_grants << " shared, " << t.permits << " permits), " << t.full
-             << " times all permits, " << t.downgrades << " downgrades (" << t.failed_downgrades
-             << " failed), " << t.revocations << " revocations told, " << t.robberies
-             << " nodes deleted (" << t.robbed_holders << " of holders), " << t.faults
-             << " faults (" << t.holders_hit << " hit a holder), " << t.suspended << " suspended, "
-             << t.losses << " losses, " << t.expiries << " expiries (" << t.holders_expired
-             << " of holders), " << t.given_up << " gave up, " << t.refused << " out of line";
+             << t.shared_grants << " shared, " << t.permits << " permits, " << t.leaders
+             << " leaders), " << t.full << " times all permits, " << t.downgrades << " downgrades ("
+             << t.failed_downgrades << " failed), " << t.revocations << " revocations told, "
+             << t.robberies << " nodes deleted (" << t.robbed_holders << " of holders), "
+             << t.faults << " faults (" << t.holders_hit << " hit a holder), " << t.suspended
+             << " suspended, " << t.losses << " losses, " << t.expiries << " expiries ("
+             << t.holders_expired << " of holders), " << t.given_up << " gave up, " << t.refused
+             << " out of line";
 }
 
 std::vector<std::string> run_history(std::uint64_t seed, kinds_tally& t) {

@@ -12,7 +12,7 @@ namespace conclave::simulated {
 
 // What happened, over many histories: one in which nothing happens shows nothing.
 struct kinds_tally {
-  int histories = 0, calls = 0, grants = 0, shared_grants = 0, permits = 0, full = 0;
+  int histories = 0, calls = 0, grants = 0, shared_grants = 0, permits = 0, leaders = 0, full = 0;
   int downgrades = 0, failed_downgrades = 0, revocations = 0, robberies = 0, robbed_holders = 0;
   int faults = 0, holders_hit = 0, losses = 0, expiries = 0, holders_expired = 0;
   int given_up = 0, refused = 0, suspended = 0;

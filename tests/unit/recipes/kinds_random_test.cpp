@@ -34,9 +34,9 @@ TEST(kinds_histories, exclude_and_leave_nothing_behind_whatever_breaks) {
   for (auto seed = first; seed < first + seeds && failed < 5; ++seed) failed += !holds(seed, t);
   std::cout << t << '\n';
   EXPECT_GT(t.grants, t.histories);
-  for (const int happened :
-       {t.shared_grants, t.permits, t.full, t.downgrades, t.failed_downgrades, t.revocations,
-        t.robbed_holders, t.holders_hit, t.suspended, t.losses, t.holders_expired, t.given_up})
+  for (const int happened : {t.shared_grants, t.permits, t.leaders, t.full, t.downgrades,
+                             t.failed_downgrades, t.revocations, t.robbed_holders, t.holders_hit,
+                             t.suspended, t.losses, t.holders_expired, t.given_up})
     EXPECT_GT(happened, 0);
 }
 

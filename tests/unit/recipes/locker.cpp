@@ -45,6 +45,15 @@ lock_kind a_named_mutex(const std::string& path) {
   return k;
 }
 
+lock_kind an_election(std::string path) {
+  lock_kind k;
+  k.terms.parents = {std::move(path)};
+  k.terms.layout = layout::election();
+  k.terms.bare = true;
+  k.terms.hurried = false;
+  return k;
+}
+
 std::vector<std::string> lock_kind::resources() const {
   if (terms.rule == recipes::rule::unique_name) return {terms.parents[0] + '/' + terms.name};
   return terms.parents;
@@ -78,7 +87,19 @@ void locker::make(lock_options o) {
     o.on_enqueued = [weak = weak_from_this()](std::size_t before_us) {
       if (const auto self = weak.lock()) self->note("enqueued " + std::to_string(before_us));
     };
-  object_ = std::make_shared<recipes::lock_object>(client_, kind_.terms, kind_.gate, o);
+  recipes::follower follow;
+  if (kind_.terms.bare) {
+    o.tickets = false;
+    steps_ = std::make_shared<recipes::candidacy>([weak = weak_from_this()](election_event e) {
+      const auto self = weak.lock();
+      if (!self) return;
+      self->client_->deliver([weak, e = std::move(e)] {
+        if (const auto again = weak.lock()) again->events_.push_back(e);
+      });
+    });
+    follow = [s = steps_](const recipes::progress& p) { s->follow(p); };
+  }
+  object_ = std::make_shared<recipes::lock_object>(client_, kind_.terms, kind_.gate, o, follow);
 }
 
 // Users are told outside of the entry, so they may call.
@@ -132,7 +153,14 @@ void locker::give_up(const call_pointer& c) {
 
 void locker::unlock(const call_pointer& c) {
   c->unlocked = true;
-  unlock(c->as);
+  if (!kind_.terms.bare) return unlock(c->as);
+  const recipes::port::entry inside{*client_};
+  object_->release_hold(c->hold->token());
+}
+
+void locker::when_all_gone(std::function<void()> f) {
+  const recipes::port::entry inside{*client_};
+  object_->when_all_gone(std::move(f));
 }
 
 void locker::unlock(role as) {

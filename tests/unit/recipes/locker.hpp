@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "recipes/candidacy.hpp"
 #include "recipes/lock_object.hpp"
 #include "world.hpp"
 
@@ -34,6 +35,7 @@ lock_kind a_mutex(std::vector<std::string> paths);
 lock_kind a_shared_mutex(std::string path);
 lock_kind a_semaphore(const std::string& path, std::size_t permits);
 lock_kind a_named_mutex(const std::string& path);
+lock_kind an_election(std::string path);
 
 class locker;
 class judge;
@@ -90,6 +92,10 @@ class locker : public std::enable_shared_from_this<locker> {
   const std::vector<error_code>& downgrades() const noexcept { return downgrades_; }
   const std::vector<std::string>& journal() const noexcept { return journal_; }
   int count(std::string_view what) const;
+  // Of an election: the steps that were told, and how it stands.
+  const std::vector<election_event>& events() const noexcept { return events_; }
+  election_state state() const noexcept { return steps_->state(); }
+  void when_all_gone(std::function<void()> f);
   const std::vector<call_pointer>& calls() const noexcept { return calls_; }
   recipes::lock_object& object() noexcept { return *object_; }
 
@@ -104,6 +110,8 @@ class locker : public std::enable_shared_from_this<locker> {
   std::shared_ptr<recipes::lock_object> object_;
   std::vector<call_pointer> calls_;
   std::vector<std::string> journal_;
+  std::vector<election_event> events_;
+  std::shared_ptr<recipes::candidacy> steps_;
   std::vector<error_code> downgrades_;
   int confirmed_ = 0;
 };

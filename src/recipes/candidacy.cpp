@@ -1,0 +1,79 @@
+#include "recipes/candidacy.hpp"
+
+namespace conclave {
+
+const char* to_string(election_event::kind k) noexcept {
+  using kind = election_event::kind;
+  switch (k) {
+    case kind::start: return "start";
+    case kind::offer_start: return "offer_start";
+    case kind::offer_complete: return "offer_complete";
+    case kind::determine_start: return "determine_start";
+    case kind::determine_complete: return "determine_complete";
+    case kind::elected_start: return "elected_start";
+    case kind::elected_complete: return "elected_complete";
+    case kind::ready_start: return "ready_start";
+    case kind::ready_complete: return "ready_complete";
+    case kind::failed: return "failed";
+    case kind::stop_start: return "stop_start";
+    case kind::stop_complete: return "stop_complete";
+  }
+  return "unknown";
+}
+
+const char* to_string(election_state s) noexcept {
+  switch (s) {
+    case election_state::stop: return "stop";
+    case election_state::start: return "start";
+    case election_state::offer: return "offer";
+    case election_state::determine: return "determine";
+    case election_state::ready: return "ready";
+    case election_state::elected: return "elected";
+    case election_state::failed: return "failed";
+  }
+  return "unknown";
+}
+
+namespace recipes {
+
+void candidacy::follow(const progress& p) {
+  using what = progress::kind;
+  using at = election_state;
+  switch (p.what) {
+    case what::begins: enter(at::start); return say(kind::start, p);
+    case what::enrols: enter(at::offer); return say(kind::offer_start, p);
+    case what::enrolled: return say(kind::offer_complete, p);
+    case what::looks:
+      if (state() == at::determine) return;  // the connection was lost meanwhile
+      enter(at::determine);
+      return say(kind::determine_start, p);
+    case what::waits:
+      say(kind::determine_complete, p);
+      enter(at::ready);
+      ready_told_ = false;
+      return say(kind::ready_start, p);
+    case what::watches:
+      // Once: the watch is set again after a lost connection, or when the node's data changed.
+      if (state() == at::ready && !std::exchange(ready_told_, true)) say(kind::ready_complete, p);
+      return;
+    case what::granted:
+      // When the first of the line goes, the one behind it knows without looking.
+      if (state() != at::determine) {
+        enter(at::determine);
+        say(kind::determine_start, p);
+      }
+      say(kind::determine_complete, p);
+      enter(at::elected);
+      say(kind::elected_start, p);
+      return say(kind::elected_complete, p);
+    case what::failed:
+    case what::lost: enter(at::failed); return say(kind::failed, p);
+    case what::leaves: enter(at::stop); return say(kind::stop_start, p);
+    case what::gone:  // perhaps when the next one has begun
+      if (p.left) say(kind::stop_complete, p);
+      return;
+  }
+}
+
+}  // namespace recipes
+}  // namespace conclave

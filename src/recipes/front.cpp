@@ -1,0 +1,30 @@
+#include "recipes/front.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "recipes/numbers.hpp"
+
+namespace conclave::recipes {
+
+std::optional<std::vector<std::string>> front_of_line(const std::vector<std::string>& children,
+                                                      const layout& names) {
+  std::vector<std::string> all, front;
+  std::int32_t lowest = last_number;
+  bool by_age = false;
+  for (const auto& name : children) {
+    const auto c = names.parse(name);
+    if (!c || c->role != layout::role::exclusive) {
+      if (layout::known_elsewhere(name)) return std::nullopt;
+      continue;
+    }
+    all.push_back(name);
+    by_age = by_age || near_the_end(c->number);
+    if (front.empty() || c->number < lowest) front.clear();
+    if (front.empty() || c->number == lowest) front.push_back(name);
+    lowest = std::min(lowest, c->number);
+  }
+  return by_age ? all : front;
+}
+
+}  // namespace conclave::recipes
