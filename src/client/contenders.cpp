@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <tuple>
 
-#include "recipes/badge.hpp"
+#include "client/blocking.hpp"
+#include "client/contenders.hpp"
+#include "recipes/describe.hpp"
 #include "recipes/numbers.hpp"
 #include "recipes/revocation.hpp"
 
@@ -29,16 +31,21 @@ void sort(std::vector<found>& line) {
 
 }  // namespace
 
-std::vector<contender_info> contenders(client& c, const std::string& path, const layout& names) {
-  std::vector<std::string> children;
+namespace detail {
+
+std::vector<std::string> children_of(const core_pointer& core, const std::string& path) {
   try {
-    children = c.children(path).names;
+    return block(("children " + path).c_str(), core, &start_children, path, watcher{}).names;
   } catch (const error& e) {
     if (e.code() == errc::no_node) return {};
     throw;
   }
+}
+
+std::vector<contender_info> contenders(const core_pointer& core, const std::string& path,
+                                       const layout& names) {
   std::vector<found> line;
-  for (const auto& name : children) {
+  for (const auto& name : children_of(core, path)) {
     if (const auto parsed = names.parse(name)) {
       contender_info info;
       info.node = path + '/' + name;
@@ -52,14 +59,11 @@ std::vector<contender_info> contenders(client& c, const std::string& path, const
     constexpr std::ptrdiff_t at_once = 500;
     read_group group;
     for (auto f = from; f != line.end() && f - from < at_once; ++f) group.get(f->info.node);
-    for (const auto& got : c.read(std::move(group))) {
+    for (const auto& got : block("read", core, &start_read, std::move(group))) {
       auto& info = (from++)->info;
       if (got.ec == errc::no_node) continue;  // it has gone meanwhile
       if (got.ec) throw error{got.ec, "get " + info.node};
-      info.owner = recipes::read_badge(got.data).owner;
-      info.session_id = got.stat.ephemeral_owner;
-      info.fencing_token = got.stat.czxid;
-      info.since = std::chrono::system_clock::time_point{std::chrono::milliseconds{got.stat.ctime}};
+      recipes::describe(info, got.data, got.stat);
     }
   }
   std::erase_if(line, [](const found& f) { return f.info.fencing_token == 0; });
@@ -73,6 +77,12 @@ std::vector<contender_info> contenders(client& c, const std::string& path, const
     all.push_back(std::move(f.info));
   }
   return all;
+}
+
+}  // namespace detail
+
+std::vector<contender_info> contenders(client& c, const std::string& path, const layout& names) {
+  return detail::contenders(detail::core_access::of(c), path, names);
 }
 
 void ask_to_release(client& c, const std::string& node) {

@@ -20,11 +20,7 @@ error_code aborted() { return boost::asio::error::operation_aborted; }
 // What a timed call is told when its time is up: somebody else has the lock.
 error_code late() { return errc::taken; }
 
-std::string this_process() {
-  std::array<char, HOST_NAME_MAX + 1> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
-  return std::string{host.data()} + ':' + std::to_string(::getpid());
-}
+std::string this_process() { return host_name() + ':' + std::to_string(::getpid()); }
 
 // A caller whose thread waits for its answer, on that thread's stack.
 struct blocked {
@@ -46,7 +42,7 @@ struct blocked {
     l->object->acquire(who);
   }
 
-  std::string what() const { return "lock " + lock->path; }
+  std::string what() const { return lock->verb + (' ' + lock->path); }
 
   void give_up(error_code why) const {
     const entry inside{*lock->core->port};
@@ -122,8 +118,15 @@ std::uint64_t this_thread() noexcept {
   return id;
 }
 
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
+  return host.data();
+}
+
 lock_pointer make_lock(client& c, std::string path, recipes::terms t,
-                       std::optional<recipes::terms> gate, lock_options options) {
+                       std::optional<recipes::terms> gate, lock_options options,
+                       recipes::follower f) {
   for (const auto& parent : t.parents)
     if (!session::valid_path(parent) || (parent == "/" && t.rule != recipes::rule::unique_name))
       throw error{errc::invalid_path, "lock " + path};
@@ -131,8 +134,8 @@ lock_pointer make_lock(client& c, std::string path, recipes::terms t,
   auto l = std::make_shared<lock_handle>();
   l->core = core_access::of(c);
   l->path = std::move(path);
-  l->object =
-      std::make_shared<recipes::lock_object>(l->core->port, std::move(t), std::move(gate), options);
+  l->object = std::make_shared<recipes::lock_object>(l->core->port, std::move(t), std::move(gate),
+                                                     options, std::move(f));
   return l;
 }
 
@@ -178,6 +181,12 @@ void unlock(const lock_pointer& l, role r) noexcept {
   l->object->release(r);
 }
 
+void unlock(const lock_pointer& l, const hold& h) noexcept {
+  if (l->core->driver->loop().in_child()) return;
+  const entry inside{*l->core->port};
+  l->object->release_hold(h.fencing_token());
+}
+
 void abandon(const lock_pointer& l) noexcept {
   if (l->core->driver->loop().in_child()) return;
   const entry inside{*l->core->port};
@@ -207,6 +216,16 @@ void start_unlock(const lock_pointer& l, receiver<void> to, role r) {
   if (loop.in_child()) return who->tell(errc::forked, {});
   entry inside{*l->core->port};
   l->object->release(r, [who] { who->tell({}, {}); });
+  tell_later(loop, inside);
+}
+
+void start_resign(const lock_pointer& l, receiver<void> to) {
+  auto& loop = l->core->driver->loop();
+  const auto who = std::make_shared<recipient<void>>(loop, std::move(to));
+  if (loop.in_child()) return who->tell(errc::forked, {});
+  entry inside{*l->core->port};
+  l->object->close(aborted());
+  l->object->when_all_gone([who] { who->tell({}, {}); });
   tell_later(loop, inside);
 }
 

@@ -20,12 +20,14 @@ struct lock_handle {
   core_pointer core;
   std::shared_ptr<recipes::lock_object> object;
   std::string path;  // as the user gave it, for messages
+  const char* verb = "lock";
 };
 
 // Throws errc::invalid_path, and errc::invalid_argument if the layout has no such roles. What
 // remains to be filled in of the terms is.
 lock_pointer make_lock(client& c, std::string path, recipes::terms t,
-                       std::optional<recipes::terms> gate, lock_options options);
+                       std::optional<recipes::terms> gate, lock_options options,
+                       recipes::follower f = {});
 // For a lock of this role on these paths.
 lock_pointer make_lock(client& c, std::vector<std::string> paths, role r, lock_options options);
 
@@ -33,10 +35,12 @@ void lock(const lock_pointer& l, role r);
 bool lock(const lock_pointer& l, role r, std::stop_token stop);
 bool try_lock(const lock_pointer& l, role r, deadline d);
 void unlock(const lock_pointer& l, role r) noexcept;
+void unlock(const lock_pointer& l, const hold& h) noexcept;
 void downgrade(const lock_pointer& l);
 // The lock object's end.
 void abandon(const lock_pointer& l) noexcept;
 hold hold_of(const lock_pointer& l, role r);
 std::uint64_t this_thread() noexcept;
+std::string host_name();
 
 }  // namespace conclave::detail

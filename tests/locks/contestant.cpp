@@ -1,10 +1,12 @@
-// A process that wants a lock, to be killed, stopped, cut off.
+// A process that wants a lock, or to lead an election, to be killed, stopped, cut off.
 //
 //   contestant contend ADDRESS TIMEOUT_MS PATH TICKETS STORAGE_PORT NUMBER
 //       locks and unlocks again and again, writing to the storage each time, until SIGTERM
 //   contestant hold ADDRESS TIMEOUT_MS PATH TICKETS STORAGE_PORT NUMBER
 //       locks once and writes on and on, without a look at the lock, until the storage refuses;
 //       then it ends well if it is told that the lock was lost
+//   contestant campaign ..., contestant lead ...
+//       the same two with an election in the place of the lock
 //
 // On standard output, a line for each hold: "+ TOKEN FROM" when it begins, "- TOKEN TO SUSPENDED
 // LOST" when it ends. FROM and TO are nanoseconds of the clock that all processes share: the return
@@ -20,6 +22,7 @@
 #include <thread>
 #include <vector>
 
+#include "conclave/election.hpp"
 #include "conclave/mutex.hpp"
 #include "locks/fenced_storage.hpp"
 
@@ -32,7 +35,19 @@ std::atomic<bool> stopping{false};
 
 long long nanoseconds(clock::time_point t) { return t.time_since_epoch().count(); }
 
-void hold_for_a_moment(mutex& m, storage_link& storage, const std::atomic<bool>& suspended) {
+// An election, called as a mutex is.
+struct leadership {
+  election e;
+  void lock() { e.campaign(); }
+  void unlock() { e.resign(); }
+  conclave::hold hold() const { return e.hold(); }
+  std::int64_t fencing_token() const { return e.fencing_token(); }
+  bool held() const { return e.held(); }
+  std::stop_token lost() const { return e.lost(); }
+};
+
+template <class Lock>
+void hold_for_a_moment(Lock& m, storage_link& storage, const std::atomic<bool>& suspended) {
   const auto hold = m.hold();
   const auto from = clock::now();
   std::printf("+ %lld %lld\n", static_cast<long long>(hold.fencing_token()), nanoseconds(from));
@@ -55,7 +70,8 @@ void hold_for_a_moment(mutex& m, storage_link& storage, const std::atomic<bool>&
   std::fflush(stdout);
 }
 
-int contend(mutex& m, storage_link& storage, std::atomic<bool>& suspended) {
+template <class Lock>
+int contend(Lock& m, storage_link& storage, std::atomic<bool>& suspended) {
   while (!stopping) {
     suspended = false;
     try {
@@ -70,7 +86,8 @@ int contend(mutex& m, storage_link& storage, std::atomic<bool>& suspended) {
   return 0;
 }
 
-int hold_on(mutex& m, storage_link& storage, inbox<bool>& lost) {
+template <class Lock>
+int hold_on(Lock& m, storage_link& storage, inbox<bool>& lost) {
   m.lock();
   while (storage.write(m.fencing_token())) std::this_thread::sleep_for(5ms);
   if (!lost.take()) return 3;
@@ -90,6 +107,14 @@ int play(const std::vector<std::string>& arguments) {
   how.on_suspended = [&](const hold&) { suspended = true; };
   how.on_lost = [&](const hold&, error_code) { lost.put(true); };
   client zk{arguments.at(2), options};
+  if (const auto role = arguments.at(1); role == "campaign" || role == "lead") {
+    election_options of;
+    of.id = arguments.at(7);
+    of.on_suspended = how.on_suspended;
+    of.on_lost = how.on_lost;
+    leadership l{{zk, arguments.at(4), of}};
+    return role == "lead" ? hold_on(l, storage, lost) : contend(l, storage, suspended);
+  }
   mutex m{zk, arguments.at(4), how};
   return arguments.at(1) == "hold" ? hold_on(m, storage, lost) : contend(m, storage, suspended);
 }

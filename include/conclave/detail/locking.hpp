@@ -32,5 +32,6 @@ void start_lock(const lock_pointer&, receiver<void>, layout::role);
 void start_try_lock(const lock_pointer&, receiver<bool>, layout::role, deadline);
 void start_unlock(const lock_pointer&, receiver<void>, layout::role);
 void start_downgrade(const lock_pointer&, receiver<void>);
+void start_resign(const lock_pointer&, receiver<void>);  // of elections
 
 }  // namespace conclave::detail

@@ -1,0 +1,148 @@
+#include "conclave/election.hpp"
+
+#include "client/blocking.hpp"
+#include "client/contenders.hpp"
+#include "client/locking.hpp"
+#include "client/teller.hpp"
+#include "recipes/candidacy.hpp"
+#include "recipes/describe.hpp"
+#include "recipes/front.hpp"
+
+namespace conclave {
+
+// Kept by the lock object as well, whose contender may still withdraw when the election has gone.
+struct election::own : std::enable_shared_from_this<own> {
+  own(detail::core_pointer c, std::string p, election_options o)
+      : core{std::move(c)}, path{std::move(p)}, options{std::move(o)} {
+    if (options.id.empty()) options.id = detail::host_name();
+  }
+
+  void follow(const recipes::progress& p) {
+    steps.follow(p);
+    if (p.what != recipes::progress::kind::leaves) return;
+    // Whoever runs as the leader here is told that it was resigned for it.
+    core->port->deliver([old = std::exchange(resignation, {})]() mutable { old.request_stop(); });
+  }
+
+  // Inside an entry.
+  void tell(std::function<void()> f) {
+    told.leave(std::move(f));
+    core->port->deliver([self = shared_from_this()] { self->told.tell(); });
+  }
+  void tell(election_event e) {
+    tell([self = shared_from_this(), e = std::move(e)] { self->options.on_event(e); });
+  }
+  // Outside, for callbacks of the lock object.
+  template <class F, class... Arguments>
+  void pass_on(const F& f, const Arguments&... arguments) {
+    if (!f) return;
+    told.leave([&f, arguments..., self = shared_from_this()] { f(arguments...); });
+    told.tell();
+  }
+
+  detail::core_pointer core;
+  std::string path;
+  election_options options;
+  detail::teller told;
+  std::stop_source resignation;  // of the present leadership, or the next; inside an entry
+  recipes::candidacy steps{options.on_event ? [this](election_event e) { tell(std::move(e)); }
+                                            : std::function<void(election_event)>{}};
+};
+
+namespace {
+
+detail::core_pointer checked(client& c, const std::string& path) {
+  if (!session::valid_path(path) || path == "/")
+    throw error{errc::invalid_path, "election " + path};
+  return detail::core_access::of(c);
+}
+
+}  // namespace
+
+election::election(client& c, std::string path, election_options options)
+    : own_{std::make_shared<own>(checked(c, path), path, std::move(options))} {
+  recipes::terms t;
+  t.parents = {own_->path};
+  t.layout = own_->options.layout;
+  t.bare = true;
+  t.hurried = false;  // a candidate that fails wakes one other, and nobody else
+  if (t.layout.name_prefix(role).empty())
+    throw error{errc::invalid_argument, "election " + path + ": the layout is for other locks"};
+  lock_options o;
+  o.layout = t.layout;
+  o.owner = own_->options.id;
+  o.tickets = false;  // leaders last: what is saved at a hand-off is not worth a write
+  // What is not listened to costs nothing.
+  const auto& wanted = own_->options;
+  if (wanted.on_suspended)
+    o.on_suspended = [self = own_](const conclave::hold& h) {
+      self->pass_on(self->options.on_suspended, h);
+    };
+  if (wanted.on_restored)
+    o.on_restored = [self = own_](const conclave::hold& h) {
+      self->pass_on(self->options.on_restored, h);
+    };
+  if (wanted.on_lost)
+    o.on_lost = [self = own_](const conclave::hold& h, error_code why) {
+      self->pass_on(self->options.on_lost, h, why);
+    };
+  state_ = detail::make_lock(c, std::move(path), std::move(t), std::nullopt, std::move(o),
+                             [self = own_](const recipes::progress& p) { self->follow(p); });
+  state_->verb = "campaign";
+}
+
+election::~election() {
+  resign();
+  if (!own_->core->driver->loop().in_child()) own_->told.close();
+}
+
+void election::campaign() { detail::lock(state_, role); }
+bool election::campaign(std::stop_token stop) {
+  return detail::lock(state_, role, std::move(stop));
+}
+bool election::campaign_before(detail::deadline d) { return detail::try_lock(state_, role, d); }
+
+void election::resign() noexcept { detail::abandon(state_); }
+void election::resign(const conclave::hold& leadership) noexcept {
+  detail::unlock(state_, leadership);
+}
+
+std::stop_token election::resignation() const {
+  const recipes::port::entry inside{*own_->core->port};
+  return own_->resignation.get_token();
+}
+
+hold election::hold() const { return detail::hold_of(state_, role); }
+election_state election::state() const { return own_->steps.state(); }
+const std::string& election::id() const noexcept { return own_->options.id; }
+
+std::optional<contender_info> election::leader() const {
+  const auto& [core, path, names] = std::tie(own_->core, own_->path, own_->options.layout);
+  for (;;) {
+    const auto front = recipes::front_of_line(detail::children_of(core, path), names);
+    if (!front) throw error{errc::layout_mismatch, "leader of " + path};
+    if (front->empty()) return std::nullopt;
+    if (front->size() > 1) {  // only their age tells, near the end of the numbers
+      auto all = candidates();
+      if (all.empty()) return std::nullopt;
+      return std::move(all.front());
+    }
+    contender_info info;
+    info.node = path + '/' + front->front();
+    info.holds = true;
+    try {
+      const auto what = "get " + info.node;
+      const auto got = detail::block(what.c_str(), core, &detail::start_get, info.node, watcher{});
+      recipes::describe(info, got.data, got.stat);
+      return info;
+    } catch (const error& e) {
+      if (e.code() != errc::no_node) throw;  // it has gone meanwhile: there is another
+    }
+  }
+}
+
+std::vector<contender_info> election::candidates() const {
+  return detail::contenders(own_->core, own_->path, own_->options.layout);
+}
+
+}  // namespace conclave

@@ -1,0 +1,362 @@
+// Candidates under faults: links cut at every frame, expired sessions, nodes deleted by hand, and
+// one of many that fails.
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include <boost/asio/use_future.hpp>
+
+#include "conclave/election.hpp"
+#include "locks/contest.hpp"
+#include "support/link_proxy.hpp"
+
+namespace conclave::testing {
+namespace {
+
+using boost::asio::use_future;
+using kind = election_event::kind;
+
+constexpr auto short_session = 1500ms;
+
+election_options named(const std::string& id) {
+  election_options o;
+  o.id = id;
+  return o;
+}
+
+// --- the link is lost at any place, in sessions that outlive the tests, so that an orphan would
+// stay to be seen
+
+class election_frames : public ::testing::Test {
+ protected:
+  client_options through_proxy() {
+    auto o = with_timeout(60s);
+    o.reconnect = [this](unsigned) {
+      proxy.heal();
+      return 1ms;
+    };
+    return o;
+  }
+
+  // Three candidates: one leads and resigns, one waits and is elected, one withdraws. The last two
+  // are of one session, and have one id.
+  void go_through_everything() {
+    ASSERT_TRUE(a.campaign_for(patience)) << "a is not elected";
+    const auto a_since = now();
+    auto b_leads = elsewhere([&] {
+      EXPECT_TRUE(b.campaign_for(patience)) << "b is not elected";
+      return now();
+    });
+    ASSERT_TRUE(line.wait_for_at_least(2));
+    auto c_waits = elsewhere([&] { return code_of([&] { c.campaign(); }); });
+    ASSERT_TRUE(line.wait_for_at_least(3));
+    c.resign();
+    EXPECT_TRUE(c_waits.get());
+    EXPECT_FALSE(ready(b_leads, 0s)) << "a leads";
+    std::vector<stay> stays;
+    stays.emplace_back(a_since, now(), a.fencing_token());
+    auto a_gone = a.async_resign(use_future);
+    ASSERT_TRUE(ready(b_leads)) << "nobody leads; in line: " << line.contenders().size();
+    const auto b_since = b_leads.get();
+    ASSERT_TRUE(ready(a_gone)) << "a's resignation is not confirmed";
+    auto c_gone = c.async_resign(use_future);
+    ASSERT_TRUE(ready(c_gone)) << "c's resignation is not confirmed";
+    EXPECT_EQ(line.contenders(), std::vector{name_of(b.hold().node())}) << "an orphan";
+    EXPECT_EQ(line.zk().get(b.hold().node()).data, "host");
+    stays.emplace_back(b_since, now(), b.fencing_token());
+    auto b_gone = b.async_resign(use_future);
+    ASSERT_TRUE(ready(b_gone)) << "b's resignation is not confirmed";
+    EXPECT_TRUE(line.contenders().empty());
+    expect_exclusion(stays);
+  }
+  template <class Arm>
+  void at_every_frame(Arm arm) {
+    go_through_everything();  // and so every client has connected
+    std::size_t n = 1;
+    for (;; ++n) {
+      proxy.reset_counters();
+      arm(n);
+      SCOPED_TRACE("cut behind frame " + std::to_string(n));
+      go_through_everything();
+      if (HasFatalFailure() || proxy.faults() == 0) break;
+      ASSERT_LT(n, 1000u);
+    }
+    EXPECT_GT(n, 9u) << "too few places to cut at";
+  }
+
+  link_proxy proxy{shared_server().port()};
+  onlooker line{"election"};
+  client first{proxy.connect_string(), through_proxy()};
+  client second{proxy.connect_string(), through_proxy()};
+  election a{first, line.path(), named("host")};
+  election b{second, line.path(), named("host")};
+  election c{second, line.path(), named("host")};
+};
+
+TEST_F(election_frames, cut_behind_every_request) {
+  at_every_frame([&](std::size_t n) { proxy.cut_after_client_frames(n); });
+}
+
+TEST_F(election_frames, cut_behind_every_answer) {
+  at_every_frame([&](std::size_t n) { proxy.cut_after_server_frames(n); });
+}
+
+TEST_F(election_frames, everybody_cut_off_behind_every_request) {
+  at_every_frame([&](std::size_t n) {
+    proxy.cut_after_client_frames(n, link_proxy::afterwards::refuse_until_heal);
+  });
+}
+
+TEST_F(election_frames, everybody_cut_off_behind_every_answer) {
+  at_every_frame([&](std::size_t n) {
+    proxy.cut_after_server_frames(n, link_proxy::afterwards::refuse_until_heal);
+  });
+}
+
+// --- sessions that end
+
+class election_expiry : public ::testing::Test {
+ protected:
+  static client_options quick() {
+    auto o = with_timeout(short_session);
+    o.reconnect = [](unsigned) { return 20ms; };
+    return o;
+  }
+  struct told {
+    inbox<election_event> events;
+    inbox<error_code> lost;
+    election_options options(const std::string& id) {
+      auto o = named(id);
+      o.on_event = [this](const election_event& e) { events.put(e); };
+      o.on_lost = [this](const hold& h, error_code why) {
+        EXPECT_FALSE(h.held());
+        lost.put(why);
+      };
+      return o;
+    }
+    std::optional<election_event> wait_for(kind k) {
+      for (;;) {
+        auto next = events.take();
+        if (!next || next->type == k) return next;
+      }
+    }
+  };
+
+  link_proxy proxy{shared_server().port()};
+  onlooker line{"election"};
+  client cut_off{proxy.connect_string(), quick()};
+  client zk{shared_server().connect_string()};
+};
+
+TEST_F(election_expiry, a_leader_is_told_and_may_stand_again) {
+  told heard;
+  election a{cut_off, line.path(), heard.options("a")};
+  election b{zk, line.path(), named("b")};
+  a.campaign();
+  auto b_leads = elsewhere([&] {
+    b.campaign();
+    return now();
+  });
+  ASSERT_TRUE(line.wait_for(2));
+  const auto old = a.hold();
+  proxy.cut();
+  ASSERT_TRUE(heard.lost.take());
+  const auto lost_at = now();
+  const auto failed = heard.wait_for(kind::failed);
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->node, old.node());
+  EXPECT_TRUE(failed->why);
+  EXPECT_EQ(a.state(), election_state::failed);
+  EXPECT_FALSE(a.held());
+  EXPECT_GE(b_leads.get(), lost_at - 100ms) << "told before another leads, as far as can be seen";
+  proxy.heal();
+  auto again = a.async_campaign(use_future);
+  ASSERT_TRUE(heard.wait_for(kind::ready_complete));
+  EXPECT_EQ(b.leader()->owner, "b");
+  b.resign();
+  ASSERT_TRUE(ready(again));
+  EXPECT_TRUE(a.held());
+  EXPECT_GT(a.fencing_token(), b.fencing_token());
+  EXPECT_EQ(a.leader()->owner, "a");
+}
+
+TEST_F(election_expiry, a_waiting_candidate_stands_again) {
+  told heard;
+  election a{cut_off, line.path(), heard.options("a")};
+  election leader{zk, line.path(), named("leader")};
+  leader.campaign();
+  auto a_leads = a.async_campaign(use_future);
+  const auto first = heard.wait_for(kind::ready_complete);
+  ASSERT_TRUE(first);
+  proxy.cut();
+  ASSERT_TRUE(line.wait_until_gone(first->node));
+  proxy.heal();
+  ASSERT_TRUE(heard.wait_for(kind::offer_start));
+  const auto second = heard.wait_for(kind::ready_complete);
+  ASSERT_TRUE(second);
+  EXPECT_NE(second->node, first->node);
+  EXPECT_FALSE(ready(a_leads, 0s));
+  leader.resign();
+  ASSERT_TRUE(ready(a_leads));
+  EXPECT_TRUE(a.held());
+}
+
+TEST_F(election_expiry, what_runs_as_leader_is_told_and_runs_again) {
+  election a{cut_off, line.path(), named("a")};
+  inbox<std::int64_t> leads;
+  std::stop_source stop;
+  auto running = elsewhere([&] {
+    return a.run_as_leader(
+        [&](const std::stop_token& over) {
+          leads.put(a.fencing_token());
+          inbox<bool> stopped;
+          const std::stop_callback on_stop{over, [&] { stopped.put(true); }};
+          EXPECT_TRUE(stopped.take());
+        },
+        requeue::yes, stop.get_token());
+  });
+  const auto first = leads.take();
+  ASSERT_TRUE(first);
+  const auto node = a.leader()->node;
+  proxy.cut();
+  ASSERT_TRUE(line.wait_until_gone(node));
+  proxy.heal();
+  const auto second = leads.take();
+  ASSERT_TRUE(second) << "it runs again in the next session";
+  EXPECT_GT(*second, *first);
+  stop.request_stop();
+  EXPECT_TRUE(running.get());
+}
+
+TEST_F(election_expiry, what_runs_once_says_that_it_was_lost) {
+  election a{cut_off, line.path(), named("a")};
+  inbox<bool> leads;
+  auto running = elsewhere([&] {
+    return a.run_as_leader([&](const std::stop_token& over) {
+      leads.put(true);
+      inbox<bool> stopped;
+      const std::stop_callback on_stop{over, [&] { stopped.put(true); }};
+      EXPECT_TRUE(stopped.take());
+    });
+  });
+  ASSERT_TRUE(leads.take());
+  proxy.cut();
+  EXPECT_FALSE(running.get());
+  proxy.heal();
+}
+
+// --- by hand
+
+TEST_F(election_expiry, the_path_is_removed_while_they_wait_and_it_works_again) {
+  client other{shared_server().connect_string()};
+  told heard;
+  election a{zk, line.path(), named("a")};
+  election b{other, line.path(), heard.options("b")};
+  a.campaign();
+  auto b_leads = elsewhere([&] { return code_of([&] { b.campaign(); }); });
+  ASSERT_TRUE(heard.wait_for(kind::ready_complete));
+  transaction all;
+  auto names = line.contenders();
+  for (auto name = names.rbegin(); name != names.rend(); ++name)
+    all.remove(line.path() + '/' + *name);
+  all.remove(line.path());
+  line.zk().commit(all);
+  EXPECT_EQ(b_leads.get(), errc::out_of_line);
+  EXPECT_EQ(heard.wait_for(kind::failed)->why, errc::out_of_line);
+  b.campaign();
+  EXPECT_TRUE(b.held());
+  EXPECT_EQ(b.leader()->owner, "b");
+  EXPECT_EQ(line.contenders().size(), 1u);
+}
+
+// Candidates whose nodes are deleted again and again stand again each time, and each does so once:
+// nobody makes nodes without end.
+TEST_F(election_expiry, deleting_nodes_again_and_again_makes_nobody_run_wild) {
+  std::atomic<int> deleted{0};
+  std::atomic<bool> over{false};
+  std::vector<std::jthread> all;
+  inbox<int> leads;
+  for (int i = 0; i < 3; ++i)
+    all.emplace_back([&, i] {
+      client mine{shared_server().connect_string()};
+      election e{mine, line.path(), named(std::to_string(i))};
+      while (!over) {
+        try {
+          e.campaign();
+        } catch (const error& why) {
+          EXPECT_EQ(why.code(), errc::out_of_line);
+          continue;
+        }
+        leads.put(i);
+        e.resign();
+      }
+    });
+  for (int round = 0; round < 100; ++round) {
+    for (const auto& name : line.contenders())
+      if (!code_of([&] { line.zk().remove(line.path() + '/' + name); })) ++deleted;
+    EXPECT_TRUE(round % 10 != 9 || leads.take()) << "nobody leads any more";
+  }
+  over = true;
+  all.clear();
+  EXPECT_GT(deleted, 20);
+  EXPECT_TRUE(line.wait_for(0));
+  // Every candidacy made one node, and no more.
+  const auto next = line.zk().create(line.path() + "/n_", "", create_mode::ephemeral_sequential);
+  const auto made = std::stoi(next.path.substr(next.path.size() - 10));
+  EXPECT_LE(made, static_cast<int>(leads.size()) + deleted + 10 + 3);
+}
+
+// --- one of many
+
+TEST(election_herd, a_candidate_that_fails_wakes_its_neighbour_and_elects_nobody) {
+  for (const std::size_t count : {3, 50, 200}) {
+    link_proxy proxy{shared_server().port()};
+    onlooker line{"herd"};
+    client near{shared_server().connect_string()};
+    election leader{near, line.path(), named("leader")};
+    leader.campaign();
+    std::vector<std::unique_ptr<client>> clients;
+    for (int i = 0; i < 10; ++i)
+      clients.push_back(std::make_unique<client>(proxy.connect_string(), with_timeout(60s)));
+    // One that fails by its session's end, as a process does that dies.
+    client dies{shared_server().connect_string()};
+    std::vector<std::unique_ptr<election>> all;
+    inbox<std::pair<std::size_t, error_code>> answered;
+    for (std::size_t i = 0; i < count; ++i) {
+      auto& of = i == count / 2 ? dies : *clients[i % clients.size()];
+      all.push_back(std::make_unique<election>(of, line.path(), named(std::to_string(i))));
+      all[i]->async_campaign([&, i](error_code ec) { answered.put({i, ec}); });
+      ASSERT_TRUE(line.wait_for(i + 2));
+    }
+    const auto settle = [&] {
+      for (int i = 0; i < 3; ++i)
+        for (auto& each : clients) each->sync();
+    };
+    settle();
+    proxy.reset_counters();
+    dies.close();
+    ASSERT_TRUE(line.wait_for(count));
+    settle();
+    EXPECT_EQ(proxy.events(), 1u) << "only the one behind it";
+    EXPECT_EQ(proxy.client_frames() - 3 * clients.size(), 2u) << "it looks, and watches another";
+    const auto out = answered.take();
+    ASSERT_TRUE(out);
+    EXPECT_EQ(out->first, count / 2);
+    EXPECT_EQ(out->second, errc::closed);
+    EXPECT_EQ(answered.size(), 0u) << "nobody is elected";
+    EXPECT_TRUE(leader.held());
+    leader.resign();
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i == count / 2) continue;
+      const auto next = answered.take();
+      ASSERT_TRUE(next);
+      EXPECT_EQ(next->first, i);
+      EXPECT_FALSE(next->second);
+      all[i]->resign();
+    }
+    EXPECT_TRUE(line.wait_for(0));
+  }
+}
+
+}  // namespace
+}  // namespace conclave::testing
