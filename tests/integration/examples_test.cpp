@@ -58,6 +58,10 @@ TEST(examples, reentrant) {
   expect_lines("reentrant", {"held 2 times", "held 2 times", "held by this thread: false"});
 }
 TEST(examples, fenced_write) { expect_lines("fenced_write", {"accepted: false", "refused: "}); }
+TEST(examples, election) {
+  expect_lines("election", {"leader: ", " works, step 3, token ", " has resigned", " has resigned",
+                            " has resigned"});
+}
 TEST(examples, awaitable) {
   expect_lines("awaitable", {"one holds it\n", "two holds it\n", "three holds it\n"});
 }

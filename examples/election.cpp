@@ -1,0 +1,43 @@
+// Three candidates, of which one leads at a time: election SERVER
+#include <iostream>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <conclave/election.hpp>
+
+int main(int argc, char** argv) try {
+  const std::string server = argc > 1 ? argv[1] : "127.0.0.1:2181";
+  conclave::client zk{server};
+  std::mutex printing;
+  const auto say = [&](const std::string& text) {
+    const std::scoped_lock one_line{printing};
+    std::cout << text << std::endl;
+  };
+
+  // Anybody may look on.
+  const conclave::election_observer onlooker{
+      zk, "/examples/election",
+      [&](const auto& leader) { say("leader: " + (leader ? leader->owner : "nobody")); }};
+
+  std::vector<std::jthread> candidates;
+  for (const std::string name : {"ann", "bob", "eve"})
+    candidates.emplace_back([&, name] {
+      // In real life each of them is a process of its own.
+      conclave::client mine{server};
+      conclave::election_options options;
+      options.id = name;
+      conclave::election e{mine, "/examples/election", options};
+      e.run_as_leader([&](const std::stop_token& lost) {
+        for (int step = 1; step <= 3 && !lost.stop_requested(); ++step)
+          say(name + " works, step " + std::to_string(step) + ", token " +
+              std::to_string(e.fencing_token()));
+      });
+      say(name + " has resigned");
+    });
+  candidates.clear();
+} catch (const conclave::error& e) {
+  std::cerr << "election: " << e.what() << "\n";
+  return 1;
+}
