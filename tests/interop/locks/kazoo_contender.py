@@ -42,8 +42,12 @@ def use(mode, hold, counter):
 def contend(number, kind, connect, path, cycles, hold, add, counter, session_ms):
     zk = KazooClient(hosts=connect, timeout=session_ms / 1000)
     zk.start()
-    recipe, mode = KINDS[kind]
-    lock = recipe(zk, path)
+    if cycles == 0:
+        with open(counter, "w", encoding="ascii") as out:
+            out.writelines(f"{each}\n" for each in zk.Election(path).contenders())
+    # What an Election does with its lock, without a function to be run.
+    recipe, mode = KINDS.get(kind, (Lock, "exclusive"))
+    lock = zk.Election(path, f"kazoo-{number}").lock if kind == "leader" else recipe(zk, path)
     for i in range(cycles):
         lock.acquire()
         add(f"acquired {number} {mode} {time.monotonic_ns()} 0")

@@ -3,9 +3,11 @@
 //
 //   lock_contender CONNECT PATH KINDS LAYOUT CYCLES HOLD HISTORY COUNTER SESSION_MS
 //
-//   KINDS    one contender with a session of its own for each: mutex, read, write, semaphore:N;
-//            separated by commas
-//   LAYOUT   curator, kazoo or zookeeper
+//   KINDS    one contender with a session of its own for each: mutex, read, write, semaphore:N,
+//            leader (of an election); separated by commas
+//   LAYOUT   curator, kazoo, zookeeper; for elections also election, leader_latch
+//   CYCLES   0: does not contend, but writes into COUNTER the ids of all candidates of an election,
+//            as the library tells them, a line for each, the leader first
 //   HOLD     holds the lock for a random time of at most so many milliseconds, or `forever`; every
 //            other time it stays away for such a time before it comes again, so that the line is
 //            sometimes empty
@@ -35,6 +37,7 @@
 #include <vector>
 
 #include "conclave/client.hpp"
+#include "conclave/election.hpp"
 #include "conclave/mutex.hpp"
 #include "conclave/semaphore.hpp"
 #include "conclave/shared_mutex.hpp"
@@ -68,6 +71,8 @@ layout layout_named(std::string_view name) {
   if (name == "curator") return layout::curator();
   if (name == "kazoo") return layout::kazoo();
   if (name == "zookeeper") return layout::zookeeper();
+  if (name == "election") return layout::election();
+  if (name == "leader_latch") return layout::leader_latch();
   throw std::invalid_argument{"unknown layout"};
 }
 
@@ -86,8 +91,22 @@ auto make_on(client& zk, const arguments& args) {
   return std::make_shared<Lock>(zk, args.path, options);
 }
 
-contended make_lock(client& zk, const arguments& args, const std::string& kind) {
+std::shared_ptr<election> make_election(client& zk, const arguments& args,
+                                        const std::string& number) {
+  election_options options;
+  options.layout = layout_named(args.layout);
+  options.id = "conclave-" + number;
+  return std::make_shared<election>(zk, args.path, options);
+}
+
+contended make_lock(client& zk, const arguments& args, std::size_t number) {
+  const auto& kind = args.kinds[number];
   const std::string_view semaphores = "semaphore:";
+  if (kind == "leader") {
+    const auto e = make_election(zk, args, std::to_string(number));
+    return {"exclusive", [e] { e->campaign(); }, [e] { return e->fencing_token(); },
+            [e] { e->resign(); }};
+  }
   if (kind == "mutex") {
     const auto m = make_on<mutex>(zk, args);
     return {"exclusive", [m] { m->lock(); }, [m] { return m->hold().fencing_token(); },
@@ -161,7 +180,13 @@ void contend(const arguments& args, std::size_t number, const history& log) {
   client_options options;
   options.session_timeout = args.session_timeout;
   client zk{args.connect, options};
-  const auto lock = make_lock(zk, args, args.kinds[number]);
+  if (args.cycles == 0) {
+    std::ofstream out{args.counter};
+    for (const auto& each : make_election(zk, args, "asks")->candidates())
+      out << each.owner << '\n';
+    return;
+  }
+  const auto lock = make_lock(zk, args, number);
   const auto me = std::to_string(number);
   for (int i = 0; i < args.cycles; ++i) {
     lock.acquire();

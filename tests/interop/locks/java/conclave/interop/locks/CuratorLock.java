@@ -18,14 +18,7 @@ final class CuratorLock implements PeerLock {
     private Lease lease;
 
     CuratorLock(String kind, String connect, String path, int sessionMs) throws Exception {
-        client = CuratorFrameworkFactory.builder()
-                .connectString(connect)
-                .sessionTimeoutMs(sessionMs)
-                .connectionTimeoutMs(5_000)
-                .retryPolicy(new RetryForever(50))
-                .build();
-        client.start();
-        client.blockUntilConnected();
+        client = connected(connect, sessionMs);
         if (kind.equals("mutex")) {
             mode = "exclusive";
             lock = new InterProcessMutex(client, path);
@@ -42,6 +35,18 @@ final class CuratorLock implements PeerLock {
         } else {
             throw new IllegalArgumentException("Curator has no " + kind);
         }
+    }
+
+    static CuratorFramework connected(String connect, int sessionMs) throws Exception {
+        CuratorFramework client = CuratorFrameworkFactory.builder()
+                .connectString(connect)
+                .sessionTimeoutMs(sessionMs)
+                .connectionTimeoutMs(5_000)
+                .retryPolicy(new RetryForever(50))
+                .build();
+        client.start();
+        client.blockUntilConnected();
+        return client;
     }
 
     @Override

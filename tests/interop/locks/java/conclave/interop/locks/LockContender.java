@@ -5,6 +5,8 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
@@ -49,8 +51,12 @@ public final class LockContender {
     }
 
     private void run(int number, String kind) {
-        try (PeerLock lock = PeerLock.make(layout, kind, connect, path, sessionMs)) {
-            contend(number, lock);
+        try (PeerLock lock = PeerLock.make(layout, kind, connect, path, sessionMs, number)) {
+            if (cycles == 0) {
+                Files.write(Paths.get(counter), lock.candidates());
+            } else {
+                contend(number, lock);
+            }
         } catch (Throwable e) {
             e.printStackTrace();
             System.exit(1);

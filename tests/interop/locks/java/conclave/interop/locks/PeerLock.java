@@ -1,5 +1,7 @@
 package conclave.interop.locks;
 
+import java.util.List;
+
 /** What the locks of these libraries have in common. Each has a client of its own. */
 interface PeerLock extends AutoCloseable {
     /** exclusive, shared or lease */
@@ -9,11 +11,23 @@ interface PeerLock extends AutoCloseable {
 
     void release() throws Exception;
 
-    static PeerLock make(String layout, String kind, String connect, String path, int sessionMs)
-            throws Exception {
+    /** Of an election: the ids of those that the library shows, the leader first. */
+    default List<String> candidates() throws Exception {
+        throw new UnsupportedOperationException("no election");
+    }
+
+    static PeerLock make(String layout, String kind, String connect, String path, int sessionMs,
+            int number) throws Exception {
         switch (layout) {
             case "curator":
+                if (kind.equals("leader")) {
+                    return new CuratorSelector(connect, path, sessionMs, "curator-" + number);
+                }
                 return new CuratorLock(kind, connect, path, sessionMs);
+            case "leader_latch":
+                return new CuratorLatch(connect, path, sessionMs, "curator-" + number);
+            case "election":
+                return new ZooKeeperElection(connect, path, sessionMs, "zookeeper-" + number);
             case "zookeeper":
                 if (kind.equals("mutex")) return new ZooKeeperWriteLock(connect, path, sessionMs);
                 throw new IllegalArgumentException("ZooKeeper's recipes have no " + kind);
