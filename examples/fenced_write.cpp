@@ -37,7 +37,8 @@ int main(int argc, char** argv) try {
 
   m.lock();
   const auto slow = m.hold();  // of one that will be late
-  zk.commit(slow.fenced(conclave::transaction{}.set(report, "by the first")));
+  const auto write = slow.fenced(conclave::transaction{}.set(report, "by the first"));
+  zk.commit(write);
   m.unlock();
 
   m.lock();
@@ -45,8 +46,8 @@ int main(int argc, char** argv) try {
   std::cout << "late write to the resource accepted: " << std::boolalpha
             << file.write(slow.fencing_token(), "by the first, late") << "\n";
   try {
-    zk.commit(slow.fenced(conclave::transaction{}.set(report, "by the first, late")));
-  } catch (const conclave::transaction_error& e) {
+    zk.commit(write);
+  } catch (const conclave::error& e) {
     std::cout << "late write to a node refused: " << e.code().message() << "\n";
   }
   m.unlock();

@@ -15,7 +15,8 @@ struct contender_info {
   std::string node;  // its path
   layout::role role{};
   bool holds = false;  // as far as the order of the nodes tells
-  std::string owner;   // who it is, in its own words; of other libraries, its node's data
+  std::string owner;   // who it is, in its own words; of other libraries, its node's data. Empty
+                       // once it was asked to let go: the request stands in its place
   std::int64_t session_id = 0;
   std::int64_t fencing_token = 0;               // that it has or will have
   std::chrono::system_clock::time_point since;  // when it came, by the server's clock

@@ -14,13 +14,16 @@
 // The lost lock must still be unlocked; that only lets others of this object go on.
 //
 // Errors: a lock function that throws holds nothing. try_lock and its kin return false for
-// contention only; what else can go wrong they throw: errc::not_connected if no server can be
-// reached (client_options::connect_wait), errc::no_auth, errc::layout_mismatch, errc::out_of_line
+// contention, and when their time is up; what else can go wrong they throw: errc::not_connected if
+// no server could be reached for client_options::connect_wait (a timed call whose time is up before
+// that returns false, and whoever stands in the line already keeps its place and waits),
+// errc::no_auth, errc::layout_mismatch, errc::out_of_line
 // if somebody deleted our node while we waited, errc::closed, errc::would_deadlock on the I/O
 // thread.
 //
 // A lock keeps what it needs of its client alive, but works only until the client is closed or
-// destroyed, which releases it.
+// destroyed. That releases it, and since it was not its user who did so, tells it as a loss, with
+// errc::closed.
 #pragma once
 
 #include <chrono>
@@ -58,7 +61,8 @@ class exclusive_lock {
     return lock_before(detail::deadline_at(t));
   }
   // Returns at once: the release is sent, and repeated until the server has confirmed it or the
-  // session is over.
+  // session is over. (Whoever may create in the lock's path but not delete gets a lock that ends
+  // with the session only.) Does nothing if nothing is held.
   void unlock() noexcept;
 
   // void(error_code). Cancelling gives up the place in the line.
@@ -87,7 +91,8 @@ class exclusive_lock {
 
  protected:
   explicit exclusive_lock(detail::lock_pointer state);
-  // Unlocks if it is held. Calls that wait in it end with operation_aborted.
+  // Unlocks if it is held. Calls that wait in it end with operation_aborted. Waits for a callback
+  // that runs, unless it runs here.
   ~exclusive_lock();
 
  private:

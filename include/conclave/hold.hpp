@@ -3,7 +3,7 @@
 //   std::scoped_lock guard{mutex};
 //   const conclave::hold hold = mutex.hold();
 //   storage.write(data, hold.fencing_token());            // refused there if a newer one was seen
-//   client.commit(hold.fenced(transaction{}.set(...)));   // refused here if the lock is gone
+//   client.commit(hold.fenced(transaction{}.set(...)));   // not done if the lock is gone
 //
 // Exclusion ends with the session. At the server a session lives for its timeout T from the last
 // request the server heard. So a hold counts from the moment *before* that request was sent, gives
@@ -58,14 +58,16 @@ class hold {
 
   bool suspended() const noexcept;
 
-  // The lock's node. Of a lock of several paths, that in the first one.
+  // The lock's node. Of a lock of several paths, that in the first one by the alphabet.
   std::string node() const;
 
   // The session it belongs to.
   std::int64_t session_id() const noexcept;
 
-  // The transaction, which now also checks that the lock's node is there: it is refused with
-  // errc::no_node once the lock is released or lost.
+  // The transaction, to be committed only while this is held, and only in the session that holds
+  // it, so by the client of the lock: errc::lock_lost otherwise, and nothing was sent. It also
+  // checks that the lock's node is there: errc::no_node if somebody has deleted that by hand.
+  // One transaction can be fenced by several holds. Throws errc::lock_lost if nothing is held.
   transaction fenced(transaction t) const;
 
  private:

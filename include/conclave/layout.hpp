@@ -38,7 +38,7 @@ class layout {
   // Names of one's own. A pattern is the name without its number; a `*` in it stands for anything
   // in the names of others, and for `filling` in ours: custom("lock-*-", session) makes and reads
   // lock-SESSION-N. Without a pattern for readers and writers it is for exclusive locks only.
-  // Throws errc::invalid_argument for an empty pattern, one with a slash, or several `*`.
+  // Throws errc::invalid_argument for an empty pattern, one with several `*`, and for a slash.
   static layout custom(std::string exclusive, std::string filling = {});
   static layout custom_shared(std::string read, std::string write, std::string filling = {});
 

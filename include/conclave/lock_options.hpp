@@ -1,7 +1,8 @@
-// What can be set on a lock. The defaults are meant for use.
+// What can be set on a lock. The defaults are right for most uses.
 //
-// Callbacks run on the I/O thread, or on the thread whose call caused them, with no lock of this
-// library held; they must not block and must not throw.
+// Callbacks run one at a time, on the I/O thread or on a thread that calls into this library, with
+// no lock of the library held; they must not block and must not throw. None runs any more when the
+// lock's destructor has returned.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +23,9 @@ struct lock_options {
   // Who we are, for people who look at the lock. Empty: the host's name and the process id.
   std::string owner;
 
-  // Told once for each acquisition that has to wait: how many stood before us. Knowing that takes
-  // a look at the whole line, so without a callback nobody counts.
+  // Told once for each acquisition that has to wait in the line at the server: how many stood
+  // before us. (Not for one that waits for another caller of the same object.) Knowing that takes a
+  // look at the whole line, so without a callback nobody counts.
   std::function<void(std::size_t before_us)> on_enqueued;
 
   // The connection was lost while the lock was held, or came back in time; see hold.hpp.

@@ -26,7 +26,9 @@ namespace conclave {
 class mutex : public exclusive_lock {
  public:
   // Sends nothing. The lock's nodes will be children of `path`, which is made with the first of
-  // them and removed by the server some time after the last. Throws errc::invalid_path.
+  // them and removed by the server some time after the last. Data that somebody has written into
+  // it before is left alone; do not write into it while the lock is used: a release may write over
+  // it. Throws errc::invalid_path.
   mutex(client& c, std::string path, lock_options options = {});
 };
 

@@ -6,6 +6,14 @@
 // line, so luck decides who is next. Take mutex, unless the node's very name matters: to people, or
 // to programs that know the lock by it.
 //
+// Its name comes back with every holder. It therefore watches its node from the grant on, and its
+// holds are told apart by their sessions. What remains: if somebody deletes the node by hand, then
+// until its holder has heard of that (one event of the server) the next one may have the lock, too,
+// and a release or a fenced transaction sent in that moment takes the next one's node for its own.
+//
+// A node of that name that is there for good (created by hand, not ephemeral) is waited for like
+// any other, for ever: it is a way to keep everybody out.
+//
 // Its calls, and what holds for them, are those of exclusive_lock.hpp, but for the order.
 #pragma once
 

@@ -10,8 +10,11 @@
 // as soon as there is one. So permits are given in the order of coming, and a released permit wakes
 // one waiter. The number of permits is each program's own word: all must say the same.
 //
-// Owner: the object. The permits that it holds are interchangeable; release() gives back one that
-// was lost, if there is such, otherwise the oldest.
+// Owner: the object, and any thread may give a permit back. release() prefers one that this thread
+// took by a blocking call, then one of an async_ call, then any; and of these one that was lost,
+// otherwise the oldest.
+//
+// contenders(zk, PATH + "/leases", layout::custom("lease-")) tells who has one.
 //
 // Errors and loss: as exclusive_lock.hpp says. The fencing token of a permit tells younger from
 // older holders, but several are right at the same time.
@@ -69,7 +72,7 @@ class semaphore {
     return detail::initiate<void>(state_, &detail::start_unlock, std::forward<Token>(token), role);
   }
 
-  // The permit that was acquired last.
+  // The permit that was acquired last, by this thread if it has one.
   conclave::hold hold() const;
 
  private:

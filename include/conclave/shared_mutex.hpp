@@ -8,14 +8,25 @@
 // it, a writer for the last one of all before it; so nobody starves, and readers that follow one
 // another hold it together.
 //
-// Owner: the object, not a thread. Every shared hold has a node of its own; those of one object are
-// interchangeable, and unlock_shared() gives back one that was lost, if there is such, otherwise
-// the oldest. Writers of one object take turns among themselves.
+// Owner: the object, not a thread. Every shared hold has a node of its own, and any thread may give
+// one back. unlock_shared() prefers one that this thread took by a blocking call, then one that was
+// taken by an async_ call, which has no thread, then any; and of these one that was lost, otherwise
+// the oldest. async_unlock_shared() prefers those of async_ calls. Writers of one object take turns
+// among themselves.
 //
 // Downgrade: a holder that has written goes on as a reader, and no writer can come between.
+//
+//   std::unique_lock writing{m};
+//   ...
+//   m.downgrade();
+//   writing.release();
+//   std::shared_lock reading{m, std::adopt_lock};
+//
 // There is no way up: a reader that waited to become a writer would wait for itself, as would two
-// of them for each other. A thread that holds it shared through a blocking call and asks for it
-// exclusively is refused with errc::upgrade_refused.
+// of them for each other. A thread that holds it shared through a blocking call on this object and
+// asks for it exclusively, even by try_lock(), is refused with errc::upgrade_refused. A thread that
+// holds it shared and asks for it shared once more is not: if a writer has come in between, it
+// waits for that writer, which waits for it.
 //
 // Shared with Curator's InterProcessReadWriteLock and with kazoo's ReadLock and WriteLock, by
 // lock_options::layout. Errors, loss and time limits: as exclusive_lock.hpp says. Each hand-off
@@ -115,7 +126,7 @@ class shared_mutex {
     return detail::initiate<void>(state_, &detail::start_downgrade, std::forward<Token>(token));
   }
 
-  // The exclusive hold, and the shared one that was acquired last.
+  // The exclusive hold, and the shared one that was acquired last, by this thread if it has one.
   conclave::hold hold() const;
   conclave::hold shared_hold() const;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,10 @@
 #include "conclave/node.hpp"
 
 namespace conclave {
+
+namespace recipes {
+class hold_state;
+}
 
 // Writes that happen all or not at all, in one step that nobody sees the middle of.
 //
@@ -59,12 +64,25 @@ class transaction {
     return *this;
   }
 
+  // Behind the parts that are there.
+  transaction& append(const transaction& more) {
+    parts_.insert(parts_.end(), more.parts_.begin(), more.parts_.end());
+    holds_.insert(holds_.end(), more.holds_.begin(), more.holds_.end());
+    return *this;
+  }
+
   const std::vector<part>& parts() const noexcept { return parts_; }
   bool empty() const noexcept { return parts_.empty(); }
   std::size_t size() const noexcept { return parts_.size(); }
 
+  // The locks under which alone it is committed; see hold::fenced().
+  using holds = std::vector<std::shared_ptr<const recipes::hold_state>>;
+  const holds& under() const noexcept { return holds_; }
+
  private:
+  friend class hold;
   std::vector<part> parts_;
+  holds holds_;
 };
 
 // What became of one part.

@@ -1,6 +1,7 @@
 // What a client consists of, and how a call becomes an operation of its session.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 
 #include "client/recipe_port.hpp"
 #include "conclave/client.hpp"
+#include "recipes/hold_state.hpp"
 #include "requests/requests.hpp"
 #include "runtime/one_shot.hpp"
 #include "runtime/session_driver.hpp"
@@ -131,7 +133,26 @@ class call final : public session::operation {
   error_code verdict(error_code answered) const noexcept override {
     return requests::verdict(type(), answered, result_);
   }
-  void complete(error_code ec) noexcept override { to_.tell(ec, std::move(result_)); }
+  void complete(error_code ec) noexcept override {
+    // In another session than that of its locks it was not sent.
+    if (!holds_.empty() && ec == errc::session_expired) ec = errc::lock_lost;
+    to_.tell(ec, std::move(result_));
+  }
+  error_code barred() const noexcept override {
+    for (const auto& h : holds_)
+      if (h->over()) return errc::lock_lost;
+    return {};
+  }
+
+  // Sent only in the session of these locks, and only as long as they are held. False if that
+  // cannot be.
+  bool only_under(transaction::holds all) {
+    only_in.session = all.front()->session();
+    holds_ = std::move(all);
+    return std::all_of(holds_.begin(), holds_.end(), [&](const auto& h) {
+      return h->session() == only_in.session && h->remaining() > recipes::duration{0};
+    });
+  }
 
   void connect_cancellation(const std::shared_ptr<runtime::session_driver>& driver) {
     to_.on_cancel([weak = std::weak_ptr{driver}, id = id()] {
@@ -145,6 +166,7 @@ class call final : public session::operation {
   recipient<Result> to_;
   typename requests::request<stored<Result>>::reader read_;
   stored<Result> result_{};
+  transaction::holds holds_;
 };
 
 }  // namespace conclave::detail

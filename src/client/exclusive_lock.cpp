@@ -24,6 +24,7 @@ detail::lock_pointer make_named(client& c, const std::string& path, lock_options
   t.rule = recipes::rule::unique_name;
   t.parents = {slash == 0 ? "/" : path.substr(0, slash)};
   t.name = path.substr(slash + 1);
+  t.wary = true;
   options.on_enqueued = {};
   return detail::make_lock(c, path, std::move(t), std::nullopt, std::move(options));
 }
@@ -31,7 +32,7 @@ detail::lock_pointer make_named(client& c, const std::string& path, lock_options
 }  // namespace
 
 exclusive_lock::exclusive_lock(detail::lock_pointer state) : state_{std::move(state)} {}
-exclusive_lock::~exclusive_lock() { detail::abandon(state_); }
+exclusive_lock::~exclusive_lock() { detail::end(state_); }
 
 void exclusive_lock::lock() { detail::lock(state_, role); }
 bool exclusive_lock::lock(std::stop_token stop) {

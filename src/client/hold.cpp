@@ -20,8 +20,9 @@ std::string hold::node() const {
 }
 
 transaction hold::fenced(transaction t) const {
-  if (!state_ || !state_->began()) throw error{errc::lock_lost, "fenced: nothing is held"};
+  if (!held()) throw error{errc::lock_lost, "fenced: nothing is held"};
   for (const auto& node : state_->nodes()) t.check(node);
+  t.holds_.push_back(state_);
   return t;
 }
 

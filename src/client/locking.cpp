@@ -17,8 +17,8 @@ using caller_ptr = recipes::lock_object::caller_ptr;
 using entry = recipes::port::entry;
 
 error_code aborted() { return boost::asio::error::operation_aborted; }
-// What a timed call is told when its time is up: somebody else has the lock.
-error_code late() { return errc::taken; }
+// What a call is told that is given up by its own wish: its time is up, or a stop was requested.
+error_code in_vain() { return errc::taken; }
 
 std::string this_process() { return host_name() + ':' + std::to_string(::getpid()); }
 
@@ -56,22 +56,26 @@ struct blocked {
     std::string why;
     if (ec == errc::not_connected)
       why = lock->core->driver->ask(std::string{}, [](const auto& m) { return m.last_failure(); });
+    // Every parent but the chroot is made.
+    if (ec == errc::no_node && !lock->core->defaults->chroot.empty())
+      why = "the chroot " + lock->core->defaults->chroot + " is missing";
     throw error{ec, why.empty() ? what() : what() + " (" + why + ")"};
   }
 
-  const lock_pointer& lock;
+  const lock_pointer lock;  // the lock object may be destroyed meanwhile
   caller_ptr who;
   runtime::one_shot told;
   error_code ec;
 };
 
-// A handler must not be called before the call that started it has returned.
-void tell_later(runtime::io_loop& loop, entry& inside) {
-  auto calls = inside.end();
-  if (calls.empty()) return;
-  boost::asio::post(loop.io(), [calls = std::move(calls)] {
-    for (const auto& f : calls) f();
-  });
+template <class... Arguments>
+void call_through(const std::shared_ptr<teller>& told, std::function<void(Arguments...)>& f) {
+  if (!f) return;
+  f = [told, shared = std::make_shared<const std::function<void(Arguments...)>>(std::move(f))](
+          Arguments... arguments) {
+    told->leave([shared, arguments...] { (*shared)(arguments...); });
+    told->tell();
+  };
 }
 
 template <class Result, class Convert>
@@ -96,7 +100,7 @@ void start(const lock_pointer& l, receiver<Result> to, role r, deadline d, Conve
   entry inside{*port};
   if (d != at_once && d != no_deadline) {
     const auto timer = port->call_at(boot_clock::now() + (d - std::chrono::steady_clock::now()),
-                                     [give_up] { give_up(late()); });
+                                     [give_up] { give_up(in_vain()); });
     who->tell = [port, timer, tell = std::move(who->tell)](error_code ec) {
       {
         const entry again{*port};
@@ -110,6 +114,14 @@ void start(const lock_pointer& l, receiver<Result> to, role r, deadline d, Conve
 }
 
 }  // namespace
+
+void tell_later(runtime::io_loop& loop, recipes::port::entry& inside) {
+  auto calls = inside.end();
+  if (calls.empty()) return;
+  boost::asio::post(loop.io(), [calls = std::move(calls)] {
+    for (const auto& f : calls) f();
+  });
+}
 
 std::uint64_t this_thread() noexcept {
   // An id that is not used again when the thread has ended, as the system's would be.
@@ -134,6 +146,11 @@ lock_pointer make_lock(client& c, std::string path, recipes::terms t,
   auto l = std::make_shared<lock_handle>();
   l->core = core_access::of(c);
   l->path = std::move(path);
+  call_through(l->told, options.on_enqueued);
+  call_through(l->told, options.on_suspended);
+  call_through(l->told, options.on_restored);
+  call_through(l->told, options.on_lost);
+  call_through(l->told, options.on_revocation);
   l->object = std::make_shared<recipes::lock_object>(l->core->port, std::move(t), std::move(gate),
                                                      options, std::move(f));
   return l;
@@ -162,23 +179,23 @@ bool lock(const lock_pointer& l, role r, std::stop_token stop) {
   if (stop.stop_requested()) return false;
   blocked call{l, r, true};
   {
-    const std::stop_callback on_stop{std::move(stop), [&] { call.give_up(aborted()); }};
+    const std::stop_callback on_stop{std::move(stop), [&] { call.give_up(in_vain()); }};
     call.told.wait();
   }
-  return call.result(aborted());
+  return call.result(in_vain());
 }
 
 bool try_lock(const lock_pointer& l, role r, deadline d) {
   blocked call{l, r, d != at_once};
-  if (d != at_once && d != no_deadline && !call.told.wait_until(d)) call.give_up(late());
+  if (d != at_once && d != no_deadline && !call.told.wait_until(d)) call.give_up(in_vain());
   call.told.wait();
-  return call.result(late());
+  return call.result(in_vain());
 }
 
 void unlock(const lock_pointer& l, role r) noexcept {
   if (l->core->driver->loop().in_child()) return;
   const entry inside{*l->core->port};
-  l->object->release(r);
+  l->object->release(r, this_thread());
 }
 
 void unlock(const lock_pointer& l, const hold& h) noexcept {
@@ -193,10 +210,16 @@ void abandon(const lock_pointer& l) noexcept {
   l->object->close(aborted());
 }
 
+void end(const lock_pointer& l) noexcept {
+  if (l->core->driver->loop().in_child()) return;
+  abandon(l);
+  l->told->close();
+}
+
 hold hold_of(const lock_pointer& l, role r) {
   if (l->core->driver->loop().in_child()) return hold{};
   const entry inside{*l->core->port};
-  return hold{l->object->hold(r)};
+  return hold{l->object->hold(r, this_thread())};
 }
 
 void start_lock(const lock_pointer& l, receiver<void> to, role r) {
@@ -206,7 +229,7 @@ void start_lock(const lock_pointer& l, receiver<void> to, role r) {
 
 void start_try_lock(const lock_pointer& l, receiver<bool> to, role r, deadline d) {
   start(l, std::move(to), r, d, [](recipient<bool>& who, error_code ec) {
-    who.tell(ec == late() ? error_code{} : ec, !ec);
+    who.tell(ec == in_vain() ? error_code{} : ec, !ec);
   });
 }
 
@@ -215,7 +238,7 @@ void start_unlock(const lock_pointer& l, receiver<void> to, role r) {
   const auto who = std::make_shared<recipient<void>>(loop, std::move(to));
   if (loop.in_child()) return who->tell(errc::forked, {});
   entry inside{*l->core->port};
-  l->object->release(r, [who] { who->tell({}, {}); });
+  l->object->release(r, 0, [who] { who->tell({}, {}); });
   tell_later(loop, inside);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "client/core.hpp"
+#include "client/teller.hpp"
 #include "conclave/detail/locking.hpp"
 #include "conclave/hold.hpp"
 #include "conclave/lock_options.hpp"
@@ -21,6 +22,8 @@ struct lock_handle {
   std::shared_ptr<recipes::lock_object> object;
   std::string path;  // as the user gave it, for messages
   const char* verb = "lock";
+  // Through which its callbacks are called.
+  std::shared_ptr<teller> told = std::make_shared<teller>();
 };
 
 // Throws errc::invalid_path, and errc::invalid_argument if the layout has no such roles. What
@@ -37,10 +40,15 @@ bool try_lock(const lock_pointer& l, role r, deadline d);
 void unlock(const lock_pointer& l, role r) noexcept;
 void unlock(const lock_pointer& l, const hold& h) noexcept;
 void downgrade(const lock_pointer& l);
-// The lock object's end.
+// Gives everything back, and tells those who wait.
 void abandon(const lock_pointer& l) noexcept;
+// The lock object's end: as well, and then no callback runs any more, but one that ends it itself.
+void end(const lock_pointer& l) noexcept;
 hold hold_of(const lock_pointer& l, role r);
 std::uint64_t this_thread() noexcept;
+// Ends the entry. A handler must not be called before the call that started it has returned, so
+// whatever is to be told is told on the I/O thread.
+void tell_later(runtime::io_loop& loop, recipes::port::entry& inside);
 std::string host_name();
 
 }  // namespace conclave::detail

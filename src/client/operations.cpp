@@ -93,7 +93,11 @@ void start_commit(const core_pointer& core, receiver<transaction_result> to, tra
   for (const auto& part : t.parts())
     if (const auto* p = std::get_if<transaction::create_part>(&part))
       warn_of_open_acl(*core, p->options);
-  send(core, std::move(to), requests::commit(*core->defaults, t));
+  auto r = requests::commit(*core->defaults, t);
+  auto refused = r.refused;
+  auto op = make<transaction_result>(core, std::move(to), std::move(r));
+  if (!t.under().empty() && !op->only_under(t.under()) && !refused) refused = errc::lock_lost;
+  send(core, std::move(op), refused);
 }
 
 void start_read(const core_pointer& core, receiver<std::vector<read_result>> to, read_group group) {

@@ -14,6 +14,7 @@ class unheeded final : public session::operation {
  public:
   explicit unheeded(requests::request<requests::nothing> r) : operation{r.type, r.rule} {
     frame = std::move(r.frame);
+    beyond_limits = true;
   }
   bool read_answer(const wire::reply_header&, wire::reader&) override { return true; }
   void complete(error_code) noexcept override {}
@@ -38,7 +39,10 @@ std::shared_ptr<recipe_port> recipe_port::make(std::shared_ptr<runtime::session_
 
 recipe_port::recipe_port(std::shared_ptr<runtime::session_driver> driver,
                          std::shared_ptr<const requests::defaults> d)
-    : port{std::move(d)}, driver_{std::move(driver)}, random_{seeded()} {}
+    : port{std::move(d)},
+      driver_{std::move(driver)},
+      clock_{std::make_shared<driver_clock>(driver_)},
+      random_{seeded()} {}
 
 void recipe_port::submit(std::unique_ptr<session::operation> op) {
   if (const auto ec = driver_->submit(op, false)) driver_->refuse(std::move(op), ec);
@@ -51,8 +55,8 @@ void recipe_port::forget_watch(const std::string& path, watch_kind kind, const w
   static_cast<void>(driver_->submit_watch_removal(op, kind, full, w, false));
 }
 
-recipe_port::session_view recipe_port::session() const {
-  const auto now = driver_->stands();
+recipe_port::session_view recipe_port::driver_clock::session() const {
+  const auto now = driver->stands();
   return {now.session_id, now.connected, now.finished, now.deadline};
 }
 

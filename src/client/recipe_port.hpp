@@ -23,8 +23,9 @@ class recipe_port final : public recipes::port, public std::enable_shared_from_t
   void cork() override { driver_->cork(); }
   void uncork() override { driver_->uncork(); }
   // These two from any thread.
-  session_view session() const override;
-  recipes::time_point now() const override { return boot_clock::now(); }
+  session_view session() const override { return clock_->session(); }
+  recipes::time_point now() const override { return clock_->now(); }
+  std::shared_ptr<const recipes::session_clock> clock() const override { return clock_; }
   void call_soon(std::function<void()> f) override;
   std::uint64_t random() override { return random_(); }
 
@@ -34,7 +35,15 @@ class recipe_port final : public recipes::port, public std::enable_shared_from_t
   void wake_at(recipes::time_point when) override;
   void arm(recipes::time_point when);
 
+  struct driver_clock final : session_clock {
+    explicit driver_clock(std::shared_ptr<runtime::session_driver> d) : driver{std::move(d)} {}
+    session_view session() const override;
+    recipes::time_point now() const override { return boot_clock::now(); }
+    std::shared_ptr<runtime::session_driver> driver;
+  };
+
   std::shared_ptr<runtime::session_driver> driver_;
+  std::shared_ptr<const driver_clock> clock_;
   std::shared_ptr<void> listening_;
   // Used on the I/O thread only, and cancelled there: a timer would keep the thread from ending.
   struct alarm {

@@ -23,6 +23,8 @@ recursive_mutex::~recursive_mutex() = default;
 bool recursive_mutex::again() {
   const std::lock_guard lock{owner_->guard};
   if (!owner_->is_us()) return false;
+  // The parent's hold is none of its child's.
+  if (mutex_.hold().fencing_token() == 0) throw error{errc::forked, "lock"};
   if (!owner_->hold.held())
     throw error{errc::lock_lost, "locking again what was lost; unlock it first"};
   ++owner_->count;

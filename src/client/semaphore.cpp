@@ -7,6 +7,8 @@ namespace {
 
 detail::lock_pointer make(client& c, const std::string& path, std::size_t permits,
                           lock_options options) {
+  if (!session::valid_path(path) || path == "/")
+    throw error{errc::invalid_path, "semaphore " + path};
   if (permits == 0) throw error{errc::invalid_argument, "semaphore " + path + " without permits"};
   recipes::terms gate;
   gate.parents = {path + "/locks"};
@@ -23,7 +25,7 @@ detail::lock_pointer make(client& c, const std::string& path, std::size_t permit
 
 semaphore::semaphore(client& c, std::string path, std::size_t permits, lock_options options)
     : state_{make(c, path, permits, std::move(options))} {}
-semaphore::~semaphore() { detail::abandon(state_); }
+semaphore::~semaphore() { detail::end(state_); }
 
 void semaphore::acquire() { detail::lock(state_, role); }
 bool semaphore::acquire(std::stop_token stop) {

@@ -6,7 +6,7 @@ namespace conclave {
 
 shared_mutex::shared_mutex(client& c, std::string path, lock_options options)
     : state_{detail::make_lock(c, {std::move(path)}, writer, std::move(options))} {}
-shared_mutex::~shared_mutex() { detail::abandon(state_); }
+shared_mutex::~shared_mutex() { detail::end(state_); }
 
 void shared_mutex::lock() { detail::lock(state_, writer); }
 bool shared_mutex::lock(std::stop_token stop) {

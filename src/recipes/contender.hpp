@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "conclave/layout.hpp"
+#include "conclave/transaction.hpp"
 #include "recipes/asking.hpp"
 #include "recipes/port.hpp"
 #include "recipes/task.hpp"
@@ -52,7 +53,9 @@ struct terms {
   bool hurried = true;      // is told one place earlier too, to take over the faster; by tickets
   bool patient = true;      // off: gives up at once with errc::taken
   std::string seen_holder;  // of the impatient: while this node is there, nothing else is tried
+  bool wary = false;        // its node is watched from the grant on: another can have its name
   bool counted = false;     // tell how many are before us, which may take a list
+  transaction along;        // done in one transaction with the creation, if there is anything in it
 };
 
 // How far a contender has come, for those who show it.
@@ -95,6 +98,10 @@ class contender final : public member,
   // Out of the line, or off the lock: goes on by itself until the server has confirmed it or the
   // session is over. Cannot fail and cannot be cancelled; a second call does nothing.
   void leave();
+  // As leave(), but in one transaction with the removal of this node, if that is still there.
+  void leave_removing(std::string path);
+  // Once it is gone: whether the server has confirmed that, rather than the session ended before.
+  bool left() const noexcept { return left_; }
   // As leave(), but a contender for the same lock in the same session may take our release along
   // with its creation: one transaction, one write to the server's disk. Until then, or until
   // leave_now(), nothing is sent.
@@ -180,7 +187,7 @@ class contender final : public member,
   task<error_code> look_for(seat& s, const std::string& id, place where, std::vector<trace>& into);
   task<error_code> recognise(const std::vector<std::vector<trace>>& under, place where);
   task<error_code> make_parents();
-  task<error_code> wait_for_the_name();
+  task<error_code> wait_for_the_name(seat& s);
   void take_seat(seat& s, std::string_view path);
   void note_record(seat& s, const get_result& parent);
 
@@ -236,7 +243,7 @@ class contender final : public member,
   template <class Result>
   asking<Result> ask(requests::request<Result> r, place where,
                      std::optional<session::on_cut> rule = {}) {
-    return recipes::ask(port_, shared_from_this(), std::move(r), where, rule);
+    return recipes::ask(port_, shared_from_this(), std::move(r), where, rule, true);
   }
   place here() const noexcept { return {session_, 0}; }
 
@@ -272,6 +279,8 @@ class contender final : public member,
   enum class parting { alone, offered, taken_along, confirmed, unclear };
   parting parting_ = parting::alone;
   std::shared_ptr<contender> before_;  // whose release we take along
+  std::string also_removed_;           // with our node
+  bool left_ = false;
   bool session_over_ = false;
   errc session_end_ = errc::session_expired;  // why
   bool quiet_ = false;

@@ -38,7 +38,7 @@ task<error_code> contender::become_reader() {
     const auto got = co_await asked;
     auto ec = got.ec;
     auto czxid = got.value.zxid;
-    while (connection_trouble(ec) && !session_over_) {
+    while ((connection_trouble(ec) || outcome_unknown(ec)) && !session_over_) {
       const auto syncing =
           ask(requests::sync(port_->defaults(), s.parent), here(), session::on_cut::fail);
       const auto synced = co_await syncing;

@@ -19,10 +19,11 @@ task<error_code> contender::enqueue() {
   place where;
   if (before_) {
     const auto ec = co_await enqueue_behind();
-    if (in_line_ || session_is_over(ec)) co_return ec;
+    // Nobody waits twice for a connection.
+    if (in_line_ || session_is_over(ec) || ec == errc::not_connected) co_return ec;
     where = here();
   }
-  while (!leaving_) {
+  for (int orphaned = 0; !leaving_;) {
     const auto id = new_id(*port_);
     const auto data = terms_.bare ? terms_.owner : write_badge(terms_.owner, id);
     const bool unique = terms_.rule == rule::unique_name;
@@ -33,11 +34,12 @@ task<error_code> contender::enqueue() {
     std::vector<asking<get_result>> records;
     {
       const together in_one_write{*port_};
-      if (seats_.size() == 1) {
+      if (seats_.size() == 1 && terms_.along.empty()) {
         one = ask(requests::create(port_->defaults(), seats_[0].child(prefix), data, mode), where);
       } else {
         transaction t;
         for (const auto& s : seats_) t.create(s.child(prefix), data, mode);
+        t.append(terms_.along);
         all = ask(requests::commit(port_->defaults(), t), where);
       }
       if (may_use_tickets())
@@ -45,6 +47,7 @@ task<error_code> contender::enqueue() {
           records.push_back(ask(requests::get(port_->defaults(), s.parent, {}), {}));
     }
     error_code ec;
+    std::size_t failed = 0;  // which part of a transaction
     if (one) {
       const auto made = co_await *one;
       ec = made.ec;
@@ -57,6 +60,7 @@ task<error_code> contender::enqueue() {
       const auto made = co_await *all;
       ec = made.ec;
       session_ = made.sent_in.session;
+      failed = made.value.failed_part().value_or(0);
       if (!ec) {
         token_ = czxid_ = made.value.zxid;
         for (std::size_t i = 0; i < seats_.size(); ++i)
@@ -67,13 +71,17 @@ task<error_code> contender::enqueue() {
       const auto read = co_await records[i];
       if (!ec && !read.ec) note_record(seats_[i], read.value);
     }
-    if (ec == errc::connection_loss) {
+    if (failed >= seats_.size()) co_return ec;  // what was to go along with us
+    if (outcome_unknown(ec)) {
       ec = co_await settle(id);
       if (ec || in_line_) co_return ec;
     } else if (ec == errc::no_node) {
       if (ec = co_await make_parents(); ec) co_return ec;
+      // They are there, and yet they are not: somebody removes them, or it is another node that is
+      // missing.
+      if (++orphaned > 2) co_await pause(breath);
     } else if (ec == errc::node_exists) {
-      if (ec = co_await wait_for_the_name(); ec) co_return ec;
+      if (ec = co_await wait_for_the_name(seats_[failed]); ec) co_return ec;
     } else {
       co_return ec;
     }
@@ -99,9 +107,9 @@ task<error_code> contender::enqueue_behind() {
   before->parting_ = parting::taken_along;
   const auto asked = ask(requests::commit(port_->defaults(), t), here());
   const auto made = co_await asked;
-  before->parting_ = !made.ec                           ? parting::confirmed
-                     : made.ec == errc::connection_loss ? parting::unclear
-                                                        : parting::alone;
+  before->parting_ = !made.ec                   ? parting::confirmed
+                     : outcome_unknown(made.ec) ? parting::unclear
+                                                : parting::alone;
   if (!made.ec) {
     token_ = czxid_ = made.value.zxid;
     take_seat(s, made.value.parts[2].path);
@@ -110,7 +118,7 @@ task<error_code> contender::enqueue_behind() {
     s.served = from.ticket;
   }
   before->poke();
-  if (made.ec == errc::connection_loss) co_return co_await settle(id);
+  if (outcome_unknown(made.ec)) co_return co_await settle(id);
   co_return made.ec;
 }
 
@@ -144,7 +152,7 @@ task<error_code> contender::settle(std::string id) {
       if (!ec) ec = co_await look_for(seats_[i], id, synced.sent_in, under[i]);
     if (!ec) ec = co_await recognise(under, synced.sent_in);
     if (!ec) co_return ec;
-    if (ec == errc::backlog_full) {
+    if (ec == errc::backlog_full || (outcome_unknown(ec) && !connection_trouble(ec))) {
       co_await pause(breath);
       continue;
     }
@@ -242,27 +250,33 @@ task<error_code> contender::look_for(seat& s, const std::string& id, place where
 task<error_code> contender::make_parents() {
   auto mode = create_mode::container;
   for (;;) {
-    std::vector<asking<create_result>> making;
+    std::vector<std::vector<asking<create_result>>> making{seats_.size()};
     {
       const together in_one_write{*port_};
-      for (const auto& s : seats_)
-        for (auto end = s.parent.find('/', 1);; end = s.parent.find('/', end + 1)) {
-          making.push_back(
-              ask(requests::create(port_->defaults(), s.parent.substr(0, end), {}, mode), {}));
-          if (end == s.parent.npos) break;
+      for (std::size_t i = 0; i < seats_.size(); ++i) {
+        const auto& parent = seats_[i].parent;
+        for (auto end = parent.find('/', 1);; end = parent.find('/', end + 1)) {
+          making[i].push_back(
+              ask(requests::create(port_->defaults(), parent.substr(0, end), {}, mode), {}));
+          if (end == parent.npos) break;
         }
+      }
     }
-    // The first thing that went wrong is why the rest did. But nodes that are there may lie under
-    // one that we may not write to.
     error_code ec;
-    for (const auto& each : making) {
-      const auto made = co_await each;
-      if (!made.ec || made.ec == errc::node_exists)
-        ec = {};
-      else if (!ec)
-        ec = made.ec;
+    for (const auto& path : making) {
+      // The first thing that went wrong is why the rest did. But nodes that are there may lie under
+      // one that we may not write to.
+      error_code why;
+      for (const auto& each : path) {
+        const auto made = co_await each;
+        if (!made.ec || made.ec == errc::node_exists)
+          why = {};
+        else if (!why)
+          why = made.ec;
+      }
+      if (!ec) ec = why;
     }
-    if (ec == errc::connection_loss) co_return error_code{};  // the next creation will tell
+    if (outcome_unknown(ec)) co_return error_code{};  // the next creation will tell
     if (ec != errc::unimplemented || mode == create_mode::persistent) co_return ec;
     mode = create_mode::persistent;  // a server before 3.5
   }
@@ -270,8 +284,7 @@ task<error_code> contender::make_parents() {
 
 // A node of the name that we need is there. With a unique name that is the holder's. With numbers,
 // the counter stands at its last one, which can be had again when that node has gone.
-task<error_code> contender::wait_for_the_name() {
-  auto& s = seats_[0];
+task<error_code> contender::wait_for_the_name(seat& s) {
   const bool unique = terms_.rule == rule::unique_name;
   s.other =
       unique ? terms_.name : terms_.layout.name_prefix(terms_.role) + number_text(last_number);

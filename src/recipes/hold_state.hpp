@@ -15,7 +15,7 @@ namespace conclave::recipes {
 
 class hold_state {
  public:
-  explicit hold_state(std::shared_ptr<const port> p) : port_{std::move(p)} {}
+  explicit hold_state(const std::shared_ptr<port>& p) : clock_{p->clock()} {}
 
   void begin(std::int64_t token, std::int64_t session, std::vector<std::string> nodes) {
     token_ = token;
@@ -38,6 +38,8 @@ class hold_state {
   // --- from any thread
 
   bool began() const noexcept { return now() != status::none; }
+  // Released or lost, or it never began.
+  bool over() const noexcept { return now() == status::over || now() == status::none; }
   bool suspended() const noexcept { return now() == status::suspended; }
   std::stop_token lost() const noexcept { return lost_.get_token(); }
   std::int64_t token() const noexcept { return began() ? token_ : 0; }
@@ -52,12 +54,12 @@ class hold_state {
   time_point deadline() const noexcept {
     const auto s = now();
     if (s != status::held && s != status::suspended) return time_point::min();
-    const auto session = port_->session();
+    const auto session = clock_->session();
     return session.id == session_ ? session.deadline : time_point::min();
   }
   duration remaining() const noexcept {
     const auto until = deadline();
-    const auto at = port_->now();
+    const auto at = clock_->now();
     return until > at ? until - at : duration{0};
   }
 
@@ -65,7 +67,7 @@ class hold_state {
   enum class status { none, held, suspended, over };
   status now() const noexcept { return status_.load(std::memory_order_acquire); }
 
-  std::shared_ptr<const port> port_;
+  std::shared_ptr<const session_clock> clock_;
   std::atomic<status> status_{status::none};
   std::int64_t token_ = 0;
   std::int64_t session_ = 0;

@@ -18,6 +18,8 @@ void contender::become_holder() {
   holding_ = was_holder_ = true;
   watch_over();
   suspended_ = !port_->session().connected;
+  if (terms_.wary)
+    for (auto& s : seats_) s.own_changed = s.own_changed || !s.own_watch;
   if (quiet_) return;
   events_->granted();
   if (suspended_) events_->suspended();
@@ -63,10 +65,15 @@ task<> contender::hold() {
 // On a new connection: a hold that was suspended goes on only if its nodes are still the same.
 task<> contender::check_own_nodes() {
   for (auto& s : seats_) {
-    const auto asked = ask(requests::get(port_->defaults(), s.path(), {}), here());
+    const auto asked = ask(requests::exists(port_->defaults(), s.path(), {}), here());
     const auto got = co_await asked;
     if (leaving_ || session_over_ || connection_trouble(got.ec)) co_return done;
-    if (got.ec == errc::no_node || (!got.ec && got.value.stat.czxid != czxid_)) {
+    if (got.ec) {  // that says nothing about our node
+      check_own_ = true;
+      co_await pause(breath);
+      co_return done;
+    }
+    if (!got.value || got.value->czxid != czxid_) {
       s.own_gone = true;
       co_return done;
     }

@@ -54,6 +54,8 @@ layout layout::of(std::initializer_list<std::pair<role, std::string_view>> patte
                   std::string filling) {
   auto made = std::make_shared<std::vector<pattern>>();
   for (const auto& [r, text] : patterns) made->push_back(make(r, text));
+  if (filling.find('/') != filling.npos)
+    throw error{errc::invalid_argument, "layout filling '" + filling + "'"};
   layout l;
   l.patterns_ = std::move(made);
   l.filling_ = std::move(filling);

@@ -1,4 +1,5 @@
 // How a contender leaves its lines, whatever becomes of the connection.
+#include <algorithm>
 #include <utility>
 
 #include "recipes/contender.hpp"
@@ -6,12 +7,23 @@
 #include "recipes/record.hpp"
 
 namespace conclave::recipes {
+namespace {
+
+// Between two tries to release what the server does not let us release (the parent's ACL).
+constexpr auto longest_rest = std::chrono::seconds{1};
+
+}  // namespace
 
 void contender::leave() {
   if (std::exchange(leaving_, true)) return;
   holding_ = false;
   tell_downgraded(errc::lock_lost);
   poke();
+}
+
+void contender::leave_removing(std::string path) {
+  if (!leaving_) also_removed_ = std::move(path);
+  leave();
 }
 
 bool contender::can_leave_to_next() const noexcept {
@@ -43,6 +55,7 @@ task<> contender::withdraw() {
   if (parting_ == parting::confirmed) in_line_ = false;
   bool as_transaction = was_holder_;  // with the records that spare the next one a look
   place where = here();
+  duration rest = breath;
   // What stands under the name of a node that is gone is somebody else's.
   if (in_line_ && !session_over_ && (parting_ == parting::unclear || put_out_of_line()))
     co_await find_out(where);
@@ -51,6 +64,7 @@ task<> contender::withdraw() {
     bool refused = false;
     transaction t;
     for (const auto& s : seats_) t.remove(s.path());
+    if (as_transaction && !also_removed_.empty()) t.remove(also_removed_);
     if (as_transaction)
       for (const auto& s : seats_)
         if (uses_tickets(s) && s.record_writable)
@@ -68,15 +82,20 @@ task<> contender::withdraw() {
       // The parent may not be written, or one of several nodes is gone already.
       if (refused && *got.value.failed_part() >= seats_.size()) ec = errc::no_auth;
     }
+    left_ = !ec;
     if (!ec || session_is_over(ec)) break;
     if (ec == errc::no_node && seats_.size() == 1) break;
     if (refused && as_transaction && ec == errc::no_auth) {
       as_transaction = false;
       continue;
     }
-    if (!connection_trouble(ec)) co_await pause(breath);
+    if (!connection_trouble(ec)) {
+      co_await pause(rest);
+      rest = std::min<duration>(rest * 2, longest_rest);
+    }
     // Perhaps it has happened, and names can come back: never a second time without looking.
     co_await find_out(where);
+    left_ = !in_line_ && !session_over_;
   }
   withdraw_claims();
   if (parents_may_go_ && !session_over_)

@@ -149,7 +149,9 @@ class lock_object::attempt final : public contender_events,
       again_ = true;  // when it has withdrawn
       return;
     }
-    pass_on(progress::kind::failed, why);
+    // Who would not wait goes as one that has waited enough.
+    left_ = why == errc::taken;
+    pass_on(left_ ? progress::kind::leaves : progress::kind::failed, left_ ? error_code{} : why);
     const auto o = owner_.lock();
     if (!o) return;
     if (why == errc::taken && contender_) o->seen_holder_ = contender_->seen_holder();
@@ -337,18 +339,19 @@ void lock_object::give_up(const caller_ptr& who, error_code why) {
   if (std::erase(waiting_, who) > 0) answer(who, why);
 }
 
-lock_object::attempt_ptr lock_object::oldest_hold(role r) const {
-  attempt_ptr oldest;
-  for (const auto& a : attempts_) {
-    if (a->role != r || !a->granted_already()) continue;
-    if (a->lost_it) return a;
-    if (!oldest) oldest = a;
-  }
-  return oldest;
+lock_object::attempt_ptr lock_object::hold_to_give_back(role r, std::uint64_t thread) const {
+  // Lower is better; among equals the oldest.
+  const auto rank = [&](const attempt& a) {
+    return std::pair{a.thread == thread ? 0 : a.thread == 0 ? 1 : 2, a.lost_it ? 0 : 1};
+  };
+  attempt_ptr best;
+  for (const auto& a : attempts_)
+    if (a->role == r && a->granted_already() && (!best || rank(*a) < rank(*best))) best = a;
+  return best;
 }
 
-void lock_object::release(role r, std::function<void()> confirmed) {
-  const auto a = oldest_hold(r);
+void lock_object::release(role r, std::uint64_t thread, std::function<void()> confirmed) {
+  const auto a = hold_to_give_back(r, thread);
   if (!a) {
     if (confirmed) port_->deliver(std::move(confirmed));
     return;
@@ -390,7 +393,7 @@ void lock_object::let_go(const attempt_ptr& a, std::function<void()> confirmed) 
 }
 
 void lock_object::downgrade(std::function<void(error_code)> told) {
-  const auto a = oldest_hold(role::writer);
+  const auto a = hold_to_give_back(role::writer, 0);
   const auto tell = [p = port_, told = std::move(told)](error_code ec) {
     p->deliver([told, ec] { told(ec); });
   };
@@ -440,9 +443,13 @@ void lock_object::next() {
   begin(who);
 }
 
-std::shared_ptr<hold_state> lock_object::hold(role r) const {
-  for (auto a = attempts_.rbegin(); a != attempts_.rend(); ++a)
-    if ((*a)->role == r && (*a)->granted_already()) return (*a)->hold;
+std::shared_ptr<hold_state> lock_object::hold(role r, std::uint64_t thread) const {
+  attempt_ptr latest;
+  for (const auto& a : attempts_) {
+    if (a->role != r || !a->granted_already()) continue;
+    if (!latest || a->thread == thread || latest->thread != thread) latest = a;
+  }
+  if (latest) return latest->hold;
   const auto last = last_holds_.find(r);
   return last == last_holds_.end() ? nullptr : last->second;
 }

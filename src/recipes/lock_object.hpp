@@ -64,10 +64,11 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   // It does not want the lock any more, and is told why, unless it was told something already.
   void give_up(const caller_ptr& who, error_code why);
 
-  // Lets one hold of this role go: one that was lost, if there is such, otherwise the oldest.
-  // Nothing if there is none. `confirmed`, if any, is called outside of the entry when the server
-  // knows, or the session is over.
-  void release(role r, std::function<void()> confirmed = {});
+  // Lets one hold of this role go: one of this thread, otherwise one of nobody in particular,
+  // otherwise any; of these, one that was lost, if there is such, otherwise the oldest. Nothing if
+  // there is none. `confirmed`, if any, is called outside of the entry when the server knows, or
+  // the session is over.
+  void release(role r, std::uint64_t thread = 0, std::function<void()> confirmed = {});
   // Lets the hold with this token go, if it is held.
   void release_hold(std::int64_t token);
 
@@ -80,8 +81,9 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   // far as there is a follower.
   void when_all_gone(std::function<void()> confirmed);
 
-  // The latest hold of this role, or the last one that was; none if there was none.
-  std::shared_ptr<hold_state> hold(role r) const;
+  // The latest hold of this role, of this thread if it has one, or the last one that was; none if
+  // there was none.
+  std::shared_ptr<hold_state> hold(role r, std::uint64_t thread = 0) const;
   bool held_by_thread(role r, std::uint64_t thread) const;
 
  private:
@@ -91,7 +93,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   bool busy_for(role r) const;
   void begin(const caller_ptr& who);
   void ended(const attempt_ptr& a, error_code why);
-  attempt_ptr oldest_hold(role r) const;
+  attempt_ptr hold_to_give_back(role r, std::uint64_t thread) const;
   void let_go(const attempt_ptr& a, std::function<void()> confirmed);
   void dropped(const attempt_ptr& a);
   void next();

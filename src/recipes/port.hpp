@@ -45,7 +45,23 @@ class holder {
   ~holder() = default;
 };
 
-class port {
+// How the session stands, from any thread. Holds keep this alone: they may outlive the port.
+class session_clock {
+ public:
+  struct session_view {
+    std::int64_t id = 0;  // 0: none
+    bool connected = true;
+    bool over = false;    // the client was closed, or does not begin a new session
+    time_point deadline;  // as client::session_deadline()
+  };
+  virtual session_view session() const = 0;
+  virtual time_point now() const = 0;
+
+ protected:
+  ~session_clock() = default;
+};
+
+class port : public session_clock {
  public:
   explicit port(std::shared_ptr<const requests::defaults> d) : defaults_{std::move(d)} {}
   port(const port&) = delete;
@@ -90,14 +106,7 @@ class port {
   virtual void cork() = 0;
   virtual void uncork() = 0;
 
-  struct session_view {
-    std::int64_t id = 0;  // 0: none
-    bool connected = true;
-    bool over = false;    // the client was closed, or does not begin a new session
-    time_point deadline;  // as client::session_deadline()
-  };
-  virtual session_view session() const = 0;
-  virtual time_point now() const = 0;
+  virtual std::shared_ptr<const session_clock> clock() const = 0;
   // Calls it in an entry of its own, as soon as the present one and what waits before it are over.
   virtual void call_soon(std::function<void()> f) { call_at(now(), std::move(f)); }
   // A number that no other process draws.

@@ -113,7 +113,7 @@ error_code session_driver::submit_watch_removal(std::unique_ptr<session::operati
   std::unique_lock lock{mutex_};
   if (blocking && machine_.full()) wait_for_room(lock);
   if (machine_.finished()) return machine_.submit(op, boot_clock::now());  // says why
-  if (machine_.full()) return errc::backlog_full;
+  if (machine_.full() && !op->beyond_limits) return errc::backlog_full;
   error_code ec;
   const bool tell_server = machine_.forget_watch(kind, path, w, ec);
   if (!ec && tell_server) {

@@ -51,8 +51,8 @@ error_code machine::submit(std::unique_ptr<operation>& op, time_point now) {
     return ended_ == kind::expired ? errc::session_expired : errc::auth_failed;
   }
   if (op->frame.size() - wire::frame_prefix > options_.max_request_bytes) return errc::too_large;
-  if (full()) return errc::backlog_full;
-  if (const auto ec = wrong_place(*op)) return ec;
+  if (full() && !op->beyond_limits) return errc::backlog_full;
+  if (const auto ec = kept_back(*op)) return ec;
   outstanding_bytes_ += op->frame.size();
   if (phase_ == phase::attached)
     send(std::move(op), now);
@@ -62,7 +62,8 @@ error_code machine::submit(std::unique_ptr<operation>& op, time_point now) {
 }
 
 // What keeps an operation from being sent in this session and on this connection.
-error_code machine::wrong_place(const operation& op) const noexcept {
+error_code machine::kept_back(const operation& op) const noexcept {
+  if (const auto ec = op.barred()) return ec;
   const auto& [session, connection] = op.only_in;
   if (session != 0 && session != session_id_) return errc::session_expired;
   if (connection != 0 && (connection != connection_ || phase_ != phase::attached))

@@ -126,6 +126,7 @@ class machine {
   std::size_t watch_count() const noexcept { return watches_.size(); }
   // "host:port: why" of the last attempt to connect that failed; empty if none did.
   const std::string& last_failure() const noexcept { return last_failure_; }
+  std::size_t max_request_bytes() const noexcept { return options_.max_request_bytes; }
 
   // Until when a single server cannot have expired the session, a tenth of the timeout off:
   // the last answered request was sent at t, so not before t + timeout. The smallest time point if
@@ -163,7 +164,7 @@ class machine {
   };
 
   void schedule_connect(time_point now);
-  error_code wrong_place(const operation& op) const noexcept;
+  error_code kept_back(const operation& op) const noexcept;
   void send(std::unique_ptr<operation> op, time_point now);
   void send_frame(std::string_view frame, time_point now);
   void drop(error_code why, time_point now);

@@ -40,6 +40,9 @@ class operation {
   // and a transaction has its errors in its parts.
   virtual error_code verdict(error_code answered) const noexcept { return answered; }
 
+  // Why it may not be submitted any more, if anything; asked with the session's lock held.
+  virtual error_code barred() const noexcept { return {}; }
+
   wire::opcode type() const noexcept { return type_; }
   on_cut cut_rule() const noexcept { return on_cut_; }
 
@@ -64,6 +67,9 @@ class operation {
     std::uint64_t connection = 0;  // as machine::connection() counts them
   };
   place only_in;
+
+  // Taken although the backlog is full: whoever sends such operations bounds them by itself.
+  bool beyond_limits = false;
 
   // Kept by the machine.
   place sent_in;

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <thread>
 
+#include "conclave/named_mutex.hpp"
 #include "conclave/recursive_mutex.hpp"
 #include "locks/contest.hpp"
 #include "support/link_proxy.hpp"
@@ -66,6 +67,7 @@ void expiry::lose_it(Sever sever, Mend mend) {
   const auto hold = a.hold();
   std::atomic<bool> callback_ran{false};
   const std::stop_callback on_lost{hold.lost(), [&] { callback_ran = true; }};
+  const auto stale = hold.fenced(transaction{}.set(data, "stale"));
   auto b_locks = elsewhere([&] {
     b.lock();
     return now();
@@ -86,21 +88,11 @@ void expiry::lose_it(Sever sever, Mend mend) {
   EXPECT_GT(b.fencing_token(), hold.fencing_token());
 
   // Not even a client that is well connected can use what was lost.
-  EXPECT_EQ(code_of([&] { other.commit(hold.fenced(transaction{}.set(data, "stale"))); }),
-            errc::no_node);
+  EXPECT_EQ(code_of([&] { other.commit(stale); }), errc::lock_lost);
+  EXPECT_EQ(code_of([&] { cut_off.commit(stale); }), errc::lock_lost);
   mend();
-  EXPECT_EQ(code_of([&] {
-              for (;;) try {
-                  cut_off.commit(hold.fenced(transaction{}.set(data, "stale")));
-                  break;
-                } catch (const error& e) {
-                  // Sent into the old session, or before the client knows of its end.
-                  if (e.code() == condition::session_dead || e.code() == condition::outcome_unknown)
-                    continue;
-                  throw;
-                }
-            }),
-            errc::no_node);
+  EXPECT_EQ(code_of([&] { cut_off.commit(stale); }), errc::lock_lost);
+  EXPECT_EQ(code_of([&] { hold.fenced(transaction{}); }), errc::lock_lost);
   EXPECT_EQ(line.zk().get(data).data, "");
   a.unlock();
   EXPECT_TRUE(b.held()) << "a's late release harms nobody";
@@ -123,6 +115,33 @@ TEST_P(expiry, a_holder_that_is_refused_is_told_before_the_next_one_has_it) {
 
 TEST_P(expiry, a_holder_in_silence_is_told_before_the_next_one_has_it) {
   lose_it([&] { proxy.blackhole(true); }, [&] { proxy.blackhole(false); });
+}
+
+// Its name comes back at once, so that only the session tells the old holder from the new one.
+TEST_P(expiry, a_name_that_comes_back_does_not_fence_its_last_holder) {
+  const auto data = fresh_node(line.zk(), "data");
+  client cut_off{proxy.connect_string(), quick(short_session)};
+  client other{shared_server().connect_string()};
+  told heard;
+  named_mutex a{cut_off, line.path() + "/name", heard.report(options())};
+  named_mutex b{other, line.path() + "/name", options()};
+  a.lock();
+  const auto stale = a.hold().fenced(transaction{}.set(data, "stale"));
+  // Submitted while it is held, and not sent before the session has ended.
+  inbox<error_code> under_way;
+  proxy.cut();
+  ASSERT_TRUE(heard.suspended.take());
+  cut_off.async_commit(stale, [&](error_code ec, transaction_result) { under_way.put(ec); });
+  b.lock();
+  EXPECT_EQ(b.hold().node(), a.hold().node());
+  proxy.heal();
+  EXPECT_EQ(under_way.take(), error_code{errc::lock_lost});
+  ASSERT_TRUE(cut_off.wait_connected(patience));
+  EXPECT_EQ(code_of([&] { cut_off.commit(stale); }), errc::lock_lost);
+  EXPECT_EQ(line.zk().get(data).data, "");
+  a.unlock();
+  EXPECT_TRUE(b.held());
+  b.unlock();
 }
 
 TEST_P(expiry, a_count_of_locks_ends_with_the_session_it_was_made_in) {

@@ -2,6 +2,8 @@
 // their time, an error. Whatever the server had made of them by then must go. Sessions outlive the
 // tests here, so that an orphan would stay to be seen.
 #include <atomic>
+#include <functional>
+#include <memory>
 #include <stop_token>
 #include <thread>
 
@@ -218,6 +220,24 @@ TEST_P(giving_up, by_destruction) {
   } catch (int) {
   }
   expect_no_trace(m);
+}
+
+// Whoever waits in it is told, and uses nothing of what is gone.
+TEST_P(giving_up, by_destruction_while_it_waits) {
+  std::stop_source stop;
+  other.lock();
+  for (const auto& wait : std::vector<std::function<void(mutex&)>>{
+           [](mutex& in) { in.lock(); }, [](mutex& in) { in.try_lock_for(patience); },
+           [&](mutex& in) { in.lock(stop.get_token()); }}) {
+    auto doomed = std::make_unique<mutex>(far, line.path(), options());
+    auto waits = elsewhere([&wait, &in = *doomed] { return code_of([&] { wait(in); }); });
+    ASSERT_TRUE(line.wait_for(2));
+    doomed.reset();
+    ASSERT_TRUE(ready(waits));
+    EXPECT_EQ(waits.get(), boost::asio::error::operation_aborted);
+    expect_no_trace(m, 1);
+  }
+  other.unlock();
 }
 
 TEST_P(giving_up, a_timed_call_rides_out_a_reconnect) {

@@ -78,6 +78,19 @@ TEST_F(named_mutex_test, is_the_node_of_that_name) {
   b.unlock();
 }
 
+TEST_F(named_mutex_test, does_not_fence_for_a_holder_before) {
+  const auto data = fresh_node(zk, "data");
+  named_mutex a{zk, path + "/the-lock"};
+  named_mutex b{other, path + "/the-lock"};
+  a.lock();
+  const auto late = a.hold().fenced(transaction{}.set(data, "late"));
+  a.unlock();
+  b.lock();
+  EXPECT_EQ(code_of([&] { zk.commit(late); }), errc::lock_lost);
+  EXPECT_EQ(zk.get(data).data, "");
+  b.unlock();
+}
+
 TEST_F(named_mutex_test, can_stand_right_under_the_root) {
   named_mutex a{zk, path + "-lock"};
   named_mutex b{other, path + "-lock"};
@@ -201,6 +214,7 @@ TEST_F(contenders_test, a_holder_is_asked_to_let_go) {
   ask_to_release(other, contenders(other, path)[0].node);
   ASSERT_TRUE(asked.take());
   EXPECT_TRUE(a.held());
+  EXPECT_EQ(contenders(other, path)[0].owner, "") << "the request stands in its place";
   a.unlock();
   waiting.get();
   EXPECT_EQ(asked.size(), 0u);

@@ -174,14 +174,45 @@ TEST_P(mutex_test, fenced_transactions_are_refused_without_the_lock) {
   m.lock();
   const auto hold = m.hold();
   zk.commit(hold.fenced(transaction{}.set(data, "one")));
+  const auto late = hold.fenced(transaction{}.set(data, "two"));
+  client other{shared_server().connect_string()};
+  EXPECT_EQ(code_of([&] { other.commit(late); }), errc::lock_lost) << "not its session";
   m.unlock();
-  try {
-    zk.commit(hold.fenced(transaction{}.set(data, "two")));
-    ADD_FAILURE() << "not refused";
-  } catch (const transaction_error& e) {
-    EXPECT_EQ(e.code(), errc::no_node);
-  }
+  EXPECT_EQ(code_of([&] { zk.commit(late); }), errc::lock_lost);
+  inbox<error_code> refused;
+  zk.async_commit(late, [&](error_code ec, transaction_result) { refused.put(ec); });
+  EXPECT_EQ(refused.take(), error_code{errc::lock_lost});
+  EXPECT_EQ(code_of([&] { hold.fenced(transaction{}); }), errc::lock_lost);
   EXPECT_EQ(zk.get(data).data, "one");
+}
+
+TEST_P(mutex_test, a_transaction_can_be_fenced_by_several_locks) {
+  mutex a{zk, path, options()};
+  mutex b{zk, path + "-b", options()};
+  const auto data = fresh_node(zk, "data");
+  a.lock();
+  b.lock();
+  const auto both = b.hold().fenced(a.hold().fenced(transaction{}.set(data, "both")));
+  zk.commit(transaction{}.append(both));
+  EXPECT_EQ(zk.get(data).data, "both");
+  a.unlock();
+  EXPECT_EQ(code_of([&] { zk.commit(transaction{}.append(both)); }), errc::lock_lost);
+  b.unlock();
+}
+
+// So far that the difference from now cannot be told in the clock's units.
+TEST_P(mutex_test, times_far_away_are_past_or_never) {
+  client other{shared_server().connect_string()};
+  mutex held{other, path, options()};
+  mutex m{zk, path, options()};
+  held.lock();
+  using clock = std::chrono::steady_clock;
+  using in_hours = std::chrono::time_point<clock, std::chrono::hours>;
+  EXPECT_FALSE(m.try_lock_until(clock::time_point::min()));
+  EXPECT_FALSE(m.try_lock_until(in_hours::min()));
+  held.unlock();
+  EXPECT_TRUE(m.try_lock_until(in_hours::max()));
+  m.unlock();
 }
 
 }  // namespace

@@ -3,6 +3,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <future>
+#include <memory>
+#include <vector>
+
+#include "conclave/recursive_mutex.hpp"
 #include "locks/contest.hpp"
 #include "support/link_proxy.hpp"
 
@@ -99,6 +105,82 @@ TEST_P(refusal, a_client_that_is_closed_while_it_holds) {
   EXPECT_EQ(lost.size(), 0u) << "told once";
 }
 
+// What a callback uses may go with its lock.
+TEST_P(refusal, no_callback_runs_when_its_lock_is_gone) {
+  client zk{shared_server().connect_string()};
+  inbox<bool> entered;
+  std::promise<void> go_on;
+  std::atomic<bool> running{false};
+  std::atomic<int> told_too_late{0};
+  auto o = options();
+  o.on_lost = [&](const hold&, error_code) {
+    running = true;
+    entered.put(true);
+    go_on.get_future().wait();
+    running = false;
+  };
+  auto slow = std::make_unique<mutex>(zk, line.path(), o);
+  slow->lock();
+  o.on_lost = [&](const hold&, error_code) { ++told_too_late; };
+  std::vector<std::unique_ptr<mutex>> others;
+  for (int i = 0; i < 8; ++i) {
+    others.push_back(std::make_unique<mutex>(zk, line.path() + std::to_string(i), o));
+    others.back()->lock();
+  }
+  auto closing = elsewhere([&] { zk.close(); });
+  ASSERT_TRUE(entered.take());
+  const int before = told_too_late;
+  others.clear();
+  auto destroyed = elsewhere([&] {
+    slow.reset();
+    return !running;
+  });
+  EXPECT_FALSE(ready(destroyed, 50ms)) << "it does not wait for the one that runs";
+  go_on.set_value();
+  ASSERT_TRUE(ready(destroyed));
+  EXPECT_TRUE(destroyed.get());
+  closing.get();
+  EXPECT_EQ(told_too_late, before);
+}
+
+TEST_P(refusal, a_callback_may_destroy_its_lock) {
+  client zk{shared_server().connect_string()};
+  inbox<bool> gone;
+  std::unique_ptr<mutex> m;
+  auto o = options();
+  o.on_lost = [&](const hold&, error_code) {
+    m.reset();
+    gone.put(true);
+  };
+  m = std::make_unique<mutex>(zk, line.path(), o);
+  m->lock();
+  zk.close();
+  EXPECT_TRUE(gone.take());
+  EXPECT_TRUE(line.wait_for(0));
+}
+
+// It keeps nothing that has to end first.
+TEST_P(refusal, a_hold_that_outlives_everything_holds_nothing_up) {
+  hold left;
+  std::int64_t token = 0;
+  const auto begun = [&] {
+    client zk{shared_server().connect_string()};
+    mutex m{zk, line.path(), options()};
+    m.lock();
+    left = m.hold();
+    token = left.fencing_token();
+    mutex same{zk, line.path(), options()};
+    EXPECT_FALSE(same.try_lock_for(150ms));  // long enough for the hold to be looked after
+    m.unlock();
+    EXPECT_TRUE(line.wait_for(0));
+    return now();
+  }();
+  EXPECT_LT(now() - begun, 1s) << "the end of the client was held up";
+  EXPECT_FALSE(left.held());
+  EXPECT_EQ(left.remaining(), 0ns);
+  EXPECT_EQ(left.fencing_token(), token);
+}
+
 TEST_P(refusal, a_client_that_is_destroyed_first) {
   auto zk = std::make_unique<client>(shared_server().connect_string());
   mutex m{*zk, line.path(), options()};
@@ -113,8 +195,23 @@ TEST_P(refusal, a_client_that_is_destroyed_first) {
   EXPECT_EQ(code_of([&] { m.try_lock_for(1s); }), errc::closed);
 }
 
+TEST_P(refusal, a_chroot_that_is_missing_is_named) {
+  const auto chroot = line.path() + "/nowhere";
+  client zk{shared_server().connect_string() + chroot};
+  mutex m{zk, "/lock", options()};
+  try {
+    m.lock();
+    ADD_FAILURE() << "locked";
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), errc::no_node);
+    EXPECT_NE(std::string{e.what()}.find(chroot), std::string::npos) << e.what();
+  }
+}
+
 TEST_P(refusal, a_forked_child) {
   client zk{shared_server().connect_string()};
+  recursive_mutex again{zk, line.path() + "-again", options()};
+  again.lock();
   auto m = std::make_unique<mutex>(zk, line.path(), options());
   m->lock();
   const auto hold = m->hold();
@@ -130,6 +227,7 @@ TEST_P(refusal, a_forked_child) {
               if (code_of([&] { m->try_lock(); }) != errc::forked) return 2;
               if (code_of([&] { m->try_lock_for(1s); }) != errc::forked) return 3;
               if (m->held() || hold.held()) return 4;
+              if (code_of([&] { again.lock(); }) != errc::forked) return 5;
               m->unlock();
               m.reset();
               return 7;

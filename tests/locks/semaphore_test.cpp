@@ -40,6 +40,23 @@ TEST_F(semaphore_test, gives_as_many_permits_as_there_are) {
   wait_for_children(zk, path + "/locks", 0);
 }
 
+TEST_F(semaphore_test, a_thread_gives_back_the_permit_that_it_took) {
+  semaphore s{zk, path, 3};
+  s.acquire();
+  const auto first = s.hold();
+  std::jthread{[&] {
+    s.acquire();
+    const auto second = s.hold();
+    EXPECT_NE(second.node(), first.node());
+    s.release();
+    EXPECT_FALSE(second.held());
+  }}.join();
+  EXPECT_TRUE(first.held());
+  EXPECT_EQ(s.hold().node(), first.node());
+  zk.close();
+  EXPECT_TRUE(first.lost().stop_requested());
+}
+
 TEST_F(semaphore_test, is_never_held_by_too_many) {
   std::atomic<int> inside = 0;
   std::atomic<int> most = 0;
@@ -89,7 +106,8 @@ TEST_F(semaphore_test, a_stop_request_and_the_end_of_the_object_leave_nothing_be
 
 TEST_F(semaphore_test, needs_permits_and_a_path) {
   EXPECT_THROW(semaphore(zk, path, 0), error);
-  EXPECT_THROW(semaphore(zk, "nonsense", 1), error);
+  for (const auto* wrong : {"nonsense", "", "/", "/a/"})
+    EXPECT_EQ(code_of([&] { semaphore(zk, wrong, 1); }), errc::invalid_path) << wrong;
 }
 
 }  // namespace

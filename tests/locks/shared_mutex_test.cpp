@@ -73,6 +73,37 @@ TEST_F(shared_mutex_test, a_reader_that_wants_to_write_is_refused) {
   a.unlock();
 }
 
+// Holds of one object are told apart by the threads that took them.
+TEST_F(shared_mutex_test, a_thread_gives_back_the_hold_that_it_took) {
+  a.lock_shared();
+  const auto first = a.shared_hold();
+  std::jthread{[&] {
+    a.lock_shared();
+    const auto second = a.shared_hold();
+    EXPECT_NE(second.node(), first.node());
+    a.unlock_shared();
+    EXPECT_FALSE(second.held());
+    EXPECT_EQ(code_of([&] { static_cast<void>(a.try_lock()); }), error_code{})
+        << "it reads nothing";
+  }}.join();
+  EXPECT_TRUE(first.held());
+  EXPECT_EQ(code_of([&] { static_cast<void>(a.try_lock()); }), errc::upgrade_refused);
+  a.unlock_shared();
+  EXPECT_FALSE(first.held());
+}
+
+TEST_F(shared_mutex_test, what_was_taken_asynchronously_is_given_back_so) {
+  using boost::asio::use_future;
+  a.lock_shared();
+  const auto first = a.shared_hold();
+  a.async_lock_shared(use_future).get();
+  EXPECT_EQ(a.shared_hold().node(), first.node()) << "that of this thread";
+  a.async_unlock_shared(use_future).get();
+  EXPECT_TRUE(first.held());
+  std::jthread{[&] { a.unlock_shared(); }}.join();  // anybody may
+  EXPECT_FALSE(first.held());
+}
+
 TEST_F(shared_mutex_test, a_downgrade_lets_readers_in_and_no_writer) {
   a.lock();
   const auto token = a.hold().fencing_token();

@@ -17,15 +17,22 @@ inline constexpr deadline no_deadline = deadline::max();
 inline constexpr deadline at_once = deadline::min();
 
 // What lies too far ahead to be added to the time is never.
+inline constexpr std::chrono::duration<double> too_far = std::chrono::hours{24 * 365 * 100};
 template <class Rep, class Period>
 deadline deadline_after(const std::chrono::duration<Rep, Period>& d) {
   if (d <= d.zero()) return at_once;
-  if (std::chrono::duration<double>(d) > std::chrono::hours{24 * 365 * 100}) return no_deadline;
+  if (d > too_far) return no_deadline;
   return std::chrono::steady_clock::now() + std::chrono::ceil<deadline::duration>(d);
 }
 template <class Clock, class Duration>
 deadline deadline_at(const std::chrono::time_point<Clock, Duration>& t) {
-  return deadline_after(t - Clock::now());
+  // What is too far away, in either direction, is not to be computed exactly either.
+  const auto now = Clock::now();
+  const std::chrono::duration<double> ahead =
+      std::chrono::duration<double>(t.time_since_epoch()) - now.time_since_epoch();
+  if (ahead < -too_far) return at_once;
+  if (ahead > too_far) return no_deadline;
+  return deadline_after(t - now);
 }
 
 void start_lock(const lock_pointer&, receiver<void>, layout::role);

@@ -80,6 +80,13 @@ TEST(layout, fills_the_star_of_a_custom_pattern) {
   expect(s, "web2-R-0000000004", role::reader, 4);
 }
 
+TEST(layout, has_no_slash_in_its_names) {
+  for (const auto* filling : {"/", "rack1/host2"}) {
+    EXPECT_THROW(layout::custom("lock-*-", filling), error) << filling;
+    EXPECT_THROW(layout::custom_shared("*-R-", "*-W-", filling), error) << filling;
+  }
+}
+
 TEST(layout, refuses_patterns_that_make_no_names) {
   for (const auto* pattern : {"", "a/b", "*-*"}) {
     try {

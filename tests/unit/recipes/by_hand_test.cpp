@@ -99,6 +99,28 @@ TEST_P(by_hand, a_whole_line_deleted_with_its_parent_begins_anew_for_those_who_c
   check_end();
 }
 
+// A release that the server refuses is tried for as long as the session lives, ever less often.
+TEST_P(by_hand, a_release_that_is_not_permitted_is_tried_now_and_then) {
+  const auto a = holder();
+  auto& releasing = c.world.client(0);
+  const auto permit = [&](std::int32_t permissions) {
+    node_stat stat;
+    return operators().ask(
+        requests::set_acl(releasing.defaults(), c.terms.parents[0], {{permissions}}, any_version),
+        stat);
+  };
+  ASSERT_FALSE(permit(permission::all & ~permission::remove));
+  a->leave();
+  c.world.advance(10s);
+  const auto before = releasing.traffic();
+  c.world.advance(60s);
+  EXPECT_EQ(c.children().size(), 1u);
+  EXPECT_LE((releasing.traffic() - before).all(), 60 * 4);
+  ASSERT_FALSE(permit(permission::all));
+  ASSERT_TRUE(c.gone(a));
+  check_end();
+}
+
 TEST_P(by_hand, a_revocation_is_told_once) {
   const auto a = holder();
   a->heed_revocation();

@@ -183,6 +183,19 @@ TEST(downgrade, with_its_request_or_its_reply_lost_happens_once) {
     }
 }
 
+TEST(downgrade, with_an_answer_that_leaves_it_open_happens_once) {
+  line_of_four l;
+  l.first().falsify_reply(opcode::multi, errc::operation_timeout);
+  l.downgrade();
+  ASSERT_TRUE(l.downgraded());
+  EXPECT_FALSE(l.lockers[0]->downgrades()[0]);
+  l.c.quieten();
+  EXPECT_EQ(l.c.children(l.path).size(), 4u);
+  EXPECT_TRUE(l.calls[0]->held());
+  l.out(0);
+  l.finish();
+}
+
 TEST(downgrade, with_its_reply_lost_and_the_readers_data_written_over) {
   line_of_four l;
   l.first().swallow_reply(opcode::multi);

@@ -70,6 +70,42 @@ TEST_P(hold, whose_node_went_while_it_was_suspended_is_lost_and_never_restored) 
   }
 }
 
+// An answer that tells nothing about its node is not a good one.
+TEST_P(hold, is_restored_only_when_its_node_was_seen) {
+  const auto a = holder();
+  first().cut();
+  c.world.by_hand().remove(a->path());
+  first().falsify_reply(wire::opcode::exists, errc::operation_timeout);
+  ASSERT_TRUE(c.gone(a));
+  EXPECT_FALSE(first().fault_pending());
+  EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "lost lock_lost", "gone"}));
+  check_end();
+}
+
+// As a busy client is.
+TEST_P(hold, is_had_watched_and_restored_with_a_full_backlog) {
+  const auto fill = [&] {
+    const recipes::port::entry inside{first()};
+    while (!first().machine().full())
+      static_cast<void>(recipes::ask(std::shared_ptr<recipes::port>{first().shared_from_this()}, {},
+                                     requests::exists(first().defaults(), "/x", {})));
+  };
+  fill();
+  const auto a = c.begin(0);
+  ASSERT_TRUE(c.granted(a));
+  fill();
+  c.world.advance(200ms);
+  fill();
+  first().cut();
+  c.quieten();
+  EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "restored"}));
+  fill();
+  c.world.by_hand().remove(a->path());
+  ASSERT_TRUE(c.gone(a));
+  EXPECT_EQ(a->count("lost lock_lost"), 1);
+  check_end();
+}
+
 TEST_P(hold, is_lost_before_the_server_may_end_the_session) {
   const auto a = holder();
   const auto b = c.begin(1);

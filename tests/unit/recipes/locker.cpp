@@ -40,6 +40,7 @@ lock_kind a_named_mutex(const std::string& path) {
   const auto slash = path.rfind('/');
   lock_kind k;
   k.terms.rule = recipes::rule::unique_name;
+  k.terms.wary = true;
   k.terms.parents = {slash == 0 ? "/" : path.substr(0, slash)};
   k.terms.name = path.substr(slash + 1);
   return k;
@@ -165,7 +166,7 @@ void locker::when_all_gone(std::function<void()> f) {
 
 void locker::unlock(role as) {
   const recipes::port::entry inside{*client_};
-  object_->release(as, [weak = weak_from_this()] {
+  object_->release(as, 0, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) ++self->confirmed_;
   });
 }

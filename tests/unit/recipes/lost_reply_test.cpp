@@ -77,6 +77,29 @@ TEST_P(lost_reply, to_a_creation_behind_others_keeps_the_place) {
   check_end();
 }
 
+// Done, but the server itself did not hear in time what became of it.
+TEST_P(lost_reply, to_a_creation_within_the_ensemble) {
+  for (const auto answer : {errc::operation_timeout, errc::request_timeout}) {
+    first().falsify_reply(opcode::create2, answer);
+    const auto a = holder(0);
+    EXPECT_EQ(c.children().size(), 1u);
+    a->leave();
+    check_end();
+    // And then to what is asked about it.
+    for (const auto asked : {opcode::sync, opcode::get_ephemerals, opcode::get_data}) {
+      first().swallow_reply(opcode::create2, how());
+      const auto b = c.begin(0);
+      ASSERT_TRUE(c.run_until([&] { return !first().fault_pending(); }));
+      first().falsify_reply(asked, answer);
+      ASSERT_TRUE(c.granted(b)) << b->failure().message();
+      EXPECT_EQ(c.children().size(), 1u);
+      first().forget_fault();
+      b->leave();
+      check_end();
+    }
+  }
+}
+
 TEST_P(lost_reply, a_creation_that_never_arrived_is_repeated) {
   first().swallow_request(opcode::create2, how());
   const auto a = holder(0);

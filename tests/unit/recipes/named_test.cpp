@@ -210,6 +210,37 @@ TEST_F(named, deleted_by_hand_is_lost) {
   c.check_end();
 }
 
+// Its name is the next one's at once, so it must know from the first moment on.
+TEST_F(named, deleted_by_hand_as_soon_as_it_is_held_does_not_take_the_next_ones_node) {
+  const auto a = comes(0), b = comes(1), d = comes(2);
+  a.a->robbed = true;
+  by_hand().remove(path);
+  ASSERT_TRUE(c.run_until([&] { return b.a->granted() || d.a->granted(); }));
+  const auto& next = b.a->granted() ? b : d;
+  const auto& last = b.a->granted() ? d : b;
+  a.out();
+  c.quieten();
+  EXPECT_TRUE(next.a->held());
+  EXPECT_EQ(last.a->told, 0);
+  next.out();
+  ASSERT_TRUE(c.granted(last.a));
+  last.out();
+  c.check_end();
+}
+
+// It would be no_node for ever, though all parents are there.
+TEST_F(named, a_name_that_cannot_be_made_is_not_tried_without_a_pause) {
+  auto impossible = kind;
+  impossible.terms.name = "no/such";
+  const auto l = c.add(0, impossible);
+  const auto before = first().traffic();
+  const auto a = l->lock();
+  c.world.advance(1s);
+  EXPECT_LT((first().traffic() - before).all(), 300);
+  l->give_up(a);
+  c.check_end();
+}
+
 TEST_F(named, giving_up_behind_each_event_leaves_nothing) {
   int cancelled = 0;
   for (const int fault : {0, 1, 2, 3})

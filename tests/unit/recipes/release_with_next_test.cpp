@@ -119,6 +119,42 @@ TEST(with_next, a_lost_request_or_reply_of_it_is_settled) {
     }
 }
 
+TEST(with_next, an_answer_that_leaves_it_open_is_settled) {
+  for (int skipped = 0; skipped < 4; ++skipped) {
+    release_with_next r{2, 8};
+    auto& link = r.c.world.client(0);
+    r.c.world.after(std::chrono::milliseconds{40 + 17 * skipped},
+                    [&] { link.falsify_reply(opcode::multi, errc::operation_timeout); });
+    ASSERT_TRUE(r.run());
+    for (const auto& u : r.all) ASSERT_EQ(u->failures(), 0);
+    EXPECT_FALSE(link.fault_pending());
+    r.c.check_end();
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+// The creation waits for a connection with the release, and not a second time without it.
+TEST(with_next, without_a_server_it_fails_in_the_time_of_one_wait) {
+  world_options o;
+  o.connect_wait = 2s;
+  lock_contest c{o};
+  const auto l = c.add(0, a_mutex({"/locks/one"}));
+  const auto a = l->lock();
+  ASSERT_TRUE(c.granted(a));
+  c.world.advance(50ms);
+  const auto b = l->lock();
+  auto& link = c.world.client(0);
+  link.refuse_connections(true);
+  link.cut();
+  const auto since = c.world.now();
+  l->unlock(a);
+  ASSERT_TRUE(c.told(b));
+  EXPECT_EQ(b->ec, errc::not_connected);
+  EXPECT_LT(c.world.now() - since, 3s);
+  link.refuse_connections(false);
+  c.check_end();
+}
+
 TEST(with_next, the_sessions_end_at_any_moment_leaves_nothing_behind) {
   for (int after = 0; after < 60; after += 3) {
     SCOPED_TRACE(after);

@@ -125,6 +125,33 @@ TEST_P(several, one_deleted_while_a_reply_is_lost_leaves_no_orphan) {
   }
 }
 
+TEST_P(several, none_is_had_where_the_path_of_one_cannot_be_made) {
+  by_hand().create("/locks/closed", {}, {create_mode::persistent, read_only_acl()});
+  for (const auto& paths :
+       {lines{"/locks/a", "/locks/closed/b"}, {"/locks/closed/b", "/locks/z"}}) {
+    const auto a = c.begin(0, of(paths));
+    ASSERT_TRUE(c.world.run_until([&] { return a->done(); }, 10s));
+    EXPECT_EQ(a->failure(), errc::no_auth);
+  }
+  check_end();
+}
+
+// The counter of one of them stands at its end, and its last name is taken.
+TEST_P(several, wait_where_the_last_name_is_taken) {
+  for (const auto* node : {"/locks/a", "/locks/b", "/locks/b/lock-2147483647"})
+    by_hand().create(node);
+  c.world.set_counter("/locks/b", 2147483647);
+  const auto before = c.world.client(0).traffic();
+  const auto a = c.begin(0, of({"/locks/a", "/locks/b"}));
+  c.world.advance(1s);
+  EXPECT_FALSE(a->was_granted());
+  EXPECT_LT((c.world.client(0).traffic() - before).all(), 20);
+  by_hand().remove("/locks/b/lock-2147483647");
+  ASSERT_TRUE(c.granted(a));
+  a->leave();
+  check_end();
+}
+
 TEST_P(several, waiters_of_one_that_leave_or_are_deleted_in_the_other_line) {
   const auto a = c.begin(0, of({"/locks/a"}));
   ASSERT_TRUE(c.granted(a));

@@ -66,6 +66,8 @@ class client final : public recipes::port, public std::enable_shared_from_this<c
   // Of the next request of that kind: it is lost, or only its answer; then the link is cut.
   void swallow_request(wire::opcode type, cut_style how = {});
   void swallow_reply(wire::opcode type, cut_style how = {});
+  // The next request of that kind is done, and answered with this error.
+  void falsify_reply(wire::opcode type, errc answer);
   // Behind the n-th frame, or the n-th byte, from now on.
   void cut_after_frames(direction d, std::size_t n, cut_style how = {});
   void cut_after_bytes(direction d, std::size_t n, cut_style how = {});
@@ -90,6 +92,9 @@ class client final : public recipes::port, public std::enable_shared_from_this<c
   void uncork() override;
   session_view session() const override;
   recipes::time_point now() const override;
+  std::shared_ptr<const recipes::session_clock> clock() const override {
+    return shared_from_this();
+  }
   std::uint64_t random() override { return random_(); }
 
   // --- for the world
@@ -126,14 +131,15 @@ class client final : public recipes::port, public std::enable_shared_from_this<c
     // Whether the handshake was sent, has arrived; was answered, and that counted.
     bool greeted_up = false, greeted_there = false, greeted_down = false, welcomed = false;
     wire::frame_splitter in_up{std::size_t{1} << 24};
-    std::optional<std::int32_t> swallowed;  // the request whose answer never comes
+    std::optional<std::int32_t> marked;  // the request whose answer never comes, or another
   };
   struct fault {
-    enum class kind { request, reply, frames, bytes } what;
+    enum class kind { request, reply, falsify, frames, bytes } what;
     direction way = direction::up;
     wire::opcode type{};
     std::size_t left = 0;
     cut_style how;
+    errc answer{};
   };
 
   link* find(std::uint64_t id);

@@ -17,6 +17,9 @@ void client::swallow_request(wire::opcode type, cut_style how) {
 void client::swallow_reply(wire::opcode type, cut_style how) {
   fault_ = {fault::kind::reply, direction::up, type, 0, how};
 }
+void client::falsify_reply(wire::opcode type, errc answer) {
+  fault_ = {fault::kind::falsify, direction::up, type, 0, {}, answer};
+}
 void client::cut_after_frames(direction d, std::size_t n, cut_style how) {
   fault_ = {fault::kind::frames, d, {}, n, how};
 }
@@ -36,16 +39,30 @@ std::optional<cut_style> client::strike(link& l, direction d, std::string& bytes
   std::size_t at = 0;
   while (bytes.size() - at > wire::frame_prefix) {
     wire::reader in{std::string_view{bytes}.substr(at)};
-    const auto end = at + wire::frame_prefix + static_cast<std::size_t>(in.read<std::int32_t>());
+    auto end = at + wire::frame_prefix + static_cast<std::size_t>(in.read<std::int32_t>());
     auto& greeted = d == direction::up ? l.greeted_there : l.greeted_down;
     const auto xid = in.read<std::int32_t>();
     if (d == direction::up && std::exchange(greeted, true)) {
       const auto type = in.read<wire::opcode>();
       if (fault_->what == fault::kind::request && fault_->type == type) return struck(at);
-      if (fault_->what == fault::kind::reply && fault_->type == type && !l.swallowed)
-        l.swallowed = xid;
+      const bool by_reply =
+          fault_->what == fault::kind::reply || fault_->what == fault::kind::falsify;
+      if (by_reply && fault_->type == type && !l.marked) l.marked = xid;
     } else if (d == direction::down && std::exchange(greeted, true)) {
-      if (fault_ && l.swallowed == xid) return struck(at);
+      if (fault_ && l.marked == xid) {
+        if (fault_->what == fault::kind::reply) return struck(at);
+        // Another fault may have taken its place since the request was marked.
+        if (fault_->what == fault::kind::falsify) {
+          std::string other;
+          wire::append_frame(
+              other,
+              wire::reply_header{xid, in.read<std::int64_t>(),
+                                 static_cast<std::int32_t>(std::exchange(fault_, {})->answer)});
+          bytes.replace(at, end - at, other);
+          end = at + other.size();
+        }
+        l.marked.reset();
+      }
     }
     if (fault_ && fault_->way == d) {
       if (fault_->what == fault::kind::frames && --fault_->left == 0) return struck(end);
