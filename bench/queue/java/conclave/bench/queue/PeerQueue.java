@@ -1,0 +1,28 @@
+package conclave.bench.queue;
+
+/** A queue and a client of its own, used by one thread. */
+interface PeerQueue {
+    int SESSION_MS = 30_000;
+    int PATIENCE_MS = 20_000;
+
+    void awaitConnection() throws Exception;
+
+    void offer(byte[] item) throws Exception;
+
+    /** Waits for an item. */
+    byte[] take() throws Exception;
+
+    void close() throws Exception;
+
+    /** Begins to connect. */
+    static PeerQueue open(String library, String servers, String path) throws Exception {
+        switch (library) {
+            case "curator":
+                return new CuratorQueue(servers, path);
+            case "zookeeper":
+                return new RecipeQueue(servers, path);
+            default:
+                throw new IllegalArgumentException("no library " + library);
+        }
+    }
+}
