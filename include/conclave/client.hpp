@@ -180,7 +180,7 @@ class client {
   executor_type get_executor() const;
 
   // Requests started while this lives leave together when it ends, in one write. A blocking call
-  // sends them earlier.
+  // sends them earlier, and so does what a lock has to send.
   class [[nodiscard]] batch {
    public:
     ~batch();

@@ -20,8 +20,8 @@ class recipe_port final : public recipes::port, public std::enable_shared_from_t
 
   void submit(std::unique_ptr<session::operation> op) override;
   void forget_watch(const std::string& path, watch_kind kind, const watcher& w) override;
-  void cork() override { driver_->cork(); }
-  void uncork() override { driver_->uncork(); }
+  void cork() override { driver_->gather(); }
+  void uncork() override { driver_->scatter(); }
   // These two from any thread.
   session_view session() const override { return clock_->session(); }
   recipes::time_point now() const override { return clock_->now(); }

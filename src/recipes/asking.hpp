@@ -74,8 +74,8 @@ class recipe_operation final : public session::operation {
 };
 
 // `where`: the session and connection in which alone it may be sent. A read is repeated after a
-// cut, unless it is bound to a connection. `always`: even if the backlog is full, for one that has
-// few requests under way and cannot go on without them.
+// cut, unless it is bound to a connection. `always`: even if the backlog is full or the user
+// gathers requests in a batch, for one that has few of them under way and cannot go on without.
 template <class Result>
 asking<Result> ask(const std::shared_ptr<port>& p, std::shared_ptr<void> asker,
                    requests::request<Result> r, place where = {},
@@ -84,7 +84,7 @@ asking<Result> ask(const std::shared_ptr<port>& p, std::shared_ptr<void> asker,
   const auto on_cut = rule ? *rule : where.connection != 0 ? session::on_cut::fail : r.rule;
   auto op = std::make_unique<recipe_operation<Result>>(p, std::move(asker), std::move(r), on_cut);
   op->only_in = where;
-  op->beyond_limits = always;
+  op->beyond_limits = op->at_once = always;
   auto state = op->shared();
   if (refused)
     state->got.emplace(answer<Result>{refused, {}, {}});

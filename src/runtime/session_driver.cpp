@@ -95,13 +95,15 @@ error_code session_driver::submit(std::unique_ptr<session::operation>& op, bool 
   const bool delivering = loop_->is_current() && processing_;
   std::unique_lock lock{mutex_};
   if (blocking && machine_.full()) wait_for_room(lock);
+  const bool at_once = op->at_once;
   if (const auto ec = machine_.submit(op, boot_clock::now())) return ec;
+  if (at_once) urgent_ = true;
   // While the I/O thread delivers, it sends once, at the end, for all that was submitted meanwhile.
-  const bool held = delivering || (corks_ > 0 && !blocking);
-  const bool gather = corks_ == 0 && machine_.in_flight() > deep_pipeline &&
-                      machine_.output().size() < gather_bytes;
-  if (!held && !gather) flush();
-  nudge(lock, !held && gather && !std::exchange(nudged_, true));
+  const bool held = delivering || (held_back() && !blocking);
+  const bool deep = corks_ == 0 && gathers_ == 0 && machine_.in_flight() > deep_pipeline &&
+                    machine_.output().size() < gather_bytes;
+  if (!held && !deep) flush();
+  nudge(lock, !held && deep && !std::exchange(nudged_, true));
   return {};
 }
 
@@ -163,7 +165,22 @@ void session_driver::cork() {
 void session_driver::uncork() {
   if (loop_->in_child()) return;
   std::unique_lock lock{mutex_};
-  if (--corks_ == 0 && !(loop_->is_current() && processing_)) flush();
+  --corks_;
+  if (!held_back() && !(loop_->is_current() && processing_)) flush();
+  nudge(lock);
+}
+
+void session_driver::gather() {
+  if (loop_->in_child()) return;
+  const std::lock_guard lock{mutex_};
+  ++gathers_;
+}
+
+void session_driver::scatter() {
+  if (loop_->in_child()) return;
+  std::unique_lock lock{mutex_};
+  --gathers_;
+  if (!held_back() && !(loop_->is_current() && processing_)) flush();
   nudge(lock);
 }
 
@@ -248,7 +265,7 @@ void session_driver::process() {
     {
       const std::lock_guard lock{mutex_};
       nudged_ = false;
-      if (corks_ == 0) flush();
+      if (!held_back()) flush();
       wish = machine_.take_wish();
       notices = machine_.take_notices();
       if (machine_.finished()) closers.swap(closers_);
@@ -440,6 +457,7 @@ void session_driver::decrypt(std::string_view bytes, session::time_point now) {
 }
 
 void session_driver::flush() {
+  urgent_ = false;  // if the socket does not take it now, it will be sent as soon as it does
   if (!can_send_ || send_blocked_) return;
   for (;;) {
     std::string_view bytes;

@@ -44,9 +44,13 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   error_code submit_watch_removal(std::unique_ptr<session::operation>& op, watch_kind kind,
                                   std::string_view path, const watcher& w, bool blocking);
 
-  // What is submitted stays in the buffer until the last uncork(), or until a call that waits.
+  // What is submitted stays in the buffer until the last uncork(), or until a call that waits or an
+  // operation that is to be sent at once. These, in turn, wait for each other between gather() and
+  // scatter().
   void cork();
   void uncork();
+  void gather();
+  void scatter();
 
   // Ends the session; the operation, if any, completes when that is done.
   void begin_close(std::unique_ptr<session::operation> when_closed = nullptr);
@@ -107,6 +111,7 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   void lose_link(error_code why);
 
   bool needs_processing() const noexcept;
+  bool held_back() const noexcept { return gathers_ > 0 || (corks_ > 0 && !urgent_); }
 
   // Gives the lock back, and wakes the I/O thread if there is something for it to do.
   void nudge(std::unique_lock<std::mutex>& lock, bool surely = false);
@@ -123,6 +128,8 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   std::shared_ptr<socket_link> link_;  // sends only once it is connected
   bool can_send_ = false;
   unsigned corks_ = 0;
+  unsigned gathers_ = 0;
+  bool urgent_ = false;        // something that is to be sent at once is in the buffer
   bool nudged_ = false;        // the I/O thread was asked to send what has gathered
   bool send_blocked_ = false;  // the socket's buffer is full
   bool write_wait_ = false;    // and the I/O thread waits for room in it

@@ -71,6 +71,9 @@ class operation {
   // Taken although the backlog is full: whoever sends such operations bounds them by itself.
   bool beyond_limits = false;
 
+  // Not kept by a batch of the user's, who may not even know of it.
+  bool at_once = false;
+
   // Kept by the machine.
   place sent_in;
   unsigned repeats = 0;

@@ -200,6 +200,22 @@ TEST_P(mutex_test, a_transaction_can_be_fenced_by_several_locks) {
   b.unlock();
 }
 
+// Before it ends, nothing else would be sent: not for long, at least.
+TEST_P(mutex_test, works_while_the_user_gathers_a_batch) {
+  client other{shared_server().connect_string()};
+  mutex held{other, path, options()};
+  mutex m{zk, path, options()};
+  zk.sync();
+  const auto batch = zk.begin_batch();
+  ASSERT_TRUE(m.try_lock_for(5s));
+  auto waits = std::async(std::launch::async, [&] { return held.try_lock_for(5s); });
+  m.unlock();
+  EXPECT_TRUE(waits.get());
+  auto comes_back = std::async(std::launch::async, [&] { return m.try_lock_for(5s); });
+  held.unlock();
+  EXPECT_TRUE(comes_back.get());
+}
+
 // So far that the difference from now cannot be told in the clock's units.
 TEST_P(mutex_test, times_far_away_are_past_or_never) {
   client other{shared_server().connect_string()};
