@@ -59,7 +59,7 @@ struct election_options {
   // Who we are: what leader() and other libraries show. Empty: the host's name.
   std::string id;
 
-  // Every step of our candidacy; see election_event.hpp.
+  // Every step of our candidacy, one at a time and in their order; see election_event.hpp.
   std::function<void(const election_event&)> on_event;
 
   // The connection was lost while we led, or came back in time; see hold.hpp.
@@ -133,6 +133,7 @@ class election {
   std::int64_t fencing_token() const { return hold().fencing_token(); }
   std::stop_token lost() const { return hold().lost(); }
 
+  // Perhaps further than the event that is being told.
   election_state state() const;
   const std::string& id() const noexcept;
 

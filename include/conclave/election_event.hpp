@@ -5,7 +5,9 @@
 //                      ready                       there is somebody before us
 //
 // From anywhere: failed (the candidacy ended with an error, or leadership was lost), and stop
-// (resigned). A candidate whose session expires while it waits goes back to offer.
+// (resigned, or given up). A candidate whose session expires while it waits goes back to offer. If
+// the next candidacy of an object begins before the last one has been confirmed to be over, its
+// first steps are told before that stop_complete.
 #pragma once
 
 #include <cstddef>

@@ -189,6 +189,28 @@ TEST_F(election_test, tells_nothing_once_it_is_destroyed) {
   EXPECT_TRUE(line.wait_for(0));
 }
 
+TEST_F(election_test, is_not_destroyed_before_its_callback_has_returned) {
+  inbox<bool> inside, go_on;
+  std::atomic<bool> returned{false};
+  auto o = named("a");
+  o.on_event = [&](const election_event& what) {
+    if (what.type != election_event::kind::elected_complete) return;
+    inside.put(true);
+    EXPECT_TRUE(go_on.take());
+    returned = true;
+  };
+  auto e = std::make_unique<election>(zk, path, o);
+  e->async_campaign([](error_code) {});
+  ASSERT_TRUE(inside.take());
+  auto destroying = elsewhere([&] {
+    e.reset();
+    return returned.load();
+  });
+  EXPECT_FALSE(ready(destroying, 50ms));
+  go_on.put(true);
+  EXPECT_TRUE(destroying.get());
+}
+
 TEST_F(election_test, may_be_destroyed_by_its_own_callback) {
   std::unique_ptr<election> e;
   inbox<bool> destroyed;
@@ -271,11 +293,13 @@ TEST_F(election_test, knows_the_leader_while_leaders_change) {
     });
   election asking{zk, path};
   int found = 0;
-  for (int i = 0; i < 200; ++i)
-    if (const auto leader = asking.leader()) {
-      EXPECT_EQ(leader->owner, "one of them");
-      ++found;
-    }
+  for (int i = 0; i < 200; ++i) {
+    std::optional<contender_info> leader;
+    EXPECT_EQ(code_of([&] { leader = asking.leader(); }), error_code{});
+    if (!leader) continue;
+    EXPECT_EQ(leader->owner, "one of them");
+    ++found;
+  }
   over = true;
   EXPECT_GT(found, 20);
 }

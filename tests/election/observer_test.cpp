@@ -125,12 +125,9 @@ TEST_F(observer_test, survives_a_cut_and_an_expired_session) {
   proxy.heal();
   EXPECT_EQ(heard.take(), "b") << "what changed during the cut";
 
-  proxy.cut();
-  const auto old = cut_off.session_id();
-  client watch{shared_server().connect_string()};
-  // The server has ended it when its ephemeral nodes are gone.
-  proxy.heal();
+  // The server has ended the session when its ephemeral nodes are gone.
   ASSERT_TRUE(session.wait_for(session_event::kind::reconnected));
+  const auto old = cut_off.session_id();
   const auto mark = cut_off.create(path + "-mark", "", create_mode::ephemeral).path;
   proxy.cut();
   ASSERT_TRUE(line.wait_until_gone(mark));

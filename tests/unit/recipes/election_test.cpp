@@ -172,6 +172,20 @@ TEST_F(election, resigned_and_standing_again_at_once_is_the_last_of_the_line) {
   c.check_end();
 }
 
+TEST_F(election, one_that_would_not_wait_stops_without_having_failed) {
+  const auto l = candidate(0), m = candidate(1);
+  const auto a = leader(l);
+  const auto b = m->try_lock();
+  ASSERT_TRUE(c.told(b));
+  EXPECT_EQ(b->ec, errc::taken);
+  EXPECT_EQ(m->state(), election_state::stop);
+  c.quieten();
+  EXPECT_EQ(steps(m), (lines{"start", "offer_start", "offer_complete", "determine_start",
+                             "stop_start", "stop_complete"}));
+  l->unlock(a);
+  c.check_end();
+}
+
 // --- the line
 
 TEST_F(election, a_candidate_that_fails_in_the_middle_wakes_one_neighbour_and_elects_nobody) {

@@ -30,10 +30,12 @@ class observer : public testing::Test {
 
   client& link() { return w.client(0); }
   hand& by_hand() { return w.by_hand(); }
-  void start(const layout& names = layout::election()) {
-    const recipes::port::entry inside{link()};
+  void start(const layout& names = layout::election()) { start_on(link(), names); }
+  void start_on(client& c, const layout& names = layout::election()) {
+    const recipes::port::entry inside{c};
+    observing = &c;
     watching = std::make_shared<recipes::observer>(
-        link().shared_from_this(), path, names, [this](const std::optional<contender_info>& who) {
+        c.shared_from_this(), path, names, [this](const std::optional<contender_info>& who) {
           told.push_back(who ? who->owner : "nobody");
           if (who) last = *who;
         });
@@ -41,7 +43,7 @@ class observer : public testing::Test {
   }
   void stop() {
     if (!watching) return;
-    const recipes::port::entry inside{link()};
+    const recipes::port::entry inside{*observing};
     watching->stop();
     watching.reset();
   }
@@ -72,6 +74,7 @@ class observer : public testing::Test {
 
   world w{options()};
   std::shared_ptr<recipes::observer> watching;
+  client* observing = nullptr;
   lines told;
   contender_info last;
 };
@@ -171,9 +174,9 @@ TEST_F(observer, tells_two_with_one_id_apart) {
 
 TEST_F(observer, orders_by_age_near_the_end_of_the_numbers) {
   by_hand().create(path);
-  w.set_counter(path, 2'147'483'646);
+  w.set_counter(path, 2'147'483'647);
   stand("older");
-  stand("younger");  // below zero, or of the last number
+  EXPECT_EQ(stand("younger"), path + "/n_-2147483648");
   start();
   quieten();
   EXPECT_EQ(told, lines{"older"});
@@ -217,6 +220,21 @@ TEST_F(observer, keeps_watching_over_a_lost_connection) {
   quieten();
   EXPECT_EQ(told, (lines{"a", "b"}));
   check_end();
+}
+
+// Nobody waits for ever for a connection, but an observer has nothing better to do.
+TEST_F(observer, looks_when_there_is_a_connection_however_long_that_takes) {
+  auto& late = w.add_client();
+  late.refuse_connections(true);
+  by_hand().create(path);
+  stand("a");
+  start_on(late);
+  w.advance(1h);
+  EXPECT_EQ(told, lines{});
+  late.refuse_connections(false);
+  quieten();
+  EXPECT_EQ(told, lines{"a"});
+  stop();
 }
 
 TEST_F(observer, begins_again_in_a_new_session) {
