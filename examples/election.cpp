@@ -25,16 +25,20 @@ int main(int argc, char** argv) try {
   for (const std::string name : {"ann", "bob", "eve"})
     candidates.emplace_back([&, name] {
       // In real life each of them is a process of its own.
-      conclave::client mine{server};
-      conclave::election_options options;
-      options.id = name;
-      conclave::election e{mine, "/examples/election", options};
-      e.run_as_leader([&](const std::stop_token& lost) {
-        for (int step = 1; step <= 3 && !lost.stop_requested(); ++step)
-          say(name + " works, step " + std::to_string(step) + ", token " +
-              std::to_string(e.fencing_token()));
-      });
-      say(name + " has resigned");
+      try {
+        conclave::client mine{server};
+        conclave::election_options options;
+        options.id = name;
+        conclave::election e{mine, "/examples/election", options};
+        e.run_as_leader([&](const std::stop_token& lost) {
+          for (int step = 1; step <= 3 && !lost.stop_requested(); ++step)
+            say(name + " works, step " + std::to_string(step) + ", token " +
+                std::to_string(e.fencing_token()));
+        });
+        say(name + " has resigned");
+      } catch (const conclave::error& e) {
+        say(name + ": " + e.what());
+      }
     });
   candidates.clear();
 } catch (const conclave::error& e) {
