@@ -12,7 +12,7 @@ TIDY_BASE ?= HEAD
 .NOTPARALLEL:
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: build test sanitize demo bench-client bench-server bench-lock format format-check tidy install-packages clean help
+.PHONY: build test sanitize demo bench-client bench-server bench-lock bench-queue format format-check tidy install-packages clean help
 .DEFAULT_GOAL := build
 
 configure_and_build = cmake --preset $(1) && cmake --build --preset $(1) -j $(JOBS)
@@ -64,6 +64,13 @@ bench-lock: ## our locks beside those of Curator, kazoo and ZooKeeper; results i
 	cmake --build --preset release -j $(JOBS) --target bench_lock
 	mkdir -p build/bench
 	build/release/bench/bench_lock --folder build/bench --json build/bench/lock.json
+
+bench-queue: ## our queue beside those of ZooKeeper, Curator and kazoo; results in build/bench
+	tools/install-packages build server bench
+	cmake --preset release -DCONCLAVE_BUILD_BENCH=ON
+	cmake --build --preset release -j $(JOBS) --target bench_queue
+	mkdir -p build/bench
+	build/release/bench/bench_queue --folder build/bench --json build/bench/queue.json
 
 # Tracked files and new ones, but not what .gitignore names.
 sources = git ls-files --cached --others --exclude-standard -- '*.cpp' '*.hpp' '*.ipp'

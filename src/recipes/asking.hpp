@@ -74,17 +74,17 @@ class recipe_operation final : public session::operation {
 };
 
 // `where`: the session and connection in which alone it may be sent. A read is repeated after a
-// cut, unless it is bound to a connection. `always`: even if the backlog is full or the user
-// gathers requests in a batch, for one that has few of them under way and cannot go on without.
+// cut, unless it is bound to a connection. It is sent even if the backlog is full, or while the user
+// gathers requests in a batch: recipes have few under way and cannot go on without.
 template <class Result>
 asking<Result> ask(const std::shared_ptr<port>& p, std::shared_ptr<void> asker,
                    requests::request<Result> r, place where = {},
-                   std::optional<session::on_cut> rule = {}, bool always = false) {
+                   std::optional<session::on_cut> rule = {}) {
   const auto refused = r.refused;
   const auto on_cut = rule ? *rule : where.connection != 0 ? session::on_cut::fail : r.rule;
   auto op = std::make_unique<recipe_operation<Result>>(p, std::move(asker), std::move(r), on_cut);
   op->only_in = where;
-  op->beyond_limits = op->at_once = always;
+  op->beyond_limits = op->at_once = true;
   auto state = op->shared();
   if (refused)
     state->got.emplace(answer<Result>{refused, {}, {}});

@@ -243,7 +243,7 @@ class contender final : public member,
   template <class Result>
   asking<Result> ask(requests::request<Result> r, place where,
                      std::optional<session::on_cut> rule = {}) {
-    return recipes::ask(port_, shared_from_this(), std::move(r), where, rule, true);
+    return recipes::ask(port_, shared_from_this(), std::move(r), where, rule);
   }
   place here() const noexcept { return {session_, 0}; }
 

@@ -1,0 +1,381 @@
+#include "conclave/queue.hpp"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "client/locking.hpp"
+#include "recipes/queue/consumer.hpp"
+#include "recipes/queue/glance.hpp"
+#include "recipes/queue/producer.hpp"
+
+namespace conclave {
+namespace detail {
+
+using entry = recipes::port::entry;
+
+struct queue_handle {
+  core_pointer core;
+  std::string path;
+  std::shared_ptr<const recipes::queue_names> names;
+  std::shared_ptr<recipes::producer> producer;
+  std::shared_ptr<recipes::consumer> popping;
+  std::shared_ptr<recipes::consumer> claiming;
+};
+
+struct claim_handle {
+  core_pointer core;
+  std::shared_ptr<recipes::claim> claim;
+};
+
+namespace {
+
+error_code aborted() { return boost::asio::error::operation_aborted; }
+// What a timed call is told when its time is up.
+error_code late() { return errc::taken; }
+
+// A call that may have to wait, and what makes it give up: its deadline, a cancellation slot.
+// `begin` and `give_up` are called inside an entry.
+template <class Result, class Who>
+void start(const core_pointer& core, const std::shared_ptr<recipient<Result>>& to, deadline d,
+           const std::shared_ptr<Who>& who, std::function<void()> begin,
+           std::function<void(error_code)> give_up) {
+  auto& loop = core->driver->loop();
+  const auto port = core->port;
+  to->on_cancel([port, give_up] {
+    const entry inside{*port};
+    give_up(aborted());
+  });
+  entry inside{*port};
+  if (d != at_once && d != no_deadline) {
+    const auto timer = port->call_at(boot_clock::now() + (d - std::chrono::steady_clock::now()),
+                                     [give_up] { give_up(late()); });
+    who->tell = [port, timer, tell = std::move(who->tell)](auto&&... what) {
+      {
+        const entry again{*port};
+        port->cancel(timer);
+      }
+      tell(std::forward<decltype(what)>(what)...);
+    };
+  }
+  begin();
+  tell_later(loop, inside);
+}
+
+using caller = recipes::consumer::caller;
+
+// Brings one item from a consumer to a receiver.
+template <class Result, class Convert>
+std::shared_ptr<caller> take(const queue_pointer& q,
+                             std::shared_ptr<recipes::consumer> queue_handle::*which,
+                             receiver<std::optional<Result>> to, deadline d, Convert convert) {
+  auto& loop = q->core->driver->loop();
+  const auto recipient =
+      std::make_shared<detail::recipient<std::optional<Result>>>(loop, std::move(to));
+  const auto who = std::make_shared<caller>();
+  if (loop.in_child()) {
+    recipient->tell(errc::forked, {});
+    return who;
+  }
+  who->patient = d != at_once;
+  who->tell = [recipient, convert](error_code ec, std::optional<recipes::consumer::taken> got) {
+    std::optional<Result> result;
+    if (got) result.emplace(convert(std::move(*got)));
+    recipient->tell(ec == late() ? error_code{} : ec, std::move(result));
+  };
+  const auto from = (*q).*which;
+  start(
+      q->core, recipient, d, who, [&] { from->take(who); },
+      [weak = std::weak_ptr{from}, who_weak = std::weak_ptr{who}](error_code why) {
+        const auto c = weak.lock();
+        const auto w = who_weak.lock();
+        if (c && w) c->give_up(w, why);
+      });
+  return who;
+}
+
+std::shared_ptr<caller> take(const queue_pointer& q, receiver<std::optional<queue_item>> to,
+                             deadline d) {
+  return take<queue_item>(q, &queue_handle::popping, std::move(to), d,
+                          [](recipes::consumer::taken got) { return std::move(got.item); });
+}
+
+std::shared_ptr<caller> take(const queue_pointer& q, receiver<std::optional<queue_claim>> to,
+                             deadline d) {
+  return take<queue_claim>(
+      q, &queue_handle::claiming, std::move(to), d, [core = q->core](recipes::consumer::taken got) {
+        return queue_claim{
+            std::make_shared<claim_handle>(claim_handle{core, std::move(got.claim)})};
+      });
+}
+
+void may_block(const core_pointer& core, const std::string& what) {
+  auto& loop = core->driver->loop();
+  if (loop.in_child()) throw error{errc::forked, what};
+  if (loop.is_current()) throw error{errc::would_deadlock, what};
+}
+
+// Starts a call and waits for its result.
+template <class Result, class Start>
+stored<Result> wait_for(const core_pointer& core, const std::string& what, Start start_it) {
+  may_block(core, what);
+  blocking_call<Result> call;
+  start_it(receiver<Result>{&call});
+  call.done.wait();
+  if (!call.ec) return std::move(call.result);
+  std::string why;
+  if (call.ec == errc::not_connected)
+    why = core->driver->ask(std::string{}, [](const auto& m) { return m.last_failure(); });
+  throw error{call.ec, why.empty() ? what : what + " (" + why + ")"};
+}
+
+template <class Result>
+std::optional<Result> take_before(const queue_pointer& q, const std::string& what, deadline d) {
+  return wait_for<std::optional<Result>>(q->core, what + q->path,
+                                         [&](auto to) { take(q, std::move(to), d); });
+}
+
+template <class Result>
+std::optional<Result> take_until(const queue_pointer& q, const std::string& what,
+                                 std::shared_ptr<recipes::consumer> queue_handle::*from,
+                                 std::stop_token stop) {
+  if (stop.stop_requested()) return std::nullopt;
+  may_block(q->core, what + q->path);
+  blocking_call<std::optional<Result>> call;
+  const auto who = take(q, receiver<std::optional<Result>>{&call}, no_deadline);
+  {
+    const std::stop_callback on_stop{std::move(stop), [&] {
+                                       const entry inside{*q->core->port};
+                                       ((*q).*from)->give_up(who, late());
+                                     }};
+    call.done.wait();
+  }
+  if (call.ec) throw error{call.ec, what + q->path};
+  return std::move(call.result);
+}
+
+queue_pointer make_queue(client& c, std::string path, queue_options o) {
+  if (!session::valid_path(path) || path == "/") throw error{errc::invalid_path, "queue " + path};
+  if (o.owner.empty()) o.owner = host_name() + ':' + std::to_string(::getpid());
+  auto q = std::make_shared<queue_handle>();
+  q->core = core_access::of(c);
+  q->path = path;
+  q->names = std::make_shared<recipes::queue_names>(std::move(path), o.layout);
+  const auto most =
+      q->core->driver->ask(std::size_t{0}, [](const auto& m) { return m.max_request_bytes(); });
+  const auto& port = q->core->port;
+  using recipes::consumer;
+  q->producer = std::make_shared<recipes::producer>(port, q->names, o.capacity, most);
+  q->popping = std::make_shared<consumer>(port, q->names, consumer::terms{});
+  q->claiming = std::make_shared<consumer>(
+      port, q->names, consumer::terms{consumer::way::claims, o.max_attempts, o.owner});
+  return q;
+}
+
+}  // namespace
+
+void start_push(const queue_pointer& q, receiver<bool> to, std::vector<std::string> items,
+                int priority, deadline d) {
+  auto& loop = q->core->driver->loop();
+  const auto recipient = std::make_shared<detail::recipient<bool>>(loop, std::move(to));
+  if (loop.in_child()) return recipient->tell(errc::forked, {});
+  const auto what = std::make_shared<recipes::producer::pushing>();
+  what->items = std::move(items);
+  what->priority = priority;
+  what->patient = d != at_once;
+  what->tell = [recipient](error_code ec) {
+    recipient->tell(ec == late() ? error_code{} : ec, !ec);
+  };
+  const bool possible = priority == default_priority ||
+                        (q->names->has_priorities() && priority >= 0 && priority < 1000);
+  start(
+      q->core, recipient, d, what,
+      [&] {
+        if (possible)
+          q->producer->push(what);
+        else
+          q->core->port->deliver([what] { what->tell(errc::invalid_argument); });
+      },
+      [weak = std::weak_ptr{q->producer}, what_weak = std::weak_ptr{what}](error_code why) {
+        const auto p = weak.lock();
+        const auto w = what_weak.lock();
+        if (p && w) p->give_up(w, why);
+      });
+}
+
+void start_front(const queue_pointer& q, receiver<std::optional<queue_item>> to) {
+  auto& loop = q->core->driver->loop();
+  const auto recipient =
+      std::make_shared<detail::recipient<std::optional<queue_item>>>(loop, std::move(to));
+  if (loop.in_child()) return recipient->tell(errc::forked, {});
+  entry inside{*q->core->port};
+  std::make_shared<recipes::glance>(q->core->port, q->names,
+                                    [recipient](error_code ec, std::optional<queue_item> item) {
+                                      recipient->tell(ec, std::move(item));
+                                    })
+      ->start();
+  tell_later(loop, inside);
+}
+
+void start_pop(const queue_pointer& q, receiver<std::optional<queue_item>> to, deadline d) {
+  take(q, std::move(to), d);
+}
+
+void start_claim(const queue_pointer& q, receiver<std::optional<queue_claim>> to, deadline d) {
+  take(q, std::move(to), d);
+}
+
+void start_complete(const claim_pointer& c, receiver<void> to) {
+  auto& loop = c->core->driver->loop();
+  const auto recipient = std::make_shared<detail::recipient<void>>(loop, std::move(to));
+  if (loop.in_child()) return recipient->tell(errc::forked, {});
+  entry inside{*c->core->port};
+  c->claim->complete([recipient](error_code ec) { recipient->tell(ec, {}); });
+  tell_later(loop, inside);
+}
+
+}  // namespace detail
+
+queue::queue(client& c, std::string path, queue_options options)
+    : state_{detail::make_queue(c, std::move(path), std::move(options))} {}
+
+queue::~queue() {
+  if (state_->core->driver->loop().in_child()) return;
+  const detail::entry inside{*state_->core->port};
+  state_->producer->close(detail::aborted());
+  state_->popping->close(detail::aborted());
+  state_->claiming->close(detail::aborted());
+}
+
+void queue::push(std::string data, int priority) {
+  std::vector<std::string> one;
+  one.push_back(std::move(data));
+  push(std::move(one), priority);
+}
+void queue::push(std::vector<std::string> items, int priority) {
+  push_before(std::move(items), priority, detail::no_deadline);
+}
+bool queue::try_push(std::vector<std::string> items, int priority) {
+  return push_before(std::move(items), priority, detail::at_once);
+}
+bool queue::push_before(std::vector<std::string> items, int priority, detail::deadline d) {
+  return detail::wait_for<bool>(state_->core, "push to " + state_->path, [&](auto to) {
+    detail::start_push(state_, std::move(to), std::move(items), priority, d);
+  });
+}
+
+std::optional<queue_item> queue::front() {
+  return detail::wait_for<std::optional<queue_item>>(
+      state_->core, "front of " + state_->path,
+      [&](auto to) { detail::start_front(state_, std::move(to)); });
+}
+
+std::size_t queue::size() const {
+  const auto stat = detail::wait_for<std::optional<node_stat>>(
+      state_->core, "size of " + state_->path, [&](auto to) {
+        detail::start_exists(state_->core, std::move(to), state_->names->items(), {});
+      });
+  return stat ? static_cast<std::size_t>(stat->num_children) : 0;
+}
+
+std::vector<std::string> queue::names() const {
+  std::vector<std::string> all;
+  try {
+    const auto listed =
+        detail::wait_for<children_result>(state_->core, "names of " + state_->path, [&](auto to) {
+          detail::start_children(state_->core, std::move(to), state_->names->items(), {});
+        });
+    for (auto& item : state_->names->in_order(listed.names)) all.push_back(std::move(item.text));
+  } catch (const error& e) {
+    if (e.code() != errc::no_node) throw;
+  }
+  return all;
+}
+
+std::string queue::item_path(const std::string& name) const { return state_->names->item(name); }
+
+queue_item queue::pop() {
+  return *detail::take_before<queue_item>(state_, "pop from ", detail::no_deadline);
+}
+std::optional<queue_item> queue::pop(std::stop_token stop) {
+  return detail::take_until<queue_item>(state_, "pop from ", &detail::queue_handle::popping,
+                                        std::move(stop));
+}
+std::optional<queue_item> queue::try_pop() { return pop_before(detail::at_once); }
+std::optional<queue_item> queue::pop_before(detail::deadline d) {
+  return detail::take_before<queue_item>(state_, "pop from ", d);
+}
+
+queue_claim queue::claim() {
+  return std::move(*detail::take_before<queue_claim>(state_, "claim from ", detail::no_deadline));
+}
+std::optional<queue_claim> queue::claim(std::stop_token stop) {
+  return detail::take_until<queue_claim>(state_, "claim from ", &detail::queue_handle::claiming,
+                                         std::move(stop));
+}
+std::optional<queue_claim> queue::try_claim() { return claim_before(detail::at_once); }
+std::optional<queue_claim> queue::claim_before(detail::deadline d) {
+  return detail::take_before<queue_claim>(state_, "claim from ", d);
+}
+
+std::vector<queue_item> queue::set_aside() const {
+  const auto what = "items set aside of " + state_->path;
+  const auto folder = state_->names->beside("aside");
+  std::vector<queue_item> all;
+  try {
+    const auto listed = detail::wait_for<children_result>(state_->core, what, [&](auto to) {
+      detail::start_children(state_->core, std::move(to), folder, {});
+    });
+    for (auto& item : state_->names->in_order(listed.names)) {
+      auto got = detail::wait_for<get_result>(state_->core, what, [&](auto to) {
+        detail::start_get(state_->core, std::move(to), folder + '/' + item.text, {});
+      });
+      all.push_back({std::move(item.text), std::move(got.data), item.priority});
+    }
+  } catch (const error& e) {
+    if (e.code() != errc::no_node) throw;
+  }
+  return all;
+}
+
+void queue::restore(const queue_item& item) {
+  transaction t;
+  t.remove(state_->names->beside("aside") + '/' + item.name)
+      .create(state_->names->prefix(item.priority), item.data, create_mode::persistent_sequential);
+  detail::wait_for<transaction_result>(state_->core, "restore " + item.name, [&](auto to) {
+    detail::start_commit(state_->core, std::move(to), std::move(t));
+  });
+}
+
+// --- queue_claim
+
+queue_claim& queue_claim::operator=(queue_claim&& other) noexcept {
+  if (this != &other) {
+    give_back();
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
+queue_claim::~queue_claim() { give_back(); }
+
+const std::string& queue_claim::data() const { return state_->claim->item().data; }
+const std::string& queue_claim::name() const { return state_->claim->item().name; }
+int queue_claim::priority() const { return state_->claim->item().priority; }
+int queue_claim::attempts() const { return state_->claim->attempts(); }
+
+void queue_claim::complete() {
+  detail::wait_for<void>(state_->core, "complete " + name(),
+                         [&](auto to) { detail::start_complete(state_, std::move(to)); });
+}
+
+void queue_claim::give_back() noexcept {
+  if (!state_ || state_->core->driver->loop().in_child()) return;
+  const detail::entry inside{*state_->core->port};
+  state_->claim->give_back();
+}
+
+hold queue_claim::hold() const {
+  return state_ ? conclave::hold{state_->claim->hold()} : conclave::hold{};
+}
+
+}  // namespace conclave

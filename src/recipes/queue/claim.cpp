@@ -1,0 +1,76 @@
+#include "recipes/queue/claim.hpp"
+
+#include <utility>
+
+namespace conclave::recipes {
+
+claim::claim(std::shared_ptr<port> p, queue_item item, std::string path, std::int32_t version)
+    : port_{std::move(p)},
+      item_{std::move(item)},
+      path_{std::move(path)},
+      version_{version},
+      attempts_{version + 1},
+      hold_{std::make_shared<hold_state>(port_)} {}
+
+void claim::begin(terms t, std::function<void(error_code)> told, std::function<void()> given_back) {
+  begun_ = std::move(told);
+  given_back_ = std::move(given_back);
+  t.rule = rule::unique_name;
+  t.name = item_.name;
+  t.patient = false;
+  t.renew = false;
+  // Writing the same data again counts the attempt, and fails if the item has gone or was claimed
+  // since we read it.
+  t.along.set(path_, item_.data, version_);
+  contender_ = std::make_shared<contender>(port_, std::move(t), shared_from_this());
+  const auto c = contender_;
+  c->start();
+}
+
+void claim::granted() {
+  hold_->begin(contender_->token(), contender_->session(), {contender_->path()});
+  if (const auto told = std::exchange(begun_, {})) told({});
+}
+
+void claim::failed(error_code why) {
+  over_ = true;
+  if (const auto told = std::exchange(begun_, {})) told(why);
+}
+
+void claim::lost(error_code) {
+  over_ = true;
+  hold_->release();
+  port_->deliver([h = hold_] { h->loss().request_stop(); });
+}
+
+void claim::complete(std::function<void(error_code)> told) {
+  if (std::exchange(over_, true)) {
+    port_->deliver([told = std::move(told)] { told(errc::lock_lost); });
+    return;
+  }
+  hold_->release();
+  completed_ = std::move(told);
+  const auto c = contender_;
+  c->be_quiet();
+  c->leave_removing(path_);
+}
+
+void claim::give_back() {
+  if (std::exchange(over_, true)) return;
+  hold_->release();
+  const auto c = contender_;
+  c->be_quiet();
+  c->leave();
+  given_back_();
+}
+
+void claim::gone() {
+  if (completed_) {
+    const error_code ec = contender_->left() ? error_code{} : errc::session_expired;
+    port_->deliver([told = std::move(completed_), ec] { told(ec); });
+  }
+  // The contender keeps us and we keep it.
+  port_->deliver([c = std::move(contender_)] {});
+}
+
+}  // namespace conclave::recipes

@@ -1,0 +1,379 @@
+#include "recipes/queue/consumer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "recipes/outcome.hpp"
+#include "recipes/together.hpp"
+
+namespace conclave::recipes {
+namespace {
+
+// Taken in one transaction at most.
+constexpr std::size_t most_at_once = 128;
+// Data that is asked for in advance, if the next items are like the last.
+constexpr std::size_t most_bytes_ahead = std::size_t{1} << 20;
+// Items taken before the queue is listed again, for what came meanwhile with a higher priority.
+constexpr std::size_t pass = 512;
+
+}  // namespace
+
+consumer::consumer(std::shared_ptr<port> p, std::shared_ptr<const queue_names> names, terms t)
+    : port_{std::move(p)},
+      names_{std::move(names)},
+      terms_{std::move(t)},
+      transactions_{port_, names_->beside("consumers")},
+      turn_{port_, names_->beside("waiting"), [this] { news_.poke(); }} {}
+
+void consumer::take(const caller_ptr& who) {
+  if (closing_) return answer(who, {ECANCELED, boost::system::system_category()});
+  waiting_.push_back(who);
+  if (!std::exchange(started_, true)) {
+    run_ = run();
+    run_.start();
+  } else {
+    news_.poke();
+  }
+}
+
+void consumer::give_up(const caller_ptr& who, error_code why) {
+  if (std::erase(waiting_, who) == 0) return;
+  answer(who, why);
+  news_.poke();
+}
+
+void consumer::close(error_code why) {
+  closing_ = true;
+  answer_all(why);
+  const auto self = shared_from_this();
+  news_.poke();
+}
+
+void consumer::answer(const caller_ptr& who, error_code ec, std::optional<taken> what) {
+  port_->deliver([who, ec, what = std::move(what)]() mutable { who->tell(ec, std::move(what)); });
+}
+
+void consumer::answer_all(error_code ec) {
+  for (const auto& who : std::exchange(waiting_, {})) answer(who, ec);
+}
+
+bool consumer::somebody_is_impatient() const {
+  return std::any_of(waiting_.begin(), waiting_.end(), [](auto& who) { return !who->patient; });
+}
+
+task<> consumer::run() {
+  while (!closing_) {
+    if (waiting_.empty()) {
+      if (turn_.ours() && stirred_) {
+        // If something came, we want nothing of it: let the next one look.
+        const auto ec = co_await look();
+        if (waiting_.empty() && (ec || !plan_.empty())) end_turn();
+      } else {
+        co_await news_;
+      }
+      continue;
+    }
+    if (std::exchange(outdated_, false)) plan_.clear();
+    if (plan_.empty()) {
+      const bool watching = turn_.ours() && items_watch_ && !stirred_;
+      const bool in_line = turn_.begun() && !turn_.ours();
+      if ((watching || in_line) && !somebody_is_impatient()) {
+        co_await news_;
+        if (const auto trouble = turn_.trouble()) answer_all(trouble);
+        continue;
+      }
+      const auto ec = co_await look();
+      if (ec) answer_all(ec);
+      if (ec || !plan_.empty()) continue;
+      for (const auto& who : std::exchange(waiting_, {}))
+        if (who->patient)
+          waiting_.push_back(who);
+        else
+          answer(who, {});
+      if (!waiting_.empty()) turn_.begin();
+      continue;
+    }
+    const auto ec = terms_.way == way::pops ? co_await pop_some() : co_await claim_some();
+    if (ec) answer_all(ec);
+    // We got what we waited for: now it is somebody else's turn, if there is somebody, or more than
+    // we want.
+    if (turn_.ours() && (others_wait_ || (waiting_.empty() && !plan_.empty()))) end_turn();
+    if (left_of_pass_ == 0) plan_.clear();
+  }
+  end_turn();
+  transactions_.leave(shared_from_this());
+  co_return done;
+}
+
+// Whoever comes next looks at the same items as we did: our plan goes, too.
+void consumer::end_turn() {
+  turn_.end();
+  plan_.clear();
+  if (const auto w = std::exchange(items_watch_, {}))
+    port_->forget_watch(names_->items(), watch_kind::children, *w);
+  if (const auto w = std::exchange(taken_watch_, {}))
+    port_->forget_watch(names_->taken(), watch_kind::children, *w);
+}
+
+watcher consumer::watch(std::optional<watcher> consumer::*which) {
+  if (this->*which) return {};
+  return (this->*which).emplace([weak = weak_from_this(), p = port_, which](const watch_event&) {
+    const auto self = weak.lock();
+    if (!self) return;
+    const port::entry inside{*p};
+    (*self.*which).reset();  // it is used up
+    self->stirred_ = true;
+    self->news_.poke();
+  });
+}
+
+// Lists the queue and makes a plan of it. With the turn to wait, it leaves watches.
+task<error_code> consumer::look() {
+  const auto self = shared_from_this();
+  const bool claims = terms_.way == way::claims;
+  for (;;) {
+    const bool watches = turn_.ours();
+    stirred_ = false;
+    std::optional<asking<children_result>> items, claimed, consumers;
+    std::optional<asking<std::optional<node_stat>>> line;
+    const auto ask_for_consumers = [&] {
+      consumers = ask(requests::children(port_->defaults(), names_->beside("consumers"), {}));
+    };
+    {
+      const together in_one_write{*port_};
+      // What is claimed first: an item that is completed in between is then simply gone.
+      if (claims)
+        claimed = ask(requests::children(port_->defaults(), names_->taken(),
+                                         watches ? watch(&consumer::taken_watch_) : watcher{}));
+      items = ask(requests::children(port_->defaults(), names_->items(),
+                                     watches ? watch(&consumer::items_watch_) : watcher{}));
+      if (watches)
+        line = ask(requests::exists(port_->defaults(), names_->beside("waiting"), {}));
+      else if (transactions_.enrolled())
+        ask_for_consumers();
+    }
+    std::vector<std::string> held;
+    error_code ec;
+    if (claimed) {
+      auto got = co_await *claimed;
+      ec = got.ec;
+      if (ec) taken_watch_.reset();
+      held = std::move(got.value.names);
+      std::sort(held.begin(), held.end());
+    }
+    auto got = co_await *items;
+    if (got.ec) items_watch_.reset();
+    if (line) {
+      const auto in_it = co_await *line;
+      others_wait_ = in_it.value && in_it.value->num_children > 1;
+    }
+    std::vector<std::string> others;
+    if (consumers) {
+      auto listed = co_await *consumers;
+      others = std::move(listed.value.names);
+    }
+    if (ec == errc::no_node && (watches || !got.ec)) {
+      ec = co_await make_path(port_, self, names_->taken(), names_->taken_mode());
+      if (!ec && !got.ec) continue;
+    }
+    if (got.ec == errc::no_node && watches) {
+      ec = co_await make_path(port_, self, names_->items(), create_mode::persistent);
+      if (!ec) continue;  // now there is something to watch
+    }
+    if (!ec || ec == errc::no_node) ec = got.ec;
+    if (ec && ec != errc::no_node) co_return ec;
+    auto all = names_->in_order(got.value.names);
+    std::erase_if(all, [&](const item_name& n) {
+      return std::binary_search(held.begin(), held.end(), n.text);
+    });
+    if (!watches && !all.empty() && !transactions_.enrolled()) {
+      if (ec = co_await transactions_.enrol(self); ec) co_return ec;
+      ask_for_consumers();
+      auto listed = co_await *consumers;
+      others = std::move(listed.value.names);
+    }
+    plan(std::move(all), std::move(others));
+    co_return error_code{};
+  }
+}
+
+// What to take, in this order. If others take items, too, our share of it, and of theirs what lay
+// before our own already the last time: they do not get on with that. Whoever has the turn to wait
+// takes from all of it, and so does somebody who will not wait and would find nothing else.
+void consumer::plan(std::vector<item_name> all, std::vector<std::string> consumers) {
+  plan_.clear();
+  left_of_pass_ = pass;
+  std::sort(consumers.begin(), consumers.end());
+  const auto us = std::find(consumers.begin(), consumers.end(), transactions_.name());
+  const auto count = static_cast<std::uint32_t>(consumers.size());
+  const auto rank = static_cast<std::uint32_t>(us - consumers.begin());
+  if (shares_ && us != consumers.end() && count > 1) {
+    std::vector<item_name> share;
+    std::optional<std::uint32_t> lowest;
+    std::size_t foreign = 0, left_alone = 0;
+    for (const auto& item : all) {
+      const bool own = item.number % count == rank;
+      if (own && (!lowest || item.number < *lowest)) lowest = item.number;
+      if (own || item.number < own_lowest_) share.push_back(item);
+      if (!own) ++foreign;
+      if (!own && item.number <= highest_) ++left_alone;
+    }
+    const bool others_get_on = foreign_ == 0 || left_alone < foreign_;
+    own_lowest_ = lowest.value_or(0);
+    foreign_ = foreign;
+    for (const auto& item : all) highest_ = std::max(highest_, item.number);
+    if (!others_get_on)
+      shares_ = false;
+    else if (!share.empty() || !somebody_is_impatient())
+      all = std::move(share);
+  }
+  for (auto& item : all) plan_.push_back({std::move(item), {}, {}});
+}
+
+// Somebody has taken what we had planned to take.
+void consumer::others_are_here() {
+  if (std::exchange(shares_, true)) return;
+  own_lowest_ = highest_ = 0;
+  foreign_ = 0;
+  outdated_ = true;
+}
+
+void consumer::ask_for_data(std::size_t from, std::size_t to) {
+  const together in_one_write{*port_};
+  for (std::size_t i = from; i < std::min(to, plan_.size()); ++i)
+    if (auto& c = plan_[i]; !c.read && !c.asked)
+      c.asked = ask(requests::get(port_->defaults(), names_->item(c.name.text), {}));
+}
+
+// The data of the first items of the plan, so many that `needed` of them are there, if there are.
+task<error_code> consumer::read_ahead(std::size_t needed) {
+  for (std::size_t i = 0; i < needed && i < plan_.size();) {
+    if (plan_[i].read) {
+      ++i;
+      continue;
+    }
+    ask_for_data(i, needed);
+    auto got = co_await *plan_[i].asked;
+    plan_[i].asked.reset();
+    if (got.ec == errc::no_node) {
+      plan_.erase(plan_.begin() + static_cast<std::ptrdiff_t>(i));
+      others_are_here();
+    } else if (got.ec)
+      co_return got.ec;
+    else
+      plan_[i].read = std::move(got.value);
+  }
+  co_return error_code{};
+}
+
+std::vector<consumer::caller_ptr> consumer::next_callers(std::size_t n) {
+  const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(n);
+  std::vector<caller_ptr> them{waiting_.begin(), end};
+  waiting_.erase(waiting_.begin(), end);
+  return them;
+}
+
+task<error_code> consumer::pop_some() {
+  const auto wanted = std::min({waiting_.size(), most_at_once, left_of_pass_});
+  if (const auto ec = co_await read_ahead(wanted)) co_return ec;
+  const auto n = std::min({wanted, waiting_.size(), plan_.size()});
+  if (n == 0) co_return error_code{};
+  transaction t;
+  for (std::size_t i = 0; i < n; ++i)
+    t.remove(names_->item(plan_[i].name.text), plan_[i].read->stat.version);
+  // For them the outcome will be told, whatever happens.
+  const auto served = next_callers(n);
+  ask_for_data(n, n + std::min(n, most_bytes_ahead / (plan_.front().read->data.size() + 1)));
+  const auto result = co_await transactions_.commit(shared_from_this(), t);
+  const auto first = plan_.begin();
+  if (!result.ec) {
+    for (std::size_t i = 0; i < n; ++i)
+      answer(
+          served[i], {},
+          taken{{plan_[i].name.text, std::move(plan_[i].read->data), plan_[i].name.priority}, {}});
+    plan_.erase(first, first + static_cast<std::ptrdiff_t>(n));
+    left_of_pass_ -= n;
+    co_return error_code{};
+  }
+  if (result.unknown) {
+    // Perhaps they are gone: the callers must know.
+    for (const auto& who : served) answer(who, result.ec);
+    plan_.erase(first, first + static_cast<std::ptrdiff_t>(n));
+    co_return error_code{};
+  }
+  // Nothing was removed: the callers wait on.
+  waiting_.insert(waiting_.begin(), served.begin(), served.end());
+  if (!result.failed_part) co_return result.ec;
+  // Somebody else was faster, or wrote into the item; and perhaps so with those behind it.
+  if (result.ec != errc::no_node && result.ec != errc::bad_version) co_return result.ec;
+  for (std::size_t i = *result.failed_part; i < n; ++i) plan_[i].read.reset();
+  if (result.ec == errc::no_node)
+    plan_.erase(first + static_cast<std::ptrdiff_t>(*result.failed_part));
+  co_return error_code{};
+}
+
+task<error_code> consumer::claim_some() {
+  const auto wanted = std::min({waiting_.size(), most_at_once, left_of_pass_});
+  if (const auto ec = co_await read_ahead(wanted)) co_return ec;
+  for (std::size_t n = std::min({wanted, waiting_.size(), plan_.size()}); n > 0; --n) {
+    auto next = std::move(plan_.front());
+    plan_.pop_front();
+    if (!next.read) continue;
+    if (terms_.max_attempts > 0 && next.read->stat.version >= terms_.max_attempts) {
+      if (const auto ec = co_await put_aside(next)) co_return ec;
+      if (waiting_.empty()) break;
+      continue;
+    }
+    auto who = std::move(waiting_.front());
+    waiting_.pop_front();
+    --left_of_pass_;
+    claim_one(std::move(next), std::move(who));
+  }
+  co_return error_code{};
+}
+
+void consumer::claim_one(candidate c, caller_ptr who) {
+  recipes::terms t;
+  t.parents = {names_->taken()};
+  t.owner = terms_.owner;
+  const auto version = c.read->stat.version;
+  const auto made = std::make_shared<recipes::claim>(
+      port_, queue_item{c.name.text, std::move(c.read->data), c.name.priority},
+      names_->item(c.name.text), version);
+  const auto begun = [self = shared_from_this(), made, who](error_code ec) {
+    if (!ec) return self->answer(who, {}, taken{{}, made});
+    // Somebody else has it, or it is gone.
+    const bool next = ec == errc::taken || ec == errc::no_node || ec == errc::bad_version ||
+                      (ec == errc::session_expired && !self->port_->session().over);
+    if (!next || self->closing_) return self->answer(who, ec);
+    self->others_are_here();
+    self->waiting_.push_front(who);
+    self->news_.poke();
+  };
+  // It has a place before those of the plan.
+  made->begin(std::move(t), begun, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->outdated_ = true;
+  });
+}
+
+// An item that nobody could complete. Not if somebody has it now: it may be the last attempt.
+task<error_code> consumer::put_aside(const candidate& c) {
+  const auto mark = names_->taken() + '/' + c.name.text;
+  transaction t;
+  t.create(mark, {}, create_mode::ephemeral)
+      .remove(mark)
+      .remove(names_->item(c.name.text), c.read->stat.version)
+      .create(names_->beside("aside") + '/' + c.name.text, c.read->data);
+  const auto self = shared_from_this();
+  for (bool again = true; again;) {
+    const auto result = co_await transactions_.commit(self, t);
+    again = result.ec == errc::no_node && (result.failed_part == 0u || result.failed_part == 3u);
+    if (!again) co_return result.failed_part || result.unknown ? error_code{} : result.ec;
+    auto ec = co_await make_path(port_, self, names_->taken(), create_mode::container);
+    if (!ec) ec = co_await make_path(port_, self, names_->beside("aside"), create_mode::container);
+    if (ec) co_return ec;
+  }
+  co_return error_code{};
+}
+
+}  // namespace conclave::recipes

@@ -1,0 +1,110 @@
+// How items get out of a queue, popped or claimed.
+//
+// A consumer lists the queue once and then works through what it saw: it asks for the data of the
+// next items while it takes the ones before them. One that finds that others take them, too, keeps
+// to its share of them, by their numbers, so that they do not fight for each; as long as the others
+// get on. One that finds nothing gets into a line, and only the first of that line watches the
+// queue.
+//
+// All members are called inside a port::entry.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conclave/queue.hpp"
+#include "recipes/news.hpp"
+#include "recipes/queue/claim.hpp"
+#include "recipes/queue/counted.hpp"
+#include "recipes/queue/names.hpp"
+#include "recipes/queue/turn.hpp"
+
+namespace conclave::recipes {
+
+class consumer : public std::enable_shared_from_this<consumer> {
+ public:
+  enum class way { pops, claims };
+  struct terms {
+    consumer::way way = way::pops;
+    int max_attempts = 0;
+    std::string owner;
+  };
+  consumer(std::shared_ptr<port> p, std::shared_ptr<const queue_names> names, terms t);
+
+  struct taken {
+    queue_item item;                        // popped
+    std::shared_ptr<recipes::claim> claim;  // or claimed
+  };
+  // Somebody who wants an item. Told once, outside of the entry: what it got, or nothing if there
+  // was nothing and it was not to wait.
+  struct caller {
+    std::function<void(error_code, std::optional<taken>)> tell;
+    bool patient = true;
+  };
+  using caller_ptr = std::shared_ptr<caller>;
+
+  void take(const caller_ptr& who);
+  // Told `why`, and nothing; unless an item is just being taken for it.
+  void give_up(const caller_ptr& who, error_code why);
+  void close(error_code why);
+
+ private:
+  struct candidate {
+    item_name name;
+    std::optional<asking<get_result>> asked;
+    std::optional<get_result> read;
+  };
+
+  task<> run();
+  task<error_code> look();
+  void plan(std::vector<item_name> all, std::vector<std::string> consumers);
+  task<error_code> read_ahead(std::size_t needed);
+  task<error_code> pop_some();
+  task<error_code> claim_some();
+  task<error_code> put_aside(const candidate& c);
+  void claim_one(candidate c, caller_ptr who);
+  // Sets the watch that is kept there, unless it is set.
+  watcher watch(std::optional<watcher> consumer::*which);
+  void ask_for_data(std::size_t from, std::size_t to);
+  void end_turn();
+  void others_are_here();
+  void answer(const caller_ptr& who, error_code ec, std::optional<taken> what = {});
+  void answer_all(error_code ec);
+  bool somebody_is_impatient() const;
+  std::vector<caller_ptr> next_callers(std::size_t n);
+
+  template <class Result>
+  asking<Result> ask(requests::request<Result> r) {
+    return recipes::ask(port_, shared_from_this(), std::move(r));
+  }
+
+  std::shared_ptr<port> port_;
+  std::shared_ptr<const queue_names> names_;
+  terms terms_;
+  counted_transactions transactions_;
+  turn turn_;
+  std::deque<caller_ptr> waiting_;
+  std::deque<candidate> plan_;
+  std::size_t left_of_pass_ = 0;  // items to take before the queue is listed again
+  bool shares_ = false;           // others take items, too
+  // Of the last listing: our own first item, the last one of all, and how many were not ours.
+  std::uint32_t own_lowest_ = 0;
+  std::uint32_t highest_ = 0;
+  std::size_t foreign_ = 0;
+  // On the folder of the items and on that of the claims, as long as they are set.
+  std::optional<watcher> items_watch_;
+  std::optional<watcher> taken_watch_;
+  bool others_wait_ = false;  // behind us in the line
+  bool stirred_ = false;
+  bool outdated_ = false;  // the plan
+  bool closing_ = false;
+  bool started_ = false;
+  news news_;
+  task<> run_;
+};
+
+}  // namespace conclave::recipes

@@ -1,0 +1,116 @@
+#include "recipes/queue/counted.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "recipes/new_id.hpp"
+#include "recipes/outcome.hpp"
+#include "recipes/together.hpp"
+
+namespace conclave::recipes {
+
+task<error_code> counted_transactions::enrol(std::shared_ptr<void> owner) {
+  if (enrolled()) co_return error_code{};
+  session_ = 0;
+  name_ = new_id(*port_);
+  place where;
+  for (;;) {
+    const auto asked =
+        ask(port_, owner, requests::create(port_->defaults(), path(), {}, create_mode::ephemeral),
+            where);
+    const auto made = co_await asked;
+    // The name is nobody else's: a node that is there, in the same session, was made by us before
+    // the connection was lost.
+    const bool there = made.ec == errc::node_exists && where.session != 0;
+    if (!made.ec || there) {
+      session_ = made.sent_in.session;
+      version_ = 0;
+      co_return error_code{};
+    }
+    if (made.ec == errc::connection_loss) {
+      where = {made.sent_in.session, 0};
+    } else if (made.ec == errc::no_node) {
+      const auto ec = co_await make_path(port_, owner, folder_, create_mode::container);
+      if (ec) co_return ec;
+    } else if (session_is_over(made.ec) && !port_->session().over) {
+      name_ = new_id(*port_);
+      where = {};
+    } else {
+      co_return made.ec;
+    }
+  }
+}
+
+task<counted_transactions::outcome> counted_transactions::commit(std::shared_ptr<void> owner,
+                                                                 const transaction& t) {
+  for (;;) {
+    const auto enrolled = co_await enrol(owner);
+    if (enrolled) co_return outcome{enrolled, false, {}};
+    transaction whole;
+    whole.set(path(), {}, version_).append(t);
+    bool unclear = false;
+    for (bool settled = false; !settled;) {
+      const auto asked =
+          ask(port_, owner, requests::commit(port_->defaults(), whole), {session_, 0});
+      const auto got = co_await asked;
+      const auto refused = got.value.failed_part();
+      const bool advanced = refused == 0u && got.ec == errc::bad_version && unclear;
+      if (!got.ec || advanced) {
+        ++version_;
+        co_return outcome{};
+      }
+      if (refused && *refused > 0) co_return outcome{got.ec, false, *refused - 1};
+      if (got.ec == errc::connection_loss) {
+        unclear = true;
+        continue;
+      }
+      const bool over = session_is_over(got.ec);
+      if (!refused && !over && !unclear) co_return outcome{got.ec, false, {}};
+      // Our node is gone with its session, or was touched by somebody: begin with another one,
+      // unless this one held the answer.
+      if (!over) leave(owner);
+      session_ = 0;
+      if (unclear) co_return outcome{over ? got.ec : error_code{errc::connection_loss}, true, {}};
+      if (over && port_->session().over) co_return outcome{got.ec, false, {}};
+      settled = true;
+    }
+  }
+}
+
+void counted_transactions::leave(std::shared_ptr<void> owner) {
+  if (session_ == 0) return;
+  // Nobody else's node can have this name, so a repeat does no harm.
+  static_cast<void>(ask(port_, std::move(owner),
+                        requests::remove(port_->defaults(), path(), any_version), {session_, 0},
+                        session::on_cut::repeat));
+  session_ = 0;
+}
+
+task<error_code> make_path(std::shared_ptr<port> p, std::shared_ptr<void> owner, std::string path,
+                           create_mode mode) {
+  for (;;) {
+    std::vector<asking<create_result>> making;
+    {
+      const together in_one_write{*p};
+      for (auto end = path.find('/', 1);; end = path.find('/', end + 1)) {
+        making.push_back(
+            ask(p, owner, requests::create(p->defaults(), path.substr(0, end), {}, mode)));
+        if (end == path.npos) break;
+      }
+    }
+    // Nodes that are there may lie under one that we may not write to.
+    error_code ec;
+    for (const auto& each : making) {
+      const auto made = co_await each;
+      if (!made.ec || made.ec == errc::node_exists)
+        ec = {};
+      else if (!ec)
+        ec = made.ec;
+    }
+    if (ec == errc::connection_loss) continue;
+    if (ec != errc::unimplemented || mode == create_mode::persistent) co_return ec;
+    mode = create_mode::persistent;  // a server before 3.5
+  }
+}
+
+}  // namespace conclave::recipes

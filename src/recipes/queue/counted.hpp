@@ -1,0 +1,55 @@
+// Transactions that happen once, whatever becomes of their answers.
+//
+// Each one also advances the version of an ephemeral node of our own, from the version that it was
+// left with. A transaction whose answer was lost is simply sent again: if it had happened, our
+// node's version is another one, and the server refuses.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "recipes/asking.hpp"
+#include "recipes/port.hpp"
+#include "recipes/task.hpp"
+
+namespace conclave::recipes {
+
+class counted_transactions {
+ public:
+  // Our node is to be made in this folder. An `owner` keeps us, and is kept while requests are
+  // under way.
+  counted_transactions(std::shared_ptr<port> p, std::string folder)
+      : port_{std::move(p)}, folder_{std::move(folder)} {}
+
+  struct outcome {
+    error_code ec;                           // none: it happened
+    bool unknown = false;                    // perhaps it did: the session ended before we knew
+    std::optional<std::size_t> failed_part;  // of the transaction, which the server refused
+  };
+  // One at a time.
+  task<outcome> commit(std::shared_ptr<void> owner, const transaction& t);
+
+  // Makes our node if there is none in this session.
+  task<error_code> enrol(std::shared_ptr<void> owner);
+  bool enrolled() const noexcept { return session_ != 0 && session_ == port_->session().id; }
+  const std::string& name() const noexcept { return name_; }
+
+  // Takes our node away, if nothing is under way. Not waited for: it goes with the session anyway.
+  void leave(std::shared_ptr<void> owner);
+
+ private:
+  std::string path() const { return folder_ + '/' + name_; }
+
+  std::shared_ptr<port> port_;
+  std::string folder_;
+  std::string name_;
+  std::int64_t session_ = 0;  // in which our node was made; 0: there is none
+  std::int32_t version_ = 0;
+};
+
+// Makes a node and those above it, of this kind; no error if they are there.
+task<error_code> make_path(std::shared_ptr<port> p, std::shared_ptr<void> owner, std::string path,
+                           create_mode mode);
+
+}  // namespace conclave::recipes

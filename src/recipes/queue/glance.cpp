@@ -1,0 +1,32 @@
+#include "recipes/queue/glance.hpp"
+
+namespace conclave::recipes {
+
+task<> glance::run() {
+  std::optional<queue_item> found;
+  error_code ec;
+  bool gone = true;  // what was first when we listed
+  while (gone && !ec) {
+    const auto listing =
+        ask(port_, shared_from_this(), requests::children(port_->defaults(), names_->items(), {}));
+    const auto listed = co_await listing;
+    ec = listed.ec;
+    const auto items = names_->in_order(listed.value.names);
+    gone = false;
+    for (const auto& item : items) {
+      const auto asked = ask(port_, shared_from_this(),
+                             requests::get(port_->defaults(), names_->item(item.text), {}));
+      auto got = co_await asked;
+      gone = got.ec == errc::no_node;
+      if (gone) continue;
+      ec = got.ec;
+      if (!ec) found = queue_item{item.text, std::move(got.value.data), item.priority};
+      break;
+    }
+  }
+  if (ec == errc::no_node) ec = {};  // no queue yet
+  port_->deliver([told = std::move(told_), ec, found = std::move(found)] { told(ec, found); });
+  co_return done;
+}
+
+}  // namespace conclave::recipes

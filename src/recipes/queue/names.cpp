@@ -1,0 +1,75 @@
+#include "recipes/queue/names.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <tuple>
+
+#include "conclave/queue.hpp"
+
+namespace conclave::recipes {
+namespace {
+
+constexpr std::string_view plain = "qn-";
+constexpr std::string_view entry = "entry-";
+constexpr std::size_t priority_digits = 3;
+
+template <class Number>
+std::optional<Number> read(std::string_view text) {
+  Number n{};
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (ec != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return n;
+}
+
+}  // namespace
+
+queue_names::queue_names(std::string path, queue_layout l)
+    : layout_{l}, beside_{path + ".conclave"} {
+  const bool locking = l == queue_layout::kazoo_locking;
+  items_ = locking ? path + "/entries" : path;
+  taken_ = locking ? path + "/taken" : beside("taken");
+}
+
+std::string queue_names::prefix(int priority) const {
+  if (!has_priorities()) return item(plain);
+  char digits[16];
+  std::snprintf(digits, sizeof digits, "%03d-", priority);
+  return item(entry) + digits;
+}
+
+std::optional<item_name> queue_names::parse(std::string_view name) const {
+  item_name found{std::string{name}, default_priority, 0};
+  auto number = name;
+  if (!has_priorities()) {
+    if (!name.starts_with(plain)) return std::nullopt;
+    number.remove_prefix(plain.size());
+  } else {
+    if (!name.starts_with(entry)) return std::nullopt;
+    number.remove_prefix(entry.size());
+    if (number.size() <= priority_digits || number[priority_digits] != '-') return std::nullopt;
+    const auto priority = read<unsigned>(number.substr(0, priority_digits));
+    if (!priority) return std::nullopt;
+    found.priority = static_cast<int>(*priority);
+    number.remove_prefix(priority_digits + 1);
+  }
+  // Ten digits; a sign, and nine or ten of them, when the counter has run over.
+  const auto digits = number.size() - (number.starts_with('-') ? 1 : 0);
+  const auto n = read<std::int32_t>(number);
+  if (!n || digits > 10 || number.size() < 10) return std::nullopt;
+  found.number = static_cast<std::uint32_t>(*n);
+  return found;
+}
+
+std::vector<item_name> queue_names::in_order(const std::vector<std::string>& children) const {
+  std::vector<item_name> all;
+  all.reserve(children.size());
+  for (const auto& child : children)
+    if (auto name = parse(child)) all.push_back(std::move(*name));
+  std::sort(all.begin(), all.end(), [](const item_name& a, const item_name& b) {
+    return std::tie(a.priority, a.number) < std::tie(b.priority, b.number);
+  });
+  return all;
+}
+
+}  // namespace conclave::recipes

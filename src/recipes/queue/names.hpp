@@ -1,0 +1,53 @@
+// Where a queue keeps what, and how its items' names are read.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conclave/node.hpp"
+#include "conclave/queue_options.hpp"
+
+namespace conclave::recipes {
+
+struct item_name {
+  std::string text;
+  int priority;
+  std::uint32_t number;  // below 2^31, and behind that what has run over
+};
+
+class queue_names {
+ public:
+  queue_names(std::string path, queue_layout l);
+
+  const std::string& items() const noexcept { return items_; }
+  // Marks of claims.
+  const std::string& taken() const noexcept { return taken_; }
+  // kazoo makes its folder once and relies on it.
+  create_mode taken_mode() const noexcept {
+    return layout_ == queue_layout::kazoo_locking ? create_mode::persistent
+                                                  : create_mode::container;
+  }
+  // Beside the queue rather than in it: other libraries take every child for an item.
+  std::string beside(std::string_view what) const { return beside_ + '/' + std::string{what}; }
+
+  std::string item(std::string_view name) const { return items_ + '/' + std::string{name}; }
+  bool has_priorities() const noexcept { return layout_ != queue_layout::zookeeper; }
+  // Of an item's path, up to the number.
+  std::string prefix(int priority) const;
+
+  // None if it is not an item's name.
+  std::optional<item_name> parse(std::string_view name) const;
+  // Those that are items, in the queue's order.
+  std::vector<item_name> in_order(const std::vector<std::string>& children) const;
+
+ private:
+  queue_layout layout_;
+  std::string items_;
+  std::string taken_;
+  std::string beside_;
+};
+
+}  // namespace conclave::recipes

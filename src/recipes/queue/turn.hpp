@@ -1,0 +1,84 @@
+// A place in a line of those who wait for the same thing, so that only the first of them looks.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "recipes/contender.hpp"
+
+namespace conclave::recipes {
+
+class turn {
+ public:
+  // `changed` is called inside an entry.
+  turn(std::shared_ptr<port> p, std::string line, std::function<void()> changed)
+      : port_{std::move(p)}, line_{std::move(line)}, changed_{std::move(changed)} {}
+  turn(const turn&) = delete;
+  turn& operator=(const turn&) = delete;
+  ~turn() { end(); }
+
+  bool begun() const noexcept { return place_ != nullptr; }
+  bool ours() const noexcept { return place_ && place_->first; }
+
+  void begin() {
+    if (place_) return;
+    trouble_ = {};
+    terms t;
+    t.parents = {line_};
+    t.hurried = false;
+    place_ = std::make_shared<place_in_line>(this, port_);
+    place_->contender = std::make_shared<contender>(port_, std::move(t), place_);
+    const auto c = place_->contender;
+    c->start();
+  }
+
+  void end() {
+    const auto p = std::exchange(place_, {});
+    if (!p) return;
+    p->of = nullptr;
+    if (const auto c = p->contender) {
+      c->be_quiet();
+      c->leave();
+    }
+  }
+
+  // Why we have no place any more, if something went wrong; told once.
+  error_code trouble() noexcept { return std::exchange(trouble_, {}); }
+
+ private:
+  struct place_in_line final : contender_events {
+    place_in_line(turn* t, std::shared_ptr<recipes::port> p) : of{t}, port{std::move(p)} {}
+    void granted() override {
+      first = true;
+      if (of) of->changed_();
+    }
+    void failed(error_code why) override { out(why); }
+    // With the session, and so is our turn: there will be another.
+    void lost(error_code) override { out({}); }
+    void gone() override {
+      port->deliver([c = std::move(contender)] {});
+    }
+    void out(error_code why) {
+      const auto t = std::exchange(of, nullptr);
+      if (!t) return;
+      const auto alive = std::exchange(t->place_, {});
+      t->trouble_ = why;
+      t->changed_();
+    }
+
+    turn* of;
+    std::shared_ptr<recipes::port> port;
+    std::shared_ptr<recipes::contender> contender;
+    bool first = false;
+  };
+
+  std::shared_ptr<port> port_;
+  std::string line_;
+  std::function<void()> changed_;
+  std::shared_ptr<place_in_line> place_;
+  error_code trouble_;
+};
+
+}  // namespace conclave::recipes

@@ -1,0 +1,199 @@
+// Items that are claimed, worked on, completed; and those that come back.
+#include <boost/asio/use_future.hpp>
+
+#include "queue/fixture.hpp"
+#include "support/link_proxy.hpp"
+
+namespace conclave::testing {
+namespace {
+
+class claiming : public one_queue, public ::testing::WithParamInterface<queue_layout> {
+ protected:
+  queue_options options(int max_attempts = 0) const {
+    queue_options o;
+    o.layout = GetParam();
+    o.max_attempts = max_attempts;
+    return o;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(of, claiming,
+                         ::testing::Values(queue_layout::zookeeper, queue_layout::kazoo_locking),
+                         [](const auto& tested) {
+                           return tested.param == queue_layout::zookeeper ? "zookeeper" : "kazoo";
+                         });
+
+TEST_P(claiming, an_item_stays_until_it_is_completed) {
+  queue q{zk, path, options()};
+  q.push("job");
+  auto job = q.claim();
+  EXPECT_EQ(job.data(), "job");
+  EXPECT_EQ(job.attempts(), 1);
+  EXPECT_TRUE(job.held());
+  EXPECT_GT(job.hold().fencing_token(), 0);
+  EXPECT_EQ(q.size(), 1u);
+  EXPECT_FALSE(q.try_claim()) << "it is ours";
+  job.complete();
+  EXPECT_FALSE(job.held());
+  EXPECT_EQ(q.size(), 0u);
+  EXPECT_FALSE(q.try_claim());
+  EXPECT_EQ(code_of([&] { job.complete(); }), errc::lock_lost) << "only once";
+}
+
+TEST_P(claiming, what_is_given_back_keeps_its_place_and_counts) {
+  queue q{zk, path, options()};
+  q.push(numbered(0, 2));
+  auto job = q.claim();
+  EXPECT_EQ(job.data(), "0");
+  job.give_back();
+  EXPECT_EQ(code_of([&] { job.complete(); }), errc::lock_lost);
+  auto again = q.claim();
+  EXPECT_EQ(again.data(), "0");
+  EXPECT_EQ(again.attempts(), 2);
+}
+
+TEST_P(claiming, destroying_a_claim_gives_it_back) {
+  queue q{zk, path, options()};
+  q.push("job");
+  { const auto job = q.claim(); }
+  auto again = q.claim();
+  EXPECT_EQ(again.attempts(), 2);
+  again = queue_claim{};
+  EXPECT_EQ(q.claim().attempts(), 3);
+}
+
+TEST_P(claiming, a_consumer_that_waits_gets_what_another_gives_back) {
+  queue q{zk, path, options()};
+  q.push("job");
+  auto job = q.claim();
+  client other{shared_server().connect_string()};
+  queue next{other, path, options()};
+  auto waiting = next.async_claim(boost::asio::use_future);
+  job.give_back();
+  EXPECT_EQ(waiting.get()->data(), "job");
+}
+
+TEST_P(claiming, a_consumer_whose_session_ends_gives_back_what_it_had) {
+  queue q{zk, path, options()};
+  q.push("job");
+  client other{shared_server().connect_string()};
+  {
+    queue its{other, path, options()};
+    auto job = its.claim();
+    auto waiting = q.async_claim(boost::asio::use_future);
+    other.close();
+    EXPECT_TRUE(job.lost().stop_requested());
+    EXPECT_FALSE(job.held());
+    EXPECT_EQ(code_of([&] { job.complete(); }), errc::lock_lost);
+    const auto again = waiting.get();
+    EXPECT_EQ(again->data(), "job");
+    EXPECT_EQ(again->attempts(), 2);
+  }
+}
+
+TEST_P(claiming, no_item_is_with_two_consumers) {
+  constexpr std::size_t count = 400;
+  queue from{zk, path, options()};
+  for (std::size_t i = 0; i < count; i += 100)
+    from.push(numbered(static_cast<int>(i), static_cast<int>(i) + 100));
+  std::mutex guard;
+  std::vector<std::string> working, finished;
+  std::vector<std::thread> workers;
+  for (int k = 0; k < 4; ++k)
+    workers.emplace_back([&] {
+      client own{shared_server().connect_string()};
+      queue q{own, path, options()};
+      for (;;) {
+        {
+          const std::lock_guard lock{guard};
+          if (finished.size() == count) return;
+        }
+        auto job = q.claim_for(100ms);
+        if (!job) continue;
+        {
+          const std::lock_guard lock{guard};
+          EXPECT_EQ(std::count(working.begin(), working.end(), job->data()), 0) << job->data();
+          working.push_back(job->data());
+        }
+        const bool fails = job->attempts() == 1 && job->data().ends_with('7');
+        {
+          const std::lock_guard lock{guard};
+          std::erase(working, job->data());
+          if (!fails) finished.push_back(job->data());
+        }
+        if (fails)
+          job->give_back();
+        else
+          job->complete();
+      }
+    });
+  for (auto& w : workers) w.join();
+  EXPECT_EQ(sorted(finished), sorted(numbered(0, count)));
+  EXPECT_EQ(from.size(), 0u);
+}
+
+TEST_P(claiming, an_item_that_nobody_can_complete_is_set_aside) {
+  queue q{zk, path, options(2)};
+  q.push("poison");
+  q.push("good");
+  for (int i = 1; i <= 2; ++i) {
+    auto job = q.claim();
+    EXPECT_EQ(job.data(), "poison");
+    EXPECT_EQ(job.attempts(), i);
+  }
+  auto job = q.claim();
+  EXPECT_EQ(job.data(), "good");
+  job.complete();
+  const auto aside = q.set_aside();
+  ASSERT_EQ(aside.size(), 1u);
+  EXPECT_EQ(aside[0].data, "poison");
+  EXPECT_EQ(q.size(), 0u);
+
+  q.restore(aside[0]);
+  EXPECT_TRUE(q.set_aside().empty());
+  EXPECT_EQ(code_of([&] { q.restore(aside[0]); }), errc::no_node);
+  auto restored = q.claim();
+  EXPECT_EQ(restored.data(), "poison");
+  EXPECT_EQ(restored.attempts(), 1);
+}
+
+TEST_P(claiming, the_last_attempt_is_not_taken_away_from_whoever_has_it) {
+  queue q{zk, path, options(1)};
+  q.push("job");
+  auto job = q.claim();
+  client other{shared_server().connect_string()};
+  queue next{other, path, options(1)};
+  EXPECT_FALSE(next.try_claim());
+  EXPECT_TRUE(next.set_aside().empty());
+  job.complete();
+  EXPECT_TRUE(next.set_aside().empty());
+}
+
+TEST_P(claiming, writes_that_depend_on_it) {
+  queue q{zk, path, options()};
+  q.push("job");
+  auto job = q.claim();
+  const auto result = fresh_node(zk, "result");
+  zk.commit(job.hold().fenced(transaction{}.set(result, "1")));
+  const auto late = job.hold();
+  job.complete();
+  EXPECT_TRUE(code_of([&] { zk.commit(late.fenced(transaction{}.set(result, "2"))); }));
+  EXPECT_EQ(zk.get(result).data, "1");
+}
+
+TEST_P(claiming, many_at_once) {
+  queue q{zk, path, options()};
+  q.push(numbered(0, 100));
+  std::vector<std::future<std::optional<queue_claim>>> asked;
+  for (int i = 0; i < 100; ++i) asked.push_back(q.async_claim(boost::asio::use_future));
+  std::vector<std::string> got;
+  for (auto& each : asked) {
+    auto job = each.get();
+    got.push_back(job->data());
+    job->async_complete(boost::asio::use_future).get();
+  }
+  EXPECT_EQ(sorted(got), sorted(numbered(0, 100)));
+  EXPECT_EQ(q.size(), 0u);
+}
+
+}  // namespace
+}  // namespace conclave::testing

@@ -1,0 +1,139 @@
+// A link that is lost at any place: what was pushed is what is delivered, once, as long as the
+// sessions live.
+#include "queue/fixture.hpp"
+#include "support/link_proxy.hpp"
+
+namespace conclave::testing {
+namespace {
+
+class lost_frames : public one_queue {
+ protected:
+  client_options through_proxy() {
+    auto o = with_timeout(60s);
+    // Asked when a connection was refused, which is as long as an outage has to last here.
+    o.reconnect = [this](unsigned) {
+      proxy.heal();
+      return 1ms;
+    };
+    return o;
+  }
+
+  // Calls arm(n) for n = 1, 2, ... and then `use`, until the fault lies behind the end.
+  template <class Arm, class Use>
+  void at_every_frame(Arm arm, Use use) {
+    std::size_t hit = 0;
+    for (std::size_t n = 1;; ++n) {
+      const auto before = proxy.faults();
+      arm(n);
+      use();
+      if (HasFatalFailure()) FAIL() << "with frame " << n;
+      if (proxy.faults() == before) break;
+      ++hit;
+    }
+    proxy.cut_after_client_frames(1u << 30);
+    proxy.cut_after_server_frames(1u << 30);
+    EXPECT_GT(hit, 6u) << "nothing was tested";
+  }
+  template <class Use>
+  void with_every_cut(Use use) {
+    using afterwards = link_proxy::afterwards;
+    for (const auto what : {afterwards::accept_new_links, afterwards::refuse_until_heal}) {
+      at_every_frame([&](std::size_t n) { proxy.cut_after_client_frames(n, what); }, use);
+      at_every_frame([&](std::size_t n) { proxy.cut_after_server_frames(n, what); }, use);
+      if (HasFatalFailure()) return;
+    }
+  }
+
+  link_proxy proxy{shared_server().port()};
+  client first{proxy.connect_string(), through_proxy()};
+  client second{proxy.connect_string(), through_proxy()};
+};
+
+TEST_F(lost_frames, nothing_is_lost_or_doubled_by_pushing_and_popping) {
+  with_every_cut([&] {
+    queue to{first, path};
+    queue from{second, path};
+    to.push("0");
+    to.push(numbered(1, 4));
+    std::vector<std::string> got;
+    for (int i = 0; i < 4; ++i) got.push_back(from.pop().data);
+    ASSERT_EQ(got, numbered(0, 4));
+    ASSERT_EQ(zk.children(path).names.size(), 0u);
+  });
+}
+
+TEST_F(lost_frames, a_consumer_that_waits_gets_what_comes) {
+  with_every_cut([&] {
+    queue to{first, path};
+    queue from{second, path};
+    inbox<std::string> got;
+    for (int i = 0; i < 2; ++i)
+      from.async_pop([&](error_code ec, std::optional<queue_item> item) {
+        got.put(ec ? ec.message() : item->data);
+      });
+    to.push("0");
+    ASSERT_EQ(got.take(), "0");
+    to.push("1");
+    ASSERT_EQ(got.take(), "1");
+    ASSERT_EQ(zk.children(path).names.size(), 0u);
+  });
+}
+
+TEST_F(lost_frames, a_claim_is_completed_once_and_leaves_nothing) {
+  with_every_cut([&] {
+    queue to{first, path};
+    queue from{second, path};
+    to.push(numbered(0, 2));
+    auto job = from.claim();
+    ASSERT_EQ(job.data(), "0");
+    job.complete();
+    auto next = from.claim();
+    ASSERT_EQ(next.data(), "1");
+    ASSERT_EQ(next.attempts(), 1) << "counted twice";
+    next.give_back();
+    auto again = from.claim();
+    ASSERT_EQ(again.attempts(), 2);
+    again.complete();
+    ASSERT_EQ(zk.children(path).names.size(), 0u);
+    ASSERT_EQ(zk.children(path + ".conclave/taken").names.size(), 0u);
+  });
+}
+
+TEST_F(lost_frames, a_full_queue_lets_in_what_waits) {
+  queue_options o;
+  o.capacity = 1;
+  with_every_cut([&] {
+    queue to{first, path, o};
+    queue from{second, path};
+    inbox<bool> pushed;
+    for (const auto& each : numbered(0, 3))
+      to.async_push({each}, default_priority,
+                    [&](error_code ec, bool in) { pushed.put(!ec && in); });
+    for (const auto& each : numbered(0, 3)) ASSERT_EQ(from.pop().data, each);
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(*pushed.take());
+  });
+}
+
+TEST_F(lost_frames, whatever_is_lost_at_random_the_multiset_is_the_same) {
+  constexpr int count = 3000;
+  queue to{first, path};
+  queue from{second, path};
+  inbox<error_code> pushed;
+  inbox<std::string> got;
+  for (const auto& each : numbered(0, count))
+    to.async_push({each}, default_priority, [&](error_code ec, bool) { pushed.put(ec); });
+  for (int i = 0; i < count; ++i)
+    from.async_pop([&](error_code ec, std::optional<queue_item> item) {
+      got.put(ec ? ec.message() : item->data);
+    });
+  std::vector<std::string> all;
+  for (int i = 0; i < count; ++i) {
+    if (i % 50 == 0) proxy.drop_links();
+    all.push_back(*got.take());
+  }
+  for (int i = 0; i < count; ++i) EXPECT_FALSE(*pushed.take());
+  EXPECT_EQ(sorted(all), sorted(numbered(0, count)));
+}
+
+}  // namespace
+}  // namespace conclave::testing

@@ -1,0 +1,243 @@
+// Taking items away: the cases of ZooKeeper's own tests for its queue, and those that it lacks.
+#include <thread>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include "queue/fixture.hpp"
+
+namespace conclave::testing {
+namespace {
+
+using popping = one_queue;
+
+TEST_F(popping, what_was_pushed_comes_out_once) {
+  queue q{zk, path};
+  q.push("hello");
+  EXPECT_EQ(q.size(), 1u);
+  EXPECT_EQ(q.try_pop()->data, "hello");
+  EXPECT_EQ(q.size(), 0u);
+  EXPECT_FALSE(q.try_pop());
+}
+
+TEST_F(popping, in_the_order_of_pushing) {
+  queue q{zk, path};
+  for (int i = 0; i < 50; ++i) q.push(std::to_string(i));
+  q.push(numbered(50, 100));
+  EXPECT_EQ(drain(q), numbered(0, 100));
+}
+
+TEST_F(popping, what_another_client_pushed) {
+  client other{shared_server().connect_string()};
+  queue from{other, path};
+  queue to{zk, path};
+  from.push(numbered(0, 10));
+  EXPECT_EQ(drain(to), numbered(0, 10));
+}
+
+TEST_F(popping, the_front_stays_where_it_is) {
+  queue q{zk, path};
+  EXPECT_FALSE(q.front());
+  q.push(numbered(0, 3));
+  EXPECT_EQ(q.front()->data, "0");
+  EXPECT_EQ(q.front()->data, "0");
+  q.try_pop();
+  EXPECT_EQ(q.front()->data, "1");
+  EXPECT_EQ(q.async_front(boost::asio::use_future).get()->data, "1");
+}
+
+TEST_F(popping, a_queue_that_does_not_exist_is_empty) {
+  queue q{zk, path + "/not/there"};
+  EXPECT_FALSE(q.try_pop());
+  EXPECT_FALSE(q.front());
+  EXPECT_FALSE(q.try_claim());
+  EXPECT_EQ(q.size(), 0u);
+  EXPECT_TRUE(q.names().empty());
+  EXPECT_FALSE(zk.exists(path + "/not")) << "looking makes nothing";
+}
+
+TEST_F(popping, waits_for_the_first_item) {
+  queue q{zk, path};
+  client other{shared_server().connect_string()};
+  queue from{other, path};
+  auto next = q.async_pop(boost::asio::use_future);
+  from.push("late");
+  EXPECT_EQ(next.get()->data, "late");
+}
+
+TEST_F(popping, waits_where_there_is_no_queue_yet) {
+  queue q{zk, path + "/new/one"};
+  auto next = q.async_pop(boost::asio::use_future);
+  client other{shared_server().connect_string()};
+  queue{other, path + "/new/one"}.push("first");
+  EXPECT_EQ(next.get()->data, "first");
+}
+
+TEST_F(popping, a_pushed_item_ends_a_wait_on_another_thread) {
+  queue q{zk, path};
+  std::string got;
+  std::thread taker{[&] { got = q.pop().data; }};
+  queue{zk, path}.push("for the thread");
+  taker.join();
+  EXPECT_EQ(got, "for the thread");
+}
+
+TEST_F(popping, gives_up_when_the_time_is_up) {
+  queue q{zk, path};
+  EXPECT_FALSE(q.pop_for(20ms));
+  EXPECT_FALSE(q.pop_until(std::chrono::system_clock::now() + 20ms));
+  EXPECT_FALSE(q.async_pop_for(20ms, boost::asio::use_future).get());
+  q.push("now");
+  EXPECT_EQ(q.pop_for(10s)->data, "now");
+}
+
+TEST_F(popping, gives_up_when_it_is_asked_to_stop) {
+  queue q{zk, path};
+  std::stop_source stop;
+  std::optional<queue_item> got{queue_item{}};
+  std::thread taker{[&] { got = q.pop(stop.get_token()); }};
+  stop.request_stop();
+  taker.join();
+  EXPECT_FALSE(got);
+  q.push("still there");
+  EXPECT_FALSE(q.pop(stop.get_token()));
+  EXPECT_EQ(q.pop(std::stop_token{})->data, "still there");
+}
+
+TEST_F(popping, can_be_cancelled) {
+  queue q{zk, path};
+  boost::asio::cancellation_signal cancel;
+  inbox<error_code> told;
+  q.async_pop(boost::asio::bind_cancellation_slot(
+      cancel.slot(), [&](error_code ec, std::optional<queue_item>) { told.put(ec); }));
+  cancel.emit(boost::asio::cancellation_type::terminal);
+  EXPECT_EQ(told.take(), boost::asio::error::operation_aborted);
+  q.push("not lost");
+  EXPECT_EQ(q.pop().data, "not lost");
+}
+
+TEST_F(popping, ends_with_the_queue_object) {
+  inbox<error_code> told;
+  {
+    queue q{zk, path};
+    q.async_pop([&](error_code ec, std::optional<queue_item>) { told.put(ec); });
+  }
+  EXPECT_EQ(told.take(), boost::asio::error::operation_aborted);
+}
+
+TEST_F(popping, ends_with_the_client) {
+  client other{shared_server().connect_string()};
+  queue q{other, path};
+  inbox<error_code> told;
+  q.async_pop([&](error_code ec, std::optional<queue_item>) { told.put(ec); });
+  other.close();
+  EXPECT_EQ(told.take(), errc::closed);
+}
+
+TEST_F(popping, children_that_are_no_items_are_left_alone) {
+  zk.create(path + "/stray", "x");
+  zk.create(path + "/qn-", "x");
+  zk.create(path + "/qn-12", "x");
+  queue q{zk, path};
+  q.push("item");
+  EXPECT_EQ(q.names().size(), 1u);
+  EXPECT_EQ(drain(q), (std::vector<std::string>{"item"}));
+  EXPECT_TRUE(zk.exists(path + "/qn-12"));
+}
+
+TEST_F(popping, many_calls_at_once_get_one_item_each) {
+  queue q{zk, path};
+  inbox<std::string> got;
+  for (int i = 0; i < 300; ++i)
+    q.async_pop([&](error_code ec, std::optional<queue_item> item) {
+      got.put(ec ? ec.message() : item->data);
+    });
+  q.push(numbered(0, 300));
+  std::vector<std::string> all;
+  for (int i = 0; i < 300; ++i) all.push_back(*got.take());
+  EXPECT_EQ(all, numbered(0, 300));
+}
+
+TEST_F(popping, what_was_written_into_an_item_meanwhile_is_what_is_popped) {
+  queue q{zk, path};
+  q.push(numbered(0, 3));
+  EXPECT_EQ(q.pop().data, "0");  // and has asked for the next
+  zk.set(q.item_path(q.names().front()), "changed");
+  EXPECT_EQ(q.pop().data, "changed");
+}
+
+TEST_F(popping, lower_priorities_first) {
+  queue_options o;
+  o.layout = queue_layout::kazoo;
+  queue q{zk, path, o};
+  q.push("c", 200);
+  q.push("b1");
+  q.push("a", 5);
+  q.push("b2");
+  EXPECT_EQ(drain(q), (std::vector<std::string>{"a", "b1", "b2", "c"}));
+  EXPECT_EQ(code_of([&] { q.push("x", 1000); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { q.push("x", -1); }), errc::invalid_argument);
+}
+
+// --- several consumers
+
+TEST_F(popping, several_consumers_share_what_there_is) {
+  constexpr int count = 2000;
+  queue from{zk, path};
+  for (int i = 0; i < count; i += 100) from.push(numbered(i, i + 100));
+  std::mutex guard;
+  std::vector<std::string> all;
+  std::vector<std::thread> takers;
+  std::vector<std::size_t> shares(4);
+  for (std::size_t k = 0; k < shares.size(); ++k)
+    takers.emplace_back([&, k] {
+      client own{shared_server().connect_string()};
+      queue q{own, path};
+      while (const auto item = q.try_pop()) {
+        const std::lock_guard lock{guard};
+        all.push_back(item->data);
+        ++shares[k];
+      }
+    });
+  for (auto& t : takers) t.join();
+  EXPECT_EQ(sorted(all), sorted(numbered(0, count)));
+  for (const auto share : shares) EXPECT_GT(share, 0u);
+}
+
+TEST_F(popping, consumers_that_wait_get_one_item_each) {
+  constexpr std::size_t count = 6;
+  std::vector<std::unique_ptr<client>> clients;
+  std::vector<std::unique_ptr<queue>> queues;
+  inbox<std::string> got;
+  for (std::size_t i = 0; i < count; ++i) {
+    clients.push_back(std::make_unique<client>(shared_server().connect_string()));
+    queues.push_back(std::make_unique<queue>(*clients.back(), path));
+    queues.back()->async_pop([&](error_code ec, std::optional<queue_item> item) {
+      got.put(ec ? ec.message() : item->data);
+    });
+  }
+  queue from{zk, path};
+  std::vector<std::string> all;
+  for (const auto& each : numbered(0, count)) {
+    from.push(each);
+    all.push_back(*got.take());
+  }
+  EXPECT_EQ(all, numbered(0, count));
+}
+
+// A consumer that has seen the items and does not come for its share must not keep it from others.
+TEST_F(popping, the_share_of_one_that_does_not_come_is_taken_by_the_others) {
+  queue from{zk, path};
+  from.push(numbered(0, 200));
+  client lazy{shared_server().connect_string()};
+  queue idle{lazy, path};
+  EXPECT_EQ(idle.pop().data, "0");
+  queue q{zk, path};
+  std::vector<std::string> all;
+  for (int i = 0; i < 199; ++i) all.push_back(q.pop().data);
+  EXPECT_EQ(sorted(all), sorted(numbered(1, 200)));
+}
+
+}  // namespace
+}  // namespace conclave::testing

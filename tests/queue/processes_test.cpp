@@ -1,0 +1,168 @@
+// Producers and consumers that are killed, stopped and cut off: processes of their own. In the end
+// every item that was pushed has been completed once.
+#include <csignal>
+#include <fstream>
+#include <map>
+#include <random>
+
+#include "queue/fixture.hpp"
+#include "support/child_process.hpp"
+#include "support/link_proxy.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace conclave::testing {
+namespace {
+
+constexpr auto session = 1000ms;
+constexpr int items = 10'000;
+constexpr int producers = 4;
+constexpr int workers = 4;
+constexpr int faults = 12;
+
+struct fate {
+  int pushing = 0, pushed = 0, completing = 0, completed = 0, unclear = 0;
+};
+
+class worker {
+ public:
+  worker(const std::string& address, const std::string& path, std::vector<std::string> more)
+      : process_{[&] {
+          std::vector<std::string> args{QUEUE_WORKER, more.size() > 1 ? "produce" : "work", address,
+                                        std::to_string(session.count()), path};
+          if (more.size() > 1) args.insert(args.end(), more.begin(), more.end());
+          child_options o{args};
+          o.output = folder_.path() / "said";
+          return o;
+        }()} {}
+
+  child_process& process() { return process_; }
+
+  // A killed one may have been about to say what it did last.
+  void report(std::map<std::string, fate>& fates) const {
+    std::ifstream said{folder_.path() / "said"};
+    for (std::string line; std::getline(said, line);) {
+      if (line.size() < 3 || line[1] != ' ') {
+        ADD_FAILURE() << "a worker says: " << line;
+        continue;
+      }
+      auto& f = fates[line.substr(2)];
+      switch (line[0]) {
+        case '>': ++f.pushing; break;
+        case '=': ++f.pushed; break;
+        case '?': ++f.completing; break;
+        case '!': ++f.completed; break;
+        case '~': ++f.unclear; break;
+        default: ADD_FAILURE() << "a worker says: " << line;
+      }
+    }
+  }
+
+ private:
+  temporary_directory folder_;
+  child_process process_;
+};
+
+using queue_processes = one_queue;
+
+TEST_F(queue_processes, everything_that_was_pushed_is_completed_once) {
+  std::vector<std::unique_ptr<link_proxy>> proxies;
+  std::vector<std::unique_ptr<worker>> producing, working;
+  std::map<std::string, fate> fates;
+  int next_name = 0;
+  const auto produce = [&](const std::string& address, int count) {
+    return std::make_unique<worker>(
+        address, path,
+        std::vector<std::string>{"p" + std::to_string(next_name++), std::to_string(count)});
+  };
+  const auto work = [&](const std::string& address) {
+    return std::make_unique<worker>(address, path, std::vector<std::string>{});
+  };
+  for (int i = 0; i < producers + workers; ++i)
+    proxies.push_back(std::make_unique<link_proxy>(shared_server().port()));
+  for (std::size_t i = 0; i < producers; ++i)
+    producing.push_back(produce(proxies[i]->connect_string(), items / producers));
+  for (std::size_t i = 0; i < workers; ++i)
+    working.push_back(work(proxies[producers + i]->connect_string()));
+
+  std::mt19937 random{7};
+  const auto changes = [&] { return zk.exists(path)->cversion; };
+  for (int round = 0; round < faults; ++round) {
+    // Every item comes and goes: spread over two thirds of that.
+    while (changes() < round * items * 4 / 3 / faults) {
+    }
+    const auto slot = random() % workers;
+    auto& proxy = *proxies[producers + slot];
+    switch (round % 4) {
+      case 0:
+        working[slot]->process().kill(SIGKILL);
+        ASSERT_TRUE(working[slot]->process().wait(patience));
+        working[slot]->report(fates);
+        working[slot] = work(proxy.connect_string());
+        break;
+      case 1: {
+        // For longer than its session lives; meanwhile the others go on.
+        working[slot]->process().pause();
+        const auto until = std::chrono::steady_clock::now() + 2 * session;
+        while (std::chrono::steady_clock::now() < until) zk.sync();
+        working[slot]->process().resume();
+        break;
+      }
+      case 2: {
+        const auto producer = random() % producers;
+        for (auto& each : proxies) each->drop_links();
+        producing[producer]->process().kill(SIGKILL);
+        ASSERT_TRUE(producing[producer]->process().wait(patience));
+        producing[producer]->report(fates);
+        producing[producer] = produce(proxies[producer]->connect_string(), items / producers / 4);
+        break;
+      }
+      default:
+        proxy.cut(link_proxy::ending::reset);
+        zk.sync();
+        proxy.heal();
+    }
+  }
+  for (auto& each : producing) {
+    const auto ended = each->process().wait(2 * patience);
+    ASSERT_TRUE(ended) << "a producer hangs";
+    EXPECT_EQ(ended->code, 0);
+    each->report(fates);
+  }
+  const auto deadline = std::chrono::steady_clock::now() + 2 * patience;
+  queue q{zk, path};
+  while (!q.empty() && std::chrono::steady_clock::now() < deadline) {
+  }
+  EXPECT_EQ(q.size(), 0u) << "nobody takes the rest";
+  for (auto& each : working) each->process().kill(SIGTERM);
+  for (auto& each : working) {
+    const auto ended = each->process().wait(patience);
+    ASSERT_TRUE(ended) << "a worker hangs";
+    EXPECT_EQ(ended->code, 0);
+    each->report(fates);
+  }
+
+  int pushed = 0, completed = 0, unclear = 0;
+  for (const auto& [item, f] : fates) {
+    pushed += f.pushed;
+    completed += f.completed;
+    unclear += f.pushed == 1 && f.completed == 0;
+    EXPECT_EQ(f.pushing, 1) << item << " is not an item";
+    EXPECT_LE(f.completed, 1) << item << " was completed twice";
+    // Of a worker that was killed, or whose session ended, before it could tell.
+    if (f.pushed == 1 && f.completed == 0) {
+      EXPECT_GT(f.completing, 0) << item << " was pushed and never completed";
+    }
+  }
+  EXPECT_GT(pushed, items * 3 / 4);
+  EXPECT_LE(unclear, faults) << "of each worker one at most";
+  RecordProperty("pushed", pushed);
+  RecordProperty("completed", completed);
+  std::cout << pushed << " pushed, " << completed << " completed, " << unclear
+            << " completed by a worker that could not tell\n";
+  const auto left =
+      zk.exists(path + ".conclave/taken") ? zk.children(path + ".conclave/taken").names.size() : 0;
+  EXPECT_EQ(left, 0u) << "claims are left";
+}
+
+}  // namespace
+}  // namespace conclave::testing
