@@ -108,14 +108,16 @@ TEST_P(herd, a_release_costs_the_same_with_2_50_and_500_waiters) {
     if (HasFatalFailure()) return;
   }
   for (const auto& each : costs) {
-    EXPECT_EQ(each.events, GetParam() ? 2u : 1u) << "the next one, and the one behind it";
+    // The next one and the one behind it, if these are of two sessions.
+    EXPECT_LE(each.events, GetParam() ? 2u : 1u);
+    EXPECT_GE(each.events, 1u);
     EXPECT_LE(each.requests, 4u);
     EXPECT_EQ(each.requests, costs[0].requests);
-    EXPECT_EQ(each.answers, costs[0].answers);
+    EXPECT_EQ(each.answers - each.events, costs[0].answers - costs[0].events);
     // Without tickets the woken one reads the line. Numbers in the record have more or fewer
     // digits.
     if (GetParam()) {
-      EXPECT_NEAR(static_cast<double>(each.bytes), static_cast<double>(costs[0].bytes), 40);
+      EXPECT_NEAR(static_cast<double>(each.bytes), static_cast<double>(costs[0].bytes), 100);
     }
   }
 }
