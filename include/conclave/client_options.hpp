@@ -65,8 +65,8 @@ struct client_options {
   std::optional<tls_options> tls;  // for all hosts but Unix sockets, over which it is not spoken
 
   // Bounds on requests that are not answered yet. Beyond them a blocking call waits and an async_
-  // one completes with errc::backlog_full. Locks are not bound by them: a lock sends few requests for
-  // each caller, and one that holds or waits must not be kept from the server.
+  // one completes with errc::backlog_full. Locks are not bound by them: a lock sends few requests
+  // for each caller, and one that holds or waits must not be kept from the server.
   std::size_t max_outstanding = 4096;
   std::size_t max_outstanding_bytes = 32u << 20;
   // Must not exceed the server's jute.maxbuffer.

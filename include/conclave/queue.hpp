@@ -27,10 +27,10 @@
 // not be there (condition::outcome_unknown).
 //
 // Order: by priority, where the layout has them (lower numbers first), then first in, first out. A
-// single consumer takes them in exactly this order. Consumers that take items at the same time share
-// what is there among themselves, so as not to fight for each one: each takes its share in order.
-// An item with a higher priority than those that a consumer has seen is seen by it some hundred
-// items later.
+// single consumer takes them in exactly this order. Consumers that take items at the same time
+// share what is there among themselves, so as not to fight for each one: each takes its share in
+// order. An item with a higher priority than those that a consumer has seen is seen by it some
+// hundred items later.
 //
 // Waiting: consumers that wait for an item stand in a line, and a new item wakes the first of it
 // only. The node PATH.conclave beside the queue holds that line and the counters.

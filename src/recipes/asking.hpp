@@ -74,8 +74,8 @@ class recipe_operation final : public session::operation {
 };
 
 // `where`: the session and connection in which alone it may be sent. A read is repeated after a
-// cut, unless it is bound to a connection. It is sent even if the backlog is full, or while the user
-// gathers requests in a batch: recipes have few under way and cannot go on without.
+// cut, unless it is bound to a connection. It is sent even if the backlog is full, or while the
+// user gathers requests in a batch: recipes have few under way and cannot go on without.
 template <class Result>
 asking<Result> ask(const std::shared_ptr<port>& p, std::shared_ptr<void> asker,
                    requests::request<Result> r, place where = {},

@@ -66,9 +66,8 @@ TEST(examples, queue) {
   expect_lines("queue", {"popped one\n", "popped two\n", "popped three\n", "left: 0\n"});
 }
 TEST(examples, work_queue) {
-  expect_lines("work_queue",
-               {"resize 1.png, attempt 1: done\n", "broken.png, attempt 2: failed\n",
-                "resize 2.png, attempt 1: done\n", "set aside: resize broken.png\n"});
+  expect_lines("work_queue", {"resize 1.png, attempt 1: done\n", "broken.png, attempt 2: failed\n",
+                              "resize 2.png, attempt 1: done\n", "set aside: resize broken.png\n"});
 }
 TEST(examples, awaitable) {
   expect_lines("awaitable", {"one holds it\n", "two holds it\n", "three holds it\n"});

@@ -60,9 +60,9 @@ TEST(layout, takes_nothing_else_for_a_contender) {
     EXPECT_FALSE(l.parse(name)) << name;
     EXPECT_FALSE(layout::known_elsewhere(name)) << name;
   }
-  for (const auto* name : {"__lock__0000000001", "x-0000000001", "write-0000000001",
-                           "lock-ab-0000000001", "host-R-0000000001", "n_0000000001",
-                           "latch-0000000001", "_c_ab-latch-0000000001"}) {
+  for (const auto* name :
+       {"__lock__0000000001", "x-0000000001", "write-0000000001", "lock-ab-0000000001",
+        "host-R-0000000001", "n_0000000001", "latch-0000000001", "_c_ab-latch-0000000001"}) {
     EXPECT_FALSE(l.parse(name)) << name;
     EXPECT_TRUE(layout::known_elsewhere(name)) << name;
   }
