@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "client/blocking.hpp"
 #include "client/locking.hpp"
 #include "recipes/queue/consumer.hpp"
 #include "recipes/queue/glance.hpp"
@@ -154,6 +155,17 @@ std::optional<Result> take_until(const queue_pointer& q, const std::string& what
   return std::move(call.result);
 }
 
+// In order; none if there is no such folder.
+std::vector<recipes::item_name> items_in(const queue_handle& q, const std::string& folder,
+                                         const std::string& what) {
+  try {
+    return q.names->in_order(block(what.c_str(), q.core, &start_children, folder, watcher{}).names);
+  } catch (const error& e) {
+    if (e.code() != errc::no_node) throw;
+    return {};
+  }
+}
+
 queue_pointer make_queue(client& c, std::string path, queue_options o) {
   if (!session::valid_path(path) || path == "/") throw error{errc::invalid_path, "queue " + path};
   if (o.owner.empty()) o.owner = host_name() + ':' + std::to_string(::getpid());
@@ -271,24 +283,17 @@ std::optional<queue_item> queue::front() {
 }
 
 std::size_t queue::size() const {
-  const auto stat = detail::wait_for<std::optional<node_stat>>(
-      state_->core, "size of " + state_->path, [&](auto to) {
-        detail::start_exists(state_->core, std::move(to), state_->names->items(), {});
-      });
+  const auto what = "size of " + state_->path;
+  const auto stat = detail::block(what.c_str(), state_->core, &detail::start_exists,
+                                  state_->names->items(), watcher{});
   return stat ? static_cast<std::size_t>(stat->num_children) : 0;
 }
 
 std::vector<std::string> queue::names() const {
+  const auto what = "names of " + state_->path;
   std::vector<std::string> all;
-  try {
-    const auto listed =
-        detail::wait_for<children_result>(state_->core, "names of " + state_->path, [&](auto to) {
-          detail::start_children(state_->core, std::move(to), state_->names->items(), {});
-        });
-    for (auto& item : state_->names->in_order(listed.names)) all.push_back(std::move(item.text));
-  } catch (const error& e) {
-    if (e.code() != errc::no_node) throw;
-  }
+  for (auto& item : detail::items_in(*state_, state_->names->items(), what))
+    all.push_back(std::move(item.text));
   return all;
 }
 
@@ -322,19 +327,13 @@ std::vector<queue_item> queue::set_aside() const {
   const auto what = "items set aside of " + state_->path;
   const auto folder = state_->names->beside("aside");
   std::vector<queue_item> all;
-  try {
-    const auto listed = detail::wait_for<children_result>(state_->core, what, [&](auto to) {
-      detail::start_children(state_->core, std::move(to), folder, {});
-    });
-    for (auto& item : state_->names->in_order(listed.names)) {
-      auto got = detail::wait_for<get_result>(state_->core, what, [&](auto to) {
-        detail::start_get(state_->core, std::move(to), folder + '/' + item.text, {});
-      });
+  for (auto& item : detail::items_in(*state_, folder, what)) try {
+      auto got = detail::block(what.c_str(), state_->core, &detail::start_get,
+                               folder + '/' + item.text, watcher{});
       all.push_back({std::move(item.text), std::move(got.data), item.priority});
+    } catch (const error& e) {
+      if (e.code() != errc::no_node) throw;  // somebody has restored it meanwhile
     }
-  } catch (const error& e) {
-    if (e.code() != errc::no_node) throw;
-  }
   return all;
 }
 
@@ -342,9 +341,8 @@ void queue::restore(const queue_item& item) {
   transaction t;
   t.remove(state_->names->beside("aside") + '/' + item.name)
       .create(state_->names->prefix(item.priority), item.data, create_mode::persistent_sequential);
-  detail::wait_for<transaction_result>(state_->core, "restore " + item.name, [&](auto to) {
-    detail::start_commit(state_->core, std::move(to), std::move(t));
-  });
+  const auto what = "restore " + item.name;
+  detail::block(what.c_str(), state_->core, &detail::start_commit, std::move(t));
 }
 
 // --- queue_claim
