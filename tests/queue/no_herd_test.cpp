@@ -23,9 +23,9 @@ TEST_F(no_herd, an_item_wakes_one_consumer_however_many_wait) {
   std::vector<std::size_t> frames;
   for (const std::size_t count : {3, 30, 100}) {
     const auto own = fresh_node(zk, "herd");
+    inbox<std::string> got;
     std::vector<std::unique_ptr<client>> clients;
     std::vector<std::unique_ptr<queue>> queues;
-    inbox<std::string> got;
     for (std::size_t i = 0; i < 10; ++i)
       clients.push_back(std::make_unique<client>(proxy.connect_string(), with_timeout(60s)));
     for (std::size_t i = 0; i < count; ++i) {

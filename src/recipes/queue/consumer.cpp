@@ -37,9 +37,20 @@ void consumer::take(const caller_ptr& who) {
 }
 
 void consumer::give_up(const caller_ptr& who, error_code why) {
-  if (std::erase(waiting_, who) == 0) return;
+  if (std::erase(waiting_, who) == 0) {
+    who->gave_up = why;
+    return;
+  }
   answer(who, why);
   news_.poke();
+}
+
+// It did not get the item that was being taken for it: back to its place, the first.
+void consumer::wait_on(const caller_ptr& who) {
+  if (who->gave_up)
+    answer(who, *who->gave_up);
+  else
+    waiting_.push_front(who);
 }
 
 void consumer::close(error_code why) {
@@ -76,7 +87,7 @@ task<> consumer::run() {
     if (std::exchange(outdated_, false)) plan_.clear();
     if (plan_.empty()) {
       const bool watching = turn_.ours() && items_watch_ && !stirred_;
-      const bool in_line = turn_.begun() && !turn_.ours();
+      const bool in_line = turn_.begun() && !turn_.ours() && !turn_.overdue();
       if ((watching || in_line) && !somebody_is_impatient()) {
         co_await news_;
         if (const auto trouble = turn_.trouble()) answer_all(trouble);
@@ -100,6 +111,7 @@ task<> consumer::run() {
     if (turn_.ours() && (others_wait_ || (waiting_.empty() && !plan_.empty()))) end_turn();
     if (left_of_pass_ == 0) plan_.clear();
   }
+  answer_all({ECANCELED, boost::system::system_category()});  // who was about to get something
   end_turn();
   transactions_.leave(shared_from_this());
   co_return done;
@@ -302,7 +314,7 @@ task<error_code> consumer::pop_some() {
     co_return error_code{};
   }
   // Nothing was removed: the callers wait on.
-  waiting_.insert(waiting_.begin(), served.begin(), served.end());
+  std::for_each(served.rbegin(), served.rend(), [&](const auto& who) { wait_on(who); });
   if (!result.failed_part) co_return result.ec;
   // Somebody else was faster, or wrote into the item; and perhaps so with those behind it.
   if (result.ec != errc::no_node && result.ec != errc::bad_version) co_return result.ec;
@@ -347,7 +359,7 @@ void consumer::claim_one(candidate c, caller_ptr who) {
                       (ec == errc::session_expired && !self->port_->session().over);
     if (!next || self->closing_) return self->answer(who, ec);
     self->others_are_here();
-    self->waiting_.push_front(who);
+    self->wait_on(who);
     self->news_.poke();
   };
   // It has a place before those of the plan.
@@ -369,7 +381,7 @@ task<error_code> consumer::put_aside(const candidate& c) {
     const auto result = co_await transactions_.commit(self, t);
     again = result.ec == errc::no_node && (result.failed_part == 0u || result.failed_part == 3u);
     if (!again) co_return result.failed_part || result.unknown ? error_code{} : result.ec;
-    auto ec = co_await make_path(port_, self, names_->taken(), create_mode::container);
+    auto ec = co_await make_path(port_, self, names_->taken(), names_->taken_mode());
     if (!ec) ec = co_await make_path(port_, self, names_->beside("aside"), create_mode::container);
     if (ec) co_return ec;
   }

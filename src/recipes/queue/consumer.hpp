@@ -44,11 +44,12 @@ class consumer : public std::enable_shared_from_this<consumer> {
   struct caller {
     std::function<void(error_code, std::optional<taken>)> tell;
     bool patient = true;
+    std::optional<error_code> gave_up;  // while an item was being taken for it
   };
   using caller_ptr = std::shared_ptr<caller>;
 
   void take(const caller_ptr& who);
-  // Told `why`, and nothing; unless an item is just being taken for it.
+  // Told `why`, and nothing; unless an item is just being taken for it, and is had.
   void give_up(const caller_ptr& who, error_code why);
   void close(error_code why);
 
@@ -74,6 +75,7 @@ class consumer : public std::enable_shared_from_this<consumer> {
   void others_are_here();
   void answer(const caller_ptr& who, error_code ec, std::optional<taken> what = {});
   void answer_all(error_code ec);
+  void wait_on(const caller_ptr& who);
   bool somebody_is_impatient() const;
   std::vector<caller_ptr> next_callers(std::size_t n);
 

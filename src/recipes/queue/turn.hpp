@@ -1,6 +1,8 @@
-// A place in a line of those who wait for the same thing, so that only the first of them looks.
+// A place in a line of those who wait for the same thing, so that only the first of them looks. The
+// others trust it to do so, but not for ever: it may stand still for as long as its session lives.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -32,6 +34,7 @@ class turn {
     place_->contender = std::make_shared<contender>(port_, std::move(t), place_);
     const auto c = place_->contender;
     c->start();
+    doubt_later();
   }
 
   void end() {
@@ -43,6 +46,9 @@ class turn {
       c->leave();
     }
   }
+
+  // We stand behind somebody, and have not looked for long.
+  bool overdue() noexcept { return std::exchange(overdue_, false); }
 
   // Why we have no place any more, if something went wrong; told once.
   error_code trouble() noexcept { return std::exchange(trouble_, {}); }
@@ -74,9 +80,22 @@ class turn {
     bool first = false;
   };
 
+  static constexpr auto trust = std::chrono::seconds{5};
+  void doubt_later() {
+    port_->call_at(port_->now() + trust, [weak = std::weak_ptr{place_}] {
+      const auto ours = weak.lock();
+      if (!ours || !ours->of || ours->first) return;
+      const auto t = ours->of;
+      t->overdue_ = true;
+      t->doubt_later();
+      t->changed_();
+    });
+  }
+
   std::shared_ptr<port> port_;
   std::string line_;
   std::function<void()> changed_;
+  bool overdue_ = false;
   std::shared_ptr<place_in_line> place_;
   error_code trouble_;
 };

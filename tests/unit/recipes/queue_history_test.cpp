@@ -2,6 +2,7 @@
 // restarts. In the end what was pushed is what was delivered, once.
 #include <cstdlib>
 #include <iostream>
+#include <list>
 #include <map>
 #include <set>
 
@@ -50,8 +51,12 @@ class history {
     if (!world_.run_until([&] { return pushing_ == 0 && working_ == 0; }, 2h))
       complain(std::to_string(pushing_) + " pushes and " + std::to_string(working_) +
                " claims are stuck");
+    world_.advance(5s);
+    for (const auto& who : untold_)
+      if (gave_up_.contains(who)) complain("a consumer that gave up was not told");
     for (auto& u : users_) close(u);
     world_.advance(5s);
+    if (!untold_.empty()) complain("a consumer was never told");
     drain();
     judge();
     ++tally_.histories;
@@ -144,7 +149,9 @@ class history {
       if (over_ && pushing_ == 0) return;  // who waits for room is let in
       const auto who = std::make_shared<consumer::caller>();
       who->patient = !chance(4);
-      who->tell = [this, u](error_code ec, std::optional<consumer::taken> got) {
+      const auto untold = untold_.insert(untold_.end(), who);
+      who->tell = [this, u, untold](error_code ec, std::optional<consumer::taken> got) {
+        untold_.erase(untold);
         if (got)
           arrived(u, *got);
         else if (ec == errc::session_expired || ec == errc::connection_loss)
@@ -161,6 +168,7 @@ class history {
           const entry inside{*u.client};
           u.consumer->give_up(who, {ECANCELED, boost::system::system_category()});
           ++tally_.gave_up;
+          gave_up_.insert(who);
         });
       consume(u);
     });
@@ -267,10 +275,46 @@ class history {
   std::vector<user> users_;
   std::map<std::string, fate> fates_;
   std::map<const recipes::claim*, simulated::client*> owners_;
+  std::list<consumer::caller_ptr> untold_;
+  std::set<consumer::caller_ptr> gave_up_;
   std::vector<std::string> complaints_;
   int last_ = 0, pushing_ = 0, working_ = 0, lost_ = 0;
   bool over_ = false;
 };
+
+// The first of the line watches for all of them. If it stands still, its session may live on.
+TEST(queue_waiting, one_that_stands_still_holds_the_others_up_for_a_while_only) {
+  world w{{.clients = 3}};
+  ASSERT_TRUE(w.attach_all());
+  const auto names = std::make_shared<recipes::queue_names>("/queue", queue_layout::zookeeper);
+  std::vector<std::shared_ptr<consumer>> consumers;
+  std::vector<std::string> got(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto p = w.client(i).shared_from_this();
+    consumers.push_back(std::make_shared<consumer>(p, names, consumer::terms{}));
+    const auto who = std::make_shared<consumer::caller>();
+    who->tell = [&got, i](error_code, std::optional<consumer::taken> what) {
+      if (what) got[i] = what->item.data;
+    };
+    {
+      const entry inside{*p};
+      consumers[i]->take(who);
+    }
+    w.advance(1s);  // so that they stand in this order
+  }
+  w.client(0).pause();
+  w.by_hand().create_numbered("/queue/qn-", "item");
+  w.advance(10s);
+  EXPECT_EQ(got[1], "item");
+  w.client(0).resume();
+  w.advance(1s);
+  EXPECT_EQ(got[0], "");
+  for (std::size_t i = 0; i < 2; ++i) {
+    const entry inside{w.client(i)};
+    consumers[i]->close({ECANCELED, boost::system::system_category()});
+  }
+  w.advance(1s);
+}
 
 bool holds(std::uint64_t seed, consumer::way way, queue_tally& t) {
   const auto wrong = history{seed, way, t}.run();
