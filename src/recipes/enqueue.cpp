@@ -4,6 +4,7 @@
 
 #include "recipes/badge.hpp"
 #include "recipes/contender.hpp"
+#include "recipes/make_path.hpp"
 #include "recipes/new_id.hpp"
 #include "recipes/numbers.hpp"
 #include "recipes/outcome.hpp"
@@ -248,38 +249,7 @@ task<error_code> contender::look_for(seat& s, const std::string& id, place where
 
 // Containers, so that the server removes them some time after the last contender has gone.
 task<error_code> contender::make_parents() {
-  auto mode = create_mode::container;
-  for (;;) {
-    std::vector<std::vector<asking<create_result>>> making{seats_.size()};
-    {
-      const together in_one_write{*port_};
-      for (std::size_t i = 0; i < seats_.size(); ++i) {
-        const auto& parent = seats_[i].parent;
-        for (auto end = parent.find('/', 1);; end = parent.find('/', end + 1)) {
-          making[i].push_back(
-              ask(requests::create(port_->defaults(), parent.substr(0, end), {}, mode), {}));
-          if (end == parent.npos) break;
-        }
-      }
-    }
-    error_code ec;
-    for (const auto& path : making) {
-      // The first thing that went wrong is why the rest did. But nodes that are there may lie under
-      // one that we may not write to.
-      error_code why;
-      for (const auto& each : path) {
-        const auto made = co_await each;
-        if (!made.ec || made.ec == errc::node_exists)
-          why = {};
-        else if (!why)
-          why = made.ec;
-      }
-      if (!ec) ec = why;
-    }
-    if (outcome_unknown(ec)) co_return error_code{};  // the next creation will tell
-    if (ec != errc::unimplemented || mode == create_mode::persistent) co_return ec;
-    mode = create_mode::persistent;  // a server before 3.5
-  }
+  co_return co_await make_paths(port_, shared_from_this(), terms_.parents, create_mode::container);
 }
 
 // A node of the name that we need is there. With a unique name that is the holder's. With numbers,

@@ -7,8 +7,8 @@
 #include <boost/asio/use_future.hpp>
 
 #include "conclave/election.hpp"
+#include "integration/healed_link.hpp"
 #include "locks/contest.hpp"
-#include "support/link_proxy.hpp"
 
 namespace conclave::testing {
 namespace {
@@ -29,15 +29,6 @@ election_options named(const std::string& id) {
 
 class election_frames : public ::testing::Test {
  protected:
-  client_options through_proxy() {
-    auto o = with_timeout(60s);
-    o.reconnect = [this](unsigned) {
-      proxy.heal();
-      return 1ms;
-    };
-    return o;
-  }
-
   // Three candidates: one leads and resigns, one waits and is elected, one withdraws. The last two
   // are of one session, and have one id.
   void go_through_everything() {
@@ -86,8 +77,8 @@ class election_frames : public ::testing::Test {
 
   link_proxy proxy{shared_server().port()};
   onlooker line{"election"};
-  client first{proxy.connect_string(), through_proxy()};
-  client second{proxy.connect_string(), through_proxy()};
+  client first{proxy.connect_string(), healed_at_once(proxy)};
+  client second{proxy.connect_string(), healed_at_once(proxy)};
   election a{first, line.path(), named("host")};
   election b{second, line.path(), named("host")};
   election c{second, line.path(), named("host")};

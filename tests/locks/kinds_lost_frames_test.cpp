@@ -8,24 +8,15 @@
 #include "conclave/recursive_mutex.hpp"
 #include "conclave/semaphore.hpp"
 #include "conclave/shared_mutex.hpp"
+#include "integration/healed_link.hpp"
 #include "locks/contest.hpp"
 #include "locks/in_line.hpp"
-#include "support/link_proxy.hpp"
 
 namespace conclave::testing {
 namespace {
 
 class kinds_lost_frames : public ::testing::TestWithParam<const char*> {
  protected:
-  client_options through_proxy() {
-    auto o = with_timeout(60s);
-    o.reconnect = [this](unsigned) {
-      proxy.heal();
-      return 1ms;
-    };
-    return o;
-  }
-
   // One holds, the other waits and is granted.
   template <class Lock>
   void hand_over(Lock& a, Lock& b, const std::string& lined_up) {
@@ -128,8 +119,8 @@ class kinds_lost_frames : public ::testing::TestWithParam<const char*> {
   link_proxy proxy{shared_server().port()};
   client witness{shared_server().connect_string()};
   std::string path = fresh_node(witness, "kinds-lost");
-  client first{proxy.connect_string(), through_proxy()};
-  client second{proxy.connect_string(), through_proxy()};
+  client first{proxy.connect_string(), healed_at_once(proxy)};
+  client second{proxy.connect_string(), healed_at_once(proxy)};
 };
 INSTANTIATE_TEST_SUITE_P(of, kinds_lost_frames,
                          ::testing::Values("recursive_mutex", "shared_mutex", "semaphore",

@@ -6,8 +6,8 @@
 
 #include <boost/asio/use_future.hpp>
 
+#include "integration/healed_link.hpp"
 #include "locks/contest.hpp"
-#include "support/link_proxy.hpp"
 
 namespace conclave::testing {
 namespace {
@@ -26,16 +26,6 @@ constexpr std::int32_t ephemerals = 103;
 
 class lost_frames : public with_and_without_tickets {
  protected:
-  client_options through_proxy() {
-    auto o = with_timeout(60s);
-    // Asked when a connection was refused, which is as long as an outage has to last here.
-    o.reconnect = [this](unsigned) {
-      proxy.heal();
-      return 1ms;
-    };
-    return o;
-  }
-
   // Three contenders: one holds, one waits and is granted, one gives up and comes back.
   void go_through_everything();
   void disarm() {
@@ -49,9 +39,9 @@ class lost_frames : public with_and_without_tickets {
 
   link_proxy proxy{shared_server().port()};
   onlooker line{"lost"};
-  client first{proxy.connect_string(), through_proxy()};
-  client second{proxy.connect_string(), through_proxy()};
-  client third{proxy.connect_string(), through_proxy()};
+  client first{proxy.connect_string(), healed_at_once(proxy)};
+  client second{proxy.connect_string(), healed_at_once(proxy)};
+  client third{proxy.connect_string(), healed_at_once(proxy)};
   mutex a{first, line.path(), options()};
   mutex b{second, line.path(), options()};
   mutex c{third, line.path(), options()};

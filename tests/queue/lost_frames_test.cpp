@@ -1,23 +1,13 @@
 // A link that is lost at any place: what was pushed is what is delivered, once, as long as the
 // sessions live.
+#include "integration/healed_link.hpp"
 #include "queue/fixture.hpp"
-#include "support/link_proxy.hpp"
 
 namespace conclave::testing {
 namespace {
 
 class lost_frames : public one_queue {
  protected:
-  client_options through_proxy() {
-    auto o = with_timeout(60s);
-    // Asked when a connection was refused, which is as long as an outage has to last here.
-    o.reconnect = [this](unsigned) {
-      proxy.heal();
-      return 1ms;
-    };
-    return o;
-  }
-
   // Calls arm(n) for n = 1, 2, ... and then `use`, until the fault lies behind the end.
   template <class Arm, class Use>
   void at_every_frame(Arm arm, Use use) {
@@ -45,8 +35,8 @@ class lost_frames : public one_queue {
   }
 
   link_proxy proxy{shared_server().port()};
-  client first{proxy.connect_string(), through_proxy()};
-  client second{proxy.connect_string(), through_proxy()};
+  client first{proxy.connect_string(), healed_at_once(proxy)};
+  client second{proxy.connect_string(), healed_at_once(proxy)};
 };
 
 TEST_F(lost_frames, nothing_is_lost_or_doubled_by_pushing_and_popping) {

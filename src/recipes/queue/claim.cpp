@@ -9,7 +9,6 @@ claim::claim(std::shared_ptr<port> p, queue_item item, std::string path, std::in
       item_{std::move(item)},
       path_{std::move(path)},
       version_{version},
-      attempts_{version + 1},
       hold_{std::make_shared<hold_state>(port_)} {}
 
 void claim::begin(terms t, std::function<void(error_code)> told, std::function<void()> given_back) {

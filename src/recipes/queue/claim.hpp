@@ -28,7 +28,7 @@ class claim final : public contender_events, public std::enable_shared_from_this
   void give_back();
 
   const queue_item& item() const noexcept { return item_; }
-  int attempts() const noexcept { return attempts_; }
+  int attempts() const noexcept { return version_ + 1; }
   const std::shared_ptr<hold_state>& hold() const noexcept { return hold_; }
 
   // --- what the contender tells
@@ -45,7 +45,6 @@ class claim final : public contender_events, public std::enable_shared_from_this
   queue_item item_;
   std::string path_;
   std::int32_t version_;
-  int attempts_;
   std::shared_ptr<hold_state> hold_;
   std::shared_ptr<contender> contender_;
   std::function<void(error_code)> begun_;

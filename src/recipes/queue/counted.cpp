@@ -1,11 +1,10 @@
 #include "recipes/queue/counted.hpp"
 
 #include <utility>
-#include <vector>
 
+#include "recipes/make_path.hpp"
 #include "recipes/new_id.hpp"
 #include "recipes/outcome.hpp"
-#include "recipes/together.hpp"
 
 namespace conclave::recipes {
 
@@ -27,7 +26,7 @@ task<error_code> counted_transactions::enrol(std::shared_ptr<void> owner) {
       version_ = 0;
       co_return error_code{};
     }
-    if (made.ec == errc::connection_loss) {
+    if (outcome_unknown(made.ec)) {
       where = {made.sent_in.session, 0};
     } else if (made.ec == errc::no_node) {
       const auto ec = co_await make_path(port_, owner, folder_, create_mode::container);
@@ -60,7 +59,7 @@ task<counted_transactions::outcome> counted_transactions::commit(std::shared_ptr
         co_return outcome{};
       }
       if (refused && *refused > 0) co_return outcome{got.ec, false, *refused - 1};
-      if (got.ec == errc::connection_loss) {
+      if (outcome_unknown(got.ec)) {
         unclear = true;
         continue;
       }
@@ -84,33 +83,6 @@ void counted_transactions::leave(std::shared_ptr<void> owner) {
                         requests::remove(port_->defaults(), path(), any_version), {session_, 0},
                         session::on_cut::repeat));
   session_ = 0;
-}
-
-task<error_code> make_path(std::shared_ptr<port> p, std::shared_ptr<void> owner, std::string path,
-                           create_mode mode) {
-  for (;;) {
-    std::vector<asking<create_result>> making;
-    {
-      const together in_one_write{*p};
-      for (auto end = path.find('/', 1);; end = path.find('/', end + 1)) {
-        making.push_back(
-            ask(p, owner, requests::create(p->defaults(), path.substr(0, end), {}, mode)));
-        if (end == path.npos) break;
-      }
-    }
-    // Nodes that are there may lie under one that we may not write to.
-    error_code ec;
-    for (const auto& each : making) {
-      const auto made = co_await each;
-      if (!made.ec || made.ec == errc::node_exists)
-        ec = {};
-      else if (!ec)
-        ec = made.ec;
-    }
-    if (ec == errc::connection_loss) continue;
-    if (ec != errc::unimplemented || mode == create_mode::persistent) co_return ec;
-    mode = create_mode::persistent;  // a server before 3.5
-  }
 }
 
 }  // namespace conclave::recipes

@@ -48,8 +48,4 @@ class counted_transactions {
   std::int32_t version_ = 0;
 };
 
-// Makes a node and those above it, of this kind; no error if they are there.
-task<error_code> make_path(std::shared_ptr<port> p, std::shared_ptr<void> owner, std::string path,
-                           create_mode mode);
-
 }  // namespace conclave::recipes

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "recipes/outcome.hpp"
+#include "recipes/make_path.hpp"
 
 namespace conclave::recipes {
 namespace {
