@@ -1,21 +1,14 @@
-// Candidates of an election: who leads, what they are told on the way, and nodes that carry nothing
-// but the candidate's id.
+// Candidates of an election: who leads, and what they are told on the way.
 #include <algorithm>
 #include <random>
 
-#include <gtest/gtest.h>
-
-#include "attempt.hpp"
-#include "locker.hpp"
+#include "election_world.hpp"
 
 namespace conclave::simulated {
 namespace {
 
 using namespace std::chrono_literals;
 using wire::opcode;
-using lines = std::vector<std::string>;
-
-const std::string path = "/services/leader";
 
 world_options ten_seconds(std::size_t clients) {
   world_options o;
@@ -24,47 +17,6 @@ world_options ten_seconds(std::size_t clients) {
   o.connect_wait = 10min;
   return o;
 }
-
-class election_world {
- public:
-  explicit election_world(const world_options& o) : c{o} {
-    c.world.by_hand().create("/services");
-    c.world.by_hand().create(path);
-  }
-  locker_pointer candidate(std::size_t client, const std::string& id = "host") {
-    lock_options o;
-    o.owner = id;
-    return c.add(client, an_election(path), o);
-  }
-  call_pointer leader(const locker_pointer& l) {
-    auto a = l->lock();
-    EXPECT_TRUE(c.granted(a));
-    return a;
-  }
-  call_pointer ready(const locker_pointer& l) {
-    auto a = l->lock();
-    EXPECT_TRUE(c.run_until([&] {
-      return !l->events().empty() &&
-             l->events().back().type == election_event::kind::ready_complete;
-    }));
-    return a;
-  }
-  void expire(std::size_t client) {
-    auto& link = c.world.client(client);
-    link.refuse_connections(true);
-    link.cut();
-    c.world.advance(30s);
-    link.refuse_connections(false);
-  }
-  lines ids() {
-    lines all;
-    for (const auto& name : c.children(path))
-      all.push_back(c.world.by_hand().get(path + '/' + name).data);
-    return all;
-  }
-
-  lock_contest c;
-};
 
 lines steps(const locker_pointer& l, std::size_t from = 0) {
   lines all;
@@ -406,124 +358,6 @@ TEST_F(election, ends_with_its_client) {
   m->unlock(b);
   c.quieten();
   EXPECT_TRUE(c.children(path).empty());
-}
-
-// --- nodes that carry nothing but the candidate's id, when replies are lost
-
-class bare : public testing::TestWithParam<cut_style>, protected election_world {
- protected:
-  bare() : election_world{{.clients = 3, .connect_wait = 10min}} {}
-  client& first() { return c.world.client(0); }
-  // Candidates of one session whose replies are all lost.
-  std::vector<call_pointer> without_replies(const std::vector<locker_pointer>& all) {
-    first().swallow_reply(opcode::create2, GetParam());
-    first().refuse_connections(true);
-    std::vector<call_pointer> calls;
-    for (const auto& l : all) calls.push_back(l->lock());
-    c.world.advance(50ms);
-    return calls;
-  }
-  void connect() {
-    first().refuse_connections(false);
-    c.quieten();
-  }
-  void expect_each_leads(std::vector<std::pair<locker_pointer, call_pointer>> all) {
-    while (!all.empty()) {
-      const auto leads = [](auto& each) { return each.second->holding(); };
-      ASSERT_TRUE(c.run_until([&] { return std::any_of(all.begin(), all.end(), leads); }));
-      const auto one = std::find_if(all.begin(), all.end(), leads);
-      one->first->unlock(one->second);
-      all.erase(one);
-    }
-    c.check_end();
-  }
-};
-INSTANTIATE_TEST_SUITE_P(cut, bare,
-                         testing::Values(cut_style{false, false}, cut_style{false, true},
-                                         cut_style{true, false}, cut_style{true, true}));
-
-TEST_P(bare, the_data_is_the_id_alone) {
-  const auto l = candidate(0, "mailer-7");
-  const auto a = leader(l);
-  EXPECT_EQ(ids(), lines{"mailer-7"});
-  l->unlock(a);
-  c.check_end();
-}
-
-TEST_P(bare, a_node_whose_reply_was_lost_is_found_again_by_its_data) {
-  const auto other = candidate(1);
-  const auto a = leader(other);
-  const auto l = candidate(0);
-  const auto calls = without_replies({l});
-  ASSERT_EQ(c.children(path).size(), 2u);
-  connect();
-  EXPECT_EQ(c.children(path).size(), 2u);
-  EXPECT_EQ(l->state(), election_state::ready);
-  EXPECT_EQ(l->events()[2].node, path + "/n_0000000001");
-  other->unlock(a);
-  expect_each_leads({{l, calls[0]}});
-}
-
-TEST_P(bare, two_of_one_session_with_one_id_each_find_a_node) {
-  const auto l = candidate(0), m = candidate(0);
-  const auto calls = without_replies({l, m});
-  const auto made = c.children(path);
-  ASSERT_FALSE(made.empty());
-  connect();
-  // Nothing was removed: whoever did not find one has made another.
-  const auto now = c.children(path);
-  EXPECT_EQ(now.size(), 2u);
-  EXPECT_TRUE(std::includes(now.begin(), now.end(), made.begin(), made.end()));
-  expect_each_leads({{l, calls[0]}, {m, calls[1]}});
-}
-
-TEST_P(bare, two_of_one_session_with_different_ids_each_find_their_own) {
-  const auto l = candidate(0, "one"), m = candidate(0, "two");
-  const auto calls = without_replies({l, m});
-  connect();
-  const auto node_of = [](const locker_pointer& who) {
-    std::string node;
-    for (const auto& e : who->events())
-      if (!e.node.empty()) node = e.node;
-    return node;
-  };
-  EXPECT_EQ(ids().size(), 2u);
-  EXPECT_EQ(c.world.by_hand().get(node_of(l)).data, "one");
-  EXPECT_EQ(c.world.by_hand().get(node_of(m)).data, "two");
-  expect_each_leads({{l, calls[0]}, {m, calls[1]}});
-}
-
-TEST_P(bare, what_somebody_wrote_over_is_removed_and_made_again) {
-  const auto l = candidate(0, "one");
-  const auto calls = without_replies({l});
-  ASSERT_EQ(c.children(path), lines{"n_0000000000"});
-  c.world.by_hand().set(path + "/n_0000000000", "two");
-  connect();
-  EXPECT_EQ(ids(), lines{"one"});
-  EXPECT_EQ(c.children(path), lines{"n_0000000001"});
-  expect_each_leads({{l, calls[0]}});
-}
-
-TEST_P(bare, what_others_of_the_session_have_is_left_alone) {
-  const auto l = candidate(0), m = candidate(0);
-  const auto a = leader(l);
-  const auto calls = without_replies({m});
-  ASSERT_EQ(c.children(path).size(), 2u);
-  connect();
-  EXPECT_EQ(c.children(path).size(), 2u);
-  EXPECT_TRUE(a->holding());
-  EXPECT_EQ(m->state(), election_state::ready);
-  l->unlock(a);
-  expect_each_leads({{m, calls[0]}});
-}
-
-TEST_P(bare, one_that_gives_up_meanwhile_leaves_nothing_behind) {
-  const auto l = candidate(0), m = candidate(0);
-  const auto calls = without_replies({l, m});
-  l->give_up(calls[0]);
-  connect();
-  EXPECT_EQ(c.children(path).size(), 1u);
-  expect_each_leads({{m, calls[1]}});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "attempt.hpp"
+#include "trouble.hpp"
 
 namespace conclave::simulated {
 namespace {
@@ -35,11 +36,12 @@ class history {
 
   std::vector<std::string> run() {
     for (const auto& u : users_) act(u);
-    trouble();
+    trouble_.begin(400ms);
     others();
     c_.world.advance(end_);
     over_ = true;
-    heal();
+    trouble_.heal();
+    tally_.faults += trouble_.count();
     const bool all_done = c_.world.run_until([&] { return busy_ == 0; }, 10min);
     if (!all_done) complain_of_the_stuck();
     for (const auto& u : users_) u->close();
@@ -193,73 +195,16 @@ class history {
 
   // --- faults
 
-  void trouble() {
-    c_.world.after(within(400ms), [this] {
-      if (over_) return;
-      auto& w = c_.world;
-      auto& link = victim();
-      const cut_style how{chance(2), chance(2)};
-      const auto while_it_lasts = within(chance(2) ? 9s : 500ms);
-      ++tally_.faults;
-      switch (draw(13)) {
-        case 0:
-          w.stop_server();
-          w.after(within(chance(4) ? 6s : 500ms), [&w] {
-            if (!w.server().up()) w.start_server();
-          });
-          break;
-        case 1:
-          link.pause();
-          w.after(while_it_lasts, [&link] { link.resume(); });
-          break;
-        case 2:
-          link.stall(true);
-          w.after(while_it_lasts, [&link] { link.stall(false); });
-          break;
-        case 3:
-        case 4:
-          link.refuse_connections(true);
-          link.cut(how);
-          w.after(while_it_lasts, [&link] { link.refuse_connections(false); });
-          break;
-        case 5: link.swallow_reply(wire::opcode::create2, how); break;
-        case 6: link.swallow_request(wire::opcode::create2, how); break;
-        case 7: link.swallow_reply(wire::opcode::multi, how); break;
-        case 8: link.swallow_reply(wire::opcode::remove, how); break;
-        case 9:
-          link.cut_after_bytes(chance(2) ? direction::up : direction::down, 1 + draw(300), how);
-          break;
-        case 10:
-        case 11:
-          link.cut_after_frames(chance(2) ? direction::up : direction::down, 1 + draw(6), how);
-          break;
-        default: link.cut(how);
-      }
-      trouble();
-    });
-  }
-
-  simulated::client& victim() {
+  // A fault that never hits a holder shows little.
+  simulated::client* victim() {
     if (chance(2))
       for (const auto& u : users_)
         for (const auto& a : u->calls())
           if (a->holding()) {
             ++tally_.holders_hit;
-            return u->client();
+            return &u->client();
           }
-    return c_.world.client(draw(c_.world.clients()));
-  }
-
-  void heal() {
-    auto& w = c_.world;
-    if (!w.server().up()) w.start_server();
-    for (std::size_t i = 0; i < w.clients(); ++i) {
-      auto& link = w.client(i);
-      link.forget_fault();
-      link.refuse_connections(false);
-      link.stall(false);
-      if (link.paused()) link.resume();
-    }
+    return nullptr;
   }
 
   // --- the end
@@ -305,6 +250,10 @@ class history {
   std::mt19937_64 random_;
   kinds_tally& tally_;
   lock_contest c_;
+  trouble trouble_{c_.world,
+                   random_(),
+                   {wire::opcode::create2, wire::opcode::multi, wire::opcode::remove},
+                   [this] { return victim(); }};
   std::vector<locker_pointer> users_;
   instant end_ = chance(4) ? 20s : 5s;
   bool robbers_ = chance(3);

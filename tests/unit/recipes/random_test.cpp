@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "attempt.hpp"
+#include "trouble.hpp"
 
 namespace conclave::simulated {
 namespace {
@@ -32,10 +33,13 @@ class history {
   std::vector<std::string> run() {
     auto& w = contest_.world;
     for (std::size_t i = 0; i < w.clients(); ++i) act(i);
-    trouble();
+    trouble_.begin(300ms);
     w.advance(end_);
     over_ = true;
-    heal();
+    trouble_.heal();
+    tally_.cuts += trouble_.count();
+    tally_.restarts += trouble_.restarts();
+    tally_.pauses += trouble_.pauses();
     const bool all_done = w.run_until([&] { return busy_ == 0; }, 10min);
     auto& r = contest_.referee();
     w.advance(2s);
@@ -109,80 +113,24 @@ class history {
     });
   }
 
-  void trouble() {
-    contest_.world.after(within(300ms), [this] {
-      if (over_) return;
-      auto& w = contest_.world;
-      auto& c = victim();
-      const cut_style how{chance(2), chance(2)};
-      switch (draw(12)) {
-        case 0:
-          ++tally_.restarts;
-          w.stop_server();
-          w.after(within(chance(4) ? 6s : 500ms), [&w] {
-            if (!w.server().up()) w.start_server();
-          });
-          break;
-        case 1: {
-          ++tally_.pauses;
-          c.pause();
-          w.after(within(chance(2) ? 8s : 500ms), [&c] { c.resume(); });
-          break;
-        }
-        case 2:
-          c.stall(true);
-          w.after(within(chance(2) ? 8s : 500ms), [&c] { c.stall(false); });
-          break;
-        case 3:
-          c.refuse_connections(true);
-          c.cut(how);
-          w.after(within(chance(2) ? 8s : 500ms), [&c] { c.refuse_connections(false); });
-          break;
-        case 4: c.swallow_reply(wire::opcode::create2, how); break;
-        case 5: c.swallow_reply(wire::opcode::multi, how); break;
-        case 6: c.swallow_request(wire::opcode::create2, how); break;
-        case 7: c.swallow_reply(wire::opcode::remove, how); break;
-        case 8:
-          c.cut_after_bytes(chance(2) ? direction::up : direction::down, 1 + draw(300), how);
-          break;
-        case 9:
-        case 10:
-          c.cut_after_frames(chance(2) ? direction::up : direction::down, 1 + draw(6), how);
-          break;
-        default: c.cut(how);
-      }
-      ++tally_.cuts;
-      trouble();
-    });
-  }
-
   // A fault that never hits a holder shows little.
-  simulated::client& victim() {
-    auto& w = contest_.world;
+  simulated::client* victim() {
     if (chance(2))
       for (const auto& a : contest_.referee().attempts())
         if (a->holding()) {
           ++tally_.holders_hit;
-          return a->client();
+          return &a->client();
         }
-    return w.client(draw(w.clients()));
-  }
-
-  void heal() {
-    auto& w = contest_.world;
-    if (!w.server().up()) w.start_server();
-    for (std::size_t i = 0; i < w.clients(); ++i) {
-      auto& c = w.client(i);
-      c.forget_fault();
-      c.refuse_connections(false);
-      c.stall(false);
-      if (c.paused()) c.resume();
-    }
+    return nullptr;
   }
 
   std::mt19937_64 random_;
   tally& tally_;
   simulated::contest contest_;
+  trouble trouble_{contest_.world,
+                   random_(),
+                   {wire::opcode::create2, wire::opcode::multi, wire::opcode::remove},
+                   [this] { return victim(); }};
   std::size_t parents_ = 1;
   instant end_ = chance(4) ? 20s : 4s;
   bool over_ = false;

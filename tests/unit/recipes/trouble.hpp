@@ -12,16 +12,19 @@ namespace conclave::simulated {
 
 class trouble {
  public:
-  // Replies to requests of these kinds are lost in particular.
-  trouble(world& w, std::uint64_t seed, std::vector<wire::opcode> targets)
-      : world_{w}, random_{seed}, targets_{std::move(targets)} {}
+  // Requests of these kinds and their replies are lost in particular. `victim`: whom the next fault
+  // hits; anybody, if there is none.
+  using choice = std::function<simulated::client*()>;
+  trouble(world& w, std::uint64_t seed, std::vector<wire::opcode> targets, choice victim = {})
+      : world_{w}, random_{seed}, targets_{std::move(targets)}, victim_{std::move(victim)} {}
 
   // Until heal(), with pauses between that are up to this long.
   void begin(instant most_between) {
     world_.after(within(most_between), [this, most_between] {
       if (over_) return;
       ++count_;
-      strike(world_.client(draw(world_.clients())));
+      auto* chosen = victim_ ? victim_() : nullptr;
+      strike(chosen ? *chosen : world_.client(draw(world_.clients())));
       begin(most_between);
     });
   }
@@ -39,6 +42,8 @@ class trouble {
   }
 
   int count() const noexcept { return count_; }
+  int restarts() const noexcept { return restarts_; }
+  int pauses() const noexcept { return pauses_; }
 
  private:
   std::uint64_t draw(std::uint64_t below) { return random_() % below; }
@@ -53,12 +58,14 @@ class trouble {
     const auto while_it_lasts = within(chance(2) ? 9s : 500ms);
     switch (draw(10)) {
       case 0:
+        ++restarts_;
         world_.stop_server();
         world_.after(within(chance(4) ? 6s : 500ms), [this] {
           if (!world_.server().up()) world_.start_server();
         });
         break;
       case 1:
+        ++pauses_;
         link.pause();
         world_.after(while_it_lasts, [&link] { link.resume(); });
         break;
@@ -87,8 +94,9 @@ class trouble {
   world& world_;
   std::mt19937_64 random_;
   std::vector<wire::opcode> targets_;
+  choice victim_;
   bool over_ = false;
-  int count_ = 0;
+  int count_ = 0, restarts_ = 0, pauses_ = 0;
 };
 
 }  // namespace conclave::simulated
