@@ -1,14 +1,9 @@
 #include "plots.hpp"
 
-#include <chrono>
-#include <cstdio>
-#include <exception>
-#include <fstream>
 #include <sstream>
 
-#include "harness/command.hpp"
+#include "harness/gnuplot.hpp"
 #include "history.hpp"
-#include "support/temporary_directory.hpp"
 #include "traffic.hpp"
 #include "variant.hpp"
 
@@ -142,40 +137,12 @@ std::string waiters_script(const results& found) {
          panel("bytes", "bytes, both directions", "bytes for each hand-off") + "unset multiplot\n";
 }
 
-void draw(const std::string& script, const std::filesystem::path& file, const char* terminal) {
-  const testing::temporary_directory folder;
-  const auto commands = folder.path() / "plot.gp";
-  std::ofstream(commands) << "set encoding utf8\nset terminal " << terminal << "\nset output '"
-                          << file.string() << "'\n"
-                          << script;
-  output_of({"gnuplot", commands.string()}, std::chrono::seconds{30});
-}
-
 }  // namespace
 
 std::vector<std::string> draw_plots(const results& found, const std::filesystem::path& folder) {
-  struct plot {
-    const char* name;
-    std::string script;
-    const char* size;
-  };
-  std::vector<std::string> files;
-  for (const auto& p : {plot{"lock-rates", rates_script(found), "1000,600"},
-                        plot{"lock-waiters", waiters_script(found), "1500,640"}}) {
-    if (p.script.empty()) continue;
-    for (const auto& [ending, terminal] :
-         {std::pair{".svg", std::string("svg background rgb 'white' font 'DejaVu Sans,13' size ")},
-          std::pair{".png", std::string("pngcairo font 'DejaVu Sans,11' size ")}}) {
-      const auto file = folder / (std::string(p.name) + ending);
-      try {
-        draw(p.script, file, (terminal + p.size).c_str());
-        files.push_back(file.string());
-      } catch (const std::exception& e) {
-        std::fprintf(stderr, "bench_lock: no plot: %s\n", e.what());
-      }
-    }
-  }
-  return files;
+  return draw({{"lock-rates", rates_script(found), "1000,600"},
+               {"lock-waiters", waiters_script(found), "1500,640"}},
+              folder);
 }
 
 }  // namespace conclave::bench

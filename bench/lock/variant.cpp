@@ -1,10 +1,9 @@
 #include "variant.hpp"
 
-#include <filesystem>
-
 #include "contest.hpp"
 #include "contestant.hpp"
 #include "harness/command.hpp"
+#include "harness/peers.hpp"
 
 namespace conclave::bench {
 namespace {
@@ -16,14 +15,8 @@ constexpr std::size_t many_threads = 1'000;
 constexpr std::size_t many_sessions = 100;
 
 std::vector<std::string> java(const char* name) {
-  return {CONCLAVE_BENCH_JAVA,
-          "-Xmx512m",
-          "-XX:-UsePerfData",
-          "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",  // they complain of sessions that end
-          "-cp",
-          CONCLAVE_BENCH_CLASS_PATH,
-          "conclave.bench.lock.Contestant",
-          name};
+  return java_command(CONCLAVE_BENCH_JAVA, CONCLAVE_BENCH_CLASS_PATH,
+                      "conclave.bench.lock.Contestant", name);
 }
 
 std::vector<std::string> command_of(library l) {
@@ -34,23 +27,6 @@ std::vector<std::string> command_of(library l) {
     case library::conclave: break;
   }
   return {this_program(), contestant_option};
-}
-
-// Debian has each jar under two names, one of them with the version in it.
-std::string version_in(const std::string& jar) {
-  const auto beginning = jar + '-';
-  for (const auto& file : std::filesystem::directory_iterator("/usr/share/java")) {
-    const auto name = file.path().stem().string();
-    if (name.starts_with(beginning)) return name.substr(beginning.size());
-  }
-  return "of unknown version";
-}
-
-std::string kazoo_version() {
-  auto text =
-      output_of({"/usr/bin/python3", "-c", "import kazoo; print(kazoo.__version__, end='')"},
-                std::chrono::seconds{20});
-  return text;
 }
 
 }  // namespace
@@ -75,8 +51,8 @@ contestant_process& cast::member(library l, std::size_t number) {
 }
 
 std::string peers() {
-  return "Curator " + version_in("curator-recipes") + " InterProcessMutex, kazoo " +
-         kazoo_version() + " Lock, ZooKeeper " + version_in("zookeeper-recipes-lock") +
+  return "Curator " + version_of_jar("curator-recipes") + " InterProcessMutex, kazoo " +
+         version_of_kazoo() + " Lock, ZooKeeper " + version_of_jar("zookeeper-recipes-lock") +
          " WriteLock";
 }
 

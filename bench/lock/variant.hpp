@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "contestant_process.hpp"
+#include "harness/contestant_process.hpp"
 
 namespace conclave::bench {
 

@@ -1,14 +1,9 @@
 #include "plots.hpp"
 
-#include <chrono>
-#include <cstdio>
-#include <exception>
-#include <fstream>
 #include <sstream>
 #include <utility>
 
-#include "harness/command.hpp"
-#include "support/temporary_directory.hpp"
+#include "harness/gnuplot.hpp"
 #include "variant.hpp"
 
 namespace conclave::bench {
@@ -85,33 +80,10 @@ std::string drain_script(const results& found) {
          "unset multiplot\n";
 }
 
-void draw(const std::string& script, const std::filesystem::path& file, const char* terminal) {
-  const testing::temporary_directory folder;
-  const auto commands = folder.path() / "plot.gp";
-  std::ofstream(commands) << "set encoding utf8\nset terminal " << terminal << "\nset output '"
-                          << file.string() << "'\n"
-                          << script;
-  output_of({"gnuplot", commands.string()}, std::chrono::seconds{30});
-}
-
 }  // namespace
 
 std::vector<std::string> draw_plots(const results& found, const std::filesystem::path& folder) {
-  std::vector<std::string> files;
-  const auto script = drain_script(found);
-  if (script.empty()) return files;
-  for (const auto& [ending, terminal] :
-       {std::pair{".svg", "svg background rgb 'white' font 'DejaVu Sans,13' size 1200,640"},
-        std::pair{".png", "pngcairo font 'DejaVu Sans,11' size 1200,640"}}) {
-    const auto file = folder / (std::string("queue-drain") + ending);
-    try {
-      draw(script, file, terminal);
-      files.push_back(file.string());
-    } catch (const std::exception& e) {
-      std::fprintf(stderr, "bench_queue: no plot: %s\n", e.what());
-    }
-  }
-  return files;
+  return draw({{"queue-drain", drain_script(found), "1200,640"}}, folder);
 }
 
 }  // namespace conclave::bench

@@ -1,24 +1,16 @@
 #include "variant.hpp"
 
-#include <chrono>
-#include <filesystem>
-
 #include "contestant.hpp"
 #include "flow.hpp"
 #include "harness/command.hpp"
+#include "harness/peers.hpp"
 
 namespace conclave::bench {
 namespace {
 
 std::vector<std::string> java(const char* name) {
-  return {CONCLAVE_BENCH_JAVA,
-          "-Xmx512m",
-          "-XX:-UsePerfData",
-          "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",  // they complain of sessions that end
-          "-cp",
-          CONCLAVE_BENCH_CLASS_PATH,
-          "conclave.bench.queue.Contestant",
-          name};
+  return java_command(CONCLAVE_BENCH_JAVA, CONCLAVE_BENCH_CLASS_PATH,
+                      "conclave.bench.queue.Contestant", name);
 }
 
 std::vector<std::string> command_of(library l) {
@@ -29,21 +21,6 @@ std::vector<std::string> command_of(library l) {
     case library::conclave: break;
   }
   return {this_program(), contestant_option};
-}
-
-// Debian has each jar under two names, one of them with the version in it.
-std::string version_in(const std::string& jar) {
-  const auto beginning = jar + '-';
-  for (const auto& file : std::filesystem::directory_iterator("/usr/share/java")) {
-    const auto name = file.path().stem().string();
-    if (name.starts_with(beginning)) return name.substr(beginning.size());
-  }
-  return "of unknown version";
-}
-
-std::string kazoo_version() {
-  return output_of({"/usr/bin/python3", "-c", "import kazoo; print(kazoo.__version__, end='')"},
-                   std::chrono::seconds{20});
 }
 
 }  // namespace
@@ -78,9 +55,9 @@ contestant_process& cast::member(library l, std::size_t number) {
 }
 
 std::string peers() {
-  return "ZooKeeper " + version_in("zookeeper-recipes-queue") + " DistributedQueue, Curator " +
-         version_in("curator-recipes") + " SimpleDistributedQueue, kazoo " + kazoo_version() +
-         " Queue and LockingQueue";
+  return "ZooKeeper " + version_of_jar("zookeeper-recipes-queue") + " DistributedQueue, Curator " +
+         version_of_jar("curator-recipes") + " SimpleDistributedQueue, kazoo " +
+         version_of_kazoo() + " Queue and LockingQueue";
 }
 
 }  // namespace conclave::bench

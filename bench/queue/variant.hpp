@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "lock/contestant_process.hpp"
+#include "harness/contestant_process.hpp"
 
 namespace conclave::bench {
 

@@ -1,4 +1,4 @@
-#include "contestant_process.hpp"
+#include "harness/contestant_process.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
