@@ -1,4 +1,5 @@
 // Three candidates, of which one leads at a time: election SERVER
+#include <chrono>
 #include <iostream>
 #include <mutex>
 #include <string>
@@ -31,9 +32,11 @@ int main(int argc, char** argv) try {
         options.id = name;
         conclave::election e{mine, "/examples/election", options};
         e.run_as_leader([&](const std::stop_token& lost) {
-          for (int step = 1; step <= 3 && !lost.stop_requested(); ++step)
+          for (int step = 1; step <= 3 && !lost.stop_requested(); ++step) {
             say(name + " works, step " + std::to_string(step) + ", token " +
                 std::to_string(e.fencing_token()));
+            std::this_thread::sleep_for(std::chrono::milliseconds{20});
+          }
         });
         say(name + " has resigned");
       } catch (const conclave::error& e) {

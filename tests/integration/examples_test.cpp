@@ -59,8 +59,9 @@ TEST(examples, reentrant) {
 }
 TEST(examples, fenced_write) { expect_lines("fenced_write", {"accepted: false", "refused: "}); }
 TEST(examples, election) {
-  expect_lines("election", {"leader: ", " works, step 3, token ", " has resigned", " has resigned",
-                            " has resigned"});
+  // When the onlooker speaks between them is not ours to say: it may leave out quick changes.
+  expect_lines("election", {" works, step 3, token ", " has resigned", " works, step 3, token ",
+                            " has resigned", " works, step 3, token ", " has resigned"});
 }
 TEST(examples, queue) {
   expect_lines("queue", {"popped one\n", "popped two\n", "popped three\n", "left: 0\n"});
