@@ -6,8 +6,8 @@
 // or step by step:
 //
 //   e.campaign();                                     // until we lead
-//   storage.write(data, e.hold().fencing_token());    // leadership is a hold, as a lock's:
-//   hold.hpp e.resign();
+//   storage.write(data, e.hold().fencing_token());    // a hold as a lock's: hold.hpp
+//   e.resign();
 //
 // Candidates stand in a line in the order in which they came, and the first one leads. When it
 // resigns or its session ends, the next one does. A candidate in the middle that goes wakes the one
