@@ -53,6 +53,9 @@ struct client_options {
   bool allow_read_only = false;
   // Try the hosts in random order, so that clients spread over the servers.
   bool shuffle_hosts = true;
+  // Programs that this process starts inherit the connection, if it is by a Unix socket. On our own
+  // server the session then lives until the last of them has ended, as with flock(2): server.hpp.
+  bool inheritable = false;
 
   reconnect_policy reconnect =
       exponential_backoff(std::chrono::milliseconds{100}, std::chrono::seconds{5});

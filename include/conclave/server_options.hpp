@@ -36,10 +36,11 @@ struct server_options {
   std::vector<std::string> listen;
   std::vector<std::string> listen_tls;  // the same, with TLS
   std::optional<server_tls_options> tls;
-  // A Unix socket, for this user and root only. Its folder is made (for this user only) if it is
-  // missing. Sessions on it are bound to processes: one lives as long as some process holds its
-  // connection open, and ends at once when the last of them is gone.
+  // A Unix socket, for this user and root only, or for a group as well. Its folder is made (for
+  // the same ones only) if it is missing. Sessions on it are bound to processes: one lives as long
+  // as some process holds its connection open, and ends at once when the last of them is gone.
   std::filesystem::path socket;
+  std::string socket_group;  // by name
 
   // Session timeouts are held between these; without values, between 2 and 20 ticks.
   std::chrono::milliseconds tick{2000};

@@ -1,182 +1,72 @@
-// The command line: what can be asked for. Each command has a file of its own.
-#include <CLI/CLI.hpp>
-#include <cstdint>
+// The command line: finds the command, and tells what went wrong.
+#include <algorithm>
 #include <exception>
 #include <iostream>
-#include <limits>
+#include <string_view>
 
-#include "cli/duration.hpp"
-#include "cli/home.hpp"
-#include "cli/serve.hpp"
-#include "cli/zoo_cfg.hpp"
-#include "conclave/version.hpp"
+#include "cli/command.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/program.hpp"
+#include "conclave/error.hpp"
 
 namespace {
 
-using conclave::cli::parse_duration;
-using namespace std::chrono_literals;
+using namespace conclave::cli;
 
-enum exit_code { ok = 0, failed = 1, usage = 64 };
-
-struct serve_flags {
-  std::string config, data, socket, durability = "full", backup;
-  std::vector<std::string> listen, listen_tls;
-  std::string tick, min_timeout, max_timeout, container_check, handshake_limit, stall_limit;
-  std::string idle_exit, super_digest, words;
-  conclave::server_tls_options tls;
-  std::string key_password_file;
-  std::size_t max_connections = 0, max_per_address = 0, max_sessions = 0, max_request = 0;
-  bool no_socket = false, verbose = false, quiet = false;
-};
-
-void describe(CLI::App& app, serve_flags& f) {
-  app.description(
-      "Run the server for this machine: ZooKeeper's protocol, durable, nothing to set up.\n"
-      "Without flags: a Unix socket and data in ~/.local/share/conclave.");
-  app.footer(
-      "Examples:\n"
-      "  conclave serve\n"
-      "  conclave serve --data /var/lib/conclave --listen 2181\n"
-      "  conclave serve --durability none --listen 127.0.0.1:0\n"
-      "  conclave serve --config /etc/zookeeper/zoo.cfg\n"
-      "  conclave serve --backup /backups/locks.db        (of the running server)\n\n"
-      "When it is ready it prints one line: conclave ready: ADDRESS...\n"
-      "Times: 500ms, 10s, 5m, 2h.");
-  app.add_option("--data", f.data, "folder for nodes and sessions")->type_name("DIR");
-  app.add_option("--durability", f.durability,
-                 "full: on disk before it is acknowledged; none: in memory only")
-      ->check(CLI::IsMember({"full", "none"}))
-      ->capture_default_str();
-  app.add_option("--socket", f.socket, "Unix socket (default: DIR/socket)")->type_name("PATH");
-  app.add_flag("--no-socket", f.no_socket, "no Unix socket")->excludes("--socket");
-  app.add_option("--listen", f.listen,
-                 "TCP address; a port alone is on 127.0.0.1, port 0 a free one")
-      ->type_name("[HOST:]PORT");
-  app.add_option("--tls-listen", f.listen_tls, "TCP address for TLS")->type_name("[HOST:]PORT");
-  auto* const certificate =
-      app.add_option("--tls-cert", f.tls.certificate_file, "certificate chain, PEM")
-          ->type_name("FILE");
-  auto* const key = app.add_option("--tls-key", f.tls.key_file, "its key, PEM")->type_name("FILE");
-  certificate->needs(key);
-  key->needs(certificate);
-  app.add_option("--tls-key-password-file", f.key_password_file, "file with the key's password")
-      ->type_name("FILE")
-      ->needs(key);
-  app.add_option("--tls-client-ca", f.tls.client_ca_file, "who signs clients' certificates, PEM")
-      ->type_name("FILE")
-      ->needs(certificate);
-  app.add_flag("--tls-require-client-cert", f.tls.require_client_certificate,
-               "refuse clients without a certificate")
-      ->needs(certificate);
-  app.add_option("--config", f.config, "a zoo.cfg; other flags come before what it says")
-      ->type_name("FILE");
-  app.add_option("--tick", f.tick, "base of session timeouts, 2 to 20 of it (2s)")
-      ->type_name("TIME");
-  app.add_option("--min-session-timeout", f.min_timeout)->type_name("TIME");
-  app.add_option("--max-session-timeout", f.max_timeout)->type_name("TIME");
-  app.add_option("--container-check", f.container_check,
-                 "how often empty containers and old TTL nodes are removed (1m)")
-      ->type_name("TIME");
-  app.add_option("--super-digest", f.super_digest, "who may do everything")
-      ->type_name("super:HASH");
-  app.add_option("--words", f.words, "four-letter words to answer, with commas; * for all")
-      ->type_name("LIST");
-  // CLI11 would take -1 for a very large number.
-  auto count = CLI::Range{1, std::numeric_limits<std::int32_t>::max()};
-  count.description("");
-  app.add_option("--max-connections", f.max_connections)->type_name("N")->check(count);
-  app.add_option("--max-connections-per-address", f.max_per_address)->type_name("N")->check(count);
-  app.add_option("--max-sessions", f.max_sessions)->type_name("N")->check(count);
-  app.add_option("--max-request-bytes", f.max_request)->type_name("N")->check(count);
-  app.add_option("--handshake-limit", f.handshake_limit, "time to say who one is (10s)")
-      ->type_name("TIME");
-  app.add_option("--stall-limit", f.stall_limit,
-                 "a TCP client that reads nothing for so long is dropped (30s)")
-      ->type_name("TIME");
-  app.add_option("--idle-exit", f.idle_exit, "end when nobody was connected for so long")
-      ->type_name("TIME");
-  app.add_option("--backup", f.backup, "do not serve: let the running server write a copy")
-      ->type_name("FILE");
-  app.add_flag("-v,--verbose", f.verbose, "log more");
-  app.add_flag("-q,--quiet", f.quiet, "log errors only");
+bool runs_a_program(const std::vector<std::string>& words) {
+  if (words.empty()) return false;
+  if (words[0] == "lock" || words[0] == "elect") return true;
+  return words[0] == "queue" && words.size() > 1 && words[1] == "work";
 }
 
-int run_serve(const serve_flags& f) {
-  conclave::cli::serve_command command;
-  auto& o = command.options;
-  std::vector<std::string> without_meaning;
-  if (!f.config.empty()) without_meaning = conclave::cli::read_zoo_cfg(f.config, o);
-  for (const auto& name : without_meaning)
-    std::cerr << "conclave: " << f.config << ": " << name << " means nothing here\n";
+// CLI11 would take what follows `--` for paths.
+void split_off_program(std::vector<std::string>& words, invocation& call) {
+  if (!runs_a_program(words)) return;
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  if (dashes == words.end()) return;
+  call.has_program = true;
+  call.program.assign(dashes + 1, words.end());
+  words.erase(dashes, words.end());
+}
 
-  if (!f.data.empty()) o.data = f.data;
-  if (o.data.empty()) o.data = conclave::cli::data_folder();
-  if (!f.socket.empty()) o.socket = f.socket;
-  // A zoo.cfg says where to listen; without one, the socket is where it can be found.
-  // A throw-away server must not stand in for the real one there.
-  if (o.socket.empty() && !f.no_socket && f.config.empty() && f.durability == "full")
-    o.socket = o.data / "socket";
-  if (!f.backup.empty())
-    return conclave::cli::backup(o.socket.empty() ? o.data / "socket" : o.socket, f.backup);
-  if (f.durability == "none") o.data.clear();
-  conclave::cli::refuse_apache_data(o.data);
-  if (!f.listen.empty()) o.listen = f.listen;
-  if (!f.listen_tls.empty()) o.listen_tls = f.listen_tls;
-  if (!f.tls.certificate_file.empty()) {
-    o.tls = f.tls;
-    if (!f.key_password_file.empty())
-      o.tls->key_password = conclave::secret::from_file(f.key_password_file);
-  }
-  const auto time = [](const std::string& text, auto& into) {
-    if (!text.empty()) into = parse_duration(text, 1ms);
-  };
-  time(f.tick, o.tick);
-  time(f.min_timeout, o.min_session_timeout);
-  time(f.max_timeout, o.max_session_timeout);
-  time(f.container_check, o.reap_interval);
-  time(f.handshake_limit, o.handshake_limit);
-  time(f.stall_limit, o.stall_limit);
-  time(f.idle_exit, o.idle_exit);
-  if (!f.super_digest.empty() && f.super_digest.find(':') == std::string::npos)
-    throw std::invalid_argument{"--super-digest is super:HASH, not '" + f.super_digest + "'"};
-  if (!f.super_digest.empty()) o.super_digest = f.super_digest;
-  if (!f.words.empty()) o.words = conclave::cli::listed(f.words);
-  const auto limit = [](std::size_t given, std::size_t& into) {
-    if (given != 0) into = given;
-  };
-  limit(f.max_connections, o.max_connections);
-  limit(f.max_per_address, o.max_connections_per_address);
-  limit(f.max_sessions, o.max_sessions);
-  limit(f.max_request, o.max_request_bytes);
-  command.verbose = f.verbose;
-  command.quiet = f.quiet;
-  return conclave::cli::serve(std::move(command));
+int code_of(const conclave::error& e) {
+  using conclave::errc;
+  if (e.code() == errc::not_connected || e.code() == errc::connection_loss ||
+      e.code() == errc::session_expired || e.code() == errc::tls_failed)
+    return unavailable;
+  if (e.code() == errc::invalid_path || e.code() == errc::invalid_argument ||
+      e.code() == errc::bad_connect_string || e.code() == errc::bad_secret)
+    return usage;
+  if (e.code() == errc::lock_lost) return lost;
+  return failed;
+}
+
+int complain(int code, std::string_view what) {
+  std::cerr << "conclave: " << what << "\n";
+  return code;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Distributed locks, queues and leader election on ZooKeeper's protocol."};
-  app.name("conclave");
-  app.set_version_flag("--version", std::string{"conclave "} + conclave::version);
-  app.require_subcommand(1);
-  serve_flags flags;
-  auto* serve = app.add_subcommand("serve");
-  describe(*serve, flags);
+  std::vector<std::string> words{argv + 1, argv + argc};
+  invocation call;
+  split_off_program(words, call);
+  CLI::App app;
+  describe_program(app, call, words.empty() ? std::string{} : words.front());
   try {
-    app.parse(argc, argv);
+    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    app.parse(std::move(words));
+    return call.run();
   } catch (const CLI::ParseError& e) {
-    const int code = app.exit(e);
-    return code == 0 ? ok : usage;
-  }
-  try {
-    if (serve->parsed()) return run_serve(flags);
+    return app.exit(e) == 0 ? ok : usage;
+  } catch (const failure& e) {
+    return complain(e.code, e.what());
   } catch (const std::invalid_argument& e) {
-    std::cerr << "conclave: " << e.what() << "\n";
-    return usage;
+    return complain(usage, e.what());
+  } catch (const conclave::error& e) {
+    return complain(code_of(e), e.what());
   } catch (const std::exception& e) {
-    std::cerr << "conclave: " << e.what() << "\n";
-    return failed;
+    return complain(failed, e.what());
   }
-  return usage;
 }

@@ -191,9 +191,8 @@ task<error_code> contender::read_served(seat& s) {
 
 bool contender::takes_part(layout::role r) const {
   using role = layout::role;
-  if (terms_.role == role::exclusive) return r == role::exclusive;
-  // Where writers are named like exclusive contenders, they are taken for these.
-  return r != role::exclusive ||
+  // Where writers are named like exclusive contenders there is one line for all of them.
+  return (terms_.role == role::exclusive) == (r == role::exclusive) ||
          terms_.layout.name_prefix(role::writer) == terms_.layout.name_prefix(role::exclusive);
 }
 

@@ -67,6 +67,7 @@ session_driver::session_driver(std::shared_ptr<io_loop> loop, connect_string whe
     : loop_{std::move(loop)},
       gathering_{loop_->io()},
       log_{options.log},
+      inheritable_{options.inheritable},
       machine_{std::move(where), options, shuffle_seed(options)} {
   if (options.tls) tls_.emplace(*options.tls);
   if (options.on_session_event) {
@@ -299,7 +300,7 @@ void session_driver::apply(const machine::wish& wish) {
 }
 
 void session_driver::connect(const endpoint& to) {
-  auto link = std::make_shared<socket_link>(loop_->io());
+  auto link = std::make_shared<socket_link>(loop_->io(), inheritable_);
   {
     const std::lock_guard lock{mutex_};
     link_ = link;

@@ -120,6 +120,7 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   boost::asio::steady_timer gathering_;  // of answers, between two reads
   log_callback log_;
   std::optional<tls::tls_settings> tls_;
+  const bool inheritable_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;  // for those who wait for room, a connection or the end

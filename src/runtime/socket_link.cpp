@@ -63,10 +63,10 @@ error_code socket_link::open(const address& to) {
   error_code ec;
   socket_.close(ec);
   // Asio's own sockets are not close-on-exec, and a program started meanwhile must not keep our
-  // session's connection open.
-  const int fd =
-      ::socket(to.protocol().family(), to.protocol().type() | SOCK_CLOEXEC | SOCK_NONBLOCK,
-               to.protocol().protocol());
+  // session's connection open unless it is meant to.
+  const int at_exec = inheritable_ && to.protocol().family() == AF_UNIX ? 0 : SOCK_CLOEXEC;
+  const int fd = ::socket(to.protocol().family(), to.protocol().type() | at_exec | SOCK_NONBLOCK,
+                          to.protocol().protocol());
   if (fd < 0) return system_error(errno);
   socket_.assign(to.protocol(), fd, ec);
   if (ec) ::close(fd);

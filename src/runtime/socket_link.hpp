@@ -24,7 +24,9 @@ namespace conclave::runtime {
 
 class socket_link : public std::enable_shared_from_this<socket_link> {
  public:
-  explicit socket_link(boost::asio::io_context& io) : socket_{io}, resolver_{io} {}
+  // Inheritable: by a program that this process starts; Unix sockets only.
+  socket_link(boost::asio::io_context& io, bool inheritable)
+      : socket_{io}, resolver_{io}, inheritable_{inheritable} {}
 
   // Resolves the name anew, then tries its addresses one after the other. A Unix socket has no name
   // to resolve.
@@ -66,6 +68,7 @@ class socket_link : public std::enable_shared_from_this<socket_link> {
   std::vector<address> addresses_;
   std::size_t next_address_ = 0;
   std::function<void(error_code)> done_;
+  bool inheritable_;
   bool closed_ = false;
 };
 

@@ -1,5 +1,6 @@
 #include "server/listener/door.hpp"
 
+#include <grp.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -69,6 +70,16 @@ ino_t number_of(const std::filesystem::path& file) {
   return ::lstat(file.c_str(), &found) == 0 ? found.st_ino : 0;
 }
 
+gid_t number_of_group(const std::string& address, const std::string& name) {
+  std::array<char, 16 * 1024> buffer{};
+  group entry{};
+  group* found = nullptr;
+  ::getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
+  if (found == nullptr)
+    refuse(address, "there is no group '" + name + "'; make it with: groupadd --system " + name);
+  return found->gr_gid;
+}
+
 // A socket that nobody answers on was left behind by a server that was killed.
 bool is_deserted(const sockaddr_un& at) {
   // A stopped server's queue may be full: no reason to wait.
@@ -117,7 +128,8 @@ door door::tcp(boost::asio::io_context& io, const std::string& address, kind k) 
   return d;
 }
 
-door door::unix_socket(boost::asio::io_context& io, const std::filesystem::path& path) {
+door door::unix_socket(boost::asio::io_context& io, const std::filesystem::path& path,
+                       const std::string& group) {
   const auto place = std::filesystem::absolute(path);
   const auto address = "unix:" + place.string();
   sockaddr_un at{};
@@ -127,11 +139,18 @@ door door::unix_socket(boost::asio::io_context& io, const std::filesystem::path&
                         " bytes; choose a shorter one with --socket");
   std::memcpy(at.sun_path, place.c_str(), place.string().size());
 
+  const bool shared = !group.empty();
+  const auto nobody_else = static_cast<gid_t>(-1);  // chown() leaves the group as it is
+  const gid_t members = shared ? number_of_group(address, group) : nobody_else;
+
   std::error_code ec;
   const auto folder = place.parent_path();
   if (!std::filesystem::exists(folder, ec)) {
     std::filesystem::create_directories(folder.parent_path(), ec);
     if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) refuse_errno(address);
+    if (shared && (::chown(folder.c_str(), static_cast<uid_t>(-1), members) != 0 ||
+                   ::chmod(folder.c_str(), 0710) != 0))
+      refuse_errno(address);
   }
   if (struct stat present{}; ::lstat(place.c_str(), &present) == 0) {
     if (!S_ISSOCK(present.st_mode)) refuse(address, "there is a file of that name; remove it");
@@ -142,8 +161,9 @@ door door::unix_socket(boost::asio::io_context& io, const std::filesystem::path&
   if (f.fd < 0) refuse_errno(address);
   // Linux gives the file the mode of the descriptor: nobody else can connect, not even before a
   // later chmod.
-  ::fchmod(f.fd, 0600);
+  ::fchmod(f.fd, shared ? 0660 : 0600);
   if (::bind(f.fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 ||
+      ::lchown(place.c_str(), static_cast<uid_t>(-1), members) != 0 ||
       ::listen(f.fd, waiting_guests) != 0)
     refuse_errno(address);
   door d{io, f.release(), kind::unix_socket};

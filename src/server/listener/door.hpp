@@ -20,7 +20,9 @@ class door {
 
   // "HOST:PORT", "[IPV6]:PORT" or "PORT". Throws std::runtime_error that says what is wrong.
   static door tcp(boost::asio::io_context& io, const std::string& address, kind k);
-  static door unix_socket(boost::asio::io_context& io, const std::filesystem::path& path);
+  // For our user and root, and for the members of the group, unless that is empty.
+  static door unix_socket(boost::asio::io_context& io, const std::filesystem::path& path,
+                          const std::string& group);
   door(door&&) = default;
   ~door();
 

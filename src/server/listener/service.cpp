@@ -274,7 +274,8 @@ void service::open_doors() {
   for (const auto& address : tcp) doors_.push_back(door::tcp(io_, address, door::kind::tcp));
   for (const auto& address : options_.listen_tls)
     doors_.push_back(door::tcp(io_, address, door::kind::tls));
-  if (!options_.socket.empty()) doors_.push_back(door::unix_socket(io_, options_.socket));
+  if (!options_.socket.empty())
+    doors_.push_back(door::unix_socket(io_, options_.socket, options_.socket_group));
   for (const auto& d : doors_) addresses_.push_back(d.address());
 }
 
@@ -303,7 +304,8 @@ void service::come_in(door& d) {
 
 void service::welcome(std::unique_ptr<door::guest> g, door::kind through) {
   const bool local = through == door::kind::unix_socket;
-  if (local && g->uid != 0 && g->uid != ::geteuid()) {
+  // Of a group's members the kernel has asked the socket's file.
+  if (local && g->uid != 0 && g->uid != ::geteuid() && options_.socket_group.empty()) {
     log(log_level::warning, g->name + " of user " + std::to_string(g->uid) + " refused");
     ++counts_.rejected;
     return;

@@ -9,4 +9,7 @@ namespace conclave::cli {
 // Throws std::invalid_argument that says what to write.
 std::chrono::milliseconds parse_duration(const std::string& text, std::chrono::milliseconds unit);
 
+// For people: 350ms, 12s, 3m04s, 2h05m, 3d04h.
+std::string short_time(std::chrono::nanoseconds t);
+
 }  // namespace conclave::cli

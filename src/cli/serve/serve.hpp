@@ -10,7 +10,7 @@ namespace conclave::cli {
 
 struct serve_command {
   server_options options;
-  std::filesystem::path config;  // zoo.cfg; read before the flags are applied
+  std::filesystem::path log;  // instead of stderr, once it serves
   bool verbose = false;
   bool quiet = false;
 };

@@ -1,4 +1,4 @@
-#include "cli/zoo_cfg.hpp"
+#include "cli/serve/zoo_cfg.hpp"
 
 #include <charconv>
 #include <fstream>

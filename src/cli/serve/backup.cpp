@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "cli/serve.hpp"
+#include "cli/serve/serve.hpp"
 
 namespace conclave::cli {
 

@@ -1,13 +1,17 @@
-#include "cli/serve.hpp"
+#include "cli/serve/serve.hpp"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <memory>
 #include <thread>
@@ -26,6 +30,19 @@ void log_line(log_level level, std::string_view text) {
   std::strftime(time.data(), time.size(), "%FT%TZ", &parts);
   std::fprintf(stderr, "%s %s %.*s\n", time.data(), names[static_cast<std::size_t>(level)],
                static_cast<int>(text.size()), text.data());
+}
+
+// Until now those who started us could read what went wrong; from now on nobody listens there.
+void go_on_in(const std::filesystem::path& log) {
+  constexpr std::uintmax_t enough = 1u << 20;
+  std::error_code ec;
+  const bool anew = std::filesystem::file_size(log, ec) > enough && !ec;
+  const int fd =
+      ::open(log.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (anew ? O_TRUNC : O_APPEND), 0600);
+  if (fd < 0) return log_line(log_level::error, log.string() + ": " + std::strerror(errno));
+  ::dup2(fd, STDOUT_FILENO);
+  ::dup2(fd, STDERR_FILENO);
+  ::close(fd);
 }
 
 // As many connections as the system lets us have.
@@ -108,6 +125,7 @@ int serve(serve_command command) {
   for (const auto& address : serving->addresses()) ready += " " + address;
   std::puts(ready.c_str());
   std::fflush(stdout);
+  if (!command.log.empty()) go_on_in(command.log);
   serving->wait();
   return 0;
 }

@@ -1,5 +1,6 @@
-#include "cli/duration.hpp"
+#include "cli/show/duration.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <stdexcept>
@@ -21,6 +22,19 @@ std::chrono::milliseconds parse_duration(const std::string& text, std::chrono::m
       number > std::numeric_limits<std::int32_t>::max() / factor)
     throw std::invalid_argument{"'" + text + "' is not a time; write 500ms, 10s, 5m or 2h"};
   return std::chrono::milliseconds{number * factor};
+}
+
+std::string short_time(std::chrono::nanoseconds t) {
+  const auto ms = std::max<std::int64_t>(t / std::chrono::milliseconds{1}, 0);
+  const auto two = [](std::int64_t a, const char* unit, std::int64_t b, const char* smaller) {
+    return std::to_string(a) + unit + (b < 10 ? "0" : "") + std::to_string(b) + smaller;
+  };
+  const auto s = ms / 1000;
+  if (ms < 1000) return std::to_string(ms) + "ms";
+  if (s < 60) return std::to_string(s) + "s";
+  if (s < 3600) return two(s / 60, "m", s % 60, "s");
+  if (s < 86400) return two(s / 3600, "h", s / 60 % 60, "m");
+  return two(s / 86400, "d", s / 3600 % 24, "h");
 }
 
 }  // namespace conclave::cli

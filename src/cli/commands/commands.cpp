@@ -1,0 +1,14 @@
+#include "cli/commands/commands.hpp"
+
+namespace conclave::cli {
+
+const std::vector<command>& all_commands() {
+  static const std::vector<command> all{
+      {"lock", "run a command while holding a lock", describe_lock},
+      {"local", "this user's own server", describe_local},
+      {"serve", "run the server for this machine", describe_serve},
+  };
+  return all;
+}
+
+}  // namespace conclave::cli

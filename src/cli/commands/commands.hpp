@@ -1,0 +1,12 @@
+// Every command of the program.
+#pragma once
+
+#include "cli/command.hpp"
+
+namespace conclave::cli {
+
+void describe_lock(CLI::App& app, invocation& call);
+void describe_local(CLI::App& app, invocation& call);
+void describe_serve(CLI::App& app, invocation& call);
+
+}  // namespace conclave::cli

@@ -1,0 +1,107 @@
+// `conclave local`: this user's own server.
+#include <iostream>
+
+#include "cli/commands/commands.hpp"
+#include "cli/connect/home.hpp"
+#include "cli/connect/local_server.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/show/json.hpp"
+#include "conclave/version.hpp"
+
+namespace conclave::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct local_flags {
+  bool json = false, force = false;
+};
+
+// The value behind "NAME<separator>" in a four-letter word's answer.
+std::string field(const std::string& answer, const std::string& name) {
+  const auto at = answer.find(name);
+  if (at == std::string::npos) return {};
+  const auto begin = answer.find_first_not_of(" \t", at + name.size());
+  return answer.substr(begin, answer.find('\n', begin) - begin);
+}
+
+std::string version_of(const std::filesystem::path& socket) {
+  constexpr std::string_view ours = "-conclave-";
+  const auto said = field(server_process::ask(socket, "mntr"), "zk_version");
+  const auto at = said.find(ours);
+  return at == std::string::npos ? said : said.substr(at + ours.size());
+}
+
+int status(local_flags& f, const invocation&) {
+  const auto folder = data_folder();
+  const auto socket = folder / "socket";
+  const auto server = server_process::at(socket);
+  if (f.json) {
+    json::object o{{"running", server.has_value()}, {"data", folder.string()}};
+    if (server) {
+      const auto answer = server_process::ask(socket, "mntr");
+      o["pid"] = server->pid();
+      o["connect"] = "unix:" + socket.string();
+      o["version"] = version_of(socket);
+      o["connections"] = std::stoll("0" + field(answer, "zk_num_alive_connections"));
+      o["nodes"] = std::stoll("0" + field(answer, "zk_znode_count"));
+    }
+    print(o);
+    return server ? ok : failed;
+  }
+  if (!server) {
+    std::cout << "not running; the next command that needs it starts it\n"
+              << "data     " << folder.string() << "\n";
+    return failed;
+  }
+  const auto answer = server_process::ask(socket, "mntr");
+  const auto version_there = version_of(socket);
+  std::cout << "running  process " << server->pid() << ", version " << version_there << "\n"
+            << "connect  unix:" << socket.string() << "\n"
+            << "data     " << folder.string() << "\n"
+            << "users    " << field(answer, "zk_num_alive_connections") << " connections, "
+            << field(answer, "zk_znode_count") << " nodes\n";
+  if (version_there != version)
+    std::cout << "This program is " << version << ": they understand each other, but `conclave "
+              << "local stop` lets the next command start the newer server.\n";
+  return ok;
+}
+
+int stop(local_flags& f, const invocation&) {
+  const auto socket = data_folder() / "socket";
+  const auto server = server_process::at(socket);
+  if (!server) {
+    std::cout << "not running\n";
+    return ok;
+  }
+  const auto sessions = field(server_process::ask(socket, "mntr"), "zk_global_sessions");
+  if (!f.force && !sessions.empty() && sessions != "0")
+    throw failure{failed, "it is in use, by " + sessions +
+                              " sessions: see conclave status. --force stops it nevertheless; "
+                              "commands that hold or wait for something start it again at once"};
+  if (!server->end(10s))
+    throw failure{failed, "process " + std::to_string(server->pid()) + " does not end; see " +
+                              (data_folder() / "log").string()};
+  return ok;
+}
+
+}  // namespace
+
+void describe_local(CLI::App& app, invocation& call) {
+  app.description(
+      "This user's own server, which commands start when they need it, and which ends when nobody\n"
+      "has used it for a while.");
+  app.footer("Examples:\n  conclave local status --json\n  conclave local stop");
+  app.require_subcommand(1);
+  auto flags = std::make_shared<local_flags>();
+  auto* const show = app.add_subcommand("status", "whether it runs, and where its data are");
+  show->add_flag("--json", flags->json, "one line of JSON");
+  show->footer("Example: conclave local status\nExit code: 0 if it runs, 1 if not.");
+  when_used(*show, call, flags, status);
+  auto* const end = app.add_subcommand("stop", "end it; its data stay");
+  end->add_flag("--force", flags->force, "even if it is in use");
+  end->footer("Example: conclave local stop");
+  when_used(*end, call, flags, stop);
+}
+
+}  // namespace conclave::cli

@@ -1,0 +1,230 @@
+// `conclave lock`: runs a command while holding a lock.
+#include <unistd.h>
+
+#include <iostream>
+
+#include "cli/commands/commands.hpp"
+#include "cli/connect/connection.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/run/loop.hpp"
+#include "cli/run/run_flags.hpp"
+#include "cli/run/wanted_lock.hpp"
+#include "cli/run/watched_run.hpp"
+#include "cli/show/duration.hpp"
+#include "cli/show/json.hpp"
+#include "cli/show/waiting_line.hpp"
+
+namespace conclave::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct lock_flags {
+  connect_flags connect;
+  run_flags run;
+  std::vector<std::string> paths;
+  std::string wait, layout = default_layout;
+  std::size_t permits = 0;
+  int conflict_code = failed;
+  bool shared = false, exclusive = false, nonblock = false, hold = false, quiet = false;
+};
+
+void add_flags(CLI::App& app, lock_flags& f) {
+  app.description("Run a command while holding a lock, as flock does, on one machine or many.");
+  app.footer(
+      "Examples:\n"
+      "  conclave lock backups/db -- ./backup.sh\n"
+      "  conclave lock -n nightly -c 'make clean && make'        (or give up at once)\n"
+      "  conclave lock -w 30 --permits 4 render -- ./render.sh   (four at a time)\n"
+      "  conclave lock accounts/1 accounts/2 -- ./transfer.sh    (both or none)\n\n"
+      "The command finds CONCLAVE_LOCK_PATH, CONCLAVE_LOCK_NODE, CONCLAVE_FENCING_TOKEN and\n"
+      "CONCLAVE_SESSION_ID in its environment.\n"
+      "Exit codes: the command's, or 128 and the signal that ended it; 1 (or -E) not acquired;\n"
+      "64 usage; 69 no server; 75 lock lost; 126, 127 the command cannot be run.");
+  app.add_option("PATH", f.paths, "the lock; one that does not begin with / is below /conclave")
+      ->required()
+      ->expected(-1);
+  app.add_flag("-s,--shared", f.shared, "together with others who say so");
+  app.add_flag("-x,-e,--exclusive", f.exclusive, "alone (the default)")->excludes("--shared");
+  app.add_flag("-n,--nonblock", f.nonblock, "give up at once if it is taken");
+  app.add_option("-w,--wait", f.wait, "give up after so long")
+      ->type_name("SECONDS")
+      ->excludes("--nonblock");
+  app.add_option("-E,--conflict-exit-code", f.conflict_code, "exit code when it was not acquired")
+      ->type_name("N")
+      ->check(CLI::Range{0, 255});
+  app.add_option("--permits", f.permits, "so many may hold it at a time; all must say the same")
+      ->type_name("N")
+      ->check(CLI::Range{1, 1'000'000});
+  app.add_option("--layout", f.layout,
+                 "names of nodes, for sharing with other programs: kazoo, curator, zookeeper, or a "
+                 "beginning of your own")
+      ->type_name("L")
+      ->capture_default_str();
+  app.add_flag("--hold", f.hold,
+               "no command: print a line of JSON when it is held, hold it until "
+               "a signal");
+  app.add_flag("-q,--quiet", f.quiet, "say nothing while waiting");
+  add_run_flags(app, f.run);
+  add_connect_flags(app, f.connect);
+}
+
+class locking {
+ public:
+  locking(lock_flags& f, std::optional<program> what)
+      : flags_{f}, what_{std::move(what)}, connection_{with_children(f.connect, what_)} {
+    run_options_ = f.run.options(connection_);
+    wanted_lock::description d;
+    for (const auto& p : f.paths) d.paths.push_back(node_path(p));
+    paths_ = d.paths;
+    d.shared = f.shared;
+    d.permits = f.permits;
+    d.options.layout = parse_layout(f.layout);
+    d.options.owner = f.run.label;
+    d.options.on_suspended = [this](const hold&) { loop_.post([this] { suspended(); }); };
+    d.options.on_restored = [this](const hold&) { loop_.post([this] { restored(); }); };
+    d.options.on_lost = [this](const hold&, error_code) { loop_.post([] {}); };
+    lock_ = wanted_lock::make(connection_.zk(), std::move(d));
+  }
+
+  int run() {
+    loop_.on_signal([this](int s) { on_signal(s); });
+    loop_.on_turn([this] { return on_turn(); });
+    lock_->acquire(limit(), [this](error_code ec, bool acquired) {
+      loop_.post([this, ec, acquired] { answered(ec, acquired); });
+    });
+    if (!flags_.quiet && ::isatty(STDERR_FILENO) == 1 && !flags_.nonblock)
+      waiting_.emplace(connection_.zk(), shown_line());
+    const int code = loop_.run();
+    waiting_.reset();
+    if (keep_) {
+      // Those who are left have our connection: the session is theirs now, and must not be closed.
+      std::cout.flush();
+      ::_exit(code);
+    }
+    return code;
+  }
+
+ private:
+  // What the command starts keeps the session alive, where the server can see it.
+  static server_address with_children(const connect_flags& f, const std::optional<program>& what) {
+    auto at = find_server(f);
+    at.options.inheritable = what.has_value();
+    return at;
+  }
+
+  std::optional<std::chrono::milliseconds> limit() const {
+    if (flags_.nonblock) return 0ms;
+    if (flags_.wait.empty()) return {};
+    return parse_duration(flags_.wait, 1s);
+  }
+
+  waiting_line::subject shown_line() const {
+    auto place = paths_.front();
+    auto names = parse_layout(flags_.layout);
+    if (flags_.permits != 0) {
+      place += "/leases";
+      names = layout::custom("lease-");
+    }
+    return {flags_.paths.front(), std::move(place), std::move(names)};
+  }
+
+  void answered(error_code ec, bool acquired) {
+    waiting_.reset();
+    if (ec) throw error{ec, "lock " + flags_.paths.front() + ": " + ec.message()};
+    if (!acquired) return loop_.end(flags_.conflict_code);
+    held_ = lock_->hold();
+    if (!what_) {
+      show_held();
+      return;
+    }
+    what_->environment = {{"CONCLAVE_LOCK_PATH", paths_.front()},
+                          {"CONCLAVE_LOCK_NODE", held_.node()},
+                          {"CONCLAVE_FENCING_TOKEN", std::to_string(held_.fencing_token())},
+                          {"CONCLAVE_SESSION_ID", std::to_string(held_.session_id())}};
+    running_.emplace(loop_, *what_, held_, run_options_,
+                     [this](const watched_run::result& r) { ended(r); });
+  }
+
+  void show_held() const {
+    json::object o;
+    o["path"] = paths_.front();
+    o["node"] = held_.node();
+    o["fencing_token"] = held_.fencing_token();
+    o["session_id"] = held_.session_id();
+    print(o);
+  }
+
+  void ended(const watched_run::result& r) {
+    if (r.lost) std::cerr << "conclave: the lock was lost while the command ran\n";
+    keep_ = r.left_something && !r.lost;
+    loop_.end(r.lost ? lost : r.code);
+  }
+
+  void on_signal(int s) {
+    if (running_) return running_->pass_on(s);
+    if (s == SIGTSTP) ::kill(::getpid(), SIGSTOP);
+    if (s != SIGINT && s != SIGTERM && s != SIGHUP && s != SIGQUIT) return;
+    // With --hold a signal is how it ends; while waiting it is an interruption.
+    const bool well = !what_ && held_.held();
+    loop_.end(well ? ok : 128 + s);
+  }
+
+  loop::clock::time_point on_turn() {
+    if (running_) return running_->check();
+    if (!what_ && held_.fencing_token() != 0) {
+      if (!held_.held()) {
+        std::cerr << "conclave: the lock was lost\n";
+        loop_.end(lost);
+      }
+      const auto left = held_.remaining();
+      if (left < 24h) return loop::clock::now() + left;
+    }
+    return loop::clock::time_point::max();
+  }
+
+  void suspended() {
+    if (running_) running_->suspended();
+  }
+  void restored() {
+    if (running_) running_->restored();
+  }
+
+  lock_flags& flags_;
+  std::optional<program> what_;
+  loop loop_;  // before the first thread, which the connection makes
+  connection connection_;
+  run_options run_options_;
+  std::vector<std::string> paths_;
+  std::unique_ptr<wanted_lock> lock_;
+  std::optional<waiting_line> waiting_;
+  hold held_;
+  std::optional<watched_run> running_;
+  bool keep_ = false;
+};
+
+// `conclave lock x ./job` would be a second lock named ./job.
+[[noreturn]] void show_the_right_line(const lock_flags& f) {
+  std::string right = "conclave lock " + f.paths.front() + " -- ";
+  for (std::size_t i = 1; i < f.paths.size(); ++i) right += f.paths[i] + " ";
+  throw failure{usage, f.paths.size() == 1 ? "no command; try: " + right + "COMMAND   (or --hold)"
+                                           : "no command; the command stands behind --: " + right};
+}
+
+int run(lock_flags& f, const invocation& call) {
+  std::optional<program> what = f.run.program_of(call);
+  if (f.hold && what) throw failure{usage, "--hold is instead of a command"};
+  if (!f.hold && !what) show_the_right_line(f);
+  locking l{f, std::move(what)};
+  return l.run();
+}
+
+}  // namespace
+
+void describe_lock(CLI::App& app, invocation& call) {
+  auto flags = std::make_shared<lock_flags>();
+  add_flags(app, *flags);
+  when_used(app, call, flags, run);
+}
+
+}  // namespace conclave::cli

@@ -1,0 +1,175 @@
+// `conclave serve`: the embedded server as a program of its own.
+#include "cli/serve/serve.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <iostream>
+#include <limits>
+
+#include "cli/commands/commands.hpp"
+#include "cli/connect/home.hpp"
+#include "cli/serve/zoo_cfg.hpp"
+#include "cli/show/duration.hpp"
+
+namespace conclave::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct serve_flags {
+  std::string config, data, socket, socket_group, durability = "full", backup, log;
+  std::vector<std::string> listen, listen_tls;
+  std::string tick, min_timeout, max_timeout, container_check, handshake_limit, stall_limit;
+  std::string idle_exit, super_digest, words;
+  server_tls_options tls;
+  std::string key_password_file;
+  std::size_t max_connections = 0, max_per_address = 0, max_sessions = 0, max_request = 0;
+  bool system = false, no_socket = false, verbose = false, quiet = false;
+};
+
+void add_flags(CLI::App& app, serve_flags& f) {
+  app.description(
+      "Run the server for this machine: ZooKeeper's protocol, durable, nothing to set up.\n"
+      "Without flags: a Unix socket and data in ~/.local/share/conclave.");
+  app.footer(
+      "Examples:\n"
+      "  conclave serve\n"
+      "  conclave serve --data /var/lib/conclave --listen 2181\n"
+      "  conclave serve --durability none --listen 127.0.0.1:0\n"
+      "  conclave serve --system                          (for all users: see the unit file)\n"
+      "  conclave serve --config /etc/zookeeper/zoo.cfg\n"
+      "  conclave serve --backup /backups/locks.db        (of the running server)\n\n"
+      "When it is ready it prints one line: conclave ready: ADDRESS...\n"
+      "Times: 500ms, 10s, 5m, 2h.");
+  app.add_option("--data", f.data, "folder for nodes and sessions")->type_name("DIR");
+  app.add_option("--durability", f.durability,
+                 "full: on disk before it is acknowledged; none: in memory only")
+      ->check(CLI::IsMember({"full", "none"}))
+      ->capture_default_str();
+  app.add_option("--socket", f.socket, "Unix socket (default: DIR/socket)")->type_name("PATH");
+  app.add_option("--socket-group", f.socket_group, "who may use the socket besides this user")
+      ->type_name("GROUP");
+  app.add_flag("--system", f.system,
+               "for all users of this machine in the group conclave: data in /var/lib/conclave, "
+               "socket in /run/conclave");
+  app.add_flag("--no-socket", f.no_socket, "no Unix socket")->excludes("--socket");
+  app.add_option("--listen", f.listen,
+                 "TCP address; a port alone is on 127.0.0.1, port 0 a free one")
+      ->type_name("[HOST:]PORT");
+  app.add_option("--tls-listen", f.listen_tls, "TCP address for TLS")->type_name("[HOST:]PORT");
+  auto* const certificate =
+      app.add_option("--tls-cert", f.tls.certificate_file, "certificate chain, PEM")
+          ->type_name("FILE");
+  auto* const key = app.add_option("--tls-key", f.tls.key_file, "its key, PEM")->type_name("FILE");
+  certificate->needs(key);
+  key->needs(certificate);
+  app.add_option("--tls-key-password-file", f.key_password_file, "file with the key's password")
+      ->type_name("FILE")
+      ->needs(key);
+  app.add_option("--tls-client-ca", f.tls.client_ca_file, "who signs clients' certificates, PEM")
+      ->type_name("FILE")
+      ->needs(certificate);
+  app.add_flag("--tls-require-client-cert", f.tls.require_client_certificate,
+               "refuse clients without a certificate")
+      ->needs(certificate);
+  app.add_option("--config", f.config, "a zoo.cfg; other flags come before what it says")
+      ->type_name("FILE");
+  app.add_option("--tick", f.tick, "base of session timeouts, 2 to 20 of it (2s)")
+      ->type_name("TIME");
+  app.add_option("--min-session-timeout", f.min_timeout)->type_name("TIME");
+  app.add_option("--max-session-timeout", f.max_timeout)->type_name("TIME");
+  app.add_option("--container-check", f.container_check,
+                 "how often empty containers and old TTL nodes are removed (1m)")
+      ->type_name("TIME");
+  app.add_option("--super-digest", f.super_digest, "who may do everything")
+      ->type_name("super:HASH");
+  app.add_option("--words", f.words, "four-letter words to answer, with commas; * for all")
+      ->type_name("LIST");
+  // CLI11 would take -1 for a very large number.
+  auto count = CLI::Range{1, std::numeric_limits<std::int32_t>::max()};
+  count.description("");
+  app.add_option("--max-connections", f.max_connections)->type_name("N")->check(count);
+  app.add_option("--max-connections-per-address", f.max_per_address)->type_name("N")->check(count);
+  app.add_option("--max-sessions", f.max_sessions)->type_name("N")->check(count);
+  app.add_option("--max-request-bytes", f.max_request)->type_name("N")->check(count);
+  app.add_option("--handshake-limit", f.handshake_limit, "time to say who one is (10s)")
+      ->type_name("TIME");
+  app.add_option("--stall-limit", f.stall_limit,
+                 "a TCP client that reads nothing for so long is dropped (30s)")
+      ->type_name("TIME");
+  app.add_option("--idle-exit", f.idle_exit, "end when nobody was connected for so long")
+      ->type_name("TIME");
+  app.add_option("--backup", f.backup, "do not serve: let the running server write a copy")
+      ->type_name("FILE");
+  app.add_option("--log", f.log, "write the log there instead of to stderr, once it serves")
+      ->type_name("FILE");
+  app.add_flag("-v,--verbose", f.verbose, "log more");
+  app.add_flag("-q,--quiet", f.quiet, "log errors only");
+}
+
+int run(serve_flags& f, const invocation&) {
+  serve_command command;
+  auto& o = command.options;
+  std::vector<std::string> without_meaning;
+  if (!f.config.empty()) without_meaning = read_zoo_cfg(f.config, o);
+  for (const auto& name : without_meaning)
+    std::cerr << "conclave: " << f.config << ": " << name << " means nothing here\n";
+
+  if (f.system) {
+    o.data = system_data;
+    o.socket = system_socket;
+    o.socket_group = system_group;
+  }
+  if (!f.data.empty()) o.data = f.data;
+  if (o.data.empty()) o.data = data_folder();
+  if (!f.socket.empty()) o.socket = f.socket;
+  if (!f.socket_group.empty()) o.socket_group = f.socket_group;
+  // A zoo.cfg says where to listen; without one, the socket is where it can be found.
+  // A throw-away server must not stand in for the real one there.
+  if (o.socket.empty() && !f.no_socket && f.config.empty() && f.durability == "full")
+    o.socket = o.data / "socket";
+  if (!f.backup.empty()) return backup(o.socket.empty() ? o.data / "socket" : o.socket, f.backup);
+  if (f.durability == "none") o.data.clear();
+  refuse_apache_data(o.data);
+  if (!f.listen.empty()) o.listen = f.listen;
+  if (!f.listen_tls.empty()) o.listen_tls = f.listen_tls;
+  if (!f.tls.certificate_file.empty()) {
+    o.tls = f.tls;
+    if (!f.key_password_file.empty()) o.tls->key_password = secret::from_file(f.key_password_file);
+  }
+  const auto time = [](const std::string& text, auto& into) {
+    if (!text.empty()) into = parse_duration(text, 1ms);
+  };
+  time(f.tick, o.tick);
+  time(f.min_timeout, o.min_session_timeout);
+  time(f.max_timeout, o.max_session_timeout);
+  time(f.container_check, o.reap_interval);
+  time(f.handshake_limit, o.handshake_limit);
+  time(f.stall_limit, o.stall_limit);
+  time(f.idle_exit, o.idle_exit);
+  if (!f.super_digest.empty() && f.super_digest.find(':') == std::string::npos)
+    throw std::invalid_argument{"--super-digest is super:HASH, not '" + f.super_digest + "'"};
+  if (!f.super_digest.empty()) o.super_digest = f.super_digest;
+  if (!f.words.empty()) o.words = listed(f.words);
+  const auto limit = [](std::size_t given, std::size_t& into) {
+    if (given != 0) into = given;
+  };
+  limit(f.max_connections, o.max_connections);
+  limit(f.max_per_address, o.max_connections_per_address);
+  limit(f.max_sessions, o.max_sessions);
+  limit(f.max_request, o.max_request_bytes);
+  command.log = f.log;
+  command.verbose = f.verbose;
+  command.quiet = f.quiet;
+  return serve(std::move(command));
+}
+
+}  // namespace
+
+void describe_serve(CLI::App& app, invocation& call) {
+  auto flags = std::make_shared<serve_flags>();
+  add_flags(app, *flags);
+  when_used(app, call, flags, run);
+}
+
+}  // namespace conclave::cli

@@ -1,0 +1,154 @@
+#include "cli/connect/connect_flags.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdlib>
+
+#include "cli/connect/home.hpp"
+#include "cli/connect/settings.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/show/duration.hpp"
+#include "conclave/connect_string.hpp"
+
+namespace conclave::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+bool said_yes(const std::string& text, const char* name) {
+  if (text.empty() || text == "no" || text == "false") return false;
+  if (text == "yes" || text == "true") return true;
+  throw failure{usage, std::string{name} + " is yes or no, not '" + text + "'"};
+}
+
+// The first of the flag and the file's setting that says something.
+class chosen {
+ public:
+  explicit chosen(const settings& s) : settings_{s} {}
+  std::string operator()(const std::string& flag, const char* name) const {
+    return flag.empty() ? settings_.value(name) : flag;
+  }
+  bool operator()(bool flag, const char* name) const {
+    return flag || said_yes(settings_.value(name), name);
+  }
+
+ private:
+  const settings& settings_;
+};
+
+credentials credentials_from_file(const std::string& name) {
+  const auto content = secret::from_file(name);
+  const auto colon = content.reveal().find(':');
+  if (colon == std::string_view::npos || colon == 0)
+    throw failure{usage, name + " is to hold SCHEME:CREDENTIALS, as digest:user:password"};
+  return {std::string{content.reveal().substr(0, colon)},
+          secret::from_memory(content.reveal().substr(colon + 1))};
+}
+
+bool is_socket(const std::string& path) {
+  struct stat found {};
+  return ::stat(path.c_str(), &found) == 0 && S_ISSOCK(found.st_mode);
+}
+
+void say_where(server_address& at, const connect_flags& flags, const settings& file) {
+  const char* const environment = std::getenv("CONCLAVE_CONNECT");
+  if (!flags.connect.empty()) {
+    at.hosts = flags.connect;
+    at.said_by = "--connect";
+  } else if (environment != nullptr && *environment != '\0') {
+    at.hosts = environment;
+    at.said_by = "CONCLAVE_CONNECT";
+  } else if (const auto set = file.value("connect"); !set.empty()) {
+    at.hosts = set;
+    at.said_by = file.files.at("connect");
+  } else if (std::getenv("CONCLAVE_LOCAL") == nullptr && is_socket(system_socket)) {
+    // Not one of our own instead: those who may use this one would not be excluded by it.
+    if (::access(system_socket, W_OK) != 0)
+      throw failure{unavailable, std::string{"the server of this machine at "} + system_socket +
+                                     " is for the group '" + system_group +
+                                     "'; join it, or say --connect"};
+    at.hosts = std::string{"unix:"} + system_socket;
+    at.said_by = "the server of this machine";
+  } else {
+    at.local_folder = data_folder();
+    at.hosts = "unix:" + (at.local_folder / "socket").string();
+    at.said_by = "this user's own server";
+  }
+}
+
+}  // namespace
+
+void add_connect_flags(CLI::App& app, connect_flags& f) {
+  constexpr auto group = "Server";
+  app.add_option("-C,--connect", f.connect,
+                 "servers: host:port,... or unix:/path (default: $CONCLAVE_CONNECT, the settings "
+                 "file, or the server of this machine)")
+      ->type_name("HOSTS")
+      ->group(group);
+  app.add_option("--session-timeout", f.session_timeout,
+                 "how long the server waits for a silent client (30s)")
+      ->type_name("TIME")
+      ->group(group);
+  app.add_option("--connect-timeout", f.connect_timeout, "how long to look for a server (10s)")
+      ->type_name("TIME")
+      ->group(group);
+  app.add_option("--auth-file", f.auth_file,
+                 "file with SCHEME:CREDENTIALS, as digest:user:password")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_flag("--tls", f.tls, "encrypt the connection")->group(group);
+  app.add_option("--tls-ca", f.tls_ca, "who signs the servers' certificates, PEM")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--tls-cert", f.tls_cert, "our certificate, PEM")->type_name("FILE")->group(group);
+  app.add_option("--tls-key", f.tls_key, "its key, PEM")->type_name("FILE")->group(group);
+  app.add_option("--tls-key-password-file", f.tls_key_password_file)
+      ->type_name("FILE")
+      ->group(group);
+  app.add_flag("--tls-any-host", f.tls_any_host,
+               "the certificate may be for another host than the one connected to")
+      ->group(group);
+}
+
+server_address find_server(const connect_flags& f) {
+  const auto file = read_settings();
+  const chosen choose{file};
+  server_address at;
+  say_where(at, f, file);
+  try {
+    at.on_this_machine = true;
+    for (const auto& host : connect_string::parse(at.hosts).hosts)
+      if (host.socket_path.empty()) at.on_this_machine = false;
+  } catch (const error& e) {
+    throw failure{usage, std::string{e.what()} + " (" + at.said_by + ")"};
+  }
+
+  if (const auto t = choose(f.session_timeout, "session-timeout"); !t.empty())
+    at.options.session_timeout = parse_duration(t, 1s);
+  if (const auto t = choose(f.connect_timeout, "connect-timeout"); !t.empty())
+    at.connect_timeout = parse_duration(t, 1s);
+  if (at.options.session_timeout <= 0ms) throw failure{usage, "a session timeout is above zero"};
+  if (const auto name = choose(f.auth_file, "auth-file"); !name.empty())
+    at.options.credentials.push_back(credentials_from_file(name));
+
+  tls_options tls;
+  tls.ca_file = choose(f.tls_ca, "tls-ca");
+  tls.certificate_file = choose(f.tls_cert, "tls-cert");
+  tls.key_file = choose(f.tls_key, "tls-key");
+  if (const auto name = choose(f.tls_key_password_file, "tls-key-password-file"); !name.empty())
+    tls.key_password = secret::from_file(name);
+  tls.verify_host = !choose(f.tls_any_host, "tls-any-host");
+  if (choose(f.tls, "tls") || !tls.ca_file.empty() || !tls.certificate_file.empty())
+    at.options.tls = tls;
+  return at;
+}
+
+std::string node_path(const std::string& given) {
+  if (given.empty()) throw failure{usage, "a path is not empty"};
+  return given.front() == '/' ? given : "/conclave/" + given;
+}
+
+}  // namespace conclave::cli

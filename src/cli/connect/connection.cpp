@@ -1,0 +1,100 @@
+#include "cli/connect/connection.hpp"
+
+#include <condition_variable>
+#include <iostream>
+#include <mutex>
+#include <thread>
+
+#include "cli/connect/local_server.hpp"
+#include "cli/exit_code.hpp"
+
+namespace conclave::cli {
+
+using namespace std::chrono_literals;
+
+// Its thread begins with the first need, so that a short command never has it.
+class connection::reviver {
+ public:
+  explicit reviver(std::filesystem::path folder) : folder_{std::move(folder)} {}
+  ~reviver() {
+    {
+      const std::lock_guard lock{mutex_};
+      ended_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
+  reviver(const reviver&) = delete;
+  reviver& operator=(const reviver&) = delete;
+
+  void told(const session_event& e) {
+    const std::lock_guard lock{mutex_};
+    needed_ = e.type == session_event::kind::suspended || e.type == session_event::kind::expired;
+    if (!needed_) return;
+    if (!thread_.joinable()) thread_ = std::thread{[this] { run(); }};
+    changed_.notify_all();
+  }
+
+ private:
+  void run() {
+    bool complained = false;
+    std::unique_lock lock{mutex_};
+    while (!ended_) {
+      changed_.wait(lock, [&] { return needed_ || ended_; });
+      if (ended_) return;
+      lock.unlock();
+      try {
+        ensure_local_server(folder_);
+      } catch (const failure& e) {
+        if (!std::exchange(complained, true)) std::cerr << "conclave: " << e.what() << std::endl;
+      }
+      lock.lock();
+      changed_.wait_for(lock, 200ms, [&] { return !needed_ || ended_; });
+    }
+  }
+
+  const std::filesystem::path folder_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool needed_ = false;
+  bool ended_ = false;
+  std::thread thread_;
+};
+
+connection::connection(server_address at) : at_{std::move(at)} {
+  auto options = at_.options;
+  if (!at_.local_folder.empty()) {
+    ensure_local_server(at_.local_folder);
+    reviver_ = std::make_unique<reviver>(at_.local_folder);
+    // It is back in milliseconds.
+    options.reconnect = exponential_backoff(5ms, 200ms);
+    options.on_session_event = [this, also = options.on_session_event](const session_event& e) {
+      reviver_->told(e);
+      if (also) also(e);
+    };
+  }
+  client_ = std::make_unique<client>(at_.hosts, options);
+  wait_until_connected();
+}
+
+connection::~connection() = default;
+
+void connection::wait_until_connected() {
+  const auto until = std::chrono::steady_clock::now() + at_.connect_timeout;
+  while (true) {
+    const auto left = until - std::chrono::steady_clock::now();
+    // Our own server may have ended, idle, just after it had answered.
+    if (client_->wait_connected(at_.local_folder.empty() ? left
+                                                         : std::min<decltype(left)>(left, 1s)))
+      return;
+    if (client_->state() == session_state::authentication_failed)
+      throw failure{failed, "the server at " + at_.hosts + " refuses the credentials"};
+    if (std::chrono::steady_clock::now() >= until) break;
+    ensure_local_server(at_.local_folder);
+  }
+  throw failure{unavailable, "no server at " + at_.hosts + " (" + at_.said_by + ") in " +
+                                 std::to_string(at_.connect_timeout.count() / 1000) +
+                                 " s; is it running? try: conclave doctor"};
+}
+
+}  // namespace conclave::cli

@@ -1,0 +1,191 @@
+#include "cli/connect/local_server.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "cli/exit_code.hpp"
+
+namespace conclave::cli {
+namespace {
+
+// Long enough that a job of every few minutes finds a warm server.
+constexpr auto idle_exit = "15m";
+
+class descriptor {
+ public:
+  descriptor() = default;
+  explicit descriptor(int fd) : fd_{fd} {}
+  descriptor(descriptor&& other) noexcept : fd_{std::exchange(other.fd_, -1)} {}
+  descriptor& operator=(descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  explicit operator bool() const noexcept { return fd_ >= 0; }
+  int get() const noexcept { return fd_; }
+
+ private:
+  int fd_ = -1;
+};
+
+descriptor connected_to(const std::filesystem::path& socket) {
+  sockaddr_un at{};
+  at.sun_family = AF_UNIX;
+  if (socket.string().size() >= sizeof at.sun_path)
+    throw failure{unavailable, "'" + socket.string() +
+                                   "' is too long for a socket's path; choose a shorter folder "
+                                   "with CONCLAVE_LOCAL"};
+  std::memcpy(at.sun_path, socket.c_str(), socket.string().size());
+  descriptor s{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  if (!s || ::connect(s.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) return {};
+  return s;
+}
+
+// The server's locks on its file, and its sockets, are good on this machine only.
+void refuse_network_file_system(const std::filesystem::path& folder) {
+  struct statfs found {};
+  if (::statfs(folder.c_str(), &found) != 0) return;
+  constexpr std::array<unsigned long, 5> remote{NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, 0xFF534D42,
+                                                0xFE534D42, AFS_SUPER_MAGIC};
+  for (const auto magic : remote)
+    if (static_cast<unsigned long>(found.f_type) == magic)
+      throw failure{unavailable, folder.string() +
+                                     " is on a network file system; set CONCLAVE_LOCAL to a folder "
+                                     "of this machine"};
+}
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code ec;
+  std::filesystem::create_directories(folder.parent_path(), ec);
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+    throw failure{unavailable, "cannot make " + folder.string() +
+                                   " for this user's own server: " + std::strerror(errno) +
+                                   "; set CONCLAVE_LOCAL to another folder, or CONCLAVE_CONNECT "
+                                   "to a server"};
+  refuse_network_file_system(folder);
+}
+
+// In the child: becomes the server, with nothing of ours but the pipe to say how it went.
+[[noreturn]] void become_server(const std::string& folder, int report) {
+  ::setsid();  // no signal of our terminal reaches it
+  if (::fork() != 0) ::_exit(0);
+  const int nothing = ::open("/dev/null", O_RDWR);
+  ::dup2(nothing, STDIN_FILENO);
+  ::dup2(report, STDOUT_FILENO);
+  ::dup2(report, STDERR_FILENO);
+  ::syscall(SYS_close_range, 3U, ~0U, 0U);  // $(conclave ...) waits for the last who has its pipe
+  if (::chdir("/") != 0) ::_exit(1);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::umask(077);
+  const std::string log = folder + "/log";
+  ::execl("/proc/self/exe", "conclave", "serve", "--data", folder.c_str(), "--idle-exit", idle_exit,
+          "--log", log.c_str(), nullptr);
+  const std::string why = std::string{"conclave: cannot run itself: "} + std::strerror(errno);
+  ::_exit(::write(STDERR_FILENO, why.data(), why.size()) < 0 ? 1 : 1);
+}
+
+// What the server says until it serves, or has ended.
+std::string start_server(const std::string& folder) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return std::strerror(errno);
+  const descriptor reading{ends[0]};
+  descriptor writing{ends[1]};
+  const pid_t child = ::fork();
+  if (child < 0) return std::strerror(errno);
+  if (child == 0) become_server(folder, writing.get());
+  writing = descriptor{};
+  ::waitpid(child, nullptr, 0);
+  std::string said;
+  std::array<char, 1024> buffer{};
+  while (said.find("conclave ready:") == std::string::npos) {
+    const auto n = ::read(reading.get(), buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    said.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+  return said;
+}
+
+}  // namespace
+
+bool answers(const std::filesystem::path& socket) {
+  return static_cast<bool>(connected_to(socket));
+}
+
+std::optional<server_process> server_process::at(const std::filesystem::path& socket) {
+  const auto s = connected_to(socket);
+  if (!s) return {};
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(s.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return {};
+  const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0));
+  if (fd < 0) return {};
+  return server_process{peer.pid, fd};
+}
+
+server_process::server_process(server_process&& other) noexcept
+    : pid_{other.pid_}, descriptor_{std::exchange(other.descriptor_, -1)} {}
+
+server_process::~server_process() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+std::string server_process::ask(const std::filesystem::path& socket, const std::string& word) {
+  const auto s = connected_to(socket);
+  std::string answer;
+  if (!s || ::send(s.get(), word.data(), word.size(), MSG_NOSIGNAL) < 0) return answer;
+  std::array<char, 4096> buffer{};
+  for (ssize_t n; (n = ::recv(s.get(), buffer.data(), buffer.size(), 0)) > 0;)
+    answer.append(buffer.data(), static_cast<std::size_t>(n));
+  return answer;
+}
+
+bool server_process::end(std::chrono::milliseconds limit) const {
+  ::syscall(SYS_pidfd_send_signal, descriptor_, SIGTERM, nullptr, 0);
+  pollfd p{descriptor_, POLLIN, 0};
+  return ::poll(&p, 1, static_cast<int>(limit.count())) > 0;
+}
+
+void ensure_local_server(const std::filesystem::path& folder) {
+  const auto socket = folder / "socket";
+  if (answers(socket)) return;
+  make_folder(folder);
+  const auto lock_file = folder / "start.lock";
+  const descriptor starting{::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+  if (!starting)
+    throw failure{unavailable, "cannot write " + lock_file.string() + ": " + std::strerror(errno) +
+                                   "; set CONCLAVE_LOCAL to another folder, or CONCLAVE_CONNECT "
+                                   "to a server"};
+  // One starts it; the others wait for that one here and then find it.
+  while (::flock(starting.get(), LOCK_EX) != 0)
+    if (errno != EINTR)
+      throw failure{unavailable, lock_file.string() + ": " + std::strerror(errno)};
+  if (answers(socket)) return;
+  const auto said = start_server(folder.string());
+  if (said.find("conclave ready:") != std::string::npos) return;
+  auto why = said.substr(0, said.find('\n'));
+  if (const auto prefix = why.find("conclave: "); prefix == 0) why.erase(0, 10);
+  throw failure{unavailable, "this user's own server does not start: " +
+                                 (why.empty() ? std::string{"it ended without a word"} : why)};
+}
+
+}  // namespace conclave::cli

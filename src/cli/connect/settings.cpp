@@ -1,0 +1,73 @@
+#include "cli/connect/settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "cli/connect/home.hpp"
+#include "cli/exit_code.hpp"
+
+namespace conclave::cli {
+namespace {
+
+constexpr std::array names{
+    "connect",  "session-timeout", "connect-timeout",       "auth-file",   "tls", "tls-ca",
+    "tls-cert", "tls-key",         "tls-key-password-file", "tls-any-host"};
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+void read_file(const std::filesystem::path& file, settings& into) {
+  std::ifstream in{file};
+  if (!in) throw failure{usage, "cannot read " + file.string() + ": " + std::strerror(errno)};
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) {
+    line = trimmed(line.substr(0, line.find('#')));
+    if (line.empty()) continue;
+    const auto equals = line.find('=');
+    const auto name = trimmed(line.substr(0, equals));
+    if (equals == std::string::npos || std::find(names.begin(), names.end(), name) == names.end()) {
+      std::string known;
+      for (const auto* n : names) known += std::string{known.empty() ? "" : ", "} + n;
+      throw failure{usage, file.string() + ":" + std::to_string(number) + ": '" + line +
+                               "' is no setting; write name = value with one of " + known};
+    }
+    into.values[name] = trimmed(line.substr(equals + 1));
+    into.files[name] = file.string();
+  }
+}
+
+}  // namespace
+
+std::string settings::value(const std::string& name) const {
+  const auto found = values.find(name);
+  return found == values.end() ? std::string{} : found->second;
+}
+
+settings read_settings() {
+  settings result;
+  if (const char* const chosen = std::getenv("CONCLAVE_CONFIG");
+      chosen != nullptr && *chosen != '\0') {
+    read_file(chosen, result);
+    return result;
+  }
+  std::error_code ec;
+  const std::filesystem::path everybodys = "/etc/conclave/config";
+  if (std::filesystem::exists(everybodys, ec)) read_file(everybodys, result);
+  try {
+    const auto own = home_folder() / ".config/conclave/config";
+    if (std::filesystem::exists(own, ec)) read_file(own, result);
+  } catch (const failure& e) {
+    if (e.code == usage) throw;  // no home is no reason to stop: nothing of ours is kept there
+  }
+  return result;
+}
+
+}  // namespace conclave::cli

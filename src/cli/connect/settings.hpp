@@ -1,0 +1,20 @@
+// The settings file: lines of `name = value`, and comments behind #.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace conclave::cli {
+
+struct settings {
+  std::map<std::string, std::string> values;
+  std::map<std::string, std::string> files;  // from which a value is
+
+  std::string value(const std::string& name) const;
+};
+
+// $CONCLAVE_CONFIG, or /etc/conclave/config and over it ~/.config/conclave/config; what is missing
+// counts as empty. Throws failure that names file and line.
+settings read_settings();
+
+}  // namespace conclave::cli

@@ -1,0 +1,26 @@
+// How the program ends: `conclave lock` and its kin also end with their command's own code, or with
+// 128 and the signal that ended it.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace conclave::cli {
+
+enum exit_code {
+  ok = 0,
+  failed = 1,        // and: not acquired, nothing there
+  usage = 64,        // the command line makes no sense
+  unavailable = 69,  // no server
+  lost = 75,         // the lock, or leadership, was lost while the command ran
+  not_executable = 126,
+  not_found = 127,
+};
+
+// Ends the program with a line on stderr, "conclave: what", which says what to do.
+struct failure : std::runtime_error {
+  failure(int with_code, const std::string& what) : std::runtime_error{what}, code{with_code} {}
+  int code;
+};
+
+}  // namespace conclave::cli

@@ -1,0 +1,142 @@
+#include "cli/run/child.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "cli/exit_code.hpp"
+
+namespace conclave::cli {
+namespace {
+
+struct pipe_ends {
+  explicit pipe_ends(int flags) {
+    std::array<int, 2> fds{};
+    if (::pipe2(fds.data(), flags) != 0) throw failure{failed, std::strerror(errno)};
+    reading = fds[0];
+    writing = fds[1];
+  }
+  ~pipe_ends() {
+    if (reading >= 0) ::close(reading);
+    if (writing >= 0) ::close(writing);
+  }
+  pipe_ends(const pipe_ends&) = delete;
+  pipe_ends& operator=(const pipe_ends&) = delete;
+  int reading, writing;
+};
+
+// Text that can be read as a file: no thread of ours has to feed it.
+int readable(const std::string& text) {
+  const int fd = ::memfd_create("input", MFD_CLOEXEC);
+  std::size_t done = 0;
+  while (fd >= 0 && done < text.size()) {
+    const auto n = ::write(fd, text.data() + done, text.size() - done);
+    if (n < 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  if (fd < 0 || done < text.size()) throw failure{failed, std::strerror(errno)};
+  ::lseek(fd, 0, SEEK_SET);
+  return fd;
+}
+
+// What execvpe() wants, made before the fork.
+class exec_block {
+ public:
+  explicit exec_block(const program& p) {
+    for (const auto& a : p.arguments) arguments_.push_back(const_cast<char*>(a.c_str()));
+    arguments_.push_back(nullptr);
+    for (const auto& [name, value] : p.environment) added_.push_back(name + "=" + value);
+    for (char** e = environ; *e != nullptr; ++e)
+      if (!replaced(*e, p)) environment_.push_back(*e);
+    for (auto& a : added_) environment_.push_back(a.data());
+    environment_.push_back(nullptr);
+  }
+  char** arguments() { return arguments_.data(); }
+  char** environment() { return environment_.data(); }
+
+ private:
+  static bool replaced(const char* entry, const program& p) {
+    for (const auto& [name, value] : p.environment)
+      if (std::strncmp(entry, name.c_str(), name.size()) == 0 && entry[name.size()] == '=')
+        return true;
+    return false;
+  }
+  std::vector<char*> arguments_, environment_;
+  std::vector<std::string> added_;
+};
+
+}  // namespace
+
+program shell(const std::string& line) { return {{"/bin/sh", "-c", line}, {}, {}}; }
+
+child::child(const program& p, const sigset_t& signal_mask, bool dies_with_us) {
+  pipe_ends heirs{0};
+  ::fcntl(heirs.reading, F_SETFD, FD_CLOEXEC);
+  pipe_ends trouble{O_CLOEXEC};
+  exec_block block{p};
+  const int input = p.input ? readable(*p.input) : -1;
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    ::setpgid(0, 0);
+    if (dies_with_us) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (::getppid() != parent) ::_exit(1);  // too late
+    }
+    if (input >= 0) ::dup2(input, STDIN_FILENO);
+    ::sigprocmask(SIG_SETMASK, &signal_mask, nullptr);
+    ::execvpe(block.arguments()[0], block.arguments(), block.environment());
+    const int why = errno;
+    ::_exit(::write(trouble.writing, &why, sizeof why) < 0 ? 1 : not_found);
+  }
+  const int fork_error = errno;
+  if (input >= 0) ::close(input);
+  if (pid_ < 0) throw failure{failed, std::string{"cannot fork: "} + std::strerror(fork_error)};
+  ::setpgid(pid_, pid_);  // here as well: who comes first does not matter then
+  ::close(std::exchange(trouble.writing, -1));
+  int why = 0;
+  ssize_t n;
+  while ((n = ::read(trouble.reading, &why, sizeof why)) < 0 && errno == EINTR) {
+  }
+  if (n == sizeof why) {
+    ::waitpid(pid_, nullptr, 0);
+    throw failure{why == ENOENT ? not_found : not_executable,
+                  "cannot run '" + p.arguments.front() + "': " + std::strerror(why)};
+  }
+  heirs_ = std::exchange(heirs.reading, -1);
+}
+
+child::~child() { ::close(heirs_); }
+
+child::change child::look() const {
+  siginfo_t info{};
+  // First without taking the news away: an end is taken by reap().
+  if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) !=
+          0 ||
+      info.si_pid == 0)
+    return {};
+  if (info.si_code != CLD_STOPPED) return {change::kind::ended, 0};
+  ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG);
+  return {change::kind::stopped, info.si_status};
+}
+
+int child::reap() {
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+bool child::left_something() const {
+  pollfd p{heirs_, POLLIN, 0};
+  return ::poll(&p, 1, 0) == 0;
+}
+
+}  // namespace conclave::cli

@@ -1,0 +1,52 @@
+// A program that was started: in a process group of its own, so that all of it can be reached.
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace conclave::cli {
+
+struct program {
+  std::vector<std::string> arguments;  // the first one is looked up in $PATH
+  std::vector<std::pair<std::string, std::string>> environment;  // besides our own
+  std::optional<std::string> input;  // what it reads; without it, what we would
+};
+
+// What `-c STRING` runs.
+program shell(const std::string& line);
+
+class child {
+ public:
+  // Killed when the thread that starts it ends, if it is to die with us; its own children are not.
+  // Throws failure with not_found or not_executable.
+  child(const program& p, const sigset_t& signal_mask, bool dies_with_us);
+  ~child();
+  child(const child&) = delete;
+  child& operator=(const child&) = delete;
+
+  pid_t group() const noexcept { return pid_; }
+  void signal(int s) const noexcept { ::kill(-pid_, s); }
+
+  struct change {
+    enum class kind { none, stopped, ended } what = kind::none;
+    int signal = 0;  // by which it was stopped
+  };
+  // What has become of it since the last time. One that has ended keeps its process group's number
+  // from being given to others until reap().
+  change look() const;
+  // Its exit code, or 128 and the signal that ended it.
+  int reap();
+  // Whether something that it started has outlived it, with what it had inherited from us.
+  bool left_something() const;
+
+ private:
+  pid_t pid_ = -1;
+  int heirs_ = -1;  // a pipe: at its end when the last one who inherited it has gone
+};
+
+}  // namespace conclave::cli

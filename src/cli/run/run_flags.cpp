@@ -1,0 +1,49 @@
+#include "cli/run/run_flags.hpp"
+
+#include <iostream>
+
+#include "cli/exit_code.hpp"
+#include "cli/show/duration.hpp"
+
+namespace conclave::cli {
+
+using namespace std::chrono_literals;
+
+void add_run_flags(CLI::App& app, run_flags& f) {
+  app.add_option("-c,--command", f.line, "run this line by /bin/sh instead of a command behind --")
+      ->type_name("STRING");
+  app.add_option("--label", f.label, "who we are, for those who look (default: host and process)")
+      ->type_name("TEXT");
+  app.add_option("--on-suspend", f.on_suspend,
+                 "when the connection is lost: ignore it as long as there is time, stop the "
+                 "command until it is back, or term it")
+      ->check(CLI::IsMember({"term", "stop", "ignore"}))
+      ->capture_default_str();
+  app.add_option("--kill-after", f.kill_after,
+                 "from SIGTERM to SIGKILL when the lock is about to be lost; at most a quarter of "
+                 "the session timeout")
+      ->type_name("TIME")
+      ->capture_default_str();
+}
+
+std::optional<program> run_flags::program_of(const invocation& call) const {
+  if (!line.empty() && call.has_program)
+    throw failure{usage, "there is a command behind -- and one in -c; one of them, please"};
+  if (!line.empty()) return shell(line);
+  if (!call.has_program) return {};
+  if (call.program.empty()) throw failure{usage, "there is no command behind --"};
+  return program{call.program, {}, {}};
+}
+
+run_options run_flags::options(connection& c) const {
+  run_options o;
+  if (on_suspend == "stop") o.suspend = run_options::on_suspend::stop;
+  if (on_suspend == "term") o.suspend = run_options::on_suspend::term;
+  o.kept_by_children = c.at().on_this_machine;
+  o.grace = parse_duration(kill_after, 1s);
+  const auto longest = longest_grace(c.zk().session_timeout());
+  if (o.grace > longest) o.grace = longest;
+  return o;
+}
+
+}  // namespace conclave::cli

@@ -1,0 +1,25 @@
+// The flags of every command that runs a program while something is held.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/command.hpp"
+#include "cli/connect/connection.hpp"
+#include "cli/run/child.hpp"
+#include "cli/run/watched_run.hpp"
+
+namespace conclave::cli {
+
+struct run_flags {
+  std::string label, line, on_suspend = "ignore", kill_after = "5s";
+
+  // -c, or what stands behind `--`; none if there is neither. Throws failure for both.
+  std::optional<program> program_of(const invocation& call) const;
+  // With a grace for which the session's timeout leaves time.
+  run_options options(connection& c) const;
+};
+
+void add_run_flags(CLI::App& app, run_flags& f);
+
+}  // namespace conclave::cli

@@ -1,0 +1,39 @@
+// The lock that the flags of `conclave lock` describe: one of the library's kinds.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conclave/client.hpp"
+#include "conclave/hold.hpp"
+#include "conclave/lock_options.hpp"
+
+namespace conclave::cli {
+
+class wanted_lock {
+ public:
+  struct description {
+    std::vector<std::string> paths;
+    bool shared = false;
+    std::size_t permits = 0;  // 0: no semaphore
+    lock_options options;
+  };
+  static std::unique_ptr<wanted_lock> make(client& zk, description d);
+  virtual ~wanted_lock() = default;
+
+  // Without a limit it waits; zero: not at all. `done` is called on the client's thread.
+  virtual void acquire(std::optional<std::chrono::milliseconds> limit,
+                       std::function<void(error_code, bool acquired)> done) = 0;
+  virtual conclave::hold hold() const = 0;
+};
+
+// curator, kazoo, zookeeper, or the beginning of names of one's own. Throws failure.
+layout parse_layout(const std::string& text);
+inline constexpr const char* default_layout = "kazoo";
+
+}  // namespace conclave::cli
