@@ -9,12 +9,9 @@
 namespace conclave::runtime {
 namespace {
 
-constexpr std::size_t read_buffer_size = std::size_t{256} * 1024;
 constexpr std::chrono::seconds patience{2};
 
 }  // namespace
-
-io_loop::io_loop() : read_buffer_(read_buffer_size) {}
 
 void io_loop::run() {
   thread_ = std::this_thread::get_id();

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <future>
 #include <memory>
+#include <span>
 #include <thread>
-#include <vector>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -18,13 +18,11 @@ namespace conclave::runtime {
 // What runs on the thread. Sessions share it, so that it is there until the last of them is done.
 class io_loop {
  public:
-  io_loop();
-
   boost::asio::io_context& io() noexcept { return io_; }
   boot_timers& timers() noexcept { return timers_; }
   // What arrives is read into this and handled before the next read, whoever it is for: an idle
   // client needs no buffer of its own.
-  std::vector<char>& read_buffer() noexcept { return read_buffer_; }
+  std::span<char> read_buffer() noexcept { return {read_buffer_.get(), read_buffer_size}; }
 
   bool is_current() const noexcept {
     return thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
@@ -43,7 +41,9 @@ class io_loop {
   boot_timers timers_{io_};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
       io_.get_executor()};
-  std::vector<char> read_buffer_;
+  // Not filled with anything: a program that ends soon never touches most of it.
+  static constexpr std::size_t read_buffer_size = std::size_t{256} * 1024;
+  std::unique_ptr<char[]> read_buffer_ = std::make_unique_for_overwrite<char[]>(read_buffer_size);
   std::atomic<std::thread::id> thread_;
   std::promise<void> ended_;  // run() has returned
 };

@@ -354,7 +354,7 @@ void session_driver::wait_writable(const std::shared_ptr<socket_link>& link) {
 }
 
 void session_driver::read(const std::shared_ptr<socket_link>& link) {
-  auto& buffer = loop_->read_buffer();
+  const auto buffer = loop_->read_buffer();
   auto pause = std::chrono::nanoseconds{0};
   for (int i = 0; i < reads_in_a_row && link == link_; ++i) {
     const auto got = link->receive(buffer.data(), buffer.size());

@@ -73,7 +73,6 @@ class locking {
  public:
   locking(lock_flags& f, std::optional<program> what)
       : flags_{f}, what_{std::move(what)}, connection_{with_children(f.connect, what_)} {
-    run_options_ = f.run.options(connection_);
     wanted_lock::description d;
     for (const auto& p : f.paths) d.paths.push_back(node_path(p));
     paths_ = d.paths;
@@ -142,7 +141,7 @@ class locking {
                           {"CONCLAVE_LOCK_NODE", held_.node()},
                           {"CONCLAVE_FENCING_TOKEN", std::to_string(held_.fencing_token())},
                           {"CONCLAVE_SESSION_ID", std::to_string(held_.session_id())}};
-    running_.emplace(loop_, *what_, held_, run_options_,
+    running_.emplace(loop_, *what_, held_, flags_.run.options(connection_),
                      [this](const watched_run::result& r) { ended(r); });
   }
 
@@ -171,6 +170,8 @@ class locking {
   }
 
   loop::clock::time_point on_turn() {
+    if (!connected_) connected_ = connection_.connected();
+    if (!connected_) return loop::clock::now() + 50ms;
     if (running_) return running_->check();
     if (!what_ && held_.fencing_token() != 0) {
       if (!held_.held()) {
@@ -194,12 +195,12 @@ class locking {
   std::optional<program> what_;
   loop loop_;  // before the first thread, which the connection makes
   connection connection_;
-  run_options run_options_;
   std::vector<std::string> paths_;
   std::unique_ptr<wanted_lock> lock_;
   std::optional<waiting_line> waiting_;
   hold held_;
   std::optional<watched_run> running_;
+  bool connected_ = false;
   bool keep_ = false;
 };
 

@@ -7,6 +7,7 @@
 
 #include "cli/connect/local_server.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/show/duration.hpp"
 
 namespace conclave::cli {
 
@@ -61,8 +62,16 @@ class connection::reviver {
   std::thread thread_;
 };
 
-connection::connection(server_address at) : at_{std::move(at)} {
+connection::connection(server_address at)
+    : at_{std::move(at)},
+      until_{std::chrono::steady_clock::now() + at_.connect_timeout},
+      next_look_{std::chrono::steady_clock::now() + 1s} {
   auto options = at_.options;
+  options.log = [this](log_level level, std::string_view text) {
+    if (level < log_level::warning) return;
+    const std::lock_guard lock{mutex_};
+    trouble_ = text;
+  };
   if (!at_.local_folder.empty()) {
     ensure_local_server(at_.local_folder);
     reviver_ = std::make_unique<reviver>(at_.local_folder);
@@ -74,27 +83,36 @@ connection::connection(server_address at) : at_{std::move(at)} {
     };
   }
   client_ = std::make_unique<client>(at_.hosts, options);
-  wait_until_connected();
 }
 
 connection::~connection() = default;
 
 void connection::wait_until_connected() {
-  const auto until = std::chrono::steady_clock::now() + at_.connect_timeout;
-  while (true) {
-    const auto left = until - std::chrono::steady_clock::now();
-    // Our own server may have ended, idle, just after it had answered.
-    if (client_->wait_connected(at_.local_folder.empty() ? left
-                                                         : std::min<decltype(left)>(left, 1s)))
-      return;
-    if (client_->state() == session_state::authentication_failed)
-      throw failure{failed, "the server at " + at_.hosts + " refuses the credentials"};
-    if (std::chrono::steady_clock::now() >= until) break;
+  while (!connected()) {
+    const auto left = until_ - std::chrono::steady_clock::now();
+    client_->wait_connected(std::min<std::chrono::nanoseconds>(left, 1s));
+  }
+}
+
+bool connection::connected() {
+  const auto now = std::chrono::steady_clock::now();
+  const auto state = client_->state();
+  if (state == session_state::connected) return true;
+  if (state == session_state::authentication_failed)
+    throw failure{failed, "the server at " + at_.hosts + " refuses the credentials"};
+  if (now >= until_) {
+    const std::lock_guard lock{mutex_};
+    throw failure{unavailable, "no server at " + at_.hosts + " (" + at_.said_by + ") in " +
+                                   short_time(at_.connect_timeout) +
+                                   (trouble_.empty() ? "" : ": " + trouble_) +
+                                   "; is it running? try: conclave doctor"};
+  }
+  // Our own server may have ended, idle, just after it had answered.
+  if (!at_.local_folder.empty() && now >= next_look_) {
+    next_look_ = now + 1s;
     ensure_local_server(at_.local_folder);
   }
-  throw failure{unavailable, "no server at " + at_.hosts + " (" + at_.said_by + ") in " +
-                                 std::to_string(at_.connect_timeout.count() / 1000) +
-                                 " s; is it running? try: conclave doctor"};
+  return false;
 }
 
 }  // namespace conclave::cli

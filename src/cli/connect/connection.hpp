@@ -1,7 +1,9 @@
 // A client that is connected, or the program ends with a message that says what to do.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "cli/connect/connect_flags.hpp"
@@ -12,8 +14,14 @@ namespace conclave::cli {
 class connection {
  public:
   // Throws failure with unavailable if there is no server in time, and for what cannot be read.
+  explicit connection(const connect_flags& flags) : connection{find_server(flags)} {
+    wait_until_connected();
+  }
+  // Without waiting, so that a first request can go out as early as possible.
   explicit connection(server_address at);
-  explicit connection(const connect_flags& flags) : connection{find_server(flags)} {}
+  void wait_until_connected();
+  // The same for those who look again and again instead of waiting: whether it is, the first time.
+  bool connected();
   ~connection();
   connection(const connection&) = delete;
   connection& operator=(const connection&) = delete;
@@ -23,9 +31,12 @@ class connection {
 
  private:
   class reviver;
-  void wait_until_connected();
 
   server_address at_;
+  const std::chrono::steady_clock::time_point until_;
+  std::chrono::steady_clock::time_point next_look_;  // whether our own server is there
+  std::mutex mutex_;
+  std::string trouble_;  // the last that was heard of
   // Starts this user's own server again whenever it has died under us.
   std::unique_ptr<reviver> reviver_;
   std::unique_ptr<client> client_;

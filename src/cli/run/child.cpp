@@ -72,6 +72,26 @@ class exec_block {
   std::vector<std::string> added_;
 };
 
+// vfork: the child runs in our memory, and we stand still, until it has become the program. Copying
+// what we have in memory would take longer than everything else here.
+[[gnu::noinline]] pid_t start(exec_block& block, const sigset_t& signal_mask, int input,
+                              bool dies_with_us, volatile int& why) {
+  char** const arguments = block.arguments();
+  char** const environment = block.environment();
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::vfork();
+  if (pid < 0) why = errno;
+  if (pid != 0) return pid;
+  ::setpgid(0, 0);
+  if (dies_with_us && (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent))
+    ::_exit(not_found);  // our parent is gone already
+  if (input >= 0) ::dup2(input, STDIN_FILENO);
+  ::sigprocmask(SIG_SETMASK, &signal_mask, nullptr);
+  ::execvpe(arguments[0], arguments, environment);
+  why = errno;
+  ::_exit(not_found);
+}
+
 }  // namespace
 
 program shell(const std::string& line) { return {{"/bin/sh", "-c", line}, {}, {}}; }
@@ -79,33 +99,13 @@ program shell(const std::string& line) { return {{"/bin/sh", "-c", line}, {}, {}
 child::child(const program& p, const sigset_t& signal_mask, bool dies_with_us) {
   pipe_ends heirs{0};
   ::fcntl(heirs.reading, F_SETFD, FD_CLOEXEC);
-  pipe_ends trouble{O_CLOEXEC};
   exec_block block{p};
   const int input = p.input ? readable(*p.input) : -1;
-  const pid_t parent = ::getpid();
-  pid_ = ::fork();
-  if (pid_ == 0) {
-    ::setpgid(0, 0);
-    if (dies_with_us) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (::getppid() != parent) ::_exit(1);  // too late
-    }
-    if (input >= 0) ::dup2(input, STDIN_FILENO);
-    ::sigprocmask(SIG_SETMASK, &signal_mask, nullptr);
-    ::execvpe(block.arguments()[0], block.arguments(), block.environment());
-    const int why = errno;
-    ::_exit(::write(trouble.writing, &why, sizeof why) < 0 ? 1 : not_found);
-  }
-  const int fork_error = errno;
-  if (input >= 0) ::close(input);
-  if (pid_ < 0) throw failure{failed, std::string{"cannot fork: "} + std::strerror(fork_error)};
-  ::setpgid(pid_, pid_);  // here as well: who comes first does not matter then
-  ::close(std::exchange(trouble.writing, -1));
   int why = 0;
-  ssize_t n;
-  while ((n = ::read(trouble.reading, &why, sizeof why)) < 0 && errno == EINTR) {
-  }
-  if (n == sizeof why) {
+  pid_ = start(block, signal_mask, input, dies_with_us, why);
+  if (input >= 0) ::close(input);
+  if (pid_ < 0) throw failure{failed, std::string{"cannot fork: "} + std::strerror(why)};
+  if (why != 0) {
     ::waitpid(pid_, nullptr, 0);
     throw failure{why == ENOENT ? not_found : not_executable,
                   "cannot run '" + p.arguments.front() + "': " + std::strerror(why)};
