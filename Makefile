@@ -40,8 +40,9 @@ sanitize: ## every test under ASan+UBSan and under TSan, a short run of every fu
 	$(call run_tests,fuzz)
 
 demo: ## install what is needed, build, show the main job
-	tools/install-packages build server
-	$(call configure_and_build,release)
+	tools/install-packages build
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target conclave_cli
 	tools/demo
 
 bench-client: ## our client beside libzookeeper, on one server; results in build/bench
