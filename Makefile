@@ -12,7 +12,7 @@ TIDY_BASE ?= HEAD
 .NOTPARALLEL:
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: build test sanitize demo bench-client bench-server bench-lock bench-queue format format-check tidy install-packages clean help
+.PHONY: build test sanitize demo bench-client bench-server bench-lock bench-queue bench-cli format format-check tidy install-packages clean help
 .DEFAULT_GOAL := build
 
 configure_and_build = cmake --preset $(1) && cmake --build --preset $(1) -j $(JOBS)
@@ -72,6 +72,13 @@ bench-queue: ## our queue beside those of ZooKeeper, Curator and kazoo; results 
 	cmake --build --preset release -j $(JOBS) --target bench_queue
 	mkdir -p build/bench
 	build/release/bench/bench_queue --folder build/bench --json build/bench/queue.json
+
+bench-cli: ## our command line beside flock, kazoo, Curator and zkCli.sh; results in build/bench
+	tools/install-packages build server bench
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target conclave_cli
+	mkdir -p build/bench
+	/usr/bin/python3 bench/cli/bench_cli.py build/release/src/cli/conclave --json build/bench/cli.json
 
 # Tracked files and new ones, but not what .gitignore names.
 sources = git ls-files --cached --others --exclude-standard -- '*.cpp' '*.hpp' '*.ipp'
