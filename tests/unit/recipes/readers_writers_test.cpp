@@ -198,5 +198,37 @@ TEST_F(readers_writers, kazoos_writers_are_named_like_exclusive_ones) {
   c.check_end();
 }
 
+// So a mutex and readers can share one path: decision 10.
+TEST_F(readers_writers, where_writers_are_named_like_exclusive_ones_a_mutex_waits_for_readers) {
+  auto shared = kind, exclusive = a_mutex({path});
+  shared.terms.layout = exclusive.terms.layout = layout::kazoo();
+  const auto l = c.add(0, exclusive), m = c.add(1, shared), n = c.add(2, exclusive),
+             o = c.add(3, shared);
+  for (int round = 0; round < 3; ++round) {
+    const auto first = l->lock(role::exclusive);
+    ASSERT_TRUE(c.granted(first));
+    const auto reading = m->lock(role::reader);
+    c.world.advance(20ms);
+    const auto second = n->lock(role::exclusive);
+    c.world.advance(20ms);
+    const auto also_reading = o->lock(role::reader);
+    c.quieten();
+    EXPECT_EQ(reading->told, 0);
+    l->unlock(first);
+    ASSERT_TRUE(c.granted(reading));
+    c.quieten();
+    EXPECT_EQ(second->told, 0);
+    m->unlock(reading);
+    ASSERT_TRUE(c.granted(second));
+    c.quieten();
+    EXPECT_EQ(also_reading->told, 0);
+    n->unlock(second);
+    ASSERT_TRUE(c.granted(also_reading));
+    o->unlock(also_reading);
+    c.quieten();
+  }
+  c.check_end();
+}
+
 }  // namespace
 }  // namespace conclave::simulated
