@@ -72,7 +72,9 @@ void add_flags(CLI::App& app, lock_flags& f) {
 class locking {
  public:
   locking(lock_flags& f, std::optional<program> what)
-      : flags_{f}, what_{std::move(what)}, connection_{with_children(f.connect, what_)} {
+      : flags_{f},
+        what_{std::move(what)},
+        connection_{with_children(f.connect, what_), connection::without_waiting{}} {
     wanted_lock::description d;
     for (const auto& p : f.paths) d.paths.push_back(node_path(p));
     paths_ = d.paths;

@@ -62,7 +62,14 @@ class connection::reviver {
   std::thread thread_;
 };
 
-connection::connection(server_address at)
+connection::connection(server_address at) : connection{std::move(at), without_waiting{}} {
+  while (!connected()) {
+    const auto left = until_ - std::chrono::steady_clock::now();
+    client_->wait_connected(std::min<std::chrono::nanoseconds>(left, 1s));
+  }
+}
+
+connection::connection(server_address at, without_waiting)
     : at_{std::move(at)},
       until_{std::chrono::steady_clock::now() + at_.connect_timeout},
       next_look_{std::chrono::steady_clock::now() + 1s} {
@@ -86,13 +93,6 @@ connection::connection(server_address at)
 }
 
 connection::~connection() = default;
-
-void connection::wait_until_connected() {
-  while (!connected()) {
-    const auto left = until_ - std::chrono::steady_clock::now();
-    client_->wait_connected(std::min<std::chrono::nanoseconds>(left, 1s));
-  }
-}
 
 bool connection::connected() {
   const auto now = std::chrono::steady_clock::now();

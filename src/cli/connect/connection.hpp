@@ -14,13 +14,12 @@ namespace conclave::cli {
 class connection {
  public:
   // Throws failure with unavailable if there is no server in time, and for what cannot be read.
-  explicit connection(const connect_flags& flags) : connection{find_server(flags)} {
-    wait_until_connected();
-  }
-  // Without waiting, so that a first request can go out as early as possible.
+  explicit connection(const connect_flags& flags) : connection{find_server(flags)} {}
   explicit connection(server_address at);
-  void wait_until_connected();
-  // The same for those who look again and again instead of waiting: whether it is, the first time.
+  // For a loop that must hear of signals meanwhile, and whose first request can go out as early as
+  // possible: it asks connected() again and again until that is true.
+  struct without_waiting {};
+  connection(server_address at, without_waiting);
   bool connected();
   ~connection();
   connection(const connection&) = delete;
