@@ -17,6 +17,10 @@ enum exit_code {
   not_found = 127,
 };
 
+// A code below zero is a signal of which the program is to die, when everything is in order. A
+// shell that was interrupted goes on with its script unless the command died of that, too.
+[[noreturn]] void die_of(int signal);
+
 // Ends the program with a line on stderr, "conclave: what", which says what to do.
 struct failure : std::runtime_error {
   failure(int with_code, const std::string& what) : std::runtime_error{what}, code{with_code} {}

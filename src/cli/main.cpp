@@ -60,7 +60,10 @@ int main(int argc, char** argv) {
   try {
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     app.parse(std::move(words));
-    return call.run();
+    const int code = call.run();
+    call.run = nullptr;
+    if (code < 0) die_of(-code);
+    return code;
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? ok : usage;
   } catch (const failure& e) {

@@ -101,6 +101,7 @@ class locking {
     if (keep_) {
       // Those who are left have our connection: the session is theirs now, and must not be closed.
       std::cout.flush();
+      if (code < 0) die_of(-code);
       ::_exit(code);
     }
     return code;
@@ -159,6 +160,7 @@ class locking {
   void ended(const watched_run::result& r) {
     if (r.lost) std::cerr << "conclave: the lock was lost while the command ran\n";
     keep_ = r.left_something && !r.lost;
+    if (r.interrupted && !r.lost) return loop_.end_by(SIGINT);
     loop_.end(r.lost ? lost : r.code);
   }
 
@@ -167,8 +169,8 @@ class locking {
     if (s == SIGTSTP) ::kill(::getpid(), SIGSTOP);
     if (s != SIGINT && s != SIGTERM && s != SIGHUP && s != SIGQUIT) return;
     // With --hold a signal is how it ends; while waiting it is an interruption.
-    const bool well = !what_ && held_.held();
-    loop_.end(well ? ok : 128 + s);
+    if (!what_ && held_.held()) return loop_.end(ok);
+    loop_.end_by(s);
   }
 
   loop::clock::time_point on_turn() {

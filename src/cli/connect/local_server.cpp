@@ -17,11 +17,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "cli/exit_code.hpp"
 
 namespace conclave::cli {
 namespace {
+
+using namespace std::chrono_literals;
 
 // Long enough that a job of every few minutes finds a warm server.
 constexpr auto idle_exit = "15m";
@@ -179,9 +182,16 @@ void ensure_local_server(const std::filesystem::path& folder) {
   while (::flock(starting.get(), LOCK_EX) != 0)
     if (errno != EINTR)
       throw failure{unavailable, lock_file.string() + ": " + std::strerror(errno)};
-  if (answers(socket)) return;
-  const auto said = start_server(folder.string());
-  if (said.find("conclave ready:") != std::string::npos) return;
+  std::string said;
+  for (const auto until = std::chrono::steady_clock::now() + 10s;;) {
+    if (answers(socket)) return;
+    said = start_server(folder.string());
+    if (said.find("conclave ready:") != std::string::npos) return;
+    // One that is just ending does not answer any more, but still has its file.
+    if (said.find("is in use") == std::string::npos || std::chrono::steady_clock::now() > until)
+      break;
+    std::this_thread::sleep_for(10ms);
+  }
   auto why = said.substr(0, said.find('\n'));
   if (const auto prefix = why.find("conclave: "); prefix == 0) why.erase(0, 10);
   throw failure{unavailable, "this user's own server does not start: " +

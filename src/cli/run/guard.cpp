@@ -24,6 +24,9 @@ namespace {
 
 constexpr auto never = std::numeric_limits<std::int64_t>::max();
 
+// What the guard has of us.
+enum descriptor { line = STDIN_FILENO, server = STDOUT_FILENO, others = STDERR_FILENO };
+
 std::int64_t now() noexcept {
   timespec t{};
   ::clock_gettime(CLOCK_BOOTTIME, &t);
@@ -32,7 +35,7 @@ std::int64_t now() noexcept {
 
 }  // namespace
 
-guard::guard(pid_t group) {
+guard::guard(const terms& t) {
   void* const memory =
       ::mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   std::array<int, 2> ends{};
@@ -42,10 +45,22 @@ guard::guard(pid_t group) {
   line_ = ends[1];
   pid_ = ::fork();
   if (pid_ == 0) {
-    // Only the pipe stays: neither our connection nor our output may be held open by it.
-    ::dup2(ends[0], STDIN_FILENO);
-    ::syscall(SYS_close_range, 1U, ~0U, 0U);
-    watch(*page_, group);
+    ::setsid();  // whoever signals our group does not mean the guard
+    ::prctl(PR_SET_NAME, "conclave-guard");
+    sigset_t all;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_SETMASK, &all, nullptr);
+    ::dup2(ends[0], line);
+    ::close(server);
+    if (t.server != 0) {
+      const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, t.server, 0));
+      if (fd >= 0 && fd != server) ::dup2(fd, server);
+    }
+    // Neither our connection nor our output may be held open by it.
+    ::syscall(SYS_close_range, static_cast<unsigned>(others), ~0U, 0U);
+    watch(*page_, t);
+    ::kill(-t.group, SIGKILL);
+    ::_exit(0);
   }
   const int why = errno;
   ::close(ends[0]);
@@ -53,11 +68,10 @@ guard::guard(pid_t group) {
 }
 
 guard::~guard() {
-  const char well = 0;
-  [[maybe_unused]] const auto n = ::write(line_, &well, 1);
-  ::close(line_);
+  ::kill(pid_, SIGKILL);
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
+  ::close(line_);
   ::munmap(page_, sizeof(shared));
 }
 
@@ -66,25 +80,32 @@ void guard::alive_for(std::chrono::nanoseconds time) noexcept {
   page_->until = time.count() > never - begin ? never : begin + time.count();
 }
 
-// Calls nothing but the kernel: other threads' locks are as they were at the fork.
-void guard::watch(const shared& page, pid_t group) {
-  ::setsid();  // whoever signals our group does not mean the guard
-  ::prctl(PR_SET_NAME, "conclave-guard");
-  sigset_t all;
-  ::sigfillset(&all);
-  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+// Returns when the group must die. Calls nothing but the kernel: other threads' locks are as they
+// were at the fork.
+void guard::watch(const shared& page, const terms& t) {
+  auto without_server = never;
+  bool alone = false;
+  std::array<pollfd, 2> events{{{line, POLLIN, 0}, {server, POLLIN, 0}}};
   while (true) {
-    const auto left = (page.until.load() - now()) / 1'000'000;
-    if (left < 0) break;
-    pollfd p{STDIN_FILENO, POLLIN, 0};
+    if (alone && (!t.held_by_command || without_server != never)) return;
+    if (alone && ::kill(-t.group, 0) != 0) ::_exit(0);  // there is nobody to be guarded
+    const auto until = alone ? never : std::min(page.until.load(), without_server);
+    const auto left = (until - now()) / 1'000'000;
+    if (left < 0) return;
     // poll() does not count the time in which the machine slept.
-    if (::poll(&p, 1, static_cast<int>(std::min<std::int64_t>(left + 1, 1000))) <= 0) continue;
-    char well = 0;
-    if (::read(STDIN_FILENO, &well, 1) == 1) ::_exit(0);
-    break;
+    if (::poll(events.data(), events.size(),
+               static_cast<int>(std::min<std::int64_t>(left + 1, 1000))) <= 0)
+      continue;
+    if (events[0].revents != 0) {
+      alone = true;
+      events[0].fd = -1;
+    }
+    if ((events[1].revents & POLLIN) != 0) {
+      without_server = now() + t.without_server.count();
+      events[1].fd = -1;
+    }
+    if ((events[1].revents & POLLNVAL) != 0) events[1].fd = -1;
   }
-  ::kill(-group, SIGKILL);
-  ::_exit(0);
 }
 
 }  // namespace conclave::cli

@@ -1,8 +1,12 @@
-// A small process beside us that outlives us: it kills the child's whole group when we are killed,
-// or when we are stopped and the time for which we hold the lock has passed.
+// A small process beside us that outlives us, and kills the command's whole process group when
+// nobody is left who can hold the lock for it.
 //
-// For servers that count time (TCP). Where the server sees processes, the child's own connection
-// keeps the lock instead.
+// Over TCP the lock is held by us, from word to word of the server: the group dies when we do, or
+// when we are stopped and the time has passed.
+//
+// On the server of this machine what the command has inherited from us holds the lock, whatever
+// happens to us; but only this server knows of that. When it is gone, somebody must come back to
+// its successor in time: we. If we are gone as well, or do not stir, the group dies.
 #pragma once
 
 #include <sys/types.h>
@@ -15,8 +19,14 @@ namespace conclave::cli {
 
 class guard {
  public:
+  struct terms {
+    pid_t group = 0;
+    bool held_by_command = false;                // by what it has inherited, with this server:
+    pid_t server = 0;                            // 0: not to be seen
+    std::chrono::nanoseconds without_server{0};  // for so long we can come back
+  };
   // Throws failure if there is no room for another process.
-  explicit guard(pid_t group);
+  explicit guard(const terms& t);
   // The group is let live.
   ~guard();
   guard(const guard&) = delete;
@@ -30,7 +40,7 @@ class guard {
     std::atomic<std::int64_t> until;  // by CLOCK_BOOTTIME, in ns
   };
   static_assert(std::atomic<std::int64_t>::is_always_lock_free);
-  [[noreturn]] static void watch(const shared& page, pid_t group);
+  static void watch(const shared& page, const terms& t);
 
   shared* page_ = nullptr;
   int line_ = -1;  // a pipe: closed when we are gone

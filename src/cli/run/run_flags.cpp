@@ -4,6 +4,7 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/show/duration.hpp"
+#include "conclave/connect_string.hpp"
 
 namespace conclave::cli {
 
@@ -40,6 +41,9 @@ run_options run_flags::options(connection& c) const {
   if (on_suspend == "stop") o.suspend = run_options::on_suspend::stop;
   if (on_suspend == "term") o.suspend = run_options::on_suspend::term;
   o.kept_by_children = c.at().on_this_machine;
+  if (o.kept_by_children)
+    o.server_socket = connect_string::parse(c.at().hosts).hosts[0].socket_path;
+  o.session_timeout = c.zk().session_timeout();
   o.grace = parse_duration(kill_after, 1s);
   const auto longest = longest_grace(c.zk().session_timeout());
   if (o.grace > longest) o.grace = longest;

@@ -1,12 +1,14 @@
 #include "cli/run/terminal.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace conclave::cli {
 
-terminal::terminal() {
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (fd_ < 0 && ::tcgetpgrp(fd) >= 0) fd_ = fd;
+terminal::terminal() : fd_{::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)} {}
+
+terminal::~terminal() {
+  if (fd_ >= 0) ::close(fd_);
 }
 
 bool terminal::give(pid_t group) {

@@ -12,8 +12,11 @@ namespace conclave::cli {
 
 class terminal {
  public:
-  // That of stdin, stdout or stderr, if one of them is ours to control.
+  // Ours, whether or not stdin or the like is connected to it.
   terminal();
+  ~terminal();
+  terminal(const terminal&) = delete;
+  terminal& operator=(const terminal&) = delete;
 
   // Hands it to the child's group, if it is ours to give.
   bool give(pid_t group);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "cli/connect/local_server.hpp"
+
 namespace conclave::cli {
 
 using namespace std::chrono_literals;
@@ -15,11 +17,23 @@ std::chrono::milliseconds longest_grace(std::chrono::milliseconds session_timeou
 watched_run::watched_run(const loop& l, const program& p, hold held, run_options options,
                          std::function<void(const result&)> ended)
     : held_{std::move(held)},
-      options_{options},
+      options_{std::move(options)},
       ended_{std::move(ended)},
-      child_{p, l.original_mask(), !options.kept_by_children} {
-  if (options_.kept_by_children) return;
-  guard_.emplace(child_.group());
+      child_{p, l.original_mask(), !options_.kept_by_children},
+      guard_at_{loop::clock::now() + 20ms} {
+  if (!options_.kept_by_children) start_guard();
+}
+
+void watched_run::start_guard() {
+  guard_at_ = loop::clock::time_point::max();
+  guard::terms t;
+  t.group = child_.group();
+  t.held_by_command = options_.kept_by_children && !reattached_;
+  if (options_.kept_by_children)
+    if (const auto server = server_process::at(options_.server_socket)) t.server = server->pid();
+  t.without_server = options_.session_timeout * 9 / 10;
+  guard_.reset();
+  guard_.emplace(t);
   guard_->alive_for(held_.remaining());
 }
 
@@ -30,6 +44,7 @@ void watched_run::pass_on(int signal) {
       if (!held_still_ && held_.held()) child_.signal(SIGCONT);
       break;
     default:
+      interrupted_ = interrupted_ || signal == SIGINT;
       child_.signal(signal);
       // One that is stopped would get it only when it goes on.
       if (signal == SIGTERM || signal == SIGHUP) child_.signal(SIGCONT);
@@ -45,24 +60,30 @@ void watched_run::suspended() {
 }
 
 void watched_run::restored() {
-  // What the program inherited is the old connection; the new one ends with us.
-  if (!guard_) guard_.emplace(child_.group());
-  if (!std::exchange(held_still_, false)) return;
-  child_.signal(SIGCONT);
+  reattached_ = true;
+  start_guard();  // of another server
+  if (std::exchange(held_still_, false)) child_.signal(SIGCONT);
 }
 
 loop::clock::time_point watched_run::check() {
   if (finished_) return loop::clock::time_point::max();
   const auto now = loop::clock::now();
+  if (now >= guard_at_) start_guard();
   const auto left = held_.remaining();
   if (guard_) guard_->alive_for(left);
+  if (ended_itself_ && !child_.left_something()) {
+    finish();
+    return now;
+  }
   if (!held_.held() || (kill_at_ && now >= *kill_at_)) {
     kill();
+    if (ended_itself_) finish();
     return now + 1s;
   }
   if (left <= options_.grace) terminate();
-  if (kill_at_) return std::min(*kill_at_, now + left);
-  return left > 24h ? loop::clock::time_point::max() : now + (left - options_.grace);
+  auto next = std::min(guard_at_, ended_itself_ ? now + 50ms : loop::clock::time_point::max());
+  if (kill_at_) return std::min({next, *kill_at_, now + left});
+  return left > 24h ? next : std::min(next, now + (left - options_.grace));
 }
 
 void watched_run::terminate() {
@@ -84,7 +105,10 @@ void watched_run::child_changed() {
   if (finished_) return;
   const auto news = child_.look();
   if (news.what == child::change::kind::stopped) stopped(news.signal);
-  if (news.what == child::change::kind::ended) finish();
+  if (news.what != child::change::kind::ended) return;
+  // What it left behind would hold the lock by an old connection, which is no hold.
+  ended_itself_ = options_.kept_by_children && reattached_ && child_.left_something();
+  if (!ended_itself_) finish();
 }
 
 void watched_run::stopped(int signal) {
@@ -107,14 +131,17 @@ void watched_run::stop_with_child() {
 
 void watched_run::finish() {
   finished_ = true;
-  // Before anything is given away: whatever else the group has must not be killed by the guard,
-  // unless the hold is gone, in which case it must be.
+  // What else the group has must not run on without the hold.
   if (lost_ || !held_.held()) kill();
   guard_.reset();
+  const bool had_terminal = terminal_.given();
   terminal_.take_back();
   result r;
-  r.left_something = options_.kept_by_children && child_.left_something();
+  r.left_something = options_.kept_by_children && !reattached_ && child_.left_something();
   r.code = child_.reap();
+  r.interrupted = (had_terminal || interrupted_) && r.code == 128 + SIGINT;
+  // The terminal has told nobody but the program's group.
+  if (had_terminal && r.interrupted) ::kill(0, SIGINT);
   r.lost = lost_;
   ended_(r);
 }

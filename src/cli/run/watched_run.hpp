@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <optional>
 
@@ -25,6 +26,8 @@ struct run_options {
   std::chrono::milliseconds grace{5000};  // from SIGTERM to SIGKILL
   // The server sees processes: what the program starts keeps the hold, even without us.
   bool kept_by_children = false;
+  std::filesystem::path server_socket;  // of that server
+  std::chrono::milliseconds session_timeout{0};
   bool uses_terminal = true;
 };
 
@@ -38,6 +41,7 @@ class watched_run {
     bool lost = false;  // the hold was, before the program had ended
     // Something that the program started lives on, and keeps the hold.
     bool left_something = false;
+    bool interrupted = false;  // it died of Ctrl-C
   };
 
   // Throws failure if the program cannot be started. `ended` is called in the loop, from the
@@ -52,6 +56,7 @@ class watched_run {
   loop::clock::time_point check();  // in every turn; when it must be called again
 
  private:
+  void start_guard();
   void child_changed();
   void stopped(int signal);
   void stop_with_child();
@@ -65,6 +70,10 @@ class watched_run {
   child child_;
   std::optional<guard> guard_;
   terminal terminal_;
+  loop::clock::time_point guard_at_;  // short commands do without one
+  bool reattached_ = false;           // the hold is ours alone: the program has an old connection
+  bool ended_itself_ = false;         // and what it left is waited for
+  bool interrupted_ = false;          // SIGINT was passed on to it
   bool finished_ = false;
   bool lost_ = false;
   bool held_still_ = false;  // stopped by us, until the connection is back
