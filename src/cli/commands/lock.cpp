@@ -94,7 +94,8 @@ class locking {
     lock_->acquire(limit(), [this](error_code ec, bool acquired) {
       loop_.post([this, ec, acquired] { answered(ec, acquired); });
     });
-    if (!flags_.quiet && ::isatty(STDERR_FILENO) == 1 && !flags_.nonblock)
+    // Not from the background of a terminal, where others write.
+    if (!flags_.quiet && !flags_.nonblock && ::tcgetpgrp(STDERR_FILENO) == ::getpgrp())
       waiting_.emplace(connection_.zk(), shown_line());
     const int code = loop_.run();
     waiting_.reset();

@@ -92,7 +92,11 @@ connection::connection(server_address at, without_waiting)
   client_ = std::make_unique<client>(at_.hosts, options);
 }
 
-connection::~connection() = default;
+connection::~connection() {
+  // A server that is down would keep the session, and what it holds, for its timeout: our own is
+  // back at once.
+  if (reviver_ && client_->state() == session_state::suspended) client_->wait_connected(5s);
+}
 
 bool connection::connected() {
   const auto now = std::chrono::steady_clock::now();
