@@ -6,6 +6,7 @@ const std::vector<command>& all_commands() {
   static const std::vector<command> all{
       {"lock", "run a command while holding a lock", describe_lock},
       {"znode", "look at and change single nodes", describe_znode},
+      {"doctor", "can the server be reached, and is it well?", describe_doctor},
       {"local", "this user's own server", describe_local},
       {"serve", "run the server for this machine", describe_serve},
   };

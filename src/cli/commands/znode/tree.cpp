@@ -45,7 +45,7 @@ std::vector<member> read_tree(client& zk, const std::string& top, std::size_t mo
       const auto at = begin + i;
       auto& [ec, r] = answers[i];
       if (ec == errc::no_node && at != 0) continue;
-      if (ec) throw error{ec, "list " + all[at].path + ": " + ec.message()};
+      if (ec) throw error{ec, "list " + all[at].path};
       all[at].there = true;
       all[at].stat = r.stat;
       if (all[at].depth == most_depth) continue;

@@ -42,7 +42,7 @@ class watching {
       return leave_watch();  // which waits for the next connection
     if (ec == errc::unimplemented)
       throw failure{failed, "this server has no watches that stay; ZooKeeper has them since 3.6"};
-    if (ec) throw error{ec, "watch " + path_ + ": " + ec.message()};
+    if (ec) throw error{ec, "watch " + path_};
     tell(began_ ? "possibly missed" : "watching", path_);
     began_ = true;
   }
