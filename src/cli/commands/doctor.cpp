@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <mutex>
+#include <memory>
 
 #include "cli/commands/commands.hpp"
 #include "cli/connect/connection.hpp"
@@ -24,28 +24,6 @@ using steady = std::chrono::steady_clock;
 struct doctor_flags {
   connect_flags connect;
   bool json = false;
-};
-
-// The client's complaints while it connects: the last one is why it does not.
-class complaints {
- public:
-  log_callback callback() {
-    return [kept = kept_](log_level level, std::string_view text) {
-      const std::lock_guard lock{kept->mutex};
-      if (level >= log_level::warning) kept->last = text;
-    };
-  }
-  std::string last() const {
-    const std::lock_guard lock{kept_->mutex};
-    return kept_->last;
-  }
-
- private:
-  struct state {
-    std::mutex mutex;
-    std::string last;
-  };
-  std::shared_ptr<state> kept_ = std::make_shared<state>();
 };
 
 bool check_where(checkup& to, const server_address& at) {
@@ -147,11 +125,10 @@ void check_health(checkup& to, const host_facts& h) {
 
 // Throws what the connection throws, after a finding that says why.
 std::unique_ptr<connection> check_session(checkup& to, server_address at) {
-  complaints why;
-  at.options.log = why.callback();
   const auto begin = steady::now();
+  auto c = std::make_unique<connection>(std::move(at));
   try {
-    auto c = std::make_unique<connection>(at);
+    c->wait_until_connected();
     const bool reads = c->zk().read_only();
     to.add({reads ? mark::warning : mark::ok,
             "session",
@@ -161,7 +138,7 @@ std::unique_ptr<connection> check_session(checkup& to, server_address at) {
             {}});
     return c;
   } catch (const failure& e) {
-    const auto reason = why.last();
+    const auto reason = c->trouble();
     if (e.code == unavailable)
       to.add(
           {mark::failed,
@@ -175,7 +152,7 @@ std::unique_ptr<connection> check_session(checkup& to, server_address at) {
   }
 }
 
-void check_inside(checkup& to, server_address at, const std::vector<host_facts>& hosts) {
+void check_inside(checkup& to, const server_address& at, const std::vector<host_facts>& hosts) {
   const auto c = check_session(to, at);
   if (!c->zk().exists("/"))
     return to.add({mark::failed,

@@ -87,6 +87,11 @@ connection::connection(server_address at)
 
 connection::~connection() = default;
 
+std::string connection::trouble() {
+  const std::lock_guard lock{mutex_};
+  return trouble_;
+}
+
 void connection::wait_until_connected() {
   while (!connected()) {
     const auto left = until_ - std::chrono::steady_clock::now();
@@ -101,10 +106,10 @@ bool connection::connected() {
   if (state == session_state::authentication_failed)
     throw failure{failed, "the server at " + at_.hosts + " refuses the credentials"};
   if (now >= until_) {
-    const std::lock_guard lock{mutex_};
+    const auto why = trouble();
     throw failure{unavailable, "no server at " + at_.hosts + " (" + at_.said_by + ") in " +
                                    short_time(at_.connect_timeout) +
-                                   (trouble_.empty() ? "" : ": " + trouble_) +
+                                   (why.empty() ? "" : ": " + why) +
                                    "; is it running? try: conclave doctor"};
   }
   // Our own server may have ended, idle, just after it had answered.

@@ -87,6 +87,8 @@ class examination {
         facts_.figures[line.substr(0, tab)] = line.substr(tab + 1);
     // Two names of one server tell the same about it.
     const auto conf = ask("conf");
+    facts_.data_folder = line_of(conf, "dataDir=");
+    facts_.tells_folder = conf.find("dataDir=") != std::string::npos;
     const auto machine = line_of(ask("envi"), "host.name=");
     if (!conf.empty() && !machine.empty()) facts_.identity = machine + "\n" + conf;
     facts_.problem = {};

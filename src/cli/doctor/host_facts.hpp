@@ -19,6 +19,8 @@ struct host_facts {
   // By four-letter words; empty where they are not allowed.
   std::string version, mode, identity;
   std::int64_t zxid = 0;
+  std::string data_folder;  // an empty one, of our own server: in memory only
+  bool tells_folder = false;
   std::map<std::string, std::string> figures;  // mntr
   bool serving = true;                         // false: it runs, but has no majority
   bool silent = false;                         // it answers nothing at all

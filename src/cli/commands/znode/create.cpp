@@ -75,6 +75,7 @@ void show(const create_flags& f, const create_result& made, std::int64_t session
 class keeping {
  public:
   keeping(const create_flags& f, const std::string& data) : connection_{told_of(f)} {
+    connection_.wait_until_connected();
     made_ = create_node(connection_.zk(), f, data);
     show(f, made_, connection_.zk().session_id());
   }

@@ -36,8 +36,7 @@ std::vector<child> with_stats(client& zk, const std::string& parent,
     });
   });
   for (std::size_t i = 0; i < all.size(); ++i)
-    if (errors[i])
-      throw error{errors[i], "look at " + before + names[i]};
+    if (errors[i]) throw error{errors[i], "look at " + before + names[i]};
   std::erase_if(all, [](const child& c) { return !c.stat; });
   return all;
 }
