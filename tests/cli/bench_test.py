@@ -3,7 +3,7 @@
 import signal
 
 import pytest
-from conftest import until
+from conftest import PATIENCE, until
 
 ALL = ["lock", "hand_off", "create", "get", "queue"]
 
@@ -50,7 +50,7 @@ def test_interrupted_it_cleans_up(world, rows):
     for _ in range(5 + rows if rows else 0):  # in each measurement once
         assert p.stdout.readline()
     p.send_signal(signal.SIGINT)
-    assert p.wait() == 130
+    assert p.wait(PATIENCE) == 130
     assert p.stderr.read() == ""
     assert left_behind(world) == []
 
@@ -60,7 +60,7 @@ def test_a_server_that_dies(world):
     p = world.start_conclave("bench", "--seconds", "60", "--session-timeout", "300ms", "-C", address)
     until(lambda: world.conclave("znode", "ls", "-C", address, "/conclave").stdout, "the beginning")
     server.kill()
-    assert p.wait() == 69
+    assert p.wait(PATIENCE) == 69
     assert "left behind" in p.stderr.read()
 
 
