@@ -5,6 +5,9 @@ namespace conclave::cli {
 const std::vector<command>& all_commands() {
   static const std::vector<command> all{
       {"lock", "run a command while holding a lock", describe_lock},
+      {"znode", "look at and change single nodes", describe_znode},
+      {"doctor", "can the server be reached, and is it well?", describe_doctor},
+      {"bench", "how fast the server is, from here", describe_bench},
       {"local", "this user's own server", describe_local},
       {"serve", "run the server for this machine", describe_serve},
   };

@@ -6,7 +6,10 @@
 namespace conclave::cli {
 
 void describe_lock(CLI::App& app, invocation& call);
+void describe_doctor(CLI::App& app, invocation& call);
+void describe_bench(CLI::App& app, invocation& call);
 void describe_local(CLI::App& app, invocation& call);
+void describe_znode(CLI::App& app, invocation& call);
 void describe_serve(CLI::App& app, invocation& call);
 
 }  // namespace conclave::cli

@@ -63,10 +63,7 @@ class connection::reviver {
 };
 
 connection::connection(server_address at) : connection{std::move(at), without_waiting{}} {
-  while (!connected()) {
-    const auto left = until_ - std::chrono::steady_clock::now();
-    client_->wait_connected(std::min<std::chrono::nanoseconds>(left, 1s));
-  }
+  wait_until_connected();
 }
 
 connection::connection(server_address at, without_waiting)
@@ -98,6 +95,18 @@ connection::~connection() {
   if (reviver_ && client_->state() == session_state::suspended) client_->wait_connected(5s);
 }
 
+std::string connection::trouble() {
+  const std::lock_guard lock{mutex_};
+  return trouble_;
+}
+
+void connection::wait_until_connected() {
+  while (!connected()) {
+    const auto left = until_ - std::chrono::steady_clock::now();
+    client_->wait_connected(std::min<std::chrono::nanoseconds>(left, 1s));
+  }
+}
+
 bool connection::connected() {
   const auto now = std::chrono::steady_clock::now();
   const auto state = client_->state();
@@ -105,10 +114,10 @@ bool connection::connected() {
   if (state == session_state::authentication_failed)
     throw failure{failed, "the server at " + at_.hosts + " refuses the credentials"};
   if (now >= until_) {
-    const std::lock_guard lock{mutex_};
+    const auto why = trouble();
     throw failure{unavailable, "no server at " + at_.hosts + " (" + at_.said_by + ") in " +
                                    short_time(at_.connect_timeout) +
-                                   (trouble_.empty() ? "" : ": " + trouble_) +
+                                   (why.empty() ? "" : ": " + why) +
                                    "; is it running? try: conclave doctor"};
   }
   // Our own server may have ended, idle, just after it had answered.

@@ -21,6 +21,9 @@ class connection {
   struct without_waiting {};
   connection(server_address at, without_waiting);
   bool connected();
+  void wait_until_connected();
+  // The last that was heard of why there is no connection; empty if nothing was.
+  std::string trouble();
   ~connection();
   connection(const connection&) = delete;
   connection& operator=(const connection&) = delete;
@@ -35,7 +38,7 @@ class connection {
   const std::chrono::steady_clock::time_point until_;
   std::chrono::steady_clock::time_point next_look_;  // whether our own server is there
   std::mutex mutex_;
-  std::string trouble_;  // the last that was heard of
+  std::string trouble_;
   // Starts this user's own server again whenever it has died under us.
   std::unique_ptr<reviver> reviver_;
   std::unique_ptr<client> client_;

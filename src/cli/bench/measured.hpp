@@ -1,0 +1,52 @@
+// What was measured: how many in what time, and how long each took.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <stop_token>
+#include <vector>
+
+namespace conclave::cli {
+
+struct measured {
+  std::size_t count = 0;
+  std::chrono::nanoseconds time{0};
+  // One for each; empty where one alone says nothing.
+  std::vector<std::chrono::nanoseconds> each;
+
+  double per_second() const {
+    return time.count() == 0 ? 0
+                             : static_cast<double>(count) * 1e9 / static_cast<double>(time.count());
+  }
+  // 50: the median. In milliseconds; `each` must not be empty.
+  double percentile_ms(std::size_t p) {
+    const auto at = each.begin() + static_cast<std::ptrdiff_t>((each.size() - 1) * p / 100);
+    std::nth_element(each.begin(), at, each.end());
+    return static_cast<double>(at->count()) / 1e6;
+  }
+};
+
+// The time of one measurement: a little to warm up, then what counts.
+class stretch {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  stretch(clock::duration time, std::stop_token stop)
+      : counts_from_{clock::now() + time / 10},
+        until_{counts_from_ + time},
+        stop_{std::move(stop)} {}
+
+  bool over(clock::time_point now) const { return now >= until_ || stop_.stop_requested(); }
+  bool counts(clock::time_point began) const { return began >= counts_from_; }
+  clock::time_point until() const { return until_; }
+  std::chrono::nanoseconds counted(clock::time_point now) const {
+    return std::max<clock::duration>(now - counts_from_, clock::duration::zero());
+  }
+  const std::stop_token& stop() const { return stop_; }
+
+ private:
+  clock::time_point counts_from_, until_;
+  std::stop_token stop_;
+};
+
+}  // namespace conclave::cli

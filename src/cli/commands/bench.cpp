@@ -1,0 +1,216 @@
+// `conclave bench`: how fast the connected server is, from here.
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <functional>
+#include <iostream>
+#include <random>
+#include <thread>
+
+#include "cli/bench/workloads.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/connect/connection.hpp"
+#include "cli/doctor/host_facts.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/nodes/make_parents.hpp"
+#include "cli/nodes/remove_tree.hpp"
+#include "cli/run/loop.hpp"
+#include "cli/show/duration.hpp"
+#include "cli/show/json.hpp"
+
+namespace conclave::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct bench_flags {
+  connect_flags connect;
+  double seconds = 3;
+  bool json = false;
+};
+
+// Where it measures; removed with everything in it.
+class workplace {
+ public:
+  explicit workplace(client& zk) : zk_{zk} {
+    std::random_device random;
+    std::array<char, 32> id{};
+    std::snprintf(id.data(), id.size(), "%08x", static_cast<unsigned>(random()));
+    path_ = std::string{"/conclave/bench-"} + id.data();
+    make_parents(zk_, path_ + "/");
+  }
+  ~workplace() {
+    try {
+      if (!zk_.wait_connected(1s)) throw failure{unavailable, "the server is gone"};
+      remove_tree(zk_, path_);
+    } catch (const std::exception& e) {
+      std::cerr << "conclave: " << path_ << " is left behind: " << e.what() << "\n";
+    }
+  }
+  workplace(const workplace&) = delete;
+  workplace& operator=(const workplace&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  client& zk_;
+  std::string path_;
+};
+
+// What it runs on.
+struct surroundings {
+  std::string version = "not told", durability = "unknown";
+
+  surroundings(const server_address& at, const std::string& hosts) {
+    const auto all = look_at(connect_string::parse(hosts).hosts, at.options.tls,
+                             std::chrono::steady_clock::now() + 1s);
+    for (const auto& h : all) {
+      if (h.version.empty()) continue;
+      const auto ours = h.conclave_version();
+      version = ours.empty() ? "ZooKeeper " + h.version.substr(0, h.version.find('-'))
+                             : "conclave " + ours;
+      if (all.size() == 1 && !ours.empty() && h.tells_folder)
+        durability = h.data_folder.empty() ? "none" : "full";
+    }
+  }
+
+  std::string durability_text() const {
+    if (durability == "full") return "every change is on disk before it is confirmed";
+    if (durability == "none") return "none: the server keeps everything in memory only";
+    return "not known: that is for the server's operator to say";
+  }
+};
+
+class benchmark {
+ public:
+  explicit benchmark(const bench_flags& f) : flags_{f} {}
+
+  int run() {
+    loop_.on_signal([this](int s) { on_signal(s); });
+    const std::jthread worker{[this] {
+      std::exception_ptr failed;
+      try {
+        measure();
+      } catch (...) {
+        failed = std::current_exception();
+      }
+      loop_.post([this, failed] {
+        if (failed && !interrupted_) std::rethrow_exception(failed);
+        loop_.end(interrupted_ ? 128 + *interrupted_ : ok);
+      });
+    }};
+    return loop_.run();
+  }
+
+ private:
+  void on_signal(int s) {
+    if (s == SIGTSTP) ::kill(::getpid(), SIGSTOP);
+    if (s != SIGINT && s != SIGTERM && s != SIGHUP && s != SIGQUIT) return;
+    // There is nothing to clean up yet; or whoever asks twice does not want to wait for it.
+    if (!begun_ || interrupted_) ::_exit(128 + s);
+    interrupted_ = s;
+    stop_.request_stop();
+  }
+
+  void measure() {
+    auto where = find_server(flags_.connect);
+    // There is nothing to measure without a server.
+    where.options.connect_wait =
+        std::min<std::chrono::milliseconds>(where.options.session_timeout, 5s);
+    connection c{std::move(where)};
+    const auto& at = c.at();
+    say_what(c);
+    begun_ = true;
+    const workplace w{c.zk()};
+    const auto& folder = w.path();
+    add("lock", "lock and unlock, one client",
+        [&](const stretch& t) { return bench_lock(c.zk(), folder, t); });
+    add("hand_off", "hand-off among " + std::to_string(bench_clients) + " clients",
+        [&](const stretch& t) { return bench_hand_off(at, folder, t); });
+    add("create", "creates, " + std::to_string(bench_window) + " under way",
+        [&](const stretch& t) { return bench_creates(c.zk(), folder, t); });
+    add("get", "gets, one after another",
+        [&](const stretch& t) { return bench_gets(c.zk(), folder, t); });
+    add("queue", "queue: push and pop",
+        [&](const stretch& t) { return bench_queue(c.zk(), folder, t); });
+    if (flags_.json && !stop_.stop_requested()) {
+      about_["results"] = std::move(results_);
+      print(about_);
+    }
+  }
+
+  void say_what(connection& c) {
+    const auto& at = c.at();
+    const surroundings on{at, at.hosts};
+    const auto timeout = c.zk().session_timeout();
+    about_ = {{"connect", at.hosts},
+              {"said_by", at.said_by},
+              {"version", on.version},
+              {"durability", on.durability},
+              {"session_timeout_ms", timeout.count()},
+              {"seconds", flags_.seconds}};
+    if (flags_.json) return;
+    std::cout << "server      " << at.hosts << " (" << at.said_by << "), " << on.version << "\n"
+              << "durability  " << on.durability_text() << "\n"
+              << "session     timeout " << short_time(timeout) << "\n\n";
+    std::printf("%-30s %12s %12s %12s\n", "", "per second", "median", "p99");
+    std::fflush(stdout);
+  }
+
+  void add(const char* name, const std::string& title,
+           const std::function<measured(const stretch&)>& f) {
+    constexpr double parts = 5 * 1.1;  // with the warming up of each
+    if (stop_.stop_requested()) return;
+    const auto time = std::chrono::duration<double>{flags_.seconds / parts};
+    auto m =
+        f(stretch{std::chrono::duration_cast<stretch::clock::duration>(time), stop_.get_token()});
+    if (stop_.stop_requested()) return;
+    json::object o{{"name", name}, {"count", m.count}, {"per_second", m.per_second()}};
+    if (!m.each.empty()) {
+      o["median_ms"] = m.percentile_ms(50);
+      o["p99_ms"] = m.percentile_ms(99);
+    }
+    results_.push_back(o);
+    if (flags_.json) return;
+    std::printf("%-30s %12.0f", title.c_str(), m.per_second());
+    if (!m.each.empty())
+      std::printf(" %9.3f ms %9.3f ms", m.percentile_ms(50), m.percentile_ms(99));
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+
+  const bench_flags& flags_;
+  loop loop_;  // before the first thread
+  std::stop_source stop_;
+  std::atomic<bool> begun_{false};
+  std::optional<int> interrupted_;  // of the loop's thread
+  json::object about_;
+  json::array results_;
+};
+
+int bench(bench_flags& f, const invocation&) { return benchmark{f}.run(); }
+
+}  // namespace
+
+void describe_bench(CLI::App& app, invocation& call) {
+  auto flags = std::make_shared<bench_flags>();
+  app.description(
+      "Measure the connected server from here: locks, hand-offs, creates, gets, a queue, each for\n"
+      "a fifth of the time. What it makes is below /conclave/bench-ID, and removed at the end.\n"
+      "Other clients of the server will notice.");
+  app.footer(
+      "Examples:\n"
+      "  conclave bench\n"
+      "  conclave bench --seconds 20 -C zk1,zk2,zk3 --json");
+  app.add_option("--seconds", flags->seconds, "how long in all")
+      ->type_name("N")
+      ->check(CLI::Range{0.1, 3600.0})
+      ->capture_default_str();
+  app.add_flag("--json", flags->json, "one line of JSON");
+  add_connect_flags(app, flags->connect);
+  when_used(app, call, flags, bench);
+}
+
+}  // namespace conclave::cli

@@ -1,0 +1,237 @@
+// `conclave doctor`: can the server be reached, and is it well?
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/connect/connection.hpp"
+#include "cli/connect/local_server.hpp"
+#include "cli/doctor/checkup.hpp"
+#include "cli/doctor/ensemble.hpp"
+#include "cli/doctor/host_facts.hpp"
+#include "cli/doctor/session_checks.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/show/duration.hpp"
+#include "conclave/version.hpp"
+
+namespace conclave::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using steady = std::chrono::steady_clock;
+
+struct doctor_flags {
+  connect_flags connect;
+  bool json = false;
+};
+
+bool check_where(checkup& to, const server_address& at) {
+  std::string text = at.hosts + " (" + at.said_by + ")";
+  json::object values{{"connect", at.hosts}, {"said_by", at.said_by}};
+  if (!at.local_folder.empty() && !answers(at.local_folder / "socket")) try {
+      ensure_local_server(at.local_folder);
+      text += "; it was not running, and was started";
+    } catch (const failure& e) {
+      to.add({mark::failed, "server", text, e.what(), std::move(values)});
+      return false;
+    }
+  to.add({mark::ok, "server", text, "", std::move(values)});
+  return true;
+}
+
+void check_host(checkup& to, const host_facts& h) {
+  json::object values{{"host", to_string(h.at)}, {"reached", h.reached()}};
+  std::string text = to_string(h.at);
+  if (!h.reached())
+    return to.add({mark::failed, "host", text + ": " + h.problem.what, h.problem.advice, values});
+  if (!h.at.host.empty() && h.address != h.at.host) text += " is " + h.address;
+  std::array<char, 32> time{};
+  const auto ms = static_cast<double>(h.connect_time.count()) / 1e6;
+  std::snprintf(time.data(), time.size(), "%.3g ms", ms);
+  text += std::string{": connected in "} + time.data();
+  values["connect_ms"] = ms;
+  if (!h.version.empty()) {
+    values["version"] = h.version;
+    values["mode"] = h.mode;
+    const auto ours = h.conclave_version();
+    text += (ours.empty() ? "; ZooKeeper " + h.version.substr(0, h.version.find('-'))
+                          : "; conclave " + ours) +
+            ", " + h.mode;
+  }
+  if (!h.serving)
+    to.add({mark::failed, "host", text + "; it runs, but does not serve",
+            "no majority of its ensemble is up: start the other servers", values});
+  else if (h.strange)
+    to.add({mark::failed, "host", text + "; what it answers is not ZooKeeper's protocol",
+            "another service has this port, or it is for TLS (--tls)", values});
+  else if (h.silent)
+    to.add({mark::failed, "host", text + "; it does not answer when asked for its state",
+            "is it stuck, or is this a port for TLS (--tls)?", values});
+  else
+    to.add({mark::ok, "host", text, "", values});
+}
+
+void check_tls(checkup& to, const host_facts& h) {
+  if (!h.tls) return;
+  const auto left = h.tls->good_until - std::chrono::system_clock::now();
+  const auto text = to_string(h.at) + ": " + h.tls->protocol + ", certificate of " +
+                    h.tls->subject + ", good for " + short_time(left);
+  const bool soon = left < 14 * 24h;
+  to.add({soon ? mark::warning : mark::ok,
+          "tls",
+          text,
+          soon ? "renew the certificate; clients will refuse it when its time is over" : "",
+          {}});
+}
+
+void check_version(checkup& to, const host_facts& h, bool local) {
+  const auto theirs = h.conclave_version();
+  if (theirs.empty() || theirs == version) return;
+  to.add({mark::warning,
+          "version",
+          to_string(h.at) + " is conclave " + theirs + ", this program is " + version,
+          local ? "they understand each other; after `conclave local stop` the next command starts "
+                  "the server of this version"
+                : "they understand each other; bring both to the newer one",
+          {}});
+}
+
+void check_health(checkup& to, const host_facts& h) {
+  if (h.figures.contains("conclave_disk_full")) {
+    const bool full = h.figure("conclave_disk_full") != 0;
+    to.add({full ? mark::failed : mark::ok,
+            "disk",
+            to_string(h.at) + (full ? ": its disk is full, and it only reads" : ": it can write"),
+            full ? "make room; it goes on by itself" : "",
+            {}});
+  }
+  const auto files = h.figure("zk_open_file_descriptor_count");
+  const auto most = h.figure("zk_max_file_descriptor_count");
+  if (most > 0 && files > most / 10 * 8)
+    to.add({mark::warning,
+            "load",
+            to_string(h.at) + " has " + std::to_string(files) + " of at most " +
+                std::to_string(most) + " files open",
+            "raise its limit (ulimit -n), or look for clients that connect too often",
+            {}});
+  if (const auto waiting = h.figure("zk_outstanding_requests"); waiting > 1000)
+    to.add({mark::warning,
+            "load",
+            to_string(h.at) + " has " + std::to_string(waiting) + " requests waiting",
+            "it cannot keep up: is its disk slow?",
+            {}});
+}
+
+// Throws what the connection throws, after a finding that says why.
+std::unique_ptr<connection> check_session(checkup& to, server_address at) {
+  const auto begin = steady::now();
+  auto c = std::make_unique<connection>(std::move(at));
+  try {
+    c->wait_until_connected();
+    const bool reads = c->zk().read_only();
+    to.add({reads ? mark::warning : mark::ok,
+            "session",
+            std::string{"begun in "} + short_time(steady::now() - begin) +
+                (reads ? "; this server only reads at present" : ""),
+            reads ? "it has lost the majority of its ensemble" : "",
+            {}});
+    return c;
+  } catch (const failure& e) {
+    const auto reason = c->trouble();
+    if (e.code == unavailable)
+      to.add(
+          {mark::failed,
+           "session",
+           "none in " + short_time(steady::now() - begin) + (reason.empty() ? "" : ": " + reason),
+           "look at the server's log",
+           {}});
+    else
+      to.add({mark::failed, "session", e.what(), "look at --auth-file", {}});
+    throw;
+  }
+}
+
+void check_inside(checkup& to, const server_address& at, const std::vector<host_facts>& hosts) {
+  const auto c = check_session(to, at);
+  if (!c->zk().exists("/"))
+    return to.add({mark::failed,
+                   "chroot",
+                   connect_string::parse(at.hosts).chroot + " is not there",
+                   "make it: conclave znode create -p, connected without it",
+                   {}});
+  const bool ours = std::all_of(hosts.begin(), hosts.end(),
+                                [](const host_facts& h) { return !h.conclave_version().empty(); });
+  check_timeout(to, *c, at.on_this_machine && ours);
+  check_round_trip(to, c->zk());
+  check_write(to, c->zk());
+  check_access(to, *c);
+}
+
+// Those that are well come alone, if there are any: what is wrong with the others was said, and
+// waiting for them would hide the rest.
+std::string worth_trying(const connect_string& all, const std::vector<host_facts>& hosts) {
+  std::string text;
+  bool is_socket = false;
+  for (const auto& h : hosts) {
+    if (!h.reached() || h.silent || h.strange || !h.serving) continue;
+    text += (text.empty() ? "" : ",") + to_string(h.at);
+    is_socket = !h.at.socket_path.empty();
+  }
+  if (text.empty() || all.chroot.empty()) return text;
+  return text + (is_socket ? ":" : "") + all.chroot;
+}
+
+int doctor(doctor_flags& f, const invocation&) {
+  checkup to{f.json};
+  auto at = find_server(f.connect);
+  const auto until = steady::now() + at.connect_timeout;
+  if (!check_where(to, at)) return to.end(false);
+
+  const auto listed = connect_string::parse(at.hosts);
+  const auto hosts = look_at(listed.hosts, at.options.tls, until);
+  for (const auto& h : hosts) {
+    check_host(to, h);
+    check_tls(to, h);
+  }
+  const auto is_reached = [](const host_facts& h) { return h.reached(); };
+  if (std::none_of(hosts.begin(), hosts.end(), is_reached)) return to.end(false);
+  check_ensemble(to, hosts);
+  for (const auto& h : hosts) {
+    check_version(to, h, !at.local_folder.empty());
+    check_health(to, h);
+  }
+
+  at.connect_timeout =
+      std::max(std::chrono::duration_cast<std::chrono::milliseconds>(until - steady::now()), 100ms);
+  if (const auto well = worth_trying(listed, hosts); !well.empty()) at.hosts = well;
+  try {
+    check_inside(to, at, hosts);
+  } catch (const failure& e) {
+    return to.end(e.code != unavailable);
+  } catch (const error& e) {
+    // Lost on the way.
+    to.add({mark::failed, "session", e.what(), "look at the server's log", {}});
+  }
+  return to.end(true);
+}
+
+}  // namespace
+
+void describe_doctor(CLI::App& app, invocation& call) {
+  auto flags = std::make_shared<doctor_flags>();
+  app.description(
+      "Can the server be reached, and is it well? A list of checks, with what to do about those\n"
+      "that are not well.");
+  app.footer(
+      "Examples:\n"
+      "  conclave doctor\n"
+      "  conclave doctor -C zk1,zk2,zk3 --connect-timeout 3s\n"
+      "  conclave doctor --json | jq '.checks[] | select(.mark == \"failed\")'\n\n"
+      "Exit codes: 0 nothing failed; 1 something did; 69 no server can be used.");
+  app.add_flag("--json", flags->json, "one line of JSON");
+  add_connect_flags(app, flags->connect);
+  when_used(app, call, flags, doctor);
+}
+
+}  // namespace conclave::cli

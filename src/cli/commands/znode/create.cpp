@@ -1,0 +1,166 @@
+// `conclave znode create`
+#include <iostream>
+
+#include "cli/commands/znode/data_source.hpp"
+#include "cli/commands/znode/znode.hpp"
+#include "cli/connect/connection.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/nodes/acl_text.hpp"
+#include "cli/nodes/make_parents.hpp"
+#include "cli/run/loop.hpp"
+#include "cli/show/duration.hpp"
+#include "cli/show/node.hpp"
+
+namespace conclave::cli::znode {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct create_flags : common_flags {
+  data_source data;
+  std::string ttl, acl;
+  bool parents = false, ephemeral = false, hold = false, sequential = false, container = false;
+
+  create_options options() const {
+    create_options o;
+    if (!acl.empty()) o.acl = parse_acl(acl);
+    if (ephemeral)
+      o.mode = sequential ? create_mode::ephemeral_sequential : create_mode::ephemeral;
+    else if (container)
+      o.mode = create_mode::container;
+    else if (!ttl.empty())
+      o.mode = sequential ? create_mode::persistent_sequential_ttl : create_mode::persistent_ttl;
+    else if (sequential)
+      o.mode = create_mode::persistent_sequential;
+    if (!ttl.empty()) o.ttl = parse_duration(ttl, 1s);
+    return o;
+  }
+};
+
+// /conclave is ours to make: who names a path below it without saying so need not know of it.
+bool only_ours_is_missing(const create_flags& f) {
+  return f.path.front() != '/' && f.path.find('/') == std::string::npos;
+}
+
+create_result create_node(client& zk, const create_flags& f, const std::string& data) {
+  const auto path = f.node();
+  const auto options = f.options();
+  for (int attempt = 1;; ++attempt) try {
+      return zk.create(path, data, options);
+    } catch (const error& e) {
+      if (e.code() == errc::unimplemented && !f.ttl.empty())
+        throw failure{failed,
+                      "this server makes no TTL nodes; an Apache ZooKeeper does if it is started "
+                      "with -Dzookeeper.extendedTypesEnabled=true"};
+      if (e.code() != errc::no_node) throw;
+      if (!f.parents && !only_ours_is_missing(f))
+        throw failure{failed, path + ": there is no node to make it below; -p makes it, too"};
+      // Again if a container that was there has just been removed for being empty.
+      if (attempt == 10) throw;
+      make_parents(zk, path);
+    }
+}
+
+void show(const create_flags& f, const create_result& made, std::int64_t session) {
+  if (!f.json) {
+    std::cout << made.path << std::endl;
+    return;
+  }
+  json::object o{{"path", made.path}, {"stat", stat_json(made.stat)}};
+  if (f.hold) o["session_id"] = session;
+  print(o);
+}
+
+// Keeps an ephemeral node until a signal, or until it is gone.
+class keeping {
+ public:
+  keeping(const create_flags& f, const std::string& data) : connection_{told_of(f)} {
+    made_ = create_node(connection_.zk(), f, data);
+    show(f, made_, connection_.zk().session_id());
+  }
+
+  int run() {
+    loop_.on_signal([this](int s) {
+      if (s == SIGTSTP) ::kill(::getpid(), SIGSTOP);
+      if (s == SIGINT || s == SIGTERM || s == SIGHUP || s == SIGQUIT) loop_.end(ok);
+    });
+    look();
+    return loop_.run();
+  }
+
+ private:
+  server_address told_of(const create_flags& f) {
+    auto at = find_server(f.connect);
+    at.options.on_session_event = [this](const session_event& e) {
+      if (e.type == session_event::kind::expired)
+        loop_.post([this] { gone("its session has expired"); });
+    };
+    return at;
+  }
+
+  void look() {
+    auto on_event = [this](const watch_event&) { loop_.post([this] { look(); }); };
+    connection_.zk().async_exists(made_.path, on_event,
+                                  [this](error_code ec, std::optional<node_stat> s) {
+                                    if (!ec && (!s || s->czxid != made_.stat.czxid))
+                                      loop_.post([this] { gone("somebody has removed it"); });
+                                    // Other errors are the session's, which tells of its end
+                                    // itself.
+                                  });
+  }
+
+  void gone(const char* why) {
+    std::cerr << "conclave: " << made_.path << " is gone: " << why << "\n";
+    loop_.end(lost);
+  }
+
+  loop loop_;  // before the first thread, which the connection makes
+  create_result made_;
+  connection connection_;
+};
+
+int create(create_flags& f, const invocation&) {
+  if (f.ephemeral && !f.hold)
+    throw failure{usage,
+                  "an ephemeral node goes with the session that made it, which would end with this "
+                  "command; --hold keeps both until a signal"};
+  if (f.hold && !f.ephemeral) throw failure{usage, "--hold is for ephemeral nodes (-e)"};
+  const auto data = f.data.given() ? f.data.read() : std::string{};
+  if (f.hold) return keeping{f, data}.run();
+  f.options();  // complains before a server is looked for
+  connection c{f.connect};
+  show(f, create_node(c.zk(), f, data), c.zk().session_id());
+  return ok;
+}
+
+}  // namespace
+
+void describe_create(CLI::App& app, invocation& call) {
+  auto flags = std::make_shared<create_flags>();
+  app.description("Make a node, and print its path.");
+  app.footer(
+      "Examples:\n"
+      "  conclave znode create -p /config/colour blue\n"
+      "  conclave znode create -s /jobs/job- --file job.json\n"
+      "  conclave znode create -e --hold members/$(hostname)");
+  add_common_flags(app, *flags);
+  add_data_flags(app, flags->data);
+  app.add_flag("-p,--parents", flags->parents, "make the nodes above it, too");
+  auto* const ephemeral =
+      app.add_flag("-e,--ephemeral", flags->ephemeral, "it goes with our session; with --hold");
+  app.add_flag("--hold", flags->hold, "keep the session, and the node, until a signal");
+  app.add_flag("-s,--sequential", flags->sequential, "the server adds a number to the name");
+  auto* const container = app.add_flag("--container", flags->container,
+                                       "the server removes it some time after its last child went");
+  container->excludes(ephemeral)->excludes("--sequential");
+  app.add_option("--ttl", flags->ttl,
+                 "the server removes it if it has no children and was not changed for so long")
+      ->type_name("TIME")
+      ->excludes(ephemeral)
+      ->excludes(container);
+  app.add_option("--acl", flags->acl, "who may do what, as `znode acl` shows it")->type_name("ACL");
+  add_json_flag(app, *flags, "path and stat in a line of JSON");
+  when_used(app, call, flags, create);
+}
+
+}  // namespace conclave::cli::znode

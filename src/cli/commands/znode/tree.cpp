@@ -1,0 +1,131 @@
+// `conclave znode tree`
+#include <algorithm>
+#include <iostream>
+#include <limits>
+
+#include "cli/commands/znode/znode.hpp"
+#include "cli/connect/connection.hpp"
+#include "cli/nodes/in_batches.hpp"
+#include "cli/show/node.hpp"
+
+namespace conclave::cli::znode {
+namespace {
+
+struct tree_flags : common_flags {
+  std::size_t depth = std::numeric_limits<std::size_t>::max();
+};
+
+struct member {
+  std::string name, path;
+  std::size_t depth = 0;
+  bool there = false;
+  node_stat stat;
+  std::vector<std::size_t> children;  // where they are in the list
+};
+
+struct answer {
+  error_code ec;
+  children_result result;
+};
+
+// Level by level, each read at once. Nodes that go meanwhile are left out.
+std::vector<member> read_tree(client& zk, const std::string& top, std::size_t most_depth) {
+  std::vector<member> all{{top, top, 0, false, {}, {}}};
+  for (std::size_t begin = 0; begin < all.size();) {
+    const auto end = all.size();
+    std::vector<answer> answers(end - begin);
+    in_batches(zk, answers.size(), [&](std::size_t i, const auto& done) {
+      const auto handler = [&to = answers[i], &done](error_code ec, children_result r) {
+        to = {ec, std::move(r)};
+        done();
+      };
+      zk.async_children(all[begin + i].path, handler);
+    });
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      const auto at = begin + i;
+      auto& [ec, r] = answers[i];
+      if (ec == errc::no_node && at != 0) continue;
+      if (ec) throw error{ec, "list " + all[at].path};
+      all[at].there = true;
+      all[at].stat = r.stat;
+      if (all[at].depth == most_depth) continue;
+      std::sort(r.names.begin(), r.names.end());
+      const auto before = all[at].path == "/" ? std::string{"/"} : all[at].path + "/";
+      for (auto& name : r.names) {
+        all[at].children.push_back(all.size());
+        all.push_back({name, before + name, all[at].depth + 1, false, {}, {}});
+      }
+    }
+    begin = end;
+  }
+  return all;
+}
+
+void print_lines(const std::vector<member>& all) {
+  std::vector<std::size_t> next{0};
+  std::size_t nodes = 0, ephemeral = 0;
+  std::int64_t bytes = 0;
+  while (!next.empty()) {
+    const auto& m = all[next.back()];
+    next.pop_back();
+    if (!m.there) continue;
+    ++nodes;
+    bytes += m.stat.data_length;
+    std::cout << std::string(2 * m.depth, ' ') << m.name;
+    if (m.stat.num_children != 0) std::cout << " (" << m.stat.num_children << ")";
+    if (m.stat.num_children != 0 && m.children.empty()) std::cout << " ...";
+    if (m.stat.ephemeral_owner != 0) {
+      std::cout << "  ephemeral";
+      ++ephemeral;
+    }
+    std::cout << "\n";
+    next.insert(next.end(), m.children.rbegin(), m.children.rend());
+  }
+  std::cout << nodes << (nodes == 1 ? " node, " : " nodes, ") << ephemeral << " ephemeral, "
+            << bytes << " bytes\n";
+}
+
+json::object as_json(const std::vector<member>& all) {
+  std::vector<json::object> made(all.size());
+  for (std::size_t i = all.size(); i-- > 0;) {  // children are behind their parents
+    const auto& m = all[i];
+    json::array children;
+    for (const auto child : m.children)
+      if (all[child].there) children.push_back(std::move(made[child]));
+    made[i] = {{"name", m.name},
+               {"path", m.path},
+               {"num_children", m.stat.num_children},
+               {"data_length", m.stat.data_length},
+               {"ephemeral_owner", m.stat.ephemeral_owner}};
+    if (!m.children.empty()) made[i]["children"] = std::move(children);
+  }
+  return std::move(made.front());
+}
+
+int tree(tree_flags& f, const invocation&) {
+  connection c{f.connect};
+  const auto all = read_tree(c.zk(), f.node(), f.depth);
+  if (f.json)
+    print(as_json(all));
+  else
+    print_lines(all);
+  return 0;
+}
+
+}  // namespace
+
+void describe_tree(CLI::App& app, invocation& call) {
+  auto flags = std::make_shared<tree_flags>();
+  flags->path = "/";
+  app.description(
+      "A node and everything below it, with the number of each one's children in brackets.");
+  app.footer("Example: conclave znode tree --depth 2 /");
+  app.add_option("--depth", flags->depth, "how many levels below the node to show")
+      ->type_name("N")
+      ->check(CLI::Range{0, std::numeric_limits<std::int32_t>::max()});
+  add_json_flag(app, *flags, "one line of JSON, children within their parents");
+  add_common_flags(app, *flags);
+  when_used(app, call, flags, tree);
+}
+
+}  // namespace conclave::cli::znode

@@ -1,0 +1,108 @@
+// `conclave znode watch`
+#include <algorithm>
+#include <iostream>
+#include <limits>
+
+#include "cli/commands/znode/znode.hpp"
+#include "cli/connect/connection.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/run/loop.hpp"
+#include "cli/show/node.hpp"
+
+namespace conclave::cli::znode {
+namespace {
+
+struct watch_flags : common_flags {
+  std::size_t count = 0;
+  bool recursive = false;
+};
+
+class watching {
+ public:
+  explicit watching(const watch_flags& f) : flags_{f}, path_{f.node()}, connection_{f.connect} {}
+
+  int run() {
+    loop_.on_signal([this](int s) {
+      if (s == SIGTSTP) ::kill(::getpid(), SIGSTOP);
+      if (s == SIGINT || s == SIGTERM || s == SIGHUP || s == SIGQUIT) loop_.end(ok);
+    });
+    leave_watch();
+    return loop_.run();
+  }
+
+ private:
+  void leave_watch() {
+    const auto mode = flags_.recursive ? watch_mode::recursive : watch_mode::persistent;
+    connection_.zk().async_add_watch(
+        path_, mode, watcher_, [this](error_code ec) { loop_.post([this, ec] { left(ec); }); });
+  }
+
+  void left(error_code ec) {
+    if (ec == errc::not_connected || ec == errc::connection_loss || ec == errc::session_expired)
+      return leave_watch();  // which waits for the next connection
+    if (ec == errc::unimplemented)
+      throw failure{failed, "this server has no watches that stay; ZooKeeper has them since 3.6"};
+    if (ec) throw error{ec, "watch " + path_};
+    tell(began_ ? "possibly missed" : "watching", path_);
+    began_ = true;
+  }
+
+  void happened(const watch_event& e) {
+    using kind = watch_event::kind;
+    // The next watch tells that something may have been missed.
+    if (e.type == kind::session_ended || e.type == kind::watch_lost) return leave_watch();
+    tell(to_string(e.type), e.path);
+    if (e.type == kind::possibly_missed) return;
+    if (flags_.count != 0 && ++told_ == flags_.count) loop_.end(ok);
+  }
+
+  void tell(std::string what, const std::string& path) const {
+    const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
+                         std::chrono::system_clock::now().time_since_epoch())
+                         .count();
+    if (flags_.json) {
+      std::replace(what.begin(), what.end(), ' ', '_');
+      print(json::object{{"time", iso_date(now)}, {"event", what}, {"path", path}});
+      return;
+    }
+    what.resize(std::max<std::size_t>(what.size(), 16), ' ');
+    std::cout << date(now) << "  " << what << "  " << path << std::endl;
+  }
+
+  const watch_flags& flags_;
+  const std::string path_;
+  std::size_t told_ = 0;
+  bool began_ = false;
+  loop loop_;  // before the first thread, which the connection makes
+  const watcher watcher_{[this](const watch_event& e) { loop_.post([this, e] { happened(e); }); }};
+  connection connection_;
+};
+
+int watch(watch_flags& f, const invocation&) { return watching{f}.run(); }
+
+}  // namespace
+
+void describe_watch(CLI::App& app, invocation& call) {
+  auto flags = std::make_shared<watch_flags>();
+  app.description(
+      "Tell each change of a node as a line, until a signal: created, deleted, changed (its "
+      "data),\n"
+      "children changed (a child came or went). The node need not exist. The first line,\n"
+      "`watching`, says from when on nothing is missed; `possibly missed`, that the connection "
+      "was\n"
+      "lost for a while: look for yourself.");
+  app.footer(
+      "Examples:\n"
+      "  conclave znode watch /config/colour\n"
+      "  conclave znode watch --recursive --json /config | while read -r change; do ...; done\n"
+      "  conclave znode watch --count 1 /ready                   (waits for it)");
+  app.add_flag("-r,--recursive", flags->recursive, "and of everything below it");
+  app.add_option("--count", flags->count, "end after so many changes")
+      ->type_name("N")
+      ->check(CLI::Range{1, std::numeric_limits<std::int32_t>::max()});
+  add_json_flag(app, *flags, "each change as a line of JSON");
+  add_common_flags(app, *flags);
+  when_used(app, call, flags, watch);
+}
+
+}  // namespace conclave::cli::znode

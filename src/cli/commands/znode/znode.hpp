@@ -1,0 +1,32 @@
+// The commands of `conclave znode`: each has a file here.
+#pragma once
+
+#include "cli/command.hpp"
+#include "cli/connect/connect_flags.hpp"
+
+namespace conclave::cli::znode {
+
+// What they all have.
+struct common_flags {
+  connect_flags connect;
+  std::string path;
+  bool json = false;
+
+  std::string node() const { return node_path(path); }
+};
+
+// PATH, which may be left out if it has a value already, and where the server is.
+void add_common_flags(CLI::App& app, common_flags& f);
+void add_json_flag(CLI::App& app, common_flags& f, const char* what = "one line of JSON");
+
+void describe_ls(CLI::App& app, invocation& call);
+void describe_tree(CLI::App& app, invocation& call);
+void describe_get(CLI::App& app, invocation& call);
+void describe_set(CLI::App& app, invocation& call);
+void describe_create(CLI::App& app, invocation& call);
+void describe_rm(CLI::App& app, invocation& call);
+void describe_stat(CLI::App& app, invocation& call);
+void describe_watch(CLI::App& app, invocation& call);
+void describe_acl(CLI::App& app, invocation& call);
+
+}  // namespace conclave::cli::znode

@@ -1,0 +1,13 @@
+// Whether the servers of the list are one ensemble, and whether it is whole.
+#pragma once
+
+#include <vector>
+
+#include "cli/doctor/checkup.hpp"
+#include "cli/doctor/host_facts.hpp"
+
+namespace conclave::cli {
+
+void check_ensemble(checkup& to, const std::vector<host_facts>& hosts);
+
+}  // namespace conclave::cli

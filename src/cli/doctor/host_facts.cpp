@@ -1,0 +1,160 @@
+#include "cli/doctor/host_facts.hpp"
+
+#include <signal.h>
+
+#include <charconv>
+#include <condition_variable>
+#include <mutex>
+#include <sstream>
+#include <thread>
+
+namespace conclave::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using steady = std::chrono::steady_clock;
+
+// A server that is well answers at once; one that does not must not take all the time there is.
+constexpr auto answer_limit = 2s;
+
+// The rest of the line that begins with `head`.
+std::string line_of(const std::string& text, const std::string& head) {
+  std::istringstream lines{text};
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(head)) return line.substr(head.size());
+  return {};
+}
+
+bool is_refusal(const std::string& answer) {
+  return answer.find("is not executed because") != std::string::npos;
+}
+
+class examination {
+ public:
+  examination(endpoint at, std::optional<tls_options> tls, deadline until)
+      : tls_{std::move(tls)}, until_{until} {
+    facts_.at = std::move(at);
+    if (!facts_.at.socket_path.empty()) tls_.reset();
+  }
+
+  host_facts run() {
+    addresses_ = resolve(facts_.at, facts_.problem);
+    if (const auto begin = steady::now(); auto first = connect()) {
+      facts_.connect_time = steady::now() - begin;
+      facts_.problem = {};
+      if (tls_ && !(facts_.tls = first->start_tls(*tls_, facts_.at.host, until_, facts_.problem)))
+        return facts_;
+      read_srvr(first->ask("srvr", soon()));
+      if (!facts_.silent) ask_the_rest();
+    }
+    return facts_;
+  }
+
+ private:
+  deadline soon() const { return std::min(until_, steady::now() + answer_limit); }
+
+  std::optional<raw_connection> connect() {
+    for (const auto& a : addresses_)
+      if (auto c = raw_connection::to(a, until_, facts_.problem)) {
+        facts_.address = a.text;
+        return c;
+      }
+    return {};
+  }
+
+  std::string ask(const char* word) {
+    auto c = connect();
+    if (!c || (tls_ && !c->start_tls(*tls_, facts_.at.host, until_, ignored_))) return {};
+    auto answer = c->ask(word, soon());
+    return is_refusal(answer) ? std::string{} : answer;
+  }
+
+  void read_srvr(const std::string& answer) {
+    facts_.silent = answer.empty();
+    facts_.serving = answer.find("not currently serving requests") == std::string::npos;
+    const auto version = line_of(answer, "Zookeeper version: ");
+    facts_.version = version.substr(0, version.find(','));
+    facts_.mode = line_of(answer, "Mode: ");
+    facts_.strange = !facts_.silent && facts_.serving && version.empty() && !is_refusal(answer);
+    if (const auto zxid = line_of(answer, "Zxid: 0x"); !zxid.empty())
+      std::from_chars(zxid.data(), zxid.data() + zxid.size(), facts_.zxid, 16);
+  }
+
+  void ask_the_rest() {
+    std::istringstream lines{ask("mntr")};
+    for (std::string line; std::getline(lines, line);)
+      if (const auto tab = line.find('\t'); tab != std::string::npos)
+        facts_.figures[line.substr(0, tab)] = line.substr(tab + 1);
+    // Two names of one server tell the same about it.
+    const auto conf = ask("conf");
+    facts_.data_folder = line_of(conf, "dataDir=");
+    facts_.tells_folder = conf.find("dataDir=") != std::string::npos;
+    const auto machine = line_of(ask("envi"), "host.name=");
+    if (!conf.empty() && !machine.empty()) facts_.identity = machine + "\n" + conf;
+    facts_.problem = {};
+  }
+
+  std::optional<tls_options> tls_;
+  const deadline until_;
+  std::vector<socket_address> addresses_;
+  host_facts facts_;
+  trouble ignored_;
+};
+
+// Shared with threads that may outlive us: a resolver cannot be interrupted.
+struct results {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::optional<host_facts>> of;
+  std::size_t missing = 0;
+};
+
+}  // namespace
+
+std::string host_facts::conclave_version() const {
+  constexpr std::string_view mark = "-conclave-";
+  const auto at_mark = version.find(mark);
+  return at_mark == std::string::npos ? std::string{} : version.substr(at_mark + mark.size());
+}
+
+std::int64_t host_facts::figure(const std::string& name) const {
+  const auto found = figures.find(name);
+  std::int64_t n = 0;
+  if (found != figures.end())
+    std::from_chars(found->second.data(), found->second.data() + found->second.size(), n);
+  return n;
+}
+
+std::vector<host_facts> look_at(const std::vector<endpoint>& hosts,
+                                const std::optional<tls_options>& tls, deadline until) {
+  const auto shared = std::make_shared<results>();
+  shared->of.resize(hosts.size());
+  shared->missing = hosts.size();
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    std::thread{[shared, i, e = examination{hosts[i], tls, until}]() mutable {
+      // OpenSSL writes without MSG_NOSIGNAL.
+      sigset_t pipe;
+      ::sigemptyset(&pipe);
+      ::sigaddset(&pipe, SIGPIPE);
+      ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+      auto facts = e.run();
+      const std::lock_guard lock{shared->mutex};
+      shared->of[i] = std::move(facts);
+      --shared->missing;
+      shared->changed.notify_one();
+    }}.detach();
+  std::unique_lock lock{shared->mutex};
+  // What ends at the deadline itself has its result a moment later.
+  shared->changed.wait_until(lock, until + 100ms, [&] { return shared->missing == 0; });
+  std::vector<host_facts> all;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    host_facts late;
+    late.at = hosts[i];
+    late.problem = {"looking up '" + hosts[i].host + "' took too long",
+                    "does this machine's name server work?"};
+    all.push_back(shared->of[i].value_or(std::move(late)));
+  }
+  return all;
+}
+
+}  // namespace conclave::cli

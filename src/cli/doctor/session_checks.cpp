@@ -1,0 +1,214 @@
+#include "cli/doctor/session_checks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <functional>
+
+#include "cli/nodes/acl_text.hpp"
+#include "cli/show/duration.hpp"
+
+namespace conclave::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using steady = std::chrono::steady_clock;
+
+constexpr auto home = "/conclave";
+
+double ms(std::chrono::nanoseconds t) { return static_cast<double>(t.count()) / 1e6; }
+
+std::string text_of(std::chrono::nanoseconds t) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g ms", ms(t));
+  return text.data();
+}
+
+struct times {
+  std::chrono::nanoseconds median, longest;
+};
+
+times timed(int n, const std::function<void()>& f) {
+  std::vector<std::chrono::nanoseconds> all;
+  for (int i = 0; i < n; ++i) {
+    const auto begin = steady::now();
+    f();
+    all.push_back(steady::now() - begin);
+  }
+  std::sort(all.begin(), all.end());
+  return {all[all.size() / 2], all.back()};
+}
+
+// The node under which we make one, itself made and removed if it is missing.
+class workplace {
+ public:
+  explicit workplace(client& zk) : zk_{zk} {
+    if (zk_.exists(home)) return;
+    try {
+      zk_.create(home, {}, create_mode::container);
+    } catch (const error& e) {
+      if (e.code() == errc::node_exists) return;
+      if (e.code() != errc::unimplemented) throw;
+      zk_.create(home);  // before ZooKeeper 3.5
+    }
+    ours_ = true;
+  }
+  ~workplace() {
+    if (ours_) try {
+        zk_.remove(home);
+      } catch (const error&) {
+        // Somebody uses it already.
+      }
+  }
+  workplace(const workplace&) = delete;
+  workplace& operator=(const workplace&) = delete;
+
+ private:
+  client& zk_;
+  bool ours_ = false;
+};
+
+void check_clock(checkup& to, std::chrono::milliseconds before, std::chrono::milliseconds server,
+                 std::chrono::milliseconds after) {
+  auto difference = 0ms;
+  if (server < before) difference = server - before;
+  if (server > after) difference = server - after;
+  json::object values{{"difference_ms", difference.count()}};
+  if (difference < 1s && difference > -1s)
+    return to.add({mark::ok, "clock", "the server's and ours agree", "", values});
+  to.add({mark::warning, "clock",
+          "the server's is " + short_time(difference < 0s ? -difference : difference) +
+              (difference < 0s ? " behind ours" : " ahead of ours"),
+          "ages are shown wrong; locks do not depend on it. Does NTP run on both?", values});
+}
+
+std::chrono::milliseconds wall_clock() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+}
+
+bool anybody_may_change(const acl& list) {
+  return std::any_of(list.begin(), list.end(), [](const acl_entry& e) {
+    return e.scheme == "world" && (e.permissions & ~permission::read) != 0;
+  });
+}
+
+}  // namespace
+
+void check_timeout(checkup& to, connection& c, bool bound) {
+  const auto asked = c.at().options.session_timeout, given = c.zk().session_timeout();
+  json::object values{{"asked_ms", asked.count()}, {"given_ms", given.count()}};
+  const auto text = "asked " + short_time(asked) + ", given " + short_time(given);
+  const auto found = [&](mark m, const std::string& more, const char* advice) {
+    to.add({m, "timeout", text + more, advice, values});
+  };
+  if (bound)
+    found(mark::ok, ", which counts only if the server is restarted: it sees processes end", "");
+  else if (given < 4s)
+    found(mark::warning, ": a pause of the program or the network so long loses every lock",
+          "10s to 30s are usual: --session-timeout, and the server's maxSessionTimeout");
+  else if (given > 60s)
+    found(mark::warning, ": the locks of a machine that died stay held so long",
+          "10s to 30s are usual: --session-timeout, and the server's minSessionTimeout");
+  else if (given != asked)
+    found(mark::warning, ": the server's limits are others than ours",
+          "ask for what it gives, or set its minSessionTimeout and maxSessionTimeout");
+  else
+    found(mark::ok, "", "");
+}
+
+void check_round_trip(checkup& to, client& zk) {
+  zk.exists("/");  // the first one finds everything cold
+  const auto [median, longest] = timed(20, [&] { zk.exists("/"); });
+  finding f{mark::ok,
+            "round trip",
+            "median " + text_of(median) + ", longest " + text_of(longest),
+            "",
+            {{"median_ms", ms(median)}, {"longest_ms", ms(longest)}}};
+  if (longest * 3 > zk.session_timeout()) {
+    f.how = mark::failed;
+    f.advice = "that is near the session timeout: sessions will expire";
+  } else if (median > 50ms) {
+    f.how = mark::warning;
+    f.advice = "the server is far away or overloaded; a lock costs at least one";
+  }
+  to.add(std::move(f));
+}
+
+void check_write(checkup& to, client& zk) {
+  try {
+    const workplace made{zk};
+    const auto before = wall_clock();
+    auto last = zk.create(std::string{home} + "/doctor-", {}, create_mode::ephemeral_sequential);
+    const auto after = wall_clock();
+    const std::chrono::milliseconds server{last.stat.ctime};
+    zk.remove(last.path);
+    const auto [median, longest] = timed(5, [&] {
+      last = zk.create(std::string{home} + "/doctor-", {}, create_mode::ephemeral_sequential);
+      zk.remove(last.path);
+    });
+    finding f{mark::ok,
+              "write",
+              "create and delete: median " + text_of(median) + ", longest " + text_of(longest),
+              "",
+              {{"median_ms", ms(median)}, {"longest_ms", ms(longest)}}};
+    if (median > 200ms) {
+      f.how = mark::warning;
+      f.advice = "every lock is two writes: is the server's disk slow, or shared?";
+    }
+    to.add(std::move(f));
+    check_clock(to, before, server, after);
+  } catch (const error& e) {
+    if (e.code() == errc::no_auth)
+      to.add({mark::skipped,
+              "write",
+              std::string{"we may not create nodes below "} + home,
+              "locks with relative paths need it: show credentials with --auth-file",
+              {}});
+    else if (e.code() == errc::not_read_only)
+      to.add({mark::failed,
+              "write",
+              "the server only reads at present",
+              "it has lost the majority of its ensemble",
+              {}});
+    else
+      to.add({mark::failed, "write", e.what(), "look at the server's log", {}});
+  }
+}
+
+void check_access(checkup& to, connection& c) {
+  const auto& at = c.at();
+  const bool shown = !at.options.credentials.empty();
+  const auto path = c.zk().exists(home) ? home : "/";
+  acl list;
+  try {
+    list = c.zk().get_acl(path).acl;
+  } catch (const error& e) {
+    return to.add({mark::skipped, "access", e.what(), "", {}});
+  }
+  std::string text = shown ? "credentials are shown" : "no credentials are shown";
+  text += "; ";
+  text += path;
+  text += " is";
+  for (const auto& e : list) text += " " + to_text(e);
+  if (at.on_this_machine)
+    to.add({mark::ok, "access", "by the socket's permissions; " + text, "", {}});
+  else if (anybody_may_change(list))
+    to.add({mark::warning,
+            "access",
+            text + ": whoever reaches the server may change it",
+            shown ? "conclave znode acl /conclave --set auth::cdrwa"
+                  : "show credentials with --auth-file, and: conclave znode acl /conclave --set "
+                    "auth::cdrwa",
+            {}});
+  else
+    to.add({mark::ok, "access", text, "", {}});
+  if (shown && !at.on_this_machine && !at.options.tls)
+    to.add({mark::warning,
+            "secrecy",
+            "the credentials are sent without encryption",
+            "use --tls, and the servers' port for it",
+            {}});
+}
+
+}  // namespace conclave::cli

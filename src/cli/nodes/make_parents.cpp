@@ -1,0 +1,17 @@
+#include "cli/nodes/make_parents.hpp"
+
+namespace conclave::cli {
+
+void make_parents(client& zk, const std::string& path) {
+  for (auto slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1))
+    try {
+      zk.create(path.substr(0, slash));
+    } catch (const error& e) {
+      // Who may not create there need not, if it is there.
+      if (e.code() == errc::no_auth && zk.exists(path.substr(0, slash))) continue;
+      if (e.code() != errc::node_exists) throw;
+    }
+}
+
+}  // namespace conclave::cli

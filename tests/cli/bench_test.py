@@ -1,0 +1,73 @@
+"""`conclave bench`: it measures, says on what, and leaves nothing behind."""
+
+import signal
+
+import pytest
+from conftest import PATIENCE, until
+
+ALL = ["lock", "hand_off", "create", "get", "queue"]
+
+
+def left_behind(world):
+    names = world.conclave("znode", "ls", "/conclave").stdout.splitlines()
+    return [name for name in names if name.startswith("bench-")]
+
+
+def test_every_measurement(world):
+    result = world.json("bench", "--json", "--seconds", "0.5")
+    assert [r["name"] for r in result["results"]] == ALL
+    for r in result["results"]:
+        assert r["count"] > 0 and r["per_second"] > 0, r
+        if r["name"] != "create":  # of many at once the time of one says nothing
+            assert 0 < r["median_ms"] <= r["p99_ms"], r
+    assert result["durability"] == "full"
+    assert result["said_by"] == "this user's own server"
+    assert result["session_timeout_ms"] == 30000
+    assert result["version"].startswith("conclave ")
+    assert left_behind(world) == []
+
+
+def test_as_text(world):
+    _, address = world.serve()
+    lines = world.ok("bench", "--seconds", "0.5", "-C", address).splitlines()
+    assert lines[0].startswith(f"server      {address} (--connect), conclave ")
+    assert lines[1].startswith("durability  none")
+    assert lines[2] == "session     timeout 30s"
+    rows = [line.split() for line in lines[5:]]
+    assert [r[0] for r in rows] == ["lock", "hand-off", "creates,", "gets,", "queue:"]
+
+
+def test_durability_that_is_not_told(world):
+    _, address = world.serve("--words", "srvr")
+    world.env["CONCLAVE_CONNECT"] = address
+    assert world.json("bench", "--json", "--seconds", "0.2")["durability"] == "unknown"
+
+
+@pytest.mark.parametrize("rows", range(len(ALL)))
+def test_interrupted_it_cleans_up(world, rows):
+    p = world.start_conclave("bench", "--seconds", "2" if rows else "60")
+    until(lambda: left_behind(world), "the beginning")
+    for _ in range(5 + rows if rows else 0):  # in each measurement once
+        assert p.stdout.readline()
+    p.send_signal(signal.SIGINT)
+    assert p.wait(PATIENCE) == 130
+    assert p.stderr.read() == ""
+    assert left_behind(world) == []
+
+
+def test_a_server_that_dies(world):
+    server, address = world.serve("--min-session-timeout", "100ms")
+    p = world.start_conclave("bench", "--seconds", "60", "--session-timeout", "300ms", "-C", address)
+    until(lambda: world.conclave("znode", "ls", "-C", address, "/conclave").stdout, "the beginning")
+    server.kill()
+    assert p.wait(PATIENCE) == 69
+    assert "left behind" in p.stderr.read()
+
+
+def test_no_server(world):
+    r = world.conclave("bench", "-C", "127.0.0.1:1", "--connect-timeout", "200ms")
+    assert (r.returncode, r.stdout) == (69, "") and "127.0.0.1:1" in r.stderr
+
+
+def test_help_has_an_example(world):
+    assert "conclave bench --seconds " in world.ok("bench", "--help").split("Example")[1]
