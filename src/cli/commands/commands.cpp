@@ -5,6 +5,7 @@ namespace conclave::cli {
 const std::vector<command>& all_commands() {
   static const std::vector<command> all{
       {"lock", "run a command while holding a lock", describe_lock},
+      {"status", "the locks, queues and elections in use", describe_status},
       {"local", "this user's own server", describe_local},
       {"serve", "run the server for this machine", describe_serve},
   };
