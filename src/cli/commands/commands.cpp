@@ -6,6 +6,7 @@ const std::vector<command>& all_commands() {
   static const std::vector<command> all{
       {"lock", "run a command while holding a lock", describe_lock},
       {"status", "the locks, queues and elections in use", describe_status},
+      {"revoke", "ask the holder of a lock to let go", describe_revoke},
       {"local", "this user's own server", describe_local},
       {"serve", "run the server for this machine", describe_serve},
   };
