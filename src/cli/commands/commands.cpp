@@ -7,6 +7,7 @@ const std::vector<command>& all_commands() {
       {"lock", "run a command while holding a lock", describe_lock},
       {"status", "the locks, queues and elections in use", describe_status},
       {"revoke", "ask the holder of a lock to let go", describe_revoke},
+      {"gc", "remove what locks and queues have left behind", describe_gc},
       {"local", "this user's own server", describe_local},
       {"serve", "run the server for this machine", describe_serve},
   };

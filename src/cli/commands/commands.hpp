@@ -8,6 +8,7 @@ namespace conclave::cli {
 void describe_lock(CLI::App& app, invocation& call);
 void describe_status(CLI::App& app, invocation& call);
 void describe_revoke(CLI::App& app, invocation& call);
+void describe_gc(CLI::App& app, invocation& call);
 void describe_local(CLI::App& app, invocation& call);
 void describe_serve(CLI::App& app, invocation& call);
 
