@@ -104,7 +104,7 @@ def test_nothing_in_use(world):
 def test_usage(world):
     assert world.conclave("status", "--all", "x").returncode == 64
     assert world.conclave("status", "--limit", "0").returncode == 64
-    assert world.conclave("status", "--watch=soon").returncode == 64
+    assert world.conclave("status", "--all", "--watch", "x").returncode == 64
     assert world.conclave("status", "x/").returncode == 64
 
 
@@ -256,7 +256,7 @@ def test_thousands_of_nodes_that_come_and_go(served):
 
 def test_watch_prints_a_block_for_each_change(world):
     holder, _ = world.hold("x", "--label", "one")
-    p = world.start_conclave("status", "--watch=250ms", "--json")
+    p = world.start_conclave("status", "--watch", "250ms", "--json")
     assert [e["path"] for e in json.loads(p.stdout.readline())["entries"]] == ["/conclave/x"]
     world.hold("y")
     assert [e["path"] for e in json.loads(p.stdout.readline())["entries"]] == [
@@ -279,6 +279,10 @@ def test_watch_in_text(world):
     assert p.stdout.readline().split() == ["x", "lock"]
     p.terminate()
     assert p.wait() == 0
+    # What follows --watch and is no time is a path.
+    p = world.start_conclave("status", "--watch", "y")
+    p.stdout.readline()
+    assert p.stdout.readline() == "nothing in use at /conclave/y\n"
 
 
 def test_watch_outlives_its_server(world):

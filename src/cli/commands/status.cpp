@@ -22,6 +22,7 @@ struct status_flags {
   connect_flags connect;
   std::vector<std::string> paths;
   std::string watch, layout;
+  std::chrono::milliseconds interval{1000};
   std::size_t limit = 0;
   bool all = false, empty = false, json = false;
 };
@@ -77,15 +78,13 @@ class live_status {
   int run() {
     loop_.on_signal([this](int s) { on_signal(s); });
     loop_.on_turn([this] { return on_turn(); });
-    if (::isatty(STDOUT_FILENO) == 1 && !flags_.json) screen_.emplace();
-    const auto interval =
-        std::max<std::chrono::milliseconds>(parse_duration(flags_.watch, 1s), 250ms);
-    const follower f{connection_.zk(),
-                     {roots_, known_names{flags_.layout}, flags_.empty, interval},
-                     [this](survey s) { loop_.post([this, s = std::move(s)] { seen(s); }); },
-                     [this](const error& e) {
-                       loop_.post([this, what = std::string{e.what()}] { failed(what); });
-                     }};
+    const follower f{
+        connection_.zk(),
+        {roots_, known_names{flags_.layout}, flags_.empty, std::max(flags_.interval, 250ms)},
+        [this](survey s) { loop_.post([this, s = std::move(s)] { seen(s); }); },
+        [this](const error& e) {
+          loop_.post([this, what = std::string{e.what()}] { failed(what); });
+        }};
     return loop_.run();
   }
 
@@ -96,7 +95,7 @@ class live_status {
     const bool changed = !last_ || document != document_;
     last_ = s;
     document_ = std::move(document);
-    if (screen_) return draw();
+    if (on_terminal_) return draw();
     if (!changed) return;
     if (flags_.json) return print(document_);
     if (std::exchange(printed_, true)) std::cout << "\n";
@@ -105,12 +104,13 @@ class live_status {
   }
 
   void failed(const std::string& what) {
-    if (!screen_ && trouble_ != what) std::cerr << "conclave: " << what << std::endl;
+    if (!on_terminal_ && trouble_ != what) std::cerr << "conclave: " << what << std::endl;
     trouble_ = what;
-    if (screen_) draw();
+    draw();
   }
 
   void draw() {
+    if (!screen_) return;
     drawn_ = loop::clock::now();
     std::vector<std::string> lines;
     const auto p = page::of_stdout();
@@ -125,6 +125,9 @@ class live_status {
 
   // Ages grow without anything being read.
   loop::clock::time_point on_turn() {
+    if (!connected_) connected_ = connection_.connected();
+    if (!connected_) return loop::clock::now() + 50ms;
+    if (!screen_ && on_terminal_) screen_.emplace();
     if (!screen_) return loop::clock::time_point::max();
     if (loop::clock::now() >= drawn_ + 1s) draw();
     return drawn_ + 1s;
@@ -137,7 +140,7 @@ class live_status {
       else
         ::kill(::getpid(), SIGSTOP);
     }
-    if ((s == SIGWINCH || s == SIGTSTP || s == SIGCONT) && screen_) draw();
+    if (s == SIGWINCH || s == SIGTSTP || s == SIGCONT) draw();
     // That is how it ends.
     if (s == SIGINT || s == SIGTERM) loop_.end(ok);
     if (s == SIGHUP || s == SIGQUIT) loop_.end(128 + s);
@@ -151,15 +154,29 @@ class live_status {
   std::optional<survey> last_;
   json::object document_;
   std::string trouble_;
-  bool printed_ = false;
+  const bool on_terminal_ = ::isatty(STDOUT_FILENO) == 1 && !flags_.json;
+  bool connected_ = false, printed_ = false;
   loop::clock::time_point drawn_{};
 };
 
+// `--watch backups`: what follows is the first path, unless it is a time.
+void read_watch(status_flags& f) {
+  if (f.watch.empty()) return;
+  try {
+    f.interval = parse_duration(f.watch, 1s);
+  } catch (const std::invalid_argument&) {
+    f.paths.insert(f.paths.begin(), f.watch);
+  }
+}
+
 int run(status_flags& f, const invocation&) {
+  read_watch(f);
+  if (f.all && !f.paths.empty()) throw failure{usage, "--all is instead of paths"};
   if (!f.watch.empty()) return live_status{f}.run();
   const auto roots = roots_of(f);
   const known_names names{f.layout};
   connection c{server_for(f)};
+  c.wait_until_connected();
   const auto s = take_survey(c.zk(), roots, names, f.empty);
   if (f.json)
     print(survey_json(s, roots));
@@ -188,10 +205,12 @@ void describe_status(CLI::App& app, invocation& call) {
                  "look at and below it (default: /conclave); one that does not begin with / is "
                  "below /conclave")
       ->expected(-1);
-  app.add_flag("-a,--all", f->all, "the whole tree")->excludes("PATH");
+  app.add_flag("-a,--all", f->all, "the whole tree");
   app.add_flag("--empty", f->empty, "also what nobody uses now");
-  app.add_flag("--watch{1s}", f->watch,
-               "keep it up to date; --watch=TIME: with at most one look in that time (1s)");
+  app.add_option("--watch", f->watch, "keep it up to date, with at most one look in that time")
+      ->expected(0, 1)
+      ->type_name("[TIME]")
+      ->default_str("1s");
   app.add_option("--layout", f->layout, "know contenders by this beginning of their names, too")
       ->type_name("L");
   app.add_option("--limit", f->limit,
