@@ -10,6 +10,8 @@ const std::vector<command>& all_commands() {
       {"gc", "remove what locks and queues have left behind", describe_gc},
       {"local", "this user's own server", describe_local},
       {"serve", "run the server for this machine", describe_serve},
+      {"completion", "scripts by which a shell completes this command line", describe_completion},
+      {"manual", "", describe_manual},
   };
   return all;
 }

@@ -11,5 +11,7 @@ void describe_revoke(CLI::App& app, invocation& call);
 void describe_gc(CLI::App& app, invocation& call);
 void describe_local(CLI::App& app, invocation& call);
 void describe_serve(CLI::App& app, invocation& call);
+void describe_completion(CLI::App& app, invocation& call);
+void describe_manual(CLI::App& app, invocation& call);
 
 }  // namespace conclave::cli
