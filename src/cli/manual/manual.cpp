@@ -61,6 +61,7 @@ void prose(std::ostream& out, const std::string& text) {
     if (indented && !as_is) out << ".PP\n.EX\n";
     if (!indented && as_is) out << ".EE\n.PP\n";
     as_is = indented;
+    if (line.starts_with("Exit code")) out << ".PP\n";
     if (line.empty())
       out << ".PP\n";
     else

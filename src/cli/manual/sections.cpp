@@ -45,7 +45,9 @@ shows it. Whoever holds a lock has a
 a number that is larger than that of everybody before: what a command writes elsewhere can carry it,
 and be refused where a larger one was seen.
 .PP
-Times are written 500ms, 10s, 5m or 2h; a number alone is in seconds.
+Times are written 500ms, 10s, 5m or 2h. A number alone is in seconds; those of
+.B conclave serve
+are in milliseconds then, as ZooKeeper's are.
 )";
 
 const char* const manual_after_commands = R"(.SH ENVIRONMENT
@@ -90,8 +92,7 @@ comments begin with #. The second one, of the user, goes before the first. Names
 options without their dashes:
 .BR connect ", " session\-timeout ", " connect\-timeout ", " auth\-file ", " tls ", " tls\-ca ,
 .BR tls\-cert ", " tls\-key ", " tls\-key\-password\-file " and " tls\-any\-host .
-The last but also
-.B tls
+.BR tls " and " tls\-any\-host
 are yes or no.
 .TP
 .I \(ti/.local/share/conclave

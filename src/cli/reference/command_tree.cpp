@@ -28,7 +28,7 @@ std::string value_of(const CLI::Option& o) {
   auto type = o.get_type_name();
   type = type.substr(0, type.find(':'));
   std::erase_if(type, [](char c) { return c == '[' || c == ']'; });
-  return type.empty() || type == "TEXT" ? "VALUE" : type;
+  return type.empty() ? "VALUE" : type;
 }
 
 option_info describe_option(const CLI::Option& o) {
@@ -102,8 +102,12 @@ std::vector<const command_info*> all_of(const command_info& root) {
 
 std::string first_words(const std::string& text) {
   auto line = text.substr(0, text.find('\n'));
-  if (const auto stop = line.find(". "); stop != line.npos) line.resize(stop);
-  if (line.ends_with('.')) line.pop_back();
+  for (auto stop = line.find(". "); stop != line.npos; stop = line.find(". ", stop + 1)) {
+    if (line[stop - 1] == '.') continue;  // "and so on... "
+    line.resize(stop);
+    break;
+  }
+  if (line.ends_with('.') && !line.ends_with("..")) line.pop_back();
   return line;
 }
 
