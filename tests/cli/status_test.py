@@ -3,13 +3,14 @@
 import fcntl
 import json
 import os
+import queue
 import signal
 import struct
 import termios
 import threading
 
 import pytest
-from conftest import BINARY, until
+from conftest import BINARY, PATIENCE, until
 from kazoo.client import KazooClient
 from kazoo.security import make_digest_acl
 
@@ -254,43 +255,63 @@ def test_thousands_of_nodes_that_come_and_go(served):
         thread.join()
 
 
+class Lines:
+    """What a program prints, line by line, without waiting for ever."""
+
+    def __init__(self, p):
+        self._queue = queue.Queue()
+
+        def read():
+            for line in p.stdout:
+                self._queue.put(line)
+
+        threading.Thread(target=read, daemon=True).start()
+
+    def next(self):
+        return self._queue.get(timeout=PATIENCE)
+
+    def paths(self):
+        return [e["path"] for e in json.loads(self.next())["entries"]]
+
+
 def test_watch_prints_a_block_for_each_change(world):
     holder, _ = world.hold("x", "--label", "one")
     p = world.start_conclave("status", "--watch", "250ms", "--json")
-    assert [e["path"] for e in json.loads(p.stdout.readline())["entries"]] == ["/conclave/x"]
+    lines = Lines(p)
+    assert lines.paths() == ["/conclave/x"]
     world.hold("y")
-    assert [e["path"] for e in json.loads(p.stdout.readline())["entries"]] == [
-        "/conclave/x", "/conclave/y"]
+    assert lines.paths() == ["/conclave/x", "/conclave/y"]
     holder.terminate()
-    assert [e["path"] for e in json.loads(p.stdout.readline())["entries"]] == ["/conclave/y"]
+    assert lines.paths() == ["/conclave/y"]
     p.send_signal(signal.SIGINT)
-    assert p.communicate() == ("", "")
-    assert p.returncode == 0
+    assert p.wait() == 0
+    assert p.stderr.read() == ""
 
 
 def test_watch_in_text(world):
     p = world.start_conclave("status", "--watch=250ms")
-    assert p.stdout.readline().count(":") == 2  # the time
-    assert p.stdout.readline() == "nothing in use at /conclave\n"
+    lines = Lines(p)
+    assert lines.next().count(":") == 2  # the time
+    assert lines.next() == "nothing in use at /conclave\n"
     world.hold("x")
-    assert p.stdout.readline() == "\n"
-    assert p.stdout.readline().count(":") == 2
-    assert p.stdout.readline() == "/conclave\n"
-    assert p.stdout.readline().split() == ["x", "lock"]
+    assert lines.next() == "\n"
+    assert lines.next().count(":") == 2
+    assert lines.next() == "/conclave\n"
+    assert lines.next().split() == ["x", "lock"]
     p.terminate()
     assert p.wait() == 0
     # What follows --watch and is no time is a path.
-    p = world.start_conclave("status", "--watch", "y")
-    p.stdout.readline()
-    assert p.stdout.readline() == "nothing in use at /conclave/y\n"
+    lines = Lines(world.start_conclave("status", "--watch", "y"))
+    lines.next()
+    assert lines.next() == "nothing in use at /conclave/y\n"
 
 
 def test_watch_outlives_its_server(world):
-    p = world.start_conclave("status", "--watch=250ms", "--json")
-    assert json.loads(p.stdout.readline())["entries"] == []
+    lines = Lines(world.start_conclave("status", "--watch=250ms", "--json"))
+    assert lines.paths() == []
     os.kill(world.local_pid(), signal.SIGKILL)
     world.hold("x")
-    until(lambda: json.loads(p.stdout.readline())["entries"], "the lock")
+    until(lambda: lines.paths() == ["/conclave/x"], "the lock")
 
 
 def resize(terminal, rows, columns):
