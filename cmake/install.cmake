@@ -1,4 +1,4 @@
-# `cmake --install`: headers, libraries, the program, what find_package(conclave) and pkg-config need.
+# `cmake --install`: headers, libraries, the program with its manual, what find_package(conclave) and pkg-config need.
 include(CMakePackageConfigHelpers)
 
 set(conclave_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/conclave)
@@ -7,6 +7,15 @@ set(conclave_pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(DIRECTORY include/conclave DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.ipp")
 install(TARGETS conclave_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET conclave_told)
+  set(told ${PROJECT_BINARY_DIR}/src/cli/told)
+  install(FILES ${told}/conclave.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${told}/conclave.bash RENAME conclave
+    DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions)
+  install(FILES ${told}/_conclave DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/zsh/site-functions)
+  install(FILES ${told}/conclave.fish
+    DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/fish/vendor_completions.d)
+endif()
 install(TARGETS conclave conclave_server EXPORT conclave-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}

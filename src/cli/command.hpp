@@ -20,7 +20,7 @@ struct invocation {
 
 struct command {
   const char* name;
-  const char* summary;
+  const char* summary;  // empty: not shown in help
   // Adds the flags, and sees to it that `run` is set when the command is used (see when_used).
   void (*describe)(CLI::App& app, invocation& call);
 };

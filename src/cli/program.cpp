@@ -16,6 +16,7 @@ void describe_program(CLI::App& app, invocation& call, const std::string& only) 
   app.require_subcommand(1);
   for (const auto& c : all_commands()) {
     auto* const sub = app.add_subcommand(c.name, c.summary);
+    if (*c.summary == '\0') sub->group("");
     if (only.empty() || only == c.name) c.describe(*sub, call);
   }
 }

@@ -6,10 +6,15 @@
 namespace conclave::cli {
 
 void describe_lock(CLI::App& app, invocation& call);
+void describe_status(CLI::App& app, invocation& call);
+void describe_revoke(CLI::App& app, invocation& call);
+void describe_gc(CLI::App& app, invocation& call);
 void describe_doctor(CLI::App& app, invocation& call);
 void describe_bench(CLI::App& app, invocation& call);
 void describe_local(CLI::App& app, invocation& call);
 void describe_znode(CLI::App& app, invocation& call);
 void describe_serve(CLI::App& app, invocation& call);
+void describe_completion(CLI::App& app, invocation& call);
+void describe_manual(CLI::App& app, invocation& call);
 
 }  // namespace conclave::cli

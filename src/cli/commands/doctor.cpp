@@ -126,7 +126,7 @@ void check_health(checkup& to, const host_facts& h) {
 // Throws what the connection throws, after a finding that says why.
 std::unique_ptr<connection> check_session(checkup& to, server_address at) {
   const auto begin = steady::now();
-  auto c = std::make_unique<connection>(std::move(at));
+  auto c = std::make_unique<connection>(std::move(at), connection::without_waiting{});
   try {
     c->wait_until_connected();
     const bool reads = c->zk().read_only();

@@ -23,7 +23,7 @@ struct lock_flags {
   connect_flags connect;
   run_flags run;
   std::vector<std::string> paths;
-  std::string wait, layout = default_layout;
+  std::string wait, layout = default_layout, on_revoke = "ignore";
   std::size_t permits = 0;
   int conflict_code = failed;
   bool shared = false, exclusive = false, nonblock = false, hold = false, quiet = false;
@@ -64,6 +64,11 @@ void add_flags(CLI::App& app, lock_flags& f) {
   app.add_flag("--hold", f.hold,
                "no command: print a line of JSON when it is held, hold it until "
                "a signal");
+  app.add_option("--on-revoke", f.on_revoke,
+                 "when somebody asks us to let go (conclave revoke): ignore it, or term the "
+                 "command; with --hold, let go")
+      ->check(CLI::IsMember({"term", "ignore"}))
+      ->capture_default_str();
   app.add_flag("-q,--quiet", f.quiet, "say nothing while waiting");
   add_run_flags(app, f.run);
   add_connect_flags(app, f.connect);
@@ -85,6 +90,9 @@ class locking {
     d.options.on_suspended = [this](const hold&) { loop_.post([this] { suspended(); }); };
     d.options.on_restored = [this](const hold&) { loop_.post([this] { restored(); }); };
     d.options.on_lost = [this](const hold&, error_code) { loop_.post([] {}); };
+    // It costs a read to hear of it.
+    if (f.on_revoke == "term")
+      d.options.on_revocation = [this](const hold&) { loop_.post([this] { revoked(); }); };
     lock_ = wanted_lock::make(connection_.zk(), std::move(d));
   }
 
@@ -194,6 +202,12 @@ class locking {
   }
   void restored() {
     if (running_) running_->restored();
+  }
+
+  // Not before the answer that it is ours.
+  void revoked() {
+    if (running_) return running_->pass_on(SIGTERM);
+    if (!what_ && held_.held()) loop_.end(ok);
   }
 
   lock_flags& flags_;

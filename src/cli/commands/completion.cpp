@@ -1,0 +1,85 @@
+// `conclave completion`: scripts that teach a shell to complete our command line, and what those
+// ask for while a path is being written.
+#include <unistd.h>
+
+#include <iostream>
+
+#include "cli/commands/commands.hpp"
+#include "cli/completion/scripts.hpp"
+#include "cli/connect/connection.hpp"
+#include "cli/connect/local_server.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/survey/names.hpp"
+
+namespace conclave::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct paths_flags {
+  std::string begin;
+};
+
+template <std::string (*script)(const command_info&)>
+void add_shell(CLI::App& app, invocation& call, const char* name, const char* footer) {
+  auto* const sub = app.add_subcommand(name, std::string{"the script for "} + name);
+  sub->footer(footer);
+  sub->callback([&call] {
+    call.run = [] {
+      std::cout << script(whole_program());
+      return ok;
+    };
+  });
+}
+
+// The nodes that the word may become, one a line. A key was hit: whatever is in the way, be it that
+// no server runs, is no reason to keep somebody waiting, nor to say anything.
+int list_paths(paths_flags& f, const invocation&) {
+  try {
+    auto at = find_server({});
+    if (!at.local_folder.empty() && !answers(at.local_folder / "socket")) return ok;
+    at.options.connect_wait = 300ms;
+    at.options.session_timeout = 4s;
+    const auto folder = f.begin.substr(0, f.begin.rfind('/') + 1);
+    auto parent = folder.empty() ? "/conclave" : node_path(folder);
+    if (parent.size() > 1 && parent.ends_with('/')) parent.pop_back();
+    client zk{at.hosts, at.options};
+    const known_names known;
+    try {
+      for (const auto& name : zk.children(parent).names)
+        if (!known.parse(name) && !is_queue_item(name) && !neighbour(name, beside_queue) &&
+            (folder + name).starts_with(f.begin))
+          std::cout << folder << name << "\n";
+    } catch (const error&) {
+      ::_exit(ok);  // the client's end may wait for a name server
+    }
+  } catch (const std::exception&) {
+    return ok;
+  }
+  return ok;
+}
+
+}  // namespace
+
+void describe_completion(CLI::App& app, invocation& call) {
+  app.description("Print a script by which a shell completes conclave's command line.");
+  app.footer(
+      "Examples:\n"
+      "  eval \"$(conclave completion bash)\"                              (in ~/.bashrc)\n"
+      "  conclave completion zsh > ~/.zfunc/_conclave                    (a folder of $fpath)\n"
+      "  conclave completion fish > ~/.config/fish/completions/conclave.fish");
+  app.require_subcommand(1);
+  add_shell<bash_completion>(app, call, "bash", "Example: eval \"$(conclave completion bash)\"");
+  add_shell<zsh_completion>(app, call, "zsh",
+                            "Example: conclave completion zsh > ~/.zfunc/_conclave");
+  add_shell<fish_completion>(
+      app, call, "fish",
+      "Example: conclave completion fish > ~/.config/fish/completions/conclave.fish");
+  auto* const paths = app.add_subcommand("paths", "the nodes whose paths begin so");
+  paths->group("");  // for the scripts
+  auto f = std::make_shared<paths_flags>();
+  paths->add_option("BEGIN", f->begin);
+  when_used(*paths, call, f, list_paths);
+}
+
+}  // namespace conclave::cli

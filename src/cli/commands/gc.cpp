@@ -1,0 +1,140 @@
+// `conclave gc`: removes what locks and queues have left behind.
+#include <algorithm>
+#include <iostream>
+
+#include "cli/commands/commands.hpp"
+#include "cli/connect/connection.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/show/duration.hpp"
+#include "cli/show/json.hpp"
+#include "cli/show/text.hpp"
+#include "cli/survey/unused.hpp"
+
+namespace conclave::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using outcome = removal::outcome;
+
+struct gc_flags {
+  connect_flags connect;
+  std::vector<std::string> paths;
+  std::string older_than = "1h";
+  bool remove = false, json = false;
+};
+
+const char* to_string(outcome o) {
+  switch (o) {
+    case outcome::removed: return "removed";
+    case outcome::in_use: return "in use";
+    case outcome::refused: return "refused";
+  }
+  return "";
+}
+
+struct report {
+  std::vector<std::string> roots;
+  unused_nodes found;
+  std::vector<removal> removed;  // of each, if they were to be
+
+  bool complete() const {
+    return std::none_of(removed.begin(), removed.end(),
+                        [](const removal& r) { return r.what == outcome::refused; });
+  }
+};
+
+json::object to_json(const report& r) {
+  json::array roots, nodes, unreadable;
+  for (const auto& root : r.roots) roots.emplace_back(root);
+  for (std::size_t i = 0; i < r.found.nodes.size(); ++i) {
+    const auto& node = r.found.nodes[i];
+    json::object o{{"path", node.path},
+                   {"kind", to_string(node.what)},
+                   {"changed_ms", std::chrono::duration_cast<std::chrono::milliseconds>(
+                                      node.changed.time_since_epoch())
+                                      .count()}};
+    if (i < r.removed.size()) o["outcome"] = to_string(r.removed[i].what);
+    nodes.push_back(std::move(o));
+  }
+  for (const auto& [path, why] : r.found.unreadable)
+    unreadable.push_back(json::object{{"path", path}, {"why", why.message()}});
+  return {{"below", std::move(roots)},
+          {"nodes", std::move(nodes)},
+          {"unreadable", std::move(unreadable)}};
+}
+
+void show(const report& r) {
+  const auto now = std::chrono::system_clock::now();
+  std::size_t width = 0, gone = 0;
+  for (const auto& node : r.found.nodes) width = std::max(width, columns(printable(node.path)));
+  for (std::size_t i = 0; i < r.found.nodes.size(); ++i) {
+    const auto& node = r.found.nodes[i];
+    std::cout << padded(printable(node.path), width) << "  " << padded(to_string(node.what), 9)
+              << "  unused, changed " << short_time(now - node.changed) << " ago";
+    if (i < r.removed.size()) {
+      gone += r.removed[i].what == outcome::removed ? 1 : 0;
+      if (r.removed[i].what == outcome::in_use) std::cout << "  stays: in use again";
+      if (r.removed[i].what == outcome::refused)
+        std::cout << "  stays: " << r.removed[i].ec.message();
+    }
+    std::cout << "\n";
+  }
+  for (const auto& [path, why] : r.found.unreadable)
+    std::cout << "cannot read " << printable(path) << ": " << why.message() << "\n";
+  if (r.found.nodes.empty()) {
+    std::cout << "nothing to remove\n";
+  } else if (r.removed.empty()) {
+    std::cout << r.found.nodes.size() << " to remove; --remove does it\n";
+  } else {
+    std::cout << gone << " removed\n";
+  }
+}
+
+int run(gc_flags& f, const invocation&) {
+  report r;
+  for (const auto& path : f.paths) r.roots.push_back(node_path(path));
+  if (r.roots.empty()) r.roots.emplace_back("/conclave");
+  const auto before = std::chrono::system_clock::now() - parse_duration(f.older_than, 1s);
+  auto at = find_server(f.connect);
+  at.options.max_reply_bytes = 512u << 20;
+  connection c{std::move(at)};
+  c.wait_until_connected();
+  r.found = find_unused(c.zk(), r.roots, before);
+  if (f.remove) r.removed = remove_unused(c.zk(), r.found.nodes);
+  if (f.json)
+    print(to_json(r));
+  else
+    show(r);
+  return r.complete() ? ok : failed;
+}
+
+}  // namespace
+
+void describe_gc(CLI::App& app, invocation& call) {
+  auto f = std::make_shared<gc_flags>();
+  app.description(
+      "List the empty nodes that locks, queues and elections have left behind, or remove them.\n"
+      "Servers that know containers remove those of Conclave by themselves.");
+  app.footer(
+      "Examples:\n"
+      "  conclave gc\n"
+      "  conclave gc --remove --older-than 24h /locks\n\n"
+      "A node is listed if it had children and has none, holds no data (or a lock's record), and\n"
+      "was not changed for a while. One that somebody begins to use meanwhile stays. Conclave's\n"
+      "programs make a missing node again, and so do most others; kazoo's Lock and Queue objects\n"
+      "do so only when they begin, so look before you remove theirs.\n"
+      "Exit code: 1 if the server refused to remove something.");
+  app.add_option("PATH", f->paths,
+                 "look at and below it (default: below /conclave); one that does not begin with / "
+                 "is below /conclave")
+      ->expected(-1);
+  app.add_flag("--remove", f->remove, "remove them, rather than list them");
+  app.add_option("--older-than", f->older_than, "only what was not changed for so long")
+      ->type_name("TIME")
+      ->capture_default_str();
+  app.add_flag("--json", f->json, "one line of JSON");
+  add_connect_flags(app, f->connect);
+  when_used(app, call, f, run);
+}
+
+}  // namespace conclave::cli

@@ -1,0 +1,225 @@
+// `conclave status`: the locks, queues and elections in use.
+#include <unistd.h>
+
+#include <ctime>
+#include <iostream>
+
+#include "cli/commands/commands.hpp"
+#include "cli/connect/connection.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/run/loop.hpp"
+#include "cli/show/duration.hpp"
+#include "cli/show/screen.hpp"
+#include "cli/show/survey_text.hpp"
+#include "cli/survey/follow.hpp"
+
+namespace conclave::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct status_flags {
+  connect_flags connect;
+  std::vector<std::string> paths;
+  std::string watch, layout;
+  std::chrono::milliseconds interval{1000};
+  std::size_t limit = 0;
+  bool all = false, empty = false, json = false;
+};
+
+std::vector<std::string> roots_of(const status_flags& f) {
+  if (f.all) return {"/"};
+  if (f.paths.empty()) return {"/conclave"};
+  std::vector<std::string> roots;
+  for (const auto& path : f.paths) roots.push_back(node_path(path));
+  return roots;
+}
+
+// Long lists are what this is for.
+server_address server_for(const status_flags& f) {
+  auto at = find_server(f.connect);
+  at.options.max_reply_bytes = 512u << 20;
+  return at;
+}
+
+// Without a word, all of them where nobody reads them as they come.
+std::size_t most_waiters(const status_flags& f) {
+  if (f.limit != 0) return f.limit;
+  return ::isatty(STDOUT_FILENO) == 1 ? 10 : 0;
+}
+
+void print_lines(const survey& s, const std::vector<std::string>& roots, std::size_t most) {
+  for (const auto& line :
+       survey_lines(s, roots, page::of_stdout(), most, std::chrono::system_clock::now()))
+    std::cout << line << "\n";
+  std::cout.flush();
+}
+
+// Whether somebody who asked for a certain path finds something there.
+int code_for(const status_flags& f, const survey& s) {
+  return f.paths.empty() || !s.recipes.empty() ? ok : failed;
+}
+
+std::string clock_text() {
+  const auto now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  char text[16];
+  std::strftime(text, sizeof text, "%H:%M:%S", &local);
+  return text;
+}
+
+// --watch, until a signal ends it.
+class live_status {
+ public:
+  explicit live_status(const status_flags& f)
+      : flags_{f}, roots_{roots_of(f)}, connection_{server_for(f)} {}
+
+  int run() {
+    loop_.on_signal([this](int s) { on_signal(s); });
+    loop_.on_turn([this] { return on_turn(); });
+    const follower f{
+        connection_.zk(),
+        {roots_, known_names{flags_.layout}, flags_.empty, std::max(flags_.interval, 250ms)},
+        [this](survey s) { loop_.post([this, s = std::move(s)] { seen(s); }); },
+        [this](const error& e) {
+          loop_.post([this, what = std::string{e.what()}] { failed(what); });
+        }};
+    return loop_.run();
+  }
+
+ private:
+  void seen(const survey& s) {
+    trouble_.clear();
+    auto document = survey_json(s, roots_);
+    const bool changed = !last_ || document != document_;
+    last_ = s;
+    document_ = std::move(document);
+    if (on_terminal_) return draw();
+    if (!changed) return;
+    if (flags_.json) return print(document_);
+    if (std::exchange(printed_, true)) std::cout << "\n";
+    std::cout << clock_text() << "\n";
+    print_lines(s, roots_, most_waiters(flags_));
+  }
+
+  void failed(const std::string& what) {
+    if (!on_terminal_ && trouble_ != what) std::cerr << "conclave: " << what << std::endl;
+    trouble_ = what;
+    draw();
+  }
+
+  void draw() {
+    if (!screen_) return;
+    drawn_ = loop::clock::now();
+    std::vector<std::string> lines;
+    const auto p = page::of_stdout();
+    if (last_)
+      lines =
+          survey_lines(*last_, roots_, p, most_waiters(flags_), std::chrono::system_clock::now());
+    auto state = clock_text() + "  " + connection_.at().hosts + "  " +
+                 (trouble_.empty() ? "Ctrl-C ends" : printable(trouble_));
+    screen_->draw(lines, inked(clipped(state, p.width, p.unicode),
+                               trouble_.empty() ? ink::dim : ink::yellow, p));
+  }
+
+  // Ages grow without anything being read.
+  loop::clock::time_point on_turn() {
+    if (!connected_) connected_ = connection_.connected();
+    if (!connected_) return loop::clock::now() + 50ms;
+    if (!screen_ && on_terminal_) screen_.emplace();
+    if (!screen_) return loop::clock::time_point::max();
+    if (loop::clock::now() >= drawn_ + 1s) draw();
+    return drawn_ + 1s;
+  }
+
+  void on_signal(int s) {
+    if (s == SIGTSTP) {
+      if (screen_)
+        screen_->stop();
+      else
+        ::kill(::getpid(), SIGSTOP);
+    }
+    if (s == SIGWINCH || s == SIGTSTP || s == SIGCONT) draw();
+    // That is how it ends.
+    if (s == SIGINT || s == SIGTERM) loop_.end(ok);
+    if (s == SIGHUP || s == SIGQUIT) loop_.end(128 + s);
+  }
+
+  const status_flags& flags_;
+  const std::vector<std::string> roots_;
+  loop loop_;  // before the first thread, which the connection makes
+  connection connection_;
+  std::optional<screen> screen_;
+  std::optional<survey> last_;
+  json::object document_;
+  std::string trouble_;
+  const bool on_terminal_ = ::isatty(STDOUT_FILENO) == 1 && !flags_.json;
+  bool connected_ = false, printed_ = false;
+  loop::clock::time_point drawn_{};
+};
+
+// `--watch backups`: what follows is the first path, unless it is a time.
+void read_watch(status_flags& f) {
+  if (f.watch.empty()) return;
+  try {
+    f.interval = parse_duration(f.watch, 1s);
+  } catch (const std::invalid_argument&) {
+    f.paths.insert(f.paths.begin(), f.watch);
+  }
+}
+
+int run(status_flags& f, const invocation&) {
+  read_watch(f);
+  if (f.all && !f.paths.empty()) throw failure{usage, "--all is instead of paths"};
+  if (!f.watch.empty()) return live_status{f}.run();
+  const auto roots = roots_of(f);
+  const known_names names{f.layout};
+  connection c{server_for(f)};
+  c.wait_until_connected();
+  const auto s = take_survey(c.zk(), roots, names, f.empty);
+  if (f.json)
+    print(survey_json(s, roots));
+  else
+    print_lines(s, roots, most_waiters(f));
+  return code_for(f, s);
+}
+
+}  // namespace
+
+void describe_status(CLI::App& app, invocation& call) {
+  auto f = std::make_shared<status_flags>();
+  app.description(
+      "Show the locks, semaphores, queues and elections in use: who holds them and since when, "
+      "who\n"
+      "waits and in which order, and the fencing tokens.");
+  app.footer(
+      "Examples:\n"
+      "  conclave status\n"
+      "  conclave status --watch backups          (keeps it up to date)\n"
+      "  conclave status --json | jq '.entries[] | select(.kind == \"lock\") | .path'\n\n"
+      "Those of other libraries (Curator, kazoo, ZooKeeper's recipes) are known by the names of\n"
+      "their nodes. Ages are by the clocks of the server and of this machine.\n"
+      "Exit code: 1 if a PATH was given and nothing is in use there.");
+  app.add_option("PATH", f->paths,
+                 "look at and below it (default: /conclave); one that does not begin with / is "
+                 "below /conclave")
+      ->expected(-1);
+  app.add_flag("-a,--all", f->all, "the whole tree");
+  app.add_flag("--empty", f->empty, "also what nobody uses now");
+  app.add_option("--watch", f->watch, "keep it up to date, with at most one look in that time")
+      ->expected(0, 1)
+      ->type_name("[TIME]")
+      ->default_str("1s");
+  app.add_option("--layout", f->layout, "know contenders by this beginning of their names, too")
+      ->type_name("L");
+  app.add_option("--limit", f->limit,
+                 "show at most so many who wait for each (10 on a terminal, otherwise all)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--json", f->json, "one line of JSON; with --watch, one for each change");
+  add_connect_flags(app, f->connect);
+  when_used(app, call, f, run);
+}
+
+}  // namespace conclave::cli

@@ -1,0 +1,70 @@
+#include "cli/show/survey_text.hpp"
+
+namespace conclave::cli {
+namespace {
+
+const char* role_name(layout::role r) {
+  switch (r) {
+    case layout::role::reader: return "reader";
+    case layout::role::writer: return "writer";
+    case layout::role::exclusive: break;
+  }
+  return "exclusive";
+}
+
+// Who waits for a permit has its number in the line yet, not that of the permit.
+bool has_token(const recipe& r, const participant& who) {
+  return who.holds || r.what != recipe::kind::semaphore;
+}
+
+json::object of(const recipe& r, const participant& who) {
+  json::object o{{"node", who.node}};
+  if (!who.readable) {
+    o["readable"] = false;
+    return o;
+  }
+  o["owner"] = who.owner;
+  if (who.asked) o["asked_to_release"] = true;
+  if (has_token(r, who)) o["fencing_token"] = who.fencing_token;
+  o["session_id"] = who.session_id;
+  o["since_ms"] =
+      std::chrono::duration_cast<std::chrono::milliseconds>(who.since.time_since_epoch()).count();
+  if (r.what == recipe::kind::read_write_lock) o["role"] = role_name(who.role);
+  return o;
+}
+
+json::object of(const recipe& r) {
+  json::object o{{"path", r.path}, {"kind", to_string(r.what)}};
+  if (!r.layout.empty()) o["layout"] = r.layout;
+  json::array holders, waiters;
+  for (const auto& who : r.line) (who.holds ? holders : waiters).push_back(of(r, who));
+  if (r.what == recipe::kind::queue) {
+    o["length"] = r.length;
+    o["claimed"] = r.claimed;
+    o["set_aside"] = r.set_aside;
+    o["producers"] = r.producers;
+    o["consumers"] = r.consumers;
+    o["waiting"] = r.waiting;
+    o["claims"] = std::move(holders);
+  } else if (r.what != recipe::kind::unused) {
+    if (r.permits) o["permits"] = *r.permits;
+    o["holders"] = std::move(holders);
+    o["waiters"] = std::move(waiters);
+  }
+  return o;
+}
+
+}  // namespace
+
+json::object survey_json(const survey& s, const std::vector<std::string>& roots) {
+  json::array places, entries, unreadable;
+  for (const auto& root : roots) places.emplace_back(root);
+  for (const auto& r : s.recipes) entries.push_back(of(r));
+  for (const auto& [path, why] : s.unreadable)
+    unreadable.push_back(json::object{{"path", path}, {"why", why.message()}});
+  return {{"below", std::move(places)},
+          {"entries", std::move(entries)},
+          {"unreadable", std::move(unreadable)}};
+}
+
+}  // namespace conclave::cli

@@ -1,0 +1,253 @@
+#include "cli/show/survey_text.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "cli/show/duration.hpp"
+
+namespace conclave::cli {
+namespace {
+
+using kind = recipe::kind;
+
+// A line in two parts, which are two columns of the page.
+struct row {
+  std::string branches;  // of the tree
+  std::string left, right;
+  ink left_ink = ink::plain, right_ink = ink::plain;
+};
+
+struct branch {
+  std::map<std::string, branch> below;
+  std::vector<const recipe*> here;
+};
+
+std::string count(std::size_t n, const char* what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
+std::string describe(const recipe& r) {
+  std::string text = to_string(r.what);
+  if (r.what == kind::queue) {
+    text += ", " + count(r.length, "item");
+    if (r.claimed != 0) text += ", " + std::to_string(r.claimed) + " claimed";
+    if (r.waiting != 0) text += ", " + count(r.waiting, "consumer") + " waiting";
+    if (r.set_aside != 0) text += ", " + std::to_string(r.set_aside) + " set aside";
+    return text;
+  }
+  if (r.permits) text += " of " + std::to_string(*r.permits);
+  const auto waiters = std::count_if(r.line.begin(), r.line.end(),
+                                     [](const participant& who) { return !who.holds; });
+  if (waiters != 0) text += ", " + std::to_string(waiters) + " waiting";
+  if (!r.in_use() && r.what != kind::unused) text += ", unused";
+  return text;
+}
+
+std::string what_it_does(const recipe& r, const participant& who) {
+  if (!who.holds) {
+    if (who.role == layout::role::reader) return "waits to read";
+    if (who.role == layout::role::writer) return "waits to write";
+    return "waits";
+  }
+  if (r.what == kind::election) return "leads";
+  if (r.what == kind::queue) return "claims";
+  if (who.role == layout::role::reader) return "reads";
+  if (who.role == layout::role::writer) return "writes";
+  return "holds";
+}
+
+class drawing {
+ public:
+  drawing(const page& p, std::size_t most, std::chrono::system_clock::time_point now)
+      : page_{p}, most_{most}, now_{now} {}
+
+  void add(const std::string& root, const branch& tree) {
+    row r;
+    r.left = printable(root);
+    r.left_ink = ink::bold;
+    head(r, tree);
+    rows_.push_back(std::move(r));
+    for (const auto* const one : tree.here) line_of(*one, below(tree) + pad());
+    children(tree, {});
+  }
+
+  void add_note(const std::string& text) {
+    row r;
+    r.left = text;
+    r.left_ink = ink::dim;
+    rows_.push_back(std::move(r));
+  }
+
+  std::vector<std::string> lines() const {
+    std::size_t left = 0, right = 0;
+    for (const auto& r : rows_) {
+      if (r.right.empty()) continue;
+      left = std::max(left, columns(r.branches) + columns(r.left));
+      right = std::max(right, columns(r.right));
+    }
+    // The right side has the numbers; the left one can be cut, down to a third of the page.
+    if (page_.width != 0 && left + gap + right > page_.width)
+      left = std::max(page_.width / 3, page_.width - std::min(page_.width, right + gap));
+    std::vector<std::string> all;
+    for (const auto& r : rows_) all.push_back(text_of(r, left));
+    return all;
+  }
+
+ private:
+  static constexpr std::size_t gap = 2;
+
+  const char* fork(bool last) const {
+    if (!page_.unicode) return "  ";
+    return last ? "└─ " : "├─ ";
+  }
+  const char* trunk(bool last) const {
+    if (!page_.unicode) return "  ";
+    return last ? "   " : "│  ";
+  }
+  std::string pad() const { return page_.unicode ? "   " : "  "; }
+  // Of lines between a node and its children: the trunk to the first one passes them.
+  std::string below(const branch& b) const {
+    if (b.below.empty() || !page_.unicode) return "";
+    return "│";
+  }
+
+  void head(row& r, const branch& b) const {
+    for (const auto* const one : b.here) {
+      if (!r.right.empty()) r.right += "; ";
+      r.right += describe(*one);
+    }
+    // Lines of different layouts at one place do not see each other: that is worth a look.
+    if (b.here.size() > 1) r.right_ink = ink::yellow;
+  }
+
+  void children(const branch& b, const std::string& branches) {
+    std::size_t n = 0;
+    for (const auto& [name, first] : b.below) {
+      const bool last = ++n == b.below.size();
+      auto text = name;
+      const auto* at = &first;
+      while (at->here.empty() && at->below.size() == 1) {
+        text += "/" + at->below.begin()->first;
+        at = &at->below.begin()->second;
+      }
+      row r;
+      r.branches = branches + fork(last);
+      r.left = printable(text);
+      r.left_ink = ink::bold;
+      head(r, *at);
+      rows_.push_back(std::move(r));
+      const auto deeper = branches + trunk(last);
+      for (const auto* const one : at->here) {
+        const auto bar = below(*at);
+        line_of(*one, deeper + bar + (bar.empty() ? pad() : pad().substr(1)));
+      }
+      children(*at, deeper);
+    }
+  }
+
+  void line_of(const recipe& r, const std::string& branches) {
+    std::size_t place = 0, shown = 0, left_out = 0;
+    for (const auto& who : r.line) {
+      const bool limited = !who.holds || r.what == kind::queue;
+      if (limited && most_ != 0 && shown >= most_) {
+        ++left_out;
+        continue;
+      }
+      if (limited) ++shown;
+      row one;
+      one.branches = branches;
+      const std::string mark = page_.unicode ? "● " : "* ";
+      one.left = (who.holds ? mark : std::to_string(++place) + " ") + name_of(r, who);
+      one.right = padded(what_it_does(r, who), 6);
+      if (who.readable) one.right += " " + short_time(now_ - who.since);
+      // Of those who wait it says nothing yet, and it is long.
+      if (who.readable && who.holds)
+        one.right = padded(std::move(one.right), 14) + "token " + std::to_string(who.fencing_token);
+      if (who.asked) one.right += "  asked to let go";
+      if (who.holds) one.left_ink = ink::green;
+      if (who.asked) one.right_ink = ink::yellow;
+      rows_.push_back(std::move(one));
+    }
+    if (left_out == 0) return;
+    row more;
+    more.branches = branches;
+    more.left = "and " + std::to_string(left_out) + " more";
+    more.left_ink = ink::dim;
+    rows_.push_back(std::move(more));
+  }
+
+  static std::string name_of(const recipe& r, const participant& who) {
+    std::string name = printable(who.owner);
+    if (name.empty()) {
+      // Who has no words is known by its node.
+      name = printable(last_name(who.node));
+      if (!who.readable) name += " (may not be read)";
+    } else if (r.what == kind::queue) {
+      name += " (" + printable(last_name(who.node)) + ")";
+    }
+    return name;
+  }
+
+  std::string text_of(const row& r, std::size_t left) const {
+    const auto used = columns(r.branches);
+    const auto end = page_.width == 0 ? std::string::npos : page_.width;
+    if (r.right.empty()) {
+      const auto text = clipped(r.left, end - std::min(end, used), page_.unicode);
+      return inked(r.branches, ink::dim, page_) + inked(text, r.left_ink, page_);
+    }
+    const auto name = clipped(r.left, left - std::min(left, used), page_.unicode);
+    const auto at = std::max(left, used + columns(name)) + gap;
+    return inked(r.branches, ink::dim, page_) + inked(name, r.left_ink, page_) +
+           std::string(at - used - columns(name), ' ') +
+           inked(clipped(r.right, end - std::min(end, at), page_.unicode), r.right_ink, page_);
+  }
+
+  const page& page_;
+  const std::size_t most_;
+  const std::chrono::system_clock::time_point now_;
+  std::vector<row> rows_;
+};
+
+bool is_below(const std::string& path, const std::string& root) {
+  return root == "/" || path == root ||
+         (path.size() > root.size() && path.starts_with(root) && path[root.size()] == '/');
+}
+
+void plant(branch& tree, const std::string& root, const recipe& r) {
+  auto* at = &tree;
+  for (auto from = root == "/" ? 1 : root.size() + 1; from < r.path.size();) {
+    const auto end = std::min(r.path.find('/', from), r.path.size());
+    at = &at->below[r.path.substr(from, end - from)];
+    from = end + 1;
+  }
+  at->here.push_back(&r);
+}
+
+}  // namespace
+
+std::vector<std::string> survey_lines(const survey& s, const std::vector<std::string>& roots,
+                                      const page& p, std::size_t most,
+                                      std::chrono::system_clock::time_point now) {
+  drawing d{p, most, now};
+  std::set<const recipe*> drawn;  // a root may lie below another one
+  for (const auto& root : roots) {
+    branch tree;
+    for (const auto& r : s.recipes)
+      if (is_below(r.path, root) && drawn.insert(&r).second) plant(tree, root, r);
+    if (tree.below.empty() && tree.here.empty())
+      d.add_note("nothing in use at " + printable(root));
+    else
+      d.add(root, tree);
+  }
+  constexpr std::size_t named = 3;
+  for (std::size_t i = 0; i < std::min(named, s.unreadable.size()); ++i)
+    d.add_note("cannot read " + printable(s.unreadable[i].first) + ": " +
+               s.unreadable[i].second.message());
+  if (s.unreadable.size() > named)
+    d.add_note("and " + std::to_string(s.unreadable.size() - named) + " more that cannot be read");
+  return d.lines();
+}
+
+}  // namespace conclave::cli

@@ -1,0 +1,64 @@
+// Many reads, a bounded number of them at a time: a blocking call for each would cost a round trip
+// each, and all at once would be a burden to the server.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <latch>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conclave/client.hpp"
+
+namespace conclave::cli {
+
+inline constexpr std::size_t asked_at_once = 256;
+
+template <class Result>
+struct answer {
+  error_code ec;  // that the node has gone, or may not be read
+  Result value{};
+};
+
+// Whether it says nothing of the node, but that there is no server.
+bool no_server(const error_code& ec);
+
+// start(i, handler) begins the i-th of n reads. The answers are in the same order. Throws if the
+// server cannot be reached, and for what is no path.
+template <class Result, class Start>
+std::vector<answer<Result>> ask_all(client& zk, std::size_t n, const std::string& what,
+                                    Start start) {
+  std::vector<answer<Result>> all;
+  all.reserve(n);
+  for (std::size_t from = 0; from < n; from += asked_at_once) {
+    const auto count = std::min(asked_at_once, n - from);
+    struct round {
+      explicit round(std::size_t c) : answers(c), left{static_cast<std::ptrdiff_t>(c)} {}
+      std::vector<answer<Result>> answers;
+      std::latch left;
+    };
+    const auto now = std::make_shared<round>(count);
+    {
+      const auto together = zk.begin_batch();
+      for (std::size_t i = 0; i < count; ++i)
+        start(from + i, [now, i](error_code ec, Result r) {
+          now->answers[i] = {ec, std::move(r)};
+          now->left.count_down();
+        });
+    }
+    now->left.wait();
+    for (auto& a : now->answers) {
+      if (no_server(a.ec) || a.ec == errc::invalid_path) throw error{a.ec, what};
+      all.push_back(std::move(a));
+    }
+  }
+  return all;
+}
+
+std::vector<answer<children_result>> children_of_all(client& zk,
+                                                     const std::vector<std::string>& paths);
+std::vector<answer<get_result>> get_all(client& zk, const std::vector<std::string>& paths);
+
+}  // namespace conclave::cli

@@ -1,0 +1,215 @@
+#include "cli/survey/findings.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+namespace conclave::cli {
+namespace {
+
+using kind = recipe::kind;
+
+class reading {
+ public:
+  reading(const node_tree& tree, const known_names& names) : tree_{tree}, names_{names} {}
+
+  std::vector<finding> find(bool unused_too) {
+    for (const auto& [path, node] : tree_.nodes)
+      if (const auto queue = neighbour(path, beside_queue)) find_queue(*queue);
+    for (const auto& [path, node] : tree_.nodes)
+      if (const auto semaphore = neighbour(path, beside_semaphore))
+        find_kazoo_semaphore(*semaphore);
+    for (const auto& [path, node] : tree_.nodes)
+      if (!consumed_.contains(path)) find_at(path, node, unused_too);
+    for (auto& [place, f] : others_) found_.push_back(std::move(f));
+    return std::move(found_);
+  }
+
+ private:
+  bool has(const children_result& node, std::string_view name) const {
+    return std::binary_search(node.names.begin(), node.names.end(), name, std::less<>{});
+  }
+
+  const std::vector<std::string>& names_below(const std::string& path) {
+    static const std::vector<std::string> none;
+    consumed_.insert(path);
+    const auto* const node = tree_.find(path);
+    return node == nullptr ? none : node->names;
+  }
+
+  static expected make(const std::string& parent, const std::string& name,
+                       layout::contender c = {layout::role::exclusive, 0}) {
+    expected e;
+    e.who.node = child_path(parent, name);
+    e.who.role = c.role;
+    e.number = c.number;
+    return e;
+  }
+
+  void find_at(const std::string& path, const children_result& node, bool unused_too) {
+    const auto before = found_.size();
+    if (is_semaphore(path, node))
+      find_semaphore(path);
+    else if (is_locking_queue(path, node) ||
+             std::any_of(node.names.begin(), node.names.end(), is_queue_item))
+      find_queue(path);
+    find_lines(path, node);
+    if (found_.size() != before) return;
+    if (node.stat.ephemeral_owner != 0) {
+      find_other(path);
+    } else if (unused_too && node.names.empty() && node.stat.cversion > 0) {
+      finding f;
+      f.r.path = path;
+      f.r.what = kind::unused;
+      f.data_tell = true;
+      found_.push_back(std::move(f));
+    }
+  }
+
+  // An ephemeral node with a name that says nothing: with a number it may be a contender of a
+  // layout of one's own, without one a named mutex.
+  void find_other(const std::string& path) {
+    constexpr std::size_t digits = 10;
+    const auto name = last_name(path);
+    const auto begin = std::string{name.substr(0, name.size() - std::min(name.size(), digits))};
+    const auto parsed = begin.empty() ? std::nullopt : layout::custom(begin).parse(name);
+    expected e;
+    e.who.node = path;
+    e.only_if_ours = true;
+    if (parsed) e.number = parsed->number;
+    const auto place = parsed ? parent_path(path) : path;
+    auto& f = others_[{place, parsed ? begin : "named"}];
+    f.r.path = place;
+    f.r.layout = parsed ? begin : "named";
+    f.line.push_back(std::move(e));
+  }
+
+  // Layouts that know nothing of one another would be two locks.
+  void find_lines(const std::string& path, const children_result& node) {
+    std::map<const named_layout*, finding> lines;
+    for (const auto& name : node.names) {
+      const auto c = names_.parse(name);
+      if (!c) continue;
+      auto& f = lines[c->of];
+      f.r.path = path;
+      f.r.layout = c->of->name;
+      if (c->of->election) f.r.what = kind::election;
+      if (c->parsed.role != layout::role::exclusive) f.r.what = kind::read_write_lock;
+      f.line.push_back(make(path, name, c->parsed));
+    }
+    for (auto& [l, f] : lines) {
+      // kazoo's names do not tell a writer from somebody who knows no readers.
+      if (f.r.what == kind::read_write_lock)
+        for (auto& e : f.line)
+          if (e.who.role == layout::role::exclusive) e.who.role = layout::role::writer;
+      found_.push_back(std::move(f));
+    }
+  }
+
+  std::vector<expected> line_at(const std::string& path) {
+    std::vector<expected> line;
+    for (const auto& name : names_below(path))
+      if (const auto c = names_.parse(name)) line.push_back(make(path, name, c->parsed));
+    return line;
+  }
+
+  static std::optional<layout::contender> parse_lease(const std::string& name) {
+    static const auto ours = layout::custom("lease-"), curators = layout::custom("_c_*-lease-");
+    const auto parsed = ours.parse(name);
+    return parsed ? parsed : curators.parse(name);
+  }
+
+  // Folders of these names may be anybody's.
+  bool holds_only(const std::string& path, const std::function<bool(const std::string&)>& what) {
+    const auto* const node = tree_.find(path);
+    return node == nullptr || std::all_of(node->names.begin(), node->names.end(), what);
+  }
+  bool is_semaphore(const std::string& path, const children_result& node) {
+    return has(node, "locks") && has(node, "leases") &&
+           holds_only(child_path(path, "locks"),
+                      [&](const auto& name) { return names_.parse(name).has_value(); }) &&
+           holds_only(child_path(path, "leases"),
+                      [](const auto& name) { return parse_lease(name).has_value(); });
+  }
+  bool is_locking_queue(const std::string& path, const children_result& node) {
+    return has(node, "entries") && has(node, "taken") &&
+           holds_only(child_path(path, "entries"), is_queue_item) &&
+           holds_only(child_path(path, "taken"), is_queue_item);
+  }
+
+  void find_semaphore(const std::string& path) {
+    finding f;
+    f.r.path = path;
+    f.r.what = kind::semaphore;
+    f.r.layout = "curator";
+    f.line = line_at(child_path(path, "locks"));
+    const auto folder = child_path(path, "leases");
+    for (const auto& name : names_below(folder)) {
+      f.holders.push_back(make(folder, name, *parse_lease(name)));
+      consumed_.insert(child_path(folder, name));
+    }
+    found_.push_back(std::move(f));
+  }
+
+  void find_kazoo_semaphore(const std::string& path) {
+    finding f;
+    f.r.path = path;
+    f.r.what = kind::semaphore;
+    f.r.layout = "kazoo";
+    f.data_tell = true;
+    f.line = line_at(path + std::string{beside_semaphore});
+    for (const auto& name : names_below(path)) {
+      const auto child = child_path(path, name);
+      const auto* const below = tree_.find(child);
+      if (below == nullptr || below->stat.ephemeral_owner == 0) continue;
+      consumed_.insert(child);
+      f.holders.push_back(make(path, name));
+    }
+    found_.push_back(std::move(f));
+  }
+
+  void find_queue(const std::string& path) {
+    finding f;
+    f.r.path = path;
+    f.r.what = kind::queue;
+    const auto beside = path + std::string{beside_queue};
+    const auto* const node = tree_.find(path);
+    const bool locking = node != nullptr && is_locking_queue(path, *node);
+    const auto items = locking ? child_path(path, "entries") : path;
+    const auto taken = child_path(locking ? path : beside, "taken");
+    f.r.layout = locking ? "kazoo_locking" : "zookeeper";
+    for (const auto& name : names_below(items)) {
+      if (!is_queue_item(name)) continue;
+      ++f.r.length;
+      if (!locking && name.starts_with("entry-")) f.r.layout = "kazoo";
+    }
+    for (const auto& name : names_below(taken)) {
+      f.holders.push_back(make(taken, name));
+      ++f.r.claimed;
+    }
+    f.r.producers = names_below(child_path(beside, "producers")).size();
+    f.r.consumers = names_below(child_path(beside, "consumers")).size();
+    f.r.waiting = names_below(child_path(beside, "waiting")).size();
+    f.r.set_aside = names_below(child_path(beside, "aside")).size();
+    consumed_.insert(child_path(beside, "room"));
+    consumed_.insert(beside);
+    consumed_.insert(path);
+    found_.push_back(std::move(f));
+  }
+
+  const node_tree& tree_;
+  const known_names& names_;
+  std::set<std::string> consumed_;  // part of something that was found
+  std::vector<finding> found_;
+  std::map<std::pair<std::string, std::string>, finding> others_;  // by path and layout
+};
+
+}  // namespace
+
+std::vector<finding> find_recipes(const node_tree& tree, const known_names& names,
+                                  bool unused_too) {
+  return reading{tree, names}.find(unused_too);
+}
+
+}  // namespace conclave::cli

@@ -1,0 +1,159 @@
+#include "cli/survey/survey.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <limits>
+#include <tuple>
+
+#include "cli/survey/ask_all.hpp"
+#include "cli/survey/findings.hpp"
+
+namespace conclave::cli {
+namespace {
+
+using kind = recipe::kind;
+
+// Written into a contender's node by whoever wants it to let go: Curator's word, and ours.
+constexpr std::string_view asked_to_release = "__REVOKE__";
+// Behind the owner, in the data of a contender of ours.
+constexpr std::string_view id_mark = "\nid ";
+// The beginning of what stands in the path of a lock of ours.
+constexpr std::string_view lock_record = "conclave 1 ";
+
+// The line's order is that of the numbers, or of creation where the counter has come to its end.
+void put_in_order(std::vector<expected>& line) {
+  constexpr auto near_the_end = std::numeric_limits<std::int32_t>::max() - 0xffff;
+  const bool by_age = std::any_of(line.begin(), line.end(), [](const expected& e) {
+    return e.number < 0 || e.number >= near_the_end;
+  });
+  std::sort(line.begin(), line.end(), [&](const expected& a, const expected& b) {
+    const auto number = [&](const expected& e) { return by_age ? 0 : e.number; };
+    return std::make_tuple(number(a), a.who.fencing_token, std::cref(a.who.node)) <
+           std::make_tuple(number(b), b.who.fencing_token, std::cref(b.who.node));
+  });
+}
+
+void say_who_holds(std::vector<expected>& line) {
+  bool only_readers = true;  // before this one
+  for (auto& e : line) {
+    const bool reads = e.who.role == layout::role::reader;
+    e.who.holds = &e == line.data() || (reads && only_readers);
+    only_readers = only_readers && reads;
+  }
+}
+
+// Who is the first to get a permit has its node among them already, and waits until there are few
+// enough of them.
+void take_out_the_next(std::vector<expected>& leases, const std::vector<expected>& waiting) {
+  if (leases.size() < 2 || waiting.empty() || waiting.front().who.session_id == 0) return;
+  if (leases.back().who.session_id == waiting.front().who.session_id) leases.pop_back();
+}
+
+void describe(participant& p, const get_result& node) {
+  p.readable = true;
+  p.asked = node.data == asked_to_release;
+  if (!p.asked) p.owner = node.data.substr(0, node.data.rfind(id_mark));
+  p.session_id = node.stat.ephemeral_owner;
+  p.fencing_token = node.stat.czxid;
+  p.since = std::chrono::system_clock::time_point{std::chrono::milliseconds{node.stat.ctime}};
+}
+
+bool is_of_ours(const get_result& node) {
+  return node.data == asked_to_release || node.data.find(id_mark) != std::string::npos;
+}
+
+void read_participants(client& zk, std::vector<finding>& all, survey& s) {
+  std::vector<expected*> whom;
+  std::vector<std::string> paths;
+  for (auto& f : all)
+    for (auto* const line : {&f.holders, &f.line})
+      for (auto& e : *line) {
+        whom.push_back(&e);
+        paths.push_back(e.who.node);
+      }
+  const auto answers = get_all(zk, paths);
+  for (std::size_t i = 0; i < whom.size(); ++i) {
+    auto* const e = whom[i];
+    const auto& a = answers[i];
+    const bool ours = !a.ec && is_of_ours(a.value);
+    // Whose node may not be read is there nevertheless.
+    e->there = e->only_if_ours ? ours : a.ec != errc::no_node;
+    if (a.ec && e->there) s.unreadable.emplace_back(paths[i], a.ec);
+    if (!a.ec) describe(e->who, a.value);
+  }
+}
+
+void read_data(client& zk, std::vector<finding>& all) {
+  std::vector<recipe*> which;
+  std::vector<std::string> paths;
+  for (auto& f : all) {
+    if (!f.data_tell) continue;
+    which.push_back(&f.r);
+    paths.push_back(f.r.path);
+  }
+  const auto answers = get_all(zk, paths);
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    const auto& data = answers[i].value.data;
+    if (which[i]->what == kind::unused) {
+      if (data.starts_with(lock_record)) which[i]->what = kind::lock;
+      continue;
+    }
+    int n = 0;
+    const auto* const end = data.data() + data.size();
+    if (const auto [stop, ec] = std::from_chars(data.data(), end, n);
+        ec == std::errc{} && stop == end)
+      which[i]->permits = n;
+  }
+}
+
+recipe finish(finding f) {
+  for (auto* const line : {&f.holders, &f.line}) {
+    std::erase_if(*line, [](const expected& e) { return !e.there; });
+    put_in_order(*line);
+  }
+  auto& r = f.r;
+  if (r.what != kind::semaphore) say_who_holds(f.line);
+  if (r.what == kind::semaphore && r.layout != "kazoo") take_out_the_next(f.holders, f.line);
+  for (auto& e : f.holders) {
+    e.who.holds = true;
+    r.line.push_back(std::move(e.who));
+  }
+  for (auto& e : f.line) r.line.push_back(std::move(e.who));
+  return std::move(r);
+}
+
+}  // namespace
+
+survey take_survey(client& zk, const std::vector<std::string>& roots, const known_names& names,
+                   bool unused_too) {
+  survey s;
+  auto tree = read_tree(zk, with_neighbours(roots), names);
+  s.unreadable = std::move(tree.unreadable);
+  auto found = find_recipes(tree, names, unused_too);
+  read_participants(zk, found, s);
+  read_data(zk, found);
+  for (auto& f : found) {
+    const bool other = !f.line.empty() && f.line.front().only_if_ours;
+    auto r = finish(std::move(f));
+    if (r.in_use() || (unused_too && !other)) s.recipes.push_back(std::move(r));
+  }
+  std::sort(s.recipes.begin(), s.recipes.end(), [](const recipe& a, const recipe& b) {
+    return std::tie(a.path, a.layout) < std::tie(b.path, b.layout);
+  });
+  return s;
+}
+
+const char* to_string(recipe::kind k) noexcept {
+  switch (k) {
+    case kind::lock: return "lock";
+    case kind::read_write_lock: return "read-write lock";
+    case kind::semaphore: return "semaphore";
+    case kind::queue: return "queue";
+    case kind::election: return "election";
+    case kind::unused: return "unused";
+  }
+  return "";
+}
+
+}  // namespace conclave::cli

@@ -1,0 +1,66 @@
+// What is in use below some paths: locks, semaphores, queues and elections, of ours and of other
+// libraries, known by the names of their nodes.
+//
+// It is read piece by piece while others go on, so it is for people: two lines of it need not have
+// been true at the same moment.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/survey/tree.hpp"
+#include "conclave/client.hpp"
+#include "conclave/layout.hpp"
+
+namespace conclave::cli {
+
+// One who holds or waits.
+struct participant {
+  std::string node;       // its path
+  bool readable = false;  // otherwise nothing else is known
+  layout::role role = layout::role::exclusive;
+  bool holds = false;
+  std::string owner;   // in its own words, of which `asked` leaves none
+  bool asked = false;  // to let go
+  std::int64_t session_id = 0;
+  std::int64_t fencing_token = 0;
+  std::chrono::system_clock::time_point since;  // by the server's clock
+};
+
+struct recipe {
+  // An unused one had children and has none, and nothing tells what it was.
+  enum class kind { lock, read_write_lock, semaphore, queue, election, unused };
+
+  std::string path;
+  kind what = kind::lock;
+  std::string layout;
+  std::vector<participant> line;  // those who hold it first; of a queue, who claims which item
+
+  // Of a semaphore of kazoo's, which writes it down; otherwise programs know it.
+  std::optional<int> permits;
+
+  // Of a queue.
+  std::size_t length = 0, claimed = 0, set_aside = 0;
+  std::size_t producers = 0, consumers = 0, waiting = 0;
+
+  bool in_use() const noexcept {
+    return !line.empty() || length + claimed + set_aside + producers + consumers + waiting > 0;
+  }
+};
+
+const char* to_string(recipe::kind k) noexcept;
+
+struct survey {
+  std::vector<recipe> recipes;  // by path
+  std::vector<std::pair<std::string, error_code>> unreadable;
+};
+
+// Throws if the server cannot be reached.
+survey take_survey(client& zk, const std::vector<std::string>& roots, const known_names& names,
+                   bool unused_too);
+
+}  // namespace conclave::cli

@@ -1,0 +1,142 @@
+#include "cli/survey/unused.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "cli/survey/ask_all.hpp"
+#include "cli/survey/tree.hpp"
+
+namespace conclave::cli {
+namespace {
+
+using kind = unused_node::kind;
+using clock = std::chrono::system_clock;
+
+constexpr std::string_view lock_record = "conclave 1 ";
+constexpr std::int32_t longest_record = 64;
+
+clock::time_point last_change(const node_stat& s) {
+  return clock::time_point{std::chrono::milliseconds{std::max(s.ctime, s.mtime)}};
+}
+
+bool is_kept(const std::string& path) {
+  return path == "/" || path == "/conclave" || path == "/zookeeper" ||
+         path.starts_with("/zookeeper/");
+}
+
+class sorting_out {
+ public:
+  sorting_out(client& zk, const node_tree& tree, clock::time_point before)
+      : tree_{tree}, before_{before} {
+    read_records(zk);
+  }
+
+  std::vector<unused_node> run() {
+    // Backwards, a node comes after everything below it, and after what stands beside it.
+    for (auto at = tree_.nodes.rbegin(); at != tree_.nodes.rend(); ++at)
+      if (is_unused(at->first, at->second)) add(at->first, at->second.stat);
+    return std::move(found_);
+  }
+
+ private:
+  // Which of the nodes with data are locks of ours.
+  void read_records(client& zk) {
+    std::vector<std::string> paths;
+    for (const auto& [path, node] : tree_.nodes)
+      if (node.stat.data_length > 0 && node.stat.data_length <= longest_record)
+        paths.push_back(path);
+    const auto answers = get_all(zk, paths);
+    for (std::size_t i = 0; i < paths.size(); ++i)
+      if (!answers[i].ec && answers[i].value.data.starts_with(lock_record)) locks_.insert(paths[i]);
+  }
+
+  bool is_unused(const std::string& path, const children_result& node) const {
+    const auto& s = node.stat;
+    if (is_kept(path) || s.ephemeral_owner != 0 || last_change(s) > before_) return false;
+    if (s.data_length != 0 && !locks_.contains(path)) return false;
+    // One that never had children may be anything; but not beside a queue.
+    if (s.cversion == 0 && !is_beside_queue(path)) return false;
+    if (is_made_once(path)) return false;
+    if (const auto beside = path + std::string{beside_queue};
+        tree_.find(beside) != nullptr && !unused_.contains(beside))
+      return false;  // somebody waits for the queue's items
+    return std::all_of(node.names.begin(), node.names.end(),
+                       [&](const auto& name) { return unused_.contains(child_path(path, name)); });
+  }
+
+  static bool is_beside_queue(const std::string& path) {
+    return neighbour(path, beside_queue) || neighbour(parent_path(path), beside_queue);
+  }
+
+  // kazoo's LockingQueue makes its folders when it begins, and relies on them.
+  bool is_made_once(const std::string& path) const {
+    const auto name = last_name(path);
+    if (name != "entries" && name != "taken") return false;
+    const auto parent = parent_path(path);
+    return tree_.find(child_path(parent, "entries")) != nullptr &&
+           tree_.find(child_path(parent, "taken")) != nullptr;
+  }
+
+  kind kind_of(const std::string& path) const {
+    if (is_beside_queue(path) || tree_.find(path + std::string{beside_queue}) != nullptr)
+      return kind::queue;
+    const bool has_leases = tree_.find(child_path(path, "leases")) != nullptr &&
+                            tree_.find(child_path(path, "locks")) != nullptr;
+    const auto name = last_name(path);
+    const auto parent = parent_path(path);
+    const bool is_part = (name == "locks" && tree_.find(child_path(parent, "leases")) != nullptr) ||
+                         (name == "leases" && tree_.find(child_path(parent, "locks")) != nullptr);
+    if (has_leases || is_part) return kind::semaphore;
+    return locks_.contains(path) ? kind::lock : kind::folder;
+  }
+
+  void add(const std::string& path, const node_stat& s) {
+    unused_.insert(path);
+    found_.push_back({path, kind_of(path), s.version, last_change(s)});
+  }
+
+  const node_tree& tree_;
+  const clock::time_point before_;
+  std::set<std::string> locks_, unused_;
+  std::vector<unused_node> found_;
+};
+
+removal outcome_of(const error_code& ec) {
+  using what = removal::outcome;
+  // Gone already: the server knows containers, or somebody else has cleaned up.
+  if (!ec || ec == errc::no_node) return {what::removed, {}};
+  if (ec == errc::not_empty || ec == errc::bad_version) return {what::in_use, ec};
+  return {what::refused, ec};
+}
+
+}  // namespace
+
+const char* to_string(unused_node::kind k) noexcept {
+  switch (k) {
+    case kind::lock: return "lock";
+    case kind::semaphore: return "semaphore";
+    case kind::queue: return "queue";
+    case kind::folder: return "folder";
+  }
+  return "";
+}
+
+unused_nodes find_unused(client& zk, const std::vector<std::string>& roots,
+                         clock::time_point before) {
+  auto tree = read_tree(zk, with_neighbours(roots), known_names{});
+  return {sorting_out{zk, tree, before}.run(), std::move(tree.unreadable)};
+}
+
+std::vector<removal> remove_unused(client& zk, const std::vector<unused_node>& nodes) {
+  // The server works in the order in which it is asked, so children go before their parents.
+  std::vector<removal> all;
+  const auto answers =
+      ask_all<bool>(zk, nodes.size(), "remove nodes", [&](std::size_t i, auto done) {
+        zk.async_remove(nodes[i].path, nodes[i].version,
+                        [done = std::move(done)](error_code ec) mutable { done(ec, true); });
+      });
+  for (const auto& a : answers) all.push_back(outcome_of(a.ec));
+  return all;
+}
+
+}  // namespace conclave::cli

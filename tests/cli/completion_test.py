@@ -1,0 +1,180 @@
+"""`conclave completion` in real shells, as far as they are installed, and the manual page."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import BINARY, until
+
+COMPLETE = r"""
+cd "$1"; PATH="$1/bin:$PATH"
+eval "$(conclave completion bash)"
+# As bash does when Tab is hit behind the line.
+COMP_LINE=$2 COMP_POINT=${#2}
+IFS=$'\x01' read -r -a COMP_WORDS <<< "$3"
+[[ $3 == *$'\x01' ]] && COMP_WORDS+=("")
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+compopt() { :; }
+_conclave conclave "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+printf '%s\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.fixture
+def shell_world(world):
+    """`conclave` is a command there."""
+    os.mkdir(world.path("bin"))
+    os.symlink(BINARY, world.path("bin", "conclave"))
+    world.env["PATH"] = world.path("bin") + ":" + world.env["PATH"]
+    return world
+
+
+def bash(world, line):
+    words = re.findall(r"[^\s=:]+|[=:]", line) + ([""] if line.endswith(" ") else [])
+    r = world.run("bash", "--norc", "-c", COMPLETE, "bash", world.folder, line, "\x01".join(words))
+    assert (r.returncode, r.stderr) == (0, ""), r
+    return sorted(r.stdout.split())
+
+
+def test_bash_commands_and_options(shell_world):
+    world = shell_world
+    assert bash(world, "conclave sta") == ["status"]
+    assert {"lock", "status", "revoke", "gc", "local", "serve", "completion"} <= set(
+        bash(world, "conclave "))
+    assert "manual" not in bash(world, "conclave ")  # it is not for everybody
+    assert {"--help", "--version"} <= set(bash(world, "conclave --"))
+    assert bash(world, "conclave lock --on-") == ["--on-revoke", "--on-suspend"]
+    assert {"-n", "--nonblock"} <= set(bash(world, "conclave lock -"))
+    assert bash(world, "conclave local ") == ["status", "stop"]
+    assert bash(world, "conclave local status --j") == ["--json"]
+    assert bash(world, "conclave local stop --f") == ["--force"]
+
+
+def test_bash_values(shell_world):
+    world = shell_world
+    assert bash(world, "conclave lock --on-suspend ") == ["ignore", "stop", "term"]
+    assert bash(world, "conclave lock --on-suspend=s") == ["stop"]
+    assert bash(world, "conclave lock --label x --on-revoke t") == ["term"]
+    assert bash(world, "conclave lock --wait ") == []
+    assert bash(world, "conclave completion ") == ["bash", "fish", "zsh"]
+    open(world.path("file.pem"), "w").close()
+    assert bash(world, "conclave status --tls-ca fi") == ["file.pem"]
+    # Words of other commands are not taken for commands.
+    assert bash(world, "conclave lock status --js") == []
+
+
+def test_bash_programs(shell_world):
+    world = shell_world
+    assert "conclave" in bash(world, "conclave lock x -- concl")
+    open(world.path("argument"), "w").close()
+    assert bash(world, "conclave lock x -- cat argu") == ["argument"]
+
+
+def test_paths_are_completed_only_if_a_server_runs(shell_world):
+    world = shell_world
+    assert bash(world, "conclave lock ") == []
+    assert world.conclave("local", "status").returncode == 1  # nothing was started
+    world.hold("backups/db")
+    world.hold("backups/files")
+    world.hold("other")
+    assert bash(world, "conclave lock b") == ["backups"]
+    assert bash(world, "conclave status backups/") == ["backups/db", "backups/files"]
+    assert bash(world, "conclave lock backups/d") == ["backups/db"]
+    assert bash(world, "conclave lock /conclave/o") == ["/conclave/other"]
+    assert bash(world, "conclave lock /c") == ["/conclave"]
+    assert bash(world, "conclave lock backups/db/") == []  # who waits there is no path
+    r = world.conclave("completion", "paths", "--", "b", env={"CONCLAVE_CONNECT": "127.0.0.1:1"})
+    assert (r.returncode, r.stdout, r.stderr) == (0, "", "")
+    r = world.conclave("completion", "paths", "--", "b", env={"CONCLAVE_CONFIG": "/nowhere"})
+    assert (r.returncode, r.stdout, r.stderr) == (0, "", "")
+
+
+def test_fish(shell_world):
+    world = shell_world
+    if not shutil.which("fish"):
+        return
+    world.env["HOME"] = world.folder
+    world.env.pop("XDG_CONFIG_HOME", None)
+
+    def fish(line):
+        r = world.run("fish", "--no-config", "-c",
+                      f"source (conclave completion fish | psub); complete -C '{line}'")
+        assert r.returncode == 0, r
+        return [found.split("\t")[0] for found in r.stdout.splitlines()]
+
+    assert fish("conclave sta") == ["status"]
+    assert "manual" not in fish("conclave ")
+    assert fish("conclave lock --on-") == ["--on-revoke", "--on-suspend"]
+    assert sorted(fish("conclave lock --on-suspend ")) == ["ignore", "stop", "term"]
+    assert fish("conclave local ") == ["status", "stop"]
+    assert fish("conclave local stop --f") == ["--force"]
+    assert fish("conclave lock x -- conclav") == ["conclave"]
+    world.hold("backups/db")
+    assert fish("conclave lock ba") == ["backups"]
+    assert fish("conclave lock -w 3 backups/") == ["backups/db"]
+
+
+def test_zsh(shell_world):
+    world = shell_world
+    if not shutil.which("zsh"):
+        return
+    world.env.update({"HOME": world.folder, "ZDOTDIR": world.folder})
+    os.mkdir(world.path("functions"))
+    with open(world.path("functions", "_conclave"), "w") as f:
+        f.write(world.ok("completion", "zsh"))
+    with open(world.path(".zshrc"), "w") as f:
+        f.write("PS1='ready> '; unsetopt zle_bracketed_paste beep; LISTMAX=1000\n"
+                f"fpath=({world.path('functions')} $fpath)\n"
+                "autoload -Uz compinit; compinit -u -D\n"
+                "bindkey '^I' complete-word\n")
+    t = world.terminal("zsh", "-i", "-o", "no_global_rcs")
+    t.expect("ready> ")
+
+    def completes(line, result):
+        """The line is completed to `echo` what follows: only then is it printed back."""
+        t.text = ""
+        t.type(f"{line}\t")
+        t.expect(result)
+        t.type("\x15")  # an empty line again
+
+    completes("conclave sta", "conclave status")
+    completes("conclave lock --on-rev", "--on-revoke")
+    completes("conclave local sto", "conclave local stop")
+    completes("conclave lock --on-suspend ig", "ignore")
+    completes("conclave lock x -- conclav", "-- conclave")
+    world.hold("backups/db")
+    completes("conclave lock back", "lock backups")
+    completes("conclave lock backups/", "backups/db")
+    t.type("exit\r")
+    assert t.wait() == 0
+    assert "command not found" not in t.text and "parse error" not in t.text
+
+
+def test_the_manual_page(world):
+    page = world.ok("manual")
+    for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "SERVER OPTIONS", "ENVIRONMENT",
+                    "FILES", "EXIT STATUS", "EXAMPLES", "SAFETY"):
+        assert f".SH {section}\n" in page
+    # Every command and option of help is there.
+    listed = world.ok("--help").split("Subcommands:")[1].split("\n\n")[0]
+    commands = [line.split()[0] for line in listed.strip().splitlines()]
+    assert {"lock", "status", "gc", "completion"} <= set(commands)
+    for command in commands:
+        assert f".SS \\fBconclave {command}\\fR" in page
+        for option in re.findall(r"^  (?:-\w,)*(--[\w-]+)", world.ok(command, "--help"), re.M):
+            assert option == "--help" or f"\\fB{option}\\fR".replace("-", "\\-") in page, option
+    assert not re.search(r"^\.(?!\\\"|TH|SH|SS|TP|PP|EX|EE|B |BR |I |IR |RI |RB |br)", page, re.M)
+    if shutil.which("groff"):
+        r = subprocess.run(["groff", "-man", "-Tascii", "-ww", "-rLL=100n"], input=page, text=True,
+                           capture_output=True, timeout=60)
+        assert (r.returncode, r.stderr) == (0, "")
+        text = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", r.stdout)
+        assert "conclave lock [OPTION...] PATH... [-- COMMAND...]" in text
+        assert "--on-suspend term|stop|ignore" in text
+
+
+def test_the_manual_is_not_in_help(world):
+    assert "manual " not in world.ok("--help").split("Subcommands:")[1].split("Example")[0]
+    assert "man(1)" in world.ok("manual", "--help")

@@ -1,0 +1,209 @@
+"""`conclave revoke`, and how `conclave lock` takes it; `conclave gc`."""
+
+import signal
+import threading
+
+import pytest
+from conftest import until
+from kazoo.client import KazooClient
+
+
+def test_the_holder_is_asked_and_goes_on(world):
+    holder, line = world.hold("x", "--label", "me")
+    asked = world.json("revoke", "x", "--json")
+    assert asked["path"] == "/conclave/x"
+    assert [(a["owner"], a["node"], a["fencing_token"]) for a in asked["asked"]] == [
+        ("me", line["node"], line["fencing_token"])]
+    # Nothing was taken away.
+    assert world.conclave("lock", "-n", "x", "--", "true").returncode == 1
+    entry = world.json("status", "--json")["entries"][0]
+    assert entry["holders"][0]["asked_to_release"] is True
+    assert "asked to let go" in world.ok("status")
+    r = world.conclave("revoke", "x", "--wait", "1ms")
+    assert r.returncode == 1
+    # The request stands where the name stood.
+    assert r.stderr == "conclave: __lock__0000000000 still holds /conclave/x after 1ms\n"
+    assert world.conclave("revoke", "x", "--wait", "1ms", "--json").returncode == 1
+    assert holder.poll() is None
+
+
+def test_nobody_holds_it(world):
+    assert world.ok("revoke", "x") == "nobody holds /conclave/x\n"
+    assert world.ok("revoke", "x", "--wait", "5") == "nobody holds /conclave/x\n"
+    assert world.json("revoke", "x", "--wait", "5", "--json") == {
+        "path": "/conclave/x", "asked": [], "released": True}
+
+
+def test_term_ends_the_command_with_its_own_code(world):
+    p = world.start_conclave(
+        "lock", "--on-revoke", "term", "--label", "me", "x", "--", "sh", "-c",
+        "trap 'exit 5' TERM; echo ready; while kill -0 $PPID; do sleep 0.01; done")
+    assert p.stdout.readline() == "ready\n"
+    out = world.ok("revoke", "x", "--wait", "60").splitlines()
+    assert out[0].startswith("asked me to let go of /conclave/x, held for ")
+    assert out[1].startswith("let go after ")
+    assert p.wait() == 5
+
+
+def test_term_lets_a_hold_go(world):
+    p, _ = world.hold("--on-revoke", "term", "x")
+    q, _ = world.hold("--on-revoke", "term", "--permits", "1", "sem")
+    assert world.json("revoke", "x", "--wait", "60", "--json")["released"] is True
+    assert world.json("revoke", "sem", "--wait", "60", "--json")["released"] is True
+    assert (p.wait(), q.wait()) == (0, 0)
+
+
+def test_all_readers_are_asked(world):
+    holders = [world.hold("-s", "--on-revoke", "term", "x")[0] for _ in range(3)]
+    assert len(world.json("revoke", "x", "--wait", "60", "--json")["asked"]) == 3
+    assert [p.wait() for p in holders] == [0, 0, 0]
+
+
+def test_several_paths_are_revoked_by_any(world):
+    p, _ = world.hold("--on-revoke", "term", "a", "b")
+    assert world.json("revoke", "b", "--wait", "60", "--json")["released"] is True
+    assert p.wait() == 0
+
+
+def test_waiters_are_not_asked(world):
+    world.hold("x", "--label", "first")
+    waiter = world.start_conclave("lock", "--on-revoke", "term", "x", "--", "true")
+    until(lambda: world.json("status", "--json")["entries"][0]["waiters"], "the waiter")
+    assert [a["owner"] for a in world.json("revoke", "x", "--json")["asked"]] == ["first"]
+    assert waiter.poll() is None
+
+
+@pytest.fixture
+def served(world):
+    _, address = world.serve()
+    world.env["CONCLAVE_CONNECT"] = address
+    zk = KazooClient(address)
+    zk.start()
+    yield world, zk
+    zk.stop()
+    zk.close()
+
+
+def test_only_locks_are_revoked(served):
+    world, zk = served
+    zk.create("/conclave/e/n_", b"leader", ephemeral=True, sequence=True, makepath=True)
+    zk.create("/conclave/q/qn-", b"item", sequence=True, makepath=True)
+    for path, what in (("e", "an election"), ("q", "a queue")):
+        r = world.conclave("revoke", path)
+        assert r.returncode == 64 and what in r.stderr
+    assert zk.get("/conclave/e/n_0000000000")[0] == b"leader"
+    assert world.conclave("revoke").returncode == 64
+    assert world.conclave("revoke", "a", "b").returncode == 64
+
+
+def paths(document):
+    return {n["path"] for n in document["nodes"]}
+
+
+def gc(world, *args):
+    return world.json("gc", "--json", "--older-than", "0s", *args)
+
+
+def test_what_is_left_behind(served):
+    world, zk = served
+    world.ok("lock", "a/b/c", "--", "true")
+    world.ok("lock", "--permits", "2", "sem", "--", "true")
+    world.hold("a/used")
+    zk.create("/conclave/config", b"")  # never had children
+    zk.create("/conclave/data/x", b"", makepath=True)
+    zk.delete("/conclave/data/x")
+    zk.set("/conclave/data", b"of somebody")
+    expected = {"/conclave/a/b/c", "/conclave/a/b", "/conclave/sem", "/conclave/sem/locks",
+                "/conclave/sem/leases"}
+    listed = gc(world)
+    assert paths(listed) == expected
+    kinds = {n["path"]: n["kind"] for n in listed["nodes"]}
+    assert kinds["/conclave/a/b/c"] == "lock" and kinds["/conclave/a/b"] == "folder"
+    assert kinds["/conclave/sem"] == kinds["/conclave/sem/leases"] == "semaphore"
+    assert zk.exists("/conclave/a/b/c")  # nothing was removed
+    assert world.ok("gc") == "nothing to remove\n"  # it is too young
+    assert "5 to remove; --remove does it" in world.ok("gc", "--older-than", "0s")
+    assert paths(gc(world, "a")) == {"/conclave/a/b/c", "/conclave/a/b"}
+    done = gc(world, "--remove")
+    assert paths(done) == expected and {n["outcome"] for n in done["nodes"]} == {"removed"}
+    assert sorted(zk.get_children("/conclave")) == ["a", "config", "data"]
+    assert zk.get_children("/conclave/a") == ["used"]
+    assert gc(world)["nodes"] == []
+    world.ok("lock", "a/b/c", "--", "true")
+
+
+def test_only_what_lies_below_the_paths(served):
+    world, zk = served
+    for path in "/locks/x", "/other/y", "/locks-of-others/z":
+        world.ok("lock", path, "--", "true")
+    assert gc(world)["nodes"] == []
+    assert paths(gc(world, "/locks")) == {"/locks", "/locks/x"}
+    assert "1 removed" in world.ok("gc", "--remove", "--older-than", "0s", "/other/y")
+    assert zk.exists("/other") and not zk.exists("/other/y")
+
+
+def test_queues(served):
+    world, zk = served
+    for queue in "idle", "waited", "full":
+        zk.create(f"/conclave/{queue}/qn-", b"i", sequence=True, makepath=True)
+        for folder in "producers", "consumers", "taken", "waiting":
+            zk.ensure_path(f"/conclave/{queue}.conclave/{folder}")
+    for queue in "idle", "waited":
+        zk.delete(f"/conclave/{queue}/qn-0000000000")
+    zk.create("/conclave/waited.conclave/waiting/lock-", b"w", ephemeral=True, sequence=True)
+    # kazoo makes these once, and does not look again.
+    locking = zk.LockingQueue("/conclave/locking")
+    locking.put(b"x")
+    locking.get()
+    locking.consume()
+    beside = {f"/conclave/{q}.conclave/{f}" for q in ("idle", "full")
+              for f in ("producers", "consumers", "taken", "waiting")}
+    beside |= {f"/conclave/waited.conclave/{f}" for f in ("producers", "consumers", "taken")}
+    assert paths(gc(world, "--remove")) == beside | {
+        "/conclave/idle", "/conclave/idle.conclave", "/conclave/full.conclave"}
+    assert sorted(zk.get_children("/conclave")) == [
+        "full", "locking", "waited", "waited.conclave"]
+    assert sorted(zk.get_children("/conclave/locking")) == ["entries", "taken"]
+
+
+def test_removing_while_others_come_and_go(served):
+    """Whoever comes at that moment gets its lock, and what is in use stays."""
+    world, zk = served
+    ended = threading.Event()
+    codes = []
+
+    def use():
+        while not ended.is_set():
+            codes.append(world.conclave("lock", "busy/x", "--", "true").returncode)
+
+    users = [threading.Thread(target=use) for _ in range(2)]
+    for u in users:
+        u.start()
+    outcomes = set()
+    try:
+        while len(codes) < 60:
+            outcomes |= {n["outcome"] for n in gc(world, "--remove")["nodes"]}
+    finally:
+        ended.set()
+        for u in users:
+            u.join()
+    assert set(codes) == {0}
+    assert "removed" in outcomes
+
+
+def test_what_may_not_be_removed(served):
+    from kazoo.security import make_acl
+
+    world, zk = served
+    world.ok("lock", "kept/x", "--", "true")
+    zk.set_acls("/conclave/kept", [make_acl("world", "anyone", read=True, write=True, create=True)])
+    r = world.conclave("gc", "--remove", "--older-than", "0s")
+    assert r.returncode == 1
+    assert r.stdout.splitlines()[0].startswith("/conclave/kept/x ")
+    assert "stays: " in r.stdout and r.stdout.endswith("0 removed\n")
+    assert zk.exists("/conclave/kept/x")
+
+
+def test_gc_usage(world):
+    assert world.conclave("gc", "--older-than", "soon").returncode == 64
+    assert world.conclave("gc", "x/").returncode == 64
