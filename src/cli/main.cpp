@@ -15,15 +15,15 @@ namespace {
 
 using namespace conclave::cli;
 
-bool runs_a_program(const std::vector<std::string>& words) {
+bool takes_the_rest(const std::vector<std::string>& words) {
   if (words.empty()) return false;
   if (words[0] == "lock" || words[0] == "elect") return true;
-  return words[0] == "queue" && words.size() > 1 && words[1] == "work";
+  return words[0] == "queue" && words.size() > 1 && (words[1] == "work" || words[1] == "push");
 }
 
 // CLI11 would take what follows `--` for paths.
 void split_off_program(std::vector<std::string>& words, invocation& call) {
-  if (!runs_a_program(words)) return;
+  if (!takes_the_rest(words)) return;
   const auto dashes = std::find(words.begin(), words.end(), "--");
   if (dashes == words.end()) return;
   call.has_program = true;

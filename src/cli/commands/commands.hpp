@@ -6,6 +6,9 @@
 namespace conclave::cli {
 
 void describe_lock(CLI::App& app, invocation& call);
+void describe_elect(CLI::App& app, invocation& call);
+void describe_leader(CLI::App& app, invocation& call);
+void describe_queue(CLI::App& app, invocation& call);
 void describe_local(CLI::App& app, invocation& call);
 void describe_serve(CLI::App& app, invocation& call);
 

@@ -6,6 +6,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/run/heirs.hpp"
 #include "cli/run/loop.hpp"
 #include "cli/run/run_flags.hpp"
 #include "cli/run/wanted_lock.hpp"
@@ -72,7 +73,9 @@ void add_flags(CLI::App& app, lock_flags& f) {
 class locking {
  public:
   locking(lock_flags& f, std::optional<program> what)
-      : flags_{f}, what_{std::move(what)}, connection_{with_children(f.connect, what_)} {
+      : flags_{f},
+        what_{std::move(what)},
+        connection_{what_ ? server_for_heirs(f.connect) : find_server(f.connect)} {
     wanted_lock::description d;
     for (const auto& p : f.paths) d.paths.push_back(node_path(p));
     paths_ = d.paths;
@@ -96,22 +99,11 @@ class locking {
       waiting_.emplace(connection_.zk(), shown_line());
     const int code = loop_.run();
     waiting_.reset();
-    if (keep_) {
-      // Those who are left have our connection: the session is theirs now, and must not be closed.
-      std::cout.flush();
-      ::_exit(code);
-    }
+    if (keep_) leave_session_to_heirs(code);
     return code;
   }
 
  private:
-  // What the command starts keeps the session alive, where the server can see it.
-  static server_address with_children(const connect_flags& f, const std::optional<program>& what) {
-    auto at = find_server(f);
-    at.options.inheritable = what.has_value();
-    return at;
-  }
-
   std::optional<std::chrono::milliseconds> limit() const {
     if (flags_.nonblock) return 0ms;
     if (flags_.wait.empty()) return {};
@@ -137,10 +129,8 @@ class locking {
       show_held();
       return;
     }
-    what_->environment = {{"CONCLAVE_LOCK_PATH", paths_.front()},
-                          {"CONCLAVE_LOCK_NODE", held_.node()},
-                          {"CONCLAVE_FENCING_TOKEN", std::to_string(held_.fencing_token())},
-                          {"CONCLAVE_SESSION_ID", std::to_string(held_.session_id())}};
+    what_->environment = environment_of(held_);
+    what_->environment.emplace_back("CONCLAVE_LOCK_PATH", paths_.front());
     running_.emplace(loop_, *what_, held_, flags_.run.options(connection_),
                      [this](const watched_run::result& r) { ended(r); });
   }
