@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import threading
 
 import pytest
 
@@ -203,8 +204,8 @@ def test_forever_nobody_else_leads_beside_what_is_left_behind(world):
     """The command ends at once, and what it has left is waited for."""
     p = world.start_conclave(
         "elect", "--forever", "--id", "one", "e", "-c", "sleep 1000 & echo $! >> left")
-    second = world.start_conclave("elect", "--id", "two", "e", "--", "true")
     left = int(until(lambda: lines(world, "left"), "the first round")[0])
+    second = world.start_conclave("elect", "--id", "two", "e", "--", "true")
     until(lambda: len(candidates(world, "e")) == 2, "the second candidate")
     # Long enough for a resignation, had there been one: the second one would have led.
     assert world.ok("elect", "other", "-c", "sleep 0.3; echo well") == "well\n"
@@ -245,15 +246,25 @@ def test_forever_leads_again_when_the_server_is_back(world):
     until(lambda: leader(world, "e") is not None, "a leader")
 
 
-def test_leader_put_away_by_hand_loses(world):
-    """Somebody removes the leader's node: that is a loss, and the next one may lead."""
-    p, child = lead(world, "e")
-    node = leader(world, "e")["node"]
-    zk = world.conclave("znode", "rm", node)
-    if zk.returncode != 0:
-        pytest.xfail("needs conclave znode")
+def test_a_leader_whose_node_is_removed_by_hand(world, peer):
+    """That is a loss: the next one may lead already."""
+    p, child = lead(world, "-C", peer.address, "e")
+    peer.delete(leader(world, "-C", peer.address, "e")["node"])
     assert p.wait() == 75
     assert not alive(child)
+
+
+def test_shared_with_kazoo(world, peer):
+    args = ["-C", peer.address, "--layout", "kazoo", "e"]
+    theirs = peer.Election("/conclave/e", "kazoo")
+    p, child = lead(world, *args)
+    thread = threading.Thread(target=theirs.run, args=(lambda: led.append(leader(world, *args)),))
+    led = []
+    thread.start()
+    until(lambda: len(candidates(world, *args)) == 2, "the other library's candidate")
+    os.kill(child, signal.SIGKILL)
+    thread.join()
+    assert led[0]["id"] == "kazoo"
 
 
 def test_observe(world):

@@ -16,7 +16,9 @@ namespace {
 
 struct push_flags {
   queue_flags queue;
-  std::vector<std::string> items, files;
+  std::vector<std::string> files;
+  std::string unused;
+  const CLI::App* words = nullptr;
   std::string wait = "forever";
   int priority = default_priority;
   std::size_t capacity = 0;
@@ -110,20 +112,28 @@ void push_lines(pusher& to, char end) {
   if (!text.empty()) to.add(std::move(text));
 }
 
+std::vector<std::string> items_of(const push_flags& f, const invocation& call) {
+  auto items = f.words->remaining();
+  for (const auto& item : items)
+    if (item.size() > 1 && item.front() == '-')
+      throw failure{usage, "there is no " + item + "; items that begin with - stand behind --"};
+  items.insert(items.end(), call.program.begin(), call.program.end());
+  for (const auto& name : f.files) items.push_back(whole(name));
+  return items;
+}
+
 int run(push_flags& f, const invocation& call) {
-  f.items.insert(f.items.end(), call.program.begin(), call.program.end());
   if (f.priority != default_priority && f.queue.layout == "zookeeper")
     throw failure{usage, "this layout has no priorities; say --layout kazoo or kazoo-locking"};
-  // Before anything is pushed.
-  for (const auto& name : f.files) f.items.push_back(whole(name));
+  auto items = items_of(f, call);
   signal_end on_signal;
   connection c{f.queue.connect};
   const auto closing = on_signal.closes(c.zk());
   pusher to{c.zk(), f};
   const auto so_far = [&] { return " (" + std::to_string(to.pushed()) + " items were pushed)"; };
   try {
-    for (auto& item : f.items) to.add(std::move(item));
-    if (f.items.empty() && !call.has_program) push_lines(to, f.nul ? '\0' : '\n');
+    for (auto& item : items) to.add(std::move(item));
+    if (items.empty() && !call.has_program) push_lines(to, f.nul ? '\0' : '\n');
     to.send();
     return ok;
   } catch (const full&) {
@@ -149,7 +159,10 @@ void describe_push(CLI::App& app, invocation& call) {
       "  conclave queue push --layout kazoo --priority 10 jobs urgent\n"
       "Exit code: 1 if there was no room in time (--capacity, --wait).");
   add_queue_flags(app, flags->queue);
-  app.add_option("ITEM", flags->items, "items");
+  // For the help only, and what nobody else takes is an item: of an option, [a,b] would be two.
+  app.add_option("ITEM", flags->unused, "items")->expected(0)->type_name("...");
+  app.allow_extras();
+  flags->words = &app;
   app.add_option("-f,--file", flags->files, "a file that is an item; - is stdin")
       ->type_name("FILE")
       ->allow_extra_args(false);

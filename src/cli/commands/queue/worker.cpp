@@ -140,11 +140,12 @@ void worker::take() {
 
 void worker::ask() {
   ++asked_;
-  auto told = [this](error_code ec, std::optional<queue_claim> got) {
+  auto told = [this, asked = stirred_](error_code ec, std::optional<queue_claim> got) {
     // A function that is posted must be one that can be copied.
     const auto kept = std::make_shared<std::optional<queue_claim>>(std::move(got));
-    loop_.post([this, ec, kept] {
+    loop_.post([this, asked, ec, kept] {
       --asked_;
+      if (!ec && !*kept) empty_ = asked == stirred_;
       came(ec, std::move(*kept));
     });
   };
@@ -154,14 +155,16 @@ void worker::ask() {
     queue_->async_claim(std::move(told));
 }
 
+void worker::stir() {
+  ++stirred_;
+  empty_ = false;
+}
+
 void worker::came(error_code ec, std::optional<queue_claim> claim) {
   if (code_) return;  // what came is given back
   if (!ec) {
     complained_ = false;
-    if (claim)
-      begin(std::move(*claim));
-    else
-      empty_ = true;
+    if (claim) begin(std::move(*claim));
     return;
   }
   if (no_server(ec) && !terms_.until_empty) {
@@ -217,7 +220,7 @@ worker::clock::time_point worker::look_after(job& j) {
 }
 
 void worker::ended(job& j) {
-  empty_ = false;  // another may have come meanwhile
+  stir();  // another may have come meanwhile
   if (j.result->lost) {
     say(j.claim.name() + ": the claim was lost, and its command ended; others may take it");
     not_completed_.insert(j.claim.name());
@@ -278,7 +281,7 @@ worker::clock::time_point worker::give_back_what_is_due() {
     const auto at = f++;
     if (at->until > now) continue;
     failed_.erase(at);
-    empty_ = false;
+    stir();
   }
   return next;
 }

@@ -49,6 +49,8 @@ class worker {
 
   void take();
   void ask();
+  // There may be something to take now, whatever an answer to an earlier question says.
+  void stir();
   void came(error_code ec, std::optional<queue_claim> claim);
   void begin(queue_claim claim);
   clock::time_point look_after(job& j);
@@ -73,7 +75,8 @@ class worker {
   connection connection_;
   subscription session_events_;
   std::optional<queue> queue_;
-  std::size_t asked_ = 0;       // claims that are on their way
+  std::size_t asked_ = 0;  // claims that are on their way
+  std::size_t stirred_ = 0;
   std::size_t begun_ = 0;       // commands, in all
   std::size_t completing_ = 0;  // items
   std::list<job> jobs_;
