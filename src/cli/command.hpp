@@ -11,7 +11,8 @@
 namespace conclave::cli {
 
 struct invocation {
-  // What stands behind `--`: the program to run and its arguments.
+  std::vector<std::string> words;  // all of them
+  // What stands behind `--`: the program to run and its arguments (or a queue's items).
   std::vector<std::string> program;
   bool has_program = false;  // there was a `--`
   // What was asked for; its result is the exit code.

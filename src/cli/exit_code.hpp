@@ -9,10 +9,11 @@ namespace conclave::cli {
 
 enum exit_code {
   ok = 0,
-  failed = 1,        // and: not acquired, nothing there
-  usage = 64,        // the command line makes no sense
-  unavailable = 69,  // no server
-  lost = 75,         // the lock, or leadership, was lost while the command ran
+  failed = 1,         // and: not acquired, nothing there
+  usage = 64,         // the command line makes no sense
+  unavailable = 69,   // no server
+  cannot_write = 74,  // what was taken was put back
+  lost = 75,          // the lock, or leadership, was lost while the command ran
   not_executable = 126,
   not_found = 127,
 };

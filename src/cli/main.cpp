@@ -15,15 +15,15 @@ namespace {
 
 using namespace conclave::cli;
 
-bool runs_a_program(const std::vector<std::string>& words) {
+bool takes_the_rest(const std::vector<std::string>& words) {
   if (words.empty()) return false;
   if (words[0] == "lock" || words[0] == "elect") return true;
-  return words[0] == "queue" && words.size() > 1 && words[1] == "work";
+  return words[0] == "queue" && words.size() > 1 && (words[1] == "work" || words[1] == "push");
 }
 
 // CLI11 would take what follows `--` for paths.
 void split_off_program(std::vector<std::string>& words, invocation& call) {
-  if (!runs_a_program(words)) return;
+  if (!takes_the_rest(words)) return;
   const auto dashes = std::find(words.begin(), words.end(), "--");
   if (dashes == words.end()) return;
   call.has_program = true;
@@ -34,13 +34,23 @@ void split_off_program(std::vector<std::string>& words, invocation& call) {
 int code_of(const conclave::error& e) {
   using conclave::errc;
   if (e.code() == errc::not_connected || e.code() == errc::connection_loss ||
-      e.code() == errc::session_expired || e.code() == errc::tls_failed)
+      e.code() == errc::session_expired || e.code() == errc::tls_failed ||
+      e.code() == errc::system_error || e.code() == errc::auth_failed)
     return unavailable;
   if (e.code() == errc::invalid_path || e.code() == errc::invalid_argument ||
       e.code() == errc::bad_connect_string || e.code() == errc::bad_secret)
     return usage;
   if (e.code() == errc::lock_lost) return lost;
   return failed;
+}
+
+// What to do about a command line that cannot be read.
+std::string advice(const std::vector<std::string>& words) {
+  const bool runs = !words.empty() && (words[0] == "lock" || words[0] == "elect");
+  if (runs && std::find(words.begin(), words.end(), "--") == words.end())
+    return "; the command stands behind --: conclave " + words[0] + " PATH -- COMMAND ARGUMENT...";
+  const bool known = !words.empty() && words[0].front() != '-';
+  return "; see: conclave " + (known ? words[0] + " " : std::string{}) + "--help";
 }
 
 int complain(int code, std::string_view what) {
@@ -53,7 +63,9 @@ int complain(int code, std::string_view what) {
 int main(int argc, char** argv) {
   ::mallopt(M_ARENA_MAX, 1);  // a second heap for the client's thread costs more than it spares
   std::vector<std::string> words{argv + 1, argv + argc};
+  const auto given = words;
   invocation call;
+  call.words = words;
   split_off_program(words, call);
   CLI::App app;
   describe_program(app, call, words.empty() ? std::string{} : words.front());
@@ -65,7 +77,8 @@ int main(int argc, char** argv) {
     if (code < 0) die_of(-code);
     return code;
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? ok : usage;
+    if (e.get_exit_code() == 0) return app.exit(e);  // help
+    return complain(usage, e.what() + advice(given));
   } catch (const failure& e) {
     return complain(e.code, e.what());
   } catch (const std::invalid_argument& e) {

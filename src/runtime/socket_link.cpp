@@ -1,5 +1,6 @@
 #include "runtime/socket_link.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,6 +19,15 @@ namespace {
 using boost::asio::ip::tcp;
 
 error_code system_error(int value) { return {value, boost::system::system_category()}; }
+
+// Far from the numbers that scripts use for themselves, if there are so many.
+int moved_up(int fd) {
+  constexpr int first_number = 200;
+  const int moved = ::fcntl(fd, F_DUPFD, first_number);
+  if (moved < 0) return fd;
+  ::close(fd);
+  return moved;
+}
 
 socket_link::transfer transferred(ssize_t n) {
   if (n >= 0) return {static_cast<std::size_t>(n), {}};
@@ -65,9 +75,10 @@ error_code socket_link::open(const address& to) {
   // Asio's own sockets are not close-on-exec, and a program started meanwhile must not keep our
   // session's connection open unless it is meant to.
   const int at_exec = inheritable_ && to.protocol().family() == AF_UNIX ? 0 : SOCK_CLOEXEC;
-  const int fd = ::socket(to.protocol().family(), to.protocol().type() | at_exec | SOCK_NONBLOCK,
-                          to.protocol().protocol());
+  int fd = ::socket(to.protocol().family(), to.protocol().type() | at_exec | SOCK_NONBLOCK,
+                    to.protocol().protocol());
   if (fd < 0) return system_error(errno);
+  if (at_exec == 0) fd = moved_up(fd);
   socket_.assign(to.protocol(), fd, ec);
   if (ec) ::close(fd);
   return ec;

@@ -4,6 +4,7 @@ CONCLAVE_BINARY names the program. Nothing here waits for a fixed time: `until` 
 something is so, and fails loudly when it never is.
 """
 
+import contextlib
 import json
 import os
 import pty
@@ -174,14 +175,30 @@ class World:
         r = self.conclave("local", "status", "--json")
         return json.loads(r.stdout).get("pid")
 
+    def _left(self):
+        """Every process of this test, by what stands in its environment."""
+        mark = f"CONCLAVE_LOCAL={self.local}".encode()
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as f:
+                    if mark in f.read().split(b"\0"):
+                        yield int(pid)
+            except (FileNotFoundError, ProcessLookupError, PermissionError):
+                pass
+
     def close(self):
         for t in self._terminals:
             t.close()
         for p in self._started:
             if p.poll() is None:
                 p.kill()
+        # The server too, and what a command had started and a kill has left: it has our pipes.
+        while left := list(self._left()):
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        for p in self._started:
             p.communicate()
-        self.conclave("local", "stop", "--force")
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -190,3 +207,17 @@ def world():
     w = World()
     yield w
     w.close()
+
+
+@pytest.fixture
+def peer(world):
+    """A client of another library, on a server of its own at .address."""
+    from kazoo.client import KazooClient
+
+    _, address = world.serve()
+    zk = KazooClient(hosts=address)
+    zk.address = address
+    zk.start()
+    yield zk
+    zk.stop()
+    zk.close()

@@ -98,7 +98,7 @@ class benchmark {
       }
       loop_.post([this, failed] {
         if (failed && !interrupted_) std::rethrow_exception(failed);
-        loop_.end(interrupted_ ? 128 + *interrupted_ : ok);
+        loop_.end(interrupted_ ? loop::code_of(*interrupted_) : ok);
       });
     }};
     return loop_.run();

@@ -5,6 +5,9 @@ namespace conclave::cli {
 const std::vector<command>& all_commands() {
   static const std::vector<command> all{
       {"lock", "run a command while holding a lock", describe_lock},
+      {"elect", "run a command while being the leader", describe_elect},
+      {"leader", "print who leads", describe_leader},
+      {"queue", "put items into a queue, take them, work through them", describe_queue},
       {"status", "the locks, queues and elections in use", describe_status},
       {"revoke", "ask the holder of a lock to let go", describe_revoke},
       {"gc", "remove what locks and queues have left behind", describe_gc},

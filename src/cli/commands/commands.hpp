@@ -6,6 +6,9 @@
 namespace conclave::cli {
 
 void describe_lock(CLI::App& app, invocation& call);
+void describe_elect(CLI::App& app, invocation& call);
+void describe_leader(CLI::App& app, invocation& call);
+void describe_queue(CLI::App& app, invocation& call);
 void describe_status(CLI::App& app, invocation& call);
 void describe_revoke(CLI::App& app, invocation& call);
 void describe_gc(CLI::App& app, invocation& call);

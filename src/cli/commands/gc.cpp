@@ -98,7 +98,6 @@ int run(gc_flags& f, const invocation&) {
   auto at = find_server(f.connect);
   at.options.max_reply_bytes = 512u << 20;
   connection c{std::move(at)};
-  c.wait_until_connected();
   r.found = find_unused(c.zk(), r.roots, before);
   if (f.remove) r.removed = remove_unused(c.zk(), r.found.nodes);
   if (f.json)

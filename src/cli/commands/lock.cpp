@@ -1,11 +1,13 @@
 // `conclave lock`: runs a command while holding a lock.
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "cli/commands/commands.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/run/heirs.hpp"
 #include "cli/run/loop.hpp"
 #include "cli/run/run_flags.hpp"
 #include "cli/run/wanted_lock.hpp"
@@ -79,7 +81,8 @@ class locking {
   locking(lock_flags& f, std::optional<program> what)
       : flags_{f},
         what_{std::move(what)},
-        connection_{with_children(f.connect, what_), connection::without_waiting{}} {
+        connection_{what_ ? server_for_heirs(f.connect) : find_server(f.connect),
+                    connection::without_waiting{}} {
     wanted_lock::description d;
     for (const auto& p : f.paths) d.paths.push_back(node_path(p));
     paths_ = d.paths;
@@ -102,28 +105,15 @@ class locking {
     lock_->acquire(limit(), [this](error_code ec, bool acquired) {
       loop_.post([this, ec, acquired] { answered(ec, acquired); });
     });
-    // Not from the background of a terminal, where others write.
-    if (!flags_.quiet && !flags_.nonblock && ::tcgetpgrp(STDERR_FILENO) == ::getpgrp())
+    if (!flags_.quiet && !flags_.nonblock && in_foreground())
       waiting_.emplace(connection_.zk(), shown_line());
     const int code = loop_.run();
     waiting_.reset();
-    if (keep_) {
-      // Those who are left have our connection: the session is theirs now, and must not be closed.
-      std::cout.flush();
-      if (code < 0) die_of(-code);
-      ::_exit(code);
-    }
+    if (keep_) leave_session_to_heirs(code);
     return code;
   }
 
  private:
-  // What the command starts keeps the session alive, where the server can see it.
-  static server_address with_children(const connect_flags& f, const std::optional<program>& what) {
-    auto at = find_server(f);
-    at.options.inheritable = what.has_value();
-    return at;
-  }
-
   std::optional<std::chrono::milliseconds> limit() const {
     if (flags_.nonblock) return 0ms;
     if (flags_.wait.empty()) return {};
@@ -142,17 +132,18 @@ class locking {
 
   void answered(error_code ec, bool acquired) {
     waiting_.reset();
-    if (ec) throw error{ec, "lock " + flags_.paths.front() + ": " + ec.message()};
+    connected_ = true;  // whatever became of the connection since
+    if (ec) throw error{ec, "lock " + flags_.paths.front()};
     if (!acquired) return loop_.end(flags_.conflict_code);
     held_ = lock_->hold();
     if (!what_) {
       show_held();
       return;
     }
-    what_->environment = {{"CONCLAVE_LOCK_PATH", paths_.front()},
-                          {"CONCLAVE_LOCK_NODE", held_.node()},
-                          {"CONCLAVE_FENCING_TOKEN", std::to_string(held_.fencing_token())},
-                          {"CONCLAVE_SESSION_ID", std::to_string(held_.session_id())}};
+    what_->environment = environment_of(held_);
+    // Of several, the one that the node is in.
+    what_->environment.emplace_back("CONCLAVE_LOCK_PATH",
+                                    *std::min_element(paths_.begin(), paths_.end()));
     running_.emplace(loop_, *what_, held_, flags_.run.options(connection_),
                      [this](const watched_run::result& r) { ended(r); });
   }
@@ -223,18 +214,24 @@ class locking {
   bool keep_ = false;
 };
 
-// `conclave lock x ./job` would be a second lock named ./job.
-[[noreturn]] void show_the_right_line(const lock_flags& f) {
-  std::string right = "conclave lock " + f.paths.front() + " -- ";
-  for (std::size_t i = 1; i < f.paths.size(); ++i) right += f.paths[i] + " ";
-  throw failure{usage, f.paths.size() == 1 ? "no command; try: " + right + "COMMAND   (or --hold)"
-                                           : "no command; the command stands behind --: " + right};
+// `conclave lock x ./job` would be a second lock named ./job, and so would
+// `conclave lock x sh -c 'echo hello'`.
+[[noreturn]] void show_the_right_line(const lock_flags& f, const invocation& call) {
+  const auto right = "conclave lock " + f.paths.front() + " -- ";
+  if (f.paths.size() == 1)
+    throw failure{usage, "no command; try: " + right + "COMMAND   (or --hold)"};
+  std::string rest;
+  for (auto w = std::find(call.words.begin(), call.words.end(), f.paths[1]); w != call.words.end();
+       ++w)
+    rest += *w + " ";
+  throw failure{usage, "the command stands behind --: " + right + rest};
 }
 
 int run(lock_flags& f, const invocation& call) {
   std::optional<program> what = f.run.program_of(call);
   if (f.hold && what) throw failure{usage, "--hold is instead of a command"};
-  if (!f.hold && !what) show_the_right_line(f);
+  const bool line_for_several = f.run.line && f.paths.size() > 1;
+  if ((!f.hold && !what) || line_for_several) show_the_right_line(f, call);
   locking l{f, std::move(what)};
   return l.run();
 }

@@ -73,7 +73,7 @@ std::string clock_text() {
 class live_status {
  public:
   explicit live_status(const status_flags& f)
-      : flags_{f}, roots_{roots_of(f)}, connection_{server_for(f)} {}
+      : flags_{f}, roots_{roots_of(f)}, connection_{server_for(f), connection::without_waiting{}} {}
 
   int run() {
     loop_.on_signal([this](int s) { on_signal(s); });
@@ -176,7 +176,6 @@ int run(status_flags& f, const invocation&) {
   const auto roots = roots_of(f);
   const known_names names{f.layout};
   connection c{server_for(f)};
-  c.wait_until_connected();
   const auto s = take_survey(c.zk(), roots, names, f.empty);
   if (f.json)
     print(survey_json(s, roots));

@@ -1,6 +1,7 @@
 #include "cli/connect/connect_flags.hpp"
 
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -74,6 +75,11 @@ void say_where(server_address& at, const connect_flags& flags, const settings& f
     at.said_by = "the server of this machine";
   } else {
     at.local_folder = data_folder();
+    constexpr std::size_t longest = sizeof(sockaddr_un::sun_path) - 1;
+    if ((at.local_folder / "socket").string().size() > longest)
+      throw failure{unavailable, "'" + at.local_folder.string() +
+                                     "' is too long for a socket's folder; set CONCLAVE_LOCAL to a "
+                                     "shorter one"};
     at.hosts = "unix:" + (at.local_folder / "socket").string();
     at.said_by = "this user's own server";
   }

@@ -112,7 +112,7 @@ bool connection::connected() {
   const auto state = client_->state();
   if (state == session_state::connected) return true;
   if (state == session_state::authentication_failed)
-    throw failure{failed, "the server at " + at_.hosts + " refuses the credentials"};
+    throw failure{unavailable, "the server at " + at_.hosts + " refuses the credentials"};
   if (now >= until_) {
     const auto why = trouble();
     throw failure{unavailable, "no server at " + at_.hosts + " (" + at_.said_by + ") in " +

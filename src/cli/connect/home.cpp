@@ -17,8 +17,9 @@ std::filesystem::path home_folder() {
   passwd* found = nullptr;
   if (::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) != 0 ||
       found == nullptr || found->pw_dir == nullptr || *found->pw_dir != '/')
-    throw failure{failed, "user " + std::to_string(::geteuid()) +
-                              " has no home folder; set CONCLAVE_LOCAL to a folder for its server"};
+    throw failure{unavailable,
+                  "user " + std::to_string(::geteuid()) +
+                      " has no home folder; set CONCLAVE_LOCAL to a folder for its server"};
   return found->pw_dir;
 }
 

@@ -154,6 +154,8 @@ server_process::~server_process() {
 
 std::string server_process::ask(const std::filesystem::path& socket, const std::string& word) {
   const auto s = connected_to(socket);
+  const timeval patience{2, 0};
+  ::setsockopt(s.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   std::string answer;
   if (!s || ::send(s.get(), word.data(), word.size(), MSG_NOSIGNAL) < 0) return answer;
   std::array<char, 4096> buffer{};

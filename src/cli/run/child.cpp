@@ -86,6 +86,9 @@ class exec_block {
   if (dies_with_us && (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent))
     ::_exit(not_found);  // our parent is gone already
   if (input >= 0) ::dup2(input, STDIN_FILENO);
+  // Ctrl-Z just now was for us as well, and we could not answer it while the child stands still.
+  for (const int s : {SIGTSTP, SIGTTIN, SIGTTOU})
+    if (::signal(s, SIG_IGN) != SIG_IGN) ::signal(s, SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &signal_mask, nullptr);
   ::execvpe(arguments[0], arguments, environment);
   why = errno;
@@ -97,8 +100,12 @@ class exec_block {
 program shell(const std::string& line) { return {{"/bin/sh", "-c", line}, {}, {}}; }
 
 child::child(const program& p, const sigset_t& signal_mask, bool dies_with_us) {
-  pipe_ends heirs{0};
-  ::fcntl(heirs.reading, F_SETFD, FD_CLOEXEC);
+  pipe_ends heirs{O_CLOEXEC};
+  // Far from the numbers that scripts use for themselves.
+  constexpr int first_number = 200;
+  const int inherited = ::fcntl(heirs.writing, F_DUPFD, first_number);
+  if (inherited < 0) throw failure{failed, std::strerror(errno)};
+  ::close(std::exchange(heirs.writing, inherited));
   exec_block block{p};
   const int input = p.input ? readable(*p.input) : -1;
   int why = 0;

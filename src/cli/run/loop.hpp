@@ -34,7 +34,8 @@ class loop {
   int run();
   void end(int code) { code_ = code; }
   // By a signal that we got. SIGINT we die of, see exit_code.hpp.
-  void end_by(int signal) { end(signal == SIGINT ? -signal : 128 + signal); }
+  void end_by(int signal) { end(code_of(signal)); }
+  static int code_of(int signal) { return signal == SIGINT ? -signal : 128 + signal; }
 
   // What was blocked before: for programs that are started.
   const sigset_t& original_mask() const noexcept { return original_; }

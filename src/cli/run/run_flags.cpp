@@ -28,9 +28,9 @@ void add_run_flags(CLI::App& app, run_flags& f) {
 }
 
 std::optional<program> run_flags::program_of(const invocation& call) const {
-  if (!line.empty() && call.has_program)
+  if (line && call.has_program)
     throw failure{usage, "there is a command behind -- and one in -c; one of them, please"};
-  if (!line.empty()) return shell(line);
+  if (line) return shell(*line);
   if (!call.has_program) return {};
   if (call.program.empty()) throw failure{usage, "there is no command behind --"};
   return program{call.program, {}, {}};

@@ -12,7 +12,8 @@
 namespace conclave::cli {
 
 struct run_flags {
-  std::string label, line, on_suspend = "ignore", kill_after = "5s";
+  std::string label, on_suspend = "ignore", kill_after = "5s";
+  std::optional<std::string> line;
 
   // -c, or what stands behind `--`; none if there is neither. Throws failure for both.
   std::optional<program> program_of(const invocation& call) const;

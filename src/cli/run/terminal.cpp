@@ -11,6 +11,8 @@ terminal::~terminal() {
   if (fd_ >= 0) ::close(fd_);
 }
 
+bool in_foreground() { return ::tcgetpgrp(STDERR_FILENO) == ::getpgrp(); }
+
 bool terminal::give(pid_t group) {
   if (fd_ < 0 || ::tcgetpgrp(fd_) != ::getpgrp()) return false;
   given_ = ::tcsetpgrp(fd_, group) == 0;

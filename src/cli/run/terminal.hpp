@@ -10,6 +10,9 @@
 
 namespace conclave::cli {
 
+// Whether stderr is a terminal on which nobody else is at work.
+bool in_foreground();
+
 class terminal {
  public:
   // Ours, whether or not stdin or the like is connected to it.

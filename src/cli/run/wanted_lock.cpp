@@ -81,7 +81,11 @@ layout parse_layout(const std::string& text) {
     throw failure{usage, "there is no layout '" + text +
                              "'; there are kazoo, curator, zookeeper, and names that begin as you "
                              "say and end with - or _"};
-  return layout::custom(text);
+  try {
+    return layout::custom(text);
+  } catch (const error&) {
+    throw failure{usage, "'" + text + "' cannot begin a node's name"};
+  }
 }
 
 }  // namespace conclave::cli

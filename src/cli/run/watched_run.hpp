@@ -55,6 +55,9 @@ class watched_run {
   void restored();                  // and is back
   loop::clock::time_point check();  // in every turn; when it must be called again
 
+  // Of one that has ended: whether something that it started still lives.
+  bool left_something() const { return child_.left_something(); }
+
  private:
   void start_guard();
   void child_changed();

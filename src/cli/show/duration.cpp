@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 
 namespace conclave::cli {
 
 std::chrono::milliseconds parse_duration(const std::string& text, std::chrono::milliseconds unit) {
-  std::int64_t number = 0;
+  double number = 0;
   const auto* const end = text.data() + text.size();
-  const auto [rest, ec] = std::from_chars(text.data(), end, number);
+  const auto [rest, ec] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
   const std::string suffix{rest, end};
   std::int64_t factor = 0;
   if (suffix.empty()) factor = unit.count();
@@ -18,10 +19,10 @@ std::chrono::milliseconds parse_duration(const std::string& text, std::chrono::m
   if (suffix == "s") factor = 1000;
   if (suffix == "m") factor = 60'000;
   if (suffix == "h") factor = 3'600'000;
-  if (ec != std::errc{} || factor == 0 || number < 0 ||
-      number > std::numeric_limits<std::int32_t>::max() / factor)
+  if (ec != std::errc{} || factor == 0 || !(number >= 0) ||
+      number * static_cast<double>(factor) > std::numeric_limits<std::int32_t>::max())
     throw std::invalid_argument{"'" + text + "' is not a time; write 500ms, 10s, 5m or 2h"};
-  return std::chrono::milliseconds{number * factor};
+  return std::chrono::milliseconds{std::llround(number * static_cast<double>(factor))};
 }
 
 std::string short_time(std::chrono::nanoseconds t) {

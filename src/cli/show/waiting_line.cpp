@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "cli/show/duration.hpp"
+#include "cli/show/text.hpp"
 #include "conclave/contenders.hpp"
 
 namespace conclave::cli {
@@ -62,7 +63,7 @@ std::string waiting_line::text() const {
     for (const auto& c : contenders(zk_, what_.path, what_.names)) {
       if (c.session_id == zk_.session_id()) break;
       if (c.holds && holder.empty())
-        holder = " · held by " + c.owner + " for " +
+        holder = " · held by " + printable(c.owner) + " for " +
                  short_time(std::chrono::system_clock::now() - c.since);
       ++before;
     }

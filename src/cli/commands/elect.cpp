@@ -1,0 +1,261 @@
+// `conclave elect`: runs a command while leading, or tells who leads.
+#include <unistd.h>
+
+#include <iostream>
+
+#include "cli/commands/commands.hpp"
+#include "cli/connect/connection.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/run/election_layout.hpp"
+#include "cli/run/heirs.hpp"
+#include "cli/run/loop.hpp"
+#include "cli/run/run_flags.hpp"
+#include "cli/run/watched_run.hpp"
+#include "cli/show/candidate.hpp"
+#include "cli/show/node.hpp"
+#include "cli/show/waiting_line.hpp"
+#include "conclave/election.hpp"
+
+namespace conclave::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct elect_flags {
+  connect_flags connect;
+  run_flags run;
+  std::string path, layout = default_election_layout;
+  std::vector<std::string> stray;
+  bool once = false, forever = false, observe = false, json = false, quiet = false;
+};
+
+void add_flags(CLI::App& app, elect_flags& f) {
+  app.description("Run a command while being the leader, of all who do the same with this path.");
+  app.footer(
+      "Examples:\n"
+      "  conclave elect mailer -- ./send-mails         (once: ends when the command does)\n"
+      "  conclave elect --forever mailer -- ./serve    (again and again, as a service)\n"
+      "  conclave elect --observe mailer               (a line whenever somebody else leads)\n\n"
+      "The command finds CONCLAVE_ELECTION_PATH, CONCLAVE_LEADER_ID, CONCLAVE_FENCING_TOKEN,\n"
+      "CONCLAVE_LOCK_NODE and CONCLAVE_SESSION_ID in its environment. When leadership is about to\n"
+      "be lost it gets SIGTERM, and SIGKILL if it does not end in time.\n"
+      "Exit codes: the command's, or 128 and the signal that ended it, or us; 64 usage; 69 no\n"
+      "server; 75 leadership lost; 126, 127 the command cannot be run. --observe: 0 at a signal.");
+  app.add_option("PATH", f.path, "the election; one that does not begin with / is below /conclave")
+      ->required();
+  app.add_option("COMMAND", f.stray)->group("");
+  app.add_flag("--once", f.once, "end when the command does, with its exit code (the default)");
+  app.add_flag("--forever", f.forever,
+               "campaign again when the command has ended or leadership was lost, until a signal")
+      ->excludes("--once");
+  app.add_flag("--observe", f.observe, "no command: print who leads, now and at every change")
+      ->excludes("--once")
+      ->excludes("--forever");
+  app.add_flag("--json", f.json, "with --observe: a line of JSON for each change")
+      ->needs("--observe");
+  app.add_flag("-q,--quiet", f.quiet, "say nothing while waiting");
+  add_election_layout(app, f.layout);
+  add_run_flags(app, f.run);
+  app.remove_option(app.get_option("--label"));
+  app.add_option("--id,--label", f.run.label, "who we are (default: host and process)")
+      ->type_name("ID");
+  add_connect_flags(app, f.connect);
+}
+
+std::string default_id() {
+  std::string host(256, '\0');
+  if (::gethostname(host.data(), host.size() - 1) != 0) host.clear();
+  host.resize(host.find('\0') == std::string::npos ? host.size() : host.find('\0'));
+  return host + ':' + std::to_string(::getpid());
+}
+
+bool ends_us(int s) { return s == SIGINT || s == SIGTERM || s == SIGHUP || s == SIGQUIT; }
+
+class electing {
+ public:
+  electing(elect_flags& f, program what)
+      : flags_{f},
+        what_{std::move(what)},
+        path_{node_path(f.path)},
+        connection_{server_for_heirs(f.connect), connection::without_waiting{}} {
+    election_options o;
+    o.layout = election_layout(f.layout);
+    o.id = f.run.label.empty() ? default_id() : f.run.label;
+    o.on_suspended = [this](const hold&) {
+      loop_.post([this] {
+        if (running_) running_->suspended();
+      });
+    };
+    o.on_restored = [this](const hold&) {
+      loop_.post([this] {
+        if (running_) running_->restored();
+      });
+    };
+    o.on_lost = [this](const hold&, error_code) { loop_.post([] {}); };
+    election_.emplace(connection_.zk(), path_, std::move(o));
+  }
+
+  int run() {
+    loop_.on_signal([this](int s) { on_signal(s); });
+    loop_.on_turn([this] { return on_turn(); });
+    campaign();
+    const int code = loop_.run();
+    waiting_.reset();
+    if (keep_) leave_session_to_heirs(code);
+    return code;
+  }
+
+ private:
+  // A command that ends at once would otherwise be elected without a pause.
+  static constexpr auto shortest_round = 1s;
+
+  void campaign() {
+    again_at_.reset();
+    election_->async_campaign([this](error_code ec) { loop_.post([this, ec] { answered(ec); }); });
+    if (!flags_.quiet && in_foreground())
+      waiting_.emplace(connection_.zk(),
+                       waiting_line::subject{flags_.path, path_, election_layout(flags_.layout)});
+  }
+
+  void answered(error_code ec) {
+    waiting_.reset();
+    if (ec == errc::not_connected && flags_.forever) return once_more("no connection to a server");
+    connected_ = true;  // whatever became of the connection since
+    if (ec) throw error{ec, "election " + flags_.path};
+    held_ = election_->hold();
+    what_.environment = environment_of(held_);
+    what_.environment.emplace_back("CONCLAVE_ELECTION_PATH", path_);
+    what_.environment.emplace_back("CONCLAVE_LEADER_ID", election_->id());
+    began_ = loop::clock::now();
+    result_.reset();
+    running_.emplace(loop_, what_, held_, flags_.run.options(connection_),
+                     [this](const watched_run::result& r) { result_ = r; });
+  }
+
+  void once_more(const char* why) {
+    std::cerr << "conclave: " << why << "; campaigning again\n";
+    again_at_ = loop::clock::now() + shortest_round;
+  }
+
+  // The command has ended; with --forever, and something of it left, once more every while.
+  void after_run() {
+    const auto r = *result_;
+    if (!flags_.forever) {
+      if (r.lost) std::cerr << "conclave: leadership was lost while the command ran\n";
+      keep_ = r.left_something && !r.lost;
+      if (r.interrupted && !r.lost) return loop_.end_by(SIGINT);
+      return loop_.end(r.lost ? lost : r.code);
+    }
+    // Whoever leads next must not meet what this command has left.
+    const bool left = r.left_something && held_.held() && running_->left_something();
+    if (ended_by_ != 0) {
+      keep_ = left;
+      return loop_.end_by(ended_by_);
+    }
+    if (left) return;
+    running_.reset();
+    election_->resign();
+    if (r.lost) return once_more("leadership was lost while the command ran");
+    again_at_ = std::max(loop::clock::now(), began_ + shortest_round);
+  }
+
+  void on_signal(int s) {
+    if (ends_us(s)) ended_by_ = s;
+    if (running_ && !result_) return running_->pass_on(s);
+    if (s == SIGTSTP) ::kill(::getpid(), SIGSTOP);
+    if (ends_us(s) && !running_) loop_.end_by(s);
+  }
+
+  loop::clock::time_point on_turn() {
+    if (!connected_) connected_ = connection_.connected();
+    if (!connected_) return loop::clock::now() + 50ms;
+    if (running_) {
+      const auto next = result_ ? loop::clock::now() + 100ms : running_->check();
+      if (result_) after_run();
+      if (running_) return next;
+    }
+    if (!again_at_) return loop::clock::time_point::max();
+    if (loop::clock::now() < *again_at_) return *again_at_;
+    campaign();
+    return loop::clock::time_point::max();
+  }
+
+  elect_flags& flags_;
+  program what_;
+  std::string path_;
+  loop loop_;  // before the first thread, which the connection makes
+  connection connection_;
+  std::optional<election> election_;
+  std::optional<waiting_line> waiting_;
+  hold held_;
+  std::optional<watched_run> running_;
+  std::optional<watched_run::result> result_;  // of the command that has ended
+  loop::clock::time_point began_;
+  std::optional<loop::clock::time_point> again_at_;
+  int ended_by_ = 0;  // a signal
+  bool connected_ = false;
+  bool keep_ = false;
+};
+
+void tell(const std::optional<contender_info>& leader, bool as_json) {
+  using namespace std::chrono;
+  const auto now = duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+  if (as_json) {
+    json::object o{{"time", iso_date(now)}, {"leader", nullptr}};
+    if (leader) o["leader"] = candidate_json(*leader);
+    print(o);
+    return;
+  }
+  std::cout << short_date(now) << "  ";
+  if (leader)
+    std::cout << candidate_name(*leader) << " leads, token " << leader->fencing_token << "\n";
+  else
+    std::cout << "nobody leads\n";
+  std::cout.flush();
+}
+
+int observe(const elect_flags& f) {
+  loop until_signal;
+  until_signal.on_signal([&](int s) {
+    if (s == SIGTSTP) ::kill(::getpid(), SIGSTOP);
+    if (ends_us(s)) until_signal.end(ok);
+  });
+  connection c{f.connect};
+  const election_observer observer{c.zk(), node_path(f.path),
+                                   [&](const std::optional<contender_info>& leader) {
+                                     until_signal.post([&f, leader] {
+                                       tell(leader, f.json);
+                                       if (!std::cout)
+                                         throw failure{failed, "cannot write: is the reader gone?"};
+                                     });
+                                   },
+                                   election_layout(f.layout)};
+  return until_signal.run();
+}
+
+[[noreturn]] void show_the_right_line(const elect_flags& f) {
+  std::string right = "conclave elect " + f.path + " -- ";
+  for (const auto& word : f.stray) right += word + " ";
+  throw failure{usage, f.stray.empty() ? "no command; try: " + right + "COMMAND   (or --observe)"
+                                       : "no command; the command stands behind --: " + right};
+}
+
+int run(elect_flags& f, const invocation& call) {
+  auto what = f.run.program_of(call);
+  if (f.observe && (what || !f.stray.empty()))
+    throw failure{usage, "--observe is instead of a command"};
+  if (f.observe) return observe(f);
+  if (!what || !f.stray.empty()) show_the_right_line(f);
+  electing e{f, std::move(*what)};
+  return e.run();
+}
+
+}  // namespace
+
+void describe_elect(CLI::App& app, invocation& call) {
+  auto flags = std::make_shared<elect_flags>();
+  add_flags(app, *flags);
+  when_used(app, call, flags, run);
+}
+
+}  // namespace conclave::cli

@@ -1,0 +1,76 @@
+// `conclave leader`: who leads.
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+
+#include "cli/commands/commands.hpp"
+#include "cli/connect/connection.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/run/election_layout.hpp"
+#include "cli/show/candidate.hpp"
+#include "cli/show/duration.hpp"
+
+namespace conclave::cli {
+namespace {
+
+struct leader_flags {
+  connect_flags connect;
+  std::string path, layout = default_election_layout;
+  bool all = false, json = false;
+};
+
+void show_json(const std::vector<contender_info>& them, bool all) {
+  if (!all && them.empty()) return print(nullptr);
+  if (!all) return print(candidate_json(them.front()));
+  json::array list;
+  for (const auto& c : them) list.push_back(candidate_json(c));
+  print(list);
+}
+
+void show(const std::vector<contender_info>& them) {
+  const auto now = std::chrono::system_clock::now();
+  std::size_t widest = 0, oldest = 0;
+  for (const auto& c : them) {
+    widest = std::max(widest, candidate_name(c).size());
+    oldest = std::max(oldest, short_time(now - c.since).size());
+  }
+  for (const auto& c : them)
+    std::cout << std::left << std::setw(static_cast<int>(widest)) << candidate_name(c)
+              << (c.holds ? "  leads" : "  waits") << ", came " << std::right
+              << std::setw(static_cast<int>(oldest)) << short_time(now - c.since) << " ago, token "
+              << c.fencing_token << ", " << c.node << "\n";
+}
+
+int run(leader_flags& f, const invocation&) {
+  connection c{f.connect};
+  auto them = contenders(c.zk(), node_path(f.path), election_layout(f.layout));
+  if (!f.all && them.size() > 1) them.resize(1);
+  if (f.json)
+    show_json(them, f.all);
+  else
+    show(them);
+  return them.empty() ? failed : ok;
+}
+
+}  // namespace
+
+void describe_leader(CLI::App& app, invocation& call) {
+  auto flags = std::make_shared<leader_flags>();
+  app.description("Print who leads: its id, when it came, its fencing token and its node.");
+  app.footer(
+      "Examples:\n"
+      "  conclave leader mailer\n"
+      "  conclave leader --json mailer | jq -r .id\n"
+      "  conclave leader --all mailer      (and who would be next, in order)\n"
+      "Exit code: 1 if nobody leads.");
+  app.add_option("PATH", flags->path,
+                 "the election; one that does not begin with / is below /conclave")
+      ->required();
+  app.add_flag("-a,--all", flags->all, "all candidates, in their order");
+  app.add_flag("--json", flags->json, "one line of JSON");
+  add_election_layout(app, flags->layout);
+  add_connect_flags(app, flags->connect);
+  when_used(app, call, flags, run);
+}
+
+}  // namespace conclave::cli

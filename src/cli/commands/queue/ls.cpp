@@ -1,0 +1,245 @@
+// `conclave queue ls`, `len` and `restore`: what is in a queue, and what was set aside.
+#include <algorithm>
+#include <future>
+#include <iomanip>
+#include <iostream>
+#include <map>
+
+#include <boost/asio/use_future.hpp>
+
+#include "cli/commands/queue/queue_flags.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/show/duration.hpp"
+#include "cli/show/node.hpp"
+
+namespace conclave::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct ls_flags {
+  queue_flags queue;
+  std::size_t count = 0;
+  bool json = false, set_aside = false;
+};
+
+struct claim_mark {
+  std::string owner;
+  std::int64_t since = 0;  // in ms since 1970
+};
+
+// Asked for at a time.
+constexpr std::size_t window = 512;
+
+// read(name) starts a request, take(name, result) gets its answer. What has gone meanwhile is left
+// out.
+template <class Read, class Take>
+void for_all(const std::vector<std::string>& names, Read read, Take take) {
+  for (std::size_t begin = 0; begin < names.size(); begin += window) {
+    const auto end = std::min(names.size(), begin + window);
+    std::vector<decltype(read(names[0]))> asked;
+    for (std::size_t i = begin; i < end; ++i) asked.push_back(read(names[i]));
+    for (std::size_t i = begin; i < end; ++i) try {
+        take(names[i], asked[i - begin].get());
+      } catch (const boost::system::system_error& e) {
+        if (e.code() != errc::no_node) throw error{e.code(), names[i]};
+      }
+  }
+}
+
+std::map<std::string, claim_mark> claims_of(client& zk, const queue_flags& f) {
+  std::map<std::string, claim_mark> all;
+  std::vector<std::string> names;
+  try {
+    names = zk.children(f.taken()).names;
+  } catch (const error& e) {
+    if (e.code() != errc::no_node) throw;
+  }
+  const auto read = [&](const std::string& name) {
+    return zk.async_get(f.taken() + '/' + name, boost::asio::use_future);
+  };
+  for_all(names, read, [&](const std::string& name, const get_result& got) {
+    // The first line says who it is; other libraries have nothing but an id.
+    all[name] = {got.data.substr(0, got.data.find('\n')), got.stat.ctime};
+  });
+  return all;
+}
+
+std::string age(std::int64_t ms) {
+  return short_time(std::chrono::system_clock::now().time_since_epoch() -
+                    std::chrono::milliseconds{ms});
+}
+
+struct listed {
+  std::string name;
+  node_stat stat;
+  std::optional<claim_mark> claim;
+};
+
+std::vector<listed> items_of(client& zk, const queue_flags& f, std::size_t most) {
+  const queue q{zk, f.node(), f.options()};
+  auto names = q.names();
+  if (names.empty()) expect_layout(zk, f);
+  if (most != 0 && names.size() > most) names.resize(most);
+  const auto claims = claims_of(zk, f);
+  std::vector<listed> all;
+  const auto read = [&](const std::string& name) {
+    return zk.async_exists(q.item_path(name), boost::asio::use_future);
+  };
+  for_all(names, read, [&](const std::string& name, const std::optional<node_stat>& stat) {
+    if (!stat) return;
+    const auto claim = claims.find(name);
+    all.push_back({name, *stat, {}});
+    if (claim != claims.end()) all.back().claim = claim->second;
+  });
+  return all;
+}
+
+json::value as_json(const std::vector<listed>& items) {
+  json::array list;
+  for (const auto& i : items) {
+    json::object o{{"name", i.name},
+                   {"size", i.stat.data_length},
+                   {"pushed", iso_date(i.stat.ctime)},
+                   {"attempts", i.stat.version},
+                   {"claimed_by", nullptr}};
+    if (i.claim) {
+      o["claimed_by"] = is_utf8(i.claim->owner) ? i.claim->owner : std::string{"?"};
+      o["claimed"] = iso_date(i.claim->since);
+    }
+    list.push_back(std::move(o));
+  }
+  return list;
+}
+
+std::string bytes(std::size_t n) { return std::to_string(n) + (n == 1 ? " byte " : " bytes"); }
+
+void show(const std::vector<listed>& items) {
+  std::size_t widest = 0, largest = 0;
+  for (const auto& i : items) {
+    widest = std::max(widest, i.name.size());
+    largest = std::max(largest, bytes(static_cast<std::size_t>(i.stat.data_length)).size());
+  }
+  for (const auto& i : items) {
+    std::cout << std::left << std::setw(static_cast<int>(widest)) << i.name << "  " << std::right
+              << std::setw(static_cast<int>(largest))
+              << bytes(static_cast<std::size_t>(i.stat.data_length)) << "  " << std::setw(6)
+              << age(i.stat.ctime) << " old";
+    if (i.claim)
+      std::cout << "  claimed by " << i.claim->owner << " for " << age(i.claim->since)
+                << ", attempt " << i.stat.version;
+    else if (i.stat.version > 0)
+      std::cout << "  attempted " << i.stat.version << (i.stat.version == 1 ? " time" : " times");
+    std::cout << "\n";
+  }
+}
+
+int show_set_aside(client& zk, const ls_flags& f) {
+  const auto items = queue{zk, f.queue.node(), f.queue.options()}.set_aside();
+  if (f.json) {
+    json::array list;
+    for (const auto& i : items) {
+      json::object o{{"name", i.name}, {"size", i.data.size()}};
+      add_data(o, i.data);
+      list.push_back(std::move(o));
+    }
+    print(list);
+    return ok;
+  }
+  std::size_t widest = 0;
+  for (const auto& i : items) widest = std::max(widest, i.name.size());
+  for (const auto& i : items)
+    std::cout << std::left << std::setw(static_cast<int>(widest)) << i.name << "  "
+              << bytes(i.data.size()) << "\n";
+  return ok;
+}
+
+int ls(ls_flags& f, const invocation&) {
+  connection c{f.queue.connect};
+  if (f.set_aside) return show_set_aside(c.zk(), f);
+  const auto items = items_of(c.zk(), f.queue, f.count);
+  if (f.json)
+    print(as_json(items));
+  else
+    show(items);
+  return ok;
+}
+
+int len(ls_flags& f, const invocation&) {
+  connection c{f.queue.connect};
+  const auto n = queue{c.zk(), f.queue.node(), f.queue.options()}.size();
+  if (f.json)
+    print(json::object{{"length", n}});
+  else
+    std::cout << n << "\n";
+  return ok;
+}
+
+struct restore_flags {
+  queue_flags queue;
+  std::vector<std::string> names;
+  bool all = false;
+};
+
+int restore(restore_flags& f, const invocation&) {
+  if (f.all != f.names.empty())
+    throw failure{usage, "say which items, or --all; see conclave queue ls --set-aside"};
+  connection c{f.queue.connect};
+  queue q{c.zk(), f.queue.node(), f.queue.options()};
+  const auto aside = q.set_aside();
+  std::vector<queue_item> chosen;
+  if (f.all) chosen = aside;
+  for (const auto& name : f.names) {
+    const auto found = std::find_if(aside.begin(), aside.end(),
+                                    [&](const queue_item& i) { return i.name == name; });
+    if (found == aside.end())
+      throw failure{failed, name + " was not set aside; see conclave queue ls --set-aside"};
+    chosen.push_back(*found);
+  }
+  for (const auto& item : chosen) q.restore(item);
+  return ok;
+}
+
+}  // namespace
+
+void describe_ls(CLI::App& app, invocation& call) {
+  auto flags = std::make_shared<ls_flags>();
+  app.description("list the items in order: name, size, age, and who has claimed it");
+  app.footer(
+      "Examples:\n"
+      "  conclave queue ls jobs\n"
+      "  conclave queue ls --json jobs | jq -r '.[] | select(.claimed_by == null) | .name'\n"
+      "  conclave queue ls --set-aside jobs     (those that failed too often)");
+  add_queue_flags(app, flags->queue);
+  app.add_option("-n,--count", flags->count, "the first N only")
+      ->type_name("N")
+      ->check(CLI::Range{1, 1'000'000'000});
+  app.add_flag("--set-aside", flags->set_aside,
+               "instead of the queue: what `work --max-attempts` has set aside");
+  app.add_flag("--json", flags->json, "one line of JSON");
+  when_used(app, call, flags, ls);
+}
+
+void describe_len(CLI::App& app, invocation& call) {
+  auto flags = std::make_shared<ls_flags>();
+  app.description("print how many items there are, claimed ones included");
+  app.footer("Example: conclave queue len jobs");
+  add_queue_flags(app, flags->queue);
+  app.add_flag("--json", flags->json, "one line of JSON");
+  when_used(app, call, flags, len);
+}
+
+void describe_restore(CLI::App& app, invocation& call) {
+  auto flags = std::make_shared<restore_flags>();
+  app.description("put items that were set aside back, at the end of the queue");
+  app.footer(
+      "Examples:\n"
+      "  conclave queue restore jobs qn-0000000007\n"
+      "  conclave queue restore --all jobs");
+  add_queue_flags(app, flags->queue);
+  app.add_option("NAME", flags->names, "as `conclave queue ls --set-aside` shows them");
+  app.add_flag("-a,--all", flags->all, "all of them");
+  when_used(app, call, flags, restore);
+}
+
+}  // namespace conclave::cli

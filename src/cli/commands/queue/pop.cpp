@@ -1,0 +1,157 @@
+// `conclave queue pop` and `peek`: print items, and take them or not.
+//
+// An item is claimed, printed, and removed only when it was written: a reader that has gone, a full
+// disk or a kill loses none. And so a claim of `conclave queue work` keeps an item from us.
+#include <algorithm>
+#include <future>
+#include <iostream>
+
+#include <boost/asio/use_future.hpp>
+
+#include "cli/commands/queue/queue_flags.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/run/signal_end.hpp"
+#include "cli/show/item_output.hpp"
+
+namespace conclave::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+
+struct pop_flags {
+  queue_flags queue;
+  item_format format;
+  std::string wait = "0";
+  std::size_t count = 1;
+  bool no_claim = false;
+};
+
+// Taken and printed together.
+constexpr std::size_t most_at_once = 64;
+
+// Until when to wait for the first of the next ones; nothing: without an end.
+using limit = std::optional<clock::time_point>;
+
+// Claims of the next items, `most` at most; none if there was nothing in time.
+std::vector<queue_claim> claim_some(queue& q, std::size_t most, limit until) {
+  std::vector<queue_claim> got;
+  if (!until) {
+    got.push_back(q.claim());
+  } else if (auto first = q.claim_for(std::max(*until - clock::now(), clock::duration{0}))) {
+    got.push_back(std::move(*first));
+  } else {
+    return got;
+  }
+  std::vector<std::future<std::optional<queue_claim>>> others;
+  while (got.size() + others.size() < most)
+    others.push_back(q.async_claim_for(0ms, boost::asio::use_future));
+  for (auto& other : others)
+    if (auto one = other.get()) got.push_back(std::move(*one));
+  return got;
+}
+
+// How many were printed.
+std::size_t pop_claimed(queue& q, item_output& out, std::size_t most, limit until) {
+  const auto claims = claim_some(q, most, until);
+  for (const auto& c : claims) out.add({c.name(), c.data(), c.priority()}, c.attempts());
+  out.write();
+  std::vector<std::future<void>> completed;
+  for (auto& c : const_cast<std::vector<queue_claim>&>(claims))
+    completed.push_back(c.async_complete(boost::asio::use_future));
+  for (std::size_t i = 0; i < claims.size(); ++i) try {
+      completed[i].get();
+    } catch (const boost::system::system_error& e) {
+      throw failure{lost, claims[i].name() + " was printed, but somebody else may have it, too: " +
+                              e.code().message()};
+    }
+  return claims.size();
+}
+
+std::size_t pop_plainly(queue& q, item_output& out, limit until) {
+  std::optional<queue_item> item;
+  if (until)
+    item = q.pop_for(std::max(*until - clock::now(), clock::duration{0}));
+  else
+    item = q.pop();
+  if (!item) return 0;
+  out.add(*item, 0);
+  out.write();
+  return 1;
+}
+
+int pop(pop_flags& f, const invocation&) {
+  if (f.no_claim && f.queue.layout == "kazoo-locking")
+    throw failure{usage, "items of this layout are claimed: no --no-claim"};
+  item_output out{f.format};
+  const auto wait = parse_wait(f.wait);
+  const limit until = wait ? limit{clock::now() + *wait} : limit{};
+  signal_end on_signal;
+  connection c{f.queue.connect};
+  const auto closing = on_signal.closes(c.zk());
+  queue q{c.zk(), f.queue.node(), f.queue.options()};
+  std::size_t printed = 0;
+  while (printed < f.count) {
+    const auto n = f.no_claim
+                       ? pop_plainly(q, out, until)
+                       : pop_claimed(q, out, std::min(f.count - printed, most_at_once), until);
+    if (n == 0) break;
+    printed += n;
+  }
+  if (printed == 0) expect_layout(c.zk(), f.queue);
+  return printed == 0 ? failed : ok;
+}
+
+int peek(pop_flags& f, const invocation&) {
+  item_output out{f.format};
+  connection c{f.queue.connect};
+  queue q{c.zk(), f.queue.node(), f.queue.options()};
+  const auto item = q.front();
+  if (!item) {
+    expect_layout(c.zk(), f.queue);
+    return failed;
+  }
+  out.add(*item, 0);
+  out.write();
+  return ok;
+}
+
+}  // namespace
+
+void describe_pop(CLI::App& app, invocation& call) {
+  auto flags = std::make_shared<pop_flags>();
+  app.description("take the first item, and print it");
+  app.footer(
+      "Examples:\n"
+      "  conclave queue pop jobs\n"
+      "  conclave queue pop -w 30 jobs            (waits for one)\n"
+      "  while job=$(conclave queue pop -w forever jobs); do ./do \"$job\"; done\n"
+      "An item is removed once it has been written to stdout, not before. If the program that "
+      "reads\n"
+      "it dies with it, it is gone; `conclave queue work` is for that.\n"
+      "Exit codes: 1 no item; 74 it could not be written, and is still in the queue.");
+  add_queue_flags(app, flags->queue);
+  app.add_option("-w,--wait", flags->wait, "wait for an item for so long, or: forever")
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  app.add_option("-n,--count", flags->count, "so many items, if there are")
+      ->type_name("N")
+      ->check(CLI::Range{1, 1'000'000'000})
+      ->capture_default_str();
+  app.add_flag(
+      "--no-claim", flags->no_claim,
+      "remove it before it is printed: for queues that other libraries' programs pop from");
+  add_item_format(app, flags->format);
+  when_used(app, call, flags, pop);
+}
+
+void describe_peek(CLI::App& app, invocation& call) {
+  auto flags = std::make_shared<pop_flags>();
+  app.description("print the first item, claimed or not, and leave it there");
+  app.footer("Example: conclave queue peek jobs\nExit code: 1 if there is no item.");
+  add_queue_flags(app, flags->queue);
+  add_item_format(app, flags->format);
+  when_used(app, call, flags, peek);
+}
+
+}  // namespace conclave::cli

@@ -1,0 +1,54 @@
+#include "cli/commands/queue/queue_flags.hpp"
+
+#include "cli/exit_code.hpp"
+#include "cli/show/duration.hpp"
+
+namespace conclave::cli {
+
+using namespace std::chrono_literals;
+
+queue_options queue_flags::options() const {
+  queue_options o;
+  if (layout == "kazoo") o.layout = queue_layout::kazoo;
+  if (layout == "kazoo-locking") o.layout = queue_layout::kazoo_locking;
+  return o;
+}
+
+std::string queue_flags::taken() const {
+  return node() + (layout == "kazoo-locking" ? "/taken" : ".conclave/taken");
+}
+
+void add_queue_flags(CLI::App& app, queue_flags& f) {
+  app.add_option("PATH", f.path, "the queue; one that does not begin with / is below /conclave")
+      ->required();
+  app.add_option("--layout", f.layout,
+                 "names of nodes, which all who use the queue must agree on: zookeeper "
+                 "(DistributedQueue, and Curator's SimpleDistributedQueue), kazoo (Queue), "
+                 "kazoo-locking (LockingQueue)")
+      ->check(CLI::IsMember({"zookeeper", "kazoo", "kazoo-locking"}))
+      ->type_name("L")
+      ->capture_default_str();
+  add_connect_flags(app, f.connect);
+}
+
+void expect_layout(client& zk, const queue_flags& f) {
+  const char* found = nullptr;
+  try {
+    for (const auto& name : zk.children(f.node()).names) {
+      if (name.starts_with("qn-")) found = "zookeeper";
+      if (name.starts_with("entry-")) found = "kazoo";
+      if (name == "entries") found = "kazoo-locking";
+    }
+  } catch (const error& e) {
+    if (e.code() != errc::no_node) throw;
+  }
+  if (found != nullptr && f.layout != found)
+    throw failure{usage, f.path + " is a queue of another layout; say --layout " + found};
+}
+
+std::optional<std::chrono::milliseconds> parse_wait(const std::string& text) {
+  if (text == "forever") return {};
+  return parse_duration(text, 1s);
+}
+
+}  // namespace conclave::cli

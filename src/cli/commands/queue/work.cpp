@@ -1,0 +1,88 @@
+// `conclave queue work`: runs a command for each item.
+#include "cli/commands/queue/queue_flags.hpp"
+#include "cli/commands/queue/worker.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/show/duration.hpp"
+
+namespace conclave::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct work_flags {
+  queue_flags queue;
+  run_flags run;
+  std::string retry_after = "1s";
+  std::vector<std::string> stray;
+  worker::terms terms;
+};
+
+void add_flags(CLI::App& app, work_flags& f) {
+  app.description("run a command for each item, with the item on its stdin");
+  app.footer(
+      "Examples:\n"
+      "  conclave queue work jobs -- ./do-job\n"
+      "  conclave queue work -j 8 --until-empty jobs -- ./do-job\n"
+      "  conclave queue work --max-attempts 3 jobs -c 'read -r url; curl -fO \"$url\"'\n\n"
+      "An item stays in the queue, claimed by us, until its command has ended with 0. If the "
+      "command\n"
+      "fails, the item is kept for a while (--retry-after), in which others come first, and then\n"
+      "given back. If we die, or lose the server for too long, the command is ended and its item "
+      "is\n"
+      "there for others: a command may so be run twice for an item, but never at the same time.\n"
+      "After a signal nothing new is begun; it is passed on to the commands, and what they do not\n"
+      "complete is given back.\n\n"
+      "The command finds CONCLAVE_ITEM_NAME, CONCLAVE_ITEM_ATTEMPT, CONCLAVE_QUEUE_PATH,\n"
+      "CONCLAVE_FENCING_TOKEN, CONCLAVE_LOCK_NODE and CONCLAVE_SESSION_ID in its environment.\n"
+      "Exit codes: with --until-empty or --count 0 if all went well, 1 if a command failed; 128 "
+      "and\n"
+      "the signal that ended us; 64 usage; 69 no server; 126, 127 the command cannot be run.");
+  add_queue_flags(app, f.queue);
+  app.add_option("COMMAND", f.stray)->group("");
+  app.add_option("-j,--jobs", f.terms.jobs, "so many commands at a time")
+      ->type_name("N")
+      ->check(CLI::Range{1, 10'000})
+      ->capture_default_str();
+  app.add_flag(
+      "--until-empty", f.terms.until_empty,
+      "end when there is nothing left to take; items that fail are tried once, or as often "
+      "as --max-attempts says");
+  app.add_option("-n,--count", f.terms.count, "end after so many items")
+      ->type_name("N")
+      ->check(CLI::Range{1, 1'000'000'000});
+  app.add_option("--max-attempts", f.terms.max_attempts,
+                 "set an item aside when it has failed so often: conclave queue ls --set-aside")
+      ->type_name("N")
+      ->check(CLI::Range{1, 1'000'000});
+  app.add_option(
+         "--retry-after", f.retry_after,
+         "keep an item that failed for so long, twice as long each time up to a minute; and "
+         "take items that slowly if all fail")
+      ->type_name("TIME")
+      ->capture_default_str();
+  app.add_flag("-q,--quiet", f.terms.quiet, "say nothing about items that fail");
+  add_run_flags(app, f.run);
+}
+
+int run(work_flags& f, const invocation& call) {
+  auto what = f.run.program_of(call);
+  if (!what || !f.stray.empty()) {
+    std::string right = "conclave queue work " + f.queue.path + " -- ";
+    for (const auto& word : f.stray) right += word + " ";
+    throw failure{usage, f.stray.empty() ? "no command; try: " + right + "COMMAND"
+                                         : "no command; the command stands behind --: " + right};
+  }
+  f.terms.retry_after = parse_duration(f.retry_after, 1s);
+  worker w{f.queue, f.run, f.terms, std::move(*what)};
+  return w.run();
+}
+
+}  // namespace
+
+void describe_work(CLI::App& app, invocation& call) {
+  auto flags = std::make_shared<work_flags>();
+  add_flags(app, *flags);
+  when_used(app, call, flags, run);
+}
+
+}  // namespace conclave::cli

@@ -1,0 +1,289 @@
+#include "cli/commands/queue/worker.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <iostream>
+#include <stop_token>
+
+#include <boost/asio/error.hpp>
+
+#include "cli/exit_code.hpp"
+#include "cli/run/heirs.hpp"
+#include "cli/show/duration.hpp"
+
+namespace conclave::cli {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::chrono::milliseconds longest_retry = 1min;
+
+// base, doubled `times` times, up to `most`.
+std::chrono::milliseconds doubled(std::chrono::milliseconds base, int times,
+                                  std::chrono::milliseconds most) {
+  for (; times > 0 && base < most; --times) base *= 2;
+  return std::min(base, most);
+}
+
+bool no_server(error_code ec) {
+  return ec == errc::not_connected || ec == errc::connection_loss || ec == errc::session_expired;
+}
+
+}  // namespace
+
+struct worker::job {
+  queue_claim claim;
+  bool suspended = false;
+  std::optional<watched_run::result> result;  // it has ended
+  std::optional<watched_run> running;
+  // Wakes the loop.
+  std::optional<std::stop_callback<std::function<void()>>> on_loss;
+};
+
+worker::worker(const queue_flags& where, const run_flags& how, const terms& t, program what)
+    : where_{where},
+      terms_{t},
+      how_{how},
+      what_{std::move(what)},
+      path_{where.node()},
+      connection_{server_for_heirs(where.connect), connection::without_waiting{}} {
+  auto o = where.options();
+  o.max_attempts = t.max_attempts;
+  o.owner = how.label;
+  // A claim tells nobody that it is suspended; its session does.
+  session_events_ =
+      connection_.zk().on_session_event([this](const session_event&) { loop_.post([] {}); });
+  queue_.emplace(connection_.zk(), path_, std::move(o));
+}
+
+worker::~worker() = default;
+
+int worker::run() {
+  loop_.on_signal([this](int s) { on_signal(s); });
+  loop_.on_turn([this] { return on_turn(); });
+  return loop_.run();
+}
+
+void worker::say(const std::string& what) const {
+  if (!terms_.quiet) std::cerr << "conclave: " << what << std::endl;
+}
+
+// --- the loop
+
+worker::clock::time_point worker::on_turn() {
+  if (!connected_) connected_ = connection_.connected();
+  if (!connected_) return clock::now() + 50ms;
+  auto next = clock::time_point::max();
+  for (auto j = jobs_.begin(); j != jobs_.end();) {
+    next = std::min(next, look_after(*j));
+    const auto at = j++;
+    if (!at->result) continue;
+    ended(*at);
+    jobs_.erase(at);
+  }
+  next = std::min(next, give_back_what_is_due());
+  if (!code_) {
+    if (clock::now() >= next_)
+      take();
+    else
+      next = std::min(next, next_);
+    if (nothing_left()) {
+      if (begun_ == 0) expect_layout(connection_.zk(), where_);
+      stop(code_at_the_end());
+    }
+  }
+  if (code_ && jobs_.empty() && completing_ == 0 && asked_ == 0) loop_.end(*code_);
+  return next;
+}
+
+void worker::on_signal(int s) {
+  const bool ends_us = s == SIGINT || s == SIGTERM || s == SIGHUP || s == SIGQUIT;
+  // The second one does not wait for the server any more.
+  if (ends_us && code_ && jobs_.empty()) return loop_.end_by(s);
+  if (ends_us) stop(loop::code_of(s));
+  for (auto& j : jobs_)
+    if (!j.result) j.running->pass_on(s);
+  if (s == SIGTSTP) ::kill(::getpid(), SIGSTOP);
+}
+
+void worker::stop(int code) {
+  code_ = code;
+  queue_.reset();
+  failed_.clear();
+}
+
+bool worker::nothing_left() const {
+  if (!jobs_.empty() || completing_ != 0 || asked_ != 0) return false;
+  if (terms_.count != 0 && begun_ >= terms_.count) return true;
+  const bool tries_again = terms_.max_attempts != 0 && !failed_.empty();
+  return terms_.until_empty && empty_ && !tries_again;
+}
+
+int worker::code_at_the_end() const {
+  if (not_completed_.empty()) return ok;
+  say(std::to_string(not_completed_.size()) +
+      (not_completed_.size() == 1 ? " item was" : " items were") + " not completed");
+  return failed;
+}
+
+// --- taking items
+
+void worker::take() {
+  if (terms_.until_empty && empty_) return;
+  while (jobs_.size() + asked_ < terms_.jobs &&
+         (terms_.count == 0 || begun_ + asked_ < terms_.count))
+    ask();
+}
+
+void worker::ask() {
+  ++asked_;
+  auto told = [this, asked = stirred_](error_code ec, std::optional<queue_claim> got) {
+    // A function that is posted must be one that can be copied.
+    const auto kept = std::make_shared<std::optional<queue_claim>>(std::move(got));
+    loop_.post([this, asked, ec, kept] {
+      --asked_;
+      if (!ec && !*kept) empty_ = asked == stirred_;
+      came(ec, std::move(*kept));
+    });
+  };
+  if (terms_.until_empty)
+    queue_->async_claim_for(0ms, std::move(told));
+  else
+    queue_->async_claim(std::move(told));
+}
+
+void worker::stir() {
+  ++stirred_;
+  empty_ = false;
+}
+
+void worker::came(error_code ec, std::optional<queue_claim> claim) {
+  if (code_) return;  // what came is given back
+  if (!ec) {
+    complained_ = false;
+    if (claim) begin(std::move(*claim));
+    return;
+  }
+  if (no_server(ec) && !terms_.until_empty) {
+    if (!std::exchange(complained_, true)) say("no connection to a server; waiting for one");
+    next_ = clock::now() + 1s;
+    return;
+  }
+  std::cerr << "conclave: queue " << path_ << ": " << ec.message() << "\n";
+  stop(no_server(ec) ? unavailable : failed);
+}
+
+void worker::begin(queue_claim claim) {
+  ++begun_;
+  auto& j = jobs_.emplace_back();
+  j.claim = std::move(claim);
+  const auto held = j.claim.hold();
+  auto options = how_.options(connection_);
+  options.uses_terminal = false;
+  auto p = what_;
+  p.input = j.claim.data();
+  p.environment = environment_of(held);
+  p.environment.emplace_back("CONCLAVE_QUEUE_PATH", path_);
+  p.environment.emplace_back("CONCLAVE_ITEM_NAME", j.claim.name());
+  p.environment.emplace_back("CONCLAVE_ITEM_ATTEMPT", std::to_string(j.claim.attempts()));
+  try {
+    j.running.emplace(loop_, p, held, options,
+                      [&j](const watched_run::result& r) { j.result = r; });
+  } catch (const failure& e) {
+    // It would be so for every item.
+    std::cerr << "conclave: " << e.what() << "\n";
+    jobs_.pop_back();
+    return stop(e.code);
+  }
+  j.on_loss.emplace(held.lost(), [this] { loop_.post([] {}); });
+}
+
+// --- commands that run
+
+worker::clock::time_point worker::look_after(job& j) {
+  if (j.result) return clock::time_point::max();
+  const bool suspended = j.claim.hold().suspended();
+  if (suspended != std::exchange(j.suspended, suspended)) {
+    if (suspended)
+      j.running->suspended();
+    else if (j.claim.held())
+      j.running->restored();
+  }
+  const auto next = j.running->check();
+  // The connection is back, and the claim is being looked for.
+  if (suspended && connection_.zk().state() == session_state::connected)
+    return std::min(next, clock::now() + 20ms);
+  return next;
+}
+
+void worker::ended(job& j) {
+  stir();  // another may have come meanwhile
+  if (j.result->lost) {
+    say(j.claim.name() + ": the claim was lost, and its command ended; others may take it");
+    not_completed_.insert(j.claim.name());
+  } else if (j.result->code == 0) {
+    complete(std::move(j.claim));
+  } else {
+    not_done(std::move(j.claim), j.result->code);
+  }
+}
+
+void worker::complete(queue_claim claim) {
+  ++completing_;
+  const auto kept = std::make_shared<queue_claim>(std::move(claim));
+  kept->async_complete([this, kept](error_code ec) {
+    loop_.post([this, name = kept->name(), ec] {
+      --completing_;
+      completed(name, ec);
+    });
+  });
+}
+
+void worker::completed(const std::string& name, error_code ec) {
+  failures_ = 0;
+  not_completed_.erase(name);
+  if (!ec) return;
+  say(name + ": its command ended well, but the claim was lost before that was known to the " +
+      "server; it may be done again");
+  not_completed_.insert(name);
+}
+
+void worker::not_done(queue_claim claim, int code) {
+  const bool last = terms_.max_attempts != 0 && claim.attempts() >= terms_.max_attempts;
+  const bool ends = terms_.until_empty || terms_.count != 0;
+  if (ends) not_completed_.insert(claim.name());
+  const auto what = claim.name() + ": its command ended with " + std::to_string(code);
+  // What a signal of ours has ended is no failure, and whoever meets one that failed too often
+  // sets it aside: both are given back at once, by the claim's end.
+  if (code_) return say(what + "; given back");
+  ++failures_;
+  next_ = clock::now() + (failures_ < 2 ? 0ms : doubled(100ms, failures_ - 2, terms_.retry_after));
+  if (last) return say(what + ", for the last time: set aside");
+  if (terms_.until_empty && terms_.max_attempts == 0) {
+    say(what);
+    failed_.push_back({std::move(claim), clock::time_point::max()});
+    return;
+  }
+  const auto pause = doubled(terms_.retry_after, claim.attempts() - 1,
+                             std::max(longest_retry, terms_.retry_after));
+  say(what + "; again in " + short_time(pause));
+  failed_.push_back({std::move(claim), clock::now() + pause});
+}
+
+worker::clock::time_point worker::give_back_what_is_due() {
+  auto next = clock::time_point::max();
+  const auto now = clock::now();
+  for (auto f = failed_.begin(); f != failed_.end();) {
+    next = f->until > now ? std::min(next, f->until) : next;
+    const auto at = f++;
+    if (at->until > now) continue;
+    failed_.erase(at);
+    stir();
+  }
+  return next;
+}
+
+}  // namespace conclave::cli

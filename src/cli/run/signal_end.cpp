@@ -1,0 +1,54 @@
+#include "cli/run/signal_end.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+namespace conclave::cli {
+namespace {
+
+constexpr int wake_up = SIGUSR1;  // of ourselves, for the thread's end
+
+}  // namespace
+
+signal_end::signal_end() {
+  ::sigemptyset(&taken_);
+  for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    struct sigaction now {};
+    ::sigaction(s, nullptr, &now);
+    if (now.sa_handler != SIG_IGN) ::sigaddset(&taken_, s);  // nohup, and jobs behind & in scripts
+  }
+  ::sigaddset(&taken_, wake_up);
+  ::pthread_sigmask(SIG_BLOCK, &taken_, nullptr);
+  thread_ = std::thread{[this] { run(); }};
+}
+
+signal_end::~signal_end() {
+  {
+    const std::lock_guard lock{mutex_};
+    over_ = true;
+  }
+  ::pthread_kill(thread_.native_handle(), wake_up);
+  thread_.join();
+}
+
+std::shared_ptr<void> signal_end::closes(client& zk) {
+  const std::lock_guard lock{mutex_};
+  client_ = &zk;
+  return {this, [](signal_end* s) {
+            const std::lock_guard until_not_closing{s->mutex_};
+            s->client_ = nullptr;
+          }};
+}
+
+void signal_end::run() {
+  int s = 0;
+  while (::sigwait(&taken_, &s) != 0 || s == wake_up) {
+    const std::lock_guard lock{mutex_};
+    if (over_) return;
+  }
+  const std::lock_guard to_the_end{mutex_};
+  if (client_ != nullptr) client_->close();
+  ::_exit(128 + s);
+}
+
+}  // namespace conclave::cli

@@ -1,0 +1,56 @@
+#include "cli/show/item_output.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+
+#include <boost/json/serialize.hpp>
+
+#include "cli/exit_code.hpp"
+#include "cli/show/node.hpp"
+
+namespace conclave::cli {
+
+void add_item_format(CLI::App& app, item_format& f) {
+  app.add_flag("--raw", f.raw, "exactly the item, without a newline behind it");
+  app.add_flag("-0,--null", f.nul, "a zero byte behind it instead of a newline")->excludes("--raw");
+  app.add_flag("--json", f.json, "a line of JSON: name, data (or base64), priority")
+      ->excludes("--raw")
+      ->excludes("--null");
+}
+
+item_output::item_output(const item_format& f) : format_{f} {
+  const int flags = ::fcntl(STDOUT_FILENO, F_GETFL);
+  if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+    throw failure{cannot_write, "stdout is closed: there is nowhere to print the item to"};
+  ::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error like others
+}
+
+void item_output::add(const queue_item& item, int attempts) {
+  if (format_.json) {
+    json::object o{{"name", item.name}, {"priority", item.priority}};
+    if (attempts != 0) o["attempts"] = attempts;
+    add_data(o, item.data);
+    text_ += json::serialize(o) + '\n';
+    return;
+  }
+  text_ += item.data;
+  if (!format_.raw) text_ += format_.nul ? '\0' : '\n';
+}
+
+void item_output::write() {
+  std::size_t done = 0;
+  while (done < text_.size()) {
+    const auto n = ::write(STDOUT_FILENO, text_.data() + done, text_.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw failure{cannot_write, std::string{"cannot print: "} + std::strerror(errno)};
+    done += static_cast<std::size_t>(n);
+  }
+  text_.clear();
+}
+
+}  // namespace conclave::cli
