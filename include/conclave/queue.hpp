@@ -147,7 +147,9 @@ class queue {
   void push(std::initializer_list<std::string> items, int priority = default_priority) {
     push(std::vector<std::string>{items}, priority);
   }
-  // False if the queue is full (and stays so): nothing was pushed. Only with a capacity.
+  // False if there is no room, or others of this object wait for it (or the time is up before there
+  // is any): nothing was pushed. Only with a capacity. A call whose items are just being pushed
+  // waits for the outcome of that, even if its time is up.
   bool try_push(std::vector<std::string> items, int priority = default_priority);
   template <class Rep, class Period>
   bool push_for(const std::chrono::duration<Rep, Period>& d, std::vector<std::string> items,
