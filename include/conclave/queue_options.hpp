@@ -13,7 +13,8 @@ enum class queue_layout {
   zookeeper,
   // PATH/entry-PPP-N: kazoo's Queue.
   kazoo,
-  // PATH/entries/entry-PPP-N, claims at PATH/taken: kazoo's LockingQueue. For claiming only.
+  // PATH/entries/entry-PPP-N, claims at PATH/taken: kazoo's LockingQueue. For claiming only: what
+  // pops is refused with errc::invalid_argument.
   kazoo_locking,
 };
 

@@ -192,6 +192,7 @@ task<error_code> consumer::look() {
     }
     if (!ec || ec == errc::no_node) ec = got.ec;
     if (ec && ec != errc::no_node) co_return ec;
+    if (names_->of_another_layout(got.value.names)) co_return errc::layout_mismatch;
     auto all = names_->in_order(got.value.names);
     if (std::exchange(folder_czxid_, got.value.stat.czxid) != got.value.stat.czxid)
       too_large_.clear();  // names have started again

@@ -77,6 +77,16 @@ std::vector<item_name> queue_names::in_order(const std::vector<std::string>& chi
   return sorted(children, [this](const std::string& name) { return parse(name); });
 }
 
+bool queue_names::of_another_layout(const std::vector<std::string>& children) const {
+  const queue_names other{{}, has_priorities() ? queue_layout::zookeeper : queue_layout::kazoo};
+  bool found = false;
+  for (const auto& child : children) {
+    if (parse(child)) return false;
+    found = found || other.parse(child);
+  }
+  return found;
+}
+
 std::string queue_names::aside(std::string_view name, std::int64_t czxid) const {
   char suffix[20];
   std::snprintf(suffix, sizeof suffix, ".%llx", static_cast<unsigned long long>(czxid));
