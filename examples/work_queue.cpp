@@ -21,7 +21,7 @@ int main(int argc, char** argv) try {
   }
   for (const auto& item : jobs.set_aside()) {
     std::cout << "set aside: " << item.data << "\n";
-    zk.remove("/examples/jobs.conclave/aside/" + item.name);
+    jobs.discard(item);  // or restore() it, once the reason is gone
   }
 } catch (const conclave::error& e) {
   std::cerr << "work_queue: " << e.what() << "\n";

@@ -73,7 +73,9 @@ enum class requeue : bool { no, yes };
 
 class election {
  public:
-  // Throws errc::invalid_path. Nothing is sent yet.
+  // Throws errc::invalid_path, and errc::invalid_argument if the layout is for other locks or the
+  // id would be read as something else (it has a line "id ..." in it, as lock nodes have, or is
+  // what asks a holder to release). Nothing is sent yet.
   election(client& c, std::string path, election_options options = {});
   // Resigns. Calls that wait in it end with operation_aborted. Once it has returned no callback is
   // running or will be called (if it is called from one: except that one).
@@ -119,14 +121,18 @@ class election {
 
   // Campaigns, then calls f(std::stop_token) on this thread, and resigns when it returns or throws.
   // The token is asked to stop when leadership is lost or resigned elsewhere, or `stop` is
-  // requested; f should then return soon. With requeue::yes it goes on so until `stop` is
-  // requested. True if f returned (the last time) while we still led; false if leadership was lost
-  // or resigned, or never came because of `stop`. Throws what campaign() and f throw. Of several
-  // threads that run so on one object, each resigns only what is its own.
+  // requested; f should then return soon. With requeue::yes it goes on so, also after leadership
+  // was lost or resigned elsewhere, until `stop` is requested or something is thrown. True if f
+  // returned (the last time) while we still led; false if leadership was lost or resigned, or never
+  // came because of `stop`. Throws what f throws, and what campaign() does: operation_aborted if
+  // resign() is called while it waits to be elected, errc::out_of_line if its node is deleted
+  // meanwhile, errc::not_connected and so on. Of several threads that run so on one object, each
+  // resigns only what is its own.
   template <class F>
   bool run_as_leader(F&& f, requeue again = requeue::no, std::stop_token stop = {});
 
-  // --- leadership, now or the last that was; see hold.hpp
+  // --- leadership, now or the last that was; see hold.hpp. If several threads campaign or resign,
+  // it may be another one's.
 
   conclave::hold hold() const;
   bool held() const { return hold().held(); }
@@ -148,6 +154,8 @@ class election {
   static constexpr auto role = layout::role::exclusive;
   struct own;
   bool campaign_before(detail::deadline d);
+  // As campaign(), with the leadership that came of it: hold() may be another thread's by then.
+  std::optional<conclave::hold> campaign_to_lead(std::stop_token stop);
   // This leadership, if it is not over already; other threads' campaigns go on.
   void resign(const conclave::hold& leadership) noexcept;
   std::stop_token resignation() const;
@@ -164,8 +172,9 @@ bool election::run_as_leader(F&& f, requeue again, std::stop_token stop) {
     ~resigning() { e.resign(leadership); }
   };
   for (;;) {
-    if (!campaign(stop)) return false;
-    const conclave::hold leadership = hold();
+    const auto elected = campaign_to_lead(stop);
+    if (!elected) return false;
+    const auto& leadership = *elected;
     const resigning at_the_end{*this, leadership};
     std::stop_source any;
     {
@@ -182,6 +191,10 @@ bool election::run_as_leader(F&& f, requeue again, std::stop_token stop) {
 
 // Who leads, from the outside: told now, and then at every change. When several changes follow each
 // other faster than they can be read, those in between may be left out; the last one is told.
+//
+// Nodes of another layout are no candidates here, even if there are no others (leader() throws
+// errc::layout_mismatch). As long as there is no connection, or the path may not be read, nothing
+// is told; nor any more once the client's session is over for good, which the client tells.
 class election_observer {
  public:
   // None: there is no candidate. `told` is called as the callbacks of election_options are.

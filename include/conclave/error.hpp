@@ -72,7 +72,7 @@ enum class errc {
   taken = 15,            // somebody else holds it, and we were not to wait
   lock_lost = 16,        // no longer ours: the session's time is up, or its node was deleted
   out_of_line = 17,      // our place in the line is gone: its node was deleted by somebody
-  layout_mismatch = 18,  // the lock has contenders of another layout, who would not see us
+  layout_mismatch = 18,  // other programs use it with another node layout, and would not see us
   upgrade_refused = 19,  // this thread holds it shared, and would wait for itself to write
 };
 

@@ -14,13 +14,15 @@
 // session lives no lost reply loses or doubles one: the transaction that removes items also counts
 // in a node of this consumer's, so that after a cut it is known whether it happened. What remains:
 // a program that ends after the removal and before it has done its work takes the item with it; and
-// if the session ends while a removal is under way, the call fails with errc::session_expired, and
-// its item may be gone.
+// if the session ends while a removal is under way, the call fails with errc::session_expired (or
+// errc::connection_loss, if somebody touched that node), and its item may be gone.
 //
 // *Claiming* leaves the item in the queue, marked as ours, until complete(). If we give it back,
 // die, or lose our session, it is there again for others, in its old place; nobody else has it
 // while our claim is held (queue_claim is a hold, as a lock's: hold.hpp). Attempts are counted.
 // All consumers of a queue must consume in the same way, as a pop does not look for claims.
+// Claiming takes the permission to write to the items (which counts the attempt), popping only that
+// to remove them.
 //
 // Pushing: repeated after a cut without doubling, by the same kind of counter. If the session ends
 // meanwhile it fails with errc::session_expired or errc::connection_loss, and the items may or may
@@ -45,8 +47,9 @@
 //   take()        pop()          waits
 //
 // Several threads may use one object. Errors are thrown as by the client's calls; errc::too_large
-// if an item does not fit into a request, before anything is sent. A queue keeps what it needs of
-// its client alive, but works only until the client is closed or destroyed.
+// if an item does not fit into a request, with what claiming it will take, before anything is sent;
+// errc::layout_mismatch by whatever looks for items and finds only those of another layout. A queue
+// keeps what it needs of its client alive, but works only until the client is closed or destroyed.
 #pragma once
 
 #include <chrono>
@@ -82,7 +85,8 @@ struct queue_item {
   int priority = default_priority;
 };
 
-// An item that was claimed. Destroying it gives it back.
+// An item that was claimed. Destroying it gives it back. One of nothing is not held; whatever asks
+// it for its item throws errc::lock_lost.
 class queue_claim {
  public:
   queue_claim() = default;  // of nothing
@@ -97,7 +101,8 @@ class queue_claim {
 
   // Removes the item. Throws errc::lock_lost if the claim was lost, or completed or given back
   // before: then somebody else may work on it, or has. Throws errc::session_expired if that cannot
-  // be told. In either case there is nothing to repeat.
+  // be told; any other error if the item may not be removed, which then is given back. In either
+  // case there is nothing to repeat.
   void complete();
   // void(error_code).
   template <class Token>
@@ -115,6 +120,7 @@ class queue_claim {
   explicit queue_claim(detail::claim_pointer state) : state_{std::move(state)} {}
 
  private:
+  const detail::claim_pointer& claimed() const;
   detail::claim_pointer state_;
 };
 
@@ -125,6 +131,12 @@ void start_front(const queue_pointer&, receiver<std::optional<queue_item>>);
 void start_pop(const queue_pointer&, receiver<std::optional<queue_item>>, deadline);
 void start_claim(const queue_pointer&, receiver<std::optional<queue_claim>>, deadline);
 void start_complete(const claim_pointer&, receiver<void>);
+
+inline std::vector<std::string> one(std::string data) {
+  std::vector<std::string> items;
+  items.push_back(std::move(data));
+  return items;
+}
 }  // namespace detail
 
 class queue {
@@ -147,18 +159,42 @@ class queue {
   void push(std::initializer_list<std::string> items, int priority = default_priority) {
     push(std::vector<std::string>{items}, priority);
   }
-  // False if the queue is full (and stays so): nothing was pushed. Only with a capacity.
+  // False if there is no room, or others of this object wait for it (or the time is up before there
+  // is any): nothing was pushed. Only with a capacity. A call whose items are just being pushed
+  // waits for the outcome of that, even if its time is up.
+  bool try_push(std::string data, int priority = default_priority);
   bool try_push(std::vector<std::string> items, int priority = default_priority);
+  bool try_push(std::initializer_list<std::string> items, int priority = default_priority) {
+    return try_push(std::vector<std::string>{items}, priority);
+  }
+  template <class Rep, class Period>
+  bool push_for(const std::chrono::duration<Rep, Period>& d, std::string data,
+                int priority = default_priority) {
+    return push_before(detail::one(std::move(data)), priority, detail::deadline_after(d));
+  }
   template <class Rep, class Period>
   bool push_for(const std::chrono::duration<Rep, Period>& d, std::vector<std::string> items,
                 int priority = default_priority) {
     return push_before(std::move(items), priority, detail::deadline_after(d));
   }
+  template <class Rep, class Period>
+  bool push_for(const std::chrono::duration<Rep, Period>& d,
+                std::initializer_list<std::string> items, int priority = default_priority) {
+    return push_for(d, std::vector<std::string>{items}, priority);
+  }
   // void(error_code, bool): true unless cancelled while the queue was full.
+  template <class Token>
+  auto async_push(std::string data, int priority, Token&& token) {
+    return async_push(detail::one(std::move(data)), priority, std::forward<Token>(token));
+  }
   template <class Token>
   auto async_push(std::vector<std::string> items, int priority, Token&& token) {
     return detail::initiate<bool>(state_, &detail::start_push, std::forward<Token>(token),
                                   std::move(items), priority, detail::no_deadline);
+  }
+  template <class Token>
+  auto async_push(std::initializer_list<std::string> items, int priority, Token&& token) {
+    return async_push(std::vector<std::string>{items}, priority, std::forward<Token>(token));
   }
 
   // --- looking
@@ -171,13 +207,15 @@ class queue {
     return detail::initiate<std::optional<queue_item>>(state_, &detail::start_front,
                                                        std::forward<Token>(token));
   }
+  // How many children the items' node has: one small read, so what others may have put there that
+  // is no item counts, too. names().size() does not count that.
   std::size_t size() const;
   bool empty() const { return size() == 0; }
   // The items' names, in order; client::get(item_path(name)) has the data.
   std::vector<std::string> names() const;
   std::string item_path(const std::string& name) const;
 
-  // --- popping
+  // --- popping; errc::invalid_argument with a layout that is for claiming only
 
   queue_item pop();
   // None if the stop was requested, or the time was up, before there was an item. A call whose item
@@ -216,6 +254,7 @@ class queue {
   std::optional<queue_claim> claim_for(const std::chrono::duration<Rep, Period>& d) {
     return claim_before(detail::deadline_after(d));
   }
+  // void(error_code, std::optional<queue_claim>), as async_pop.
   template <class Token>
   auto async_claim(Token&& token) {
     return detail::initiate<std::optional<queue_claim>>(
@@ -229,9 +268,11 @@ class queue {
 
   // Items that failed too often (queue_options::max_attempts), by name.
   std::vector<queue_item> set_aside() const;
-  // Puts one of them back, at the end of the queue, with no attempts counted. errc::no_node if it
-  // is not there.
+  // Puts one of them back, by its name, at the end of the queue: as it was set aside, with no
+  // attempts counted. errc::no_node if it is not there any more.
   void restore(const queue_item& item);
+  // Removes one of them, by its name; nothing happens if it is not there any more.
+  void discard(const queue_item& item);
 
  private:
   bool push_before(std::vector<std::string> items, int priority, detail::deadline d);
@@ -242,7 +283,7 @@ class queue {
 
 template <class Token>
 auto queue_claim::async_complete(Token&& token) {
-  return detail::initiate<void>(state_, &detail::start_complete, std::forward<Token>(token));
+  return detail::initiate<void>(claimed(), &detail::start_complete, std::forward<Token>(token));
 }
 
 }  // namespace conclave

@@ -13,7 +13,8 @@ enum class queue_layout {
   zookeeper,
   // PATH/entry-PPP-N: kazoo's Queue.
   kazoo,
-  // PATH/entries/entry-PPP-N, claims at PATH/taken: kazoo's LockingQueue. For claiming only.
+  // PATH/entries/entry-PPP-N, claims at PATH/taken: kazoo's LockingQueue. For claiming only: what
+  // pops is refused with errc::invalid_argument.
   kazoo_locking,
 };
 
@@ -22,8 +23,9 @@ struct queue_options {
 
   queue_layout layout = queue_layout::zookeeper;
 
-  // Producers of this object wait while the queue has so many items; 0: no limit. Each producer
-  // counts for itself: several that push at the same moment may pass the limit by what they push.
+  // Producers of this object wait while the queue has so many items, claimed ones included; 0: no
+  // limit. What is larger by itself is pushed when the queue is empty. Each producer counts for
+  // itself: several that push at the same moment may pass the limit by what they push.
   std::size_t capacity = 0;
 
   // An item that was claimed this many times and never completed is set aside by whoever meets it

@@ -57,7 +57,7 @@ const char* text(errc e) noexcept {
     case errc::upgrade_refused:
       return "this thread holds the lock shared and would wait for itself; unlock that first";
     case errc::layout_mismatch:
-      return "the lock is in use with another node layout, whose contenders would not see us";
+      return "it is in use with another node layout, whose users would not see us";
     case errc::bad_secret: return "the secret cannot be read";
   }
   return "unknown error";

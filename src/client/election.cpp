@@ -68,6 +68,10 @@ election::election(client& c, std::string path, election_options options)
   t.hurried = false;  // a candidate that fails wakes one other, and nobody else
   if (t.layout.name_prefix(role).empty())
     throw error{errc::invalid_argument, "election " + path + ": the layout is for other locks"};
+  contender_info shown;
+  recipes::describe(shown, own_->options.id, {});
+  if (shown.owner != own_->options.id)
+    throw error{errc::invalid_argument, "election " + path + ": the id would be shown as another"};
   lock_options o;
   o.layout = t.layout;
   o.owner = own_->options.id;
@@ -100,6 +104,9 @@ void election::campaign() { detail::lock(state_, role); }
 bool election::campaign(std::stop_token stop) {
   return detail::lock(state_, role, std::move(stop));
 }
+std::optional<hold> election::campaign_to_lead(std::stop_token stop) {
+  return detail::lock_to_hold(state_, role, std::move(stop));
+}
 bool election::campaign_before(detail::deadline d) { return detail::try_lock(state_, role, d); }
 
 void election::resign() noexcept { detail::abandon(state_); }
@@ -119,16 +126,18 @@ const std::string& election::id() const noexcept { return own_->options.id; }
 std::optional<contender_info> election::leader() const {
   const auto& [core, path, names] = std::tie(own_->core, own_->path, own_->options.layout);
   for (;;) {
-    const auto front = recipes::front_of_line(detail::children_of(core, path), names);
-    if (!front) throw error{errc::layout_mismatch, "leader of " + path};
-    if (front->empty()) return std::nullopt;
-    if (front->size() > 1) {  // only their age tells, near the end of the numbers
+    const auto children = detail::children_of(core, path);
+    if (recipes::has_strangers(children, names))
+      throw error{errc::layout_mismatch, "leader of " + path};
+    const auto front = recipes::front_of_line(children, names);
+    if (front.empty()) return std::nullopt;
+    if (front.size() > 1) {  // only their age tells, near the end of the numbers
       auto all = candidates();
       if (all.empty()) return std::nullopt;
       return std::move(all.front());
     }
     contender_info info;
-    info.node = path + '/' + front->front();
+    info.node = path + '/' + front.front();
     info.holds = true;
     try {
       const auto what = "get " + info.node;

@@ -176,13 +176,18 @@ void lock(const lock_pointer& l, role r) {
 }
 
 bool lock(const lock_pointer& l, role r, std::stop_token stop) {
-  if (stop.stop_requested()) return false;
+  return lock_to_hold(l, r, std::move(stop)).has_value();
+}
+
+std::optional<hold> lock_to_hold(const lock_pointer& l, role r, std::stop_token stop) {
+  if (stop.stop_requested()) return std::nullopt;
   blocked call{l, r, true};
   {
     const std::stop_callback on_stop{std::move(stop), [&] { call.give_up(in_vain()); }};
     call.told.wait();
   }
-  return call.result(in_vain());
+  if (!call.result(in_vain())) return std::nullopt;
+  return hold{call.who->hold};
 }
 
 bool try_lock(const lock_pointer& l, role r, deadline d) {

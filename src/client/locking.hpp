@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -36,6 +37,8 @@ lock_pointer make_lock(client& c, std::vector<std::string> paths, role r, lock_o
 
 void lock(const lock_pointer& l, role r);
 bool lock(const lock_pointer& l, role r, std::stop_token stop);
+// As well, with the hold that this call got, which hold_of() need not be; none if it did not.
+std::optional<hold> lock_to_hold(const lock_pointer& l, role r, std::stop_token stop);
 bool try_lock(const lock_pointer& l, role r, deadline d);
 void unlock(const lock_pointer& l, role r) noexcept;
 void unlock(const lock_pointer& l, const hold& h) noexcept;

@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <tuple>
 #include <utility>
 
 #include "client/blocking.hpp"
+#include "client/contenders.hpp"
 #include "client/locking.hpp"
 #include "recipes/queue/consumer.hpp"
 #include "recipes/queue/glance.hpp"
@@ -85,8 +87,15 @@ std::shared_ptr<caller> take(const queue_pointer& q,
     recipient->tell(ec == late() ? error_code{} : ec, std::move(result));
   };
   const auto from = (*q).*which;
+  const bool possible = which == &queue_handle::claiming || !q->names->claims_only();
   start(
-      q->core, recipient, d, who, [&] { from->take(who); },
+      q->core, recipient, d, who,
+      [&] {
+        if (possible)
+          from->take(who);
+        else
+          q->core->port->deliver([who] { who->tell(errc::invalid_argument, {}); });
+      },
       [weak = std::weak_ptr{from}, who_weak = std::weak_ptr{who}](error_code why) {
         const auto c = weak.lock();
         const auto w = who_weak.lock();
@@ -116,9 +125,10 @@ void may_block(const core_pointer& core, const std::string& what) {
   if (loop.is_current()) throw error{errc::would_deadlock, what};
 }
 
-// Starts a call and waits for its result.
+// Starts a call and waits for its result. The object may be destroyed meanwhile: whoever waits
+// keeps what it needs.
 template <class Result, class Start>
-stored<Result> wait_for(const core_pointer& core, const std::string& what, Start start_it) {
+stored<Result> wait_for(core_pointer core, const std::string& what, Start start_it) {
   may_block(core, what);
   blocking_call<Result> call;
   start_it(receiver<Result>{&call});
@@ -137,7 +147,7 @@ std::optional<Result> take_before(const queue_pointer& q, const std::string& wha
 }
 
 template <class Result>
-std::optional<Result> take_until(const queue_pointer& q, const std::string& what,
+std::optional<Result> take_until(queue_pointer q, const std::string& what,
                                  std::shared_ptr<recipes::consumer> queue_handle::*from,
                                  std::stop_token stop) {
   if (stop.stop_requested()) return std::nullopt;
@@ -155,15 +165,18 @@ std::optional<Result> take_until(const queue_pointer& q, const std::string& what
   return std::move(call.result);
 }
 
-// In order; none if there is no such folder.
-std::vector<recipes::item_name> items_in(const queue_handle& q, const std::string& folder,
-                                         const std::string& what) {
-  try {
-    return q.names->in_order(block(what.c_str(), q.core, &start_children, folder, watcher{}).names);
-  } catch (const error& e) {
-    if (e.code() != errc::no_node) throw;
-    return {};
-  }
+// The queue's own folder and those above it.
+void make_folder(const queue_handle& q, const std::string& what) {
+  const auto& path = q.names->items();
+  for (auto end = path.find('/', 1);; end = path.find('/', end + 1)) try {
+      block(what.c_str(), q.core, &start_create, path.substr(0, end), std::string{},
+            create_mode::persistent);
+      if (end == path.npos) return;
+    } catch (const error& e) {
+      // What is there may lie under a node that we may not write to.
+      if (end == path.npos && e.code() != errc::node_exists) throw;
+      if (end == path.npos) return;
+    }
 }
 
 queue_pointer make_queue(client& c, std::string path, queue_options o) {
@@ -259,13 +272,12 @@ queue::~queue() {
   state_->claiming->close(detail::aborted());
 }
 
-void queue::push(std::string data, int priority) {
-  std::vector<std::string> one;
-  one.push_back(std::move(data));
-  push(std::move(one), priority);
-}
+void queue::push(std::string data, int priority) { push(detail::one(std::move(data)), priority); }
 void queue::push(std::vector<std::string> items, int priority) {
   push_before(std::move(items), priority, detail::no_deadline);
+}
+bool queue::try_push(std::string data, int priority) {
+  return try_push(detail::one(std::move(data)), priority);
 }
 bool queue::try_push(std::vector<std::string> items, int priority) {
   return push_before(std::move(items), priority, detail::at_once);
@@ -291,9 +303,10 @@ std::size_t queue::size() const {
 
 std::vector<std::string> queue::names() const {
   const auto what = "names of " + state_->path;
+  const auto children = detail::children_of(state_->core, state_->names->items());
+  if (state_->names->of_another_layout(children)) throw error{errc::layout_mismatch, what};
   std::vector<std::string> all;
-  for (auto& item : detail::items_in(*state_, state_->names->items(), what))
-    all.push_back(std::move(item.text));
+  for (auto& item : state_->names->in_order(children)) all.push_back(std::move(item.text));
   return all;
 }
 
@@ -326,23 +339,54 @@ std::optional<queue_claim> queue::claim_before(detail::deadline d) {
 std::vector<queue_item> queue::set_aside() const {
   const auto what = "items set aside of " + state_->path;
   const auto folder = state_->names->beside("aside");
+  auto items = state_->names->aside_in_order(detail::children_of(state_->core, folder));
   std::vector<queue_item> all;
-  for (auto& item : detail::items_in(*state_, folder, what)) try {
-      auto got = detail::block(what.c_str(), state_->core, &detail::start_get,
-                               folder + '/' + item.text, watcher{});
+  for (auto next = items.begin(); next != items.end();) {
+    constexpr std::ptrdiff_t at_once = 8;  // they may be large
+    read_group group;
+    for (auto i = next; i != items.end() && i - next < at_once; ++i)
+      group.get(folder + '/' + i->text);
+    for (auto& got : detail::block(what.c_str(), state_->core, &detail::start_read, group)) {
+      auto& item = *next++;
+      if (got.ec == errc::no_node) continue;  // somebody has restored it meanwhile
+      if (got.ec) throw error{got.ec, what};
       all.push_back({std::move(item.text), std::move(got.data), item.priority});
-    } catch (const error& e) {
-      if (e.code() != errc::no_node) throw;  // somebody has restored it meanwhile
     }
+  }
   return all;
 }
 
 void queue::restore(const queue_item& item) {
-  transaction t;
-  t.remove(state_->names->beside("aside") + '/' + item.name)
-      .create(state_->names->prefix(item.priority), item.data, create_mode::persistent_sequential);
+  const auto& [core, names] = std::tie(state_->core, state_->names);
   const auto what = "restore " + item.name;
-  detail::block(what.c_str(), state_->core, &detail::start_commit, std::move(t));
+  const auto parsed = names->parse_aside(item.name);
+  if (!parsed) throw error{errc::invalid_argument, what};
+  const auto from = names->beside("aside") + '/' + item.name;
+  for (;;) {
+    auto kept = detail::block(what.c_str(), core, &detail::start_get, from, watcher{});
+    transaction t;
+    t.remove(from, kept.stat.version)
+        .create(names->prefix(parsed->priority), std::move(kept.data),
+                create_mode::persistent_sequential);
+    try {
+      detail::block(what.c_str(), core, &detail::start_commit, std::move(t));
+      return;
+    } catch (const transaction_error& e) {
+      if (e.code() == errc::bad_version) continue;  // somebody has written into it meanwhile
+      if (e.code() != errc::no_node || e.failed_part() == 0) throw;
+    }
+    detail::make_folder(*state_, what);
+  }
+}
+
+void queue::discard(const queue_item& item) {
+  const auto what = "discard " + item.name;
+  try {
+    detail::block(what.c_str(), state_->core, &detail::start_remove,
+                  state_->names->beside("aside") + '/' + item.name, any_version);
+  } catch (const error& e) {
+    if (e.code() != errc::no_node) throw;
+  }
 }
 
 // --- queue_claim
@@ -356,13 +400,18 @@ queue_claim& queue_claim::operator=(queue_claim&& other) noexcept {
 }
 queue_claim::~queue_claim() { give_back(); }
 
-const std::string& queue_claim::data() const { return state_->claim->item().data; }
-const std::string& queue_claim::name() const { return state_->claim->item().name; }
-int queue_claim::priority() const { return state_->claim->item().priority; }
-int queue_claim::attempts() const { return state_->claim->attempts(); }
+const detail::claim_pointer& queue_claim::claimed() const {
+  if (!state_) throw error{errc::lock_lost, "claim of nothing"};
+  return state_;
+}
+
+const std::string& queue_claim::data() const { return claimed()->claim->item().data; }
+const std::string& queue_claim::name() const { return claimed()->claim->item().name; }
+int queue_claim::priority() const { return claimed()->claim->item().priority; }
+int queue_claim::attempts() const { return claimed()->claim->attempts(); }
 
 void queue_claim::complete() {
-  detail::wait_for<void>(state_->core, "complete " + name(),
+  detail::wait_for<void>(claimed()->core, "complete " + name(),
                          [&](auto to) { detail::start_complete(state_, std::move(to)); });
 }
 

@@ -98,10 +98,20 @@ class contender final : public member,
   // Out of the line, or off the lock: goes on by itself until the server has confirmed it or the
   // session is over. Cannot fail and cannot be cancelled; a second call does nothing.
   void leave();
-  // As leave(), but in one transaction with the removal of this node, if that is still there.
-  void leave_removing(std::string path);
-  // Once it is gone: whether the server has confirmed that, rather than the session ended before.
-  bool left() const noexcept { return left_; }
+  // As leave(), for one whose node is a mark on another one, of a name that somebody else's mark
+  // can have: only if that other node still has this version, or we know otherwise that the mark is
+  // ours. With `removed` in one transaction with the removal of that node.
+  struct marked {
+    std::string path;  // empty: none
+    std::int32_t version = 0;
+    bool removed = false;
+  };
+  void leave_mark(marked on);
+  // Once it is gone: no error if the server has confirmed that it left, and that what it marked was
+  // removed, if that was asked for, or was gone already. errc::lock_lost: our node had gone before;
+  // errc::session_expired: the session ended before we knew. Any other: why what was marked could
+  // not be removed.
+  error_code left() const noexcept;
   // As leave(), but a contender for the same lock in the same session may take our release along
   // with its creation: one transaction, one write to the server's disk. Until then, or until
   // leave_now(), nothing is sent.
@@ -279,7 +289,8 @@ class contender final : public member,
   enum class parting { alone, offered, taken_along, confirmed, unclear };
   parting parting_ = parting::alone;
   std::shared_ptr<contender> before_;  // whose release we take along
-  std::string also_removed_;           // with our node
+  marked marked_;
+  error_code not_removed_;  // why, if the server refused that for good
   bool left_ = false;
   bool session_over_ = false;
   errc session_end_ = errc::session_expired;  // why

@@ -2,22 +2,30 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "recipes/numbers.hpp"
 
 namespace conclave::recipes {
 
-std::optional<std::vector<std::string>> front_of_line(const std::vector<std::string>& children,
-                                                      const layout& names) {
+namespace {
+
+std::optional<layout::contender> parse(const std::string& name, const layout& names) {
+  auto c = names.parse(name);
+  if (c && c->role != layout::role::exclusive) c.reset();
+  return c;
+}
+
+}  // namespace
+
+std::vector<std::string> front_of_line(const std::vector<std::string>& children,
+                                       const layout& names) {
   std::vector<std::string> all, front;
   std::int32_t lowest = last_number;
   bool by_age = false;
   for (const auto& name : children) {
-    const auto c = names.parse(name);
-    if (!c || c->role != layout::role::exclusive) {
-      if (layout::known_elsewhere(name)) return std::nullopt;
-      continue;
-    }
+    const auto c = parse(name, names);
+    if (!c) continue;
     all.push_back(name);
     by_age = by_age || near_the_end(c->number);
     if (front.empty() || c->number < lowest) front.clear();
@@ -25,6 +33,12 @@ std::optional<std::vector<std::string>> front_of_line(const std::vector<std::str
     lowest = std::min(lowest, c->number);
   }
   return by_age ? all : front;
+}
+
+bool has_strangers(const std::vector<std::string>& children, const layout& names) {
+  return std::any_of(children.begin(), children.end(), [&](const std::string& name) {
+    return !parse(name, names) && layout::known_elsewhere(name);
+  });
 }
 
 }  // namespace conclave::recipes

@@ -1,7 +1,6 @@
 // Who leads, as far as the names of the candidates' nodes tell.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,8 +9,11 @@
 namespace conclave::recipes {
 
 // The first of the line; several where the numbers do not tell which of them came first, and their
-// age must be asked for. None at all: there is a contender of another layout.
-std::optional<std::vector<std::string>> front_of_line(const std::vector<std::string>& children,
-                                                      const layout& names);
+// age must be asked for.
+std::vector<std::string> front_of_line(const std::vector<std::string>& children,
+                                       const layout& names);
+
+// There is a contender of another layout.
+bool has_strangers(const std::vector<std::string>& children, const layout& names);
 
 }  // namespace conclave::recipes

@@ -21,9 +21,14 @@ void contender::leave() {
   poke();
 }
 
-void contender::leave_removing(std::string path) {
-  if (!leaving_) also_removed_ = std::move(path);
+void contender::leave_mark(marked on) {
+  if (!leaving_) marked_ = std::move(on);
   leave();
+}
+
+error_code contender::left() const noexcept {
+  if (left_) return not_removed_;
+  return session_over_ ? errc::session_expired : errc::lock_lost;
 }
 
 bool contender::can_leave_to_next() const noexcept {
@@ -64,7 +69,10 @@ task<> contender::withdraw() {
     bool refused = false;
     transaction t;
     for (const auto& s : seats_) t.remove(s.path());
-    if (as_transaction && !also_removed_.empty()) t.remove(also_removed_);
+    if (marked_.removed)
+      t.remove(marked_.path, marked_.version);
+    else if (!marked_.path.empty())
+      t.check(marked_.path, marked_.version);
     if (as_transaction)
       for (const auto& s : seats_)
         if (uses_tickets(s) && s.record_writable)
@@ -79,11 +87,24 @@ task<> contender::withdraw() {
       const auto got = co_await asked;
       ec = got.ec;
       refused = got.value.failed_part().has_value();
+      const bool other = refused && *got.value.failed_part() >= seats_.size();
+      if (other && !marked_.path.empty()) {
+        // Somebody else had it since, or wrote into it; or it is not for us to remove.
+        if (ec == errc::bad_version && marked_.removed) {
+          marked_.version = any_version;
+        } else {
+          if (marked_.removed && ec != errc::no_node) not_removed_ = ec;
+          marked_ = {};
+        }
+        co_await find_out(where);
+        continue;
+      }
       // The parent may not be written, or one of several nodes is gone already.
-      if (refused && *got.value.failed_part() >= seats_.size()) ec = errc::no_auth;
+      if (other) ec = errc::no_auth;
     }
     left_ = !ec;
-    if (!ec || session_is_over(ec)) break;
+    session_over_ = session_over_ || session_is_over(ec);
+    if (!ec || session_over_) break;
     if (ec == errc::no_node && seats_.size() == 1) break;
     if (refused && as_transaction && ec == errc::no_auth) {
       as_transaction = false;
@@ -112,7 +133,8 @@ task<> contender::find_out(place& where) {
     const auto syncing =
         ask(requests::sync(port_->defaults(), seats_[0].parent), where, session::on_cut::fail);
     const auto synced = co_await syncing;
-    if (session_over_ || session_is_over(synced.ec)) {
+    session_over_ = session_over_ || session_is_over(synced.ec);
+    if (session_over_) {
       in_line_ = false;
       co_return done;
     }

@@ -138,6 +138,7 @@ class lock_object::attempt final : public contender_events,
     pass_on(progress::kind::granted);
     if (const auto o = owner_.lock()) {
       o->last_holds_[role] = hold;
+      if (for_whom) for_whom->hold = hold;
       o->answer(std::exchange(for_whom, {}), {});
     }
   }

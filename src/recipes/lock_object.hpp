@@ -56,7 +56,8 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
     std::function<void(error_code)> tell;
     lock_object::role role = role::exclusive;
     bool patient = true;
-    std::uint64_t thread = 0;  // of a call that blocks
+    std::uint64_t thread = 0;          // of a call that blocks
+    std::shared_ptr<hold_state> hold;  // what it got; meanwhile another may have begun
   };
   using caller_ptr = std::shared_ptr<caller>;
 

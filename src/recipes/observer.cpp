@@ -1,5 +1,6 @@
 #include "recipes/observer.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "recipes/contender.hpp"
@@ -9,6 +10,12 @@
 #include "recipes/together.hpp"
 
 namespace conclave::recipes {
+namespace {
+
+// Between two looks that the server refused.
+constexpr auto longest_rest = std::chrono::seconds{1};
+
+}  // namespace
 
 observer::observer(std::shared_ptr<port> p, std::string path, layout names, callback told)
     : port_{std::move(p)},
@@ -36,20 +43,23 @@ void observer::stop() {
 }
 
 task<> observer::run() {
+  duration rest = breath;
   while (!over_) {
     stirred_ = session_news_ = false;
     const auto ec = co_await look();
+    const auto last_rest = std::exchange(rest, breath);
     if (!ec) {
       while (!over_ && !stirred_) co_await news_;
-    } else if (ec == errc::backlog_full) {
-      co_await pause();
     } else if (connection_trouble(ec)) {
       while (!over_ && !port_->session().connected) co_await news_;
     } else if (session_is_over(ec)) {
       if (port_->session().over) over_ = true;
-    } else if (ec != errc::no_node) {
-      // It may not be read. Asking again and again would not change that.
+    } else if (ec == errc::no_auth) {
+      // Asking again and again would not change that.
       while (!over_ && !session_news_) co_await news_;
+    } else if (ec != errc::no_node) {  // a server that is overloaded, or worse: it may pass
+      co_await pause(last_rest);
+      rest = std::min<duration>(last_rest * 2, longest_rest);
     }
     forget_watch();
   }
@@ -65,10 +75,10 @@ task<error_code> observer::look() {
   if (listed.ec) co_return listed.ec;
   // Those of another layout are not candidates of this election.
   const auto front = front_of_line(listed.value.names, names_);
-  if (!front || front->empty()) co_return co_await watch_for_candidates();
-  auto leader = front->front();
-  if (front->size() > 1)
-    if (const auto ec = co_await oldest_of(*front, leader); ec) co_return ec;
+  if (front.empty()) co_return co_await watch_for_candidates();
+  auto leader = front.front();
+  if (front.size() > 1)
+    if (const auto ec = co_await oldest_of(front, leader); ec) co_return ec;
   co_return co_await watch_leader(std::move(leader));
 }
 
@@ -114,8 +124,8 @@ task<error_code> observer::watch_for_candidates() {
   const auto listed = co_await asked;
   if (listed.ec) watch_.reset();
   if (listed.ec) co_return listed.ec;
-  const auto front = front_of_line(listed.value.names, names_);
-  if (front && !front->empty()) co_return errc::no_node;  // one has come meanwhile
+  if (!front_of_line(listed.value.names, names_).empty())
+    co_return errc::no_node;  // one has come meanwhile
   tell(std::nullopt);
   co_return listed.ec;
 }
@@ -178,8 +188,8 @@ void observer::forget_watch() {
     port_->forget_watch(old->path, old->kind, old->w);
 }
 
-task<> observer::pause() {
-  const auto until = port_->now() + breath;
+task<> observer::pause(duration d) {
+  const auto until = port_->now() + d;
   port_->call_at(until, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->news_.poke();
   });

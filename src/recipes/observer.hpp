@@ -46,7 +46,7 @@ class observer final : public member, public std::enable_shared_from_this<observ
   task<error_code> watch_leader(std::string name);
   task<error_code> watch_for_candidates();
   task<error_code> watch_for_path();
-  task<> pause();
+  task<> pause(duration d);
 
   const watcher& new_watch(std::string path, watch_kind kind);
   void forget_watch();

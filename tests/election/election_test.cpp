@@ -250,6 +250,8 @@ TEST_F(election_test, refuses_what_cannot_be_an_election) {
   election_options o;
   o.layout = layout::custom_shared("r-", "w-");
   EXPECT_EQ(code_of([&] { election{zk, path, o}; }), errc::invalid_argument);
+  for (const auto* id : {"a\nid 7", "__REVOKE__"})
+    EXPECT_EQ(code_of([&] { election{zk, path, named(id)}; }), errc::invalid_argument) << id;
   zk.create(path + "/lock-0000000000", "");
   election e{zk, path};
   EXPECT_EQ(code_of([&] { e.campaign(); }), errc::layout_mismatch);
@@ -368,6 +370,16 @@ TEST_F(election_test, runs_again_and_again_in_turn_with_others) {
   ASSERT_TRUE(ready(of_b));
   EXPECT_NE(of_a.get(), of_b.get()) << "one of them was stopped while it led";
   EXPECT_TRUE(line.wait_for(0));
+}
+
+TEST_F(election_test, running_as_leader_ends_when_resigned_before_it_was_elected) {
+  election leads{zk, path}, waits{zk, path};
+  leads.campaign();
+  auto running = elsewhere(
+      [&] { return code_of([&] { waits.run_as_leader([](const auto&) {}, requeue::yes); }); });
+  ASSERT_TRUE(line.wait_for(2));
+  waits.resign();
+  EXPECT_EQ(running.get(), boost::asio::error::operation_aborted);
 }
 
 TEST_F(election_test, threads_of_one_object_run_as_leader_in_turn) {

@@ -156,6 +156,88 @@ TEST_P(claiming, an_item_that_nobody_can_complete_is_set_aside) {
   EXPECT_EQ(restored.attempts(), 1);
 }
 
+TEST_P(claiming, what_was_set_aside_is_restored_as_it_was) {
+  queue q{zk, path, options(1)};
+  q.push("poison");
+  { const auto job = q.claim(); }
+  EXPECT_FALSE(q.try_claim());
+  const auto aside = q.set_aside();
+  ASSERT_EQ(aside.size(), 1u);
+  EXPECT_EQ(code_of([&] { q.restore({"no such name", {}}); }), errc::invalid_argument);
+  q.restore({aside[0].name, "other data", 5});
+  const auto again = q.claim();
+  EXPECT_EQ(again.data(), "poison");
+  EXPECT_EQ(again.priority(), default_priority);
+}
+
+TEST_P(claiming, what_was_set_aside_is_restored_though_the_queue_was_removed) {
+  queue q{zk, path + "/deep/down", options(1)};
+  q.push("poison");
+  { const auto job = q.claim(); }
+  EXPECT_FALSE(q.try_claim());
+  const auto aside = q.set_aside();
+  ASSERT_EQ(aside.size(), 1u);
+  const auto items = q.item_path({});
+  zk.remove(items.substr(0, items.size() - 1));
+  q.restore(aside[0]);
+  EXPECT_EQ(q.claim().data(), "poison");
+}
+
+TEST_P(claiming, what_was_set_aside_is_discarded) {
+  queue q{zk, path, options(1)};
+  q.push(numbered(0, 20));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(q.claim().data(), std::to_string(i));
+  EXPECT_FALSE(q.try_claim());
+  const auto aside = q.set_aside();
+  std::vector<std::string> data;
+  for (const auto& item : aside) data.push_back(item.data);
+  EXPECT_EQ(data, numbered(0, 20));
+  for (const auto& item : aside) q.discard(item);
+  EXPECT_TRUE(q.set_aside().empty());
+  q.discard(aside[0]);
+}
+
+// Names start again where an empty path was removed.
+TEST_P(claiming, items_of_one_name_are_set_aside_beside_each_other) {
+  queue q{zk, path, options(1)};
+  for (int life = 1; life <= 2; ++life) {
+    q.push("poison " + std::to_string(life));
+    { const auto job = q.claim(); }
+    EXPECT_FALSE(q.try_claim());
+    const auto items = q.item_path({});
+    zk.remove(items.substr(0, items.size() - 1));
+  }
+  const auto aside = q.set_aside();
+  ASSERT_EQ(aside.size(), 2u);
+  EXPECT_EQ(aside[0].data, "poison 1");
+  EXPECT_EQ(aside[1].data, "poison 2");
+}
+
+TEST_P(claiming, what_could_be_pushed_can_be_claimed_and_set_aside) {
+  for (const std::size_t length : {1u, 90u, 400u}) {
+    queue q{zk, path + '/' + std::string(length, 'p'), options(1)};
+    std::string item(1 << 20, 'x');  // refused, before it is sent, until it fits
+    while (code_of([&] { q.push(item); }) == errc::too_large) item.resize(item.size() - 8);
+    EXPECT_EQ(q.claim().data().size(), item.size());
+    EXPECT_FALSE(q.try_claim());
+    ASSERT_EQ(q.set_aside().size(), 1u);
+    q.restore(q.set_aside()[0]);
+    EXPECT_EQ(q.claim().data().size(), item.size());
+  }
+}
+
+TEST_P(claiming, a_claim_of_nothing_says_so) {
+  queue_claim none;
+  EXPECT_FALSE(none);
+  EXPECT_FALSE(none.held());
+  none.give_back();
+  EXPECT_EQ(code_of([&] { none.data(); }), errc::lock_lost);
+  EXPECT_EQ(code_of([&] { none.name(); }), errc::lock_lost);
+  EXPECT_EQ(code_of([&] { none.attempts(); }), errc::lock_lost);
+  EXPECT_EQ(code_of([&] { none.complete(); }), errc::lock_lost);
+  EXPECT_EQ(code_of([&] { none.async_complete(boost::asio::use_future).get(); }), errc::lock_lost);
+}
+
 TEST_P(claiming, the_last_attempt_is_not_taken_away_from_whoever_has_it) {
   queue q{zk, path, options(1)};
   q.push("job");

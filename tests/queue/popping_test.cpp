@@ -239,5 +239,36 @@ TEST_F(popping, the_share_of_one_that_does_not_come_is_taken_by_the_others) {
   EXPECT_EQ(sorted(all), sorted(numbered(1, 200)));
 }
 
+// Its items may be claimed by others, and a pop does not look for that.
+TEST_F(popping, is_refused_with_a_layout_for_claiming) {
+  queue_options o;
+  o.layout = queue_layout::kazoo_locking;
+  queue q{zk, path, o};
+  q.push("x");
+  EXPECT_EQ(code_of([&] { q.pop(); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { q.try_pop(); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { q.pop_for(1s); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { q.pop(std::stop_source{}.get_token()); }), errc::invalid_argument);
+  inbox<error_code> told;
+  q.async_pop([&](error_code ec, const auto&) { told.put(ec); });
+  EXPECT_EQ(told.take(), errc::invalid_argument);
+  EXPECT_EQ(q.claim().data(), "x");
+}
+
+TEST_F(popping, items_of_another_layout_are_not_taken_for_none) {
+  queue_options o;
+  o.layout = queue_layout::kazoo;
+  queue theirs{zk, path, o}, q{zk, path};
+  theirs.push("x");
+  EXPECT_EQ(code_of([&] { q.try_pop(); }), errc::layout_mismatch);
+  EXPECT_EQ(code_of([&] { q.pop(); }), errc::layout_mismatch);
+  EXPECT_EQ(code_of([&] { q.claim(); }), errc::layout_mismatch);
+  EXPECT_EQ(code_of([&] { q.front(); }), errc::layout_mismatch);
+  EXPECT_EQ(code_of([&] { q.names(); }), errc::layout_mismatch);
+  q.push("ours");
+  EXPECT_EQ(q.pop().data, "ours") << "who has something to do does it";
+  EXPECT_EQ(theirs.pop().data, "x");
+}
+
 }  // namespace
 }  // namespace conclave::testing

@@ -40,6 +40,25 @@ TEST_F(pushing, any_bytes_and_none) {
   EXPECT_EQ(q.pop().data, "");
 }
 
+TEST_F(pushing, one_or_several_in_all_forms) {
+  queue q{zk, path};
+  q.push("0");
+  EXPECT_TRUE(q.try_push("1"));
+  EXPECT_TRUE(q.try_push({"2"}));
+  EXPECT_TRUE(q.try_push({"3", "4"}));
+  EXPECT_TRUE(q.push_for(1s, "5"));
+  EXPECT_TRUE(q.push_for(1s, {"6", "7"}));
+  EXPECT_TRUE(q.async_push("8", default_priority, boost::asio::use_future).get());
+  EXPECT_TRUE(q.async_push({"9", "10"}, default_priority, boost::asio::use_future).get());
+  EXPECT_EQ(drain(q), numbered(0, 11));
+}
+
+TEST_F(pushing, many_small_items_fill_a_request) {
+  queue q{zk, path};
+  q.push(std::vector<std::string>(8'000, "x"));
+  EXPECT_EQ(q.size(), 8'000u);
+}
+
 TEST_F(pushing, what_does_not_fit_is_refused_before_it_is_sent) {
   queue q{zk, path};
   EXPECT_EQ(code_of([&] { q.push(std::string(1 << 20, 'x')); }), errc::too_large);
@@ -115,6 +134,26 @@ TEST_F(full_queue, lets_who_waits_in_when_there_is_room) {
   EXPECT_EQ(from.pop().data, "0");
   EXPECT_TRUE(waiting.get());
   EXPECT_EQ(drain(q), numbered(1, 3));
+}
+
+TEST_F(full_queue, has_room_whichever_item_was_completed) {
+  queue q{zk, path, of(4)};
+  q.push(numbered(0, 4));
+  auto long_job = q.claim();
+  auto waiting = q.async_push("4", default_priority, boost::asio::use_future);
+  EXPECT_EQ(waiting.wait_for(100ms), std::future_status::timeout);
+  q.claim().complete();
+  EXPECT_TRUE(waiting.get());
+}
+
+TEST_F(full_queue, refuses_who_will_not_wait_though_another_waits) {
+  queue q{zk, path, of(1)};
+  q.push("0");
+  auto waiting = q.async_push("1", default_priority, boost::asio::use_future);
+  EXPECT_EQ(waiting.wait_for(100ms), std::future_status::timeout);
+  EXPECT_FALSE(q.try_push("x"));
+  EXPECT_EQ(q.pop().data, "0");
+  EXPECT_TRUE(waiting.get());
 }
 
 TEST_F(full_queue, takes_what_is_larger_than_itself_when_empty) {

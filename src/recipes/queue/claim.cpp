@@ -51,7 +51,7 @@ void claim::complete(std::function<void(error_code)> told) {
   completed_ = std::move(told);
   const auto c = contender_;
   c->be_quiet();
-  c->leave_removing(path_);
+  c->leave_mark({path_, attempts(), true});
 }
 
 void claim::give_back() {
@@ -59,13 +59,13 @@ void claim::give_back() {
   hold_->release();
   const auto c = contender_;
   c->be_quiet();
-  c->leave();
+  c->leave_mark({path_, attempts(), false});
   given_back_();
 }
 
 void claim::gone() {
   if (completed_) {
-    const error_code ec = contender_->left() ? error_code{} : errc::session_expired;
+    const auto ec = contender_->left();
     port_->deliver([told = std::move(completed_), ec] { told(ec); });
   }
   // The contender keeps us and we keep it.

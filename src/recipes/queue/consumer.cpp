@@ -75,8 +75,9 @@ bool consumer::somebody_is_impatient() const {
 task<> consumer::run() {
   while (!closing_) {
     if (waiting_.empty()) {
-      if (turn_.ours() && stirred_) {
-        // If something came, we want nothing of it: let the next one look.
+      if (turn_.ours() && (stirred_ || !watching())) {
+        // We watch for those behind us. If something came, we want nothing of it: let the next one
+        // look; and so if we cannot watch.
         const auto ec = co_await look();
         if (waiting_.empty() && (ec || !plan_.empty())) end_turn();
       } else {
@@ -86,9 +87,9 @@ task<> consumer::run() {
     }
     if (std::exchange(outdated_, false)) plan_.clear();
     if (plan_.empty()) {
-      const bool watching = turn_.ours() && items_watch_ && !stirred_;
+      const bool on_watch = turn_.ours() && watching() && !stirred_;
       const bool in_line = turn_.begun() && !turn_.ours() && !turn_.overdue();
-      if ((watching || in_line) && !somebody_is_impatient()) {
+      if ((on_watch || in_line) && !somebody_is_impatient()) {
         co_await news_;
         if (const auto trouble = turn_.trouble()) answer_all(trouble);
         continue;
@@ -121,22 +122,19 @@ task<> consumer::run() {
 void consumer::end_turn() {
   turn_.end();
   plan_.clear();
-  if (const auto w = std::exchange(items_watch_, {}))
-    port_->forget_watch(names_->items(), watch_kind::children, *w);
-  if (const auto w = std::exchange(taken_watch_, {}))
-    port_->forget_watch(names_->taken(), watch_kind::children, *w);
+  items_watch_.forget(*port_, names_->items(), watch_kind::children);
+  taken_watch_.forget(*port_, names_->taken(), watch_kind::children);
 }
 
-watcher consumer::watch(std::optional<watcher> consumer::*which) {
-  if (this->*which) return {};
-  return (this->*which).emplace([weak = weak_from_this(), p = port_, which](const watch_event&) {
-    const auto self = weak.lock();
-    if (!self) return;
-    const port::entry inside{*p};
-    (*self.*which).reset();  // it is used up
-    self->stirred_ = true;
-    self->news_.poke();
-  });
+void consumer::stir() {
+  stirred_ = true;
+  news_.poke();
+}
+
+watcher consumer::watch(kept_watch consumer::*which) {
+  auto& kept = this->*which;
+  if (kept) return {};
+  return kept.set(port_, weak_from_this(), which, watch_lasts::once, &consumer::stir);
 }
 
 // Lists the queue and makes a plan of it. With the turn to wait, it leaves watches.
@@ -169,12 +167,12 @@ task<error_code> consumer::look() {
     if (claimed) {
       auto got = co_await *claimed;
       ec = got.ec;
-      if (ec) taken_watch_.reset();
+      if (ec) taken_watch_.failed();
       held = std::move(got.value.names);
       std::sort(held.begin(), held.end());
     }
     auto got = co_await *items;
-    if (got.ec) items_watch_.reset();
+    if (got.ec) items_watch_.failed();
     if (line) {
       const auto in_it = co_await *line;
       others_wait_ = in_it.value && in_it.value->num_children > 1;
@@ -194,9 +192,12 @@ task<error_code> consumer::look() {
     }
     if (!ec || ec == errc::no_node) ec = got.ec;
     if (ec && ec != errc::no_node) co_return ec;
+    if (names_->of_another_layout(got.value.names)) co_return errc::layout_mismatch;
     auto all = names_->in_order(got.value.names);
+    if (std::exchange(folder_czxid_, got.value.stat.czxid) != got.value.stat.czxid)
+      too_large_.clear();  // names have started again
     std::erase_if(all, [&](const item_name& n) {
-      return std::binary_search(held.begin(), held.end(), n.text);
+      return std::binary_search(held.begin(), held.end(), n.text) || too_large_.contains(n.text);
     });
     if (!watches && !all.empty() && !transactions_.enrolled()) {
       if (ec = co_await transactions_.enrol(self); ec) co_return ec;
@@ -327,13 +328,14 @@ task<error_code> consumer::pop_some() {
 task<error_code> consumer::claim_some() {
   const auto wanted = std::min({waiting_.size(), most_at_once, left_of_pass_});
   if (const auto ec = co_await read_ahead(wanted)) co_return ec;
-  for (std::size_t n = std::min({wanted, waiting_.size(), plan_.size()}); n > 0; --n) {
+  // While one is put aside, others may give up.
+  for (std::size_t n = std::min({wanted, waiting_.size(), plan_.size()});
+       n > 0 && !waiting_.empty(); --n) {
     auto next = std::move(plan_.front());
     plan_.pop_front();
     if (!next.read) continue;
     if (terms_.max_attempts > 0 && next.read->stat.version >= terms_.max_attempts) {
       if (const auto ec = co_await put_aside(next)) co_return ec;
-      if (waiting_.empty()) break;
       continue;
     }
     auto who = std::move(waiting_.front());
@@ -354,6 +356,11 @@ void consumer::claim_one(candidate c, caller_ptr who) {
       names_->item(c.name.text), version);
   const auto begun = [self = shared_from_this(), made, who](error_code ec) {
     if (!ec) return self->answer(who, {}, taken{{}, made});
+    if (ec == errc::too_large) {
+      self->too_large_.insert(made->item().name);
+      self->wait_on(who);
+      return self->news_.poke();
+    }
     // Somebody else has it, or it is gone.
     const bool next = ec == errc::taken || ec == errc::no_node || ec == errc::bad_version ||
                       (ec == errc::session_expired && !self->port_->session().over);
@@ -371,21 +378,29 @@ void consumer::claim_one(candidate c, caller_ptr who) {
 // An item that nobody could complete. Not if somebody has it now: it may be the last attempt.
 task<error_code> consumer::put_aside(const candidate& c) {
   const auto mark = names_->taken() + '/' + c.name.text;
+  const auto& stat = c.read->stat;
   transaction t;
   t.create(mark, {}, create_mode::ephemeral)
       .remove(mark)
-      .remove(names_->item(c.name.text), c.read->stat.version)
-      .create(names_->beside("aside") + '/' + c.name.text, c.read->data);
+      .remove(names_->item(c.name.text), stat.version)
+      .create(names_->aside(c.name.text, stat.czxid), c.read->data);
   const auto self = shared_from_this();
-  for (bool again = true; again;) {
+  for (;;) {
     const auto result = co_await transactions_.commit(self, t);
-    again = result.ec == errc::no_node && (result.failed_part == 0u || result.failed_part == 3u);
-    if (!again) co_return result.failed_part || result.unknown ? error_code{} : result.ec;
-    auto ec = co_await make_path(port_, self, names_->taken(), names_->taken_mode());
+    auto ec = result.ec;
+    const auto part = result.failed_part;
+    const bool claimed = part == 0u && ec == errc::node_exists;
+    const bool gone = part == 2u && (ec == errc::no_node || ec == errc::bad_version);
+    if (!ec || claimed || gone || result.unknown) co_return error_code{};
+    if (ec == errc::too_large) {
+      too_large_.insert(c.name.text);
+      co_return error_code{};
+    }
+    if (ec != errc::no_node || !part) co_return ec;
+    ec = co_await make_path(port_, self, names_->taken(), names_->taken_mode());
     if (!ec) ec = co_await make_path(port_, self, names_->beside("aside"), create_mode::container);
     if (ec) co_return ec;
   }
-  co_return error_code{};
 }
 
 }  // namespace conclave::recipes

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "recipes/news.hpp"
 #include "recipes/queue/claim.hpp"
 #include "recipes/queue/counted.hpp"
+#include "recipes/queue/kept_watch.hpp"
 #include "recipes/queue/names.hpp"
 #include "recipes/queue/turn.hpp"
 
@@ -69,7 +71,9 @@ class consumer : public std::enable_shared_from_this<consumer> {
   task<error_code> put_aside(const candidate& c);
   void claim_one(candidate c, caller_ptr who);
   // Sets the watch that is kept there, unless it is set.
-  watcher watch(std::optional<watcher> consumer::*which);
+  watcher watch(kept_watch consumer::*which);
+  bool watching() const { return items_watch_ && (terms_.way == way::pops || taken_watch_); }
+  void stir();
   void ask_for_data(std::size_t from, std::size_t to);
   void end_turn();
   void others_are_here();
@@ -93,13 +97,16 @@ class consumer : public std::enable_shared_from_this<consumer> {
   std::deque<candidate> plan_;
   std::size_t left_of_pass_ = 0;  // items to take before the queue is listed again
   bool shares_ = false;           // others take items, too
+  // Items that are too large for the transactions of a claim, and in which folder.
+  std::set<std::string, std::less<>> too_large_;
+  std::int64_t folder_czxid_ = 0;
   // Of the last listing: our own first item, the last one of all, and how many were not ours.
   std::uint32_t own_lowest_ = 0;
   std::uint32_t highest_ = 0;
   std::size_t foreign_ = 0;
-  // On the folder of the items and on that of the claims, as long as they are set.
-  std::optional<watcher> items_watch_;
-  std::optional<watcher> taken_watch_;
+  // On the folder of the items and on that of the claims.
+  kept_watch items_watch_;
+  kept_watch taken_watch_;
   bool others_wait_ = false;  // behind us in the line
   bool stirred_ = false;
   bool outdated_ = false;  // the plan

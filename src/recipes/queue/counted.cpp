@@ -59,7 +59,8 @@ task<counted_transactions::outcome> counted_transactions::commit(std::shared_ptr
         co_return outcome{};
       }
       if (refused && *refused > 0) co_return outcome{got.ec, false, *refused - 1};
-      if (outcome_unknown(got.ec)) {
+      // As long as the session lives, our node knows: it is asked however long that takes.
+      if (outcome_unknown(got.ec) || (unclear && connection_trouble(got.ec))) {
         unclear = true;
         continue;
       }

@@ -22,6 +22,18 @@ std::optional<Number> read(std::string_view text) {
   return n;
 }
 
+template <class Parse>
+std::vector<item_name> sorted(const std::vector<std::string>& children, Parse parse) {
+  std::vector<item_name> all;
+  all.reserve(children.size());
+  for (const auto& child : children)
+    if (auto name = parse(child)) all.push_back(std::move(*name));
+  std::sort(all.begin(), all.end(), [](const item_name& a, const item_name& b) {
+    return std::tie(a.priority, a.number, a.text) < std::tie(b.priority, b.number, b.text);
+  });
+  return all;
+}
+
 }  // namespace
 
 queue_names::queue_names(std::string path, queue_layout l)
@@ -62,14 +74,33 @@ std::optional<item_name> queue_names::parse(std::string_view name) const {
 }
 
 std::vector<item_name> queue_names::in_order(const std::vector<std::string>& children) const {
-  std::vector<item_name> all;
-  all.reserve(children.size());
-  for (const auto& child : children)
-    if (auto name = parse(child)) all.push_back(std::move(*name));
-  std::sort(all.begin(), all.end(), [](const item_name& a, const item_name& b) {
-    return std::tie(a.priority, a.number) < std::tie(b.priority, b.number);
-  });
-  return all;
+  return sorted(children, [this](const std::string& name) { return parse(name); });
+}
+
+bool queue_names::of_another_layout(const std::vector<std::string>& children) const {
+  const queue_names other{{}, has_priorities() ? queue_layout::zookeeper : queue_layout::kazoo};
+  bool found = false;
+  for (const auto& child : children) {
+    if (parse(child)) return false;
+    found = found || other.parse(child);
+  }
+  return found;
+}
+
+std::string queue_names::aside(std::string_view name, std::int64_t czxid) const {
+  char suffix[20];
+  std::snprintf(suffix, sizeof suffix, ".%llx", static_cast<unsigned long long>(czxid));
+  return beside("aside") + '/' + std::string{name} + suffix;
+}
+
+std::optional<item_name> queue_names::parse_aside(std::string_view name) const {
+  auto found = parse(name.substr(0, name.find('.')));
+  if (found) found->text = name;
+  return found;
+}
+
+std::vector<item_name> queue_names::aside_in_order(const std::vector<std::string>& children) const {
+  return sorted(children, [this](const std::string& name) { return parse_aside(name); });
 }
 
 }  // namespace conclave::recipes

@@ -34,6 +34,10 @@ class queue_names {
   std::string beside(std::string_view what) const { return beside_ + '/' + std::string{what}; }
 
   std::string item(std::string_view name) const { return items_ + '/' + std::string{name}; }
+  // Where an item is put that nobody could complete. Its name comes back if the queue's path is
+  // made again: with its czxid it does not.
+  std::string aside(std::string_view name, std::int64_t czxid) const;
+  bool claims_only() const noexcept { return layout_ == queue_layout::kazoo_locking; }
   bool has_priorities() const noexcept { return layout_ != queue_layout::zookeeper; }
   // Of an item's path, up to the number.
   std::string prefix(int priority) const;
@@ -42,6 +46,11 @@ class queue_names {
   std::optional<item_name> parse(std::string_view name) const;
   // Those that are items, in the queue's order.
   std::vector<item_name> in_order(const std::vector<std::string>& children) const;
+  // There is none of its items, but there is one of another layout.
+  bool of_another_layout(const std::vector<std::string>& children) const;
+  // As well, of those that were put aside.
+  std::optional<item_name> parse_aside(std::string_view name) const;
+  std::vector<item_name> aside_in_order(const std::vector<std::string>& children) const;
 
  private:
   queue_layout layout_;

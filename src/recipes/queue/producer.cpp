@@ -11,8 +11,19 @@ namespace {
 // Of pushes that go together: enough to share the server's disk, not enough to hold others up.
 constexpr std::size_t most_items = 256;
 constexpr std::size_t most_bytes = std::size_t{256} * 1024;
-// What the server adds to an item's path and data in a transaction, and more.
-constexpr std::size_t overhead = 128;
+// What a transaction takes, and each item in it, beside paths, data and ACLs; in round figures.
+constexpr std::size_t transaction_bytes = 128;
+constexpr std::size_t item_bytes = 32;
+// What the transactions of a claim, the larger of which sets the item aside, take beside its data:
+// so many times the queue's path, two ACLs, and the names of nodes and of the one who claims it.
+constexpr std::size_t paths_of_claim = 5;
+constexpr std::size_t names_of_claim = 512;
+
+std::size_t size_of(const acl& all) {
+  std::size_t bytes = 4;
+  for (const auto& each : all) bytes += 12 + each.scheme.size() + each.id.size();
+  return bytes;
+}
 
 }  // namespace
 
@@ -26,15 +37,30 @@ producer::producer(std::shared_ptr<port> p, std::shared_ptr<const queue_names> n
       turn_{port_, names_->beside("room"), [this] { news_.poke(); }} {}
 
 std::size_t producer::size_in_request(const pushing& what) const {
+  const auto& defaults = port_->defaults();
+  const auto path = defaults.chroot.size() + names_->prefix(what.priority).size();
   std::size_t bytes = 0;
-  for (const auto& item : what.items) bytes += names_->items().size() + item.size() + overhead;
+  for (const auto& item : what.items)
+    bytes += path + item.size() + size_of(defaults.acl) + item_bytes;
   return bytes;
+}
+
+// What was pushed can be claimed, too.
+bool producer::fits(const pushing& what) const {
+  const auto& defaults = port_->defaults();
+  const auto path = defaults.chroot.size() + names_->items().size();
+  const auto claim = paths_of_claim * path + 2 * size_of(defaults.acl) + names_of_claim;
+  const auto largest = std::max_element(
+      what.items.begin(), what.items.end(),
+      [](const std::string& a, const std::string& b) { return a.size() < b.size(); });
+  return largest->size() + claim <= max_request_bytes_ &&
+         size_in_request(what) + path + transaction_bytes <= max_request_bytes_;
 }
 
 void producer::push(const pushing_ptr& what) {
   if (closing_) return answer(what, {ECANCELED, boost::system::system_category()});
   if (what->items.empty()) return answer(what, {});
-  if (size_in_request(*what) + overhead > max_request_bytes_) return answer(what, errc::too_large);
+  if (!fits(*what)) return answer(what, errc::too_large);
   waiting_.push_back(what);
   if (!std::exchange(started_, true)) {
     run_ = run();
@@ -64,7 +90,7 @@ void producer::answer(const pushing_ptr& what, error_code ec) {
 task<> producer::run() {
   while (!closing_) {
     if (waiting_.empty()) {
-      turn_.end();
+      end_turn();
       co_await news_;
       continue;
     }
@@ -73,73 +99,91 @@ task<> producer::run() {
       if (waiting_.empty() || closing_) continue;
       if (ec) {
         // Without a connection nobody has room.
-        const auto told = ec == errc::taken ? 1 : waiting_.size();
-        for (std::size_t i = 0; i < told && !waiting_.empty(); ++i) {
-          answer(waiting_.front(), ec);
-          waiting_.pop_front();
-        }
+        for (const auto& what : std::exchange(waiting_, {})) answer(what, ec);
+        end_turn();
         continue;
       }
     }
     co_await send();
   }
-  turn_.end();
+  end_turn();
   transactions_.leave(shared_from_this());
   co_return done;
 }
 
-// For the first that waits.
+void producer::end_turn() {
+  turn_.end();
+  watch_.forget(*port_, names_->items(), watch_kind::any);
+}
+
+// For the first that waits. Who will not wait is told as soon as there is none.
 task<error_code> producer::wait_for_room() {
   while (!closing_ && !waiting_.empty()) {
-    const auto asked =
-        ask(port_, shared_from_this(), requests::exists(port_->defaults(), names_->items(), {}));
-    const auto got = co_await asked;
-    if (got.ec || waiting_.empty()) co_return got.ec;
-    const auto there = got.value ? static_cast<std::size_t>(got.value->num_children) : 0;
-    const auto coming = waiting_.front()->items.size();
-    // What is more than the capacity by itself goes into an empty queue.
-    if (there == 0 || there + coming <= capacity_) co_return error_code{};
-    if (!waiting_.front()->patient) co_return errc::taken;
+    const auto there = co_await count_items();
+    if (there.ec || waiting_.empty() || has_room(there.items)) co_return there.ec;
+    for (const auto& what : std::exchange(waiting_, {}))
+      if (what->patient)
+        waiting_.push_back(what);
+      else
+        answer(what, errc::taken);
     if (const auto trouble = turn_.trouble()) co_return trouble;
     turn_.begin();
-    if (!turn_.ours()) {
-      co_await news_;
-      continue;
+    if (turn_.ours() && !watch_) {
+      if (const auto ec = co_await watch_for_room()) co_return ec;
+      continue;  // what went before is not told
     }
-    const auto ec = co_await watch_for_room(std::min(there, there + coming - capacity_));
-    if (ec) co_return ec;
+    co_await news_;
   }
   co_return error_code{};
 }
 
-// Until so many of the first items are likely to have gone.
-task<error_code> producer::watch_for_room(std::size_t to_go) {
-  const auto listing =
-      ask(port_, shared_from_this(), requests::children(port_->defaults(), names_->items(), {}));
+// What is more than the capacity by itself goes into an empty queue.
+bool producer::has_room(std::size_t items) const {
+  return items == 0 || items + waiting_.front()->items.size() <= capacity_;
+}
+
+// The server tells how many children there are, but not how many of them are items. That takes a
+// listing, which is trusted until as much has changed as there was in the queue: so it costs the
+// same for each item, however many there are.
+task<producer::count> producer::count_items() {
+  const auto self = shared_from_this();
+  const auto asked = ask(port_, self, requests::exists(port_->defaults(), names_->items(), {}));
+  const auto folder = co_await asked;
+  if (folder.ec || !folder.value || waiting_.empty()) co_return count{folder.ec, 0};
+  const auto children = static_cast<std::size_t>(folder.value->num_children);
+  const auto items = children - std::min(children, strangers_);
+  const auto changes = static_cast<std::uint32_t>(folder.value->cversion) -
+                       static_cast<std::uint32_t>(listed_at_.value_or(0));
+  if (has_room(items) || (listed_at_ && changes < items)) co_return count{{}, items};
+  const auto listing = ask(port_, self, requests::children(port_->defaults(), names_->items(), {}));
   const auto listed = co_await listing;
-  if (listed.ec == errc::no_node) co_return error_code{};
-  if (listed.ec) co_return listed.ec;
-  const auto items = names_->in_order(listed.value.names);
-  if (items.size() < to_go) co_return error_code{};
-  watched_ = names_->item(items[to_go - 1].text);
-  item_gone_ = false;
-  watch_ = [weak = weak_from_this(), p = port_](const watch_event&) {
-    const auto self = weak.lock();
-    if (!self) return;
-    const port::entry inside{*p};
-    self->item_gone_ = true;
-    self->news_.poke();
+  if (listed.ec) co_return count{listed.ec == errc::no_node ? error_code{} : listed.ec, 0};
+  const auto found = names_->in_order(listed.value.names).size();
+  strangers_ = listed.value.names.size() - found;
+  listed_at_ = listed.value.stat.cversion;
+  co_return count{{}, found};
+}
+
+// Leaves a watch that tells of every child that comes or goes, without a listing.
+task<error_code> producer::watch_for_room() {
+  const auto self = shared_from_this();
+  const auto set = [&](watch_lasts lasts) -> const watcher& {
+    return watch_.set(port_, weak_from_this(), &producer::watch_, lasts, &producer::stir);
   };
-  const auto asked =
-      ask(port_, shared_from_this(), requests::get(port_->defaults(), watched_, watch_));
-  const auto got = co_await asked;
-  if (got.ec) co_return got.ec == errc::no_node ? error_code{} : got.ec;
-  const auto first = waiting_.empty() ? nullptr : waiting_.front();
-  while (!item_gone_ && !closing_ && turn_.ours() && !waiting_.empty() && waiting_.front() == first)
-    co_await news_;
-  if (!item_gone_) port_->forget_watch(watched_, watch_kind::data, watch_);
-  watch_ = {};
-  co_return error_code{};
+  const auto asked = ask(port_, self,
+                         requests::add_watch(port_->defaults(), names_->items(),
+                                             watch_mode::persistent, set(watch_lasts::on)));
+  const auto added = co_await asked;
+  auto ec = added.ec;
+  if (ec == errc::unimplemented) {  // a server before 3.6
+    const auto listing =
+        ask(port_, self,
+            requests::children(port_->defaults(), names_->items(), set(watch_lasts::once)));
+    const auto listed = co_await listing;
+    ec = listed.ec;
+  }
+  if (ec) watch_.failed();
+  co_return ec == errc::no_node ? error_code{} : ec;
 }
 
 // What waits, as much of it as goes together.

@@ -7,11 +7,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "recipes/news.hpp"
 #include "recipes/queue/counted.hpp"
+#include "recipes/queue/kept_watch.hpp"
 #include "recipes/queue/names.hpp"
 #include "recipes/queue/turn.hpp"
 
@@ -41,9 +43,18 @@ class producer : public std::enable_shared_from_this<producer> {
  private:
   task<> run();
   task<error_code> wait_for_room();
-  task<error_code> watch_for_room(std::size_t to_go);
+  struct count {
+    error_code ec;
+    std::size_t items = 0;
+  };
+  task<count> count_items();
+  bool has_room(std::size_t items) const;
+  task<error_code> watch_for_room();
+  void end_turn();
+  void stir() { news_.poke(); }
   task<> send();
   void answer(const pushing_ptr& what, error_code ec);
+  bool fits(const pushing& what) const;
   std::size_t size_in_request(const pushing& what) const;
 
   std::shared_ptr<port> port_;
@@ -53,9 +64,10 @@ class producer : public std::enable_shared_from_this<producer> {
   counted_transactions transactions_;
   turn turn_;  // among producers that wait for room
   std::deque<pushing_ptr> waiting_;
-  bool item_gone_ = false;
-  watcher watch_;
-  std::string watched_;
+  kept_watch watch_;  // on the folder of the items
+  // Of the last listing: how many children were no items, and how old the folder was.
+  std::size_t strangers_ = 0;
+  std::optional<std::int32_t> listed_at_;
   bool closing_ = false;
   bool started_ = false;
   news news_;

@@ -38,6 +38,7 @@ class turn {
   }
 
   void end() {
+    trouble_ = {};
     const auto p = std::exchange(place_, {});
     if (!p) return;
     p->of = nullptr;
@@ -60,7 +61,8 @@ class turn {
       first = true;
       if (of) of->changed_();
     }
-    void failed(error_code why) override { out(why); }
+    // Who was put out of the line by hand gets into it again.
+    void failed(error_code why) override { out(why == errc::out_of_line ? error_code{} : why); }
     // With the session, and so is our turn: there will be another.
     void lost(error_code) override { out({}); }
     void gone() override {

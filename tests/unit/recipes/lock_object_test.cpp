@@ -43,6 +43,21 @@ class lock_object : public testing::Test {
   }
 };
 
+// The latest hold of the object may be another's by the time that a thread has woken up.
+TEST_F(lock_object, each_caller_is_given_its_own_hold) {
+  const auto l = c.add(0, kind);
+  const auto a = l->lock(), b = l->lock();
+  ASSERT_TRUE(c.granted(a));
+  l->unlock(a);
+  ASSERT_TRUE(c.granted(b));
+  ASSERT_TRUE(a->who->hold && b->who->hold);
+  EXPECT_TRUE(a->who->hold->over());
+  EXPECT_FALSE(b->who->hold->over());
+  EXPECT_LT(a->who->hold->token(), b->who->hold->token());
+  l->unlock(b);
+  c.check_end();
+}
+
 TEST_F(lock_object, its_callers_take_turns_and_only_one_stands_at_the_server) {
   const auto l = c.add(0, kind);
   std::vector<call_pointer> all;

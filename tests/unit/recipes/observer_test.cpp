@@ -201,6 +201,33 @@ TEST_F(observer, does_not_see_nodes_of_another_layout) {
   check_end();
 }
 
+TEST_F(observer, sees_its_leader_whoever_of_another_layout_stands_behind) {
+  by_hand().create(path);
+  const auto leader = stand("a");
+  start();
+  quieten();
+  by_hand().create_numbered(path + "/lock-", "of another layout");
+  by_hand().set(leader, "a");  // the watch fires, and it looks
+  quieten();
+  EXPECT_EQ(told, lines{"a"});
+  check_end();
+}
+
+TEST_F(observer, is_not_deaf_after_an_answer_that_says_nothing) {
+  by_hand().create(path);
+  stand("a");
+  for (const auto passing :
+       {errc::throttled, errc::request_timeout, errc::operation_timeout, errc::system_error}) {
+    told.clear();
+    link().falsify_reply(opcode::get_children2, passing);
+    start();
+    quieten();
+    EXPECT_EQ(told, lines{"a"}) << make_error_code(passing).message();
+    stop();
+  }
+  check_end();
+}
+
 TEST_F(observer, keeps_watching_over_a_lost_connection) {
   by_hand().create(path);
   const auto a = stand("a");

@@ -1,0 +1,49 @@
+// A watch, as long as it is set. What a watch that was forgotten still tells says nothing about its
+// successor.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "recipes/port.hpp"
+
+namespace conclave::recipes {
+
+// Told once by its server, or as long as it is there.
+enum class watch_lasts : bool { once, on };
+
+class kept_watch {
+ public:
+  explicit operator bool() const noexcept { return watcher_.has_value(); }
+
+  // To be left with the next request. `here` is this, in its owner; `told` is called inside an
+  // entry.
+  template <class Owner>
+  const watcher& set(std::shared_ptr<port> p, std::weak_ptr<Owner> owner, kept_watch Owner::*here,
+                     watch_lasts lasts, void (Owner::*told)()) {
+    return watcher_.emplace([p = std::move(p), owner = std::move(owner), here, lasts, told,
+                             number = ++number_](const watch_event& e) {
+      const auto self = owner.lock();
+      if (!self) return;
+      const port::entry inside{*p};
+      auto& kept = (*self).*here;
+      if (!kept || kept.number_ != number) return;
+      if (lasts == watch_lasts::once || e.type == watch_event::kind::session_ended) kept.failed();
+      ((*self).*told)();
+    });
+  }
+  // The request failed, or the watch is used up: no server has it.
+  void failed() noexcept { watcher_.reset(); }
+  void forget(port& p, const std::string& path, watch_kind kind) {
+    if (const auto w = std::exchange(watcher_, {})) p.forget_watch(path, kind, *w);
+  }
+
+ private:
+  std::optional<watcher> watcher_;
+  std::uint64_t number_ = 0;
+};
+
+}  // namespace conclave::recipes

@@ -1,0 +1,115 @@
+// Users of a queue at /queue in the simulated world: one takes, one pushes.
+#pragma once
+
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "recipes/queue/consumer.hpp"
+#include "recipes/queue/producer.hpp"
+#include "world.hpp"
+
+namespace conclave::simulated {
+
+inline std::shared_ptr<const recipes::queue_names> names_of_queue(
+    queue_layout l = queue_layout::zookeeper) {
+  return std::make_shared<const recipes::queue_names>("/queue", l);
+}
+
+inline error_code cancelled() { return {ECANCELED, boost::system::system_category()}; }
+
+class taker {
+ public:
+  using consumer = recipes::consumer;
+  using entry = recipes::port::entry;
+
+  explicit taker(client& c, consumer::terms t = {}, queue_layout l = queue_layout::zookeeper)
+      : client_{c},
+        consumer_{std::make_shared<consumer>(c.shared_from_this(), names_of_queue(l), t)} {}
+  ~taker() {
+    const entry inside{client_};
+    consumer_->close(cancelled());
+  }
+  taker(const taker&) = delete;
+  taker& operator=(const taker&) = delete;
+
+  static consumer::terms claiming(int max_attempts = 0) {
+    return {consumer::way::claims, max_attempts, "somebody"};
+  }
+
+  consumer::caller_ptr take(bool patient = true) {
+    const auto who = std::make_shared<consumer::caller>();
+    who->patient = patient;
+    who->tell = [this](error_code e, std::optional<consumer::taken> what) {
+      ++told;
+      ec = e;
+      got = std::move(what);
+    };
+    const entry inside{client_};
+    consumer_->take(who);
+    return who;
+  }
+  void give_up(const consumer::caller_ptr& who) {
+    const entry inside{client_};
+    consumer_->give_up(who, cancelled());
+  }
+  // What was claimed last; the answer comes later.
+  std::shared_ptr<std::optional<error_code>> complete() {
+    auto answer = std::make_shared<std::optional<error_code>>();
+    const entry inside{client_};
+    got->claim->complete([answer](error_code e) { *answer = e; });
+    return answer;
+  }
+  void give_back() {
+    const entry inside{client_};
+    got->claim->give_back();
+  }
+
+  int told = 0;  // how often, and of the last time:
+  error_code ec;
+  std::optional<consumer::taken> got;
+
+ private:
+  client& client_;
+  std::shared_ptr<consumer> consumer_;
+};
+
+class pusher {
+ public:
+  using producer = recipes::producer;
+  using entry = recipes::port::entry;
+  // None as long as nothing was told.
+  using answer = std::shared_ptr<std::optional<error_code>>;
+
+  explicit pusher(client& c, std::size_t capacity = 0)
+      : client_{c},
+        producer_{std::make_shared<producer>(c.shared_from_this(), names_of_queue(), capacity,
+                                             std::size_t{1} << 20)} {}
+  ~pusher() {
+    const entry inside{client_};
+    producer_->close(cancelled());
+  }
+  pusher(const pusher&) = delete;
+  pusher& operator=(const pusher&) = delete;
+
+  answer push(std::string item, bool patient = true) {
+    auto told = std::make_shared<std::optional<error_code>>();
+    const auto what = std::make_shared<producer::pushing>();
+    what->items.push_back(std::move(item));
+    what->priority = default_priority;
+    what->patient = patient;
+    what->tell = [told](error_code e) { *told = e; };
+    const entry inside{client_};
+    producer_->push(what);
+    return told;
+  }
+
+ private:
+  client& client_;
+  std::shared_ptr<producer> producer_;
+};
+
+}  // namespace conclave::simulated
