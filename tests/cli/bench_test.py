@@ -50,7 +50,7 @@ def test_interrupted_it_cleans_up(world, rows):
     for _ in range(5 + rows if rows else 0):  # in each measurement once
         assert p.stdout.readline()
     p.send_signal(signal.SIGINT)
-    assert p.wait(PATIENCE) == 130
+    assert p.wait(PATIENCE) == -signal.SIGINT
     assert p.stderr.read() == ""
     assert left_behind(world) == []
 

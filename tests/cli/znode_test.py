@@ -388,3 +388,19 @@ def test_help_has_an_example(world, name):
 def test_no_server(world):
     r = refused(world, 69, "get", "-C", "127.0.0.1:1", "--connect-timeout", "200ms", "x")
     assert "127.0.0.1:1" in r
+
+
+@pytest.mark.parametrize("args", [["watch", "/x"], ["create", "-e", "--hold", "/x"]])
+def test_interrupted_while_it_connects(world, args):
+    server, address = world.serve()
+    server.send_signal(signal.SIGSTOP)
+    p = world.start_conclave("znode", *args, "-C", address, "--connect-timeout", "1h")
+
+    def takes_signals():
+        with open(f"/proc/{p.pid}/status") as f:
+            blocked = next(line for line in f if line.startswith("SigBlk")).split()[1]
+        return int(blocked, 16) & 1 << (signal.SIGINT - 1)
+
+    until(takes_signals, "the loop that waits for signals")
+    p.send_signal(signal.SIGINT)
+    assert p.wait(PATIENCE) == -signal.SIGINT

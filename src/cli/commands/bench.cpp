@@ -98,7 +98,7 @@ class benchmark {
       }
       loop_.post([this, failed] {
         if (failed && !interrupted_) std::rethrow_exception(failed);
-        loop_.end(interrupted_ ? loop::code_of(*interrupted_) : ok);
+        interrupted_ ? loop_.end_by(*interrupted_) : loop_.end(ok);
       });
     }};
     return loop_.run();
@@ -109,7 +109,7 @@ class benchmark {
     if (s == SIGTSTP) ::kill(::getpid(), SIGSTOP);
     if (s != SIGINT && s != SIGTERM && s != SIGHUP && s != SIGQUIT) return;
     // There is nothing to clean up yet; or whoever asks twice does not want to wait for it.
-    if (!begun_ || interrupted_) ::_exit(128 + s);
+    if (!begun_ || interrupted_) die_of(s);
     interrupted_ = s;
     stop_.request_stop();
   }

@@ -74,17 +74,22 @@ void show(const create_flags& f, const create_result& made, std::int64_t session
 // Keeps an ephemeral node until a signal, or until it is gone.
 class keeping {
  public:
-  keeping(const create_flags& f, const std::string& data) : connection_{told_of(f)} {
-    made_ = create_node(connection_.zk(), f, data);
-    show(f, made_, connection_.zk().session_id());
-  }
+  keeping(const create_flags& f, std::string data)
+      : flags_{f}, data_{std::move(data)}, connection_{told_of(f), connection::without_waiting{}} {}
 
   int run() {
     loop_.on_signal([this](int s) {
       if (s == SIGTSTP) ::kill(::getpid(), SIGSTOP);
-      if (s == SIGINT || s == SIGTERM || s == SIGHUP || s == SIGQUIT) loop_.end(ok);
+      if (s != SIGINT && s != SIGTERM && s != SIGHUP && s != SIGQUIT) return;
+      // A signal is how it ends; before there is a node, an interruption.
+      made_.path.empty() ? loop_.end_by(s) : loop_.end(ok);
     });
-    look();
+    loop_.on_turn([this] {
+      if (!made_.path.empty()) return loop::clock::time_point::max();
+      if (!connection_.connected()) return loop::clock::now() + 50ms;
+      begin();
+      return loop::clock::time_point::max();
+    });
     return loop_.run();
   }
 
@@ -96,6 +101,12 @@ class keeping {
         loop_.post([this] { gone("its session has expired"); });
     };
     return at;
+  }
+
+  void begin() {
+    made_ = create_node(connection_.zk(), flags_, data_);
+    show(flags_, made_, connection_.zk().session_id());
+    look();
   }
 
   void look() {
@@ -114,8 +125,10 @@ class keeping {
     loop_.end(lost);
   }
 
-  loop loop_;  // before the first thread, which the connection makes
+  const create_flags& flags_;
+  const std::string data_;
   create_result made_;
+  loop loop_;  // before the first thread, which the connection makes
   connection connection_;
 };
 
@@ -125,9 +138,9 @@ int create(create_flags& f, const invocation&) {
                   "an ephemeral node goes with the session that made it, which would end with this "
                   "command; --hold keeps both until a signal"};
   if (f.hold && !f.ephemeral) throw failure{usage, "--hold is for ephemeral nodes (-e)"};
-  const auto data = f.data.given() ? f.data.read() : std::string{};
-  if (f.hold) return keeping{f, data}.run();
   f.options();  // complains before a server is looked for
+  auto data = f.data.given() ? f.data.read() : std::string{};
+  if (f.hold) return keeping{f, std::move(data)}.run();
   connection c{f.connect};
   show(f, create_node(c.zk(), f, data), c.zk().session_id());
   return ok;

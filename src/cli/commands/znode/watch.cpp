@@ -12,6 +12,8 @@
 namespace conclave::cli::znode {
 namespace {
 
+using namespace std::chrono_literals;
+
 struct watch_flags : common_flags {
   std::size_t count = 0;
   bool recursive = false;
@@ -19,12 +21,21 @@ struct watch_flags : common_flags {
 
 class watching {
  public:
-  explicit watching(const watch_flags& f) : flags_{f}, path_{f.node()}, connection_{f.connect} {}
+  explicit watching(const watch_flags& f)
+      : flags_{f},
+        path_{f.node()},
+        connection_{find_server(f.connect), connection::without_waiting{}} {}
 
   int run() {
     loop_.on_signal([this](int s) {
       if (s == SIGTSTP) ::kill(::getpid(), SIGSTOP);
-      if (s == SIGINT || s == SIGTERM || s == SIGHUP || s == SIGQUIT) loop_.end(ok);
+      if (s != SIGINT && s != SIGTERM && s != SIGHUP && s != SIGQUIT) return;
+      // A signal is how it ends; before it has begun, an interruption.
+      began_ ? loop_.end(ok) : loop_.end_by(s);
+    });
+    loop_.on_turn([this] {
+      if (!connected_) connected_ = connection_.connected();
+      return connected_ ? loop::clock::time_point::max() : loop::clock::now() + 50ms;
     });
     leave_watch();
     return loop_.run();
@@ -72,7 +83,7 @@ class watching {
   const watch_flags& flags_;
   const std::string path_;
   std::size_t told_ = 0;
-  bool began_ = false;
+  bool connected_ = false, began_ = false;
   loop loop_;  // before the first thread, which the connection makes
   const watcher watcher_{[this](const watch_event& e) { loop_.post([this, e] { happened(e); }); }};
   connection connection_;
