@@ -471,7 +471,7 @@ def test_a_signal_is_passed_on_and_items_given_back(world):
     push(world, "q", *"abcd")
     p = world.start_conclave(
         "queue", "work", "-j", "2", "q",
-        "-c", "echo up >> begun; trap 'echo term >> begun; exit 1' TERM; while :; do sleep 0.01; done")
+        "-c", "trap 'echo term >> begun; exit 1' TERM; echo up >> begun; while :; do sleep 0.01; done")
     until(lambda: lines(world, "begun").count("up") == 2, "two commands")
     p.send_signal(signal.SIGTERM)
     assert p.wait() == 128 + signal.SIGTERM
@@ -483,7 +483,7 @@ def test_a_signal_is_passed_on_and_items_given_back(world):
 def test_after_a_signal_a_command_may_still_complete(world):
     push(world, "q", "a", "b")
     p = world.start_conclave(
-        "queue", "work", "q", "-c", "echo up; trap 'exit 0' TERM; while :; do sleep 0.01; done")
+        "queue", "work", "q", "-c", "trap 'exit 0' TERM; echo up; while :; do sleep 0.01; done")
     assert p.stdout.readline() == "up\n"
     p.send_signal(signal.SIGTERM)
     assert p.wait() == 128 + signal.SIGTERM

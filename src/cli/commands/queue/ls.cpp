@@ -1,13 +1,11 @@
 // `conclave queue ls`, `len` and `restore`: what is in a queue, and what was set aside.
 #include <algorithm>
-#include <future>
 #include <iomanip>
 #include <iostream>
 #include <map>
 
-#include <boost/asio/use_future.hpp>
-
 #include "cli/commands/queue/queue_flags.hpp"
+#include "cli/connect/pending.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/node.hpp"
@@ -31,19 +29,19 @@ struct claim_mark {
 // Asked for at a time.
 constexpr std::size_t window = 512;
 
-// read(name) starts a request, take(name, result) gets its answer. What has gone meanwhile is left
-// out.
-template <class Read, class Take>
-void for_all(const std::vector<std::string>& names, Read read, Take take) {
+// ask(name, told) starts a request, take(name, result) gets its answer. What has gone meanwhile is
+// left out.
+template <class Result, class Ask, class Take>
+void for_all(const std::vector<std::string>& names, Ask ask, Take take) {
   for (std::size_t begin = 0; begin < names.size(); begin += window) {
     const auto end = std::min(names.size(), begin + window);
-    std::vector<decltype(read(names[0]))> asked;
-    for (std::size_t i = begin; i < end; ++i) asked.push_back(read(names[i]));
-    for (std::size_t i = begin; i < end; ++i) try {
-        take(names[i], asked[i - begin].get());
-      } catch (const boost::system::system_error& e) {
-        if (e.code() != errc::no_node) throw error{e.code(), names[i]};
-      }
+    std::vector<pending<Result>> asked(end - begin);
+    for (std::size_t i = begin; i < end; ++i) ask(names[i], asked[i - begin].told());
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto [ec, got] = asked[i - begin].get();
+      if (ec && ec != errc::no_node) throw error{ec, names[i]};
+      if (!ec) take(names[i], got);
+    }
   }
 }
 
@@ -55,10 +53,10 @@ std::map<std::string, claim_mark> claims_of(client& zk, const queue_flags& f) {
   } catch (const error& e) {
     if (e.code() != errc::no_node) throw;
   }
-  const auto read = [&](const std::string& name) {
-    return zk.async_get(f.taken() + '/' + name, boost::asio::use_future);
+  const auto ask = [&](const std::string& name, auto told) {
+    zk.async_get(f.taken() + '/' + name, std::move(told));
   };
-  for_all(names, read, [&](const std::string& name, const get_result& got) {
+  for_all<get_result>(names, ask, [&](const std::string& name, const get_result& got) {
     // The first line says who it is; other libraries have nothing but an id.
     all[name] = {got.data.substr(0, got.data.find('\n')), got.stat.ctime};
   });
@@ -83,15 +81,16 @@ std::vector<listed> items_of(client& zk, const queue_flags& f, std::size_t most)
   if (most != 0 && names.size() > most) names.resize(most);
   const auto claims = claims_of(zk, f);
   std::vector<listed> all;
-  const auto read = [&](const std::string& name) {
-    return zk.async_exists(q.item_path(name), boost::asio::use_future);
+  const auto ask = [&](const std::string& name, auto told) {
+    zk.async_exists(q.item_path(name), std::move(told));
   };
-  for_all(names, read, [&](const std::string& name, const std::optional<node_stat>& stat) {
-    if (!stat) return;
-    const auto claim = claims.find(name);
-    all.push_back({name, *stat, {}});
-    if (claim != claims.end()) all.back().claim = claim->second;
-  });
+  for_all<std::optional<node_stat>>(
+      names, ask, [&](const std::string& name, const std::optional<node_stat>& stat) {
+        if (!stat) return;
+        const auto claim = claims.find(name);
+        all.push_back({name, *stat, {}});
+        if (claim != claims.end()) all.back().claim = claim->second;
+      });
   return all;
 }
 
