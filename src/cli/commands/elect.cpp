@@ -148,6 +148,7 @@ class electing {
     }
     // Whoever leads next must not meet what this command has left.
     const bool left = r.left_something && held_.held() && running_->left_something();
+    if (r.interrupted) ended_by_ = SIGINT;
     if (ended_by_ != 0) {
       keep_ = left;
       return loop_.end_by(ended_by_);

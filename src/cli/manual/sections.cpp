@@ -83,6 +83,16 @@ The fencing token, a number.
 .TP
 .B CONCLAVE_SESSION_ID
 The session that holds it, a number.
+.TP
+.BR CONCLAVE_ELECTION_PATH ", " CONCLAVE_LEADER_ID
+Of
+.BR "conclave elect" :
+the path of the election, and who leads, which is us.
+.TP
+.BR CONCLAVE_QUEUE_PATH ", " CONCLAVE_ITEM_NAME ", " CONCLAVE_ITEM_ATTEMPT
+Of
+.BR "conclave queue work" :
+the path of the queue, the name of the item, and how often it was taken, this time included.
 .SH FILES
 .TP
 .IR /etc/conclave/config ", " \(ti/.config/conclave/config
@@ -132,6 +142,9 @@ The command line makes no sense.
 .TP
 .B 69
 No server could be reached.
+.TP
+.B 74
+An item of a queue could not be printed. It is still there.
 .TP
 .B 75
 A lock, or leadership, was lost while the command ran. It is never 0 then.

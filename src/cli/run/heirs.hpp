@@ -19,7 +19,7 @@ server_address server_for_heirs(const connect_flags& f);
 // CONCLAVE_LOCK_NODE, CONCLAVE_FENCING_TOKEN and CONCLAVE_SESSION_ID.
 std::vector<std::pair<std::string, std::string>> environment_of(const hold& held);
 
-// Ends the program, and not its session: that is the heirs' now.
+// Ends the program, as its code says, but not its session: that is the heirs' now.
 [[noreturn]] void leave_session_to_heirs(int code);
 
 }  // namespace conclave::cli

@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "cli/exit_code.hpp"
+
 namespace conclave::cli {
 namespace {
 
@@ -48,6 +50,7 @@ void signal_end::run() {
   }
   const std::lock_guard to_the_end{mutex_};
   if (client_ != nullptr) client_->close();
+  if (s == SIGINT) die_of(s);
   ::_exit(128 + s);
 }
 

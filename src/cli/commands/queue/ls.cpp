@@ -1,16 +1,14 @@
 // `conclave queue ls`, `len` and `restore`: what is in a queue, and what was set aside.
 #include <algorithm>
-#include <future>
 #include <iomanip>
 #include <iostream>
 #include <map>
-
-#include <boost/asio/use_future.hpp>
 
 #include "cli/commands/queue/queue_flags.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/node.hpp"
+#include "cli/survey/ask_all.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -28,25 +26,6 @@ struct claim_mark {
   std::int64_t since = 0;  // in ms since 1970
 };
 
-// Asked for at a time.
-constexpr std::size_t window = 512;
-
-// read(name) starts a request, take(name, result) gets its answer. What has gone meanwhile is left
-// out.
-template <class Read, class Take>
-void for_all(const std::vector<std::string>& names, Read read, Take take) {
-  for (std::size_t begin = 0; begin < names.size(); begin += window) {
-    const auto end = std::min(names.size(), begin + window);
-    std::vector<decltype(read(names[0]))> asked;
-    for (std::size_t i = begin; i < end; ++i) asked.push_back(read(names[i]));
-    for (std::size_t i = begin; i < end; ++i) try {
-        take(names[i], asked[i - begin].get());
-      } catch (const boost::system::system_error& e) {
-        if (e.code() != errc::no_node) throw error{e.code(), names[i]};
-      }
-  }
-}
-
 std::map<std::string, claim_mark> claims_of(client& zk, const queue_flags& f) {
   std::map<std::string, claim_mark> all;
   std::vector<std::string> names;
@@ -55,13 +34,13 @@ std::map<std::string, claim_mark> claims_of(client& zk, const queue_flags& f) {
   } catch (const error& e) {
     if (e.code() != errc::no_node) throw;
   }
-  const auto read = [&](const std::string& name) {
-    return zk.async_get(f.taken() + '/' + name, boost::asio::use_future);
-  };
-  for_all(names, read, [&](const std::string& name, const get_result& got) {
+  std::vector<std::string> paths;
+  for (const auto& name : names) paths.push_back(f.taken() + '/' + name);
+  const auto marks = get_all(zk, paths);
+  for (std::size_t i = 0; i < names.size(); ++i)
     // The first line says who it is; other libraries have nothing but an id.
-    all[name] = {got.data.substr(0, got.data.find('\n')), got.stat.ctime};
-  });
+    if (const auto& [ec, got] = marks[i]; !ec)
+      all[names[i]] = {got.data.substr(0, got.data.find('\n')), got.stat.ctime};
   return all;
 }
 
@@ -83,15 +62,16 @@ std::vector<listed> items_of(client& zk, const queue_flags& f, std::size_t most)
   if (most != 0 && names.size() > most) names.resize(most);
   const auto claims = claims_of(zk, f);
   std::vector<listed> all;
-  const auto read = [&](const std::string& name) {
-    return zk.async_exists(q.item_path(name), boost::asio::use_future);
-  };
-  for_all(names, read, [&](const std::string& name, const std::optional<node_stat>& stat) {
-    if (!stat) return;
-    const auto claim = claims.find(name);
-    all.push_back({name, *stat, {}});
+  const auto stats = ask_all<std::optional<node_stat>>(
+      zk, names.size(), "look at items",
+      [&](std::size_t i, auto told) { zk.async_exists(q.item_path(names[i]), std::move(told)); });
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto& stat = stats[i].value;
+    if (!stat) continue;  // it has gone meanwhile
+    all.push_back({names[i], *stat, {}});
+    const auto claim = claims.find(names[i]);
     if (claim != claims.end()) all.back().claim = claim->second;
-  });
+  }
   return all;
 }
 

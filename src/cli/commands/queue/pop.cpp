@@ -3,12 +3,10 @@
 // An item is claimed, printed, and removed only when it was written: a reader that has gone, a full
 // disk or a kill loses none. And so a claim of `conclave queue work` keeps an item from us.
 #include <algorithm>
-#include <future>
 #include <iostream>
 
-#include <boost/asio/use_future.hpp>
-
 #include "cli/commands/queue/queue_flags.hpp"
+#include "cli/connect/pending.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/run/signal_end.hpp"
 #include "cli/show/item_output.hpp"
@@ -43,28 +41,30 @@ std::vector<queue_claim> claim_some(queue& q, std::size_t most, limit until) {
   } else {
     return got;
   }
-  std::vector<std::future<std::optional<queue_claim>>> others;
-  while (got.size() + others.size() < most)
-    others.push_back(q.async_claim_for(0ms, boost::asio::use_future));
-  for (auto& other : others)
-    if (auto one = other.get()) got.push_back(std::move(*one));
+  std::vector<pending<std::optional<queue_claim>>> others(most - 1);
+  for (auto& other : others) q.async_claim_for(0ms, other.told());
+  error_code trouble;
+  for (auto& other : others) {
+    auto [ec, one] = other.get();
+    if (ec) trouble = ec;
+    if (one) got.push_back(std::move(*one));
+  }
+  if (trouble) throw error{trouble, "claim from a queue"};
   return got;
 }
 
 // How many were printed.
 std::size_t pop_claimed(queue& q, item_output& out, std::size_t most, limit until) {
-  const auto claims = claim_some(q, most, until);
+  auto claims = claim_some(q, most, until);
   for (const auto& c : claims) out.add({c.name(), c.data(), c.priority()}, c.attempts());
   out.write();
-  std::vector<std::future<void>> completed;
-  for (auto& c : const_cast<std::vector<queue_claim>&>(claims))
-    completed.push_back(c.async_complete(boost::asio::use_future));
-  for (std::size_t i = 0; i < claims.size(); ++i) try {
-      completed[i].get();
-    } catch (const boost::system::system_error& e) {
-      throw failure{lost, claims[i].name() + " was printed, but somebody else may have it, too: " +
-                              e.code().message()};
-    }
+  std::vector<pending<bool>> completed(claims.size());
+  for (std::size_t i = 0; i < claims.size(); ++i)
+    claims[i].async_complete(completed[i].told_of_end());
+  for (std::size_t i = 0; i < claims.size(); ++i)
+    if (const auto ec = completed[i].get().first)
+      throw failure{lost, claims[i].name() +
+                              " was printed, but somebody else may have it, too: " + ec.message()};
   return claims.size();
 }
 
