@@ -340,6 +340,24 @@ def test_watch_on_a_terminal(world):
     assert "\033[?25h" in t.text
 
 
+def test_watch_is_stopped_and_goes_on(world):
+    def state():
+        with open(f"/proc/{t.pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()[0]
+
+    t = world.terminal(BINARY, "status", "--watch=250ms")
+    t.expect("nothing in use")
+    t.type("\x1a")
+    t.expect("\033[?1049l")  # the user's screen is back
+    until(lambda: state() == "T", "the stop")
+    t.text = ""
+    os.kill(t.pid, signal.SIGCONT)
+    t.expect("\033[?1049h")
+    t.expect("nothing in use")
+    t.type("\x03")
+    assert t.wait() == 0
+
+
 def test_widths_on_a_terminal(world):
     world.hold("some/rather/long/path/to/a/lock", "--label", "w" * 100)
     argv = ["sh", "-c", f"stty rows 24 cols 60; exec '{BINARY}' status"]

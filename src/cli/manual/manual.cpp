@@ -43,6 +43,8 @@ void option(std::ostream& out, const option_info& o) {
 }
 
 std::string synopsis(const command_info& c) {
+  if (!c.commands.empty())
+    return bold("conclave " + c.words) + " " + italic("COMMAND") + " [" + italic("OPTION") + "...]";
   std::string text = bold("conclave " + c.words) + " [" + italic("OPTION") + "...]";
   for (const auto& p : c.positionals) {
     const auto name = italic(p.name) + (p.many ? "..." : "");

@@ -8,14 +8,14 @@ bool no_server(const error_code& ec) {
          ec == boost::asio::error::operation_aborted;
 }
 
-std::vector<answer<children_result>> children_of_all(client& zk,
-                                                     const std::vector<std::string>& paths) {
+std::vector<read_answer<children_result>> children_of_all(client& zk,
+                                                          const std::vector<std::string>& paths) {
   return ask_all<children_result>(zk, paths.size(), "read the tree", [&](std::size_t i, auto done) {
     zk.async_children(paths[i], std::move(done));
   });
 }
 
-std::vector<answer<get_result>> get_all(client& zk, const std::vector<std::string>& paths) {
+std::vector<read_answer<get_result>> get_all(client& zk, const std::vector<std::string>& paths) {
   return ask_all<get_result>(zk, paths.size(), "read nodes", [&](std::size_t i, auto done) {
     zk.async_get(paths[i], std::move(done));
   });

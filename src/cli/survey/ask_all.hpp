@@ -17,7 +17,7 @@ namespace conclave::cli {
 inline constexpr std::size_t asked_at_once = 256;
 
 template <class Result>
-struct answer {
+struct read_answer {
   error_code ec;  // that the node has gone, or may not be read
   Result value{};
 };
@@ -28,15 +28,15 @@ bool no_server(const error_code& ec);
 // start(i, handler) begins the i-th of n reads. The answers are in the same order. Throws if the
 // server cannot be reached, and for what is no path.
 template <class Result, class Start>
-std::vector<answer<Result>> ask_all(client& zk, std::size_t n, const std::string& what,
-                                    Start start) {
-  std::vector<answer<Result>> all;
+std::vector<read_answer<Result>> ask_all(client& zk, std::size_t n, const std::string& what,
+                                         Start start) {
+  std::vector<read_answer<Result>> all;
   all.reserve(n);
   for (std::size_t from = 0; from < n; from += asked_at_once) {
     const auto count = std::min(asked_at_once, n - from);
     struct round {
       explicit round(std::size_t c) : answers(c), left{static_cast<std::ptrdiff_t>(c)} {}
-      std::vector<answer<Result>> answers;
+      std::vector<read_answer<Result>> answers;
       std::latch left;
     };
     const auto now = std::make_shared<round>(count);
@@ -57,8 +57,8 @@ std::vector<answer<Result>> ask_all(client& zk, std::size_t n, const std::string
   return all;
 }
 
-std::vector<answer<children_result>> children_of_all(client& zk,
-                                                     const std::vector<std::string>& paths);
-std::vector<answer<get_result>> get_all(client& zk, const std::vector<std::string>& paths);
+std::vector<read_answer<children_result>> children_of_all(client& zk,
+                                                          const std::vector<std::string>& paths);
+std::vector<read_answer<get_result>> get_all(client& zk, const std::vector<std::string>& paths);
 
 }  // namespace conclave::cli

@@ -14,7 +14,7 @@ class reading {
  public:
   reading(const node_tree& tree, const known_names& names) : tree_{tree}, names_{names} {}
 
-  std::vector<finding> find(bool unused_too) {
+  std::vector<found_recipe> find(bool unused_too) {
     for (const auto& [path, node] : tree_.nodes)
       if (const auto queue = neighbour(path, beside_queue)) find_queue(*queue);
     for (const auto& [path, node] : tree_.nodes)
@@ -59,7 +59,7 @@ class reading {
     if (node.stat.ephemeral_owner != 0) {
       find_other(path);
     } else if (unused_too && node.names.empty() && node.stat.cversion > 0) {
-      finding f;
+      found_recipe f;
       f.r.path = path;
       f.r.what = kind::unused;
       f.data_tell = true;
@@ -87,7 +87,7 @@ class reading {
 
   // Layouts that know nothing of one another would be two locks.
   void find_lines(const std::string& path, const children_result& node) {
-    std::map<const named_layout*, finding> lines;
+    std::map<const named_layout*, found_recipe> lines;
     for (const auto& name : node.names) {
       const auto c = names_.parse(name);
       if (!c) continue;
@@ -139,7 +139,7 @@ class reading {
   }
 
   void find_semaphore(const std::string& path) {
-    finding f;
+    found_recipe f;
     f.r.path = path;
     f.r.what = kind::semaphore;
     f.r.layout = "curator";
@@ -153,7 +153,7 @@ class reading {
   }
 
   void find_kazoo_semaphore(const std::string& path) {
-    finding f;
+    found_recipe f;
     f.r.path = path;
     f.r.what = kind::semaphore;
     f.r.layout = "kazoo";
@@ -170,7 +170,7 @@ class reading {
   }
 
   void find_queue(const std::string& path) {
-    finding f;
+    found_recipe f;
     f.r.path = path;
     f.r.what = kind::queue;
     const auto beside = path + std::string{beside_queue};
@@ -201,14 +201,14 @@ class reading {
   const node_tree& tree_;
   const known_names& names_;
   std::set<std::string> consumed_;  // part of something that was found
-  std::vector<finding> found_;
-  std::map<std::pair<std::string, std::string>, finding> others_;  // by path and layout
+  std::vector<found_recipe> found_;
+  std::map<std::pair<std::string, std::string>, found_recipe> others_;  // by path and layout
 };
 
 }  // namespace
 
-std::vector<finding> find_recipes(const node_tree& tree, const known_names& names,
-                                  bool unused_too) {
+std::vector<found_recipe> find_recipes(const node_tree& tree, const known_names& names,
+                                       bool unused_too) {
   return reading{tree, names}.find(unused_too);
 }
 

@@ -17,13 +17,14 @@ struct expected {
   bool there = true;
 };
 
-struct finding {
+struct found_recipe {
   recipe r;
   std::vector<expected> holders;  // of a semaphore or a queue, where a place of their own tells
   std::vector<expected> line;     // of everybody else, where the order does
   bool data_tell = false;         // the path's own data must be read to know more
 };
 
-std::vector<finding> find_recipes(const node_tree& tree, const known_names& names, bool unused_too);
+std::vector<found_recipe> find_recipes(const node_tree& tree, const known_names& names,
+                                       bool unused_too);
 
 }  // namespace conclave::cli

@@ -63,7 +63,7 @@ bool is_of_ours(const get_result& node) {
   return node.data == asked_to_release || node.data.find(id_mark) != std::string::npos;
 }
 
-void read_participants(client& zk, std::vector<finding>& all, survey& s) {
+void read_participants(client& zk, std::vector<found_recipe>& all, survey& s) {
   std::vector<expected*> whom;
   std::vector<std::string> paths;
   for (auto& f : all)
@@ -84,7 +84,7 @@ void read_participants(client& zk, std::vector<finding>& all, survey& s) {
   }
 }
 
-void read_data(client& zk, std::vector<finding>& all) {
+void read_data(client& zk, std::vector<found_recipe>& all) {
   std::vector<recipe*> which;
   std::vector<std::string> paths;
   for (auto& f : all) {
@@ -107,7 +107,7 @@ void read_data(client& zk, std::vector<finding>& all) {
   }
 }
 
-recipe finish(finding f) {
+recipe finish(found_recipe f) {
   for (auto* const line : {&f.holders, &f.line}) {
     std::erase_if(*line, [](const expected& e) { return !e.there; });
     put_in_order(*line);
