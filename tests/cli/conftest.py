@@ -180,7 +180,11 @@ class World:
         for p in self._started:
             if p.poll() is None:
                 p.kill()
-            p.communicate()
+            p.wait()
+            # Not read to the end: what a failed test left running may still have them.
+            for pipe in (p.stdin, p.stdout, p.stderr):
+                if pipe:
+                    pipe.close()
         self.conclave("local", "stop", "--force")
         shutil.rmtree(self.folder, ignore_errors=True)
 
