@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 
-import pytest
 from conftest import alive, until
 
 
@@ -15,6 +14,13 @@ def kill_server(world):
     os.kill(pid, signal.SIGKILL)
     until(lambda: not alive(pid), "the end of the server")
     return pid
+
+
+def guarded(p):
+    """Commands that run for some time have a guard."""
+    with open(f"/proc/{p.pid}/task/{p.pid}/children") as f:
+        children = f.read().split()
+    return any(open(f"/proc/{c}/comm").read() == "conclave-guard\n" for c in children)
 
 
 def test_a_holder_starts_it_again_and_keeps_its_lock(world):
@@ -56,8 +62,6 @@ def test_tokens_grow_over_restarts(world):
     assert tokens == sorted(set(tokens))
 
 
-@pytest.mark.xfail(strict=False, reason="69 now and then, as in "
-                   "test_commands_while_the_server_ends_again_and_again")
 def test_killed_together_with_the_command_nothing_is_left(world):
     p, _ = world.hold("--session-timeout", "1s", "x")
     kill_server(world)
@@ -67,8 +71,6 @@ def test_killed_together_with_the_command_nothing_is_left(world):
                           "true").returncode == 0
 
 
-@pytest.mark.xfail(strict=True, reason="it has the old connection only:"
-                   " conclave ends, and the lock is free while it runs")
 def test_after_a_restart_what_the_command_leaves_behind_still_holds_the_lock(world):
     p = world.start_conclave("lock", "x", "--", "sh", "-c",
                              "sleep 1000 >&- 2>&- & echo $!; read a", stdin=-1)
@@ -103,13 +105,12 @@ def test_after_a_restart_a_kill_of_conclave_takes_the_command_along(world):
     until(lambda: world.conclave("lock", "-n", "x", "--", "true").returncode == 0, "the lock")
 
 
-@pytest.mark.xfail(strict=True, reason="the lock is given away while "
-                   "the command runs")
 def test_the_server_and_conclave_killed_at_once(world):
     """The command lives on and has no connection any more: the lock must stay, or it must die."""
     p = world.start_conclave("lock", "--session-timeout", "1s", "x", "--", "sh", "-c",
                              "echo $$; exec sleep 1000")
     child = int(p.stdout.readline())
+    until(lambda: guarded(p), "the guard")
     server = world.local_pid()
     p.send_signal(signal.SIGSTOP)  # so that it cannot do anything between the two
     os.kill(server, signal.SIGKILL)
@@ -122,12 +123,11 @@ def test_the_server_and_conclave_killed_at_once(world):
     assert code == 1 or not running
 
 
-@pytest.mark.xfail(strict=True, reason="the lock is given "
-                   "away while the command runs: no guard before the first restart")
 def test_conclave_stopped_while_the_server_is_restarted_by_others(world):
     p = world.start_conclave("lock", "--session-timeout", "1s", "x", "--", "sh", "-c",
                              "echo $$; exec sleep 1000")
     child = int(p.stdout.readline())
+    until(lambda: guarded(p), "the guard")
     server = world.local_pid()
     p.send_signal(signal.SIGSTOP)
     os.kill(server, signal.SIGKILL)
@@ -153,8 +153,6 @@ def test_stopped_with_force_while_a_lock_is_held(world):
     assert p.wait() == 0
 
 
-@pytest.mark.xfail(strict=False, reason="69, \"the folder is in use by "
-                   "another server\": the old one does not answer any more, but still has the folder")
 def test_commands_while_the_server_ends_again_and_again(world):
     """As when it ends idle just now."""
     for i in range(15):
@@ -166,8 +164,6 @@ def test_commands_while_the_server_ends_again_and_again(world):
 
 
 
-@pytest.mark.xfail(strict=True, reason="it ends at once, without a word to the server: the lock stays "
-                   "taken for the session timeout, 30 s")
 def test_a_command_that_ends_while_the_server_is_down_leaves_no_lock(world):
     world.ok("lock", "x", "--", "true")
     server = world.local_pid()

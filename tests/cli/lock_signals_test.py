@@ -123,8 +123,6 @@ def ignoring(*signals):
     return set_up
 
 
-@pytest.mark.xfail(strict=True, reason="a signal that is ignored (nohup) ends a waiter: signalfd "
-                   "delivers blocked signals even if they are ignored")
 def test_under_nohup_a_waiter_outlives_the_hangup(world):
     holder, waiter = waiting(world, preexec_fn=ignoring(signal.SIGHUP))
     waiter.send_signal(signal.SIGHUP)
@@ -133,7 +131,6 @@ def test_under_nohup_a_waiter_outlives_the_hangup(world):
     assert waiter.wait() == 0
 
 
-@pytest.mark.xfail(strict=True, reason="as above: `conclave ... &` in a script ignores SIGINT")
 def test_in_a_scripts_background_a_waiter_outlives_ctrl_c(world):
     holder, waiter = waiting(world, preexec_fn=ignoring(signal.SIGINT, signal.SIGQUIT))
     waiter.send_signal(signal.SIGINT)
@@ -160,8 +157,6 @@ def test_the_command_inherits_no_changed_signals(world):
     assert of(BINARY, "lock", "x", "--") == of("env")
 
 
-@pytest.mark.xfail(strict=True, reason="hangs for ever: with SIGCHLD ignored the kernel reaps the "
-                   "child, tells nobody, and waitid gives ECHILD")
 def test_started_with_sigchld_ignored(world):
     p = world.start_conclave("lock", "x", "--", "sh", "-c", "exit 3",
                              preexec_fn=ignoring(signal.SIGCHLD))

@@ -188,9 +188,7 @@ def test_a_command_that_changes_the_terminal(shell):
 
 
 @pytest.mark.parametrize("interpreter", [
-    pytest.param("bash", marks=pytest.mark.xfail(
-        strict=True, reason="bash goes on unless its child *dies* of SIGINT; exit code 130 is not "
-        "that: end by the signal itself")), "sh"])
+    "bash", "sh"])
 def test_ctrl_c_ends_the_script_as_well(world, shell, interpreter):
     with open(world.path("script"), "w") as f:
         f.write("conclave lock x -- sh -c 'echo child=$$.; exec sleep 1000'\necho went on\n")
@@ -202,8 +200,6 @@ def test_ctrl_c_ends_the_script_as_well(world, shell, interpreter):
     assert code(shell) == 130
 
 
-@pytest.mark.xfail(strict=True, reason="only the command's group gets Ctrl-C once it has the "
-                   "terminal: tell our own group when it died of SIGINT")
 @pytest.mark.parametrize("interpreter", ["bash", "sh"])
 def test_ctrl_c_ends_the_script_of_a_command_that_has_the_terminal(world, shell, interpreter):
     with open(world.path("script"), "w") as f:
@@ -217,8 +213,6 @@ def test_ctrl_c_ends_the_script_of_a_command_that_has_the_terminal(world, shell,
     assert "went on" not in shell.text
 
 
-@pytest.mark.xfail(strict=True, reason="the terminal is known by stdin, stdout, stderr only, and "
-                   "not by /dev/tty: the job stops, and stops again after each fg")
 def test_a_command_that_opens_the_terminal_itself(shell):
     enter(shell, "conclave lock x -- sh -c 'read a </dev/tty; echo \"[$a]\" >/dev/tty' "
                  "</dev/null >/dev/null 2>&1")
@@ -270,7 +264,6 @@ def test_ctrl_z_while_waiting(world, shell):
     shell.expect("got it")
 
 
-@pytest.mark.xfail(strict=True, reason="the live line is written from the background as well")
 def test_a_waiter_in_the_background_does_not_write_over_the_prompt(world, shell):
     holder, _ = world.hold("x")
     enter(shell, "conclave lock -w 1 x -- echo got it & wait")
@@ -278,7 +271,6 @@ def test_a_waiter_in_the_background_does_not_write_over_the_prompt(world, shell)
     assert "waiting for" not in shell.text
 
 
-@pytest.mark.xfail(strict=True, reason="labels are shown as they are, control characters and all")
 def test_a_label_cannot_command_the_terminal_of_others(world, shell):
     holder, _ = world.hold("--label", "\x1b]0;owned\x07evil", "x")
     enter(shell, "conclave lock -w 1 x -- echo got it")

@@ -102,6 +102,7 @@ class electing {
     const int code = loop_.run();
     waiting_.reset();
     if (keep_) leave_session_to_heirs(code);
+    if (running_) connection_.see_server_alive();
     return code;
   }
 

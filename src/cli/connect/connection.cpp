@@ -89,10 +89,15 @@ connection::connection(server_address at, without_waiting)
   client_ = std::make_unique<client>(at_.hosts, options);
 }
 
-connection::~connection() {
-  // A server that is down would keep the session, and what it holds, for its timeout: our own is
-  // back at once.
-  if (reviver_ && client_->state() == session_state::suspended) client_->wait_connected(5s);
+connection::~connection() = default;
+
+void connection::see_server_alive() {
+  if (!reviver_) return;
+  try {
+    client_->exists("/");
+  } catch (const error&) {
+    // then the session ends by its timeout
+  }
 }
 
 std::string connection::trouble() {

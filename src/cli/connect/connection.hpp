@@ -22,6 +22,9 @@ class connection {
   connection(server_address at, without_waiting);
   bool connected();
   void wait_until_connected();
+  // To be called before the end of a session that holds something: a server that is down would keep
+  // all of that for the session's timeout, and our own is back at once.
+  void see_server_alive();
   // The last that was heard of why there is no connection; empty if nothing was.
   std::string trouble();
   ~connection();
