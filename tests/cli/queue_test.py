@@ -166,10 +166,10 @@ def test_push_waits_for_room(world, peer):
     waiter = world.start_conclave("queue", "push", "--capacity", "3", *args, "4", "5")
     line = "/conclave/q.conclave/room"
     until(lambda: peer.exists(line) and peer.get_children(line), "the line")
-    assert world.ok("queue", "pop", "--no-claim", *args) == "1\n"
+    assert world.ok("queue", "pop", *args) == "1\n"
     until(lambda: length(world, *args) == 3, "one more")
     assert waiter.poll() is None
-    assert world.ok("queue", "pop", "--no-claim", *args) == "2\n"
+    assert world.ok("queue", "pop", *args) == "2\n"
     assert waiter.wait() == 0
     assert pop_all(world, *args) == ["3", "4", "5"]
 
@@ -406,6 +406,18 @@ def test_restore_all(world):
     assert len(listed(world, "--set-aside", "q")) == 2
     assert world.ok("queue", "restore", "--all", "q") == ""
     assert pop_all(world, "q") == ["a", "b"]
+
+
+def test_discard(world):
+    push(world, "q", "a", "b", "c")
+    assert work(world, "--max-attempts", "1", "-q", "q", "--", "false").returncode == 1
+    first = listed(world, "--set-aside", "q")[0]["name"]
+    assert world.ok("queue", "discard", "q", first) == ""
+    assert [i["data"] for i in listed(world, "--set-aside", "q")] == ["b", "c"]
+    assert world.conclave("queue", "discard", "q", first).returncode == 1
+    assert world.ok("queue", "discard", "--all", "q") == ""
+    assert listed(world, "--set-aside", "q") == []
+    assert length(world, "q") == 0
 
 
 def test_one_that_succeeds_in_the_end_is_no_failure(world):

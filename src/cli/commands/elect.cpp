@@ -120,6 +120,7 @@ class electing {
 
   void answered(error_code ec) {
     waiting_.reset();
+    connected_ = true;  // whatever became of the connection since
     if (ec == errc::not_connected && flags_.forever) return once_more("no connection to a server");
     connected_ = true;  // whatever became of the connection since
     if (ec) throw error{ec, "election " + flags_.path};

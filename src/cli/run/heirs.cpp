@@ -23,7 +23,6 @@ std::vector<std::pair<std::string, std::string>> environment_of(const hold& held
 void leave_session_to_heirs(int code) {
   if (code < 0) die_of(-code);
   std::cout.flush();
-  if (code < 0) die_of(-code);
   ::_exit(code);
 }
 

@@ -1,13 +1,14 @@
 #include "cli/show/candidate.hpp"
 
 #include "cli/show/node.hpp"
+#include "cli/show/text.hpp"
 
 namespace conclave::cli {
 
 json::object candidate_json(const contender_info& c) {
   using std::chrono::milliseconds;
   const auto since = std::chrono::duration_cast<milliseconds>(c.since.time_since_epoch());
-  return {{"id", c.owner},
+  return {{"id", is_utf8(c.owner) ? c.owner : std::string{"?"}},
           {"leads", c.holds},
           {"node", c.node},
           {"fencing_token", c.fencing_token},
@@ -16,7 +17,7 @@ json::object candidate_json(const contender_info& c) {
 }
 
 std::string candidate_name(const contender_info& c) {
-  return c.owner.empty() ? "(session " + hex(c.session_id) + ")" : c.owner;
+  return c.owner.empty() ? "(session " + hex(c.session_id) + ")" : printable(c.owner);
 }
 
 }  // namespace conclave::cli

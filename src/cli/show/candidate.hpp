@@ -8,7 +8,7 @@ namespace conclave::cli {
 
 json::object candidate_json(const contender_info& c);
 
-// One who has asked for nothing but our attention has no name: its session then.
+// For people. One that was asked to let go has no name any more: its session then.
 std::string candidate_name(const contender_info& c);
 
 }  // namespace conclave::cli

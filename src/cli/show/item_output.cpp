@@ -1,6 +1,7 @@
 #include "cli/show/item_output.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -47,6 +48,11 @@ void item_output::write() {
   while (done < text_.size()) {
     const auto n = ::write(STDOUT_FILENO, text_.data() + done, text_.size() - done);
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) {  // somebody has made it so for all who share it
+      pollfd p{STDOUT_FILENO, POLLOUT, 0};
+      ::poll(&p, 1, -1);
+      continue;
+    }
     if (n < 0) throw failure{cannot_write, std::string{"cannot print: "} + std::strerror(errno)};
     done += static_cast<std::size_t>(n);
   }

@@ -1,4 +1,4 @@
-// `conclave queue ls`, `len` and `restore`: what is in a queue, and what was set aside.
+// `conclave queue ls`, `len`, `restore` and `discard`: what is in a queue, and what was set aside.
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
@@ -8,6 +8,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/node.hpp"
+#include "cli/show/text.hpp"
 #include "cli/survey/ask_all.hpp"
 
 namespace conclave::cli {
@@ -57,8 +58,7 @@ struct listed {
 
 std::vector<listed> items_of(client& zk, const queue_flags& f, std::size_t most) {
   const queue q{zk, f.node(), f.options()};
-  auto names = q.names();
-  if (names.empty()) expect_layout(zk, f);
+  auto names = with_layout(zk, f, [&] { return q.names(); });
   if (most != 0 && names.size() > most) names.resize(most);
   const auto claims = claims_of(zk, f);
   std::vector<listed> all;
@@ -106,7 +106,7 @@ void show(const std::vector<listed>& items) {
               << bytes(static_cast<std::size_t>(i.stat.data_length)) << "  " << std::setw(6)
               << age(i.stat.ctime) << " old";
     if (i.claim)
-      std::cout << "  claimed by " << i.claim->owner << " for " << age(i.claim->since)
+      std::cout << "  claimed by " << printable(i.claim->owner) << " for " << age(i.claim->since)
                 << ", attempt " << i.stat.version;
     else if (i.stat.version > 0)
       std::cout << "  attempted " << i.stat.version << (i.stat.version == 1 ? " time" : " times");
@@ -155,29 +155,49 @@ int len(ls_flags& f, const invocation&) {
   return ok;
 }
 
-struct restore_flags {
+struct aside_flags {
   queue_flags queue;
   std::vector<std::string> names;
   bool all = false;
 };
 
-int restore(restore_flags& f, const invocation&) {
+// What was set aside and is meant.
+std::vector<queue_item> chosen(const queue& q, const aside_flags& f) {
   if (f.all != f.names.empty())
     throw failure{usage, "say which items, or --all; see conclave queue ls --set-aside"};
-  connection c{f.queue.connect};
-  queue q{c.zk(), f.queue.node(), f.queue.options()};
-  const auto aside = q.set_aside();
-  std::vector<queue_item> chosen;
-  if (f.all) chosen = aside;
+  auto aside = q.set_aside();
+  if (f.all) return aside;
+  std::vector<queue_item> items;
   for (const auto& name : f.names) {
     const auto found = std::find_if(aside.begin(), aside.end(),
                                     [&](const queue_item& i) { return i.name == name; });
     if (found == aside.end())
       throw failure{failed, name + " was not set aside; see conclave queue ls --set-aside"};
-    chosen.push_back(*found);
+    items.push_back(*found);
   }
-  for (const auto& item : chosen) q.restore(item);
+  return items;
+}
+
+int restore(aside_flags& f, const invocation&) {
+  connection c{f.queue.connect};
+  queue q{c.zk(), f.queue.node(), f.queue.options()};
+  for (const auto& item : chosen(q, f)) q.restore(item);
   return ok;
+}
+
+int discard(aside_flags& f, const invocation&) {
+  connection c{f.queue.connect};
+  queue q{c.zk(), f.queue.node(), f.queue.options()};
+  for (const auto& item : chosen(q, f)) q.discard(item);
+  return ok;
+}
+
+std::shared_ptr<aside_flags> add_aside_flags(CLI::App& app) {
+  auto flags = std::make_shared<aside_flags>();
+  add_queue_flags(app, flags->queue);
+  app.add_option("NAME", flags->names, "as `conclave queue ls --set-aside` shows them");
+  app.add_flag("-a,--all", flags->all, "all of them");
+  return flags;
 }
 
 }  // namespace
@@ -210,16 +230,21 @@ void describe_len(CLI::App& app, invocation& call) {
 }
 
 void describe_restore(CLI::App& app, invocation& call) {
-  auto flags = std::make_shared<restore_flags>();
   app.description("put items that were set aside back, at the end of the queue");
   app.footer(
       "Examples:\n"
       "  conclave queue restore jobs qn-0000000007\n"
       "  conclave queue restore --all jobs");
-  add_queue_flags(app, flags->queue);
-  app.add_option("NAME", flags->names, "as `conclave queue ls --set-aside` shows them");
-  app.add_flag("-a,--all", flags->all, "all of them");
-  when_used(app, call, flags, restore);
+  when_used(app, call, add_aside_flags(app), restore);
+}
+
+void describe_discard(CLI::App& app, invocation& call) {
+  app.description("remove items that were set aside");
+  app.footer(
+      "Examples:\n"
+      "  conclave queue discard jobs qn-0000000007\n"
+      "  conclave queue discard --all jobs");
+  when_used(app, call, add_aside_flags(app), discard);
 }
 
 }  // namespace conclave::cli

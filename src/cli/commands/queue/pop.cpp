@@ -90,15 +90,16 @@ int pop(pop_flags& f, const invocation&) {
   connection c{f.queue.connect};
   const auto closing = on_signal.closes(c.zk());
   queue q{c.zk(), f.queue.node(), f.queue.options()};
+  const auto some = [&](std::size_t most) {
+    return f.no_claim ? pop_plainly(q, out, until) : pop_claimed(q, out, most, until);
+  };
   std::size_t printed = 0;
   while (printed < f.count) {
-    const auto n = f.no_claim
-                       ? pop_plainly(q, out, until)
-                       : pop_claimed(q, out, std::min(f.count - printed, most_at_once), until);
+    const auto most = std::min(f.count - printed, most_at_once);
+    const auto n = with_layout(c.zk(), f.queue, [&] { return some(most); });
     if (n == 0) break;
     printed += n;
   }
-  if (printed == 0) expect_layout(c.zk(), f.queue);
   return printed == 0 ? failed : ok;
 }
 
@@ -106,11 +107,8 @@ int peek(pop_flags& f, const invocation&) {
   item_output out{f.format};
   connection c{f.queue.connect};
   queue q{c.zk(), f.queue.node(), f.queue.options()};
-  const auto item = q.front();
-  if (!item) {
-    expect_layout(c.zk(), f.queue);
-    return failed;
-  }
+  const auto item = with_layout(c.zk(), f.queue, [&] { return q.front(); });
+  if (!item) return failed;
   out.add(*item, 0);
   out.write();
   return ok;

@@ -15,9 +15,9 @@ void describe_queue(CLI::App& app, invocation& call) {
   app.require_subcommand(1);
   using describe = void (*)(CLI::App&, invocation&);
   const std::pair<const char*, describe> all[] = {
-      {"push", describe_push},       {"pop", describe_pop}, {"peek", describe_peek},
-      {"len", describe_len},         {"ls", describe_ls},   {"work", describe_work},
-      {"restore", describe_restore},
+      {"push", describe_push},       {"pop", describe_pop},         {"peek", describe_peek},
+      {"len", describe_len},         {"ls", describe_ls},           {"work", describe_work},
+      {"restore", describe_restore}, {"discard", describe_discard},
   };
   for (const auto& [name, describes] : all) describes(*app.add_subcommand(name), call);
 }

@@ -23,8 +23,19 @@ struct queue_flags {
 
 void add_queue_flags(CLI::App& app, queue_flags& f);
 
-// Throws failure if a queue that seems empty has items of another layout.
+// Throws failure that names the layout, if what is there is not of ours.
 void expect_layout(client& zk, const queue_flags& f);
+
+// call(), with that failure instead of errc::layout_mismatch.
+template <class Call>
+auto with_layout(client& zk, const queue_flags& f, Call call) {
+  try {
+    return call();
+  } catch (const error& e) {
+    if (e.code() == errc::layout_mismatch) expect_layout(zk, f);
+    throw;
+  }
+}
 
 // SECONDS or a time, or forever (nothing).
 std::optional<std::chrono::milliseconds> parse_wait(const std::string& text);
@@ -37,5 +48,6 @@ void describe_len(CLI::App& app, invocation& call);
 void describe_ls(CLI::App& app, invocation& call);
 void describe_work(CLI::App& app, invocation& call);
 void describe_restore(CLI::App& app, invocation& call);
+void describe_discard(CLI::App& app, invocation& call);
 
 }  // namespace conclave::cli

@@ -90,10 +90,7 @@ worker::clock::time_point worker::on_turn() {
       take();
     else
       next = std::min(next, next_);
-    if (nothing_left()) {
-      if (begun_ == 0) expect_layout(connection_.zk(), where_);
-      stop(code_at_the_end());
-    }
+    if (nothing_left()) stop(code_at_the_end());
   }
   if (code_ && jobs_.empty() && completing_ == 0 && asked_ == 0) loop_.end(*code_);
   return next;
@@ -161,7 +158,9 @@ void worker::stir() {
 }
 
 void worker::came(error_code ec, std::optional<queue_claim> claim) {
+  connected_ = true;  // whatever became of the connection since
   if (code_) return;  // what came is given back
+  if (ec == errc::layout_mismatch && jobs_.empty()) expect_layout(connection_.zk(), where_);
   if (!ec) {
     complained_ = false;
     if (claim) begin(std::move(*claim));
