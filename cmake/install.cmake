@@ -7,6 +7,8 @@ set(conclave_pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(DIRECTORY include/conclave DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.ipp")
 install(TARGETS conclave_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+configure_file(packaging/conclave.service.in ${PROJECT_BINARY_DIR}/conclave.service @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/conclave.service DESTINATION lib/systemd/system)
 if(TARGET conclave_told)
   set(told ${PROJECT_BINARY_DIR}/src/cli/told)
   install(FILES ${told}/conclave.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

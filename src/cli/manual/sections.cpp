@@ -186,9 +186,6 @@ Who holds what, and may I have it:
   conclave status \-\-watch
   conclave revoke backups/db \-\-wait 30
 .EE
-.\" ---------------------------------------------------------------------------------------------
-.\" SAFETY: a first version, from the comments of src/cli/run and src/cli/connect.
-.\" ---------------------------------------------------------------------------------------------
 .SH SAFETY
 .SS On one machine (a Unix socket)
 The server sees processes and counts no time. A lock is held as long as any process has the
@@ -203,7 +200,10 @@ is killed, the lock stays until the last of them has ended. A process that is st
 If the server dies under a command, it is started again, and the lock is held over that, as long as
 it is back before the session's timeout. From then on the lock is kept by
 .B conclave
-alone: if that is killed, a process beside it kills the command's process group.
+alone: if that is killed, a process beside it kills the command's process group. The same process
+kills the group if the server dies while
+.B conclave
+is gone already, or stopped for longer than the session's timeout.
 .PP
 What a command starts in a process group of its own, with descriptors closed, is not known to
 anybody: it does not keep the lock, and is not ended.

@@ -29,8 +29,7 @@ std::vector<std::string> listed_tree(client& zk, const std::string& path) {
     });
     for (std::size_t i = 0; i < lists.size(); ++i) {
       const auto parent = all[begin + i];
-      if (lists[i].ec && lists[i].ec != errc::no_node)
-        throw error{lists[i].ec, "list " + parent};
+      if (lists[i].ec && lists[i].ec != errc::no_node) throw error{lists[i].ec, "list " + parent};
       for (const auto& name : lists[i].names) all.push_back(parent + "/" + name);
     }
     begin = end;
@@ -56,8 +55,7 @@ bool remove_tree(client& zk, const std::string& path) {
     for (std::size_t i = all.size(); i-- > 0;) {
       const auto ec = results[i];
       if (!ec) was_there = true;
-      if (ec && ec != errc::no_node && ec != errc::not_empty)
-        throw error{ec, "remove " + all[i]};
+      if (ec && ec != errc::no_node && ec != errc::not_empty) throw error{ec, "remove " + all[i]};
     }
     if (!results.front()) return true;
     if (results.front() == errc::no_node) return was_there;
