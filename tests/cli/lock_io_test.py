@@ -62,8 +62,8 @@ def test_closed_descriptors(world, closed, started):
 
 
 @pytest.mark.parametrize("argument", [
-    "", " ", "a b", "line\nline", "\n", "tab\t", "\u00fc\u4e16\U0001f512", "*", "$HOME", "`id`", "'\"",
-    "\\", "--", "-n", "--hold", "--connect", "x" * 100_000])
+    "", " ", "a b", "line\nline", "\n", "tab\t", "\u00fc\u4e16\U0001f512", "*", "$HOME", "`id`",
+    "'\"", "\\", "--", "-n", "--hold", "--connect", "x" * 100_000])
 def test_arguments_arrive_as_they_are(world, argument):
     r = raw(world, "lock", "x", "--", *ECHO_ARGUMENTS, "first", argument, "", argument)
     assert (r.returncode, r.stderr) == (0, b"")
@@ -77,7 +77,8 @@ def test_bytes_that_are_no_text(world):
 
 def test_paths_and_labels_with_odd_characters(world):
     for path in "a b", "\u00fc/\u4e16", "it's", '"quoted"', "$x":
-        assert world.ok("lock", path, "-c", 'printf %s "$CONCLAVE_LOCK_PATH"') == "/conclave/" + path
+        out = world.ok("lock", path, "-c", 'printf %s "$CONCLAVE_LOCK_PATH"')
+        assert out == "/conclave/" + path
 
 
 def variables(text):

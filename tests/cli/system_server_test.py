@@ -28,11 +28,11 @@ def as_user(world, uid, groups, *args, inside=(), env=None):
     program = os.open(BINARY, os.O_RDONLY)
     try:
         groups = ["--groups", ",".join(map(str, groups))] if groups else ["--clear-groups"]
-        become = ["setpriv", f"--reuid={uid}", f"--regid={OTHER_GROUP}", *groups, "--"] if uid else []
+        become = ["setpriv", f"--reuid={uid}", f"--regid={OTHER_GROUP}", *groups, "--"]
         environment = {k: v for k, v in {**world.env, **(env or {})}.items() if v is not None}
         return subprocess.run(
-            [*inside, *become, f"/proc/self/fd/{program}", *args], env=environment, cwd="/",
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, pass_fds=[program],
+            [*inside, *(become if uid else []), f"/proc/self/fd/{program}", *args],
+            env=environment, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True, pass_fds=[program],
             timeout=PATIENCE)
     finally:
         os.close(program)
@@ -90,7 +90,7 @@ def test_no_such_group(world):
 @umasks
 def test_members_get_in_and_nobody_else(world, shared):
     lock = ["lock", "-C", shared, "x", "--", "sh", "-c", "id -u; echo $CONCLAVE_LOCK_PATH"]
-    r = as_user(world, MEMBER, [GROUP.gr_gid], *lock)
+    r = as_user(world, MEMBER, [GROUP.gr_gid], "lock", "--connect-timeout", "3s", *lock[1:])
     assert (r.returncode, r.stdout, r.stderr) == (0, f"{MEMBER}\n/conclave/x\n", "")
     for groups in [], [OTHER_GROUP]:
         r = as_user(world, STRANGER, groups, "lock", "--connect-timeout", "0.3s", *lock[1:])
@@ -181,8 +181,8 @@ def test_it_comes_before_a_server_of_ones_own(world, shared):
 
 
 @root_only
-@pytest.mark.xfail(MAY_MOUNT, strict=True, reason="he gets a server of his own: stat() of a socket in "
-                   "a folder of mode 0710, or the unit file's 0750, fails for him")
+@pytest.mark.xfail(MAY_MOUNT, strict=True, reason="he gets a server of his own: stat() of a socket "
+                   "in a folder of mode 0710, or the unit file's 0750, fails for him")
 def test_whoever_cannot_even_see_the_socket_is_told_so(world):
     """The server makes the folder for its group only when there is none."""
     if not MAY_MOUNT:
