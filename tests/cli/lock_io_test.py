@@ -81,10 +81,6 @@ def test_paths_and_labels_with_odd_characters(world):
         assert out == "/conclave/" + path
 
 
-def variables(text):
-    return {k: v for k, v in json.loads(text).items() if k.startswith("CONCLAVE_")}
-
-
 SHOW = [sys.executable, "-c", "import json, os; print(json.dumps(dict(os.environ)))"]
 
 

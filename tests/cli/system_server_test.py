@@ -32,8 +32,8 @@ def as_user(world, uid, groups, *args, inside=(), env=None):
         environment = {k: v for k, v in {**world.env, **(env or {})}.items() if v is not None}
         return subprocess.run(
             [*inside, *(become if uid else []), f"/proc/self/fd/{program}", *args],
-            env=environment, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True, pass_fds=[program],
-            timeout=PATIENCE)
+            env=environment, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            pass_fds=[program], timeout=PATIENCE)
     finally:
         os.close(program)
 
