@@ -199,8 +199,6 @@ def test_somebody_listens_and_never_answers(world, silent):
     assert silent.poll() is None
 
 
-@pytest.mark.xfail(strict=True, reason="a silent process counts as running: exit 0, and it takes "
-                   "4 s, 2 for each question")
 def test_status_of_somebody_who_never_answers(world, silent):
     r = world.conclave("local", "status")
     assert r.returncode == 69 and r.stderr.count("\n") == 1

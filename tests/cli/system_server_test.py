@@ -45,9 +45,7 @@ def ready(p):
 
 
 USUAL = 0o022
-UMASKS = [0o007, pytest.param(USUAL, marks=pytest.mark.xfail(
-    strict=True, reason="the socket is 0640: bind() takes the umask away from fchmod()'s mode, "
-    "and connecting needs the right to write"))]
+UMASKS = [0o007, USUAL]
 umasks = pytest.mark.parametrize("umask", UMASKS, ids=oct)
 
 
@@ -181,8 +179,6 @@ def test_it_comes_before_a_server_of_ones_own(world, shared):
 
 
 @root_only
-@pytest.mark.xfail(MAY_MOUNT, strict=True, reason="he gets a server of his own: stat() of a socket "
-                   "in a folder of mode 0710, or the unit file's 0750, fails for him")
 def test_whoever_cannot_even_see_the_socket_is_told_so(world):
     """The server makes the folder for its group only when there is none."""
     if not MAY_MOUNT:

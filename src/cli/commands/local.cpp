@@ -25,9 +25,9 @@ std::string field(const std::string& answer, const std::string& name) {
   return answer.substr(begin, answer.find('\n', begin) - begin);
 }
 
-std::string version_of(const std::filesystem::path& socket) {
+std::string version_in(const std::string& answer) {
   constexpr std::string_view ours = "-conclave-";
-  const auto said = field(server_process::ask(socket, "mntr"), "zk_version");
+  const auto said = field(answer, "zk_version");
   const auto at = said.find(ours);
   return at == std::string::npos ? said : said.substr(at + ours.size());
 }
@@ -36,13 +36,16 @@ int status(local_flags& f, const invocation&) {
   const auto folder = data_folder();
   const auto socket = folder / "socket";
   const auto server = server_process::at(socket);
+  const auto answer = server ? server_process::ask(socket, "mntr") : std::string{};
+  if (server && answer.empty())
+    throw failure{unavailable, "process " + std::to_string(server->pid()) + " listens at " +
+                                   socket.string() + ", but does not answer; is it stopped?"};
   if (f.json) {
     json::object o{{"running", server.has_value()}, {"data", folder.string()}};
     if (server) {
-      const auto answer = server_process::ask(socket, "mntr");
       o["pid"] = server->pid();
       o["connect"] = "unix:" + socket.string();
-      o["version"] = version_of(socket);
+      o["version"] = version_in(answer);
       o["connections"] = std::stoll("0" + field(answer, "zk_num_alive_connections"));
       o["nodes"] = std::stoll("0" + field(answer, "zk_znode_count"));
     }
@@ -54,8 +57,7 @@ int status(local_flags& f, const invocation&) {
               << "data     " << folder.string() << "\n";
     return failed;
   }
-  const auto answer = server_process::ask(socket, "mntr");
-  const auto version_there = version_of(socket);
+  const auto version_there = version_in(answer);
   std::cout << "running  process " << server->pid() << ", version " << version_there << "\n"
             << "connect  unix:" << socket.string() << "\n"
             << "data     " << folder.string() << "\n"
@@ -74,7 +76,11 @@ int stop(local_flags& f, const invocation&) {
     std::cout << "not running\n";
     return ok;
   }
-  const auto sessions = field(server_process::ask(socket, "mntr"), "zk_global_sessions");
+  const auto answer = server_process::ask(socket, "mntr");
+  if (answer.find("conclave") == std::string::npos && !f.force)
+    throw failure{failed, "process " + std::to_string(server->pid()) + " at " + socket.string() +
+                              " does not answer as a server; --force ends it nevertheless"};
+  const auto sessions = field(answer, "zk_global_sessions");
   if (!f.force && !sessions.empty() && sessions != "0")
     throw failure{failed, "it is in use, by " + sessions +
                               " sessions: see conclave status. --force stops it nevertheless; "

@@ -14,6 +14,7 @@
 #include "cli/run/watched_run.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/json.hpp"
+#include "cli/show/text.hpp"
 #include "cli/show/waiting_line.hpp"
 
 namespace conclave::cli {
@@ -25,7 +26,8 @@ struct lock_flags {
   connect_flags connect;
   run_flags run;
   std::vector<std::string> paths;
-  std::string wait, layout = default_layout, on_revoke = "ignore";
+  std::optional<std::string> wait;
+  std::string layout = default_layout, on_revoke = "ignore";
   std::size_t permits = 0;
   int conflict_code = failed;
   bool shared = false, exclusive = false, nonblock = false, hold = false, quiet = false;
@@ -117,8 +119,8 @@ class locking {
  private:
   std::optional<std::chrono::milliseconds> limit() const {
     if (flags_.nonblock) return 0ms;
-    if (flags_.wait.empty()) return {};
-    return parse_duration(flags_.wait, 1s);
+    if (!flags_.wait) return {};
+    return parse_duration(*flags_.wait, 1s);
   }
 
   waiting_line::subject shown_line() const {
@@ -224,7 +226,7 @@ class locking {
   std::string rest;
   for (auto w = std::find(call.words.begin(), call.words.end(), f.paths[1]); w != call.words.end();
        ++w)
-    rest += *w + " ";
+    rest += in_shell(*w) + " ";
   throw failure{usage, "the command stands behind --: " + right + rest};
 }
 
@@ -233,6 +235,10 @@ int run(lock_flags& f, const invocation& call) {
   if (f.hold && what) throw failure{usage, "--hold is instead of a command"};
   const bool line_for_several = f.run.line && f.paths.size() > 1;
   if ((!f.hold && !what) || line_for_several) show_the_right_line(f, call);
+  // What makes no sense is found before a server is started for it.
+  if (f.wait) parse_duration(*f.wait, 1s);
+  parse_layout(f.layout);
+  for (const auto& p : f.paths) node_path(p);
   locking l{f, std::move(what)};
   return l.run();
 }

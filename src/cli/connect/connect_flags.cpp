@@ -19,12 +19,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-bool said_yes(const std::string& text, const char* name) {
-  if (text.empty() || text == "no" || text == "false") return false;
-  if (text == "yes" || text == "true") return true;
-  throw failure{usage, std::string{name} + " is yes or no, not '" + text + "'"};
-}
-
 // The first of the flag and the file's setting that says something.
 class chosen {
  public:
@@ -33,7 +27,22 @@ class chosen {
     return flag.empty() ? settings_.value(name) : flag;
   }
   bool operator()(bool flag, const char* name) const {
-    return flag || said_yes(settings_.value(name), name);
+    const auto text = settings_.value(name);
+    if (flag || text == "yes" || text == "true") return true;
+    if (text.empty() || text == "no" || text == "false") return false;
+    throw failure{usage,
+                  settings_.files.at(name) + ": " + name + " is yes or no, not '" + text + "'"};
+  }
+  void time(const std::string& flag, const char* name, std::chrono::milliseconds& into) const {
+    const auto text = (*this)(flag, name);
+    if (text.empty()) return;
+    try {
+      into = parse_duration(text, 1s);
+      if (into <= 0ms) throw std::invalid_argument{"it is above zero"};
+    } catch (const std::invalid_argument& e) {
+      const auto said_by = flag.empty() ? settings_.files.at(name) + ": " : "--";
+      throw failure{usage, said_by + name + ": " + e.what()};
+    }
   }
 
  private:
@@ -49,24 +58,27 @@ credentials credentials_from_file(const std::string& name) {
           secret::from_memory(content.reveal().substr(colon + 1))};
 }
 
-bool is_socket(const std::string& path) {
+// Also if we may not even see it: those who may use it would not be excluded by a server of ours.
+bool is_there(const std::string& socket) {
   struct stat found {};
-  return ::stat(path.c_str(), &found) == 0 && S_ISSOCK(found.st_mode);
+  if (::stat(socket.c_str(), &found) == 0) return S_ISSOCK(found.st_mode);
+  return errno == EACCES;
 }
+
+bool is_set(const char* variable) { return variable != nullptr && *variable != '\0'; }
 
 void say_where(server_address& at, const connect_flags& flags, const settings& file) {
   const char* const environment = std::getenv("CONCLAVE_CONNECT");
   if (!flags.connect.empty()) {
     at.hosts = flags.connect;
     at.said_by = "--connect";
-  } else if (environment != nullptr && *environment != '\0') {
+  } else if (is_set(environment)) {
     at.hosts = environment;
     at.said_by = "CONCLAVE_CONNECT";
   } else if (const auto set = file.value("connect"); !set.empty()) {
     at.hosts = set;
     at.said_by = file.files.at("connect");
-  } else if (std::getenv("CONCLAVE_LOCAL") == nullptr && is_socket(system_socket)) {
-    // Not one of our own instead: those who may use this one would not be excluded by it.
+  } else if (!is_set(std::getenv("CONCLAVE_LOCAL")) && is_there(system_socket)) {
     if (::access(system_socket, W_OK) != 0)
       throw failure{unavailable, std::string{"the server of this machine at "} + system_socket +
                                      " is for the group '" + system_group +
@@ -132,11 +144,8 @@ server_address find_server(const connect_flags& f) {
     throw failure{usage, std::string{e.what()} + " (" + at.said_by + ")"};
   }
 
-  if (const auto t = choose(f.session_timeout, "session-timeout"); !t.empty())
-    at.options.session_timeout = parse_duration(t, 1s);
-  if (const auto t = choose(f.connect_timeout, "connect-timeout"); !t.empty())
-    at.connect_timeout = parse_duration(t, 1s);
-  if (at.options.session_timeout <= 0ms) throw failure{usage, "a session timeout is above zero"};
+  choose.time(f.session_timeout, "session-timeout", at.options.session_timeout);
+  choose.time(f.connect_timeout, "connect-timeout", at.connect_timeout);
   if (const auto name = choose(f.auth_file, "auth-file"); !name.empty())
     at.options.credentials.push_back(credentials_from_file(name));
 
@@ -147,14 +156,19 @@ server_address find_server(const connect_flags& f) {
   if (const auto name = choose(f.tls_key_password_file, "tls-key-password-file"); !name.empty())
     tls.key_password = secret::from_file(name);
   tls.verify_host = !choose(f.tls_any_host, "tls-any-host");
-  if (choose(f.tls, "tls") || !tls.ca_file.empty() || !tls.certificate_file.empty())
+  if (choose(f.tls, "tls") || !tls.ca_file.empty() || !tls.certificate_file.empty() ||
+      !tls.key_file.empty() || !tls.verify_host)
     at.options.tls = tls;
   return at;
 }
 
 std::string node_path(const std::string& given) {
   if (given.empty()) throw failure{usage, "a path is not empty"};
-  return given.front() == '/' ? given : "/conclave/" + given;
+  const auto path = given.front() == '/' ? given : "/conclave/" + given;
+  // Found here, before a server is started or asked.
+  if (path != "/" && (path.back() == '/' || path.find("//") != std::string::npos))
+    throw failure{usage, "'" + given + "' is no path: it has a slash too many"};
+  return path;
 }
 
 }  // namespace conclave::cli

@@ -72,8 +72,9 @@ connection::connection(server_address at, without_waiting)
       next_look_{std::chrono::steady_clock::now() + 1s} {
   auto options = at_.options;
   options.log = [this](log_level level, std::string_view text) {
-    if (level < log_level::warning) return;
     const std::lock_guard lock{mutex_};
+    if (level < gravest_) return;  // "cannot connect" says less than what was wrong with it
+    gravest_ = level;
     trouble_ = text;
   };
   if (!at_.local_folder.empty()) {

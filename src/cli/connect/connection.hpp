@@ -42,6 +42,7 @@ class connection {
   std::chrono::steady_clock::time_point next_look_;  // whether our own server is there
   std::mutex mutex_;
   std::string trouble_;
+  log_level gravest_ = log_level::warning;
   // Starts this user's own server again whenever it has died under us.
   std::unique_ptr<reviver> reviver_;
   std::unique_ptr<client> client_;

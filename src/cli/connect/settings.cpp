@@ -25,6 +25,8 @@ std::string trimmed(const std::string& text) {
 }
 
 void read_file(const std::filesystem::path& file, settings& into) {
+  std::error_code ec;
+  if (std::filesystem::is_directory(file, ec)) throw failure{usage, file.string() + " is a folder"};
   std::ifstream in{file};
   if (!in) throw failure{usage, "cannot read " + file.string() + ": " + std::strerror(errno)};
   std::string line;

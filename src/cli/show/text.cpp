@@ -80,4 +80,13 @@ std::string inked(const std::string& text, ink i, const page& p) {
   return std::string{"\033["} + codes[static_cast<int>(i)] + "m" + text + "\033[0m";
 }
 
+std::string in_shell(const std::string& word) {
+  constexpr auto harmless =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  if (!word.empty() && word.find_first_not_of(harmless) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string{"'\\''"} : std::string{c};
+  return quoted + "'";
+}
+
 }  // namespace conclave::cli

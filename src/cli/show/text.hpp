@@ -20,6 +20,9 @@ struct page {
 // Without what would move a terminal's cursor: other people's words are shown, not obeyed.
 std::string printable(std::string_view text);
 
+// A word as it would be typed into a shell.
+std::string in_shell(const std::string& word);
+
 // How many columns it takes, as far as a count of characters tells.
 std::size_t columns(std::string_view text);
 std::string padded(std::string text, std::size_t width);

@@ -164,6 +164,7 @@ door door::unix_socket(boost::asio::io_context& io, const std::filesystem::path&
   ::fchmod(f.fd, shared ? 0660 : 0600);
   if (::bind(f.fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 ||
       ::lchown(place.c_str(), static_cast<uid_t>(-1), members) != 0 ||
+      (shared && ::chmod(place.c_str(), 0660) != 0) ||  // the umask has taken away from it
       ::listen(f.fd, waiting_guests) != 0)
     refuse_errno(address);
   door d{io, f.release(), kind::unix_socket};
