@@ -124,9 +124,8 @@ void describe_pop(CLI::App& app, invocation& call) {
       "  conclave queue pop jobs\n"
       "  conclave queue pop -w 30 jobs            (waits for one)\n"
       "  while job=$(conclave queue pop -w forever jobs); do ./do \"$job\"; done\n"
-      "An item is removed once it has been written to stdout, not before. If the program that "
-      "reads\n"
-      "it dies with it, it is gone; `conclave queue work` is for that.\n"
+      "An item is removed once it has been written to stdout, not before. If the program that\n"
+      "reads it dies with it, it is gone; `conclave queue work` is for that.\n"
       "Exit codes: 1 no item; 74 it could not be written, and is still in the queue.");
   add_queue_flags(app, flags->queue);
   app.add_option("-w,--wait", flags->wait, "wait for an item for so long, or: forever")

@@ -24,19 +24,19 @@ void add_flags(CLI::App& app, work_flags& f) {
       "  conclave queue work jobs -- ./do-job\n"
       "  conclave queue work -j 8 --until-empty jobs -- ./do-job\n"
       "  conclave queue work --max-attempts 3 jobs -c 'read -r url; curl -fO \"$url\"'\n\n"
-      "An item stays in the queue, claimed by us, until its command has ended with 0. If the "
-      "command\n"
-      "fails, the item is kept for a while (--retry-after), in which others come first, and then\n"
-      "given back. If we die, or lose the server for too long, the command is ended and its item "
-      "is\n"
-      "there for others: a command may so be run twice for an item, but never at the same time.\n"
-      "After a signal nothing new is begun; it is passed on to the commands, and what they do not\n"
-      "complete is given back.\n\n"
+      "An item stays in the queue, claimed by us, until its command has ended with 0. If that\n"
+      "fails, the item is kept for a while (--retry-after), in which others come first, and\n"
+      "given back. If we lose the server for too long the command is ended and its item is\n"
+      "there for others. So it is if we are killed; on the server of this machine the command\n"
+      "goes on then, and keeps its item until it has ended, as with conclave lock. An item\n"
+      "may be worked on twice in such cases, but never by two at a time. After a signal\n"
+      "nothing new is begun; it is passed on to the commands, and what they do not complete\n"
+      "is given back.\n\n"
       "The command finds CONCLAVE_ITEM_NAME, CONCLAVE_ITEM_ATTEMPT, CONCLAVE_QUEUE_PATH,\n"
       "CONCLAVE_FENCING_TOKEN, CONCLAVE_LOCK_NODE and CONCLAVE_SESSION_ID in its environment.\n"
-      "Exit codes: with --until-empty or --count 0 if all went well, 1 if a command failed; 128 "
-      "and\n"
-      "the signal that ended us; 64 usage; 69 no server; 126, 127 the command cannot be run.");
+      "Exit codes: with --until-empty or --count 0 if all went well, 1 if a command failed;\n"
+      "128 and the signal that ended us; 64 usage; 69 no server; 126, 127 the command cannot\n"
+      "be run.");
   add_queue_flags(app, f.queue);
   app.add_option("COMMAND", f.stray)->group("");
   app.add_option("-j,--jobs", f.terms.jobs, "so many commands at a time")
