@@ -46,7 +46,8 @@ def last_beat(world):
 def beating(world, address, *flags, script=BEATS):
     p = lock(world, address, *flags, "x", "--", "sh", "-c", script)
     child = int(p.stdout.readline())
-    until(lambda: os.path.exists(world.path("beats")), "the first beat")
+    until(lambda: os.path.exists(world.path("beats")) and world.read("beats").endswith("\n"),
+          "the first beat")
     return p, child
 
 

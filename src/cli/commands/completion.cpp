@@ -41,8 +41,9 @@ int list_paths(paths_flags& f, const invocation&) {
     at.options.connect_wait = 300ms;
     at.options.session_timeout = 4s;
     const auto folder = f.begin.substr(0, f.begin.rfind('/') + 1);
-    auto parent = folder.empty() ? "/conclave" : node_path(folder);
-    if (parent.size() > 1 && parent.ends_with('/')) parent.pop_back();
+    const auto parent = folder.empty()  ? "/conclave"
+                        : folder == "/" ? folder
+                                        : node_path(folder.substr(0, folder.size() - 1));
     client zk{at.hosts, at.options};
     const known_names known;
     try {

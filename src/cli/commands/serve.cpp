@@ -8,8 +8,10 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/connect/home.hpp"
+#include "cli/exit_code.hpp"
 #include "cli/serve/zoo_cfg.hpp"
 #include "cli/show/duration.hpp"
+#include "conclave/error.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -161,7 +163,11 @@ int run(serve_flags& f, const invocation&) {
   command.log = f.log;
   command.verbose = f.verbose;
   command.quiet = f.quiet;
-  return serve(std::move(command));
+  try {
+    return serve(std::move(command));
+  } catch (const error& e) {
+    throw failure{failed, e.what()};  // of our own files: not that there is no server
+  }
 }
 
 }  // namespace
