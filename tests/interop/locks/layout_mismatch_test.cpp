@@ -84,8 +84,7 @@ TEST_P(other_layout, is_found_behind_a_holder_of_ours) {
 }
 
 using other_kind = other_layout;
-INSTANTIATE_TEST_SUITE_P(peers, other_kind, ::testing::Values(library::curator, library::kazoo),
-                         name_of_param);
+INSTANTIATE_TEST_SUITE_P(peers, other_kind, ::testing::Values(library::curator), name_of_param);
 
 // Readers do not see mutexes, nor these readers, although the library is the same.
 TEST_P(other_kind, is_refused) {
@@ -94,6 +93,20 @@ TEST_P(other_kind, is_refused) {
   ASSERT_TRUE(reader.acquired());
   expect_mutex_refused(read, layout_of(GetParam()));
   expect_only_the_peer(read);
+}
+
+using one_line = other_layout;
+INSTANTIATE_TEST_SUITE_P(peers, one_line, ::testing::Values(library::kazoo), name_of_param);
+
+// Its readers see mutexes, and our mutexes see its readers: decision 10.
+TEST_P(one_line, has_mutexes_and_readers) {
+  const auto path = fresh_node(zk, "kind");
+  contender_process reader{GetParam(), held_for_good(path, "read")};
+  ASSERT_TRUE(reader.acquired());
+  mutex ours{zk, path, options_for(layout::kazoo())};
+  EXPECT_FALSE(ours.try_lock());
+  EXPECT_FALSE(ours.try_lock_for(100ms));
+  expect_only_the_peer(path);
 }
 
 }  // namespace
