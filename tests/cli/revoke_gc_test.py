@@ -180,15 +180,17 @@ def test_removing_while_others_come_and_go(served):
     for u in users:
         u.start()
     outcomes = set()
+    def removed():
+        outcomes.update(n["outcome"] for n in gc(world, "--remove")["nodes"])
+        return "removed" in outcomes and len(codes) >= 60
+
     try:
-        while len(codes) < 60:
-            outcomes |= {n["outcome"] for n in gc(world, "--remove")["nodes"]}
+        until(removed, "the removal of a parent")
     finally:
         ended.set()
         for u in users:
             u.join()
     assert set(codes) == {0}
-    assert "removed" in outcomes
 
 
 def test_what_may_not_be_removed(served):

@@ -112,7 +112,7 @@ class locking {
     const int code = loop_.run();
     waiting_.reset();
     if (keep_) leave_session_to_heirs(code);
-    if (running_) connection_.see_server_alive();
+    if (held_.held()) connection_.see_server_alive();
     return code;
   }
 
