@@ -143,6 +143,11 @@ void worker::ask() {
     loop_.post([this, asked, ec, kept] {
       --asked_;
       if (!ec && !*kept) empty_ = asked == stirred_;
+      // The server may not know yet of what we have given back.
+      if (empty_ && !given_back_.empty() && clock::now() < given_back_at_ + 2s) {
+        empty_ = false;
+        next_ = std::max(next_, clock::now() + 20ms);
+      }
       came(ec, std::move(*kept));
     });
   };
@@ -177,6 +182,7 @@ void worker::came(error_code ec, std::optional<queue_claim> claim) {
 
 void worker::begin(queue_claim claim) {
   ++begun_;
+  given_back_.erase(claim.name());
   auto& j = jobs_.emplace_back();
   j.claim = std::move(claim);
   const auto held = j.claim.hold();
@@ -279,6 +285,8 @@ worker::clock::time_point worker::give_back_what_is_due() {
     next = f->until > now ? std::min(next, f->until) : next;
     const auto at = f++;
     if (at->until > now) continue;
+    given_back_.insert(at->claim.name());
+    given_back_at_ = now;
     failed_.erase(at);
     stir();
   }

@@ -82,6 +82,8 @@ class worker {
   std::list<job> jobs_;
   std::list<failed_item> failed_;
   std::set<std::string> not_completed_;                // names; of a worker that ends by itself
+  std::set<std::string> given_back_;                   // and not come again yet
+  clock::time_point given_back_at_;                    // the last of them
   int failures_ = 0;                                   // one after another
   clock::time_point next_ = clock::time_point::min();  // nothing is taken before
   bool connected_ = false;
