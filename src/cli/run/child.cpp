@@ -75,7 +75,7 @@ class exec_block {
 // vfork: the child runs in our memory, and we stand still, until it has become the program. Copying
 // what we have in memory would take longer than everything else here.
 [[gnu::noinline]] pid_t start(exec_block& block, const sigset_t& signal_mask, int input,
-                              bool dies_with_us, volatile int& why) {
+                              bool dies_with_us, std::atomic<pid_t>* group, volatile int& why) {
   char** const arguments = block.arguments();
   char** const environment = block.environment();
   const pid_t parent = ::getpid();
@@ -83,6 +83,7 @@ class exec_block {
   if (pid < 0) why = errno;
   if (pid != 0) return pid;
   ::setpgid(0, 0);
+  if (group != nullptr) *group = ::getpid();
   if (dies_with_us && (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent))
     ::_exit(not_found);  // our parent is gone already
   if (input >= 0) ::dup2(input, STDIN_FILENO);
@@ -99,7 +100,8 @@ class exec_block {
 
 program shell(const std::string& line) { return {{"/bin/sh", "-c", line}, {}, {}}; }
 
-child::child(const program& p, const sigset_t& signal_mask, bool dies_with_us) {
+child::child(const program& p, const sigset_t& signal_mask, bool dies_with_us,
+             std::atomic<pid_t>* group) {
   pipe_ends heirs{O_CLOEXEC};
   // Far from the numbers that scripts use for themselves.
   constexpr int first_number = 200;
@@ -109,7 +111,7 @@ child::child(const program& p, const sigset_t& signal_mask, bool dies_with_us) {
   exec_block block{p};
   const int input = p.input ? readable(*p.input) : -1;
   int why = 0;
-  pid_ = start(block, signal_mask, input, dies_with_us, why);
+  pid_ = start(block, signal_mask, input, dies_with_us, group, why);
   if (input >= 0) ::close(input);
   if (pid_ < 0) throw failure{failed, std::string{"cannot fork: "} + std::strerror(why)};
   if (why != 0) {

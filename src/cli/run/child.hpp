@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,7 +25,9 @@ class child {
  public:
   // Killed when the thread that starts it ends, if it is to die with us; its own children are not.
   // Throws failure with not_found or not_executable.
-  child(const program& p, const sigset_t& signal_mask, bool dies_with_us);
+  // `group` is set before the program begins.
+  child(const program& p, const sigset_t& signal_mask, bool dies_with_us,
+        std::atomic<pid_t>* group = nullptr);
   ~child();
   child(const child&) = delete;
   child& operator=(const child&) = delete;

@@ -41,7 +41,7 @@ guard::guard(const terms& t) {
   std::array<int, 2> ends{};
   if (memory == MAP_FAILED || ::pipe2(ends.data(), O_CLOEXEC) != 0)
     throw failure{failed, std::strerror(errno)};
-  page_ = new (memory) shared{{never}};
+  page_ = new (memory) shared{{never}, {0}};
   line_ = ends[1];
   pid_ = ::fork();
   if (pid_ == 0) {
@@ -59,7 +59,7 @@ guard::guard(const terms& t) {
     // Neither our connection nor our output may be held open by it.
     ::syscall(SYS_close_range, static_cast<unsigned>(others), ~0U, 0U);
     watch(*page_, t);
-    ::kill(-t.group, SIGKILL);
+    if (const pid_t group = page_->group; group != 0) ::kill(-group, SIGKILL);
     ::_exit(0);
   }
   const int why = errno;
@@ -88,7 +88,8 @@ void guard::watch(const shared& page, const terms& t) {
   std::array<pollfd, 2> events{{{line, POLLIN, 0}, {server, POLLIN, 0}}};
   while (true) {
     if (alone && (!t.held_by_command || without_server != never)) return;
-    if (alone && ::kill(-t.group, 0) != 0) ::_exit(0);  // there is nobody to be guarded
+    const pid_t group = page.group;
+    if (alone && (group == 0 || ::kill(-group, 0) != 0)) ::_exit(0);  // nobody is to be guarded
     const auto until = alone ? never : std::min(page.until.load(), without_server);
     const auto left = (until - now()) / 1'000'000;
     if (left < 0) return;

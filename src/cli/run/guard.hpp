@@ -20,13 +20,16 @@ namespace conclave::cli {
 class guard {
  public:
   struct terms {
-    pid_t group = 0;
     bool held_by_command = false;                // by what it has inherited, with this server:
     pid_t server = 0;                            // 0: not to be seen
     std::chrono::nanoseconds without_server{0};  // for so long we can come back
   };
   // Throws failure if there is no room for another process.
   explicit guard(const terms& t);
+
+  // Whom it guards. To be set by the command's process itself, before it becomes the command: we
+  // may be killed or stopped at any moment.
+  std::atomic<pid_t>& group() noexcept { return page_->group; }
   // The group is let live.
   ~guard();
   guard(const guard&) = delete;
@@ -38,6 +41,7 @@ class guard {
  private:
   struct shared {
     std::atomic<std::int64_t> until;  // by CLOCK_BOOTTIME, in ns
+    std::atomic<pid_t> group;
   };
   static_assert(std::atomic<std::int64_t>::is_always_lock_free);
   static void watch(const shared& page, const terms& t);

@@ -19,22 +19,26 @@ watched_run::watched_run(const loop& l, const program& p, hold held, run_options
     : held_{std::move(held)},
       options_{std::move(options)},
       ended_{std::move(ended)},
-      child_{p, l.original_mask(), !options_.kept_by_children},
-      guard_at_{loop::clock::now() + 20ms} {
-  if (!options_.kept_by_children) start_guard();
-}
+      guard_{options_.kept_by_children ? nullptr : new_guard()},
+      child_{p, l.original_mask(), !options_.kept_by_children, guard_ ? &guard_->group() : nullptr},
+      guard_at_{guard_ ? loop::clock::time_point::max() : loop::clock::now() + 20ms} {}
 
-void watched_run::start_guard() {
-  guard_at_ = loop::clock::time_point::max();
+std::unique_ptr<guard> watched_run::new_guard() const {
   guard::terms t;
-  t.group = child_.group();
   t.held_by_command = options_.kept_by_children && !reattached_;
   if (options_.kept_by_children)
     if (const auto server = server_process::at(options_.server_socket)) t.server = server->pid();
   t.without_server = options_.session_timeout * 9 / 10;
-  guard_.reset();
-  guard_.emplace(t);
-  guard_->alive_for(held_.remaining());
+  auto made = std::make_unique<guard>(t);
+  made->alive_for(held_.remaining());
+  return made;
+}
+
+void watched_run::start_guard() {
+  guard_at_ = loop::clock::time_point::max();
+  auto made = new_guard();
+  made->group() = child_.group();
+  guard_ = std::move(made);
 }
 
 void watched_run::pass_on(int signal) {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "cli/run/child.hpp"
@@ -59,6 +60,7 @@ class watched_run {
   bool left_something() const { return child_.left_something(); }
 
  private:
+  std::unique_ptr<guard> new_guard() const;
   void start_guard();
   void child_changed();
   void stopped(int signal);
@@ -70,11 +72,11 @@ class watched_run {
   hold held_;
   run_options options_;
   std::function<void(const result&)> ended_;
+  bool reattached_ = false;  // the hold is ours alone: the program has an old connection
+  std::unique_ptr<guard> guard_;
   child child_;
-  std::optional<guard> guard_;
   terminal terminal_;
   loop::clock::time_point guard_at_;  // short commands do without one
-  bool reattached_ = false;           // the hold is ours alone: the program has an old connection
   bool ended_itself_ = false;         // and what it left is waited for
   bool interrupted_ = false;          // SIGINT was passed on to it
   bool finished_ = false;
