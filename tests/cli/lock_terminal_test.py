@@ -72,7 +72,7 @@ def test_a_command_that_minds_ctrl_c_itself(shell):
 
 
 def test_ctrl_z_and_fg(world, shell):
-    enter(shell, "mkfifo go; conclave lock x -- sh -c 'echo child=$$.; trap \"exit 5\" TERM; "
+    enter(shell, "mkfifo go; conclave lock x -- sh -c 'trap \"exit 5\" TERM; echo child=$$.; "
                  "read a <go'")
     child = pid_in(shell, "child")
     shell.type(CTRL_Z)

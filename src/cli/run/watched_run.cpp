@@ -28,7 +28,7 @@ std::unique_ptr<guard> watched_run::new_guard() const {
   t.held_by_command = options_.kept_by_children && !reattached_;
   if (options_.kept_by_children)
     if (const auto server = server_process::at(options_.server_socket)) t.server = server->pid();
-  t.without_server = options_.session_timeout * 9 / 10;
+  t.without_server = options_.session_timeout * 3 / 4;
   auto made = std::make_unique<guard>(t);
   made->alive_for(held_.remaining());
   return made;
