@@ -29,7 +29,7 @@ def times(command, env, runs):
             ["hyperfine", "--shell=none", "--warmup", "2", "--runs", str(runs), "--style", "none",
              "--export-json", out.name, command],
             env=env, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        return json.load(open(out.name))["results"][0]["times"]
+        return json.load(out)["results"][0]["times"]
 
 
 def main():
