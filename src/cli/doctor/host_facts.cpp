@@ -130,8 +130,9 @@ std::vector<host_facts> look_at(const std::vector<endpoint>& hosts,
   const auto shared = std::make_shared<results>();
   shared->of.resize(hosts.size());
   shared->missing = hosts.size();
+  std::vector<std::thread> threads;
   for (std::size_t i = 0; i < hosts.size(); ++i)
-    std::thread{[shared, i, e = examination{hosts[i], tls, until}]() mutable {
+    threads.emplace_back([shared, i, e = examination{hosts[i], tls, until}]() mutable {
       // OpenSSL writes without MSG_NOSIGNAL.
       sigset_t pipe;
       ::sigemptyset(&pipe);
@@ -142,18 +143,24 @@ std::vector<host_facts> look_at(const std::vector<endpoint>& hosts,
       shared->of[i] = std::move(facts);
       --shared->missing;
       shared->changed.notify_one();
-    }}.detach();
+    });
   std::unique_lock lock{shared->mutex};
   // What ends at the deadline itself has its result a moment later.
   shared->changed.wait_until(lock, until + 100ms, [&] { return shared->missing == 0; });
   std::vector<host_facts> all;
+  std::vector<bool> finished;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
+    finished.push_back(shared->of[i].has_value());
     host_facts late;
     late.at = hosts[i];
     late.problem = {"looking up '" + hosts[i].host + "' took too long",
                     "does this machine's name server work?"};
     all.push_back(shared->of[i].value_or(std::move(late)));
   }
+  lock.unlock();
+  // A thread that is ending still frees what OpenSSL keeps for it: that must not meet our exit.
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    finished[i] ? threads[i].join() : threads[i].detach();
   return all;
 }
 
