@@ -147,7 +147,7 @@ def test_no_descriptors_of_ours_where_scripts_have_theirs(world, where):
     out = world.ok("lock", "x", "--", *LIST_DESCRIPTORS)
     numbers = [int(line.split()[0]) for line in out.splitlines()]
     assert set(numbers) >= {0, 1, 2}
-    assert [n for n in numbers if 3 <= n < 200] == [], out
+    assert [n for n in numbers if 3 <= n < 48 or n == 200] == [], out  # 200 is in flock's manual
 
 
 def test_descriptors_of_the_caller_reach_the_command(world):

@@ -103,8 +103,8 @@ program shell(const std::string& line) { return {{"/bin/sh", "-c", line}, {}, {}
 child::child(const program& p, const sigset_t& signal_mask, bool dies_with_us,
              std::atomic<pid_t>* group) {
   pipe_ends heirs{O_CLOEXEC};
-  // Far from the numbers that scripts use for themselves.
-  constexpr int first_number = 200;
+  // As the connection: far from the numbers that scripts use for themselves, and below 64.
+  constexpr int first_number = 48;
   const int inherited = ::fcntl(heirs.writing, F_DUPFD, first_number);
   if (inherited < 0) throw failure{failed, std::strerror(errno)};
   ::close(std::exchange(heirs.writing, inherited));
