@@ -1,0 +1,29 @@
+// What a lock is for, and what refuses those who come too late: it knows the highest token that was
+// ever used on it.
+#pragma once
+
+#include <cstdint>
+
+namespace conclave::checkers {
+
+class fenced_resource {
+ public:
+  // Whether it was done.
+  bool write(std::int64_t token) {
+    if (token < highest_) {
+      ++refused_;
+      return false;
+    }
+    highest_ = token;
+    ++done_;
+    return true;
+  }
+  std::uint64_t done() const noexcept { return done_; }
+  std::uint64_t refused() const noexcept { return refused_; }
+
+ private:
+  std::int64_t highest_ = 0;
+  std::uint64_t done_ = 0, refused_ = 0;
+};
+
+}  // namespace conclave::checkers

@@ -1,0 +1,28 @@
+// Tokens rise from grant to grant: so the line is kept, and a resource can tell old from new.
+// Readers overtake readers only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "checker.hpp"
+
+namespace conclave::checkers {
+
+class grant_order : public checker {
+ public:
+  using checker::checker;
+  void granted(std::string_view resource, std::int64_t token, const std::string& who,
+               bool shared = false);
+
+ private:
+  struct highest {
+    std::int64_t of_any = 0;
+    std::int64_t of_alone = 0;
+  };
+  std::map<std::string, highest, std::less<>> seen_;
+};
+
+}  // namespace conclave::checkers
