@@ -90,20 +90,44 @@ void machine::cancel(std::uint64_t id) {
 bool machine::forget_watch(watch_kind what, std::string_view path, const watcher& w,
                            error_code& ec) {
   bool emptied = false;
+  const bool lasting = watches_.has_lasting(watch_slot::data, path);
   auto removed = watches_.remove(what, path, w, emptied);
   if (removed.empty()) {
     ec = errc::no_watcher;
     return false;
   }
   notices_.push_back(discarded{std::move(removed)});
-  // Somebody's read that leaves the same watch may be under way, ahead of the removal: the server
-  // would take that watch, too.
-  const auto needs = [&](const operation* op) {
-    return op != nullptr && op->watch && op->watch->path == path;
+  if (phase_ != phase::attached) return false;  // there is no watch at any server
+  if (emptied && !watch_under_way(path)) return !remove_left_watch(path);
+  if (lasting && !watches_.has_lasting(watch_slot::data, path)) left_watches_.emplace(path);
+  return false;
+}
+
+// Somebody's read that leaves a watch there is ahead of a removal: the server would take that
+// watch, too.
+bool machine::watch_under_way(std::string_view path) const {
+  const auto needs = [&](const auto& each) {
+    return each.op && each.op->watch && each.op->watch->path == path;
   };
-  for (const auto& s : in_flight_) emptied = emptied && !needs(s.op.get());
-  for (const auto& q : waiting_) emptied = emptied && !needs(q.op.get());
-  return emptied && phase_ == phase::attached;  // otherwise there is no watch at any server
+  return std::any_of(in_flight_.begin(), in_flight_.end(), needs) ||
+         std::any_of(waiting_.begin(), waiting_.end(), needs);
+}
+
+// Nobody wants what the server would tell of this path. True if there was such a watch.
+bool machine::remove_left_watch(std::string_view path) {
+  const auto left = left_watches_.find(path);
+  if (left == left_watches_.end() || phase_ != phase::attached || watch_under_way(path))
+    return false;
+  const auto position = stream_sent_ + (output_.size() - output_sent_);
+  constexpr auto type = wire::opcode::remove_watches;
+  const auto xid = take_xid();
+  constexpr std::int32_t any = 3;
+  std::string frame;
+  wire::append_frame(frame, wire::request_header{xid, type}, wire::path_type_request{*left, any});
+  send_frame(frame, last_heard_);
+  in_flight_.push_back({nullptr, type, xid, last_heard_, position, false});
+  left_watches_.erase(left);
+  return true;
 }
 
 void machine::close(time_point now) {
@@ -167,6 +191,7 @@ void machine::drop(error_code why, time_point now) {
     tell(kind::suspended, why);
   }
   settle_in_flight(now);
+  left_watches_.clear();
   input_.reset();
   output_ = {};
   output_sent_ = 0;

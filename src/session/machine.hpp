@@ -13,6 +13,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -186,6 +187,8 @@ class machine {
   bool leave_watch(const operation& op, std::int32_t error);
   void answered(time_point sent_at) noexcept;
   bool covered_by_lasting_watch(const operation& op) const;
+  bool watch_under_way(std::string_view path) const;
+  bool remove_left_watch(std::string_view path);
   void forget_session();
   std::int32_t take_xid() noexcept;
 
@@ -238,6 +241,8 @@ class machine {
   std::size_t add_watches_in_flight_ = 0;
 
   watch_registry watches_;
+  // Paths of lasting watches that the server still has for others' sake, though nobody wants them.
+  std::set<std::string, std::less<>> left_watches_;
   std::vector<notice> notices_;
 };
 

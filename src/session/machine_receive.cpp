@@ -149,7 +149,9 @@ bool machine::take_event(wire::reader& in) {
   if (event.type < 1 || event.type > 4) return true;  // the server's own session notices
   const auto type = static_cast<watch_event::kind>(event.type);
   auto watchers = watches_.fire(type, event.path);
-  if (!watchers.empty())
+  if (watchers.empty())
+    remove_left_watch(event.path);
+  else
     notices_.push_back(
         firing{std::move(watchers), {type, std::string{without_chroot(chroot_, event.path)}}});
   return true;

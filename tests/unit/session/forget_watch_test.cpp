@@ -154,5 +154,47 @@ TEST(forget_watch, one_left_on_a_missing_node_is_a_data_watch) {
   EXPECT_TRUE(a.forget(watch_kind::data, a.w));
 }
 
+// A one-shot watch beside a lasting one is not asked for: the lasting one brings its event. So it
+// stays at the server when it is forgotten, until an event comes that nobody wants.
+TEST(forget_watch, a_lasting_one_that_others_needed_is_removed_later) {
+  attached a;
+  a.leave(add_watch("/a", watch_mode::persistent, a.v));
+  a.leave(children("/a", a.w));
+  EXPECT_FALSE(a.forget(watch_kind::any, a.v));
+  a.loop.pump();
+  EXPECT_FALSE(a.loop.has_request());
+  a.loop.take_journal();
+  a.loop.event(watch_event::kind::children_changed, "/a");
+  EXPECT_EQ(a.loop.take_journal(), lines{"w children_changed /a"});
+  EXPECT_FALSE(a.loop.has_request());
+  a.loop.event(watch_event::kind::children_changed, "/a");
+  EXPECT_TRUE(a.loop.take_journal().empty());
+  const auto removal = a.loop.take_request();
+  EXPECT_EQ(removal.type, wire::opcode::remove_watches);
+  EXPECT_EQ(removal.path(), "/a");
+  a.loop.answer(removal);
+  a.loop.event(watch_event::kind::children_changed, "/a");
+  EXPECT_FALSE(a.loop.has_request());
+  EXPECT_TRUE(a.loop.connected());
+}
+
+TEST(forget_watch, a_lasting_one_is_not_removed_while_a_watch_is_under_way) {
+  attached a;
+  a.leave(add_watch("/a", watch_mode::persistent, a.v));
+  a.leave(children("/a", a.w));
+  EXPECT_FALSE(a.forget(watch_kind::any, a.v));
+  a.loop.event(watch_event::kind::children_changed, "/a");
+  a.loop.take_journal();
+  a.loop.submit(children("/a", a.v));
+  const auto read = a.loop.take_request();
+  a.loop.event(watch_event::kind::children_changed, "/a");
+  EXPECT_FALSE(a.loop.has_request());
+  a.loop.answer(read);
+  a.loop.event(watch_event::kind::children_changed, "/a");
+  EXPECT_FALSE(a.loop.has_request());
+  a.loop.event(watch_event::kind::children_changed, "/a");
+  EXPECT_EQ(a.loop.take_request().type, wire::opcode::remove_watches);
+}
+
 }  // namespace
 }  // namespace conclave::session
