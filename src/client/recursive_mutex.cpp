@@ -3,16 +3,14 @@
 #include <mutex>
 
 #include "client/locking.hpp"
+#include "recipes/reentry.hpp"
 
 namespace conclave {
 
 struct recursive_mutex::owner {
   mutable std::mutex guard;
-  std::uint64_t thread = 0;  // 0: nobody
-  std::size_t count = 0;
+  recipes::reentry reentry;
   conclave::hold hold;
-
-  bool is_us() const { return thread == detail::this_thread(); }
 };
 
 recursive_mutex::recursive_mutex(client& c, std::string path, lock_options options)
@@ -22,20 +20,19 @@ recursive_mutex::~recursive_mutex() = default;
 // Locks once more, if this thread holds it.
 bool recursive_mutex::again() {
   const std::lock_guard lock{owner_->guard};
-  if (!owner_->is_us()) return false;
+  const auto us = detail::this_thread();
+  if (owner_->reentry.count(us) == 0) return false;
   // The parent's hold is none of its child's.
   if (mutex_.hold().fencing_token() == 0) throw error{errc::forked, "lock"};
-  if (!owner_->hold.held())
+  if (owner_->reentry.again(us, owner_->hold.held()) == recipes::reentry::answer::lost)
     throw error{errc::lock_lost, "locking again what was lost; unlock it first"};
-  ++owner_->count;
   return true;
 }
 
 bool recursive_mutex::first(bool locked) {
   if (!locked) return false;
   const std::lock_guard lock{owner_->guard};
-  owner_->thread = detail::this_thread();
-  owner_->count = 1;
+  owner_->reentry.first(detail::this_thread());
   owner_->hold = mutex_.hold();
   return true;
 }
@@ -62,8 +59,7 @@ bool recursive_mutex::lock_before(detail::deadline d) {
 void recursive_mutex::unlock() noexcept {
   {
     const std::lock_guard lock{owner_->guard};
-    if (!owner_->is_us() || --owner_->count > 0) return;
-    owner_->thread = 0;
+    if (!owner_->reentry.unlock(detail::this_thread())) return;
   }
   mutex_.unlock();
 }
@@ -72,7 +68,7 @@ bool recursive_mutex::held_by_this_thread() const { return hold_count() > 0; }
 
 std::size_t recursive_mutex::hold_count() const {
   const std::lock_guard lock{owner_->guard};
-  return owner_->is_us() ? owner_->count : 0;
+  return owner_->reentry.count(detail::this_thread());
 }
 
 hold recursive_mutex::hold() const {
