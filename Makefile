@@ -12,7 +12,7 @@ TIDY_BASE ?= HEAD
 .NOTPARALLEL:
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: build test sanitize demo bench-client bench-server bench-lock bench-queue bench-cli format format-check tidy install-packages clean help
+.PHONY: build test sanitize sim mutants demo bench-client bench-server bench-lock bench-queue bench-cli format format-check tidy install-packages clean help
 .DEFAULT_GOAL := build
 
 configure_and_build = cmake --preset $(1) && cmake --build --preset $(1) -j $(JOBS)
@@ -44,6 +44,22 @@ demo: ## install what is needed, build, show the main job
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target conclave_cli
 	tools/demo
+
+# SEEDS histories from FIRST_SEED on, of all workloads by turns or of one: WORKLOAD=mutex.
+SEEDS ?= 100000
+FIRST_SEED ?= 1
+WORKLOAD ?= all
+sim: ## simulated histories: SEEDS=100000 FIRST_SEED=1 WORKLOAD=all
+	tools/install-packages build
+	cmake --preset proof
+	cmake --build --preset proof -j $(JOBS) --target conclave_sim
+	build/proof/tests/simulation/conclave_sim --workload $(WORKLOAD) --seeds $(SEEDS) \
+		--first $(FIRST_SEED) --jobs $(JOBS)
+
+mutants: ## shows that the simulator finds code that is wrong on purpose
+	tools/install-packages build
+	cmake --preset proof
+	cmake --build --preset proof -j $(JOBS) --target mutants
 
 bench-client: ## our client beside libzookeeper, on one server; results in build/bench
 	tools/install-packages build server bench

@@ -10,7 +10,7 @@ void exclusion::granted(std::string_view resource, id which, hold h) {
   auto& p = found->second;
   std::size_t others = 0;
   for (const auto& [other, its] : p.holds) {
-    if (valid_ && !valid_(other)) continue;
+    if (other == which || (valid_ && !valid_(other))) continue;
     ++others;
     if (h.permits == 1 && !(h.shared && its.shared))
       complain(h.who + " was granted " + found->first + " while " + its.who + " held it");

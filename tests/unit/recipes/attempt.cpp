@@ -9,20 +9,6 @@
 
 namespace conclave::simulated {
 
-std::string name_of(error_code ec) {
-  if (ec == errc::taken) return "taken";
-  if (ec == errc::lock_lost) return "lock_lost";
-  if (ec == errc::out_of_line) return "out_of_line";
-  if (ec == errc::layout_mismatch) return "layout_mismatch";
-  if (ec == errc::session_expired) return "session_expired";
-  if (ec == errc::not_connected) return "not_connected";
-  if (ec == errc::connection_loss) return "connection_loss";
-  if (ec == errc::closed) return "closed";
-  if (ec == errc::no_auth) return "no_auth";
-  if (ec == boost::system::errc::operation_canceled) return "cancelled";
-  return ec.message();
-}
-
 // --- attempt
 
 attempt::attempt(simulated::client& c, recipes::terms t, std::shared_ptr<referee> r)

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "recipes/contender.hpp"
-#include "world.hpp"
+#include "simulation/world/message_text.hpp"
+#include "simulation/world/world.hpp"
 
 namespace conclave::simulated {
 
@@ -140,7 +141,5 @@ class contest {
  private:
   std::shared_ptr<simulated::referee> referee_;
 };
-
-std::string name_of(error_code ec);
 
 }  // namespace conclave::simulated

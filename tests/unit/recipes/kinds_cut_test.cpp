@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "attempt.hpp"
-#include "locker.hpp"
+#include "lock_contest.hpp"
 
 namespace conclave::simulated {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "world.hpp"
+#include "simulation/world/world.hpp"
 
 namespace conclave::simulated {
 namespace {

@@ -57,5 +57,50 @@ TEST_F(queue_counters, a_pushed_item_is_known_to_be_there) {
   EXPECT_EQ(w.by_hand().children("/queue").size(), 1u);
 }
 
+// The server itself may not know what became of a transaction.
+TEST(queue_counter, tells_what_an_answer_leaves_open) {
+  world w{{.clients = 1}};
+  ASSERT_TRUE(w.attach_all());
+  const auto names = std::make_shared<recipes::queue_names>("/queue", queue_layout::zookeeper);
+  const auto p = w.client(0).shared_from_this();
+  const auto from = std::make_shared<recipes::consumer>(p, names, recipes::consumer::terms{});
+  const auto to = std::make_shared<recipes::producer>(p, names, 0, 1 << 20);
+  std::vector<std::string> log;
+  const auto push = [&](const std::string& item) {
+    const auto what = std::make_shared<recipes::producer::pushing>();
+    what->items = {item};
+    what->priority = default_priority;
+    what->tell = [&log](error_code ec) { log.push_back(ec ? "not pushed" : "pushed"); };
+    const recipes::port::entry inside{*p};
+    to->push(what);
+  };
+  const auto pop = [&] {
+    const auto who = std::make_shared<recipes::consumer::caller>();
+    who->patient = false;
+    who->tell = [&log](error_code, std::optional<recipes::consumer::taken> what) {
+      log.push_back(what ? what->item.data : "nothing");
+    };
+    const recipes::port::entry inside{*p};
+    from->take(who);
+  };
+  for (const auto open : {errc::operation_timeout, errc::request_timeout}) {
+    w.client(0).falsify_reply(wire::opcode::multi, open);
+    push("item");
+    w.advance(1s);
+    EXPECT_FALSE(w.client(0).fault_pending());
+    w.client(0).falsify_reply(wire::opcode::multi, open);
+    pop();
+    w.advance(1s);
+    EXPECT_FALSE(w.client(0).fault_pending());
+    pop();
+    w.advance(1s);
+  }
+  EXPECT_EQ(log,
+            (std::vector<std::string>{"pushed", "item", "nothing", "pushed", "item", "nothing"}));
+  const recipes::port::entry inside{*p};
+  to->close({ECANCELED, boost::system::system_category()});
+  from->close({ECANCELED, boost::system::system_category()});
+}
+
 }  // namespace
 }  // namespace conclave::simulated

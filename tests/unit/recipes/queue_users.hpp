@@ -10,7 +10,7 @@
 
 #include "recipes/queue/consumer.hpp"
 #include "recipes/queue/producer.hpp"
-#include "world.hpp"
+#include "simulation/world/world.hpp"
 
 namespace conclave::simulated {
 

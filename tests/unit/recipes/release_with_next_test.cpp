@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "locker.hpp"
+#include "lock_contest.hpp"
 
 namespace conclave::simulated {
 namespace {
@@ -175,7 +175,7 @@ TEST(with_next, a_node_deleted_by_hand_at_any_moment_harms_nobody_else) {
   for (int after = 1; after < 60; after += 3) {
     SCOPED_TRACE(after);
     release_with_next r{2, 6};
-    r.c.judge->quiet = true;  // who is robbed may be the last to know
+    r.c.judge->hear({});  // who is robbed may be the last to know
     r.c.world.after(std::chrono::milliseconds{after}, [&] {
       const auto line = r.c.children(r.path);
       if (!line.empty()) r.c.world.by_hand().remove(r.path + "/" + line.front());

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "attempt.hpp"
-#include "locker.hpp"
+#include "lock_contest.hpp"
 
 namespace conclave::simulated {
 namespace {
@@ -60,7 +60,7 @@ TEST_F(permits, all_are_given_and_the_rest_in_the_order_of_coming) {
   out(all[4]);
   out(all[5]);
   c.check_end();
-  EXPECT_EQ(c.judge->most_holders[leases], 3u);
+  EXPECT_EQ(c.judge->most_holders(leases), 3u);
 }
 
 TEST_F(permits, several_of_one_object) {

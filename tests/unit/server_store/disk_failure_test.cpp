@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "faulty_disk.hpp"
+#include "faulty_disk/faulty_disk.hpp"
 #include "history.hpp"
 #include "server/store/store_error.hpp"
 

@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "faulty_disk.hpp"
+#include "faulty_disk/faulty_disk.hpp"
 #include "history.hpp"
 #include "in_child.hpp"
 #include "server/store/store_error.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "faulty_disk.hpp"
+#include "faulty_disk/faulty_disk.hpp"
 #include "kept_model.hpp"
 #include "server/store/sqlite_store.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "faulty_disk.hpp"
+#include "faulty_disk/faulty_disk.hpp"
 #include "kept_model.hpp"
 #include "server/store/schema.hpp"
 #include "server/store/sqlite_store.hpp"

@@ -1,4 +1,4 @@
-#include "simulated_server.hpp"
+#include "simulation/world/server.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -13,8 +13,8 @@ constexpr std::int64_t wall_begin_ms = 1'600'000'000'000;
 
 }  // namespace
 
-server::server(embedded::core_options options, std::uint64_t seed)
-    : options_{std::move(options)}, random_{seed} {
+server::server(embedded::core_options options, std::uint64_t seed, std::unique_ptr<storage> disk)
+    : options_{std::move(options)}, random_{seed}, disk_{std::move(disk)} {
   static const auto digest = embedded::digest_of(super_user);
   options_.super_digest = digest;
   options_.random = [this](char* into, std::size_t size) {
@@ -33,37 +33,32 @@ embedded::moment server::moment() const {
 
 void server::start(instant now) {
   now_ = now;
-  embedded::image kept;
-  kept.zxid = zxid_;
-  for (const auto& [path, n] : nodes_) kept.nodes.push_back(n);
-  for (const auto& [id, row] : sessions_) kept.sessions.push_back(row);
   ++generation_;
-  core_ = std::make_unique<embedded::core>(options_, std::move(kept), 1, moment());
+  store_ = &disk_->power_on();
+  core_ = std::make_unique<embedded::core>(options_, store_->load(), 1, moment());
   turn(now, [](auto&) {});
+}
+
+void server::crash() {
+  core_.reset();
+  disk_->power_off();
 }
 
 void server::end_turn() {
   core_->expire();
-  if (core_->has_changes()) store(core_->take_changes());
+  if (core_->has_changes()) try {
+      store_->commit(core_->take_changes());
+    } catch (const power_failure&) {
+      core_.reset();
+      if (failed) failed();
+      return;
+    }
   for (const auto id : core_->take_touched()) {
     auto bytes = std::exchange(core_->output(id), {});
     const bool last = core_->finished(id);
     if (last) core_->disconnected(id);
     if (output) output(id, std::move(bytes), last);
   }
-}
-
-void server::store(const embedded::batch& changes) {
-  zxid_ = changes.zxid;
-  for (const auto& path : changes.removed_nodes) nodes_.erase(path);
-  for (const auto& n : changes.nodes) {
-    auto& kept = nodes_[std::string{n.path}];
-    if (kept.path.empty()) kept = {std::string{n.path}, {}, {0, n.row->czxid}};
-    kept.row = *n.row;
-  }
-  for (const auto& p : changes.parents) nodes_.at(std::string{p.path}).children = p.row;
-  for (const auto id : changes.removed_sessions) sessions_.erase(id);
-  for (const auto& s : changes.sessions) sessions_[s.id] = s;
 }
 
 instant server::next_deadline() const {
@@ -73,7 +68,14 @@ instant server::next_deadline() const {
 }
 
 void server::set_counter(const std::string& path, std::int32_t next) {
-  nodes_.at(path).children.creates = next;
+  auto& store = disk_->power_on();
+  const auto kept = store.load();
+  embedded::batch change;
+  change.zxid = kept.zxid;
+  for (const auto& n : kept.nodes)
+    if (n.path == path) change.parents.push_back({path, {next, n.children.pzxid}});
+  store.commit(change);
+  disk_->power_off();
 }
 
 // --- hands
@@ -109,6 +111,7 @@ void hand::connect() {
 
 // What the turn has for us; the rest goes where it always goes.
 std::string hand::turn(const std::function<void(embedded::core&)>& work) {
+  if (!server_.up()) return {};
   std::string answer;
   const auto others = server_.output;
   server_.output = [&](server::connection_id id, std::string bytes, bool last) {

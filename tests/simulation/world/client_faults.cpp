@@ -2,11 +2,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "world.hpp"
+#include "simulation/world/world.hpp"
 
 namespace conclave::simulated {
 
 void client::cut(cut_style how) {
+  world_.tell([&] {
+    return "the link of " + name() + " is cut" + (how.requests_arrive ? ", requests arrive" : "");
+  });
   if (auto* l = current()) end_link(*l, how);
   attention();
 }
@@ -77,17 +80,39 @@ std::optional<cut_style> client::strike(link& l, direction d, std::string& bytes
   return std::nullopt;
 }
 
-void client::stall(bool yes) {
+void client::stall(bool yes, bool only_down) {
+  if (stalled_ != yes)
+    world_.tell([&] { return "the link of " + name() + (yes ? " stalls" : " moves again"); });
+  if (stalled_) slept_until_ = world_.now();
   stalled_ = yes;
+  only_down_ = only_down;
   if (!yes) let_go();
 }
 
-void client::pause() { paused_ = true; }
+void client::pause() {
+  world_.tell([&] { return name() + " is stopped"; });
+  paused_ = true;
+}
+
+void client::kill(bool requests_arrive) {
+  world_.tell([&] { return name() + " is killed"; });
+  killed_ = true;
+  connecting_ = false;
+  if (auto* l = current()) end_link(*l, {requests_arrive});
+}
+
+void client::come_to_an_end() {
+  killed_ = false;
+  resume();
+}
+
+instant client::slept_until() const { return paused_ || stalled_ ? world_.now() : slept_until_; }
 
 bool client::stood_still() const { return paused_ || resumed_ == world_.now(); }
 
 void client::resume() {
-  if (std::exchange(paused_, false)) resumed_ = world_.now();
+  if (paused_) world_.tell([&] { return name() + " goes on"; });
+  if (std::exchange(paused_, false)) resumed_ = slept_until_ = world_.now();
   if (std::exchange(end_unseen_, false)) machine_.disconnected(connection_reset(), now());
   let_go();
   attention();
@@ -95,7 +120,8 @@ void client::resume() {
 
 bool client::postpones(happening kind, std::uint64_t which) {
   const bool for_process = kind != happening::to_server;
-  const bool on_link = kind != happening::client_timer;
+  if (killed_ && for_process) return true;
+  const bool on_link = only_down_ ? kind == happening::to_client : kind != happening::client_timer;
   if (!(paused_ && for_process) && !(stalled_ && on_link)) return false;
   postponed_.emplace_back(kind, which);
   return true;

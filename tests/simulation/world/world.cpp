@@ -1,4 +1,4 @@
-#include "world.hpp"
+#include "simulation/world/world.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,9 @@ namespace conclave::simulated {
 world::world(const world_options& options)
     : options_{options},
       random_{options.seed},
-      server_{options.server, random_()},
+      closed_(options.doors),
+      server_{options.server, random_(),
+              options.disk ? options.disk() : std::make_unique<kept_in_memory>()},
       hand_{server_, true} {
   server_.output = [this](server::connection_id id, std::string bytes, bool last) {
     const auto to = routes_.find(id);
@@ -20,16 +22,23 @@ world::world(const world_options& options)
   server_.expired = [this](std::int64_t session) {
     if (expired) expired(session);
   };
+  server_.failed = [this] {
+    tell([] { return "the server's power fails in the middle of a commit"; });
+    everybody_is_cut_off();
+  };
   server_.start(now_);
   for (std::size_t i = 0; i < options.clients; ++i) add_client();
 }
 
-world::~world() {
+world::~world() { finish(); }
+
+void world::finish() {
   expired = nullptr;
+  trace = nullptr;
   server_.output = nullptr;
-  // Whatever is under way completes, and lets go of the client that it keeps.
+  server_.failed = nullptr;
   for (const auto& c : clients_) {
-    c->resume();
+    c->come_to_an_end();
     c->machine().close(c->now());
     c->machine().disconnected(connection_reset(), c->now());
     c->pump();
@@ -132,6 +141,17 @@ bool world::attach_all() {
   });
 }
 
+std::vector<std::string> world::watches_left() {
+  std::vector<std::string> all;
+  const auto& core = server_.core();
+  for (const auto& [id, c] : routes_)
+    if (const auto n = core.data_watches().count_of(id) + core.child_watches().count_of(id); n > 0)
+      all.push_back(std::to_string(n) + " watches of " + c->name() +
+                    " stay behind at the server, " + std::to_string(c->machine().watch_count()) +
+                    " in its session");
+  return all;
+}
+
 void world::route(server::connection_id id, simulated::client* c) { routes_[id] = c; }
 
 void world::serve(const std::function<void(embedded::core&)>& work) {
@@ -139,12 +159,24 @@ void world::serve(const std::function<void(embedded::core&)>& work) {
 }
 
 void world::stop_server() {
+  if (!server_.up()) return;
+  tell([] { return "the server stops"; });
   server_.crash();
+  everybody_is_cut_off();
+}
+
+void world::everybody_is_cut_off() {
   routes_.clear();
   for (const auto& c : clients_) c->server_stopped();
 }
 
+void world::close_door(std::size_t door) {
+  closed_[door] = true;
+  for (const auto& c : clients_) c->thrown_out(door);
+}
+
 void world::start_server() {
+  tell([] { return "the server starts"; });
   server_.start(now_);
   server_timer_ = instant::max();
 }

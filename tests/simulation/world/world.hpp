@@ -21,8 +21,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "simulated_client.hpp"
-#include "simulated_server.hpp"
+#include "simulation/world/client.hpp"
+#include "simulation/world/server.hpp"
+#include "simulation/world/storage.hpp"
 
 namespace conclave::simulated {
 
@@ -36,7 +37,13 @@ struct world_options {
   // Of a packet in one direction, drawn between these.
   std::chrono::microseconds least_delay{1000};
   std::chrono::microseconds most_delay{1000};
+  // Names under which clients know the server. One may be out of reach while another is not.
+  std::size_t doors = 1;
+  // How much faster or slower than the server's a client's clock may run, in thousandths.
+  int drift = 0;
   embedded::core_options server = long_lived();
+  // None: a map.
+  std::function<std::unique_ptr<storage>()> disk = {};
 
   static embedded::core_options long_lived() {
     embedded::core_options o;
@@ -69,6 +76,9 @@ class world {
   // False if it did not come about within that time.
   bool run_until(const std::function<bool()>& done, instant within = std::chrono::minutes{10});
   bool attach_all();
+  // Nothing happens any more; whatever is under way completes, and lets go of the client that it
+  // keeps.
+  void finish();
   // Calls it then; for whoever acts in a history.
   void after(instant d, std::function<void()> f);
 
@@ -77,9 +87,27 @@ class world {
   // Everybody's connection ends; nobody can connect until it is started.
   void stop_server();
   void start_server();
+  // It stops in the middle of what it stores next.
+  void fail_in_next_commit(std::uint64_t seed) {
+    if (server_.up()) server_.crash_in_next_commit(seed);
+  }
+  void forget_commit_fault() { server_.forget_commit_fault(); }
+  // What comes by this name is refused, and whoever is there is thrown out.
+  void close_door(std::size_t door);
+  void open_door(std::size_t door) { closed_[door] = false; }
+  bool door_open(std::size_t door) const { return !closed_[door]; }
+  std::size_t doors() const noexcept { return closed_.size(); }
   void restart_server() { stop_server(), start_server(); }
   // Of the next sequential child; takes a restart, behind which everybody is attached again.
   void set_counter(const std::string& path, std::int32_t next);
+
+  // --- for who wants to read what happened
+
+  std::function<void(instant at, const std::string& what)> trace;
+  template <class F>
+  void tell(F&& what) {
+    if (trace) trace(now_, what());
+  }
 
   // --- for the clients
 
@@ -90,6 +118,9 @@ class world {
   void route(server::connection_id id, simulated::client* c);
   // A turn of the server, if it is up.
   void serve(const std::function<void(embedded::core&)>& work);
+
+  // Watches that the server keeps and whose clients, for each of them.
+  std::vector<std::string> watches_left();
 
   // Who wants to know of sessions that the server ended.
   std::function<void(std::int64_t session)> expired;
@@ -106,6 +137,7 @@ class world {
   void settle();
   void handle(const event& e);
   void plan_server_timer();
+  void everybody_is_cut_off();
 
   world_options options_;
   std::mt19937_64 random_;
@@ -115,6 +147,7 @@ class world {
   std::unordered_map<std::uint64_t, std::function<void()>> calls_;
   std::vector<simulated::client*> attention_;
   instant server_timer_ = instant::max();
+  std::vector<bool> closed_;  // doors
   simulated::server server_;
   std::unordered_map<server::connection_id, simulated::client*> routes_;
   std::vector<std::shared_ptr<simulated::client>> clients_;

@@ -1,4 +1,4 @@
-#include "faulty_vfs.hpp"
+#include "faulty_disk/faulty_vfs.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,11 +1,11 @@
-#include "faulty_disk.hpp"
+#include "faulty_disk/faulty_disk.hpp"
 
 #include <sqlite3.h>
 
 #include <algorithm>
 #include <cerrno>
 
-#include "faulty_vfs.hpp"
+#include "faulty_disk/faulty_vfs.hpp"
 #include "server/store/store_error.hpp"
 
 namespace conclave::testing {

@@ -1,11 +1,9 @@
-#include "locker.hpp"
+#include "simulation/users/locker.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include <gtest/gtest.h>
-
-#include "attempt.hpp"
+#include "simulation/world/message_text.hpp"
 
 namespace conclave::simulated {
 
@@ -116,6 +114,7 @@ int locker::count(std::string_view what) const {
 call_pointer locker::begin(role as, bool patient, std::function<void()> when_told) {
   const auto c = std::make_shared<call>();
   calls_.push_back(c);
+  c->client = client_.get();
   c->as = as;
   c->when_told = std::move(when_told);
   c->who = std::make_shared<recipes::lock_object::caller>();
@@ -139,8 +138,11 @@ void locker::told(const call_pointer& c, error_code ec) {
     c->hold = hold(c->as);
     c->on_loss.emplace(c->hold->lost(), [this, raw = c.get()] {
       raw->lost_at = judge_->now();
+      judge_->ended(*raw);
+      judge_->where().tell([&] { return client_->name() + " has lost " + raw->hold->nodes()[0]; });
       if (raw->when_lost) raw->when_lost();
     });
+    judge_->where().tell([&] { return client_->name() + " holds " + c->hold->nodes()[0]; });
     judge_->granted(*this, *c);
   }
   if (c->when_told) c->when_told();
@@ -154,6 +156,8 @@ void locker::give_up(const call_pointer& c) {
 
 void locker::unlock(const call_pointer& c) {
   c->unlocked = true;
+  judge_->ended(*c);
+  judge_->where().tell([&] { return client_->name() + " unlocks " + c->hold->nodes()[0]; });
   if (!kind_.terms.bare) return unlock(c->as);
   const recipes::port::entry inside{*client_};
   object_->release_hold(c->hold->token());
@@ -173,6 +177,7 @@ void locker::unlock(role as) {
 
 void locker::downgrade(const call_pointer& c) {
   c->downgrading = true;
+  judge_->shares(*c);
   const recipes::port::entry inside{*client_};
   object_->downgrade([weak = weak_from_this(), c](error_code ec) {
     const auto self = weak.lock();
@@ -183,7 +188,10 @@ void locker::downgrade(const call_pointer& c) {
 }
 
 void locker::close() {
-  for (const auto& c : calls_) c->unlocked = true;
+  for (const auto& c : calls_) {
+    c->unlocked = true;
+    judge_->ended(*c);
+  }
   const recipes::port::entry inside{*client_};
   object_->close(errc::closed);
 }
@@ -195,62 +203,93 @@ std::shared_ptr<recipes::hold_state> locker::hold(role as) {
 
 // --- judge
 
+namespace {
+
+checkers::exclusion::id id_of(const call& c) {
+  return reinterpret_cast<checkers::exclusion::id>(c.hold.get());
+}
+
+}  // namespace
+
+judge::judge(world& w, checkers::listener heard)
+    : world_{w},
+      heard_{std::move(heard)},
+      exclusion_{[this](const std::string& what) { complain(what); },
+                 [this](auto which) { return still_holds(which); }},
+      order_{[this](const std::string& what) { complain(what); }} {}
+
 void judge::complain(const std::string& what) {
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now()).count();
   auto text = "at " + std::to_string(us) + " us: " + what;
-  if (!quiet) ADD_FAILURE() << text;
+  world_.tell([&] { return "WRONG: " + what; });
+  if (heard_) heard_(text);
   complaints_.push_back(std::move(text));
 }
 
 // One that does not run cannot be told, but it can look at the clock.
-bool judge::still_holds(const locker& l, const call& c) const {
-  if (!c.holding() || c.robbed) return false;
-  auto& client = const_cast<locker&>(l).client();
-  return !client.stood_still() || c.held();
+bool judge::still_holds(checkers::exclusion::id which) const {
+  const auto& c = *holds_.at(which);
+  return c.holding() && !c.robbed && (!c.client->stood_still() || c.held());
 }
 
 void judge::granted(const locker& l, call& c) {
   ++grants;
   // Its node went before it was told that it holds it.
-  if (robbed_.contains(c.hold->token())) c.robbed = true;
+  if (robbed_.contains(c.hold->token()) || may_be_taken_for_another(c)) c.robbed = true;
   if (c.robbed) return;
-  if (c.as == role::reader) ++shared_grants;
+  const bool shared = c.as == role::reader;
+  shared_grants += shared;
   const auto me = c.hold->nodes().front();
   if (!c.held()) complain(me + " granted when its session's time was up");
+  const auto& terms = l.kind().terms;
+  const auto permits = terms.rule == recipes::rule::permits ? terms.permits : 1;
+  holds_[id_of(c)] = &c;
   for (const auto& resource : l.kind().resources()) {
-    std::size_t others = 0;
-    for (const auto& other : lockers_) {
-      const auto theirs = other->kind().resources();
-      if (std::find(theirs.begin(), theirs.end(), resource) == theirs.end()) continue;
-      for (const auto& o : other->calls()) {
-        if (o.get() == &c || o->hold == c.hold || !still_holds(*other, *o)) continue;
-        ++others;
-        if (l.kind().terms.rule != recipes::rule::permits && (c.alone() || o->alone()))
-          complain(me + " granted while " + o->hold->nodes().front() + " is held");
-      }
-    }
-    if (l.kind().terms.rule == recipes::rule::permits && others >= l.kind().terms.permits)
-      complain(me + " is one permit too many: " + std::to_string(others + 1));
-    auto& most = most_holders[resource];
-    most = std::max(most, others + 1);
-    // Readers overtake readers only.
-    auto& any = highest_[resource];
-    auto& alone = highest_alone_[resource];
-    const auto token = c.hold->token();
-    const auto before = c.as == role::reader ? alone : any;
+    exclusion_.granted(resource, id_of(c), {me, permits, !c.alone()});
     // Those who go through the gate keep their order; by hand somebody may be put out of it.
-    const bool in_order = !l.kind().gate || robbed_.empty();
-    if (token <= before && in_order)
-      complain(me + ": token " + std::to_string(token) + " behind " + std::to_string(before));
-    any = std::max(any, token);
-    if (c.as != role::reader) alone = std::max(alone, token);
+    if (!l.kind().gate || robbed_.empty()) order_.granted(resource, c.hold->token(), me, shared);
   }
+}
+
+// Somebody deleted a node by hand, and with it the parent: the name has come back. The one whose
+// node it was may have removed it by its name before it heard of that, or be about to.
+bool judge::may_be_taken_for_another(const call& c) const {
+  using namespace std::chrono_literals;
+  if (robbed_names_.empty()) return false;
+  auto since = instant{0};
+  for (const auto& l : lockers_) since = std::max(since, l->client().slept_until());
+  for (const auto& node : c.hold->nodes()) {
+    const auto gone = robbed_names_.find(node);
+    if (gone != robbed_names_.end() && now() < std::max(gone->second, since) + 300ms) return true;
+  }
+  return false;
+}
+
+void judge::ended(const call& c) {
+  if (c.hold) exclusion_.ended(id_of(c));
+}
+
+void judge::shares(const call& c) { exclusion_.shares(id_of(c)); }
+
+bool judge::write(const locker& l, const call& c) {
+  bool done = true;
+  for (const auto& resource : l.kind().resources())
+    done = resources_[resource].write(c.hold->token()) && done;
+  if (!done && !c.robbed && c.holding() && c.held())
+    complain(c.hold->nodes().front() + " is held, and its write was refused");
+  return done;
+}
+
+std::uint64_t judge::stale_writes_refused() const {
+  std::uint64_t n = 0;
+  for (const auto& [path, r] : resources_) n += r.refused();
+  return n;
 }
 
 void judge::expired(std::int64_t session) {
   for (const auto& l : lockers_)
     for (const auto& c : l->calls()) {
-      if (!c->hold || c->unlocked || c->hold->session() != session) continue;
+      if (!c->hold || c->unlocked || c->client->killed() || c->hold->session() != session) continue;
       ++expiries_of_holders;
       if (c->holding() && (!l->client().stood_still() || c->held()))
         complain(c->hold->nodes().front() + " expired before its holder was told");
@@ -258,7 +297,9 @@ void judge::expired(std::int64_t session) {
 }
 
 bool judge::note_robbery(const std::string& path, std::int64_t czxid) {
+  bool held = false;
   robbed_.insert(czxid);
+  robbed_names_[path] = now();
   for (const auto& l : lockers_)
     for (const auto& c : l->calls()) {
       if (!c->holding()) continue;
@@ -270,9 +311,9 @@ bool judge::note_robbery(const std::string& path, std::int64_t czxid) {
                 path.ends_with(node.substr(node.size() - 10)));
       };
       const auto nodes = c->hold->nodes();
-      if (std::any_of(nodes.begin(), nodes.end(), same)) return c->robbed = true;
+      if (std::any_of(nodes.begin(), nodes.end(), same)) held = c->robbed = true;
     }
-  return false;
+  return held;
 }
 
 void judge::end() {
@@ -291,21 +332,23 @@ void judge::expect_nothing_left() {
         complain("left behind: " + parent + '/' + name);
     }
     auto& c = l->client();
-    if (!c.claimed.empty()) complain("claimed: " + *c.claimed.begin());
+    if (c.killed()) continue;
+    if (!c.claimed.empty()) complain("a node is still claimed");
     if (c.machine().watch_count() > 0) complain("a watch stays behind");
     if (c.machine().outstanding() > 0) complain("a request is under way");
   }
+  for (const auto& left : world_.watches_left()) complain(left);
 }
 
-// --- contest
+// --- world
 
-lock_contest::lock_contest(const world_options& options)
-    : world{options}, judge{std::make_shared<simulated::judge>(world)} {
+lock_world::lock_world(const world_options& options, checkers::listener heard)
+    : world{options}, judge{std::make_shared<simulated::judge>(world, std::move(heard))} {
   world.expired = [j = judge](std::int64_t session) { j->expired(session); };
-  EXPECT_TRUE(world.attach_all());
+  if (!world.attach_all()) judge->complain("not everybody could connect");
 }
 
-locker_pointer lock_contest::add(std::size_t client, const lock_kind& kind, lock_options o) {
+locker_pointer lock_world::add(std::size_t client, const lock_kind& kind, lock_options o) {
   auto l = std::make_shared<locker>(world.client(client), kind, judge);
   l->make(std::move(o));
   judge->add(l);

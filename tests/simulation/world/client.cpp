@@ -1,10 +1,11 @@
-#include "simulated_client.hpp"
+#include "simulation/world/client.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <utility>
 
-#include "world.hpp"
+#include "simulation/world/message_text.hpp"
+#include "simulation/world/world.hpp"
 
 namespace conclave::simulated {
 namespace {
@@ -16,6 +17,13 @@ client_options options_of(const world_options& o) {
   c.renew_expired = o.renew_expired;
   c.reconnect = [](unsigned n) { return std::chrono::milliseconds{std::min(100 * n, 1000u)}; };
   return c;
+}
+
+// "door:1,door:2,..."
+std::string doors(std::size_t count) {
+  std::string all = "door:1";
+  for (std::size_t i = 2; i <= count; ++i) all += ",door:" + std::to_string(i);
+  return all;
 }
 
 // Tells the server to forget a watch; nobody waits for the answer.
@@ -34,8 +42,12 @@ client::client(world& w, std::size_t index, const world_options& options, std::u
     : port{std::make_shared<requests::defaults>(requests::defaults{{}, open_acl()})},
       world_{w},
       index_{index},
+      pace_{1000 + (options.drift == 0 ? 0
+                                       : static_cast<std::int64_t>(seed % (2 * options.drift + 1)) -
+                                             options.drift)},
       random_{seed},
-      machine_{connect_string::parse("server:1"), options_of(options), 0} {}
+      machine_{connect_string::parse(doors(options.doors)), options_of(options),
+               options.doors == 1 ? 0 : seed} {}
 
 client::~client() = default;
 
@@ -80,7 +92,20 @@ client::session_view client::session() const {
           machine_.session_deadline()};
 }
 
-recipes::time_point client::now() const { return boot_time(world_.now()); }
+recipes::time_point client::now() const { return own_time(world_.now()); }
+
+recipes::time_point client::own_time(instant t) const {
+  return recipes::time_point{std::chrono::hours{1} + t / 1000 * pace_ + t % 1000 * pace_ / 1000};
+}
+
+// The first moment at which its clock shows that.
+instant client::world_time(recipes::time_point t) const {
+  const auto own = t - recipes::time_point{std::chrono::hours{1}};
+  if (pace_ == 1000) return own;
+  auto when = own / pace_ * 1000;
+  while (own_time(when) < t) when += instant{1000};
+  return when;
+}
 
 void client::wake_at(recipes::time_point when) {
   wake_ = std::min(wake_, when);
@@ -96,16 +121,17 @@ void client::attention() {
 
 void client::flush() {
   auto* l = current();
-  if (paused_ || l == nullptr || machine_.output().empty()) return;
+  if (paused_ || killed_ || l == nullptr || machine_.output().empty()) return;
   std::string bytes{machine_.output()};
   machine_.sent(bytes.size());
+  world_.tell([&] { return name() + " sends " + requests_text(bytes, l->greeted_up); });
   count_up(*l, bytes);
   send(*l, direction::up, {std::move(bytes)});
 }
 
 void client::pump() {
   listed_ = false;
-  if (paused_ || pumping_) return;
+  if (paused_ || killed_ || pumping_) return;
   pumping_ = true;
   for (;;) {
     flush();
@@ -126,7 +152,9 @@ void client::apply(const session::machine::wish& wish) {
   if (wish.index() == 0) return;
   connecting_ = false;
   if (auto* l = current()) close_here(*l);
-  if (!std::holds_alternative<session::machine::connect_to>(wish)) return;
+  const auto* to = std::get_if<session::machine::connect_to>(&wish);
+  if (to == nullptr) return;
+  door_ = to->host.port - 1u;
   connecting_ = true;
   world_.plan(world_.now() + world_.draw_delay(), happening::connect, index_, ++attempt_);
 }
@@ -143,7 +171,7 @@ void client::hand_out(session::notice& n) {
 void client::plan_timer() {
   const auto next = std::min(machine_.next_deadline(), wake_);
   if (next == recipes::time_point::max()) return;
-  const auto when = std::max(next - boot_time(instant{0}), world_.now());
+  const auto when = std::max(world_time(next), world_.now());
   if (when >= timer_) return;
   timer_ = when;
   world_.plan(when, happening::client_timer, index_, static_cast<std::uint64_t>(when.count()));
@@ -172,13 +200,14 @@ client::link* client::current() { return current_ == 0 ? nullptr : find(current_
 void client::connection_attempt(std::uint64_t attempt) {
   if (!connecting_ || attempt != attempt_) return;
   connecting_ = false;
-  if (refused_ || !world_.server().up()) {
+  if (refused_ || !world_.server().up() || !world_.door_open(door_)) {
     machine_.disconnected({ECONNREFUSED, boost::system::system_category()}, now());
     return pump();
   }
   current_ = world_.server().new_connection();
   auto& l = links_[current_];
   l.id = current_;
+  l.door = door_;
   world_.route(l.id, this);
   world_.serve([&](embedded::core& c) { c.connected(l.id, {}); });
   machine_.connected(now());
@@ -200,6 +229,11 @@ void client::from_server(server::connection_id id, std::string bytes, bool last)
     if (last) links_.erase(id);
     return;
   }
+  if (!bytes.empty())
+    world_.tell([&] {
+      return "  server answers " + name() + ": " +
+             answers_text(bytes, std::exchange(l->greeted_back, true));
+    });
   if (!bytes.empty() || last) send(*l, direction::down, {std::move(bytes), last});
 }
 
@@ -209,7 +243,11 @@ void client::arrive_up(std::uint64_t id) {
   auto p = std::move(l->up.front());
   l->up.pop_front();
   if (!l->open_there) return;
+  const bool greeted = l->greeted_there;
   const auto struck = strike(*l, direction::up, p.bytes);
+  if (!p.bytes.empty())
+    world_.tell(
+        [&] { return "  server hears " + name() + ": " + requests_text(p.bytes, greeted); });
   l->in_up.feed(p.bytes);
   world_.serve([&](embedded::core& c) {
     while (const auto frame = l->in_up.next()) c.receive(id, *frame);
@@ -228,7 +266,10 @@ void client::arrive_down(std::uint64_t id) {
   if (l == nullptr || l->down.empty() || !l->open_here) return;
   auto p = std::move(l->down.front());
   l->down.pop_front();
+  const bool greeted = l->welcomed;
   const auto struck = strike(*l, direction::down, p.bytes);
+  if (!p.bytes.empty())
+    world_.tell([&] { return name() + " hears " + answers_text(p.bytes, greeted); });
   if (!p.bytes.empty()) machine_.received(p.bytes, now());
   if (struck || p.last) {
     if (!struck || !struck->before_notices) pump();
@@ -267,12 +308,17 @@ void client::end_link(link& l, cut_style how) {
     l.up.clear();
     close_there(l);
   }
-  if (was_current && !paused_) {
+  if (was_current && !paused_ && !killed_) {
     machine_.disconnected(connection_reset(), now());
     attention();
   } else if (was_current) {
     end_unseen_ = true;
   }
+}
+
+void client::thrown_out(std::size_t door) {
+  auto* l = current();
+  if (l != nullptr && l->door == door) end_link(*l, {});
 }
 
 void client::server_stopped() {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "faulty_disk.hpp"
+#include "faulty_disk/faulty_disk.hpp"
 
 namespace conclave::testing {
 

@@ -11,11 +11,15 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "checkers/exclusion.hpp"
+#include "checkers/fenced_resource.hpp"
+#include "checkers/grant_order.hpp"
 #include "recipes/candidacy.hpp"
 #include "recipes/lock_object.hpp"
-#include "world.hpp"
+#include "simulation/world/world.hpp"
 
 namespace conclave::simulated {
 
@@ -42,6 +46,7 @@ class judge;
 
 // One call of a lock function, and the hold that it leads to.
 struct call {
+  const simulated::client* client = nullptr;
   role as = role::exclusive;
   recipes::lock_object::caller_ptr who;
   int told = 0;
@@ -57,7 +62,7 @@ struct call {
   bool granted() const { return told > 0 && !ec; }
   bool alone() const { return as != role::reader && !downgrading; }
   bool lost() const { return hold && hold->lost().stop_requested(); }
-  bool holding() const { return hold && !unlocked && !lost(); }
+  bool holding() const { return hold && !unlocked && !lost() && !client->killed(); }
   // As hold::held() says.
   bool held() const { return hold && hold->remaining() > recipes::duration{0}; }
 
@@ -117,17 +122,23 @@ class locker : public std::enable_shared_from_this<locker> {
 };
 using locker_pointer = std::shared_ptr<locker>;
 
-// Fails the test, or keeps complaints, when more hold a lock than may, when it is granted out of
-// order (tokens are those of the places in the line) or to somebody whose time is up, and when the
-// server ends a session whose holder was not told before.
+// Judges all holds of a world by the checkers: no more than may, in the order of the line, nobody
+// whose time is up; and when the server ends a session, its holder was told before.
 class judge {
  public:
-  explicit judge(world& w) : world_{w} {}
+  // `heard`: who wants to hear a complaint at once.
+  explicit judge(world& w, checkers::listener heard = {});
+  void hear(checkers::listener heard) { heard_ = std::move(heard); }
   void add(const std::shared_ptr<locker>& l) { lockers_.push_back(l); }
   void granted(const locker& l, call& c);
+  void ended(const call& c);
+  void shares(const call& c);
+  // Writes to what the lock is for. False: a newer token was there before.
+  bool write(const locker& l, const call& c);
   void expired(std::int64_t session);
   void complain(const std::string& what);
   instant now() const { return world_.now(); }
+  world& where() const noexcept { return world_; }
   const std::vector<std::string>& complaints() const noexcept { return complaints_; }
   const std::vector<locker_pointer>& lockers() const noexcept { return lockers_; }
   // Lets go of everybody, who keep it as well.
@@ -136,25 +147,31 @@ class judge {
   void expect_nothing_left();
   // What was deleted by hand: its holder may be the last to know. True if it was held.
   bool note_robbery(const std::string& path, std::int64_t czxid);
-  bool quiet = false;
+  std::size_t most_holders(std::string_view resource) const { return exclusion_.most(resource); }
+  std::uint64_t stale_writes_refused() const;
   int grants = 0, expiries_of_holders = 0, shared_grants = 0;
-  std::map<std::string, std::size_t> most_holders;
 
  private:
-  bool still_holds(const locker& l, const call& c) const;
+  bool still_holds(checkers::exclusion::id which) const;
+  bool may_be_taken_for_another(const call& c) const;
 
   world& world_;
+  checkers::listener heard_;
   std::vector<locker_pointer> lockers_;
-  std::map<std::string, std::int64_t> highest_, highest_alone_;
+  checkers::exclusion exclusion_;
+  checkers::grant_order order_;
+  std::map<std::string, checkers::fenced_resource> resources_;
+  std::unordered_map<checkers::exclusion::id, const call*> holds_;
   std::set<std::int64_t> robbed_;
+  std::map<std::string, instant, std::less<>> robbed_names_;
   std::vector<std::string> complaints_;
 };
 
 // A world, a judge in it, and lockers.
-class lock_contest {
+class lock_world {
  public:
-  explicit lock_contest(const world_options& options = {});
-  ~lock_contest() { judge->end(); }
+  explicit lock_world(const world_options& options, checkers::listener heard = {});
+  ~lock_world() { judge->end(); }
 
   simulated::world world;
   std::shared_ptr<simulated::judge> judge;

@@ -1,4 +1,4 @@
-// The embedded server's core, a store that is a map, and hands that reach into the tree.
+// The embedded server's core on a simulated disk, and hands that reach into the tree.
 //
 // Nothing here has a clock or a network: a turn is given the time, and what it has to send is
 // handed on at its end, after what changed was stored.
@@ -11,12 +11,12 @@
 #include <random>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "conclave/error.hpp"
 #include "requests/requests.hpp"
 #include "server/core/core.hpp"
+#include "simulation/world/storage.hpp"
 #include "wire/frame.hpp"
 
 namespace conclave::simulated {
@@ -27,7 +27,7 @@ class server {
  public:
   using connection_id = embedded::connection_id;
 
-  server(embedded::core_options options, std::uint64_t seed);
+  server(embedded::core_options options, std::uint64_t seed, std::unique_ptr<storage> disk);
   server(const server&) = delete;
   server& operator=(const server&) = delete;
 
@@ -35,10 +35,14 @@ class server {
   std::function<void(connection_id, std::string bytes, bool last)> output;
   // A session that the server itself ended.
   std::function<void(std::int64_t session)> expired;
+  // The power failed in the middle of a turn: nobody is told what it did.
+  std::function<void()> failed;
 
   bool up() const noexcept { return core_ != nullptr; }
   // Everything in memory is gone; what was stored stays.
-  void crash() { core_.reset(); }
+  void crash();
+  void crash_in_next_commit(std::uint64_t seed) { disk_->fail_in_next_commit(seed); }
+  void forget_commit_fault() { disk_->forget_fault(); }
   void start(instant now);
   int generation() const noexcept { return generation_; }  // how often it was started
 
@@ -61,17 +65,15 @@ class server {
  private:
   embedded::moment moment() const;
   void end_turn();
-  void store(const embedded::batch& changes);
 
   embedded::core_options options_;
   std::mt19937_64 random_;
   instant now_{0};
+  std::unique_ptr<storage> disk_;
+  embedded::store* store_ = nullptr;
   std::unique_ptr<embedded::core> core_;
   int generation_ = 0;
   connection_id last_connection_ = 0;
-  std::int64_t zxid_ = 0;
-  std::unordered_map<std::string, embedded::image::node> nodes_;
-  std::unordered_map<std::int64_t, embedded::session_row> sessions_;
 };
 
 // Somebody who is always connected and answered at once: an operator, a contender of another

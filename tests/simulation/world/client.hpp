@@ -14,7 +14,7 @@
 
 #include "recipes/port.hpp"
 #include "session/machine.hpp"
-#include "simulated_server.hpp"
+#include "simulation/world/server.hpp"
 
 namespace conclave::simulated {
 
@@ -55,6 +55,7 @@ class client final : public recipes::port, public std::enable_shared_from_this<c
   ~client() override;
 
   std::size_t index() const noexcept { return index_; }
+  std::string name() const { return "client " + std::to_string(index_ + 1); }
   session::machine& machine() noexcept { return machine_; }
   bool attached() const { return machine_.state() == session_state::connected; }
   const simulated::traffic& traffic() const noexcept { return traffic_; }
@@ -75,14 +76,19 @@ class client final : public recipes::port, public std::enable_shared_from_this<c
   void forget_fault() { fault_.reset(); }
   // Nobody answers when it connects.
   void refuse_connections(bool yes) noexcept { refused_ = yes; }
-  // Nothing moves on its link in either direction, nor gets lost.
-  void stall(bool yes);
+  // Nothing moves on its link, nor gets lost: in either direction, or only to it.
+  void stall(bool yes, bool only_down = false);
   // The process does not run: what is due waits for it.
   void pause();
   void resume();
   bool paused() const noexcept { return paused_; }
   // It is paused, or has been until this very moment, and so cannot have acted.
   bool stood_still() const;
+  // When it last was paused or stalled: what it does then may be about what was long before.
+  instant slept_until() const;
+  // The process is gone. What it has sent arrives, or not; its session lives on for a while.
+  void kill(bool requests_arrive);
+  bool killed() const noexcept { return killed_; }
 
   // --- the recipes' port
 
@@ -108,11 +114,11 @@ class client final : public recipes::port, public std::enable_shared_from_this<c
   void timer(std::uint64_t which);
   void from_server(server::connection_id id, std::string bytes, bool last);
   void server_stopped();
+  void thrown_out(std::size_t door);
+  // Whatever it waits for is told it, although it is paused or was killed.
+  void come_to_an_end();
   // Keeps an event for later, if it cannot have it now.
   bool postpones(happening kind, std::uint64_t which);
-  static recipes::time_point boot_time(instant t) {
-    return recipes::time_point{std::chrono::hours{1} + t};
-  }
 
  protected:
   void wake_at(recipes::time_point when) override;
@@ -124,12 +130,14 @@ class client final : public recipes::port, public std::enable_shared_from_this<c
   };
   struct link {
     server::connection_id id = 0;
+    std::size_t door = 0;
     std::deque<packet> up, down;
     instant last_up{0}, last_down{0};  // arrivals do not overtake one another
     bool open_here = true;             // the client's end
     bool open_there = true;            // the server's
     // Whether the handshake was sent, has arrived; was answered, and that counted.
     bool greeted_up = false, greeted_there = false, greeted_down = false, welcomed = false;
+    bool greeted_back = false;  // for the trace only
     wire::frame_splitter in_up{std::size_t{1} << 24};
     std::optional<std::int32_t> marked;  // the request whose answer never comes, or another
   };
@@ -158,9 +166,14 @@ class client final : public recipes::port, public std::enable_shared_from_this<c
   std::optional<cut_style> strike(link& l, direction d, std::string& bytes);
   void plan_timer();
   void attention();
+  // Its own clock has no more to do with the world's than its pace.
+  recipes::time_point own_time(instant t) const;
+  instant world_time(recipes::time_point t) const;
 
   world& world_;
   std::size_t index_;
+  std::int64_t pace_;  // in thousandths of the world's
+  std::size_t door_ = 0;
   std::mt19937_64 random_;
   session::machine machine_;
   std::map<std::uint64_t, link> links_;
@@ -179,8 +192,11 @@ class client final : public recipes::port, public std::enable_shared_from_this<c
   std::optional<fault> fault_;
   bool refused_ = false;
   bool stalled_ = false;
+  bool only_down_ = false;
   bool paused_ = false;
+  bool killed_ = false;
   std::optional<instant> resumed_;
+  instant slept_until_{0};
   bool end_unseen_ = false;  // the link ended while it was paused
   std::vector<std::pair<happening, std::uint64_t>> postponed_;
 };

@@ -1,0 +1,361 @@
+#include "simulation/histories/queue_history.hpp"
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "checkers/exclusion.hpp"
+#include "checkers/queue_account.hpp"
+#include "recipes/queue/consumer.hpp"
+#include "recipes/queue/producer.hpp"
+#include "simulation/world/message_text.hpp"
+#include "simulation/world/trouble.hpp"
+
+namespace conclave::simulated {
+namespace {
+
+using namespace std::chrono_literals;
+using checkers::queue_account;
+using recipes::consumer;
+using recipes::producer;
+using entry = recipes::port::entry;
+
+const error_code cancelled{ECANCELED, boost::system::system_category()};
+
+bool leaves_open(error_code ec) {
+  return ec == errc::session_expired || ec == errc::connection_loss;
+}
+
+class queue_history : lots {
+ public:
+  queue_history(consumer::way way, const history_options& o, tally& t)
+      : lots{o.seed * 2 + (way == consumer::way::claims)},
+        way_{way},
+        tally_{t},
+        world_{any_world(*this, o)} {
+    world_.trace = o.trace;
+    if (!world_.attach_all()) complain("not everybody could connect");
+    for (std::size_t i = 0; i < world_.clients(); ++i) users_.push_back(make(world_.client(i)));
+  }
+
+  std::vector<std::string> run() {
+    for (std::size_t i = 0; i < users_.size(); ++i)
+      begin(users_[i], i == 0 || chance(2), i + 1 == users_.size() || chance(2));
+    if (!calm_) trouble_.begin(400ms);
+    world_.advance(end_);
+    over_ = true;
+    trouble_.heal();
+    if (!world_.run_until([&] { return none_under_way(); }, 2h)) complain("somebody is stuck");
+    world_.advance(5s);
+    for (auto& u : users_) {
+      if (u->client->killed()) continue;
+      for (const auto& w : u->takings)
+        if (w->gave_up) complain("a consumer that gave up was not told");
+      close(*u);
+    }
+    // What the dead have left goes with their sessions.
+    world_.advance(trouble_.kills() > 0 ? instant{45s} : instant{5s});
+    for (const auto& u : users_)
+      if (!u->takings.empty() && !u->client->killed()) complain("a consumer was never told");
+    drain();
+    account_.close();
+    count();
+    auto wrong = complaints_;
+    world_.finish();  // what the dead still wait for is told while there is somebody to tell
+    return wrong;
+  }
+
+ private:
+  struct taking {
+    consumer::caller_ptr who;
+    bool gave_up = false;
+  };
+  struct user {
+    simulated::client* client;
+    std::shared_ptr<recipes::producer> producer;
+    std::shared_ptr<recipes::consumer> consumer;
+    // Under way.
+    std::list<std::vector<std::string>> pushes;
+    std::list<std::shared_ptr<taking>> takings;
+    std::list<std::string> completions;
+    int claims = 0;
+    bool produces = false, consumes = false;
+    bool in_doubt = false;
+    std::string last;  // that it popped
+  };
+  using user_ptr = std::shared_ptr<user>;
+
+  void complain(const std::string& what) {
+    world_.tell([&] { return "WRONG: " + what; });
+    complaints_.push_back(what);
+  }
+
+  user_ptr make(simulated::client& c) {
+    const auto p = c.shared_from_this();
+    auto u = std::make_shared<user>();
+    u->client = &c;
+    u->producer = std::make_shared<producer>(p, names_, chance(4) ? 3 : 0, 1 << 20);
+    u->consumer = std::make_shared<consumer>(p, names_, consumer::terms{way_, 0, "user"});
+    return u;
+  }
+  void begin(const user_ptr& u, bool produces, bool consumes) {
+    u->produces = produces;
+    u->consumes = consumes;
+    consumers_ += u->consumes;
+    if (u->produces) produce(u);
+    if (u->consumes) consume(u);
+  }
+  static void close(user& u) {
+    const entry inside{*u.client};
+    u.producer->close(cancelled);
+    u.consumer->close(cancelled);
+  }
+  // A process that stands still does nothing; one that is dead never will.
+  void later(const user_ptr& u, instant d, std::function<void()> f) {
+    world_.after(d, [this, u, f = std::move(f)] {
+      if (u->client->killed()) return;
+      if (u->client->paused()) return later(u, 10ms, f);
+      f();
+    });
+  }
+  bool none_under_way() const {
+    for (const auto& u : users_)
+      if (!u->client->killed() && (!u->pushes.empty() || u->claims > 0)) return false;
+    return true;
+  }
+
+  // --- producers
+
+  void produce(const user_ptr& u) {
+    later(u, within(chance(3) ? 5ms : 400ms), [this, u] {
+      if (over_) return;
+      const auto what = std::make_shared<producer::pushing>();
+      for (auto n = 1 + draw(3); n > 0; --n) what->items.push_back(std::to_string(++last_));
+      what->priority = default_priority;
+      const auto under_way = u->pushes.insert(u->pushes.end(), what->items);
+      what->tell = [this, u, under_way](error_code ec) {
+        const auto f = !ec               ? queue_account::fate::done
+                       : leaves_open(ec) ? queue_account::fate::unclear
+                                         : queue_account::fate::refused;
+        for (const auto& item : *under_way) account_.pushed(item, f);
+        tally_["unclear pushes"] += leaves_open(ec);
+        u->pushes.erase(under_way);
+      };
+      {
+        const entry inside{*u->client};
+        u->producer->push(what);
+      }
+      produce(u);
+    });
+  }
+
+  bool pushing() const {
+    for (const auto& u : users_)
+      if (!u->client->killed() && !u->pushes.empty()) return true;
+    return false;
+  }
+
+  // --- consumers
+
+  void consume(const user_ptr& u) {
+    later(u, within(chance(3) ? 5ms : 400ms), [this, u] {
+      if (over_ && !pushing()) return;  // who waits for room is let in
+      const auto t = std::make_shared<taking>();
+      t->who = std::make_shared<consumer::caller>();
+      t->who->patient = !chance(4);
+      const auto under_way = u->takings.insert(u->takings.end(), t);
+      t->who->tell = [this, u, under_way](error_code ec, std::optional<consumer::taken> got) {
+        u->takings.erase(under_way);
+        if (got)
+          arrived(u, *got);
+        else if (leaves_open(ec))
+          account_.lost_in_delivery(), u->in_doubt = true, ++tally_["unclear takings"];
+        else if (ec && ec.value() != ECANCELED)
+          complain("a consumer failed: " + ec.message());
+      };
+      {
+        const entry inside{*u->client};
+        u->consumer->take(t->who);
+      }
+      if (chance(4))
+        later(u, within(300ms), [this, u, t] {
+          const entry inside{*u->client};
+          u->consumer->give_up(t->who, cancelled);
+          ++tally_["gave up"];
+          t->gave_up = true;
+        });
+      consume(u);
+    });
+  }
+
+  void arrived(const user_ptr& u, const consumer::taken& got) {
+    if (!got.claim) {
+      in_order(u, got.item.name);
+      return account_.delivered(got.item.data);
+    }
+    const auto c = got.claim;
+    const auto id = reinterpret_cast<checkers::exclusion::id>(c.get());
+    claims_[id] = {c, u->client};
+    exclusion_.granted(c->item().data, id, {u->client->name()});
+    ++u->claims;
+    ++tally_["claims"];
+    later(u, within(chance(5) ? 4s : 100ms), [this, u, c] { work(u, c); });
+  }
+  // A single consumer has them in the order of the queue, unless it may have failed to take one.
+  void in_order(const user_ptr& u, const std::string& name) {
+    if (consumers_ == 1 && !u->in_doubt && name <= u->last) complain(name + " was taken after " + u->last);
+    u->last = name;
+  }
+
+  void work(const user_ptr& u, const std::shared_ptr<recipes::claim>& c) {
+    const entry inside{*u->client};
+    // It does not work on it any more, whatever the server says.
+    exclusion_.ended(reinterpret_cast<checkers::exclusion::id>(c.get()));
+    if (chance(3)) {
+      ++tally_["given back"];
+      --u->claims;
+      return c->give_back();
+    }
+    const auto under_way = u->completions.insert(u->completions.end(), c->item().data);
+    c->complete([this, u, under_way](error_code ec) {
+      --u->claims;
+      if (!ec)
+        account_.delivered(*under_way);
+      else if (ec == errc::session_expired)
+        account_.perhaps_delivered(*under_way);
+      else
+        ++tally_["claims lost"];
+      u->completions.erase(under_way);
+    });
+  }
+
+  // One that does not run cannot be told, but it can look at the clock.
+  bool still_has(checkers::exclusion::id which) {
+    const auto& [c, client] = claims_.at(which);
+    return !client->killed() && !client->stood_still() &&
+           c->hold()->remaining() > recipes::duration{0};
+  }
+
+  // --- faults
+
+  // What it was about is open. Another process comes in its place.
+  void replace(simulated::client& dead) {
+    bool produces = false, consumes = false;
+    for (const auto& u : users_) {
+      if (u->client != &dead) continue;
+      produces = u->produces;
+      consumes = u->consumes;
+      for (const auto& items : u->pushes)
+        for (const auto& item : items) account_.pushed(item, queue_account::fate::unclear);
+      for (const auto& item : u->completions) account_.perhaps_delivered(item);
+      if (way_ == consumer::way::pops)
+        for (std::size_t n = u->takings.size(); n > 0; --n) account_.lost_in_delivery();
+      tally_["consumers of claims killed"] += u->claims > 0;
+    }
+    world_.after(within(2s), [this, produces, consumes] {
+      users_.push_back(make(world_.add_client()));
+      begin(users_.back(), produces, consumes);
+    });
+  }
+
+  // --- the end
+
+  // By somebody whom no fault has ever met.
+  void drain() {
+    const auto u = make(world_.add_client());
+    bool empty = false;
+    while (!empty && complaints_.size() < 5) {
+      bool told = false;
+      const auto who = std::make_shared<consumer::caller>();
+      who->patient = false;
+      who->tell = [&](error_code ec, std::optional<consumer::taken> got) {
+        told = true;
+        empty = !got;
+        if (ec) complain("the last consumer failed: " + ec.message());
+        if (got && !got->claim) account_.delivered(got->item.data);
+        if (got && got->claim) {
+          const entry inside{*u->client};
+          got->claim->complete([this, data = got->claim->item().data](error_code why) {
+            if (why) complain("the last claim failed: " + why.message());
+            account_.delivered(data);
+          });
+        }
+      };
+      {
+        const entry inside{*u->client};
+        u->consumer->take(who);
+      }
+      if (!world_.run_until([&] { return told; })) return complain("the last consumer is stuck");
+    }
+    world_.advance(1s);
+    close(*u);
+    world_.advance(1s);
+    auto& hand = world_.by_hand();
+    if (!hand.children(names_->items()).empty()) complain("items are left");
+    for (const auto* folder : {"producers", "consumers", "waiting", "room", "taken"})
+      for (const auto& name : hand.children(names_->beside(folder)))
+        complain(std::string{"left behind: "} + folder + "/" + name);
+    // A watch that was needed by others when it was forgotten goes with the next change.
+    for (const auto& folder : {names_->items(), names_->taken()})
+      if (!hand.create(folder + "/change")) hand.remove(folder + "/change");
+    world_.advance(1s);
+    for (const auto& left : world_.watches_left()) complain(left);
+  }
+
+  void count() {
+    ++tally_["histories"];
+    tally_["calm"] += calm_;
+    tally_["faults"] += trouble_.count();
+    tally_["server crashes"] += trouble_.restarts();
+    tally_["clients killed"] += trouble_.kills();
+    tally_["pushed"] += account_.pushes();
+    tally_["delivered"] += account_.deliveries();
+    tally_["left open"] += account_.unclear();
+  }
+
+  consumer::way way_;
+  tally& tally_;
+  simulated::world world_;
+  trouble trouble_{world_,
+                   number(),
+                   {{wire::opcode::multi, wire::opcode::create2, wire::opcode::get_data,
+                     wire::opcode::get_children2},
+                    {},
+                    [this](simulated::client& dead) { replace(dead); }}};
+  std::shared_ptr<const recipes::queue_names> names_ =
+      std::make_shared<recipes::queue_names>("/queue", queue_layout::zookeeper);
+  std::vector<user_ptr> users_;
+  struct claimed {
+    std::shared_ptr<recipes::claim> claim;
+    simulated::client* client = nullptr;
+  };
+  std::unordered_map<checkers::exclusion::id, claimed> claims_;
+  checkers::queue_account account_{[this](const std::string& what) { complain(what); }};
+  checkers::exclusion exclusion_{[this](const std::string& what) { complain(what); },
+                                 [this](auto which) { return still_has(which); }};
+  std::vector<std::string> complaints_;
+  instant end_ = chance(4) ? 10s : 3s;
+  bool calm_ = chance(8);
+  bool over_ = false;
+  int last_ = 0, consumers_ = 0;
+};
+
+template <consumer::way Way>
+std::vector<std::string> run(const history_options& o, tally& t) {
+  return queue_history{Way, o, t}.run();
+}
+
+}  // namespace
+
+std::vector<workload> queue_workloads() {
+  return {{"queue",
+           run<consumer::way::pops>,
+           {"delivered", "unclear pushes", "unclear takings", "clients killed", "gave up", "calm"}},
+          {"claims",
+           run<consumer::way::claims>,
+           {"delivered", "unclear pushes", "claims", "claims lost", "given back",
+            "consumers of claims killed", "gave up", "calm"}}};
+}
+
+}  // namespace conclave::simulated

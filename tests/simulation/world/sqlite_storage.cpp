@@ -1,0 +1,46 @@
+#include "simulation/world/sqlite_storage.hpp"
+
+#include "server/store/store_error.hpp"
+
+namespace conclave::simulated {
+
+using outcome = testing::faulty_disk::outcome;
+
+embedded::store& sqlite_storage::power_on() {
+  embedded::sqlite_store_options o;
+  o.where = &disk_;
+  o.log_bytes = 64 << 10;
+  store_ = std::make_unique<embedded::sqlite_store>("/data", o);
+  return *this;
+}
+
+void sqlite_storage::power_off() {
+  disk_.plan = [](const auto&) { return outcome::power_off; };
+  lose_what_was_not_synced();
+}
+
+void sqlite_storage::fail_in_next_commit(std::uint64_t seed) {
+  const auto last = disk_.steps() + 1 + seed % 8;
+  disk_.plan = [last](const testing::faulty_disk::step& s) {
+    return s.number >= last ? outcome::power_off : outcome::done;
+  };
+}
+
+embedded::image sqlite_storage::load() { return store_->load(); }
+
+void sqlite_storage::commit(const embedded::batch& changes) {
+  try {
+    store_->commit(changes);
+  } catch (const embedded::store_error&) {
+    lose_what_was_not_synced();
+    throw power_failure{};
+  }
+}
+
+void sqlite_storage::lose_what_was_not_synced() {
+  store_.reset();
+  disk_.plan = nullptr;
+  disk_.power_cycle(++cycles_);
+}
+
+}  // namespace conclave::simulated

@@ -1,0 +1,34 @@
+#include "simulation/world/storage.hpp"
+
+#include <utility>
+
+namespace conclave::simulated {
+
+embedded::image kept_in_memory::load() {
+  embedded::image kept;
+  kept.zxid = zxid_;
+  for (const auto& [path, n] : nodes_) kept.nodes.push_back(n);
+  for (const auto& [id, row] : sessions_) kept.sessions.push_back(row);
+  return kept;
+}
+
+void kept_in_memory::commit(const embedded::batch& changes) {
+  const bool fails = std::exchange(failing_, false);
+  if (!fails || kept_then_) apply(changes);
+  if (fails) throw power_failure{};
+}
+
+void kept_in_memory::apply(const embedded::batch& changes) {
+  zxid_ = changes.zxid;
+  for (const auto& path : changes.removed_nodes) nodes_.erase(path);
+  for (const auto& n : changes.nodes) {
+    auto& kept = nodes_[std::string{n.path}];
+    if (kept.path.empty()) kept = {std::string{n.path}, {}, {0, n.row->czxid}};
+    kept.row = *n.row;
+  }
+  for (const auto& p : changes.parents) nodes_.at(std::string{p.path}).children = p.row;
+  for (const auto id : changes.removed_sessions) sessions_.erase(id);
+  for (const auto& s : changes.sessions) sessions_[s.id] = s;
+}
+
+}  // namespace conclave::simulated

@@ -1,0 +1,90 @@
+// Consumers that wait: who stands still, and who gives up, harms nobody else.
+#include <gtest/gtest.h>
+
+#include "recipes/queue/consumer.hpp"
+#include "simulation/world/world.hpp"
+
+namespace conclave::simulated {
+namespace {
+
+using namespace std::chrono_literals;
+using recipes::consumer;
+using entry = recipes::port::entry;
+
+// The first of the line watches for all of them. If it stands still, its session may live on.
+TEST(queue_waiting, one_that_stands_still_holds_the_others_up_for_a_while_only) {
+  world w{{.clients = 3}};
+  ASSERT_TRUE(w.attach_all());
+  const auto names = std::make_shared<recipes::queue_names>("/queue", queue_layout::zookeeper);
+  std::vector<std::shared_ptr<consumer>> consumers;
+  std::vector<std::string> got(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto p = w.client(i).shared_from_this();
+    consumers.push_back(std::make_shared<consumer>(p, names, consumer::terms{}));
+    const auto who = std::make_shared<consumer::caller>();
+    who->tell = [&got, i](error_code, std::optional<consumer::taken> what) {
+      if (what) got[i] = what->item.data;
+    };
+    {
+      const entry inside{*p};
+      consumers[i]->take(who);
+    }
+    w.advance(1s);  // so that they stand in this order
+  }
+  w.client(0).pause();
+  w.by_hand().create_numbered("/queue/qn-", "item");
+  w.advance(10s);
+  EXPECT_EQ(got[1], "item");
+  w.client(0).resume();
+  w.advance(1s);
+  EXPECT_EQ(got[0], "");
+  for (std::size_t i = 0; i < 2; ++i) {
+    const entry inside{w.client(i)};
+    consumers[i]->close({ECANCELED, boost::system::system_category()});
+  }
+  w.advance(1s);
+}
+
+// Its item is had by another, and it would wait for the next.
+TEST(queue_waiting, giving_up_while_an_item_is_being_taken_is_not_forgotten) {
+  world w{{.clients = 2}};
+  ASSERT_TRUE(w.attach_all());
+  const auto names = std::make_shared<recipes::queue_names>("/queue", queue_layout::zookeeper);
+  w.by_hand().create("/queue");
+  w.by_hand().create_numbered("/queue/qn-", "item");
+  std::vector<std::shared_ptr<consumer>> consumers;
+  std::vector<consumer::caller_ptr> callers;
+  int told = 0, had = 0;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto p = w.client(i).shared_from_this();
+    consumers.push_back(
+        std::make_shared<consumer>(p, names, consumer::terms{consumer::way::claims, 0, "user"}));
+    callers.push_back(std::make_shared<consumer::caller>());
+    callers[i]->tell = [&](error_code, std::optional<consumer::taken> what) {
+      ++told;
+      had += what.has_value();
+    };
+    const entry inside{*p};
+    consumers[i]->take(callers[i]);
+  }
+  const auto claims = [&](std::size_t i) {
+    return w.client(i).traffic().of(wire::opcode::multi) > 0;
+  };
+  ASSERT_TRUE(w.run_until([&] { return claims(0) && claims(1); }));
+  for (std::size_t i = 0; i < 2; ++i) {
+    const entry inside{w.client(i)};
+    consumers[i]->give_up(callers[i], {});
+  }
+  EXPECT_EQ(told, 0) << "it came too late to show anything";
+  w.advance(3s);
+  EXPECT_EQ(told, 2);
+  EXPECT_EQ(had, 1);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const entry inside{w.client(i)};
+    consumers[i]->close({ECANCELED, boost::system::system_category()});
+  }
+  w.advance(1s);
+}
+
+}  // namespace
+}  // namespace conclave::simulated
