@@ -227,6 +227,7 @@ class contender final : public member,
   // holding.cpp
   void become_holder();
   void watch_over();
+  bool overslept() const;
   task<> hold();
   task<> check_own_nodes();
   task<error_code> watch_own(seat& s);
@@ -278,6 +279,9 @@ class contender final : public member,
   std::int64_t session_ = 0;
   std::int64_t token_ = 0;  // of fencing: the czxid of our nodes when we came into the line
   std::int64_t czxid_ = 0;  // of our nodes: by it we know them
+  // The connection on which they were last seen. On a later one they may be gone, with their
+  // parents, and others have their names: they are not removed there before they are looked at.
+  place known_in_;
   std::string seen_holder_;
   bool joined_ = true;
   bool in_line_ = false;  // our nodes are there, as far as we know

@@ -20,8 +20,7 @@ task<error_code> contender::enqueue() {
   place where;
   if (before_) {
     const auto ec = co_await enqueue_behind();
-    // Nobody waits twice for a connection.
-    if (in_line_ || session_is_over(ec) || ec == errc::not_connected) co_return ec;
+    if (in_line_ || session_is_over(ec)) co_return ec;
     where = here();
   }
   for (int orphaned = 0; !leaving_;) {
@@ -55,6 +54,7 @@ task<error_code> contender::enqueue() {
       session_ = made.sent_in.session;
       if (!ec) {
         token_ = czxid_ = made.value.stat.czxid;
+        known_in_ = made.sent_in;
         take_seat(seats_[0], made.value.path);
       }
     } else {
@@ -64,6 +64,7 @@ task<error_code> contender::enqueue() {
       failed = made.value.failed_part().value_or(0);
       if (!ec) {
         token_ = czxid_ = made.value.zxid;
+        known_in_ = made.sent_in;
         for (std::size_t i = 0; i < seats_.size(); ++i)
           take_seat(seats_[i], made.value.parts[i].path);
       }
@@ -106,13 +107,14 @@ task<error_code> contender::enqueue_behind() {
       .create(s.child(terms_.layout.name_prefix(terms_.role)), data,
               create_mode::ephemeral_sequential);
   before->parting_ = parting::taken_along;
-  const auto asked = ask(requests::commit(port_->defaults(), t), here());
+  const auto asked = ask(requests::commit(port_->defaults(), t), before->known_in_);
   const auto made = co_await asked;
   before->parting_ = !made.ec                   ? parting::confirmed
                      : outcome_unknown(made.ec) ? parting::unclear
                                                 : parting::alone;
   if (!made.ec) {
     token_ = czxid_ = made.value.zxid;
+    known_in_ = made.sent_in;
     take_seat(s, made.value.parts[2].path);
     s.parent_czxid = from.parent_czxid;
     s.record_writable = true;
@@ -127,7 +129,7 @@ void contender::take_seat(seat& s, std::string_view path) {
   s.name = path.substr(path.rfind('/') + 1);
   if (const auto parsed = terms_.layout.parse(s.name)) s.ticket = parsed->number;
   if (near_the_end(s.ticket)) parents_may_go_ = true;
-  port_->claimed.emplace(path);
+  port_->claimed.add(path, czxid_);
   s.claimed = true;
   in_line_ = true;
 }
@@ -177,7 +179,7 @@ task<error_code> contender::settle(std::string id) {
 task<error_code> contender::recognise(const std::vector<std::vector<trace>>& under, place where) {
   std::int64_t made_by = 0;
   const auto may_be_ours = [&](const trace& n) {
-    return (n.ours && !terms_.bare) || !port_->claimed.contains(n.path);
+    return (n.ours && !terms_.bare) || !port_->claimed.contains(n.path, n.czxid);
   };
   for (const auto& nodes : under)
     for (const auto& n : nodes)
@@ -192,6 +194,7 @@ task<error_code> contender::recognise(const std::vector<std::vector<trace>>& und
     one_each = mine[i].first == &seats_[i] && mine[i].second->czxid == mine[0].second->czxid;
   if (one_each) {
     token_ = czxid_ = mine[0].second->czxid;
+    known_in_ = where;
     for (const auto& [s, n] : mine) take_seat(*s, n->path);
     co_return error_code{};
   }
@@ -199,7 +202,7 @@ task<error_code> contender::recognise(const std::vector<std::vector<trace>>& und
   {
     const together in_one_write{*port_};
     for (const auto& [s, n] : mine) {
-      port_->claimed.insert(n->path);  // nobody else takes it for its own meanwhile
+      port_->claimed.add(n->path, n->czxid);  // nobody else takes it for its own meanwhile
       removing.push_back(ask(requests::remove(port_->defaults(), n->path, any_version), where));
     }
   }
@@ -208,7 +211,7 @@ task<error_code> contender::recognise(const std::vector<std::vector<trace>>& und
     const auto removed = co_await each;
     if (removed.ec && removed.ec != errc::no_node) ec = removed.ec;
   }
-  for (const auto& [s, n] : mine) port_->unclaim(n->path);
+  for (const auto& [s, n] : mine) port_->claimed.remove(n->path, n->czxid);
   co_return ec;
 }
 
@@ -230,19 +233,39 @@ task<error_code> contender::look_for(seat& s, const std::string& id, place where
   }
   const bool unique = terms_.rule == rule::unique_name;
   const auto prefix = s.child(unique ? terms_.name : terms_.layout.name_prefix(terms_.role));
-  for (const auto& path : paths) {
-    if (!path.starts_with(prefix) || path.find('/', prefix.size()) != path.npos) continue;
-    if (unique && path != prefix) continue;
-    // A name that there is only once may be that of a sibling's that is gone, and of ours now.
-    if (!unique && port_->claimed.contains(path)) continue;
-    const auto reading = ask(requests::get(port_->defaults(), path, {}), where);
-    const auto node = co_await reading;
-    if (node.ec == errc::no_node) continue;
-    if (node.ec) co_return node.ec;
-    if (node.value.stat.ephemeral_owner != session_) continue;
-    const auto shown = read_badge(node.value.data).id;
-    const bool ours = terms_.bare ? node.value.data == terms_.owner : shown == id;
-    if (ours || shown.empty()) into.push_back({path, node.value.stat.czxid, ours});
+  const auto not_ours = [&](const std::string& path) {
+    return !path.starts_with(prefix) || path.find('/', prefix.size()) != path.npos ||
+           (unique && path != prefix);
+  };
+  std::erase_if(paths, not_ours);
+  // Others know most of them to be theirs. Only if ours is not among the rest it may be one of
+  // those: under the name of a sibling's that is gone.
+  const auto known = std::partition(paths.begin(), paths.end(), [&](const std::string& path) {
+    return !port_->claimed.has_name(path);
+  });
+  bool found = false;
+  for (auto [from, to] : {std::pair{paths.begin(), known}, std::pair{known, paths.end()}}) {
+    if (found) break;
+    std::vector<asking<get_result>> reading;
+    {
+      const together in_one_write{*port_};
+      for (auto path = from; path != to; ++path)
+        reading.push_back(ask(requests::get(port_->defaults(), *path, {}), where));
+    }
+    error_code ec;
+    for (const auto& each : reading) {
+      const auto node = co_await each;
+      const auto& path = *from++;
+      if (node.ec && node.ec != errc::no_node) ec = node.ec;
+      if (node.ec || node.value.stat.ephemeral_owner != session_) continue;
+      const auto shown = read_badge(node.value.data).id;
+      const bool ours = terms_.bare ? node.value.data == terms_.owner : shown == id;
+      const auto czxid = node.value.stat.czxid;
+      if ((!ours || terms_.bare) && port_->claimed.contains(path, czxid)) continue;  // a sibling's
+      if (ours || shown.empty()) into.push_back({path, czxid, ours});
+      found = found || ours;
+    }
+    if (ec) co_return ec;
   }
   co_return error_code{};
 }

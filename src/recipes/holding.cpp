@@ -38,6 +38,12 @@ void contender::lose(error_code why) {
   tell_downgraded(errc::lock_lost);  // there may be no connection for long
 }
 
+// It holds for so long that it should watch its own nodes, and does not yet: it stood still.
+bool contender::overslept() const {
+  return was_holder_ && port_->now() >= since_ + 2 * short_hold &&
+         std::any_of(seats_.begin(), seats_.end(), [](const seat& s) { return !s.own_watch; });
+}
+
 // Until it leaves, or has lost what it held.
 task<> contender::hold() {
   while (!leaving_) {
@@ -64,6 +70,7 @@ task<> contender::hold() {
 
 // On a new connection: a hold that was suspended goes on only if its nodes are still the same.
 task<> contender::check_own_nodes() {
+  place where;
   for (auto& s : seats_) {
     const auto asked = ask(requests::exists(port_->defaults(), s.path(), {}), here());
     const auto got = co_await asked;
@@ -77,7 +84,9 @@ task<> contender::check_own_nodes() {
       s.own_gone = true;
       co_return done;
     }
+    if (where.connection == 0) where = got.sent_in;  // on a later one the first may be gone
   }
+  known_in_ = where;
   if (std::exchange(suspended_, false) && !quiet_) events_->restored();
   co_return done;
 }
@@ -112,6 +121,7 @@ task<error_code> contender::watch_own(seat& s) {
   const auto got = co_await asked;
   if (got.ec == errc::no_node || (!got.ec && got.value.stat.czxid != czxid_)) s.own_gone = true;
   if (got.ec) s.own_watch = {};
+  if (!got.ec && seats_.size() == 1) known_in_ = got.sent_in;
   if (!got.ec && holding_ && heed_revocation_ && got.value.data == revocation && !quiet_)
     events_->revocation_asked();
   co_return got.ec;

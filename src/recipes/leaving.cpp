@@ -48,7 +48,7 @@ void contender::leave_now() {
 
 void contender::withdraw_claims() {
   for (auto& s : seats_)
-    if (std::exchange(s.claimed, false)) port_->unclaim(s.path());
+    if (std::exchange(s.claimed, false)) port_->claimed.remove(s.path(), czxid_);
   in_line_ = false;
 }
 
@@ -59,10 +59,11 @@ task<> contender::withdraw() {
     co_await news{*this};
   if (parting_ == parting::confirmed) in_line_ = false;
   bool as_transaction = was_holder_;  // with the records that spare the next one a look
-  place where = here();
+  place where = known_in_;
   duration rest = breath;
   // What stands under the name of a node that is gone is somebody else's.
-  if (in_line_ && !session_over_ && (parting_ == parting::unclear || put_out_of_line()))
+  if (in_line_ && !session_over_ &&
+      (parting_ == parting::unclear || put_out_of_line() || overslept()))
     co_await find_out(where);
   while (in_line_ && !session_over_) {
     error_code ec;
@@ -152,7 +153,7 @@ task<> contender::find_out(place& where) {
       if (!got.ec && got.value.stat.czxid == czxid_)
         left.push_back(s);
       else if ((got.ec == errc::no_node || !got.ec) && std::exchange(s.claimed, false))
-        port_->unclaim(s.path());
+        port_->claimed.remove(s.path(), czxid_);
     }
     if (ec) {
       if (!connection_trouble(ec)) co_await pause(breath);

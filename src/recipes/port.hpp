@@ -17,6 +17,7 @@
 
 #include "conclave/boot_clock.hpp"
 #include "conclave/session_event.hpp"
+#include "recipes/claimed_nodes.hpp"
 #include "requests/requests.hpp"
 #include "session/operation.hpp"
 
@@ -128,13 +129,7 @@ class port : public session_clock {
   // Whether the program locks again right after unlocking, as it last did; see lock_object.cpp.
   bool locks_again = false;
 
-  // Nodes of this session that some contender knows to be its own.
-  // A name can be claimed twice for a while: by one whose node has gone, which does not know yet,
-  // and by the next one.
-  std::multiset<std::string, std::less<>> claimed;
-  void unclaim(const std::string& path) {
-    if (const auto i = claimed.find(path); i != claimed.end()) claimed.erase(i);
-  }
+  claimed_nodes claimed;
 
  protected:
   // Asks for time_passed() at this moment; earlier is fine, as well.

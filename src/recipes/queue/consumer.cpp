@@ -106,7 +106,10 @@ task<> consumer::run() {
       continue;
     }
     const auto ec = terms_.way == way::pops ? co_await pop_some() : co_await claim_some();
-    if (ec) answer_all(ec);
+    if (ec) {
+      answer_all(ec);
+      plan_.clear();  // what we failed to take comes first again
+    }
     // We got what we waited for: now it is somebody else's turn, if there is somebody, or more than
     // we want.
     if (turn_.ours() && (others_wait_ || (waiting_.empty() && !plan_.empty()))) end_turn();

@@ -100,6 +100,29 @@ TEST_P(by_hand, a_whole_line_deleted_with_its_parent_begins_anew_for_those_who_c
 }
 
 // A release that the server refuses is tried for as long as the session lives, ever less often.
+TEST_P(by_hand, a_name_that_has_come_back_meanwhile_is_left_alone) {
+  c.referee().quiet = true;  // who is robbed while it has no connection cannot know
+  const auto a = holder();
+  c.world.advance(150ms);
+  auto& link = c.world.client(0);
+  link.refuse_connections(true);
+  link.cut();
+  c.world.advance(10ms);
+  operators().remove(a->path());
+  operators().remove("/locks/one");
+  const auto b = holder(1);
+  ASSERT_EQ(b->path(), a->path());
+  a->leave();
+  link.refuse_connections(false);
+  ASSERT_TRUE(c.gone(a));
+  c.world.advance(1s);
+  EXPECT_TRUE(b->holding());
+  EXPECT_TRUE(operators().exists(b->path()));
+  b->leave();
+  ASSERT_TRUE(c.gone(b));
+  check_end();
+}
+
 TEST_P(by_hand, a_release_that_is_not_permitted_is_tried_now_and_then) {
   const auto a = holder();
   auto& releasing = c.world.client(0);
