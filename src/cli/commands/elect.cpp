@@ -120,9 +120,7 @@ class electing {
 
   void answered(error_code ec) {
     waiting_.reset();
-    connected_ = true;  // whatever became of the connection since
     if (ec == errc::not_connected && flags_.forever) return once_more("no connection to a server");
-    connected_ = true;  // whatever became of the connection since
     if (ec) throw error{ec, "election " + flags_.path};
     held_ = election_->hold();
     what_.environment = environment_of(held_);
@@ -170,8 +168,7 @@ class electing {
   }
 
   loop::clock::time_point on_turn() {
-    if (!connected_) connected_ = connection_.connected();
-    if (!connected_) return loop::clock::now() + 50ms;
+    if (!connection_.connected()) return loop::clock::now() + 50ms;
     if (running_) {
       const auto next = result_ ? loop::clock::now() + 100ms : running_->check();
       if (result_) after_run();
@@ -196,7 +193,6 @@ class electing {
   loop::clock::time_point began_;
   std::optional<loop::clock::time_point> again_at_;
   int ended_by_ = 0;  // a signal
-  bool connected_ = false;
   bool keep_ = false;
 };
 

@@ -135,7 +135,6 @@ class locking {
 
   void answered(error_code ec, bool acquired) {
     waiting_.reset();
-    connected_ = true;  // whatever became of the connection since
     if (ec) throw error{ec, "lock " + flags_.paths.front()};
     if (!acquired) return loop_.end(flags_.conflict_code);
     held_ = lock_->hold();
@@ -177,8 +176,7 @@ class locking {
   }
 
   loop::clock::time_point on_turn() {
-    if (!connected_) connected_ = connection_.connected();
-    if (!connected_) return loop::clock::now() + 50ms;
+    if (!connection_.connected()) return loop::clock::now() + 50ms;
     if (running_) return running_->check();
     if (!what_ && held_.fencing_token() != 0) {
       if (!held_.held()) {
@@ -213,7 +211,6 @@ class locking {
   std::optional<waiting_line> waiting_;
   hold held_;
   std::optional<watched_run> running_;
-  bool connected_ = false;
   bool keep_ = false;
 };
 

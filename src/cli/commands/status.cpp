@@ -125,8 +125,7 @@ class live_status {
 
   // Ages grow without anything being read.
   loop::clock::time_point on_turn() {
-    if (!connected_) connected_ = connection_.connected();
-    if (!connected_) return loop::clock::now() + 50ms;
+    if (!connection_.connected()) return loop::clock::now() + 50ms;
     if (!screen_ && on_terminal_) screen_.emplace();
     if (!screen_) return loop::clock::time_point::max();
     if (loop::clock::now() >= drawn_ + 1s) draw();
@@ -155,7 +154,7 @@ class live_status {
   json::object document_;
   std::string trouble_;
   const bool on_terminal_ = ::isatty(STDOUT_FILENO) == 1 && !flags_.json;
-  bool connected_ = false, printed_ = false;
+  bool printed_ = false;
   loop::clock::time_point drawn_{};
 };
 

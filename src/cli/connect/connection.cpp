@@ -82,11 +82,13 @@ connection::connection(server_address at, without_waiting)
     reviver_ = std::make_unique<reviver>(at_.local_folder);
     // It is back in milliseconds.
     options.reconnect = exponential_backoff(5ms, 200ms);
-    options.on_session_event = [this, also = options.on_session_event](const session_event& e) {
-      reviver_->told(e);
-      if (also) also(e);
-    };
   }
+  options.on_session_event = [this, also = options.on_session_event](const session_event& e) {
+    // It may be gone again before anybody asks.
+    if (e.type == session_event::kind::connected) connected_ = true;
+    if (reviver_) reviver_->told(e);
+    if (also) also(e);
+  };
   client_ = std::make_unique<client>(at_.hosts, options);
 }
 
@@ -114,9 +116,10 @@ void connection::wait_until_connected() {
 }
 
 bool connection::connected() {
-  const auto now = std::chrono::steady_clock::now();
   const auto state = client_->state();
-  if (state == session_state::connected) return true;
+  if (state == session_state::connected) connected_ = true;
+  if (connected_) return true;
+  const auto now = std::chrono::steady_clock::now();
   if (state == session_state::authentication_failed)
     throw failure{unavailable, "the server at " + at_.hosts + " refuses the credentials"};
   if (now >= until_) {

@@ -1,6 +1,7 @@
 // A client that is connected, or the program ends with a message that says what to do.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -20,6 +21,7 @@ class connection {
   // possible: it asks connected() again and again until that is true.
   struct without_waiting {};
   connection(server_address at, without_waiting);
+  // Whether there was a connection, whatever became of it since. Throws as the constructor does.
   bool connected();
   void wait_until_connected();
   // To be called before the end of a session that holds something: a server that is down would keep
@@ -40,6 +42,7 @@ class connection {
   server_address at_;
   const std::chrono::steady_clock::time_point until_;
   std::chrono::steady_clock::time_point next_look_;  // whether our own server is there
+  std::atomic<bool> connected_{false};               // once is enough
   std::mutex mutex_;
   std::string trouble_;
   log_level gravest_ = log_level::warning;

@@ -74,8 +74,7 @@ void worker::say(const std::string& what) const {
 // --- the loop
 
 worker::clock::time_point worker::on_turn() {
-  if (!connected_) connected_ = connection_.connected();
-  if (!connected_) return clock::now() + 50ms;
+  if (!connection_.connected()) return clock::now() + 50ms;
   auto next = clock::time_point::max();
   for (auto j = jobs_.begin(); j != jobs_.end();) {
     next = std::min(next, look_after(*j));
@@ -163,7 +162,6 @@ void worker::stir() {
 }
 
 void worker::came(error_code ec, std::optional<queue_claim> claim) {
-  connected_ = true;  // whatever became of the connection since
   if (code_) return;  // what came is given back
   if (ec == errc::layout_mismatch && jobs_.empty()) expect_layout(connection_.zk(), where_);
   if (!ec) {

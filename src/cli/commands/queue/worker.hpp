@@ -86,10 +86,9 @@ class worker {
   clock::time_point given_back_at_;                    // the last of them
   int failures_ = 0;                                   // one after another
   clock::time_point next_ = clock::time_point::min();  // nothing is taken before
-  bool connected_ = false;
-  bool empty_ = false;       // there was nothing to take
-  bool complained_ = false;  // about the connection
-  std::optional<int> code_;  // it is ending, with this
+  bool empty_ = false;                                 // there was nothing to take
+  bool complained_ = false;                            // about the connection
+  std::optional<int> code_;                            // it is ending, with this
 };
 
 }  // namespace conclave::cli

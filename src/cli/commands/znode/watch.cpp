@@ -34,8 +34,7 @@ class watching {
       began_ ? loop_.end(ok) : loop_.end_by(s);
     });
     loop_.on_turn([this] {
-      if (!connected_) connected_ = connection_.connected();
-      return connected_ ? loop::clock::time_point::max() : loop::clock::now() + 50ms;
+      return connection_.connected() ? loop::clock::time_point::max() : loop::clock::now() + 50ms;
     });
     leave_watch();
     return loop_.run();
@@ -83,7 +82,7 @@ class watching {
   const watch_flags& flags_;
   const std::string path_;
   std::size_t told_ = 0;
-  bool connected_ = false, began_ = false;
+  bool began_ = false;
   loop loop_;  // before the first thread, which the connection makes
   const watcher watcher_{[this](const watch_event& e) { loop_.post([this, e] { happened(e); }); }};
   connection connection_;
