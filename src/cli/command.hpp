@@ -11,7 +11,8 @@
 namespace conclave::cli {
 
 struct invocation {
-  std::vector<std::string> words;  // all of them
+  std::vector<std::string> words;     // all of them
+  const CLI::App* command = nullptr;  // the one that is used
   // What stands behind `--`: the program to run and its arguments (or a queue's items).
   std::vector<std::string> program;
   bool has_program = false;  // there was a `--`
@@ -30,7 +31,8 @@ struct command {
 template <class Flags>
 void when_used(CLI::App& app, invocation& call, std::shared_ptr<Flags> flags,
                int (*run)(Flags&, const invocation&)) {
-  app.callback([&call, flags = std::move(flags), run] {
+  app.callback([&app, &call, flags = std::move(flags), run] {
+    call.command = &app;
     call.run = [&call, flags, run] { return run(*flags, call); };
   });
 }

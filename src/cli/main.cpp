@@ -9,7 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/program.hpp"
-#include "cli/show/text.hpp"
+#include "cli/run/right_line.hpp"
 #include "conclave/error.hpp"
 
 namespace {
@@ -45,31 +45,12 @@ int code_of(const conclave::error& e) {
   return failed;
 }
 
-// The line that was probably meant: the first word that is neither a flag nor a flag's value is the
-// path, and what follows it the command.
-std::string right_line(CLI::App& command, const std::vector<std::string>& words) {
-  std::string line = "conclave " + words[0];
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    line += " " + in_shell(words[i]);
-    if (words[i].starts_with("-")) {
-      const auto* const flag = command.get_option_no_throw(words[i]);
-      if (flag != nullptr && flag->get_items_expected_max() > 0 && i + 1 < words.size())
-        line += " " + in_shell(words[++i]);
-      continue;
-    }
-    line += " --";
-    if (i + 1 == words.size()) return line + " COMMAND";
-    while (++i < words.size()) line += " " + in_shell(words[i]);
-    return line;
-  }
-  return line + " PATH -- COMMAND";
-}
-
 // What to do about a command line that cannot be read.
 std::string advice(CLI::App& app, const std::vector<std::string>& words) {
   const bool runs = !words.empty() && (words[0] == "lock" || words[0] == "elect");
   if (runs && std::find(words.begin(), words.end(), "--") == words.end())
-    return "; the command stands behind --: " + right_line(*app.get_subcommand(words[0]), words);
+    return "; the command stands behind --; try: " +
+           right_line(*app.get_subcommand(words[0]), words);
   const bool known = !words.empty() && !words[0].starts_with("-");
   return "; see: conclave " + (known ? words[0] + " " : std::string{}) + "--help";
 }
@@ -84,7 +65,6 @@ int complain(int code, std::string_view what) {
 int main(int argc, char** argv) {
   ::mallopt(M_ARENA_MAX, 1);  // a second heap for the client's thread costs more than it spares
   std::vector<std::string> words{argv + 1, argv + argc};
-  const auto given = words;
   invocation call;
   call.words = words;
   split_off_program(words, call);
@@ -99,7 +79,7 @@ int main(int argc, char** argv) {
     return code;
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // help
-    return complain(usage, e.what() + advice(app, given));
+    return complain(usage, e.what() + advice(app, call.words));
   } catch (const failure& e) {
     return complain(e.code, e.what());
   } catch (const std::invalid_argument& e) {

@@ -61,6 +61,7 @@ def test_what_the_command_is_told(world):
 @pytest.mark.parametrize("args, right", [
     (["e", "./job"], "conclave elect e -- ./job"),
     (["e"], "conclave elect e -- COMMAND"),
+    (["e", "--forever", "sh", "-c", "exit 1"], "conclave elect e --forever -- sh -c 'exit 1'"),
     (["--observe", "e", "--", "true"], "instead of a command"),
     (["--once", "--forever", "e", "--", "true"], "--forever"),
     (["--layout", "x", "e", "--", "true"], "leader-latch"),

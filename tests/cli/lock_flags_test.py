@@ -207,6 +207,9 @@ def test_a_command_without_dashes_is_not_a_second_lock(world, args):
     (["x", "make", "-n"], ["x", "--", "make", "-n"]),
     (["x", "sh", "-c", "echo hi"], ["x", "--", "sh", "-c", "echo hi"]),
     (["x", "./job", "-v"], ["x", "--", "./job", "-v"]),
+    (["-w", "3", "x", "-n", "./job", "-n"], ["-w", "3", "x", "-n", "--", "./job", "-n"]),
+    (["-w", "3", "x"], ["-w", "3", "x", "--", "COMMAND"]),
+    (["-q"], ["-q", "PATH", "--", "COMMAND"]),
 ], ids=str)
 def test_the_line_that_is_shown_is_the_right_one(world, args, right):
     line = refused(world, "lock", *args)

@@ -9,6 +9,7 @@
 #include "cli/run/election_layout.hpp"
 #include "cli/run/heirs.hpp"
 #include "cli/run/loop.hpp"
+#include "cli/run/right_line.hpp"
 #include "cli/run/run_flags.hpp"
 #include "cli/run/watched_run.hpp"
 #include "cli/show/candidate.hpp"
@@ -232,19 +233,14 @@ int observe(const elect_flags& f) {
   return until_signal.run();
 }
 
-[[noreturn]] void show_the_right_line(const elect_flags& f) {
-  std::string right = "conclave elect " + f.path + " -- ";
-  for (const auto& word : f.stray) right += word + " ";
-  throw failure{usage, f.stray.empty() ? "no command; try: " + right + "COMMAND   (or --observe)"
-                                       : "no command; the command stands behind --: " + right};
-}
-
 int run(elect_flags& f, const invocation& call) {
   auto what = f.run.program_of(call);
   if (f.observe && (what || !f.stray.empty()))
     throw failure{usage, "--observe is instead of a command"};
   if (f.observe) return observe(f);
-  if (!what || !f.stray.empty()) show_the_right_line(f);
+  if (!what || !f.stray.empty())
+    throw failure{usage, "the command stands behind -- (or use --observe); try: " +
+                             right_line(*call.command, call.words)};
   electing e{f, std::move(*what)};
   return e.run();
 }

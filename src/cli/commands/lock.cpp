@@ -9,12 +9,12 @@
 #include "cli/exit_code.hpp"
 #include "cli/run/heirs.hpp"
 #include "cli/run/loop.hpp"
+#include "cli/run/right_line.hpp"
 #include "cli/run/run_flags.hpp"
 #include "cli/run/wanted_lock.hpp"
 #include "cli/run/watched_run.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/json.hpp"
-#include "cli/show/text.hpp"
 #include "cli/show/waiting_line.hpp"
 
 namespace conclave::cli {
@@ -214,24 +214,14 @@ class locking {
   bool keep_ = false;
 };
 
-// `conclave lock x ./job` would be a second lock named ./job, and so would
-// `conclave lock x sh -c 'echo hello'`.
-[[noreturn]] void show_the_right_line(const lock_flags& f, const invocation& call) {
-  const auto right = "conclave lock " + f.paths.front() + " -- ";
-  if (f.paths.size() == 1)
-    throw failure{usage, "no command; try: " + right + "COMMAND   (or --hold)"};
-  std::string rest;
-  for (auto w = std::find(call.words.begin(), call.words.end(), f.paths[1]); w != call.words.end();
-       ++w)
-    rest += in_shell(*w) + " ";
-  throw failure{usage, "the command stands behind --: " + right + rest};
-}
-
 int run(lock_flags& f, const invocation& call) {
   std::optional<program> what = f.run.program_of(call);
   if (f.hold && what) throw failure{usage, "--hold is instead of a command"};
+  // `conclave lock x sh -c 'echo hello'` would be a second lock named sh.
   const bool line_for_several = f.run.line && f.paths.size() > 1;
-  if ((!f.hold && !what) || line_for_several) show_the_right_line(f, call);
+  if ((!f.hold && !what) || line_for_several)
+    throw failure{usage, "the command stands behind -- (or use --hold); try: " +
+                             right_line(*call.command, call.words)};
   // What makes no sense is found before a server is started for it.
   if (f.wait) parse_duration(*f.wait, 1s);
   parse_layout(f.layout);

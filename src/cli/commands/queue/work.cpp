@@ -2,6 +2,7 @@
 #include "cli/commands/queue/queue_flags.hpp"
 #include "cli/commands/queue/worker.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/run/right_line.hpp"
 #include "cli/show/duration.hpp"
 
 namespace conclave::cli {
@@ -66,12 +67,9 @@ void add_flags(CLI::App& app, work_flags& f) {
 
 int run(work_flags& f, const invocation& call) {
   auto what = f.run.program_of(call);
-  if (!what || !f.stray.empty()) {
-    std::string right = "conclave queue work " + f.queue.path + " -- ";
-    for (const auto& word : f.stray) right += word + " ";
-    throw failure{usage, f.stray.empty() ? "no command; try: " + right + "COMMAND"
-                                         : "no command; the command stands behind --: " + right};
-  }
+  if (!what || !f.stray.empty())
+    throw failure{usage,
+                  "the command stands behind --; try: " + right_line(*call.command, call.words)};
   f.terms.retry_after = parse_duration(f.retry_after, 1s);
   worker w{f.queue, f.run, f.terms, std::move(*what)};
   return w.run();
