@@ -1,6 +1,4 @@
 // `conclave bench`: how fast the connected server is, from here.
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -106,8 +104,8 @@ class benchmark {
 
  private:
   void on_signal(int s) {
-    if (s == SIGTSTP) ::kill(::getpid(), SIGSTOP);
-    if (s != SIGINT && s != SIGTERM && s != SIGHUP && s != SIGQUIT) return;
+    stop_us_by(s);
+    if (!ends_us(s)) return;
     // There is nothing to clean up yet; or whoever asks twice does not want to wait for it.
     if (!begun_ || interrupted_) die_of(s);
     interrupted_ = s;

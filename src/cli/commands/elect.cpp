@@ -70,8 +70,6 @@ std::string default_id() {
   return host + ':' + std::to_string(::getpid());
 }
 
-bool ends_us(int s) { return s == SIGINT || s == SIGTERM || s == SIGHUP || s == SIGQUIT; }
-
 class electing {
  public:
   electing(elect_flags& f, program what)
@@ -164,7 +162,7 @@ class electing {
   void on_signal(int s) {
     if (ends_us(s)) ended_by_ = s;
     if (running_ && !result_) return running_->pass_on(s);
-    if (s == SIGTSTP) ::kill(::getpid(), SIGSTOP);
+    stop_us_by(s);
     if (ends_us(s) && !running_) loop_.end_by(s);
   }
 
@@ -217,7 +215,7 @@ void tell(const std::optional<contender_info>& leader, bool as_json) {
 int observe(const elect_flags& f) {
   loop until_signal;
   until_signal.on_signal([&](int s) {
-    if (s == SIGTSTP) ::kill(::getpid(), SIGSTOP);
+    stop_us_by(s);
     if (ends_us(s)) until_signal.end(ok);
   });
   connection c{f.connect};

@@ -1,6 +1,4 @@
 // `conclave lock`: runs a command while holding a lock.
-#include <unistd.h>
-
 #include <algorithm>
 #include <iostream>
 
@@ -168,8 +166,8 @@ class locking {
 
   void on_signal(int s) {
     if (running_) return running_->pass_on(s);
-    if (s == SIGTSTP) ::kill(::getpid(), SIGSTOP);
-    if (s != SIGINT && s != SIGTERM && s != SIGHUP && s != SIGQUIT) return;
+    stop_us_by(s);
+    if (!ends_us(s)) return;
     // With --hold a signal is how it ends; while waiting it is an interruption.
     if (!what_ && held_.held()) return loop_.end(ok);
     loop_.end_by(s);

@@ -133,12 +133,10 @@ class live_status {
   }
 
   void on_signal(int s) {
-    if (s == SIGTSTP) {
-      if (screen_)
-        screen_->stop();
-      else
-        ::kill(::getpid(), SIGSTOP);
-    }
+    if (s == SIGTSTP && screen_)
+      screen_->stop();
+    else
+      stop_us_by(s);
     if (s == SIGWINCH || s == SIGTSTP || s == SIGCONT) draw();
     // That is how it ends.
     if (s == SIGINT || s == SIGTERM) loop_.end(ok);

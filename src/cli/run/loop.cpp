@@ -14,23 +14,16 @@
 #include "cli/exit_code.hpp"
 
 namespace conclave::cli {
-namespace {
-
-bool ignored(int s) {
-  struct sigaction now {};
-  ::sigaction(s, nullptr, &now);
-  return (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN;
-}
-
-}  // namespace
 
 loop::loop() {
   // Ignored, the kernel would not tell us how children end.
-  if (ignored(SIGCHLD)) ::signal(SIGCHLD, SIG_DFL);
+  if (is_ignored(SIGCHLD)) ::signal(SIGCHLD, SIG_DFL);
   sigset_t taken;
   ::sigemptyset(&taken);
-  for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGCHLD, SIGWINCH})
-    if (!ignored(s)) ::sigaddset(&taken, s);  // nohup means it
+  for (const int s : {SIGTSTP, SIGCONT, SIGCHLD, SIGWINCH})
+    if (!is_ignored(s)) ::sigaddset(&taken, s);
+  for (const int s : ending_signals)
+    if (!is_ignored(s)) ::sigaddset(&taken, s);
   sigset_t blocked = taken;
   ::sigaddset(&blocked, SIGTTOU);  // giving the terminal to others is for the background, too
   ::pthread_sigmask(SIG_BLOCK, &blocked, &original_);

@@ -1,13 +1,13 @@
 // One thread that waits for signals, for what other threads have to tell, and for moments in time.
 #pragma once
 
-#include <signal.h>
-
 #include <chrono>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <vector>
+
+#include "cli/run/signals.hpp"
 
 namespace conclave::cli {
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/exit_code.hpp"
+#include "cli/run/signals.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -14,11 +15,8 @@ constexpr int wake_up = SIGUSR1;  // of ourselves, for the thread's end
 
 signal_end::signal_end() {
   ::sigemptyset(&taken_);
-  for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
-    struct sigaction now {};
-    ::sigaction(s, nullptr, &now);
-    if (now.sa_handler != SIG_IGN) ::sigaddset(&taken_, s);  // nohup, and jobs behind & in scripts
-  }
+  for (const int s : ending_signals)
+    if (!is_ignored(s)) ::sigaddset(&taken_, s);
   ::sigaddset(&taken_, wake_up);
   ::pthread_sigmask(SIG_BLOCK, &taken_, nullptr);
   thread_ = std::thread{[this] { run(); }};

@@ -1,7 +1,5 @@
 #include "cli/commands/queue/worker.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <functional>
 #include <iostream>
@@ -96,13 +94,12 @@ worker::clock::time_point worker::on_turn() {
 }
 
 void worker::on_signal(int s) {
-  const bool ends_us = s == SIGINT || s == SIGTERM || s == SIGHUP || s == SIGQUIT;
   // The second one does not wait for the server any more.
-  if (ends_us && code_ && jobs_.empty()) return loop_.end_by(s);
-  if (ends_us) stop(loop::code_of(s));
+  if (ends_us(s) && code_ && jobs_.empty()) return loop_.end_by(s);
+  if (ends_us(s)) stop(loop::code_of(s));
   for (auto& j : jobs_)
     if (!j.result) j.running->pass_on(s);
-  if (s == SIGTSTP) ::kill(::getpid(), SIGSTOP);
+  stop_us_by(s);
 }
 
 void worker::stop(int code) {

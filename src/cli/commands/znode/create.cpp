@@ -79,8 +79,8 @@ class keeping {
 
   int run() {
     loop_.on_signal([this](int s) {
-      if (s == SIGTSTP) ::kill(::getpid(), SIGSTOP);
-      if (s != SIGINT && s != SIGTERM && s != SIGHUP && s != SIGQUIT) return;
+      stop_us_by(s);
+      if (!ends_us(s)) return;
       // A signal is how it ends; before there is a node, an interruption.
       made_.path.empty() ? loop_.end_by(s) : loop_.end(ok);
     });

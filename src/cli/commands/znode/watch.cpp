@@ -28,8 +28,8 @@ class watching {
 
   int run() {
     loop_.on_signal([this](int s) {
-      if (s == SIGTSTP) ::kill(::getpid(), SIGSTOP);
-      if (s != SIGINT && s != SIGTERM && s != SIGHUP && s != SIGQUIT) return;
+      stop_us_by(s);
+      if (!ends_us(s)) return;
       // A signal is how it ends; before it has begun, an interruption.
       began_ ? loop_.end(ok) : loop_.end_by(s);
     });
