@@ -76,20 +76,35 @@ void add_flags(CLI::App& app, lock_flags& f) {
   add_connect_flags(app, f.connect);
 }
 
+// What is wanted, without those who are told of it. Throws for what makes no sense.
+wanted_lock::description description_of(const lock_flags& f) {
+  wanted_lock::description d;
+  for (const auto& p : f.paths) d.paths.push_back(node_path(p));
+  d.shared = f.shared;
+  d.permits = f.permits;
+  d.options.layout = parse_layout(f.layout);
+  d.options.owner = f.run.label;
+  wanted_lock::check(d);
+  return d;
+}
+
+std::optional<std::chrono::milliseconds> limit_of(const lock_flags& f) {
+  if (f.nonblock) return 0ms;
+  if (!f.wait) return {};
+  return parse_duration(*f.wait, 1s);
+}
+
 class locking {
  public:
-  locking(lock_flags& f, std::optional<program> what)
+  locking(lock_flags& f, std::optional<program> what, wanted_lock::description wanted,
+          std::optional<std::chrono::milliseconds> limit)
       : flags_{f},
         what_{std::move(what)},
+        wanted_{std::move(wanted)},
+        limit_{limit},
         connection_{what_ ? server_for_heirs(f.connect) : find_server(f.connect),
                     connection::without_waiting{}} {
-    wanted_lock::description d;
-    for (const auto& p : f.paths) d.paths.push_back(node_path(p));
-    paths_ = d.paths;
-    d.shared = f.shared;
-    d.permits = f.permits;
-    d.options.layout = parse_layout(f.layout);
-    d.options.owner = f.run.label;
+    auto d = wanted_;
     d.options.on_suspended = [this](const hold&) { loop_.post([this] { suspended(); }); };
     d.options.on_restored = [this](const hold&) { loop_.post([this] { restored(); }); };
     d.options.on_lost = [this](const hold&, error_code) { loop_.post([] {}); };
@@ -102,7 +117,7 @@ class locking {
   int run() {
     loop_.on_signal([this](int s) { on_signal(s); });
     loop_.on_turn([this] { return on_turn(); });
-    lock_->acquire(limit(), [this](error_code ec, bool acquired) {
+    lock_->acquire(limit_, [this](error_code ec, bool acquired) {
       loop_.post([this, ec, acquired] { answered(ec, acquired); });
     });
     if (!flags_.quiet && !flags_.nonblock && in_foreground())
@@ -115,15 +130,9 @@ class locking {
   }
 
  private:
-  std::optional<std::chrono::milliseconds> limit() const {
-    if (flags_.nonblock) return 0ms;
-    if (!flags_.wait) return {};
-    return parse_duration(*flags_.wait, 1s);
-  }
-
   waiting_line::subject shown_line() const {
-    auto place = paths_.front();
-    auto names = parse_layout(flags_.layout);
+    auto place = wanted_.paths.front();
+    auto names = wanted_.options.layout;
     if (flags_.permits != 0) {
       place += "/leases";
       names = layout::custom("lease-");
@@ -143,14 +152,14 @@ class locking {
     what_->environment = environment_of(held_);
     // Of several, the one that the node is in.
     what_->environment.emplace_back("CONCLAVE_LOCK_PATH",
-                                    *std::min_element(paths_.begin(), paths_.end()));
+                                    *std::min_element(wanted_.paths.begin(), wanted_.paths.end()));
     running_.emplace(loop_, *what_, held_, flags_.run.options(connection_),
                      [this](const watched_run::result& r) { ended(r); });
   }
 
   void show_held() const {
     json::object o;
-    o["path"] = paths_.front();
+    o["path"] = wanted_.paths.front();
     o["node"] = held_.node();
     o["fencing_token"] = held_.fencing_token();
     o["session_id"] = held_.session_id();
@@ -202,9 +211,10 @@ class locking {
 
   lock_flags& flags_;
   std::optional<program> what_;
+  const wanted_lock::description wanted_;
+  const std::optional<std::chrono::milliseconds> limit_;
   loop loop_;  // before the first thread, which the connection makes
   connection connection_;
-  std::vector<std::string> paths_;
   std::unique_ptr<wanted_lock> lock_;
   std::optional<waiting_line> waiting_;
   hold held_;
@@ -220,11 +230,8 @@ int run(lock_flags& f, const invocation& call) {
   if ((!f.hold && !what) || line_for_several)
     throw failure{usage, "the command stands behind -- (or use --hold); try: " +
                              right_line(*call.command, call.words)};
-  // What makes no sense is found before a server is started for it.
-  if (f.wait) parse_duration(*f.wait, 1s);
-  parse_layout(f.layout);
-  for (const auto& p : f.paths) node_path(p);
-  locking l{f, std::move(what)};
+  // What makes no sense is found here, before a server is started for it.
+  locking l{f, std::move(what), description_of(f), limit_of(f)};
   return l.run();
 }
 

@@ -56,18 +56,19 @@ class lock_of : public wanted_lock {
 
 }  // namespace
 
+void wanted_lock::check(const description& d) {
+  if (d.paths.size() > 1 && (d.shared || d.permits != 0))
+    throw failure{usage, "several paths are locked exclusively: no --shared, no --permits"};
+  if (d.shared && d.permits != 0) throw failure{usage, "--shared and --permits do not go together"};
+}
+
 std::unique_ptr<wanted_lock> wanted_lock::make(client& zk, description d) {
-  if (d.paths.size() > 1) {
-    if (d.shared || d.permits != 0)
-      throw failure{usage, "several paths are locked exclusively: no --shared, no --permits"};
+  if (d.paths.size() > 1)
     return std::make_unique<lock_of<multi_mutex>>(zk, std::move(d.paths), std::move(d.options));
-  }
   auto& path = d.paths.front();
-  if (d.permits != 0) {
-    if (d.shared) throw failure{usage, "--shared and --permits do not go together"};
+  if (d.permits != 0)
     return std::make_unique<lock_of<semaphore>>(zk, std::move(path), d.permits,
                                                 std::move(d.options));
-  }
   if (d.shared)
     return std::make_unique<lock_of<shared_mutex>>(zk, std::move(path), std::move(d.options));
   return std::make_unique<lock_of<mutex>>(zk, std::move(path), std::move(d.options));

@@ -23,6 +23,9 @@ class wanted_lock {
     std::size_t permits = 0;  // 0: no semaphore
     lock_options options;
   };
+  // Throws failure for what does not go together.
+  static void check(const description& d);
+  // Of one that was checked.
   static std::unique_ptr<wanted_lock> make(client& zk, description d);
   virtual ~wanted_lock() = default;
 
