@@ -108,6 +108,19 @@ def test_stop_and_start_again(world):
     assert world.local_pid() != first["pid"]
 
 
+def test_a_backup_while_it_runs(world):
+    world.ok("znode", "create", "/kept", "data")
+    os.mkdir(world.path("other"))
+    copy = world.path("other", "conclave.db")
+    backup = ["serve", "--data", world.local, "--backup", copy]
+    assert world.ok(*backup) == copy + "\n"
+    assert world.ok("znode", "get", "/kept", env={"CONCLAVE_LOCAL": world.path("other")}) == "data"
+    for code, place, said in (1, world.local, "no backup"), (69, "nobody", "conclave serve"):
+        r = world.conclave("serve", "--data", place, "--backup", world.path("no", "folder"))
+        assert (r.returncode, r.stdout, r.stderr.count("\n")) == (code, "", 1)
+        assert r.stderr.startswith("conclave: ") and said in r.stderr
+
+
 def test_folders_that_cannot_be(world):
     with open(world.path("file"), "w"):
         pass

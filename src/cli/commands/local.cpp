@@ -4,6 +4,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/connect/home.hpp"
 #include "cli/connect/local_server.hpp"
+#include "cli/connect/server_version.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/show/json.hpp"
 #include "conclave/version.hpp"
@@ -25,18 +26,11 @@ std::string field(const std::string& answer, const std::string& name) {
   return answer.substr(begin, answer.find('\n', begin) - begin);
 }
 
-std::string version_in(const std::string& answer) {
-  constexpr std::string_view ours = "-conclave-";
-  const auto said = field(answer, "zk_version");
-  const auto at = said.find(ours);
-  return at == std::string::npos ? said : said.substr(at + ours.size());
-}
-
 int status(local_flags& f, const invocation&) {
   const auto folder = data_folder();
   const auto socket = folder / "socket";
   const auto server = server_process::at(socket);
-  const auto answer = server ? server_process::ask(socket, "mntr") : std::string{};
+  const auto answer = server ? server_process::ask(socket, "mntr").value_or("") : std::string{};
   if (server && answer.empty())
     throw failure{unavailable, "process " + std::to_string(server->pid()) + " listens at " +
                                    socket.string() + ", but does not answer; is it stopped?"};
@@ -45,7 +39,7 @@ int status(local_flags& f, const invocation&) {
     if (server) {
       o["pid"] = server->pid();
       o["connect"] = "unix:" + socket.string();
-      o["version"] = version_in(answer);
+      o["version"] = conclave_version(field(answer, "zk_version"));
       o["connections"] = std::stoll("0" + field(answer, "zk_num_alive_connections"));
       o["nodes"] = std::stoll("0" + field(answer, "zk_znode_count"));
     }
@@ -57,7 +51,7 @@ int status(local_flags& f, const invocation&) {
               << "data     " << folder.string() << "\n";
     return failed;
   }
-  const auto version_there = version_in(answer);
+  const auto version_there = conclave_version(field(answer, "zk_version"));
   std::cout << "running  process " << server->pid() << ", version " << version_there << "\n"
             << "connect  unix:" << socket.string() << "\n"
             << "data     " << folder.string() << "\n"
@@ -76,7 +70,7 @@ int stop(local_flags& f, const invocation&) {
     std::cout << "not running\n";
     return ok;
   }
-  const auto answer = server_process::ask(socket, "mntr");
+  const auto answer = server_process::ask(socket, "mntr").value_or("");
   if (answer.find("conclave") == std::string::npos && !f.force)
     throw failure{failed, "process " + std::to_string(server->pid()) + " at " + socket.string() +
                               " does not answer as a server; --force ends it nevertheless"};

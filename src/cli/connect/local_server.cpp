@@ -152,12 +152,15 @@ server_process::~server_process() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-std::string server_process::ask(const std::filesystem::path& socket, const std::string& word) {
+std::optional<std::string> server_process::ask(const std::filesystem::path& socket,
+                                               const std::string& word,
+                                               std::chrono::milliseconds limit) {
   const auto s = connected_to(socket);
-  const timeval patience{2, 0};
+  if (!s) return {};
+  const timeval patience{limit / 1s, limit % 1s / 1us};
   ::setsockopt(s.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   std::string answer;
-  if (!s || ::send(s.get(), word.data(), word.size(), MSG_NOSIGNAL) < 0) return answer;
+  if (::send(s.get(), word.data(), word.size(), MSG_NOSIGNAL) < 0) return answer;
   std::array<char, 4096> buffer{};
   for (ssize_t n; (n = ::recv(s.get(), buffer.data(), buffer.size(), 0)) > 0;)
     answer.append(buffer.data(), static_cast<std::size_t>(n));

@@ -21,8 +21,11 @@ class server_process {
   ~server_process();
 
   pid_t pid() const noexcept { return pid_; }
-  // The answer to a four-letter word.
-  static std::string ask(const std::filesystem::path& socket, const std::string& word);
+  // The answer to a four-letter word, as far as it comes within the limit; 0: however long it
+  // takes. None, and errno says why, if nobody is there.
+  static std::optional<std::string> ask(const std::filesystem::path& socket,
+                                        const std::string& word,
+                                        std::chrono::milliseconds limit = std::chrono::seconds{2});
   // SIGTERM to exactly this process; false if it did not end in time.
   bool end(std::chrono::milliseconds limit) const;
 

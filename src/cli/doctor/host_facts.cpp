@@ -111,12 +111,6 @@ struct results {
 
 }  // namespace
 
-std::string host_facts::conclave_version() const {
-  constexpr std::string_view mark = "-conclave-";
-  const auto at_mark = version.find(mark);
-  return at_mark == std::string::npos ? std::string{} : version.substr(at_mark + mark.size());
-}
-
 std::int64_t host_facts::figure(const std::string& name) const {
   const auto found = figures.find(name);
   std::int64_t n = 0;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/connect/server_version.hpp"
 #include "cli/doctor/raw_connection.hpp"
 
 namespace conclave::cli {
@@ -28,7 +29,7 @@ struct host_facts {
 
   bool reached() const { return problem.what.empty(); }
   // "0.1.0" if it is our own server; otherwise empty.
-  std::string conclave_version() const;
+  std::string conclave_version() const { return cli::conclave_version(version); }
   // 0 if it is not there.
   std::int64_t figure(const std::string& name) const;
 };
