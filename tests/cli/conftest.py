@@ -40,6 +40,11 @@ def alive(pid):
         return False
 
 
+def ended_by(s):
+    """Of Ctrl-C a program dies, for the sake of the shell; other signals are in its exit code."""
+    return -s if s == signal.SIGINT else 128 + s
+
+
 class Terminal:
     """A program on a terminal of its own, as the leader of a session."""
 
@@ -117,6 +122,13 @@ class World:
         with open(self.path(*parts)) as f:
             return f.read()
 
+    def lines(self, *parts):
+        """Of a file that may be there already."""
+        try:
+            return self.read(*parts).splitlines()
+        except FileNotFoundError:
+            return []
+
     def _with(self, env):
         return {k: v for k, v in {**self.env, **(env or {})}.items() if v is not None}
 
@@ -136,6 +148,13 @@ class World:
         r = self.conclave(*args, **rest)
         assert (r.returncode, r.stderr) == (0, ""), (args, r)
         return r.stdout
+
+    def refused(self, *args, code=64, **rest):
+        """The one line on stderr of a command that ends with that code."""
+        r = self.conclave(*args, **rest)
+        assert (r.returncode, r.stdout) == (code, ""), r
+        assert r.stderr.startswith("conclave: ") and r.stderr.count("\n") == 1, r
+        return r.stderr
 
     def json(self, *args, **rest):
         return json.loads(self.ok(*args, **rest))
@@ -221,3 +240,10 @@ def peer(world):
     yield zk
     zk.stop()
     zk.close()
+
+
+@pytest.fixture
+def served(world, peer):
+    """A server on TCP that every command uses, and a client of another library."""
+    world.env["CONCLAVE_CONNECT"] = peer.address
+    return world, peer

@@ -7,21 +7,9 @@ import threading
 
 import pytest
 
-from conftest import alive, until
+from conftest import alive, ended_by, until
 
 LAYOUTS = ["election", "leader-latch", "curator", "kazoo"]
-
-
-def ended_by(s):
-    """Of Ctrl-C a program dies, for the sake of the shell; other signals are in its exit code."""
-    return -s if s == signal.SIGINT else 128 + s
-
-
-def lines(world, *parts):
-    try:
-        return world.read(*parts).splitlines()
-    except FileNotFoundError:
-        return []
 
 
 def leader(world, *args):
@@ -139,8 +127,8 @@ def test_signals_are_passed_on(world):
 def test_forever(world):
     """Again and again, but not at once if the command has nothing to do."""
     p = world.start_conclave("elect", "--forever", "e", "-c", "date +%s%N >> rounds; exit 3")
-    until(lambda: len(lines(world, "rounds")) >= 2, "the second round")
-    first, second = map(int, lines(world, "rounds")[:2])
+    until(lambda: len(world.lines("rounds")) >= 2, "the second round")
+    first, second = map(int, world.lines("rounds")[:2])
     assert second - first > 900_000_000
     assert p.poll() is None
     p.send_signal(signal.SIGTERM)
@@ -154,8 +142,8 @@ def test_forever_takes_turns(world):
                              "echo $CONCLAVE_LEADER_ID >> order")
     b = world.start_conclave("elect", "--forever", "--id", "b", "e", "-c",
                              "echo $CONCLAVE_LEADER_ID >> order")
-    until(lambda: len(lines(world, "order")) >= 4, "four rounds")
-    order = lines(world, "order")
+    until(lambda: len(world.lines("order")) >= 4, "four rounds")
+    order = world.lines("order")
     assert 1 <= order.count("a") <= len(order) - 1
     for p in (a, b):
         p.send_signal(signal.SIGINT)
@@ -213,7 +201,7 @@ def test_forever_nobody_else_leads_beside_what_is_left_behind(world):
     """The command ends at once, and what it has left is waited for."""
     p = world.start_conclave(
         "elect", "--forever", "--id", "one", "e", "-c", "sleep 1000 & echo $! >> left")
-    left = int(until(lambda: lines(world, "left"), "the first round")[0])
+    left = int(until(lambda: world.lines("left"), "the first round")[0])
     second = world.start_conclave("elect", "--id", "two", "e", "--", "true")
     until(lambda: len(candidates(world, "e")) == 2, "the second candidate")
     # Long enough for a resignation, had there been one: the second one would have led.
@@ -223,7 +211,7 @@ def test_forever_nobody_else_leads_beside_what_is_left_behind(world):
     os.kill(left, signal.SIGKILL)
     assert second.wait() == 0
     # And a signal leaves leadership to what is there.
-    left = int(until(lambda: lines(world, "left")[1:], "the second round")[0])
+    left = int(until(lambda: world.lines("left")[1:], "the second round")[0])
     until(lambda: leader(world, "e") is not None and leader(world, "e")["id"] == "one", "the leader")
     p.send_signal(signal.SIGTERM)
     assert p.wait() == 128 + signal.SIGTERM
@@ -312,7 +300,7 @@ def test_never_two_leaders(world):
            "sleep 0.03; rmdir busy")
     started = [world.start_conclave("elect", "--forever", "e", "-c", one) for _ in range(4)]
     for i in range(12):
-        until(lambda: len(lines(world, "rounds")) > i, "a leader")
+        until(lambda: len(world.lines("rounds")) > i, "a leader")
         # Only conclave itself: its command goes on, and leads.
         victim = started.pop(0)
         victim.kill()
@@ -322,5 +310,5 @@ def test_never_two_leaders(world):
         p.send_signal(signal.SIGTERM)
     for p in started:
         p.wait()
-    assert lines(world, "trouble") == []
-    assert len(lines(world, "rounds")) >= 12
+    assert world.lines("trouble") == []
+    assert len(world.lines("rounds")) >= 12

@@ -8,21 +8,9 @@ import time
 
 import pytest
 
-from conftest import BINARY, PATIENCE, alive, until
+from conftest import BINARY, PATIENCE, alive, ended_by, until
 
 LAYOUTS = ["zookeeper", "kazoo", "kazoo-locking"]
-
-
-def ended_by(s):
-    """Of Ctrl-C a program dies, for the sake of the shell; other signals are in its exit code."""
-    return -s if s == signal.SIGINT else 128 + s
-
-
-def lines(world, *parts):
-    try:
-        return world.read(*parts).splitlines()
-    except FileNotFoundError:
-        return []
 
 
 def length(world, *args):
@@ -362,12 +350,12 @@ def test_an_item_that_fails_is_not_tried_over_and_over(world):
     push(world, "q", "bad", "a")
     p = world.start_conclave("queue", "work", "--retry-after", "1h", "q",
                              "-c", "read -r x; echo $x >> done; [ $x != bad ]")
-    until(lambda: lines(world, "done") == ["bad", "a"], "both")
+    until(lambda: world.lines("done") == ["bad", "a"], "both")
     for more in ("b", "c"):
         push(world, "q", more)
-        until(lambda: lines(world, "done")[-1] == more, more)
+        until(lambda: world.lines("done")[-1] == more, more)
     until(lambda: length(world, "q") == 1, "the completion")
-    assert lines(world, "done").count("bad") == 1
+    assert world.lines("done").count("bad") == 1
     assert listed(world, "q")[0]["claimed_by"] is not None
     p.send_signal(signal.SIGTERM)
     assert p.wait() == 128 + signal.SIGTERM
@@ -434,7 +422,7 @@ def test_all_fail(world):
     push(world, "q", input="x\n" * 50)
     p = world.start_conclave("queue", "work", "--retry-after", "1h", "q", "-c", "echo >> tries; false")
     begin = time.monotonic()
-    until(lambda: len(lines(world, "tries")) >= 4, "some tries")
+    until(lambda: len(world.lines("tries")) >= 4, "some tries")
     assert time.monotonic() - begin >= 0.1 + 0.2
     assert p.poll() is None
 
@@ -490,10 +478,10 @@ def test_a_signal_is_passed_on_and_items_given_back(world):
     p = world.start_conclave(
         "queue", "work", "-j", "2", "q",
         "-c", "trap 'echo term >> begun; exit 1' TERM; echo up >> begun; while :; do sleep 0.01; done")
-    until(lambda: lines(world, "begun").count("up") == 2, "two commands")
+    until(lambda: world.lines("begun").count("up") == 2, "two commands")
     p.send_signal(signal.SIGTERM)
     assert p.wait() == 128 + signal.SIGTERM
-    assert sorted(lines(world, "begun")) == ["term", "term", "up", "up"]
+    assert sorted(world.lines("begun")) == ["term", "term", "up", "up"]
     assert [(i["claimed_by"], i["attempts"]) for i in listed(world, "q")] == [
         (None, 1), (None, 1), (None, 0), (None, 0)]
 
@@ -596,14 +584,14 @@ def test_workers_that_are_killed(world):
     start = lambda: world.start_conclave("queue", "work", "-j", "2", "q", "-c", command)
     workers = [start() for _ in range(3)]
     for i in range(8):
-        until(lambda: len(lines(world, "done")) > i * 5, "some progress")
+        until(lambda: len(world.lines("done")) > i * 5, "some progress")
         victim = workers.pop(0)
         victim.kill()
         victim.wait()
         workers.append(start())
     until(lambda: length(world, "q") == 0, "the end of the work")
-    assert lines(world, "trouble") == []
-    assert set(lines(world, "done")) == {str(i) for i in range(count)}
+    assert world.lines("trouble") == []
+    assert set(world.lines("done")) == {str(i) for i in range(count)}
 
 
 # --- with other libraries

@@ -3,9 +3,7 @@
 import signal
 import threading
 
-import pytest
 from conftest import until
-from kazoo.client import KazooClient
 
 
 def test_the_holder_is_asked_and_goes_on(world):
@@ -71,17 +69,6 @@ def test_waiters_are_not_asked(world):
     until(lambda: world.json("status", "--json")["entries"][0]["waiters"], "the waiter")
     assert [a["owner"] for a in world.json("revoke", "x", "--json")["asked"]] == ["first"]
     assert waiter.poll() is None
-
-
-@pytest.fixture
-def served(world):
-    _, address = world.serve()
-    world.env["CONCLAVE_CONNECT"] = address
-    zk = KazooClient(address)
-    zk.start()
-    yield world, zk
-    zk.stop()
-    zk.close()
 
 
 def test_only_locks_are_revoked(served):

@@ -9,22 +9,8 @@ import struct
 import termios
 import threading
 
-import pytest
 from conftest import BINARY, PATIENCE, until
-from kazoo.client import KazooClient
 from kazoo.security import make_digest_acl
-
-
-@pytest.fixture
-def served(world):
-    """A server on TCP that every command uses, and a client of another library."""
-    _, address = world.serve()
-    world.env["CONCLAVE_CONNECT"] = address
-    zk = KazooClient(address)
-    zk.start()
-    yield world, zk
-    zk.stop()
-    zk.close()
 
 
 def entries(world, *args):

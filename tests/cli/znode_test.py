@@ -15,10 +15,7 @@ from kazoo.exceptions import NoNodeError
 
 def refused(world, code, *args, **rest):
     """What it says on stderr when it ends with that code: one line."""
-    r = world.conclave("znode", *args, **rest)
-    assert (r.returncode, r.stdout) == (code, ""), r
-    assert r.stderr.startswith("conclave: ") and r.stderr.count("\n") == 1, r.stderr
-    return r.stderr
+    return world.refused("znode", *args, code=code, **rest)
 
 
 def watcher(world, *args, **rest):
