@@ -24,14 +24,6 @@ def let_go(*holders):
         assert p.wait() == 0
 
 
-def refused(world, *args, code=64, **rest):
-    """The line on stderr of a command line that is refused."""
-    r = world.conclave(*args, **rest)
-    assert (r.returncode, r.stdout) == (code, ""), r
-    assert r.stderr.startswith("conclave: ") and r.stderr.count("\n") == 1, r
-    return r.stderr
-
-
 def entry(world, path):
     found = [e for e in world.json("status", "--json", path)["entries"]]
     assert len(found) == 1, found
@@ -149,9 +141,9 @@ def test_names_of_nodes(world, layout, name):
 
 
 def test_an_unknown_layout(world):
-    assert "curator" in refused(world, "lock", "--layout", "flock", "x", "--", "true")
-    refused(world, "lock", "--layout", "", "x", "--", "true")
-    refused(world, "lock", "--layout", "a/b-", "x", "--", "true")
+    assert "curator" in world.refused("lock", "--layout", "flock", "x", "--", "true")
+    world.refused("lock", "--layout", "", "x", "--", "true")
+    world.refused("lock", "--layout", "a/b-", "x", "--", "true")
 
 
 def test_a_line_for_the_shell(world):
@@ -177,6 +169,24 @@ def test_hold_prints_what_it_holds(world):
     assert later["fencing_token"] > line["fencing_token"]
 
 
+@pytest.mark.parametrize("path", ["[a,b]", "{}", "[]", "[x]", "a,b", "%%", "lock"])
+def test_a_path_is_taken_as_it_is(world, path):
+    told = ["--", "sh", "-c", "echo $CONCLAVE_LOCK_PATH"]
+    assert world.ok("lock", path, *told) == f"/conclave/{path}\n"
+    _, line = world.hold("zz", path)
+    assert line["path"] == "/conclave/zz"
+    assert world.conclave("lock", "-n", path, *told).returncode == 1
+    assert [e["path"] for e in world.json("status", "--json", path)["entries"]] == [
+        f"/conclave/{path}"]
+
+
+@pytest.mark.parametrize("args, name", [
+    (["-w", "1", "--wait", "2"], "--wait"), (["-E", "1", "-E", "1"], "--conflict-exit-code"),
+    (["--label", "a", "--label", "b"], "--label")])
+def test_a_flag_given_twice_is_named(world, args, name):
+    assert f"{name}: " in world.refused("lock", *args, "x", "--", "true")
+
+
 FLOCK_HABITS = [
     ["x", "./job"],
     ["x", "./job", "-v"],
@@ -195,7 +205,7 @@ def test_a_command_without_dashes_is_not_a_second_lock(world, args):
     with open(world.path("job"), "w") as f:
         f.write("#!/bin/sh\ntouch ran\n")
     os.chmod(world.path("job"), 0o755)
-    line = refused(world, "lock", *args)
+    line = world.refused("lock", *args)
     assert " -- " in line
     assert not os.path.exists(world.path("ran"))
     assert world.local_pid() is None  # not even a server was needed
@@ -212,7 +222,7 @@ def test_a_command_without_dashes_is_not_a_second_lock(world, args):
     (["-q"], ["-q", "PATH", "--", "COMMAND"]),
 ], ids=str)
 def test_the_line_that_is_shown_is_the_right_one(world, args, right):
-    line = refused(world, "lock", *args)
+    line = world.refused("lock", *args)
     shown = line[line.index("conclave lock "):]
     assert shlex.split(shown) == ["conclave", "lock", *right]
 
@@ -249,21 +259,21 @@ def test_the_line_that_is_shown_is_the_right_one(world, args, right):
     ["-C", "", "x", "y", "x"],
 ], ids=" ".join)
 def test_usage(world, args):
-    refused(world, "lock", *args)
+    world.refused("lock", *args)
 
 
 @pytest.mark.parametrize("args", [["-w", "-1", "x"], ["x/"], ["--layout", "flock", "x"]],
                          ids=" ".join)
 def test_a_usage_error_needs_no_server(world, args):
-    refused(world, "lock", *args, "--", "true")
+    world.refused("lock", *args, "--", "true")
     assert world.local_pid() is None
 
 
 def test_no_server(world):
-    line = refused(world, "lock", "-C", "127.0.0.1:1", "--connect-timeout", "100ms", "x", "--",
+    line = world.refused("lock", "-C", "127.0.0.1:1", "--connect-timeout", "100ms", "x", "--",
                    "true", code=69)
     assert "127.0.0.1:1" in line
-    line = refused(world, "lock", "-C", "unix:/nonexistent/socket", "--connect-timeout", "0.1",
+    line = world.refused("lock", "-C", "unix:/nonexistent/socket", "--connect-timeout", "0.1",
                    "x", "--", "true", code=69)
     assert "/nonexistent/socket" in line
 
@@ -273,6 +283,6 @@ def test_a_command_that_cannot_be_run(world):
         f.write("echo ran\n")
     for command, code in [("./plain", 126), ("/", 126), ("./plain/below", 126), ("./missing", 127),
                           ("no-such-command", 127), ("", 127)]:
-        line = refused(world, "lock", "x", "--", command, code=code)
+        line = world.refused("lock", "x", "--", command, code=code)
         assert f"'{command}'" in line
         assert not taken(world, "x")

@@ -5,6 +5,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/literal_words.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/json.hpp"
 #include "cli/show/text.hpp"
@@ -123,10 +124,10 @@ void describe_gc(CLI::App& app, invocation& call) {
       "programs make a missing node again, and so do most others; kazoo's Lock and Queue objects\n"
       "do so only when they begin, so look before you remove theirs.\n"
       "Exit code: 1 if the server refused to remove something.");
-  app.add_option("PATH", f->paths,
-                 "look at and below it (default: below /conclave); one that does not begin with / "
-                 "is below /conclave")
-      ->expected(-1);
+  add_literal_words(
+      app, "PATH", f->paths,
+      "look at and below it (default: below /conclave); one that does not begin with / "
+      "is below /conclave");
   app.add_flag("--remove", f->remove, "remove them, rather than list them");
   app.add_option("--older-than", f->older_than, "only what was not changed for so long")
       ->type_name("TIME")

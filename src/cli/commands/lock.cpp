@@ -5,6 +5,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/literal_words.hpp"
 #include "cli/run/heirs.hpp"
 #include "cli/run/loop.hpp"
 #include "cli/run/right_line.hpp"
@@ -43,9 +44,9 @@ void add_flags(CLI::App& app, lock_flags& f) {
       "CONCLAVE_SESSION_ID in its environment.\n"
       "Exit codes: the command's, or 128 and the signal that ended it; 1 (or -E) not acquired;\n"
       "64 usage; 69 no server; 75 lock lost; 126, 127 the command cannot be run.");
-  app.add_option("PATH", f.paths, "the lock; one that does not begin with / is below /conclave")
-      ->required()
-      ->expected(-1);
+  add_literal_words(app, "PATH", f.paths,
+                    "the lock; one that does not begin with / is below /conclave")
+      ->required();
   app.add_flag("-s,--shared", f.shared, "together with others who say so");
   app.add_flag("-x,-e,--exclusive", f.exclusive, "alone (the default)")->excludes("--shared");
   app.add_flag("-n,--nonblock", f.nonblock, "give up at once if it is taken");

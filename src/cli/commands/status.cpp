@@ -7,6 +7,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/literal_words.hpp"
 #include "cli/run/loop.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/screen.hpp"
@@ -197,10 +198,9 @@ void describe_status(CLI::App& app, invocation& call) {
       "Those of other libraries (Curator, kazoo, ZooKeeper's recipes) are known by the names of\n"
       "their nodes. Ages are by the clocks of the server and of this machine.\n"
       "Exit code: 1 if a PATH was given and nothing is in use there.");
-  app.add_option("PATH", f->paths,
-                 "look at and below it (default: /conclave); one that does not begin with / is "
-                 "below /conclave")
-      ->expected(-1);
+  add_literal_words(app, "PATH", f->paths,
+                    "look at and below it (default: /conclave); one that does not begin with / is "
+                    "below /conclave");
   app.add_flag("-a,--all", f->all, "the whole tree");
   app.add_flag("--empty", f->empty, "also what nobody uses now");
   app.add_option("--watch", f->watch, "keep it up to date, with at most one look in that time")

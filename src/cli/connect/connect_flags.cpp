@@ -31,7 +31,7 @@ class chosen {
     if (flag || text == "yes" || text == "true") return true;
     if (text.empty() || text == "no" || text == "false") return false;
     throw failure{usage,
-                  settings_.files.at(name) + ": " + name + " is yes or no, not '" + text + "'"};
+                  settings_.places.at(name) + ": " + name + " is yes or no, not '" + text + "'"};
   }
   void time(const std::string& flag, const char* name, std::chrono::milliseconds& into) const {
     const auto text = (*this)(flag, name);
@@ -40,7 +40,7 @@ class chosen {
       into = parse_duration(text, 1s);
       if (into <= 0ms) throw std::invalid_argument{"it is above zero"};
     } catch (const std::invalid_argument& e) {
-      const auto said_by = flag.empty() ? settings_.files.at(name) + ": " : "--";
+      const auto said_by = flag.empty() ? settings_.places.at(name) + ": " : "--";
       throw failure{usage, said_by + name + ": " + e.what()};
     }
   }
@@ -77,7 +77,7 @@ void say_where(server_address& at, const connect_flags& flags, const settings& f
     at.said_by = "CONCLAVE_CONNECT";
   } else if (const auto set = file.value("connect"); !set.empty()) {
     at.hosts = set;
-    at.said_by = file.files.at("connect");
+    at.said_by = file.places.at("connect");
   } else if (!is_set(std::getenv("CONCLAVE_LOCAL")) && is_there(system_socket)) {
     if (::access(system_socket, W_OK) != 0)
       throw failure{unavailable, std::string{"the server of this machine at "} + system_socket +

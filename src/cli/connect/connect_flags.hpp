@@ -25,7 +25,7 @@ void add_connect_flags(CLI::App& app, connect_flags& flags);
 // Where to connect, and how.
 struct server_address {
   std::string hosts;    // as client takes it
-  std::string said_by;  // "--connect", "CONCLAVE_CONNECT", a file's name...
+  std::string said_by;  // "--connect", "CONCLAVE_CONNECT", file:line...
   // Of this user's own server, which is started when it is needed; otherwise empty.
   std::filesystem::path local_folder;
   bool on_this_machine = false;  // a Unix socket: sessions are bound to processes

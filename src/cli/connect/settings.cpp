@@ -33,16 +33,17 @@ void read_file(const std::filesystem::path& file, settings& into) {
   for (int number = 1; std::getline(in, line); ++number) {
     line = trimmed(line.substr(0, line.find('#')));
     if (line.empty()) continue;
+    const auto place = file.string() + ":" + std::to_string(number);
     const auto equals = line.find('=');
     const auto name = trimmed(line.substr(0, equals));
     if (equals == std::string::npos || std::find(names.begin(), names.end(), name) == names.end()) {
       std::string known;
       for (const auto* n : names) known += std::string{known.empty() ? "" : ", "} + n;
-      throw failure{usage, file.string() + ":" + std::to_string(number) + ": '" + line +
-                               "' is no setting; write name = value with one of " + known};
+      throw failure{
+          usage, place + ": '" + line + "' is no setting; write name = value with one of " + known};
     }
     into.values[name] = trimmed(line.substr(equals + 1));
-    into.files[name] = file.string();
+    into.places[name] = place;
   }
 }
 

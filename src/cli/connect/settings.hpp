@@ -8,7 +8,7 @@ namespace conclave::cli {
 
 struct settings {
   std::map<std::string, std::string> values;
-  std::map<std::string, std::string> files;  // from which a value is
+  std::map<std::string, std::string> places;  // file:line that a value is from
 
   std::string value(const std::string& name) const;
 };

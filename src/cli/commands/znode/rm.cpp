@@ -4,6 +4,7 @@
 #include "cli/commands/znode/znode.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/literal_words.hpp"
 #include "cli/nodes/remove_tree.hpp"
 
 namespace conclave::cli::znode {
@@ -52,9 +53,9 @@ void describe_rm(CLI::App& app, invocation& call) {
       "Examples:\n"
       "  conclave znode rm /config/colour\n"
       "  conclave znode rm -rf /old /older");
-  app.add_option("PATH", flags->paths, "nodes; those that do not begin with / are below /conclave")
-      ->required()
-      ->expected(-1);
+  add_literal_words(app, "PATH", flags->paths,
+                    "nodes; those that do not begin with / are below /conclave")
+      ->required();
   auto* const recursive =
       app.add_flag("-r,--recursive", flags->recursive, "with everything below them");
   app.add_flag("-f,--force", flags->force, "no error if there is no such node");
