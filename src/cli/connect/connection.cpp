@@ -8,10 +8,27 @@
 #include "cli/connect/local_server.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/show/duration.hpp"
+#include "conclave/connect_string.hpp"
 
 namespace conclave::cli {
 
 using namespace std::chrono_literals;
+
+namespace {
+
+// A server that has no room for a new session hangs up without a word; it tells why on its Unix
+// socket.
+void refuse_full_disk(const server_address& at) {
+  if (!at.on_this_machine) return;
+  const auto socket = connect_string::parse(at.hosts).hosts.front().socket_path;
+  const auto answer = server_process::ask(socket, "mntr").value_or("");
+  if (answer.find("conclave_disk_full\t1\n") == std::string::npos) return;
+  const auto where = at.local_folder.empty() ? at.hosts : at.local_folder.string();
+  throw failure{unavailable, "the disk of the server at " + where +
+                                 " is full; make room there, and it goes on with what it has"};
+}
+
+}  // namespace
 
 // Its thread begins with the first need, so that a short command never has it.
 class connection::reviver {
@@ -122,6 +139,7 @@ bool connection::connected() {
   const auto now = std::chrono::steady_clock::now();
   if (state == session_state::authentication_failed)
     throw failure{unavailable, "the server at " + at_.hosts + " refuses the credentials"};
+  if (now >= std::min(until_, next_look_)) refuse_full_disk(at_);
   if (now >= until_) {
     const auto why = trouble();
     throw failure{unavailable, "no server at " + at_.hosts + " (" + at_.said_by + ") in " +
@@ -130,9 +148,9 @@ bool connection::connected() {
                                    "; is it running? try: conclave doctor"};
   }
   // Our own server may have ended, idle, just after it had answered.
-  if (!at_.local_folder.empty() && now >= next_look_) {
+  if (now >= next_look_) {
     next_look_ = now + 1s;
-    ensure_local_server(at_.local_folder);
+    if (!at_.local_folder.empty()) ensure_local_server(at_.local_folder);
   }
   return false;
 }
