@@ -16,12 +16,15 @@ using namespace std::chrono_literals;
 
 namespace {
 
+// Well within the shortest session timeout, after which the client gives up by itself.
+constexpr auto look_again = 200ms;
+
 // A server that has no room for a new session hangs up without a word; it tells why on its Unix
 // socket.
 void refuse_full_disk(const server_address& at) {
   if (!at.on_this_machine) return;
   const auto socket = connect_string::parse(at.hosts).hosts.front().socket_path;
-  const auto answer = server_process::ask(socket, "mntr").value_or("");
+  const auto answer = server_process::ask(socket, "mntr", 200ms).value_or("");
   if (answer.find("conclave_disk_full\t1\n") == std::string::npos) return;
   const auto where = at.local_folder.empty() ? at.hosts : at.local_folder.string();
   throw failure{unavailable, "the disk of the server at " + where +
@@ -86,7 +89,7 @@ connection::connection(server_address at) : connection{std::move(at), without_wa
 connection::connection(server_address at, without_waiting)
     : at_{std::move(at)},
       until_{std::chrono::steady_clock::now() + at_.connect_timeout},
-      next_look_{std::chrono::steady_clock::now() + 1s} {
+      next_look_{std::chrono::steady_clock::now() + look_again} {
   auto options = at_.options;
   options.log = [this](log_level level, std::string_view text) {
     const std::lock_guard lock{mutex_};
@@ -128,7 +131,7 @@ std::string connection::trouble() {
 void connection::wait_until_connected() {
   while (!connected()) {
     const auto left = until_ - std::chrono::steady_clock::now();
-    client_->wait_connected(std::min<std::chrono::nanoseconds>(left, 1s));
+    client_->wait_connected(std::min<std::chrono::nanoseconds>(left, look_again));
   }
 }
 
@@ -149,7 +152,7 @@ bool connection::connected() {
   }
   // Our own server may have ended, idle, just after it had answered.
   if (now >= next_look_) {
-    next_look_ = now + 1s;
+    next_look_ = now + look_again;
     if (!at_.local_folder.empty()) ensure_local_server(at_.local_folder);
   }
   return false;
