@@ -1,0 +1,51 @@
+// What the locks are for: a store that knows the highest token that was used on each resource, and
+// refuses lower ones. It is served by the driver on a Unix socket; the workers write to it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "checkers/fenced_resource.hpp"
+
+namespace conclave::chaos {
+
+class fenced_store {
+ public:
+  explicit fenced_store(const std::filesystem::path& socket);
+  ~fenced_store();
+  fenced_store(const fenced_store&) = delete;
+  fenced_store& operator=(const fenced_store&) = delete;
+
+ private:
+  struct entry {
+    checkers::fenced_resource resource;
+    std::int64_t highest = 0;
+  };
+  void serve();
+  bool answer(int visitor);
+
+  int listener_ = -1;
+  int stop_[2] = {-1, -1};
+  std::map<std::string, entry> entries_;
+  std::thread thread_;
+};
+
+// A worker's side. Throws std::system_error if the store has gone.
+class fenced_store_link {
+ public:
+  explicit fenced_store_link(const std::filesystem::path& socket);
+  ~fenced_store_link();
+  fenced_store_link(const fenced_store_link&) = delete;
+  fenced_store_link& operator=(const fenced_store_link&) = delete;
+
+  bool write(const std::string& resource, std::int64_t token);  // whether it was done
+  std::int64_t highest(const std::string& resource);            // that has written
+
+ private:
+  int socket_ = -1;
+};
+
+}  // namespace conclave::chaos

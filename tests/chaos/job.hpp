@@ -1,0 +1,64 @@
+// What a worker does, again and again until it is told to stop, and what all jobs have in common.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "chaos/fenced_store.hpp"
+#include "chaos/history.hpp"
+#include "conclave/client.hpp"
+#include "conclave/hold.hpp"
+
+namespace conclave::chaos {
+
+// What they work on.
+inline constexpr std::size_t permits = 2;
+inline constexpr const char* root = "/chaos";
+inline constexpr const char* mutex_path = "/chaos/mutex";
+inline constexpr const char* shared_path = "/chaos/shared";
+inline constexpr const char* semaphore_path = "/chaos/semaphore";
+inline constexpr const char* election_path = "/chaos/election";
+inline constexpr const char* queue_path = "/chaos/queue";
+inline constexpr const char* claims_path = "/chaos/claims";
+
+struct surroundings {
+  client& zk;
+  history& story;
+  fenced_store_link& store;
+  std::mt19937_64 random;
+  std::stop_token stop;
+  std::string name;       // of this process; part of its items' names
+  bool careless = false;  // broken on purpose: it looks neither at held() nor at lost()
+
+  bool chance(double p) { return std::bernoulli_distribution{p}(random); }
+  std::chrono::milliseconds between(int least, int most) {
+    return std::chrono::milliseconds{std::uniform_int_distribution<int>{least, most}(random)};
+  }
+  // Some time, or until the stop.
+  void pause(std::chrono::milliseconds d) const;
+};
+
+// What comes of an outage, and is no fault of anybody: tried again.
+bool is_outage(const error_code& ec);
+
+class job {
+ public:
+  job() = default;
+  virtual ~job() = default;
+  job(const job&) = delete;
+  job& operator=(const job&) = delete;
+  virtual void once() = 0;
+};
+
+// "mutex", "shared", "semaphore", "election"; "push", "pop"; "push-claims", "claim". Throws
+// std::invalid_argument.
+std::unique_ptr<job> make_job(std::string_view kind, surroundings& s);
+std::unique_ptr<job> make_lock_job(std::string_view kind, surroundings& s);
+std::unique_ptr<job> make_queue_job(std::string_view kind, surroundings& s);
+
+}  // namespace conclave::chaos

@@ -1,0 +1,59 @@
+#include "chaos/live.hpp"
+
+#include <algorithm>
+
+namespace conclave::chaos {
+
+void live::follow(std::size_t i, const std::filesystem::path& file) {
+  auto& s = slots_.at(i);
+  if (s.reader) look(i);  // the last words of the one before
+  s.reader = std::make_unique<history_reader>(file);
+  s.hold.clear();
+}
+
+void live::look() {
+  for (std::size_t i = 0; i < slots_.size(); ++i) look(i);
+}
+
+void live::look(std::size_t i) {
+  for (const auto& e : slots_.at(i).reader->more()) take(i, e);
+}
+
+void live::take(std::size_t i, const event& e) {
+  auto& s = slots_.at(i);
+  if (e.what == "granted") {
+    s.hold = e.word(0);
+    s.fenced = e.word(3) == "alone";
+    s.until = e.number(5);
+    s.last_success = std::max(s.last_success, e.at);
+    ++grants_;
+    const auto [last, first] = last_holder_.try_emplace(e.word(1), i);
+    if (!first && last->second != i) ++hand_offs_;
+    last->second = i;
+  } else if (e.what == "until") {
+    s.until = e.number(1);
+  } else if (e.what == "shares") {
+    s.fenced = false;
+  } else if (e.what == "ended") {
+    s.hold.clear();
+    losses_ += e.word(1) == "lost";
+  } else if (e.what == "refused") {
+    stale_refused_ += e.word(3) == "stale";
+  } else if (e.what == "pushed" || e.what == "completed") {
+    if (e.word(1) != "done") return;
+    s.last_success = std::max(s.last_success, e.at);
+    delivered_ += e.what == "completed";
+  } else if (e.what == "popped" && e.word(0) != "-") {
+    s.last_success = std::max(s.last_success, e.at);
+    ++delivered_;
+  }
+}
+
+bool live::holds(std::size_t i) const {
+  const auto& s = slots_.at(i);
+  return !s.hold.empty() && now() < s.until;
+}
+
+bool live::holds_fenced(std::size_t i) const { return holds(i) && slots_.at(i).fenced; }
+
+}  // namespace conclave::chaos

@@ -1,0 +1,51 @@
+// What can be told of a run while it goes on, from the histories as far as they are written: who
+// holds something, and what was done so far.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chaos/history.hpp"
+
+namespace conclave::chaos {
+
+class live {
+ public:
+  explicit live(std::size_t slots) : slots_(slots) {}
+
+  // A new process in this slot.
+  void follow(std::size_t slot, const std::filesystem::path& file);
+  void look();
+  void look(std::size_t slot);
+
+  bool holds(std::size_t slot) const;
+  bool holds_fenced(std::size_t slot) const;  // a token of its own to write with
+  // When it last got what it wants: a lock, an item, room for an item.
+  nanoseconds last_success(std::size_t slot) const { return slots_.at(slot).last_success; }
+
+  std::uint64_t grants() const { return grants_; }
+  std::uint64_t hand_offs() const { return hand_offs_; }
+  std::uint64_t stale_refused() const { return stale_refused_; }
+  std::uint64_t losses() const { return losses_; }
+  std::uint64_t delivered() const { return delivered_; }
+
+ private:
+  struct place {
+    std::unique_ptr<history_reader> reader;
+    std::string hold;  // its id; empty: none
+    bool fenced = false;
+    nanoseconds until = 0;
+    nanoseconds last_success = 0;
+  };
+  void take(std::size_t i, const event& e);
+
+  std::vector<place> slots_;
+  std::map<std::string, std::size_t> last_holder_;
+  std::uint64_t grants_ = 0, hand_offs_ = 0, stale_refused_ = 0, losses_ = 0, delivered_ = 0;
+};
+
+}  // namespace conclave::chaos

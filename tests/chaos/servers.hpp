@@ -1,0 +1,56 @@
+// The servers of a run: an ensemble of three Apache ZooKeepers, or one `conclave serve`. Members
+// can be killed and started again with their data on their ports, and stopped.
+//
+// For one thread at a time; ports() and connect_string() never change.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chaos/history.hpp"
+#include "chaos/options.hpp"
+#include "support/zookeeper_ensemble.hpp"
+
+namespace conclave::chaos {
+
+// A session that a server ended by itself, because it had not heard of it for so long.
+struct expiry {
+  nanoseconds at = 0;
+  std::int64_t session = 0;
+};
+
+class servers {
+ public:
+  explicit servers(const options& o);
+
+  std::size_t count() const { return ports_.size(); }
+  const std::vector<std::uint16_t>& ports() const { return ports_; }
+  std::string connect_string() const;
+  std::string version() const;
+
+  void kill(std::size_t i) { member(i).kill(); }
+  void start_again(std::size_t i);
+  void pause(std::size_t i) { member(i).pause(); }
+  void resume(std::size_t i) { member(i).resume(); }
+  std::optional<std::size_t> leader() const;
+  // Until all members serve. Throws std::runtime_error if they do not.
+  void wait_until_whole();
+
+  // From the members' logs.
+  std::vector<expiry> expiries();
+  void keep_logs(const std::filesystem::path& folder);
+
+ private:
+  testing::zookeeper_server& member(std::size_t i) {
+    return single_ ? *single_ : ensemble_->server(i);
+  }
+
+  std::unique_ptr<testing::zookeeper_server> single_;
+  std::unique_ptr<testing::zookeeper_ensemble> ensemble_;
+  std::vector<std::uint16_t> ports_;
+};
+
+}  // namespace conclave::chaos

@@ -1,0 +1,223 @@
+#include "chaos/worker_faults.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+namespace conclave::chaos {
+namespace {
+
+using testing::link_proxy;
+
+constexpr auto wait_for_a_holder = 2 * second;
+constexpr auto wait_for_the_frame = 3 * second;
+
+// Of the protocol: create, create2, delete, multi, createContainer.
+constexpr std::array<std::int32_t, 5> writes{1, 15, 2, 14, 19};
+constexpr std::int32_t no_opcode = -1000;
+constexpr std::size_t never = 1'000'000'000;
+
+void disarm(link_proxy& l) {
+  l.swallow_reply_to(no_opcode);
+  l.swallow_request(no_opcode);
+  l.cut_after_client_frames(never);
+  l.cut_after_server_frames(never);
+}
+
+}  // namespace
+
+const std::vector<worker_faults::kind> worker_faults::kinds{
+    {"stop beyond the session", 3, true, &worker_faults::stop_long},
+    {"kill -9", 2, false, &worker_faults::kill},
+    {"cut", 2, false, &worker_faults::cut},
+    {"blackhole", 2, true, &worker_faults::blackhole},
+    {"stop shortly", 1, false, &worker_faults::stop_shortly},
+    {"links ended", 2, false, &worker_faults::drop},
+    {"delay", 1, false, &worker_faults::delay},
+    {"reply lost", 2, false, &worker_faults::lose_reply},
+    {"request lost", 1, false, &worker_faults::lose_request},
+    {"cut after a request", 1, false, &worker_faults::cut_after_requests},
+    {"cut after a reply", 1, false, &worker_faults::cut_after_replies},
+};
+
+worker_faults::worker_faults(fleet& f, fault_log& log, std::uint64_t seed)
+    : fleet_{f}, log_{log}, random_{seed} {
+  for (auto k = kinds.rbegin(); k != kinds.rend(); ++k) opening_.push_back(&*k);
+}
+
+void worker_faults::step() {
+  const auto t = now();
+  for (auto& h : harms_)
+    if (h.happened && h.happened()) {
+      log_.add({t, h.kind, fleet_.present(h.slot).name, {h.slot}});
+      h.happened = nullptr;
+      h.until = t;
+    }
+  for (std::size_t i = 0; i < harms_.size();) {
+    if (harms_[i].until > t) {
+      ++i;
+      continue;
+    }
+    const auto h = std::move(harms_[i]);
+    harms_.erase(harms_.begin() + static_cast<std::ptrdiff_t>(i));
+    h.heal();
+    if (h.kind.empty()) log_.healed(h.logged);
+  }
+  if (t >= next_) begin_one();
+}
+
+void worker_faults::heal_all() {
+  for (auto& h : harms_) h.until = 0;
+  next_ = now() + 3600 * second;
+  step();
+}
+
+void worker_faults::begin_one() {
+  const auto& k = opening_.empty() ? next_kind() : *opening_.back();
+  // The workers must get on between the faults, too.
+  if (harms_.size() * 2 >= fleet_.size()) return;
+  const auto t = now();
+  if (waits_since_ == 0) waits_since_ = t;
+  const auto slot = choose(k, !opening_.empty() || t - waits_since_ < wait_for_a_holder);
+  if (!slot) return;
+  waits_since_ = 0;
+  if (!opening_.empty()) opening_.pop_back();
+  (this->*k.begin)(k.name, *slot);
+  next_ = now() + between(50 * millisecond, 900 * millisecond);
+}
+
+const worker_faults::kind& worker_faults::next_kind() {
+  std::vector<double> weights;
+  for (const auto& k : kinds) weights.push_back(k.weight);
+  return kinds[std::discrete_distribution<std::size_t>{weights.begin(), weights.end()}(random_)];
+}
+
+bool worker_faults::harmed(std::size_t slot) const {
+  return std::any_of(harms_.begin(), harms_.end(), [&](const harm& h) { return h.slot == slot; });
+}
+
+// Three of four hit a holder, if there is one soon.
+std::optional<std::size_t> worker_faults::choose(const kind& k, bool must_hold) {
+  std::vector<std::size_t> all(fleet_.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::erase_if(all, [&](std::size_t i) { return harmed(i); });
+  if (must_hold && (!opening_.empty() || chance(0.75))) {
+    fleet_.look();
+    std::erase_if(all, [&](std::size_t i) {
+      return k.wants_fenced ? !fleet_.seen().holds_fenced(i) : !fleet_.seen().holds(i);
+    });
+  }
+  if (all.empty()) return std::nullopt;
+  return all[std::uniform_int_distribution<std::size_t>{0, all.size() - 1}(random_)];
+}
+
+nanoseconds worker_faults::session(std::size_t slot) const {
+  return std::chrono::nanoseconds{fleet_.present(slot).session}.count();
+}
+
+void worker_faults::add(const std::string& name, std::size_t slot, nanoseconds at,
+                        nanoseconds length, std::function<void()> heal) {
+  harm h;
+  h.slot = slot;
+  h.until = at + length;
+  h.logged = log_.add({at, name, fleet_.present(slot).name, {slot}, at + length});
+  h.heal = std::move(heal);
+  harms_.push_back(std::move(h));
+}
+
+void worker_faults::kill(const std::string& name, std::size_t slot) {
+  const auto at = fleet_.kill(slot);
+  add(name, slot, at, between(0, 500 * millisecond), [this, slot] { fleet_.start(slot); });
+}
+
+void worker_faults::stop(const std::string& name, std::size_t slot, nanoseconds length) {
+  const auto at = fleet_.pause(slot);
+  add(name, slot, at, length, [this, slot] { fleet_.resume(slot); });
+}
+void worker_faults::stop_shortly(const std::string& name, std::size_t slot) {
+  stop(name, slot, between(20 * millisecond, session(slot) / 2));
+}
+void worker_faults::stop_long(const std::string& name, std::size_t slot) {
+  stop(name, slot, between(session(slot) * 13 / 10, session(slot) * 2));
+}
+
+std::vector<link_proxy*> worker_faults::some_links(std::size_t slot) {
+  auto all = fleet_.links(slot);
+  if (chance(0.3)) std::erase_if(all, [](const link_proxy* l) { return l->links() == 0; });
+  return all;
+}
+
+void worker_faults::cut(const std::string& name, std::size_t slot) {
+  const auto links = some_links(slot);
+  const auto how = chance(0.5) ? link_proxy::ending::fin : link_proxy::ending::reset;
+  const auto at = now();
+  for (auto* l : links) l->cut(how);
+  add(name, slot, at, between(50 * millisecond, session(slot) * 3 / 2), [links] {
+    for (auto* l : links) l->heal();
+  });
+}
+
+void worker_faults::drop(const std::string& name, std::size_t slot) {
+  const auto how = chance(0.5) ? link_proxy::ending::fin : link_proxy::ending::reset;
+  const auto at = now();
+  for (auto* l : fleet_.links(slot)) l->drop_links(how);
+  log_.add({at, name, fleet_.present(slot).name, {slot}});
+}
+
+void worker_faults::blackhole(const std::string& name, std::size_t slot) {
+  const auto links = some_links(slot);
+  const auto at = now();
+  for (auto* l : links) l->blackhole(true);
+  add(name, slot, at, between(100 * millisecond, session(slot) * 2), [links] {
+    for (auto* l : links) l->blackhole(false);
+  });
+}
+
+void worker_faults::delay(const std::string& name, std::size_t slot) {
+  const auto links = some_links(slot);
+  const std::chrono::milliseconds each_way{between(10, 400)};
+  const auto at = now();
+  for (auto* l : links) l->delay(each_way);
+  add(name, slot, at, between(500 * millisecond, 3 * second), [links] {
+    for (auto* l : links) l->delay(std::chrono::milliseconds{0});
+  });
+}
+
+void worker_faults::arm(const std::string& name, std::size_t slot,
+                        const std::function<void(link_proxy&)>& set) {
+  const auto links = fleet_.links(slot);
+  const auto faults = [links] {
+    return std::accumulate(links.begin(), links.end(), std::size_t{0},
+                           [](std::size_t sum, const link_proxy* l) { return sum + l->faults(); });
+  };
+  harm h;
+  h.slot = slot;
+  h.kind = name;
+  h.until = now() + wait_for_the_frame;
+  h.happened = [faults, before = faults()] { return faults() > before; };
+  h.heal = [links] {
+    for (auto* l : links) disarm(*l);
+  };
+  for (auto* l : links) set(*l);
+  harms_.push_back(std::move(h));
+}
+
+void worker_faults::lose_reply(const std::string& name, std::size_t slot) {
+  const auto opcode = writes.at(static_cast<std::size_t>(between(0, writes.size() - 1)));
+  arm(name, slot, [opcode](link_proxy& l) { l.swallow_reply_to(opcode); });
+}
+void worker_faults::lose_request(const std::string& name, std::size_t slot) {
+  const auto opcode = writes.at(static_cast<std::size_t>(between(0, writes.size() - 1)));
+  arm(name, slot, [opcode](link_proxy& l) { l.swallow_request(opcode); });
+}
+void worker_faults::cut_after_requests(const std::string& name, std::size_t slot) {
+  const auto n = static_cast<std::size_t>(between(1, 12));
+  arm(name, slot, [n](link_proxy& l) { l.cut_after_client_frames(n); });
+}
+void worker_faults::cut_after_replies(const std::string& name, std::size_t slot) {
+  const auto n = static_cast<std::size_t>(between(1, 12));
+  arm(name, slot, [n](link_proxy& l) { l.cut_after_server_frames(n); });
+}
+
+}  // namespace conclave::chaos
