@@ -12,7 +12,7 @@ TIDY_BASE ?= HEAD
 .NOTPARALLEL:
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: build test sanitize sim mutants demo bench-client bench-server bench-lock bench-queue bench-cli format format-check tidy install-packages clean help
+.PHONY: build test sanitize sim mutants chaos demo bench-client bench-server bench-lock bench-queue bench-cli format format-check tidy install-packages clean help
 .DEFAULT_GOAL := build
 
 configure_and_build = cmake --preset $(1) && cmake --build --preset $(1) -j $(JOBS)
@@ -60,6 +60,19 @@ mutants: ## shows that the simulator finds code that is wrong on purpose
 	tools/install-packages build
 	cmake --preset proof
 	cmake --build --preset proof -j $(JOBS) --target mutants
+
+MINUTES ?= 10
+SERVER ?= ensemble
+chaos_run = build/proof/tests/chaos/chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) --server
+chaos: ## MINUTES=10 of faults on SERVER=ensemble|embedded|both, judged; report in build/chaos
+	tools/install-packages build server
+	cmake --preset proof
+	cmake --build --preset proof -j $(JOBS) --target chaos
+	mkdir -p build/chaos
+	$(if $(filter both,$(SERVER)),\
+	    $(chaos_run) ensemble --report build/chaos && \
+	    $(chaos_run) embedded --report build/chaos/embedded,\
+	    $(chaos_run) $(SERVER) --report build/chaos)
 
 bench-client: ## our client beside libzookeeper, on one server; results in build/bench
 	tools/install-packages build server bench

@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "chaos/job.hpp"
+#include "chaos/paths.hpp"
 #include "conclave/client.hpp"
 #include "conclave/queue.hpp"
 

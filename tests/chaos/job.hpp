@@ -11,20 +11,11 @@
 
 #include "chaos/fenced_store.hpp"
 #include "chaos/history.hpp"
+#include "chaos/paths.hpp"
 #include "conclave/client.hpp"
 #include "conclave/hold.hpp"
 
 namespace conclave::chaos {
-
-// What they work on.
-inline constexpr std::size_t permits = 2;
-inline constexpr const char* root = "/chaos";
-inline constexpr const char* mutex_path = "/chaos/mutex";
-inline constexpr const char* shared_path = "/chaos/shared";
-inline constexpr const char* semaphore_path = "/chaos/semaphore";
-inline constexpr const char* election_path = "/chaos/election";
-inline constexpr const char* queue_path = "/chaos/queue";
-inline constexpr const char* claims_path = "/chaos/claims";
 
 struct surroundings {
   client& zk;

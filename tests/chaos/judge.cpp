@@ -4,7 +4,7 @@
 #include <set>
 #include <sstream>
 
-#include "chaos/job.hpp"
+#include "chaos/paths.hpp"
 #include "checkers/exclusion.hpp"
 #include "checkers/grant_order.hpp"
 #include "checkers/queue_account.hpp"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "chaos/paths.hpp"
+
 namespace conclave::chaos {
 
 void live::follow(std::size_t i, const std::filesystem::path& file) {
@@ -23,7 +25,8 @@ void live::take(std::size_t i, const event& e) {
   auto& s = slots_.at(i);
   if (e.what == "granted") {
     s.hold = e.word(0);
-    s.fenced = e.word(3) == "alone";
+    // A claim that is lost may find nobody else who wants it.
+    s.fenced = e.word(3) == "alone" && !e.word(1).starts_with(claims_path);
     s.until = e.number(5);
     s.last_success = std::max(s.last_success, e.at);
     ++grants_;

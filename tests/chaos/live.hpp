@@ -23,7 +23,7 @@ class live {
   void look(std::size_t slot);
 
   bool holds(std::size_t slot) const;
-  bool holds_fenced(std::size_t slot) const;  // a token of its own to write with
+  bool holds_fenced(std::size_t slot) const;  // with a token that others will surpass
   // When it last got what it wants: a lock, an item, room for an item.
   nanoseconds last_success(std::size_t slot) const { return slots_.at(slot).last_success; }
 

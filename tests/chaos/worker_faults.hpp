@@ -36,7 +36,7 @@ class worker_faults {
     std::string name;
     double weight = 1;
     bool wants_fenced = false;  // it leads to a stale write
-    void (worker_faults::*begin)(const std::string& name, std::size_t slot);
+    void (worker_faults::*begin)(const std::string& name, std::size_t slot) = nullptr;
   };
 
   void begin_one();
@@ -61,6 +61,8 @@ class worker_faults {
            std::function<void()> heal);
   void arm(const std::string& name, std::size_t slot,
            const std::function<void(testing::link_proxy&)>& set);
+  // One of the writes that this worker makes.
+  std::int32_t some_write(std::size_t slot);
   // All links of a worker, or only that in use.
   std::vector<testing::link_proxy*> some_links(std::size_t slot);
 
