@@ -69,10 +69,12 @@ chaos: ## MINUTES=10 of faults on SERVER=ensemble|embedded|both, judged; report 
 	cmake --preset proof
 	cmake --build --preset proof -j $(JOBS) --target chaos
 	mkdir -p build/chaos
-	$(if $(filter both,$(SERVER)),\
-	    $(chaos_run) ensemble --report build/chaos && \
-	    $(chaos_run) embedded --report build/chaos/embedded,\
-	    $(chaos_run) $(SERVER) --report build/chaos)
+ifeq ($(SERVER),both)
+	$(chaos_run) ensemble --report build/chaos; first=$$?; \
+	    $(chaos_run) embedded --report build/chaos/embedded && exit $$first
+else
+	$(chaos_run) $(SERVER) --report build/chaos
+endif
 
 bench-client: ## our client beside libzookeeper, on one server; results in build/bench
 	tools/install-packages build server bench

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "chaos/fleet.hpp"
+#include "chaos/life.hpp"
 #include "conclave/client.hpp"
 
 namespace conclave::chaos {

@@ -58,6 +58,7 @@ nanoseconds fleet::kill(std::size_t i) {
   s.process->kill(SIGKILL);
   lives_.at(s.life).killed = at;
   s.process->wait(10s);
+  live_.gone(i);
   return at;
 }
 

@@ -7,27 +7,17 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "chaos/history.hpp"
+#include "chaos/life.hpp"
 #include "chaos/live.hpp"
 #include "chaos/options.hpp"
 #include "support/child_process.hpp"
 #include "support/link_proxy.hpp"
 
 namespace conclave::chaos {
-
-// One process in a slot.
-struct life {
-  std::string name;  // "mutex-3.1": job, slot, how many there were before
-  std::string job;
-  std::size_t slot = 0;
-  std::chrono::milliseconds session{0};
-  std::filesystem::path file;           // its history
-  std::optional<nanoseconds> killed{};  // just before
-};
 
 class fleet {
  public:

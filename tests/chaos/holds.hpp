@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "chaos/fleet.hpp"
 #include "chaos/history.hpp"
+#include "chaos/life.hpp"
 
 namespace conclave::chaos {
 

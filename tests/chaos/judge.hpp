@@ -4,17 +4,19 @@
 // that a client has good reason to think alive (client::session_deadline says so). Two holders that
 // come of that are not a violation, and counted by themselves, if it is proven: the log of a server
 // says that it ended the session of the first one before the second was granted, a fault of a
-// server lies within the session timeout before that, and the first one never wrote again.
+// server lies within the session timeout before that. What the first one writes is refused, as
+// always.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "chaos/expiry.hpp"
 #include "chaos/fault_log.hpp"
 #include "chaos/holds.hpp"
 #include "chaos/options.hpp"
-#include "chaos/servers.hpp"
 
 namespace conclave::chaos {
 
@@ -54,6 +56,8 @@ struct verdict {
   std::map<std::string, queue_count> queues;
   std::size_t kills = 0;  // of workers
   std::size_t stale_tried = 0, stale_refused = 0;
+  // How soon the next one held what somebody's own clock had ended: less than 0 is two holders.
+  std::optional<nanoseconds> closest;
   std::vector<violation> violations;
   std::vector<violation> allowed;  // by the documented limit
   std::vector<std::string> not_shown;

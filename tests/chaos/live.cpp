@@ -13,6 +13,11 @@ void live::follow(std::size_t i, const std::filesystem::path& file) {
   s.hold.clear();
 }
 
+void live::gone(std::size_t i) {
+  look(i);
+  slots_.at(i).hold.clear();
+}
+
 void live::look() {
   for (std::size_t i = 0; i < slots_.size(); ++i) look(i);
 }

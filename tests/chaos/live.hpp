@@ -19,6 +19,8 @@ class live {
 
   // A new process in this slot.
   void follow(std::size_t slot, const std::filesystem::path& file);
+  // The one in this slot was killed.
+  void gone(std::size_t slot);
   void look();
   void look(std::size_t slot);
 

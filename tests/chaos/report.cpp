@@ -88,6 +88,8 @@ std::string markdown(const run_record& run, const verdict& v) {
       << "| hand-offs | " << recipes.hand_offs << " |\n"
       << "| losses told | " << recipes.losses << " |\n"
       << "| stale writes tried | " << v.stale_tried << ", refused: " << v.stale_refused << " |\n"
+      << "| shortest time between the end of a hold by its own clock and the next | "
+      << (v.closest ? std::to_string(*v.closest / millisecond) + " ms" : "none") << " |\n"
       << "| violations | " << v.violations.size() << " |\n"
       << "| two holders by the documented limit | " << v.allowed.size() << " |\n\n"
       << "| fault | times | hit a holder |\n|---|---:|---:|\n";
@@ -131,7 +133,9 @@ std::string json(const run_record& run, const verdict& v) {
       << ",\n  \"hand_offs\": " << recipes.hand_offs << ",\n  \"grants\": " << recipes.grants
       << ",\n  \"losses_told\": " << recipes.losses
       << ",\n  \"stale_writes_tried\": " << v.stale_tried
-      << ",\n  \"stale_writes_refused\": " << v.stale_refused << ",\n  \"fault_kinds\": ";
+      << ",\n  \"stale_writes_refused\": " << v.stale_refused << ",\n  \"shortest_gap_ms\": "
+      << (v.closest ? std::to_string(*v.closest / millisecond) : "null")
+      << ",\n  \"fault_kinds\": ";
   json_map(out, v.faults, [&](const fault_count& c) {
     out << "\"times\": " << c.all << ", \"hit_a_holder\": " << c.hit_a_holder;
   });

@@ -48,7 +48,7 @@ std::string servers::connect_string() const {
 }
 
 std::string servers::version() const {
-  if (single_) return std::string{"conclave serve "} + conclave::version;
+  if (single_) return "conclave serve " + std::string{conclave::version};
   const auto answer = testing::ask_server(ports_.front(), "srvr");
   const std::string label = "Zookeeper version: ";
   const auto begin = answer.find(label);

@@ -10,17 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "chaos/history.hpp"
+#include "chaos/expiry.hpp"
 #include "chaos/options.hpp"
 #include "support/zookeeper_ensemble.hpp"
 
 namespace conclave::chaos {
-
-// A session that a server ended by itself, because it had not heard of it for so long.
-struct expiry {
-  nanoseconds at = 0;
-  std::int64_t session = 0;
-};
 
 class servers {
  public:

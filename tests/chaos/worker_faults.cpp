@@ -28,22 +28,22 @@ void disarm(link_proxy& l) {
 }  // namespace
 
 const std::vector<worker_faults::kind> worker_faults::kinds{
-    {"stop beyond the session", 3, true, &worker_faults::stop_long},
-    {"kill -9", 2, false, &worker_faults::kill},
-    {"cut", 2, false, &worker_faults::cut},
-    {"blackhole", 2, true, &worker_faults::blackhole},
-    {"stop shortly", 1, false, &worker_faults::stop_shortly},
-    {"links ended", 2, false, &worker_faults::drop},
-    {"delay", 1, false, &worker_faults::delay},
-    {"reply lost", 2, false, &worker_faults::lose_reply},
-    {"request lost", 1, false, &worker_faults::lose_request},
-    {"cut after a request", 1, false, &worker_faults::cut_after_requests},
-    {"cut after a reply", 1, false, &worker_faults::cut_after_replies},
+    {"stop beyond the session", 3, part::process, true, &worker_faults::stop_long},
+    {"kill -9", 2, part::process, false, &worker_faults::kill},
+    {"cut", 2, part::links, false, &worker_faults::cut},
+    {"blackhole", 2, part::links, true, &worker_faults::blackhole},
+    {"stop shortly", 1, part::process, false, &worker_faults::stop_shortly},
+    {"links ended", 2, part::links, false, &worker_faults::drop},
+    {"delay", 1, part::links, false, &worker_faults::delay},
+    {"reply lost", 2, part::links, false, &worker_faults::lose_reply},
+    {"request lost", 1, part::links, false, &worker_faults::lose_request},
+    {"cut after a request", 1, part::links, false, &worker_faults::cut_after_requests},
+    {"cut after a reply", 1, part::links, false, &worker_faults::cut_after_replies},
 };
 
 worker_faults::worker_faults(fleet& f, fault_log& log, std::uint64_t seed)
     : fleet_{f}, log_{log}, random_{seed} {
-  // The first of them is what leads to stale writes; it may miss by a hair, so it comes last, too.
+  // The first of them is what leads to stale writes most surely; so it comes last, too.
   opening_.push_back(&kinds.front());
   for (auto k = kinds.rbegin(); k != kinds.rend(); ++k) opening_.push_back(&*k);
 }
@@ -84,8 +84,11 @@ void worker_faults::begin_one() {
   const auto slot = choose(k, !opening_.empty() || t - waits_since_ < wait_for_a_holder);
   if (!slot) return;
   waits_since_ = 0;
-  if (!opening_.empty()) opening_.pop_back();
   (this->*k.begin)(k.name, *slot);
+  // A worker may have let go just before; then this kind is tried again.
+  fleet_.look();
+  const bool hit = !k.wants_fenced || fleet_.seen().holds_fenced(*slot);
+  if (!opening_.empty() && hit) opening_.pop_back();
   next_ = now() + between(50 * millisecond, 900 * millisecond);
 }
 
@@ -95,15 +98,16 @@ const worker_faults::kind& worker_faults::next_kind() {
   return kinds[std::discrete_distribution<std::size_t>{weights.begin(), weights.end()}(random_)];
 }
 
-bool worker_faults::harmed(std::size_t slot) const {
-  return std::any_of(harms_.begin(), harms_.end(), [&](const harm& h) { return h.slot == slot; });
+bool worker_faults::harmed(std::size_t slot, part p) const {
+  return std::any_of(harms_.begin(), harms_.end(),
+                     [&](const harm& h) { return h.slot == slot && h.of == p; });
 }
 
 // Three of four hit a holder, if there is one soon.
 std::optional<std::size_t> worker_faults::choose(const kind& k, bool must_hold) {
   std::vector<std::size_t> all(fleet_.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  std::erase_if(all, [&](std::size_t i) { return harmed(i); });
+  std::erase_if(all, [&](std::size_t i) { return harmed(i, k.of); });
   if (must_hold && (!opening_.empty() || chance(0.75))) {
     fleet_.look();
     std::erase_if(all, [&](std::size_t i) {
@@ -118,10 +122,11 @@ nanoseconds worker_faults::session(std::size_t slot) const {
   return std::chrono::nanoseconds{fleet_.present(slot).session}.count();
 }
 
-void worker_faults::add(const std::string& name, std::size_t slot, nanoseconds at,
+void worker_faults::add(const std::string& name, std::size_t slot, part of, nanoseconds at,
                         nanoseconds length, std::function<void()> heal) {
   harm h;
   h.slot = slot;
+  h.of = of;
   h.until = at + length;
   h.logged = log_.add({at, name, fleet_.present(slot).name, {slot}, at + length});
   h.heal = std::move(heal);
@@ -130,12 +135,13 @@ void worker_faults::add(const std::string& name, std::size_t slot, nanoseconds a
 
 void worker_faults::kill(const std::string& name, std::size_t slot) {
   const auto at = fleet_.kill(slot);
-  add(name, slot, at, between(0, 500 * millisecond), [this, slot] { fleet_.start(slot); });
+  add(name, slot, part::process, at, between(0, 500 * millisecond),
+      [this, slot] { fleet_.start(slot); });
 }
 
 void worker_faults::stop(const std::string& name, std::size_t slot, nanoseconds length) {
   const auto at = fleet_.pause(slot);
-  add(name, slot, at, length, [this, slot] { fleet_.resume(slot); });
+  add(name, slot, part::process, at, length, [this, slot] { fleet_.resume(slot); });
 }
 void worker_faults::stop_shortly(const std::string& name, std::size_t slot) {
   stop(name, slot, between(20 * millisecond, session(slot) / 2));
@@ -155,7 +161,7 @@ void worker_faults::cut(const std::string& name, std::size_t slot) {
   const auto how = chance(0.5) ? link_proxy::ending::fin : link_proxy::ending::reset;
   const auto at = now();
   for (auto* l : links) l->cut(how);
-  add(name, slot, at, between(50 * millisecond, session(slot) * 3 / 2), [links] {
+  add(name, slot, part::links, at, between(50 * millisecond, session(slot) * 3 / 2), [links] {
     for (auto* l : links) l->heal();
   });
 }
@@ -171,7 +177,7 @@ void worker_faults::blackhole(const std::string& name, std::size_t slot) {
   const auto links = some_links(slot);
   const auto at = now();
   for (auto* l : links) l->blackhole(true);
-  add(name, slot, at, between(100 * millisecond, session(slot) * 2), [links] {
+  add(name, slot, part::links, at, between(100 * millisecond, session(slot) * 2), [links] {
     for (auto* l : links) l->blackhole(false);
   });
 }
@@ -181,7 +187,7 @@ void worker_faults::delay(const std::string& name, std::size_t slot) {
   const std::chrono::milliseconds each_way{between(10, 400)};
   const auto at = now();
   for (auto* l : links) l->delay(each_way);
-  add(name, slot, at, between(500 * millisecond, 3 * second), [links] {
+  add(name, slot, part::links, at, between(500 * millisecond, 3 * second), [links] {
     for (auto* l : links) l->delay(std::chrono::milliseconds{0});
   });
 }

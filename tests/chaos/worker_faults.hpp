@@ -1,6 +1,6 @@
 // Faults of workers and of their links: kill -9, SIGSTOP, links that are cut, reset, silent, slow,
-// or lose one message at a place of the protocol. Several at a time, one for each worker; mostly of
-// workers that hold something.
+// or lose one message at a place of the protocol. Several at a time, of each worker at most one of
+// its process and one of its links; mostly of workers that hold something.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,10 @@ class worker_faults {
   void heal_all();
 
  private:
+  enum class part { process, links };
   struct harm {
     std::size_t slot = 0;
+    part of = part::links;
     nanoseconds until = 0;
     std::size_t logged = 0;  // its place in the log
     std::function<void()> heal;
@@ -35,6 +37,7 @@ class worker_faults {
   struct kind {
     std::string name;
     double weight = 1;
+    part of = part::links;
     bool wants_fenced = false;  // it leads to a stale write
     void (worker_faults::*begin)(const std::string& name, std::size_t slot) = nullptr;
   };
@@ -42,7 +45,7 @@ class worker_faults {
   void begin_one();
   const kind& next_kind();
   std::optional<std::size_t> choose(const kind& k, bool must_hold);
-  bool harmed(std::size_t slot) const;
+  bool harmed(std::size_t slot, part p) const;
 
   void kill(const std::string& name, std::size_t slot);
   void stop_shortly(const std::string& name, std::size_t slot);
@@ -57,7 +60,7 @@ class worker_faults {
   void cut_after_replies(const std::string& name, std::size_t slot);
 
   void stop(const std::string& name, std::size_t slot, nanoseconds length);
-  void add(const std::string& name, std::size_t slot, nanoseconds at, nanoseconds length,
+  void add(const std::string& name, std::size_t slot, part of, nanoseconds at, nanoseconds length,
            std::function<void()> heal);
   void arm(const std::string& name, std::size_t slot,
            const std::function<void(testing::link_proxy&)>& set);

@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <sstream>
+
+#include "chaos/judging.hpp"
+#include "checkers/exclusion.hpp"
+#include "checkers/grant_order.hpp"
+
+namespace conclave::chaos {
+namespace {
+
+nanoseconds overlap_length(const hold_record& newer,
+                           const std::map<std::uint64_t, const hold_record*>& open) {
+  nanoseconds longest = 0;
+  for (const auto& [id, older] : open)
+    if (older->resource == newer.resource)
+      longest = std::max(longest, std::min(older->end(), newer.end()) - newer.begin);
+  return longest;
+}
+
+}  // namespace
+
+void judging::holds() {
+  struct step {
+    nanoseconds at;
+    enum { ends, shares, begins } what;  // at the same time, what ends goes first
+    const hold_record* hold;
+  };
+  std::vector<step> steps;
+  for (const auto& h : all_.holds) {
+    steps.push_back({h.begin, step::begins, &h});
+    if (h.shares) steps.push_back({*h.shares, step::shares, &h});
+    steps.push_back({std::max(h.end(), h.begin + 1), step::ends, &h});
+  }
+  std::stable_sort(steps.begin(), steps.end(), [](const step& a, const step& b) {
+    return a.at != b.at ? a.at < b.at : a.what < b.what;
+  });
+
+  std::vector<std::string> heard;
+  const auto ear = [&](const std::string& what) { heard.push_back(what); };
+  checkers::exclusion exclusion{ear};
+  checkers::grant_order order{ear};
+  std::map<std::string, const hold_record*> last;
+  std::map<std::uint64_t, const hold_record*> open;
+  for (const auto& s : steps) {
+    const auto& h = *s.hold;
+    if (s.what == step::ends) {
+      exclusion.ended(h.id);
+      open.erase(h.id);
+      continue;
+    }
+    if (s.what == step::shares) {
+      exclusion.shares(h.id);
+      continue;
+    }
+    exclusion.granted(h.resource, h.id, {h.by->name, h.permits(), h.shared()});
+    for (const auto& what : heard) overlap(h, what, open);
+    heard.clear();
+    open.emplace(h.id, &h);
+    // Permits are taken in order, too, but whoever got one may hear of it later than the next.
+    if (h.permits() == 1) order.granted(h.resource, h.token, h.by->name, h.shared());
+    for (const auto& what : heard) complain(h.begin, what, h.resource);
+    heard.clear();
+    count(h, last[h.resource]);
+    last[h.resource] = &h;
+  }
+}
+
+void judging::count(const hold_record& h, const hold_record* before) {
+  auto& c = result_.recipes[recipe_of(h.resource)];
+  ++c.grants;
+  c.losses += h.told_lost;
+  if (before == nullptr) return;
+  if (before->by->slot != h.by->slot) ++c.hand_offs;
+  if (h.alone() && before->alone() && before->end() == before->until) {
+    const auto gap = h.begin - before->until;
+    if (!result_.closest || gap < *result_.closest) result_.closest = gap;
+  }
+}
+
+void judging::overlap(const hold_record& newer, const std::string& what,
+                      const std::map<std::uint64_t, const hold_record*>& open) {
+  std::string why;
+  for (const auto& [id, older] : open) {
+    if (older->resource != newer.resource || older->end() <= newer.begin) continue;
+    if (newer.shared() && (older->shared() || (older->shares && *older->shares <= newer.begin)))
+      continue;
+    // Of permits, one that is too old explains it.
+    if (auto proof = ended_too_early(*older, newer); !proof.empty()) {
+      why = proof;
+      if (newer.permits() > 1) break;
+    } else if (newer.permits() == 1) {
+      why.clear();
+      break;
+    }
+  }
+  const auto by = static_cast<double>(overlap_length(newer, open)) / millisecond;
+  std::ostringstream text;
+  text << what << " for " << by << " ms more";
+  if (why.empty()) return complain(newer.begin, text.str(), newer.resource);
+  result_.allowed.push_back(
+      {newer.begin, text.str() + ": " + why, lines(newer.begin, newer.resource)});
+}
+
+// Why, if the server had ended the older one's session before its holder could know.
+std::string judging::ended_too_early(const hold_record& older, const hold_record& newer) const {
+  if (!run_.asked.ensemble || older.session == newer.session) return {};
+  const auto e = std::find_if(run_.expiries.begin(), run_.expiries.end(), [&](const expiry& x) {
+    // The log's clock has milliseconds.
+    return x.session == older.session && x.at <= newer.begin + 2 * millisecond;
+  });
+  if (e == run_.expiries.end()) return {};
+  const auto timeout = std::chrono::nanoseconds{older.by->session}.count();
+  for (const auto& f : run_.faults) {
+    const auto over = f.until == 0 ? f.at : f.until;
+    if (f.of_server && f.at <= e->at && over + timeout >= e->at) {
+      std::ostringstream text;
+      text << "the servers ended its session " << (newer.begin - e->at) / millisecond
+           << " ms before, " << (e->at - f.at) / millisecond << " ms after: " << f.kind;
+      return text.str();
+    }
+  }
+  return {};
+}
+
+}  // namespace conclave::chaos

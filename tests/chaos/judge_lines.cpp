@@ -1,0 +1,48 @@
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "chaos/judging.hpp"
+
+namespace conclave::chaos {
+
+// What happened around a moment: to this resource, if there is one, and all faults.
+std::vector<std::string> judging::lines(nanoseconds at, const std::string& resource) const {
+  constexpr std::size_t each_side = 12;
+  std::set<const life*> concerned;
+  for (const auto& h : all_.holds)
+    if (h.resource == resource && h.begin <= at + second && h.end() >= at - second)
+      concerned.insert(h.by);
+  std::vector<std::pair<nanoseconds, std::string>> before;
+  std::vector<std::pair<nanoseconds, std::string>> after;
+  const auto put = [&](nanoseconds t, const std::string& who, const std::string& text) {
+    if (t > at && after.size() >= each_side) return;
+    std::ostringstream line;
+    line.setf(std::ios::fixed);
+    line.precision(3);
+    line << (t - at > 0 ? "+" : "") << static_cast<double>(t - at) / millisecond << " ms  " << who
+         << "  " << text;
+    (t > at ? after : before).emplace_back(t, line.str());
+  };
+  const auto first =
+      std::lower_bound(all_.events.begin(), all_.events.end(), at - 6 * second,
+                       [](const told_event& e, nanoseconds t) { return e.what.at < t; });
+  for (auto e = first; e != all_.events.end() && e->what.at < at + 6 * second; ++e) {
+    if (!resource.empty() && !concerned.contains(e->by)) continue;
+    std::string text = e->what.what;
+    for (const auto& w : e->what.words) text += ' ' + w;
+    put(e->what.at, e->by->name, text);
+  }
+  const auto middle = before.size();
+  if (middle > each_side) before.erase(before.begin(), before.end() - each_side);
+  for (const auto& f : run_.faults)
+    if (f.at > at - 6 * second && f.at < at + second) put(f.at, f.target, "[" + f.kind + "]");
+  before.insert(before.end(), after.begin(), after.end());
+  std::stable_sort(before.begin(), before.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> result;
+  for (auto& [t, line] : before) result.push_back(std::move(line));
+  return result;
+}
+
+}  // namespace conclave::chaos

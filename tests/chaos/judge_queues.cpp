@@ -1,0 +1,53 @@
+#include <utility>
+
+#include "chaos/judging.hpp"
+#include "checkers/queue_account.hpp"
+
+namespace conclave::chaos {
+
+// What was begun by a process and never ended, since it was killed, is unclear.
+void judging::queue(const std::string& name, const std::set<std::string>& jobs) {
+  using fate = checkers::queue_account::fate;
+  nanoseconds at = 0;
+  checkers::queue_account account{
+      [&](const std::string& what) { complain(at, name + ": " + what, {}); }};
+  std::map<const life*, bool> popping;
+  std::map<std::string, bool> pushing;
+  std::map<std::pair<const life*, std::string>, bool> completing;
+  for (const auto& t : all_.events) {
+    if (!jobs.contains(t.by->job)) continue;
+    const auto& e = t.what;
+    at = e.at;
+    if (e.what == "pushing") {
+      pushing[e.word(0)] = true;
+    } else if (e.what == "pushed") {
+      pushing.erase(e.word(0));
+      const auto& f = e.word(1);
+      account.pushed(e.word(0), f == "done"      ? fate::done
+                                : f == "refused" ? fate::refused
+                                                 : fate::unclear);
+    } else if (e.what == "popping") {
+      popping[t.by] = true;
+    } else if (e.what == "popped") {
+      popping[t.by] = false;
+      if (e.word(0) != "-") account.delivered(e.word(0));
+    } else if (e.what == "unclear-pop") {
+      popping[t.by] = false;
+      account.lost_in_delivery();
+    } else if (e.what == "completing") {
+      completing[{t.by, e.word(0)}] = true;
+    } else if (e.what == "completed") {
+      completing.erase({t.by, e.word(0)});
+      if (e.word(1) == "done") account.delivered(e.word(0));
+      if (e.word(1) == "unclear") account.perhaps_delivered(e.word(0));
+    }
+  }
+  for (const auto& [item, open] : pushing) account.pushed(item, fate::unclear);
+  for (const auto& [by, open] : popping)
+    if (open) account.lost_in_delivery();
+  for (const auto& [key, open] : completing) account.perhaps_delivered(key.second);
+  account.close();
+  result_.queues[name] = {account.pushes(), account.deliveries(), account.unclear()};
+}
+
+}  // namespace conclave::chaos
