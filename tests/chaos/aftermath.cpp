@@ -17,8 +17,10 @@ constexpr auto limit = 30s;
 void list(client& zk, const std::string& path, std::vector<std::string>& all) {
   try {
     for (const auto& name : zk.children(path).names) {
-      list(zk, path + '/' + name, all);
-      all.push_back(path + '/' + name);
+      auto child = path;
+      child.append("/").append(name);
+      list(zk, child, all);
+      all.push_back(std::move(child));
     }
   } catch (const error& e) {
     if (e.code() != errc::no_node) throw;  // gone meanwhile
@@ -30,13 +32,12 @@ void list(client& zk, const std::string& path, std::vector<std::string>& all) {
 bool may_stay(client& zk, const std::string& path) {
   const auto stat = zk.exists(path);
   if (!stat) return true;
-  const std::string here = path;
   for (const auto* parent : {mutex_path, shared_path, semaphore_path, election_path})
-    if (here == parent || here == std::string{parent} + "/locks" ||
-        here == std::string{parent} + "/leases")
+    if (path == parent || path == std::string{parent} + "/locks" ||
+        path == std::string{parent} + "/leases")
       return true;
   for (const auto* queue : {queue_path, claims_path})
-    if (here == queue || here.starts_with(std::string{queue} + ".conclave"))
+    if (path == queue || path.starts_with(std::string{queue} + ".conclave"))
       return stat->ephemeral_owner == 0;
   return false;
 }

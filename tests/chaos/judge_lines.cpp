@@ -41,6 +41,7 @@ std::vector<std::string> judging::lines(nanoseconds at, const std::string& resou
   std::stable_sort(before.begin(), before.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> result;
+  result.reserve(before.size());
   for (auto& [t, line] : before) result.push_back(std::move(line));
   return result;
 }

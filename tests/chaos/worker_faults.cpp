@@ -28,17 +28,17 @@ void disarm(link_proxy& l) {
 }  // namespace
 
 const std::vector<worker_faults::kind> worker_faults::kinds{
-    {"stop beyond the session", 3, part::process, true, &worker_faults::stop_long},
-    {"kill -9", 2, part::process, false, &worker_faults::kill},
-    {"cut", 2, part::links, false, &worker_faults::cut},
-    {"blackhole", 2, part::links, true, &worker_faults::blackhole},
-    {"stop shortly", 1, part::process, false, &worker_faults::stop_shortly},
-    {"links ended", 2, part::links, false, &worker_faults::drop},
-    {"delay", 1, part::links, false, &worker_faults::delay},
-    {"reply lost", 2, part::links, false, &worker_faults::lose_reply},
-    {"request lost", 1, part::links, false, &worker_faults::lose_request},
-    {"cut after a request", 1, part::links, false, &worker_faults::cut_after_requests},
-    {"cut after a reply", 1, part::links, false, &worker_faults::cut_after_replies},
+    {"stop beyond the session", 3, part::process, aim::fenced_holder, &worker_faults::stop_long},
+    {"kill -9", 2, part::process, aim::holder, &worker_faults::kill},
+    {"cut", 2, part::links, aim::holder, &worker_faults::cut},
+    {"blackhole", 2, part::links, aim::fenced_holder, &worker_faults::blackhole},
+    {"stop shortly", 1, part::process, aim::holder, &worker_faults::stop_shortly},
+    {"links ended", 2, part::links, aim::holder, &worker_faults::drop},
+    {"delay", 1, part::links, aim::holder, &worker_faults::delay},
+    {"reply lost", 3, part::links, aim::anybody, &worker_faults::lose_reply},
+    {"request lost", 1, part::links, aim::anybody, &worker_faults::lose_request},
+    {"cut after a request", 1, part::links, aim::anybody, &worker_faults::cut_after_requests},
+    {"cut after a reply", 1, part::links, aim::anybody, &worker_faults::cut_after_replies},
 };
 
 worker_faults::worker_faults(fleet& f, fault_log& log, std::uint64_t seed)
@@ -87,13 +87,14 @@ void worker_faults::begin_one() {
   (this->*k.begin)(k.name, *slot);
   // A worker may have let go just before; then this kind is tried again.
   fleet_.look();
-  const bool hit = !k.wants_fenced || fleet_.seen().holds_fenced(*slot);
+  const bool hit = k.at != aim::fenced_holder || fleet_.seen().holds_fenced(*slot);
   if (!opening_.empty() && hit) opening_.pop_back();
   next_ = now() + between(50 * millisecond, 900 * millisecond);
 }
 
 const worker_faults::kind& worker_faults::next_kind() {
   std::vector<double> weights;
+  weights.reserve(kinds.size());
   for (const auto& k : kinds) weights.push_back(k.weight);
   return kinds[std::discrete_distribution<std::size_t>{weights.begin(), weights.end()}(random_)];
 }
@@ -103,15 +104,15 @@ bool worker_faults::harmed(std::size_t slot, part p) const {
                      [&](const harm& h) { return h.slot == slot && h.of == p; });
 }
 
-// Three of four hit a holder, if there is one soon.
+// Four of five hit a holder where that is the aim, if there is one soon.
 std::optional<std::size_t> worker_faults::choose(const kind& k, bool must_hold) {
   std::vector<std::size_t> all(fleet_.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   std::erase_if(all, [&](std::size_t i) { return harmed(i, k.of); });
-  if (must_hold && (!opening_.empty() || chance(0.75))) {
+  if (k.at != aim::anybody && must_hold && (!opening_.empty() || chance(0.8))) {
     fleet_.look();
     std::erase_if(all, [&](std::size_t i) {
-      return k.wants_fenced ? !fleet_.seen().holds_fenced(i) : !fleet_.seen().holds(i);
+      return k.at == aim::fenced_holder ? !fleet_.seen().holds_fenced(i) : !fleet_.seen().holds(i);
     });
   }
   if (all.empty()) return std::nullopt;

@@ -23,6 +23,11 @@ class worker_faults {
 
  private:
   enum class part { process, links };
+  enum class aim {
+    anybody,        // what it hits is a moment of the protocol
+    holder,         // mostly
+    fenced_holder,  // mostly; it leads to a stale write
+  };
   struct harm {
     std::size_t slot = 0;
     part of = part::links;
@@ -38,7 +43,7 @@ class worker_faults {
     std::string name;
     double weight = 1;
     part of = part::links;
-    bool wants_fenced = false;  // it leads to a stale write
+    aim at = aim::holder;
     void (worker_faults::*begin)(const std::string& name, std::size_t slot) = nullptr;
   };
 
