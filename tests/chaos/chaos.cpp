@@ -35,7 +35,9 @@ class run {
   explicit run(options o) : options_{std::move(o)} {}
 
   verdict make() {
-    std::filesystem::remove_all(options_.report / "histories");
+    // Those of an older run would be taken for ours.
+    for (const auto* old : {"histories", "report.md", "report.json"})
+      std::filesystem::remove_all(options_.report / old);
     std::filesystem::create_directories(options_.report / "histories");
     record_.asked = options_;
     record_.machine = this_machine();
