@@ -56,7 +56,8 @@ struct verdict {
   std::map<std::string, queue_count> queues;
   std::size_t kills = 0;  // of workers
   std::size_t stale_tried = 0, stale_refused = 0;
-  // How soon the next one held what somebody's own clock had ended: less than 0 is two holders.
+  // How soon the next one held what somebody had who was stopped until its own clock ended it: less
+  // than 0 would be two holders.
   std::optional<nanoseconds> closest;
   std::vector<violation> violations;
   std::vector<violation> allowed;  // by the documented limit

@@ -71,7 +71,9 @@ void judging::count(const hold_record& h, const hold_record* before) {
   c.losses += h.told_lost;
   if (before == nullptr) return;
   if (before->by->slot != h.by->slot) ++c.hand_offs;
-  if (h.alone() && before->alone() && before->end() == before->until) {
+  // Whoever is awake gives back what it has lost, perhaps long before the server would.
+  const bool awake = before->ended && *before->ended <= h.begin;
+  if (h.alone() && before->alone() && before->end() == before->until && !awake) {
     const auto gap = h.begin - before->until;
     if (!result_.closest || gap < *result_.closest) result_.closest = gap;
   }

@@ -88,7 +88,7 @@ std::string markdown(const run_record& run, const verdict& v) {
       << "| hand-offs | " << recipes.hand_offs << " |\n"
       << "| losses told | " << recipes.losses << " |\n"
       << "| stale writes tried | " << v.stale_tried << ", refused: " << v.stale_refused << " |\n"
-      << "| shortest time between the end of a hold by its own clock and the next | "
+      << "| from the end of a stopped holder's time to the next grant, at least | "
       << (v.closest ? std::to_string(*v.closest / millisecond) + " ms" : "none") << " |\n"
       << "| violations | " << v.violations.size() << " |\n"
       << "| two holders by the documented limit | " << v.allowed.size() << " |\n\n"
