@@ -204,7 +204,8 @@ class queue_history : lots {
   }
   // A single consumer has them in the order of the queue, unless it may have failed to take one.
   void in_order(const user_ptr& u, const std::string& name) {
-    if (consumers_ == 1 && !u->in_doubt && name <= u->last) complain(name + " was taken after " + u->last);
+    if (consumers_ == 1 && !u->in_doubt && name <= u->last)
+      complain(name + " was taken after " + u->last);
     u->last = name;
   }
 
