@@ -26,11 +26,25 @@ std::string field(const std::string& answer, const std::string& name) {
   return answer.substr(begin, answer.find('\n', begin) - begin);
 }
 
+struct found {
+  std::optional<server_process> server;
+  std::string answer;  // to "mntr"
+};
+
+// If it has ended meanwhile, another one may be there by now.
+found look_for_server(const std::filesystem::path& socket) {
+  for (;;) {
+    auto server = server_process::at(socket);
+    if (!server) return {};
+    auto answer = server_process::ask(socket, "mntr").value_or("");
+    if (!answer.empty() || !server->ended()) return {std::move(server), std::move(answer)};
+  }
+}
+
 int status(local_flags& f, const invocation&) {
   const auto folder = data_folder();
   const auto socket = folder / "socket";
-  const auto server = server_process::at(socket);
-  const auto answer = server ? server_process::ask(socket, "mntr").value_or("") : std::string{};
+  const auto [server, answer] = look_for_server(socket);
   if (server && answer.empty())
     throw failure{unavailable, "process " + std::to_string(server->pid()) + " listens at " +
                                    socket.string() + ", but does not answer; is it stopped?"};
@@ -65,12 +79,11 @@ int status(local_flags& f, const invocation&) {
 
 int stop(local_flags& f, const invocation&) {
   const auto socket = data_folder() / "socket";
-  const auto server = server_process::at(socket);
+  const auto [server, answer] = look_for_server(socket);
   if (!server) {
     std::cout << "not running\n";
     return ok;
   }
-  const auto answer = server_process::ask(socket, "mntr").value_or("");
   if (answer.find("conclave") == std::string::npos && !f.force)
     throw failure{failed, "process " + std::to_string(server->pid()) + " at " + socket.string() +
                               " does not answer as a server; --force ends it nevertheless"};

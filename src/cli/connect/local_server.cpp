@@ -167,6 +167,11 @@ std::optional<std::string> server_process::ask(const std::filesystem::path& sock
   return answer;
 }
 
+bool server_process::ended() const {
+  pollfd p{descriptor_, POLLIN, 0};
+  return ::poll(&p, 1, 0) > 0;
+}
+
 bool server_process::end(std::chrono::milliseconds limit) const {
   ::syscall(SYS_pidfd_send_signal, descriptor_, SIGTERM, nullptr, 0);
   pollfd p{descriptor_, POLLIN, 0};
