@@ -23,6 +23,8 @@ void contender::tell_downgraded(error_code ec) {
 task<error_code> contender::become_reader() {
   if (terms_.role == layout::role::reader) co_return error_code{};
   auto& s = seats_[0];
+  if (overslept()) co_await watch_own(s);
+  if (s.own_gone) co_return errc::lock_lost;
   // There the order is that of creation, and our new node would stand behind waiting writers.
   if (near_the_end(s.ticket)) co_return errc::not_supported;
   const auto prefix = terms_.layout.name_prefix(layout::role::reader);

@@ -12,6 +12,12 @@
 #include "recipes/together.hpp"
 
 namespace conclave::recipes {
+namespace {
+
+// Nodes, when one of ours is looked for: many may look at once.
+constexpr std::size_t read_together = 32;
+
+}  // namespace
 
 // Creates our nodes and reads the parents' records, in one round trip. Several nodes are created
 // in one transaction: two contenders for the same locks then stand in the same order in all of
@@ -243,19 +249,22 @@ task<error_code> contender::look_for(seat& s, const std::string& id, place where
   const auto known = std::partition(paths.begin(), paths.end(), [&](const std::string& path) {
     return !port_->claimed.has_name(path);
   });
+  const auto unclaimed = static_cast<std::size_t>(known - paths.begin());
   bool found = false;
-  for (auto [from, to] : {std::pair{paths.begin(), known}, std::pair{known, paths.end()}}) {
-    if (found) break;
+  for (std::size_t next = 0; next < paths.size();) {
+    // Of bare nodes that are as good as each other, all are wanted.
+    if (found && (!terms_.bare || next >= unclaimed)) break;
+    const auto end = std::min(next < unclaimed ? unclaimed : paths.size(), next + read_together);
     std::vector<asking<get_result>> reading;
     {
       const together in_one_write{*port_};
-      for (auto path = from; path != to; ++path)
-        reading.push_back(ask(requests::get(port_->defaults(), *path, {}), where));
+      for (auto i = next; i < end; ++i)
+        reading.push_back(ask(requests::get(port_->defaults(), paths[i], {}), where));
     }
     error_code ec;
     for (const auto& each : reading) {
       const auto node = co_await each;
-      const auto& path = *from++;
+      const auto& path = paths[next++];
       if (node.ec && node.ec != errc::no_node) ec = node.ec;
       if (node.ec || node.value.stat.ephemeral_owner != session_) continue;
       const auto shown = read_badge(node.value.data).id;

@@ -33,7 +33,7 @@ error_code contender::left() const noexcept {
 
 bool contender::can_leave_to_next() const noexcept {
   return holding_ && !session_over_ && seats_.size() == 1 && uses_tickets(seats_[0]) &&
-         seats_[0].record_writable && !put_out_of_line();
+         seats_[0].record_writable && !put_out_of_line() && !overslept();
 }
 
 void contender::leave_to_next() {
@@ -61,6 +61,7 @@ task<> contender::withdraw() {
   bool as_transaction = was_holder_;  // with the records that spare the next one a look
   place where = known_in_;
   duration rest = breath;
+  bool perhaps_done = false;
   // What stands under the name of a node that is gone is somebody else's.
   if (in_line_ && !session_over_ &&
       (parting_ == parting::unclear || put_out_of_line() || overslept()))
@@ -116,8 +117,9 @@ task<> contender::withdraw() {
       rest = std::min<duration>(rest * 2, longest_rest);
     }
     // Perhaps it has happened, and names can come back: never a second time without looking.
+    perhaps_done = perhaps_done || outcome_unknown(ec);
     co_await find_out(where);
-    left_ = !in_line_ && !session_over_;
+    left_ = perhaps_done && !in_line_ && !session_over_;
   }
   withdraw_claims();
   if (parents_may_go_ && !session_over_)

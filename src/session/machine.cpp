@@ -113,10 +113,12 @@ bool machine::watch_under_way(std::string_view path) const {
          std::any_of(waiting_.begin(), waiting_.end(), needs);
 }
 
-// Nobody wants what the server would tell of this path. True if there was such a watch.
+// Takes a lasting watch that nobody wants from the server, with all others of the path: so only if
+// nobody needs one of those.
 bool machine::remove_left_watch(std::string_view path) {
   const auto left = left_watches_.find(path);
-  if (left == left_watches_.end() || phase_ != phase::attached || watch_under_way(path))
+  if (left == left_watches_.end() || phase_ != phase::attached || watches_.contains(path) ||
+      watch_under_way(path))
     return false;
   const auto position = stream_sent_ + (output_.size() - output_sent_);
   constexpr auto type = wire::opcode::remove_watches;

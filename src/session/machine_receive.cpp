@@ -149,11 +149,16 @@ bool machine::take_event(wire::reader& in) {
   if (event.type < 1 || event.type > 4) return true;  // the server's own session notices
   const auto type = static_cast<watch_event::kind>(event.type);
   auto watchers = watches_.fire(type, event.path);
-  if (watchers.empty())
-    remove_left_watch(event.path);
-  else
+  if (!watchers.empty()) {
     notices_.push_back(
         firing{std::move(watchers), {type, std::string{without_chroot(chroot_, event.path)}}});
+    return true;
+  }
+  // Nobody wanted it. It may have come by a recursive watch, of a path above.
+  for (auto path = event.path; !left_watches_.empty() && path.starts_with('/');) {
+    if (remove_left_watch(path) || path == "/") break;
+    path = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
+  }
   return true;
 }
 

@@ -101,6 +101,11 @@ bool watch_registry::has_lasting(watch_slot one_shot, std::string_view path) con
          (one_shot != watch_slot::child && at(watch_slot::recursive).contains(path));
 }
 
+bool watch_registry::contains(std::string_view path) const {
+  return std::any_of(std::begin(slots_), std::end(slots_),
+                     [&](const auto& slot) { return slot.contains(path); });
+}
+
 std::size_t watch_registry::size() const noexcept {
   std::size_t n = 0;
   for (const auto& slot : slots_) n += slot.size();

@@ -40,6 +40,8 @@ class watch_registry {
 
   // Whether a watch left by add_watch on this very path tells all that the one-shot watch would.
   bool has_lasting(watch_slot one_shot, std::string_view path) const;
+  // Whether anybody watches this very path, in whatever way.
+  bool contains(std::string_view path) const;
 
   std::size_t size() const noexcept;  // watched paths, over all kinds
 

@@ -108,7 +108,7 @@ task<> consumer::run() {
     const auto ec = terms_.way == way::pops ? co_await pop_some() : co_await claim_some();
     if (ec) {
       answer_all(ec);
-      plan_.clear();  // what we failed to take comes first again
+      end_turn();  // what we failed to take comes first again, whoever looks next
     }
     // We got what we waited for: now it is somebody else's turn, if there is somebody, or more than
     // we want.

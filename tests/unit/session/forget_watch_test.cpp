@@ -196,5 +196,31 @@ TEST(forget_watch, a_lasting_one_is_not_removed_while_a_watch_is_under_way) {
   EXPECT_EQ(a.loop.take_request().type, wire::opcode::remove_watches);
 }
 
+TEST(forget_watch, a_lasting_one_is_not_removed_while_another_relies_on_it) {
+  attached a;
+  a.leave(add_watch("/a", watch_mode::persistent, a.v));
+  a.leave(children("/a", a.w));
+  EXPECT_FALSE(a.forget(watch_kind::any, a.v));
+  a.loop.take_journal();
+  a.loop.event(watch_event::kind::changed, "/a");  // which nobody wants
+  EXPECT_FALSE(a.loop.has_request());
+  a.loop.event(watch_event::kind::children_changed, "/a");
+  EXPECT_EQ(a.loop.take_journal(), lines{"w children_changed /a"});
+}
+
+TEST(forget_watch, a_recursive_one_is_removed_by_what_happens_below_it) {
+  attached a;
+  a.leave(add_watch("/a", watch_mode::recursive, a.v));
+  a.leave(get("/a", a.w));
+  EXPECT_FALSE(a.forget(watch_kind::any, a.v));
+  a.loop.event(watch_event::kind::created, "/a/b/c");
+  EXPECT_FALSE(a.loop.has_request());
+  a.loop.event(watch_event::kind::changed, "/a");
+  a.loop.event(watch_event::kind::created, "/a/b/c");
+  const auto removal = a.loop.take_request();
+  EXPECT_EQ(removal.type, wire::opcode::remove_watches);
+  EXPECT_EQ(removal.path(), "/a");
+}
+
 }  // namespace
 }  // namespace conclave::session
