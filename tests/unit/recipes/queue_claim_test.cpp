@@ -103,6 +103,22 @@ TEST_F(queue_claims, one_whose_mark_was_deleted_by_hand_is_lost) {
   EXPECT_TRUE(hand.exists(item));
 }
 
+TEST_F(queue_claims, one_whose_mark_was_deleted_before_its_end_could_be_sent_is_lost) {
+  push("item");
+  taker who{w.client(0), taker::claiming()};
+  ASSERT_TRUE(claim(who));
+  auto& link = w.client(0);
+  link.refuse_connections(true);
+  link.cut();
+  remove_mark();
+  const auto answer = who.complete();
+  w.advance(1s);
+  link.refuse_connections(false);
+  ASSERT_TRUE(w.run_until([&] { return answer->has_value(); }));
+  EXPECT_EQ(**answer, errc::lock_lost);
+  EXPECT_TRUE(hand.exists(item));
+}
+
 // --- setting aside
 
 TEST_F(queue_claims, those_who_give_up_while_an_item_is_set_aside_are_told) {

@@ -49,6 +49,26 @@ TEST_F(queue_line, one_that_gave_up_while_it_stood_in_it_does_not_hold_up_those_
   EXPECT_TRUE(hears_at_once(c));
 }
 
+TEST_F(queue_line, one_that_failed_to_take_an_item_finds_it_the_next_time) {
+  taker a{w.client(0)};
+  a.take();
+  w.advance(1s);
+  auto& link = w.client(0);
+  link.swallow_request(wire::opcode::get_data);
+  push("item");
+  ASSERT_TRUE(w.run_until([&] { return !link.fault_pending(); }));
+  link.refuse_connections(true);
+  w.advance(3s);
+  link.refuse_connections(false);
+  w.advance(7s);
+  ASSERT_EQ(a.told, 1);
+  ASSERT_FALSE(a.got);
+  a.take();
+  w.advance(1s);
+  ASSERT_EQ(a.told, 2);
+  EXPECT_TRUE(a.got);
+}
+
 TEST_F(queue_line, the_first_does_not_keep_its_turn_without_a_watch_when_its_look_failed) {
   taker a{w.client(0)}, b{w.client(1)};
   a.take();
