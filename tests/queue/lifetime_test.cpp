@@ -12,7 +12,9 @@ class destroyed_queue : public one_queue {
   // What a call in another thread throws when the queue goes.
   template <class F>
   error_code end_of(F&& call) {
-    const auto name = path + "/a-queue-whose-name-is-long-enough-to-lie-on-the-heap";
+    // Another one each time: the last one's consumer may not have left its line yet.
+    const auto name =
+        path + "/a-queue-whose-name-is-long-enough-to-lie-on-the-heap" + std::to_string(++calls);
     auto q = std::make_unique<queue>(zk, name);
     error_code ec;
     std::thread waiting{[&, &of = *q] { ec = code_of([&] { call(of); }); }};
@@ -25,6 +27,7 @@ class destroyed_queue : public one_queue {
     waiting.join();
     return ec;
   }
+  int calls = 0;
   const error_code aborted = boost::asio::error::operation_aborted;
 };
 

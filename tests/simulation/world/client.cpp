@@ -171,7 +171,7 @@ void client::hand_out(session::notice& n) {
 void client::plan_timer() {
   const auto next = std::min(machine_.next_deadline(), wake_);
   if (next == recipes::time_point::max()) return;
-  const auto when = std::max(world_time(next), world_.now());
+  const auto when = next <= now() ? world_.now() : std::max(world_time(next), world_.now());
   if (when >= timer_) return;
   timer_ = when;
   world_.plan(when, happening::client_timer, index_, static_cast<std::uint64_t>(when.count()));
