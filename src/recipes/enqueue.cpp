@@ -122,9 +122,13 @@ task<error_code> contender::enqueue_behind() {
     token_ = czxid_ = made.value.zxid;
     known_in_ = made.sent_in;
     take_seat(s, made.value.parts[2].path);
-    s.parent_czxid = from.parent_czxid;
-    s.record_writable = true;
-    s.served = from.ticket;
+    // Somebody may have deleted the path and made it again: then what was served there is another
+    // line's, and ours is looked at.
+    s.parent_czxid = made.value.parts[1].stat.czxid;
+    if (s.parent_czxid == from.parent_czxid) {
+      s.record_writable = true;
+      s.served = from.ticket;
+    }
   }
   before->poke();
   if (outcome_unknown(made.ec)) co_return co_await settle(id);

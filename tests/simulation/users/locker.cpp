@@ -183,7 +183,9 @@ void locker::downgrade(const call_pointer& c) {
     const auto self = weak.lock();
     if (!self) return;
     self->downgrades_.push_back(ec);
-    if (!ec) c->as = role::reader;
+    if (ec) return;
+    c->as = role::reader;
+    self->judge_->renamed(*c);
   });
 }
 

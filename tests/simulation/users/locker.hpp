@@ -133,6 +133,8 @@ class judge {
   void granted(const locker& l, call& c);
   void ended(const call& c);
   void shares(const call& c);
+  // It holds by another node from now on.
+  void renamed(call& c) { c.robbed = c.robbed || may_be_taken_for_another(c); }
   // Writes to what the lock is for. False: a newer token was there before.
   bool write(const locker& l, const call& c);
   void expired(std::int64_t session);

@@ -186,5 +186,46 @@ TEST(with_next, a_node_deleted_by_hand_at_any_moment_harms_nobody_else) {
   }
 }
 
+// The transaction stays on its way while the path is deleted by hand and made again, and the names
+// in it are others' when it arrives. It has done harm then, but what was served in the old line
+// must not make it the holder in the new one.
+TEST(with_next, a_release_that_arrives_in_another_line_grants_nothing) {
+  world_options o;
+  o.clients = 3;
+  lock_contest c{o};
+  const std::string path = "/locks/one";
+  const auto ours = c.add(0, a_mutex({path}));
+  const auto burnt = ours->lock();  // number 0
+  ASSERT_TRUE(c.granted(burnt));
+  ours->unlock(burnt);
+  c.quieten();
+  const auto first = ours->lock();
+  ASSERT_TRUE(c.granted(first));
+  const auto second = ours->lock();
+  auto& link = c.world.client(0);
+  link.stall(true);
+  ours->unlock(first);
+  c.world.advance(10ms);
+  ASSERT_EQ(c.children(path), std::vector<std::string>{"lock-0000000001"});
+  c.world.by_hand().remove(path + "/lock-0000000001");
+  c.world.by_hand().remove(path);
+  const auto holder = c.add(1, a_mutex({path}));
+  const auto held = holder->lock();
+  ASSERT_TRUE(c.granted(held));
+  const auto waits = c.add(2, a_mutex({path}))->lock();
+  c.world.advance(10ms);
+  ASSERT_EQ(c.children(path).back(), "lock-0000000001");
+  link.stall(false);
+  c.world.advance(1s);
+  EXPECT_EQ(second->told, 0);
+  EXPECT_TRUE(held->holding());
+  holder->unlock(held);
+  ASSERT_TRUE(c.granted(second));
+  ours->unlock(second);
+  EXPECT_TRUE(c.told(waits));
+  EXPECT_EQ(waits->ec, errc::out_of_line);
+  c.check_end();
+}
+
 }  // namespace
 }  // namespace conclave::simulated
