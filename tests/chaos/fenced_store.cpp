@@ -95,11 +95,10 @@ void fenced_store::serve() {
 bool fenced_store::answer(int visitor) {
   question q;
   if (::recv(visitor, &q, sizeof q, 0) != sizeof q) return false;
-  auto& e = entries_[q.resource.data()];
+  auto& resource = resources_[q.resource.data()];
   reply r;
-  if (q.token != 0) r.done = e.resource.write(q.token) ? 1 : 0;
-  e.highest = std::max(e.highest, q.token);
-  r.highest = e.highest;
+  if (q.token != 0) r.done = resource.write(q.token) ? 1 : 0;
+  r.highest = resource.highest();
   // A stopped process does not read: nothing waits for it here, and it asks one thing at a time.
   return ::send(visitor, &r, sizeof r, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof r;
 }

@@ -20,16 +20,12 @@ class fenced_store {
   fenced_store& operator=(const fenced_store&) = delete;
 
  private:
-  struct entry {
-    checkers::fenced_resource resource;
-    std::int64_t highest = 0;
-  };
   void serve();
   bool answer(int visitor);
 
   int listener_ = -1;
   int stop_[2] = {-1, -1};
-  std::map<std::string, entry> entries_;
+  std::map<std::string, checkers::fenced_resource> resources_;
   std::thread thread_;
 };
 

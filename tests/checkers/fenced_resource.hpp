@@ -18,6 +18,7 @@ class fenced_resource {
     ++done_;
     return true;
   }
+  std::int64_t highest() const noexcept { return highest_; }
   std::uint64_t done() const noexcept { return done_; }
   std::uint64_t refused() const noexcept { return refused_; }
 

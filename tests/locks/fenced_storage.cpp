@@ -62,13 +62,8 @@ bool fenced_storage::write(int writer, std::int64_t token) {
   bool accepted = false;
   {
     const std::lock_guard lock{mutex_};
-    accepted = token >= highest_;
-    if (accepted) {
-      highest_ = token;
-      last_writer_ = writer;
-    } else {
-      ++refused_;
-    }
+    accepted = resource_.write(token);
+    if (accepted) last_writer_ = writer;
   }
   writes_.put({writer, token, accepted});
   return accepted;
@@ -82,7 +77,7 @@ std::optional<storage_write> fenced_storage::next_of(int writer) {
 
 std::size_t fenced_storage::refused() const {
   const std::lock_guard lock{mutex_};
-  return refused_;
+  return resource_.refused();
 }
 
 int fenced_storage::last_writer() const {

@@ -12,6 +12,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
+#include "checkers/fenced_resource.hpp"
 #include "integration/harness.hpp"
 
 namespace conclave::testing {
@@ -47,8 +48,7 @@ class fenced_storage {
 
   inbox<storage_write> writes_;
   mutable std::mutex mutex_;
-  std::int64_t highest_ = 0;
-  std::size_t refused_ = 0;
+  checkers::fenced_resource resource_;
   int last_writer_ = 0;
   boost::asio::io_context io_{1};
   boost::asio::ip::tcp::acceptor acceptor_;
