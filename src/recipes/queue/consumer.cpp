@@ -117,7 +117,7 @@ task<> consumer::run() {
   }
   answer_all({ECANCELED, boost::system::system_category()});  // who was about to get something
   end_turn();
-  transactions_.leave(shared_from_this());
+  co_await transactions_.leave(shared_from_this());
   co_return done;
 }
 

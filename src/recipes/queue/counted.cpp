@@ -11,8 +11,8 @@ namespace conclave::recipes {
 task<error_code> counted_transactions::enrol(std::shared_ptr<void> owner) {
   if (enrolled()) co_return error_code{};
   session_ = 0;
-  name_ = new_id(*port_);
-  place where;
+  if (perhaps_in_ == 0) name_ = new_id(*port_);
+  place where{perhaps_in_, 0};
   for (;;) {
     const auto asked =
         ask(port_, owner, requests::create(port_->defaults(), path(), {}, create_mode::ephemeral),
@@ -23,16 +23,19 @@ task<error_code> counted_transactions::enrol(std::shared_ptr<void> owner) {
     const bool there = made.ec == errc::node_exists && where.session != 0;
     if (!made.ec || there) {
       session_ = made.sent_in.session;
+      perhaps_in_ = 0;
       version_ = 0;
       co_return error_code{};
     }
     if (outcome_unknown(made.ec)) {
-      where = {made.sent_in.session, 0};
+      perhaps_in_ = made.sent_in.session;
+      where = {perhaps_in_, 0};
     } else if (made.ec == errc::no_node) {
       const auto ec = co_await make_path(port_, owner, folder_, create_mode::container);
       if (ec) co_return ec;
     } else if (session_is_over(made.ec) && !port_->session().over) {
       name_ = new_id(*port_);
+      perhaps_in_ = 0;
       where = {};
     } else {
       co_return made.ec;
@@ -68,7 +71,7 @@ task<counted_transactions::outcome> counted_transactions::commit(std::shared_ptr
       if (!refused && !over && !unclear) co_return outcome{got.ec, false, {}};
       // Our node is gone with its session, or was touched by somebody: begin with another one,
       // unless this one held the answer.
-      if (!over) leave(owner);
+      if (!over) co_await leave(owner);
       session_ = 0;
       if (unclear) co_return outcome{over ? got.ec : error_code{errc::connection_loss}, true, {}};
       if (over && port_->session().over) co_return outcome{got.ec, false, {}};
@@ -77,13 +80,18 @@ task<counted_transactions::outcome> counted_transactions::commit(std::shared_ptr
   }
 }
 
-void counted_transactions::leave(std::shared_ptr<void> owner) {
-  if (session_ == 0) return;
-  // Nobody else's node can have this name, so a repeat does no harm.
-  static_cast<void>(ask(port_, std::move(owner),
-                        requests::remove(port_->defaults(), path(), any_version), {session_, 0},
-                        session::on_cut::repeat));
-  session_ = 0;
+task<> counted_transactions::leave(std::shared_ptr<void> owner) {
+  const place where{session_ != 0 ? session_ : perhaps_in_, 0};
+  session_ = perhaps_in_ = 0;
+  error_code ec = errc::not_connected;
+  while (where.session != 0 && (connection_trouble(ec) || outcome_unknown(ec))) {
+    // Nobody else's node can have this name, so a repeat does no harm.
+    const auto asked = ask(port_, owner, requests::remove(port_->defaults(), path(), any_version),
+                           where, session::on_cut::repeat);
+    const auto got = co_await asked;
+    ec = got.ec;
+  }
+  co_return done;
 }
 
 }  // namespace conclave::recipes

@@ -35,8 +35,9 @@ class counted_transactions {
   bool enrolled() const noexcept { return session_ != 0 && session_ == port_->session().id; }
   const std::string& name() const noexcept { return name_; }
 
-  // Takes our node away, if nothing is under way. Not waited for: it goes with the session anyway.
-  void leave(std::shared_ptr<void> owner);
+  // Takes our node away, if nothing is under way: as long as its session lives it would count as
+  // one of us.
+  task<> leave(std::shared_ptr<void> owner);
 
  private:
   std::string path() const { return folder_ + '/' + name_; }
@@ -45,6 +46,8 @@ class counted_transactions {
   std::string folder_;
   std::string name_;
   std::int64_t session_ = 0;  // in which our node was made; 0: there is none
+  // In which it may have been made without our hearing of it.
+  std::int64_t perhaps_in_ = 0;
   std::int32_t version_ = 0;
 };
 

@@ -107,7 +107,7 @@ task<> producer::run() {
     co_await send();
   }
   end_turn();
-  transactions_.leave(shared_from_this());
+  co_await transactions_.leave(shared_from_this());
   co_return done;
 }
 

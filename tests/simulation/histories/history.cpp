@@ -15,7 +15,7 @@ world_options any_world(lots& l, const history_options& o) {
   w.session_timeout = l.chance(4) ? 30s : l.chance(2) ? 4s : 1500ms;
   w.server.min_session_timeout = 1s;
   w.server.tick = l.chance(2) ? 2s : 100ms;
-  w.connect_wait = 10min;
+  w.connect_wait = !o.impatient() ? 10min : o.seed % 16 == 0 ? 30ms : 400ms;
   w.least_delay = 100us;
   w.most_delay = l.chance(2) ? 200us : 20ms;
   w.doors = 1 + l.draw(3);

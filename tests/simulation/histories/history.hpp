@@ -20,6 +20,9 @@ using tally = std::map<std::string, std::uint64_t, std::less<>>;
 
 struct history_options {
   std::uint64_t seed = 1;
+  // Calls fail that have no connection for a moment. Not drawn by lot, which would change what the
+  // other seeds stand for.
+  bool impatient() const noexcept { return seed % 8 == 0; }
   bool sqlite = false;  // the real store below the server
   std::function<void(instant, const std::string&)> trace = {};
 };

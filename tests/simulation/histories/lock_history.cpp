@@ -23,6 +23,7 @@ class lock_history : lots {
   lock_history(what w, const history_options& o, tally& t)
       : lots{o.seed * 16 + static_cast<std::uint64_t>(w)},
         what_{w},
+        impatient_{o.impatient()},
         tally_{t},
         c_{any_world(*this, o)} {
     c_.world.trace = o.trace;
@@ -212,7 +213,9 @@ class lock_history : lots {
 
   void done(const locker_pointer& u, const call_pointer& a) {
     --busy_[u->client().index()];
-    if (a->ec && !a->gave_up && a->ec != errc::taken) {
+    if (impatient_ && a->ec == errc::not_connected) {
+      ++tally_["not connected"];
+    } else if (a->ec && !a->gave_up && a->ec != errc::taken) {
       ++tally_["out of line"];
       // Only what was done to its node by hand is a reason to fail.
       if (a->ec != errc::out_of_line || !robbery_)
@@ -264,9 +267,10 @@ class lock_history : lots {
     auto& hand = c_.world.by_hand();
     robbery_ = true;
     const auto czxid = hand.get(path).stat.czxid;
-    if (!hand.remove(path)) ++tally_["nodes deleted"];
-    c_.world.tell([&] { return path + " is deleted by hand"; });
-    tally_["nodes of holders deleted"] += c_.judge->note_robbery(path, czxid);
+    const bool sure = !hand.remove(path);
+    tally_["nodes deleted"] += sure;
+    c_.world.tell([&] { return path + " is deleted by hand" + (sure ? "" : ", perhaps"); });
+    tally_["nodes of holders deleted"] += c_.judge->note_robbery(path, czxid, sure);
   }
 
   // --- faults
@@ -364,6 +368,7 @@ class lock_history : lots {
   }
 
   what what_;
+  bool impatient_;
   tally& tally_;
   lock_world c_;
   trouble trouble_{c_.world,
@@ -401,8 +406,9 @@ std::vector<workload> lock_workloads() {
       {"election", run<what::election>, {}},
       {"mixed", run<what::mixed>, {"shared grants", "all permits"}}};
   for (auto& w : all) {
-    for (const auto* e : {"grants", "faults that hit a holder", "holders killed", "losses",
-                          "holders expired", "gave up", "suspended", "revocations told", "calm"})
+    for (const auto* e :
+         {"grants", "faults that hit a holder", "holders killed", "losses", "holders expired",
+          "gave up", "suspended", "revocations told", "calm", "not connected"})
       w.expected.emplace_back(e);
     if (w.name != "semaphore") w.expected.emplace_back("stale writes refused");
     if (w.name != "named")

@@ -32,6 +32,7 @@ class queue_history : lots {
   queue_history(consumer::way way, const history_options& o, tally& t)
       : lots{o.seed * 2 + (way == consumer::way::claims)},
         way_{way},
+        impatient_{o.impatient()},
         tally_{t},
         world_{any_world(*this, o)} {
     world_.trace = o.trace;
@@ -171,6 +172,8 @@ class queue_history : lots {
           arrived(u, *got);
         else if (leaves_open(ec))
           account_.lost_in_delivery(), u->in_doubt = true, ++tally_["unclear takings"];
+        else if (impatient_ && ec == errc::not_connected)
+          ++tally_["not connected"];
         else if (ec && ec.value() != ECANCELED)
           complain("a consumer failed: " + ec.message());
       };
@@ -264,7 +267,9 @@ class queue_history : lots {
 
   // By somebody whom no fault has ever met.
   void drain() {
-    const auto u = make(world_.add_client());
+    auto& c = world_.add_client();
+    if (!world_.run_until([&] { return c.attached(); })) return complain("cannot connect");
+    const auto u = make(c);
     bool empty = false;
     while (!empty && complaints_.size() < 5) {
       bool told = false;
@@ -316,6 +321,7 @@ class queue_history : lots {
   }
 
   consumer::way way_;
+  bool impatient_;
   tally& tally_;
   simulated::world world_;
   trouble trouble_{world_,
@@ -352,11 +358,12 @@ std::vector<std::string> run(const history_options& o, tally& t) {
 std::vector<workload> queue_workloads() {
   return {{"queue",
            run<consumer::way::pops>,
-           {"delivered", "unclear pushes", "unclear takings", "clients killed", "gave up", "calm"}},
+           {"delivered", "unclear pushes", "unclear takings", "clients killed", "gave up", "calm",
+            "not connected"}},
           {"claims",
            run<consumer::way::claims>,
            {"delivered", "unclear pushes", "claims", "claims lost", "given back",
-            "consumers of claims killed", "gave up", "calm"}}};
+            "consumers of claims killed", "gave up", "calm", "not connected"}}};
 }
 
 }  // namespace conclave::simulated

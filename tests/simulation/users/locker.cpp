@@ -77,7 +77,13 @@ void locker::make(lock_options o) {
     };
   };
   o.on_suspended = noting("suspended");
-  o.on_restored = noting("restored");
+  o.on_restored = [weak = weak_from_this()](const conclave::hold&) {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->note("restored");
+    for (const auto& c : self->calls_)
+      if (c->holding()) self->judge_->restored(*c);
+  };
   if (o.on_revocation) o.on_revocation = noting("revocation");
   o.on_lost = [weak = weak_from_this()](const conclave::hold&, error_code why) {
     if (const auto self = weak.lock()) self->note("lost " + name_of(why));
@@ -298,7 +304,12 @@ void judge::expired(std::int64_t session) {
     }
 }
 
-bool judge::note_robbery(const std::string& path, std::int64_t czxid) {
+void judge::restored(const call& c) {
+  if (c.robbed_at && *c.robbed_at < c.client->attached_since())
+    complain(c.hold->nodes().front() + " holds on, and its node was gone before it connected");
+}
+
+bool judge::note_robbery(const std::string& path, std::int64_t czxid, bool sure) {
   bool held = false;
   robbed_.insert(czxid);
   robbed_names_[path] = now();
@@ -313,7 +324,9 @@ bool judge::note_robbery(const std::string& path, std::int64_t czxid) {
                 path.ends_with(node.substr(node.size() - 10)));
       };
       const auto nodes = c->hold->nodes();
-      if (std::any_of(nodes.begin(), nodes.end(), same)) held = c->robbed = true;
+      if (std::none_of(nodes.begin(), nodes.end(), same)) continue;
+      held = c->robbed = true;
+      if (sure) c->robbed_at = now();
     }
   return held;
 }

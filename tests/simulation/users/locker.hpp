@@ -54,8 +54,9 @@ struct call {
   std::shared_ptr<recipes::hold_state> hold;
   bool unlocked = false;
   bool gave_up = false;
-  bool robbed = false;       // its node was deleted by hand
-  bool downgrading = false;  // from when it was asked for: the user does not write any more
+  bool robbed = false;               // its node was deleted by hand
+  std::optional<instant> robbed_at;  // if that is sure
+  bool downgrading = false;          // from when it was asked for: the user does not write any more
   instant told_at{0}, lost_at{0};
   std::function<void()> when_told, when_lost;
 
@@ -138,6 +139,8 @@ class judge {
   // Writes to what the lock is for. False: a newer token was there before.
   bool write(const locker& l, const call& c);
   void expired(std::int64_t session);
+  // It was told that it holds on after a cut.
+  void restored(const call& c);
   void complain(const std::string& what);
   instant now() const { return world_.now(); }
   world& where() const noexcept { return world_; }
@@ -147,8 +150,9 @@ class judge {
   void end();
   // That all is as if nobody had ever been there.
   void expect_nothing_left();
-  // What was deleted by hand: its holder may be the last to know. True if it was held.
-  bool note_robbery(const std::string& path, std::int64_t czxid);
+  // What was deleted by hand, or perhaps (the server failed): its holder may be the last to know.
+  // True if it was held.
+  bool note_robbery(const std::string& path, std::int64_t czxid, bool sure);
   std::size_t most_holders(std::string_view resource) const { return exclusion_.most(resource); }
   std::uint64_t stale_writes_refused() const;
   int grants = 0, expiries_of_holders = 0, shared_grants = 0;

@@ -164,8 +164,10 @@ void client::hand_out(session::notice& n) {
     done->op->complete(done->ec);
   else if (const auto* fired = std::get_if<session::firing>(&n))
     for (const auto& w : fired->watchers) w(fired->event);
-  else if (const auto* e = std::get_if<session_event>(&n))
+  else if (const auto* e = std::get_if<session_event>(&n)) {
+    if (attached()) attached_since_ = world_.now();
     session_changed(*e);
+  }
 }
 
 void client::plan_timer() {

@@ -89,6 +89,8 @@ class client final : public recipes::port, public std::enable_shared_from_this<c
   // The process is gone. What it has sent arrives, or not; its session lives on for a while.
   void kill(bool requests_arrive);
   bool killed() const noexcept { return killed_; }
+  // When its connection was last answered.
+  instant attached_since() const noexcept { return attached_since_; }
 
   // --- the recipes' port
 
@@ -197,6 +199,7 @@ class client final : public recipes::port, public std::enable_shared_from_this<c
   bool killed_ = false;
   std::optional<instant> resumed_;
   instant slept_until_{0};
+  instant attached_since_{0};
   bool end_unseen_ = false;  // the link ended while it was paused
   std::vector<std::pair<happening, std::uint64_t>> postponed_;
 };

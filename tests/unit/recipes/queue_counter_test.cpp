@@ -20,20 +20,30 @@ class queue_counters : public testing::Test {
     o.connect_wait = 1s;
     return o;
   }
-  // A transaction's reply is lost, and then there is no connection for longer than anybody waits
-  // for one, but not for as long as the session lives.
+  // A reply is lost, and then there is no connection for longer than anybody waits for one, but not
+  // for as long as the session lives.
   template <class F>
-  void lose_reply_of(F&& f) {
+  void lose_reply_of(F&& f, opcode type = opcode::multi) {
     auto& link = w.client(0);
-    const auto session = link.session().id;
-    link.swallow_reply(opcode::multi);
+    link.swallow_reply(type);
     f();
     ASSERT_TRUE(w.run_until([&] { return !link.fault_pending(); }));
+    be_alone([] {});
+  }
+  template <class F>
+  void be_alone(F&& f) {
+    auto& link = w.client(0);
+    const auto session = link.session().id;
     link.refuse_connections(true);
+    link.cut();
+    f();
     w.advance(5s);
     link.refuse_connections(false);
     w.advance(60s);
     EXPECT_EQ(link.session().id, session);
+  }
+  std::size_t nodes_of_producers() {
+    return w.by_hand().children("/queue.conclave/producers").size();
   }
 
   world w{options()};
@@ -55,6 +65,46 @@ TEST_F(queue_counters, a_pushed_item_is_known_to_be_there) {
   ASSERT_TRUE(*pushed);
   EXPECT_FALSE(**pushed) << (*pushed)->message();
   EXPECT_EQ(w.by_hand().children("/queue").size(), 1u);
+}
+
+TEST_F(queue_counters, a_node_goes_as_soon_as_there_is_a_connection) {
+  auto to = std::make_unique<pusher>(w.client(0));
+  const auto pushed = to->push("item");
+  w.advance(1s);
+  ASSERT_TRUE(*pushed && !**pushed);
+  ASSERT_EQ(nodes_of_producers(), 1u);
+  be_alone([&] { to.reset(); });
+  EXPECT_EQ(nodes_of_producers(), 0u);
+}
+
+TEST_F(queue_counters, a_node_that_was_made_unheard_is_used) {
+  auto to = std::make_unique<pusher>(w.client(0));
+  pusher::answer first;
+  w.by_hand().create("/queue.conclave");
+  w.by_hand().create("/queue.conclave/producers");
+  lose_reply_of([&] { first = to->push("item"); }, opcode::create2);
+  ASSERT_TRUE(*first);
+  EXPECT_EQ(**first, errc::not_connected);
+  EXPECT_EQ(nodes_of_producers(), 1u);
+  const auto second = to->push("item");
+  w.advance(1s);
+  EXPECT_TRUE(*second && !**second);
+  EXPECT_EQ(nodes_of_producers(), 1u);
+  to.reset();
+  w.advance(1s);
+  EXPECT_EQ(nodes_of_producers(), 0u);
+}
+
+TEST_F(queue_counters, a_node_that_was_made_unheard_is_not_left_behind) {
+  auto to = std::make_unique<pusher>(w.client(0));
+  pusher::answer pushed;
+  w.by_hand().create("/queue.conclave");
+  w.by_hand().create("/queue.conclave/producers");
+  lose_reply_of([&] { pushed = to->push("item"); }, opcode::create2);
+  EXPECT_EQ(nodes_of_producers(), 1u);
+  to.reset();
+  w.advance(1s);
+  EXPECT_EQ(nodes_of_producers(), 0u);
 }
 
 // The server itself may not know what became of a transaction.
