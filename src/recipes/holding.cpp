@@ -70,9 +70,10 @@ task<> contender::hold() {
 
 // On a new connection: a hold that was suspended goes on only if its nodes are still the same.
 task<> contender::check_own_nodes() {
-  place where;
+  place where = here();
   for (auto& s : seats_) {
-    const auto asked = ask(requests::exists(port_->defaults(), s.path(), {}), here());
+    // All on one connection: between two of them the first may go.
+    const auto asked = ask(requests::exists(port_->defaults(), s.path(), {}), where);
     const auto got = co_await asked;
     if (leaving_ || session_over_ || connection_trouble(got.ec)) co_return done;
     if (got.ec) {  // that says nothing about our node
@@ -84,8 +85,9 @@ task<> contender::check_own_nodes() {
       s.own_gone = true;
       co_return done;
     }
-    if (where.connection == 0) where = got.sent_in;  // on a later one the first may be gone
+    where = got.sent_in;
   }
+  if (put_out_of_line()) co_return done;
   known_in_ = where;
   if (std::exchange(suspended_, false) && !quiet_) events_->restored();
   co_return done;

@@ -326,7 +326,7 @@ bool judge::note_robbery(const std::string& path, std::int64_t czxid, bool sure)
       const auto nodes = c->hold->nodes();
       if (std::none_of(nodes.begin(), nodes.end(), same)) continue;
       held = c->robbed = true;
-      if (sure) c->robbed_at = now();
+      if (sure && !c->downgrading) c->robbed_at = now();
     }
   return held;
 }

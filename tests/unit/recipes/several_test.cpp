@@ -107,6 +107,23 @@ TEST_P(several, one_of_them_deleted_loses_the_hold_and_frees_the_others) {
   check_end();
 }
 
+// The look at them after a cut is cut off itself, and the one that was seen goes meanwhile.
+TEST_P(several, go_on_after_a_cut_only_if_all_were_seen_behind_it) {
+  const auto a = c.begin(0, of({"/locks/a", "/locks/b"}));
+  ASSERT_TRUE(c.granted(a));
+  c.quieten();
+  auto& link = c.world.client(0);
+  const auto looks = [&] { return link.traffic().of(opcode::exists); };
+  const auto before = looks();
+  link.cut();
+  ASSERT_TRUE(c.run_until([&] { return looks() == before + 2; }));  // the first was answered
+  link.cut();
+  by_hand().remove(a->path(0));
+  ASSERT_TRUE(c.gone(a));
+  EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "lost lock_lost", "gone"}));
+  check_end();
+}
+
 TEST_P(several, one_deleted_while_a_reply_is_lost_leaves_no_orphan) {
   auto t = of({"/locks/a", "/locks/b"});
   for (const std::size_t which : {0u, 1u}) {
