@@ -20,11 +20,17 @@ def shell(world):
 
 
 def enter(t, line):
-    """Types a line; what the terminal shows from then on is in t.text."""
+    """Types a line at the prompt; what the terminal shows from then on is in t.text."""
     t.text = ""
     t.type(line + "\n")
     t.expect("\n")  # the echo
     t.text = t.text.split("\n", 1)[1]
+
+
+def answer(t, line):
+    """Types a line for a command. It is not always echoed: the shell switches that on again only
+    after it has ended the line that started the command."""
+    t.type(line + "\n")
 
 
 def code(t):
@@ -118,7 +124,7 @@ def test_ctrl_z_twice(shell):
 
 def test_a_command_reads_from_the_terminal(shell):
     enter(shell, "conclave lock x -- sh -c 'read a; echo \"[$a]\"'")
-    enter(shell, "some words")
+    answer(shell, "some words")
     shell.expect("[some words]")
     shell.expect("prompt> ")
     assert code(shell) == 0
@@ -126,7 +132,7 @@ def test_a_command_reads_from_the_terminal(shell):
 
 def test_a_command_reads_to_the_end_of_the_terminal(shell):
     enter(shell, "conclave lock x -- cat -A")
-    enter(shell, "line")
+    answer(shell, "line")
     shell.expect("line$")
     shell.type(CTRL_D)
     shell.expect("prompt> ")
@@ -135,13 +141,13 @@ def test_a_command_reads_to_the_end_of_the_terminal(shell):
 
 def test_ctrl_z_of_a_command_that_has_the_terminal(shell):
     enter(shell, "conclave lock x -- cat -A")
-    enter(shell, "one")
+    answer(shell, "one")
     shell.expect("one$")
     shell.type(CTRL_Z)
     shell.expect("Stopped")
     shell.expect("prompt> ")
     enter(shell, "fg")
-    enter(shell, "two")
+    answer(shell, "two")
     shell.expect("two$")
     shell.type(CTRL_D)
     shell.expect("prompt> ")
@@ -159,7 +165,7 @@ def test_in_the_background_a_command_that_reads_is_stopped(shell):
 
     until(told, "the job's stop")
     enter(shell, "fg")
-    enter(shell, "now")
+    answer(shell, "now")
     shell.expect("now$")
     shell.type(CTRL_D)
     shell.expect("prompt> ")
@@ -168,8 +174,8 @@ def test_in_the_background_a_command_that_reads_is_stopped(shell):
 
 def test_the_shell_has_its_terminal_back(shell):
     enter(shell, "conclave lock x -- sh -c 'read a'; read b; echo \"[$b]\"")
-    enter(shell, "for the command")
-    enter(shell, "for the shell")
+    answer(shell, "for the command")
+    answer(shell, "for the shell")
     shell.expect("[for the shell]")
 
 
@@ -206,7 +212,7 @@ def test_ctrl_c_ends_the_script_of_a_command_that_has_the_terminal(world, shell,
         f.write("conclave lock x -- sh -c 'echo ready; exec cat -A'\necho went on\n")
     enter(shell, interpreter + " script")
     shell.expect("ready")
-    enter(shell, "line")
+    answer(shell, "line")
     shell.expect("line$")
     shell.type(CTRL_C)
     shell.expect("prompt> ")
@@ -216,7 +222,7 @@ def test_ctrl_c_ends_the_script_of_a_command_that_has_the_terminal(world, shell,
 def test_a_command_that_opens_the_terminal_itself(shell):
     enter(shell, "conclave lock x -- sh -c 'read a </dev/tty; echo \"[$a]\" >/dev/tty' "
                  "</dev/null >/dev/null 2>&1")
-    enter(shell, "secret")
+    answer(shell, "secret")
     until(lambda: shell.read() and ("[secret]" in shell.text or "Stopped" in shell.text), "it")
     assert "[secret]" in shell.text
 
