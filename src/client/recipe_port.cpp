@@ -57,7 +57,7 @@ void recipe_port::forget_watch(const std::string& path, watch_kind kind, const w
 
 recipe_port::session_view recipe_port::driver_clock::session() const {
   const auto now = driver->stands();
-  return {now.session_id, now.connected, now.finished, now.deadline};
+  return {now.session_id, now.connected, now.over, now.deadline};
 }
 
 void recipe_port::call_soon(std::function<void()> f) {

@@ -77,9 +77,11 @@ task<error_code> contender::contend() {
     const bool waited = std::any_of(seats_.begin(), seats_.end(), [](auto& s) { return s.waited; });
     if (seats_.size() > 1 && waited)
       for (auto& s : seats_)
-        if (!ec && !s.own_watch) {
+        while (!ec && !leaving_ && !s.own_gone &&
+               (std::exchange(s.own_changed, false) || !s.own_watch)) {
           ec = co_await watch_own(s);
-          if (ec == errc::no_node) ec = {};  // put_out_of_line() tells
+          // put_out_of_line() tells, or we keep our place.
+          if (ec == errc::no_node || connection_trouble(ec)) ec = {};
         }
     if (!ec && put_out_of_line()) ec = co_await why_out_of_line();
     if (!ec) ec = co_await be_in_time();

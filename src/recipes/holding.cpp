@@ -60,7 +60,11 @@ task<> contender::hold() {
     } else if (const auto s = std::find_if(seats_.begin(), seats_.end(), changed);
                s != seats_.end()) {
       s->own_changed = false;
-      co_await watch_own(*s);
+      const auto ec = co_await watch_own(*s);
+      if (outcome_unknown(ec) && !connection_trouble(ec)) {  // by the server's own word
+        s->own_changed = true;
+        co_await pause(breath);
+      }
     } else {
       co_await news{*this};
     }
@@ -88,6 +92,8 @@ task<> contender::check_own_nodes() {
     where = got.sent_in;
   }
   if (put_out_of_line()) co_return done;
+  // There may have been no connection to leave a watch by.
+  for (auto& s : seats_) s.own_changed = s.own_changed || !s.own_watch;
   known_in_ = where;
   if (std::exchange(suspended_, false) && !quiet_) events_->restored();
   co_return done;

@@ -76,7 +76,7 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   struct standing {
     std::int64_t session_id = 0;
     bool connected = false;
-    bool finished = true;
+    bool over = true;
     session::time_point deadline = session::time_point::min();
   };
   standing stands() const;

@@ -46,7 +46,7 @@ duration machine::connect_wait() const noexcept {
 }
 
 error_code machine::submit(std::unique_ptr<operation>& op, time_point now) {
-  if (phase_ == phase::finished || phase_ == phase::closing) {
+  if (over()) {
     if (phase_ == phase::closing || ended_ == kind::closed) return errc::closed;
     return ended_ == kind::expired ? errc::session_expired : errc::auth_failed;
   }

@@ -118,6 +118,8 @@ class machine {
 
   session_state state() const noexcept;
   bool finished() const noexcept { return phase_ == phase::finished; }
+  // Nothing is accepted any more, nor will be: finished, or about to be.
+  bool over() const noexcept { return phase_ == phase::finished || phase_ == phase::closing; }
   std::int64_t session_id() const noexcept { return session_id_; }
   // Counts handshakes that succeeded, so each connection has a number of its own.
   std::uint64_t connection() const noexcept { return connection_; }

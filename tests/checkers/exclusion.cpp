@@ -36,6 +36,18 @@ void exclusion::shares(id which) {
   for (auto* p : at->second) p->holds.at(which).shared = true;
 }
 
+void exclusion::is_alone(id which) {
+  const auto at = where_.find(which);
+  if (at == where_.end()) return;
+  for (auto* p : at->second) {
+    auto& mine = p->holds.at(which);
+    mine.shared = false;
+    for (const auto& [other, its] : p->holds)
+      if (other != which && (!valid_ || valid_(other)))
+        complain(its.who + " holds what " + mine.who + " has alone");
+  }
+}
+
 std::size_t exclusion::most(std::string_view resource) const {
   const auto p = places_.find(resource);
   return p == places_.end() ? 0 : p->second.most;

@@ -33,6 +33,8 @@ class exclusion : public checker {
   void ended(id which);
   // From now on it is one of those that share.
   void shares(id which);
+  // It does not, after all, and never did.
+  void is_alone(id which);
 
   // The most that have held it at a time.
   std::size_t most(std::string_view resource) const;

@@ -42,6 +42,21 @@ TEST_P(refusal, blocking_calls_on_the_io_thread) {
   EXPECT_TRUE(line.wait_for(0));
 }
 
+// It waits for a server that does not answer.
+TEST_P(refusal, a_client_that_is_being_closed) {
+  link_proxy proxy{shared_server().port()};
+  client zk{proxy.connect_string(), with_timeout(60s)};
+  mutex m{zk, line.path(), options()};
+  m.lock();
+  m.unlock();
+  proxy.blackhole(true);
+  auto closed = std::async(std::launch::async, [&] { zk.close(); });
+  while (zk.state() != session_state::closed) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(code_of([&] { m.lock(); }), errc::closed);
+  EXPECT_EQ(closed.wait_for(0s), std::future_status::timeout);
+  proxy.cut();
+}
+
 TEST_P(refusal, no_server) {
   link_proxy nobody{shared_server().port()};
   nobody.cut();

@@ -1,8 +1,10 @@
 // Calls that wait in a queue that is destroyed. What they must not touch any more shows with the
 // sanitizers.
+#include <future>
 #include <thread>
 
 #include "queue/fixture.hpp"
+#include "support/link_proxy.hpp"
 
 namespace conclave::testing {
 namespace {
@@ -45,6 +47,21 @@ TEST_F(destroyed_queue, ends_calls_that_wait_with_a_stop_token) {
   std::stop_source stop;
   EXPECT_EQ(end_of([&](queue& q) { q.pop(stop.get_token()); }), aborted);
   EXPECT_EQ(end_of([&](queue& q) { q.claim(stop.get_token()); }), aborted);
+}
+
+// Its client waits for a server that does not answer.
+TEST_F(destroyed_queue, of_a_client_that_is_being_closed_takes_nothing) {
+  link_proxy proxy{shared_server().port()};
+  client other{proxy.connect_string(), with_timeout(60s)};
+  queue q{other, path};
+  q.push("item");
+  proxy.blackhole(true);
+  auto closed = std::async(std::launch::async, [&] { other.close(); });
+  while (other.state() != session_state::closed) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(code_of([&] { q.push("item"); }), errc::closed);
+  EXPECT_EQ(code_of([&] { q.pop(); }), errc::closed);
+  EXPECT_EQ(closed.wait_for(0s), std::future_status::timeout);
+  proxy.cut();
 }
 
 }  // namespace

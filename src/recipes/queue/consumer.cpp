@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "recipes/make_path.hpp"
+#include "recipes/outcome.hpp"
 #include "recipes/together.hpp"
 
 namespace conclave::recipes {
@@ -64,6 +65,11 @@ void consumer::answer(const caller_ptr& who, error_code ec, std::optional<taken>
   port_->deliver([who, ec, what = std::move(what)]() mutable { who->tell(ec, std::move(what)); });
 }
 
+// The session ended while nothing was being taken: there is another one.
+bool consumer::begins_again(error_code ec) const {
+  return session_is_over(ec) && !port_->session().over;
+}
+
 void consumer::answer_all(error_code ec) {
   for (const auto& who : std::exchange(waiting_, {})) answer(who, ec);
 }
@@ -95,7 +101,7 @@ task<> consumer::run() {
         continue;
       }
       const auto ec = co_await look();
-      if (ec) answer_all(ec);
+      if (ec && !begins_again(ec)) answer_all(ec);
       if (ec || !plan_.empty()) continue;
       for (const auto& who : std::exchange(waiting_, {}))
         if (who->patient)
@@ -107,7 +113,7 @@ task<> consumer::run() {
     }
     const auto ec = terms_.way == way::pops ? co_await pop_some() : co_await claim_some();
     if (ec) {
-      answer_all(ec);
+      if (!begins_again(ec)) answer_all(ec);
       end_turn();  // what we failed to take comes first again, whoever looks next
     }
     // We got what we waited for: now it is somebody else's turn, if there is somebody, or more than
@@ -135,9 +141,7 @@ void consumer::stir() {
 }
 
 watcher consumer::watch(kept_watch consumer::*which) {
-  auto& kept = this->*which;
-  if (kept) return {};
-  return kept.set(port_, weak_from_this(), which, watch_lasts::once, &consumer::stir);
+  return (this->*which).set(port_, weak_from_this(), which, watch_lasts::once, &consumer::stir);
 }
 
 // Lists the queue and makes a plan of it. With the turn to wait, it leaves watches.
@@ -146,6 +150,7 @@ task<error_code> consumer::look() {
   const bool claims = terms_.way == way::claims;
   for (;;) {
     const bool watches = turn_.ours();
+    const bool sets_taken = watches && !taken_watch_, sets_items = watches && !items_watch_;
     stirred_ = false;
     std::optional<asking<children_result>> items, claimed, consumers;
     std::optional<asking<std::optional<node_stat>>> line;
@@ -157,9 +162,9 @@ task<error_code> consumer::look() {
       // What is claimed first: an item that is completed in between is then simply gone.
       if (claims)
         claimed = ask(requests::children(port_->defaults(), names_->taken(),
-                                         watches ? watch(&consumer::taken_watch_) : watcher{}));
+                                         sets_taken ? watch(&consumer::taken_watch_) : watcher{}));
       items = ask(requests::children(port_->defaults(), names_->items(),
-                                     watches ? watch(&consumer::items_watch_) : watcher{}));
+                                     sets_items ? watch(&consumer::items_watch_) : watcher{}));
       if (watches)
         line = ask(requests::exists(port_->defaults(), names_->beside("waiting"), {}));
       else if (transactions_.enrolled())
@@ -170,12 +175,12 @@ task<error_code> consumer::look() {
     if (claimed) {
       auto got = co_await *claimed;
       ec = got.ec;
-      if (ec) taken_watch_.failed();
+      if (ec && sets_taken) taken_watch_.failed();
       held = std::move(got.value.names);
       std::sort(held.begin(), held.end());
     }
     auto got = co_await *items;
-    if (got.ec) items_watch_.failed();
+    if (got.ec && sets_items) items_watch_.failed();
     if (line) {
       const auto in_it = co_await *line;
       others_wait_ = in_it.value && in_it.value->num_children > 1;
@@ -359,6 +364,7 @@ void consumer::claim_one(candidate c, caller_ptr who) {
       names_->item(c.name.text), version);
   const auto begun = [self = shared_from_this(), made, who](error_code ec) {
     if (!ec) return self->answer(who, {}, taken{{}, made});
+    if (self->closing_) return self->answer(who, {ECANCELED, boost::system::system_category()});
     if (ec == errc::too_large) {
       self->too_large_.insert(made->item().name);
       self->wait_on(who);
@@ -367,7 +373,7 @@ void consumer::claim_one(candidate c, caller_ptr who) {
     // Somebody else has it, or it is gone.
     const bool next = ec == errc::taken || ec == errc::no_node || ec == errc::bad_version ||
                       (ec == errc::session_expired && !self->port_->session().over);
-    if (!next || self->closing_) return self->answer(who, ec);
+    if (!next) return self->answer(who, ec);
     self->others_are_here();
     self->wait_on(who);
     self->news_.poke();

@@ -70,7 +70,7 @@ class consumer : public std::enable_shared_from_this<consumer> {
   task<error_code> claim_some();
   task<error_code> put_aside(const candidate& c);
   void claim_one(candidate c, caller_ptr who);
-  // Sets the watch that is kept there, unless it is set.
+  // Sets the watch that is kept there.
   watcher watch(kept_watch consumer::*which);
   bool watching() const { return items_watch_ && (terms_.way == way::pops || taken_watch_); }
   void stir();
@@ -79,6 +79,7 @@ class consumer : public std::enable_shared_from_this<consumer> {
   void others_are_here();
   void answer(const caller_ptr& who, error_code ec, std::optional<taken> what = {});
   void answer_all(error_code ec);
+  bool begins_again(error_code ec) const;
   void wait_on(const caller_ptr& who);
   bool somebody_is_impatient() const;
   std::vector<caller_ptr> next_callers(std::size_t n);

@@ -9,7 +9,17 @@
 namespace conclave::recipes {
 
 task<error_code> counted_transactions::enrol(std::shared_ptr<void> owner) {
-  if (enrolled()) co_return error_code{};
+  if (enrolled() && version_) co_return error_code{};
+  if (enrolled()) {  // somebody wrote into our node
+    const auto asked =
+        ask(port_, owner, requests::exists(port_->defaults(), path(), {}), {session_, 0});
+    const auto found = co_await asked;
+    if (!found.ec && found.value) {
+      version_ = found.value->version;
+      co_return error_code{};
+    }
+    if (found.ec && !session_is_over(found.ec)) co_return found.ec;
+  }
   session_ = 0;
   if (perhaps_in_ == 0) name_ = new_id(*port_);
   place where{perhaps_in_, 0};
@@ -49,7 +59,7 @@ task<counted_transactions::outcome> counted_transactions::commit(std::shared_ptr
     const auto enrolled = co_await enrol(owner);
     if (enrolled) co_return outcome{enrolled, false, {}};
     transaction whole;
-    whole.set(path(), {}, version_).append(t);
+    whole.set(path(), {}, *version_).append(t);
     bool unclear = false;
     for (bool settled = false; !settled;) {
       const auto asked =
@@ -58,7 +68,7 @@ task<counted_transactions::outcome> counted_transactions::commit(std::shared_ptr
       const auto refused = got.value.failed_part();
       const bool advanced = refused == 0u && got.ec == errc::bad_version && unclear;
       if (!got.ec || advanced) {
-        ++version_;
+        ++*version_;
         co_return outcome{};
       }
       if (refused && *refused > 0) co_return outcome{got.ec, false, *refused - 1};
@@ -67,14 +77,16 @@ task<counted_transactions::outcome> counted_transactions::commit(std::shared_ptr
         unclear = true;
         continue;
       }
+      // Our node is gone with its session, or by hand, or was touched: that is no fault of the
+      // transaction's, which is tried again, unless the node held the answer.
       const bool over = session_is_over(got.ec);
-      if (!refused && !over && !unclear) co_return outcome{got.ec, false, {}};
-      // Our node is gone with its session, or was touched by somebody: begin with another one,
-      // unless this one held the answer.
-      if (!over) co_await leave(owner);
-      session_ = 0;
+      const bool gone = over || (refused && got.ec == errc::no_node);
+      const bool touched = refused && got.ec == errc::bad_version;
+      if (gone) session_ = 0;
+      if (unclear || touched) version_.reset();
       if (unclear) co_return outcome{over ? got.ec : error_code{errc::connection_loss}, true, {}};
-      if (over && port_->session().over) co_return outcome{got.ec, false, {}};
+      if ((!gone && !touched) || (over && port_->session().over))
+        co_return outcome{got.ec, false, {}};
       settled = true;
     }
   }

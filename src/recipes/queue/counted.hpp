@@ -30,13 +30,13 @@ class counted_transactions {
   // One at a time.
   task<outcome> commit(std::shared_ptr<void> owner, const transaction& t);
 
-  // Makes our node if there is none in this session.
+  // Makes our node if there is none in this session, and sees to it that we know its version.
   task<error_code> enrol(std::shared_ptr<void> owner);
   bool enrolled() const noexcept { return session_ != 0 && session_ == port_->session().id; }
   const std::string& name() const noexcept { return name_; }
 
-  // Takes our node away, if nothing is under way: as long as its session lives it would count as
-  // one of us.
+  // Takes our node away, if nothing is under way, as soon as there is a connection: as long as its
+  // session lives it would count as one of us.
   task<> leave(std::shared_ptr<void> owner);
 
  private:
@@ -48,7 +48,7 @@ class counted_transactions {
   std::int64_t session_ = 0;  // in which our node was made; 0: there is none
   // In which it may have been made without our hearing of it.
   std::int64_t perhaps_in_ = 0;
-  std::int32_t version_ = 0;
+  std::optional<std::int32_t> version_;  // none: somebody wrote into it
 };
 
 }  // namespace conclave::recipes

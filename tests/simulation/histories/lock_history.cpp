@@ -266,11 +266,11 @@ class lock_history : lots {
   void rob(const std::string& path) {
     auto& hand = c_.world.by_hand();
     robbery_ = true;
-    const auto czxid = hand.get(path).stat.czxid;
+    const auto node = hand.get(path).stat;
     const bool sure = !hand.remove(path);
     tally_["nodes deleted"] += sure;
     c_.world.tell([&] { return path + " is deleted by hand" + (sure ? "" : ", perhaps"); });
-    tally_["nodes of holders deleted"] += c_.judge->note_robbery(path, czxid, sure);
+    tally_["nodes of holders deleted"] += c_.judge->note_robbery(path, node, sure);
   }
 
   // --- faults
@@ -346,6 +346,7 @@ class lock_history : lots {
     tally_["clients stopped"] += trouble_.pauses();
     tally_["clients killed"] += trouble_.kills();
     tally_["grants"] += static_cast<std::uint64_t>(j.grants);
+    tally_["grants not judged"] += static_cast<std::uint64_t>(j.excused_grants);
     tally_["shared grants"] += static_cast<std::uint64_t>(j.shared_grants);
     tally_["holders expired"] += static_cast<std::uint64_t>(j.expiries_of_holders);
     tally_["stale writes refused"] += j.stale_writes_refused();

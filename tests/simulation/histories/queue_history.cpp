@@ -57,8 +57,13 @@ class queue_history : lots {
     }
     // What the dead have left goes with their sessions.
     world_.advance(trouble_.kills() > 0 ? instant{45s} : instant{5s});
-    for (const auto& u : users_)
-      if (!u->takings.empty() && !u->client->killed()) complain("a consumer was never told");
+    for (const auto& u : users_) {
+      if (u->client->killed()) continue;
+      if (!u->takings.empty()) complain("a consumer was never told");
+      if (u->client->machine().watch_count() > 0) complain("a watch stays behind");
+      if (u->client->machine().outstanding() > 0) complain("a request is under way");
+      if (!u->client->claimed.empty()) complain("a node is still claimed");
+    }
     drain();
     account_.close();
     count();
@@ -171,7 +176,7 @@ class queue_history : lots {
         if (got)
           arrived(u, *got);
         else if (leaves_open(ec))
-          account_.lost_in_delivery(), u->in_doubt = true, ++tally_["unclear takings"];
+          in_doubt(u);
         else if (impatient_ && ec == errc::not_connected)
           ++tally_["not connected"];
         else if (ec && ec.value() != ECANCELED)
@@ -190,6 +195,13 @@ class queue_history : lots {
         });
       consume(u);
     });
+  }
+
+  void in_doubt(const user_ptr& u) {
+    ++tally_["unclear takings"];
+    u->in_doubt = true;
+    // A claim takes nothing away.
+    if (way_ == consumer::way::pops) account_.lost_in_delivery();
   }
 
   void arrived(const user_ptr& u, const consumer::taken& got) {
@@ -234,11 +246,10 @@ class queue_history : lots {
     });
   }
 
-  // One that does not run cannot be told, but it can look at the clock.
+  // Whoever works on an item looks at the clock.
   bool still_has(checkers::exclusion::id which) {
     const auto& [c, client] = claims_.at(which);
-    return !client->killed() && !client->stood_still() &&
-           c->hold()->remaining() > recipes::duration{0};
+    return !client->killed() && c->hold()->remaining() > recipes::duration{0};
   }
 
   // --- faults

@@ -182,16 +182,13 @@ void locker::unlock(role as) {
 }
 
 void locker::downgrade(const call_pointer& c) {
-  c->downgrading = true;
-  judge_->shares(*c);
+  judge_->downgrades(*c);
   const recipes::port::entry inside{*client_};
   object_->downgrade([weak = weak_from_this(), c](error_code ec) {
     const auto self = weak.lock();
     if (!self) return;
     self->downgrades_.push_back(ec);
-    if (ec) return;
-    c->as = role::reader;
-    self->judge_->renamed(*c);
+    self->judge_->downgraded(*c, ec);
   });
 }
 
@@ -242,12 +239,20 @@ bool judge::still_holds(checkers::exclusion::id which) const {
 
 void judge::granted(const locker& l, call& c) {
   ++grants;
+  const auto me = c.hold->nodes().front();
   // Its node went before it was told that it holds it.
-  if (robbed_.contains(c.hold->token()) || may_be_taken_for_another(c)) c.robbed = true;
-  if (c.robbed) return;
+  if (const auto gone = robbed_.find(c.hold->token()); gone != robbed_.end()) {
+    c.robbed = true;
+    if (gone->second && must_know(c, *gone->second))
+      complain(me + " granted, and its node was gone long before");
+  }
+  if (c.robbed || may_be_taken_for_another(c)) {
+    c.robbed = true;
+    ++excused_grants;
+    return;
+  }
   const bool shared = c.as == role::reader;
   shared_grants += shared;
-  const auto me = c.hold->nodes().front();
   if (!c.held()) complain(me + " granted when its session's time was up");
   const auto& terms = l.kind().terms;
   const auto permits = terms.rule == recipes::rule::permits ? terms.permits : 1;
@@ -263,21 +268,42 @@ void judge::granted(const locker& l, call& c) {
 // node it was may have removed it by its name before it heard of that, or be about to.
 bool judge::may_be_taken_for_another(const call& c) const {
   using namespace std::chrono_literals;
-  if (robbed_names_.empty()) return false;
-  auto since = instant{0};
-  for (const auto& l : lockers_) since = std::max(since, l->client().slept_until());
-  for (const auto& node : c.hold->nodes()) {
-    const auto gone = robbed_names_.find(node);
-    if (gone != robbed_names_.end() && now() < std::max(gone->second, since) + 300ms) return true;
-  }
+  constexpr instant moment = 300ms;
+  for (const auto& node : c.hold->nodes())
+    for (auto [gone, end] = robbed_names_.equal_range(node); gone != end; ++gone) {
+      const auto& [when, owner] = gone->second;
+      if (now() < (owner != nullptr ? owner->ignorant_until(when, moment) : when + moment))
+        return true;
+    }
   return false;
+}
+
+// Nothing has kept the news from it.
+bool judge::must_know(const call& c, instant since) const {
+  using namespace std::chrono_literals;
+  return now() >= since + 1s && c.client->attached() && c.client->attached_since() <= since &&
+         c.client->slept_until() < since;
 }
 
 void judge::ended(const call& c) {
   if (c.hold) exclusion_.ended(id_of(c));
 }
 
-void judge::shares(const call& c) { exclusion_.shares(id_of(c)); }
+void judge::downgrades(call& c) {
+  c.downgrading = true;
+  exclusion_.shares(id_of(c));
+}
+
+void judge::downgraded(call& c, error_code ec) {
+  c.downgrading = false;
+  if (ec) {
+    if (!c.robbed && c.holding() && c.held()) exclusion_.is_alone(id_of(c));
+    return;
+  }
+  c.as = role::reader;
+  c.robbed_at.reset();
+  c.robbed = c.robbed || may_be_taken_for_another(c);  // it holds by another node from now on
+}
 
 bool judge::write(const locker& l, const call& c) {
   bool done = true;
@@ -309,24 +335,34 @@ void judge::restored(const call& c) {
     complain(c.hold->nodes().front() + " holds on, and its node was gone before it connected");
 }
 
-bool judge::note_robbery(const std::string& path, std::int64_t czxid, bool sure) {
+bool judge::note_robbery(const std::string& path, const node_stat& node, bool sure) {
+  using namespace std::chrono_literals;
   bool held = false;
-  robbed_.insert(czxid);
-  robbed_names_[path] = now();
+  robbed_[node.czxid] = sure ? std::optional{now()} : std::nullopt;
+  const simulated::client* owner = nullptr;
+  for (const auto& l : lockers_)
+    if (l->client().session().id == node.ephemeral_owner) owner = &l->client();
+  robbed_names_.insert({path, {now(), owner}});
   for (const auto& l : lockers_)
     for (const auto& c : l->calls()) {
       if (!c->holding()) continue;
       // One that becomes a reader keeps its number, and may not know yet that it has another name.
-      const auto same = [&](const std::string& node) {
-        const auto slash = node.rfind('/');
-        return node == path ||
-               (c->downgrading && path.compare(0, slash + 1, node, 0, slash + 1) == 0 &&
-                path.ends_with(node.substr(node.size() - 10)));
+      const auto same = [&](const std::string& its) {
+        const auto slash = its.rfind('/');
+        return its == path ||
+               (c->downgrading && path.compare(0, slash + 1, its, 0, slash + 1) == 0 &&
+                path.ends_with(its.substr(its.size() - 10)));
       };
       const auto nodes = c->hold->nodes();
       if (std::none_of(nodes.begin(), nodes.end(), same)) continue;
       held = c->robbed = true;
-      if (sure && !c->downgrading) c->robbed_at = now();
+      // Of a reader that was a writer, and of another node under an old name, it is not known.
+      if (!sure || c->downgrading || c->hold->token() != node.czxid) continue;
+      c->robbed_at = now();
+      world_.after(1s, [this, c] {
+        if (c->holding() && must_know(*c, *c->robbed_at))
+          complain(c->hold->nodes().front() + " is held, and its node has been gone for long");
+      });
     }
   return held;
 }

@@ -133,9 +133,9 @@ class judge {
   void add(const std::shared_ptr<locker>& l) { lockers_.push_back(l); }
   void granted(const locker& l, call& c);
   void ended(const call& c);
-  void shares(const call& c);
-  // It holds by another node from now on.
-  void renamed(call& c) { c.robbed = c.robbed || may_be_taken_for_another(c); }
+  // A downgrade was asked for, and how it ended.
+  void downgrades(call& c);
+  void downgraded(call& c, error_code ec);
   // Writes to what the lock is for. False: a newer token was there before.
   bool write(const locker& l, const call& c);
   void expired(std::int64_t session);
@@ -150,16 +150,17 @@ class judge {
   void end();
   // That all is as if nobody had ever been there.
   void expect_nothing_left();
-  // What was deleted by hand, or perhaps (the server failed): its holder may be the last to know.
-  // True if it was held.
-  bool note_robbery(const std::string& path, std::int64_t czxid, bool sure);
+  // Who is about to delete this by hand. Afterwards: `sure`, or perhaps (the server failed). Its
+  // holder may be the last to know, but not for long. True if it was held.
+  bool note_robbery(const std::string& path, const node_stat& node, bool sure);
   std::size_t most_holders(std::string_view resource) const { return exclusion_.most(resource); }
   std::uint64_t stale_writes_refused() const;
-  int grants = 0, expiries_of_holders = 0, shared_grants = 0;
+  int grants = 0, excused_grants = 0, expiries_of_holders = 0, shared_grants = 0;
 
  private:
   bool still_holds(checkers::exclusion::id which) const;
   bool may_be_taken_for_another(const call& c) const;
+  bool must_know(const call& c, instant since) const;
 
   world& world_;
   checkers::listener heard_;
@@ -168,8 +169,12 @@ class judge {
   checkers::grant_order order_;
   std::map<std::string, checkers::fenced_resource> resources_;
   std::unordered_map<checkers::exclusion::id, const call*> holds_;
-  std::set<std::int64_t> robbed_;
-  std::map<std::string, instant, std::less<>> robbed_names_;
+  struct robbery {
+    instant when;
+    const simulated::client* owner;  // if there is one
+  };
+  std::map<std::int64_t, std::optional<instant>> robbed_;  // by czxid; when, if that is sure
+  std::multimap<std::string, robbery, std::less<>> robbed_names_;
   std::vector<std::string> complaints_;
 };
 

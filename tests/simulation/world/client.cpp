@@ -85,11 +85,7 @@ void client::uncork() {
 }
 
 client::session_view client::session() const {
-  const auto state = machine_.state();
-  const bool alive = state == session_state::connecting || state == session_state::connected ||
-                     state == session_state::suspended;
-  return {machine_.session_id(), machine_.state() == session_state::connected, !alive,
-          machine_.session_deadline()};
+  return {machine_.session_id(), attached(), machine_.over(), machine_.session_deadline()};
 }
 
 recipes::time_point client::now() const { return own_time(world_.now()); }

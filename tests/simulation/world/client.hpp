@@ -86,6 +86,8 @@ class client final : public recipes::port, public std::enable_shared_from_this<c
   bool stood_still() const;
   // When it last was paused or stalled: what it does then may be about what was long before.
   instant slept_until() const;
+  // Until when it may act on what it knew at that time: it has a moment for it, and its sleep.
+  instant ignorant_until(instant then, instant moment) const;
   // The process is gone. What it has sent arrives, or not; its session lives on for a while.
   void kill(bool requests_arrive);
   bool killed() const noexcept { return killed_; }
@@ -167,6 +169,8 @@ class client final : public recipes::port, public std::enable_shared_from_this<c
   // How much of it gets through before a fault strikes; then the fault is over.
   std::optional<cut_style> strike(link& l, direction d, std::string& bytes);
   void plan_timer();
+  bool asleep() const noexcept { return paused_ || stalled_; }
+  void note_sleep();
   void attention();
   // Its own clock has no more to do with the world's than its pace.
   recipes::time_point own_time(instant t) const;
@@ -198,7 +202,10 @@ class client final : public recipes::port, public std::enable_shared_from_this<c
   bool paused_ = false;
   bool killed_ = false;
   std::optional<instant> resumed_;
-  instant slept_until_{0};
+  struct sleep {
+    instant from, until;
+  };
+  std::vector<sleep> sleeps_;
   instant attached_since_{0};
   bool end_unseen_ = false;  // the link ended while it was paused
   std::vector<std::pair<happening, std::uint64_t>> postponed_;

@@ -83,8 +83,8 @@ std::optional<cut_style> client::strike(link& l, direction d, std::string& bytes
 void client::stall(bool yes, bool only_down) {
   if (stalled_ != yes)
     world_.tell([&] { return "the link of " + name() + (yes ? " stalls" : " moves again"); });
-  if (stalled_) slept_until_ = world_.now();
   stalled_ = yes;
+  note_sleep();
   only_down_ = only_down;
   if (!yes) let_go();
 }
@@ -92,6 +92,7 @@ void client::stall(bool yes, bool only_down) {
 void client::pause() {
   world_.tell([&] { return name() + " is stopped"; });
   paused_ = true;
+  note_sleep();
 }
 
 void client::kill(bool requests_arrive) {
@@ -106,13 +107,30 @@ void client::come_to_an_end() {
   resume();
 }
 
-instant client::slept_until() const { return paused_ || stalled_ ? world_.now() : slept_until_; }
+void client::note_sleep() {
+  const bool noted = !sleeps_.empty() && sleeps_.back().until == instant::max();
+  if (asleep() && !noted) sleeps_.push_back({world_.now(), instant::max()});
+  if (!asleep() && noted) sleeps_.back().until = world_.now();
+}
+
+instant client::slept_until() const {
+  if (asleep()) return world_.now();
+  return sleeps_.empty() ? instant{0} : sleeps_.back().until;
+}
+
+instant client::ignorant_until(instant then, instant moment) const {
+  auto end = then + moment;
+  for (const auto& s : sleeps_)
+    if (s.until > then && s.from <= end) end = std::min(s.until, world_.now()) + moment;
+  return end;
+}
 
 bool client::stood_still() const { return paused_ || resumed_ == world_.now(); }
 
 void client::resume() {
   if (paused_) world_.tell([&] { return name() + " goes on"; });
-  if (std::exchange(paused_, false)) resumed_ = slept_until_ = world_.now();
+  if (std::exchange(paused_, false)) resumed_ = world_.now();
+  note_sleep();
   if (std::exchange(end_unseen_, false)) machine_.disconnected(connection_reset(), now());
   let_go();
   attention();

@@ -327,7 +327,7 @@ TEST_F(election, whose_node_is_removed_while_it_leads_is_over) {
   const auto b = ready(m);
   c.world.advance(200ms);
   const auto node = a->hold->nodes()[0];
-  c.judge->note_robbery(node, a->hold->token(), true);  // so it may be the last to know
+  c.judge->note_robbery(node, c.world.by_hand().get(node).stat, true);
   c.world.by_hand().remove(node);
   ASSERT_TRUE(c.lost(a));
   EXPECT_EQ(l->events().back().type, election_event::kind::failed);

@@ -361,5 +361,24 @@ TEST_P(hold, nobody_waits_longer_for_a_connection_than_the_client_was_told_to) {
   EXPECT_TRUE(impatient.children().empty());
 }
 
+// There was no connection when it wanted to leave its watch.
+TEST_P(hold, watches_its_node_as_soon_as_it_can) {
+  auto o = ten_seconds();
+  o.connect_wait = 50ms;
+  contest impatient{o, GetParam()};
+  auto& link = impatient.world.client(0);
+  const auto a = impatient.begin(0);
+  ASSERT_TRUE(impatient.granted(a));
+  link.refuse_connections(true);
+  link.cut();
+  impatient.world.advance(1s);
+  link.refuse_connections(false);
+  impatient.quieten();
+  EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "restored"}));
+  impatient.world.by_hand().remove(a->path());
+  impatient.world.advance(100ms);
+  EXPECT_EQ(a->count("lost lock_lost"), 1);
+}
+
 }  // namespace
 }  // namespace conclave::simulated

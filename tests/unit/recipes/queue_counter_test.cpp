@@ -107,6 +107,48 @@ TEST_F(queue_counters, a_node_that_was_made_unheard_is_not_left_behind) {
   EXPECT_EQ(nodes_of_producers(), 0u);
 }
 
+// By hand.
+TEST_F(queue_counters, a_node_that_was_deleted_or_written_over_is_no_fault_of_the_push) {
+  auto& link = w.client(0);
+  auto to = std::make_unique<pusher>(link);
+  const auto push = [&] {
+    const auto told = to->push("item");
+    w.advance(3s);
+    return told;
+  };
+  const auto node = [&] {
+    return "/queue.conclave/producers/" + w.by_hand().children("/queue.conclave/producers")[0];
+  };
+  EXPECT_FALSE(push()->value());
+  w.by_hand().set(node(), "something");
+  EXPECT_FALSE(push()->value());
+  EXPECT_EQ(nodes_of_producers(), 1u);
+  w.by_hand().remove(node());
+  EXPECT_FALSE(push()->value());
+  EXPECT_EQ(w.by_hand().children("/queue").size(), 3u);
+
+  // And without a connection it is told in time.
+  for (const auto next : {opcode::exists, opcode::create2}) {
+    SCOPED_TRACE(static_cast<int>(next));
+    if (next == opcode::exists)
+      w.by_hand().set(node(), "something");
+    else
+      w.by_hand().remove(node());
+    link.swallow_request(next);
+    link.refuse_connections(true);
+    const auto told = push();
+    ASSERT_FALSE(link.fault_pending());
+    ASSERT_TRUE(told->has_value());
+    EXPECT_EQ(told->value(), errc::not_connected);
+    link.refuse_connections(false);
+    w.advance(3s);
+    EXPECT_FALSE(push()->value());
+  }
+  to.reset();
+  w.advance(1s);
+  EXPECT_EQ(nodes_of_producers(), 0u);
+}
+
 // The server itself may not know what became of a transaction.
 TEST(queue_counter, tells_what_an_answer_leaves_open) {
   world w{{.clients = 1}};

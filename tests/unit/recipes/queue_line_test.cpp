@@ -102,5 +102,57 @@ TEST_F(queue_line, a_place_that_was_deleted_by_hand_is_taken_again) {
   EXPECT_EQ(hand.children("/queue.conclave/waiting").size(), 2u);
 }
 
+TEST_F(queue_line, one_that_cannot_look_keeps_the_watch_that_it_has) {
+  auto& link = w.client(0);
+  {
+    taker a{link};
+    a.take();
+    w.advance(1s);
+    const auto watches = link.machine().watch_count();
+    link.refuse_connections(true);
+    link.cut();
+    a.take(false);
+    w.advance(5s);
+    EXPECT_EQ(a.ec, errc::not_connected);
+    EXPECT_EQ(a.told, 2);
+    link.refuse_connections(false);
+    w.advance(5s);
+    a.take();
+    w.advance(5s);
+    EXPECT_EQ(link.machine().watch_count(), watches);
+  }
+  w.advance(1s);
+  EXPECT_EQ(link.machine().watch_count(), 0u);
+}
+
+TEST(queue_session, that_ends_while_nothing_is_taken_is_no_error) {
+  world w{{.session_timeout = 10s, .connect_wait = 10min}};
+  ASSERT_TRUE(w.attach_all());
+  w.by_hand().create("/queue");
+  const auto push = [&](const std::string& item) {
+    w.by_hand().create_numbered("/queue/qn-", item);
+  };
+  auto& link = w.client(0);
+  taker a{link};
+  for (const auto what : {wire::opcode::get_children2, wire::opcode::get_data}) {
+    SCOPED_TRACE(static_cast<int>(what));
+    const auto session = link.session().id;
+    const auto before = a.told;
+    link.swallow_request(what);
+    a.take();
+    if (what == wire::opcode::get_data) push("item");
+    ASSERT_TRUE(w.run_until([&] { return !link.fault_pending(); }));
+    link.pause();  // it will hear of the end when it goes on
+    w.advance(5min);
+    link.resume();
+    w.advance(5s);
+    EXPECT_NE(link.session().id, session);
+    if (what == wire::opcode::get_children2) push("item");
+    w.advance(5s);
+    EXPECT_EQ(a.told, before + 1);
+    EXPECT_TRUE(a.got) << a.ec.message();
+  }
+}
+
 }  // namespace
 }  // namespace conclave::simulated

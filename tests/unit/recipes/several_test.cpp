@@ -186,5 +186,24 @@ TEST_P(several, waiters_of_one_that_leave_or_are_deleted_in_the_other_line) {
   check_end();
 }
 
+// The event of the change uses up the watch that it was waited with in the first line.
+TEST_P(several, waiters_whose_node_is_written_over_and_deleted_in_a_line_behind_them) {
+  const auto a = c.begin(0, of({"/locks/a"}));
+  const auto d = c.begin(2, of({"/locks/b"}));
+  ASSERT_TRUE(c.granted(a) && c.granted(d));
+  const auto b = c.begin(1, of({"/locks/a", "/locks/b"}));
+  c.world.advance(50ms);
+  a->leave();
+  c.world.advance(50ms);
+  by_hand().set(b->path(0), "something");
+  c.world.advance(50ms);
+  by_hand().remove(b->path(0));
+  c.world.advance(50ms);
+  d->leave();
+  c.quieten();
+  EXPECT_EQ(b->journal(), (lines{"failed out_of_line", "gone"}));
+  check_end();
+}
+
 }  // namespace
 }  // namespace conclave::simulated
