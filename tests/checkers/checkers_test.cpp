@@ -48,6 +48,11 @@ TEST(exclusion, readers_share_and_writers_do_not) {
   e.shares(3);
   e.granted("/a", 4, {"reader", 1, true});
   EXPECT_EQ(h.count(), 2u);
+  e.is_alone(3);
+  EXPECT_EQ(h.count(), 3u);
+  e.ended(4);
+  e.is_alone(3);
+  EXPECT_EQ(h.count(), 3u);
 }
 
 TEST(exclusion, permits_are_counted) {
