@@ -360,7 +360,7 @@ bool judge::note_robbery(const std::string& path, const node_stat& node, bool su
       if (!sure || c->downgrading || c->hold->token() != node.czxid) continue;
       c->robbed_at = now();
       world_.after(1s, [this, c] {
-        if (c->holding() && must_know(*c, *c->robbed_at))
+        if (c->holding() && c->robbed_at && must_know(*c, *c->robbed_at))
           complain(c->hold->nodes().front() + " is held, and its node has been gone for long");
       });
     }
