@@ -139,7 +139,9 @@ class Machine:
         self.server = ready(world.start("unshare", "-m", "sh", "-c", script, BINARY,
                                         world.path("system"), GROUP.gr_name))
         self.world = world
-        self.inside = ["nsenter", f"--mount=/proc/{self.server.pid}/ns/mnt", "--"]
+        # A namespace's own root is not ours if we run in a chroot.
+        of = f"/proc/{self.server.pid}"
+        self.inside = ["nsenter", f"--mount={of}/ns/mnt", f"--root={of}/root", "--"]
 
     def run(self, uid, groups, *args, env=None):
         """With nothing said about servers but by env."""
