@@ -54,8 +54,7 @@ task<error_code> contender::contend() {
   if (!terms_.patient && !terms_.seen_holder.empty()) {
     const auto asked = ask(requests::exists(port_->defaults(), terms_.seen_holder, {}), {});
     const auto got = co_await asked;
-    const bool begins_again = session_is_over(got.ec) && terms_.renew && !port_->session().over;
-    if (got.ec && !begins_again) co_return got.ec;
+    if (got.ec && !(terms_.renew && port_->begins_again(got.ec))) co_return got.ec;
     if (got.value) {
       seen_holder_ = terms_.seen_holder;
       co_return errc::taken;
@@ -86,7 +85,7 @@ task<error_code> contender::contend() {
     if (!ec && put_out_of_line()) ec = co_await why_out_of_line();
     if (!ec) ec = co_await be_in_time();
     if (leaving_) co_return why_interrupted();
-    if (!ec || !session_is_over(ec) || !terms_.renew || port_->session().over) co_return ec;
+    if (!terms_.renew || !port_->begins_again(ec)) co_return ec;
     // The session ended, and our place in the line with it. There is a new one: to its end.
     withdraw_claims();
   }

@@ -144,7 +144,7 @@ class lock_object::attempt final : public contender_events,
   }
   void failed(error_code why) override {
     // Behind a gate the whole way is gone again, if there is another session to go it in.
-    const bool in_vain = gate_terms_ && why == errc::session_expired && !port_->session().over;
+    const bool in_vain = gate_terms_ && port_->begins_again(why);
     open_gate();
     if (in_vain && contender_) {
       again_ = true;  // when it has withdrawn

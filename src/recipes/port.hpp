@@ -18,6 +18,7 @@
 #include "conclave/boot_clock.hpp"
 #include "conclave/session_event.hpp"
 #include "recipes/claimed_nodes.hpp"
+#include "recipes/outcome.hpp"
 #include "requests/requests.hpp"
 #include "session/operation.hpp"
 
@@ -108,6 +109,8 @@ class port : public session_clock {
   virtual void uncork() = 0;
 
   virtual std::shared_ptr<const session_clock> clock() const = 0;
+  // It failed with its session, and there is another one, or will be.
+  bool begins_again(const error_code& ec) const { return session_is_over(ec) && !session().over; }
   // Calls it in an entry of its own, as soon as the present one and what waits before it are over.
   virtual void call_soon(std::function<void()> f) { call_at(now(), std::move(f)); }
   // A number that no other process draws.

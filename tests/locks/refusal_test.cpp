@@ -8,6 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include <boost/asio/use_future.hpp>
+
 #include "conclave/recursive_mutex.hpp"
 #include "locks/contest.hpp"
 #include "support/link_proxy.hpp"
@@ -50,11 +52,11 @@ TEST_P(refusal, a_client_that_is_being_closed) {
   m.lock();
   m.unlock();
   proxy.blackhole(true);
-  auto closed = std::async(std::launch::async, [&] { zk.close(); });
-  while (zk.state() != session_state::closed) std::this_thread::sleep_for(1ms);
+  auto closed = zk.async_close(boost::asio::use_future);
   EXPECT_EQ(code_of([&] { m.lock(); }), errc::closed);
   EXPECT_EQ(closed.wait_for(0s), std::future_status::timeout);
   proxy.cut();
+  closed.get();
 }
 
 TEST_P(refusal, no_server) {

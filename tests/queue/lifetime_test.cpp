@@ -3,6 +3,8 @@
 #include <future>
 #include <thread>
 
+#include <boost/asio/use_future.hpp>
+
 #include "queue/fixture.hpp"
 #include "support/link_proxy.hpp"
 
@@ -56,12 +58,12 @@ TEST_F(destroyed_queue, of_a_client_that_is_being_closed_takes_nothing) {
   queue q{other, path};
   q.push("item");
   proxy.blackhole(true);
-  auto closed = std::async(std::launch::async, [&] { other.close(); });
-  while (other.state() != session_state::closed) std::this_thread::sleep_for(1ms);
+  auto closed = other.async_close(boost::asio::use_future);
   EXPECT_EQ(code_of([&] { q.push("item"); }), errc::closed);
   EXPECT_EQ(code_of([&] { q.pop(); }), errc::closed);
   EXPECT_EQ(closed.wait_for(0s), std::future_status::timeout);
   proxy.cut();
+  closed.get();
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "recipes/make_path.hpp"
-#include "recipes/outcome.hpp"
 #include "recipes/together.hpp"
 
 namespace conclave::recipes {
@@ -65,11 +64,6 @@ void consumer::answer(const caller_ptr& who, error_code ec, std::optional<taken>
   port_->deliver([who, ec, what = std::move(what)]() mutable { who->tell(ec, std::move(what)); });
 }
 
-// The session ended while nothing was being taken: there is another one.
-bool consumer::begins_again(error_code ec) const {
-  return session_is_over(ec) && !port_->session().over;
-}
-
 void consumer::answer_all(error_code ec) {
   for (const auto& who : std::exchange(waiting_, {})) answer(who, ec);
 }
@@ -101,7 +95,7 @@ task<> consumer::run() {
         continue;
       }
       const auto ec = co_await look();
-      if (ec && !begins_again(ec)) answer_all(ec);
+      if (ec && !port_->begins_again(ec)) answer_all(ec);
       if (ec || !plan_.empty()) continue;
       for (const auto& who : std::exchange(waiting_, {}))
         if (who->patient)
@@ -113,7 +107,7 @@ task<> consumer::run() {
     }
     const auto ec = terms_.way == way::pops ? co_await pop_some() : co_await claim_some();
     if (ec) {
-      if (!begins_again(ec)) answer_all(ec);
+      if (!port_->begins_again(ec)) answer_all(ec);
       end_turn();  // what we failed to take comes first again, whoever looks next
     }
     // We got what we waited for: now it is somebody else's turn, if there is somebody, or more than
@@ -372,7 +366,7 @@ void consumer::claim_one(candidate c, caller_ptr who) {
     }
     // Somebody else has it, or it is gone.
     const bool next = ec == errc::taken || ec == errc::no_node || ec == errc::bad_version ||
-                      (ec == errc::session_expired && !self->port_->session().over);
+                      self->port_->begins_again(ec);
     if (!next) return self->answer(who, ec);
     self->others_are_here();
     self->wait_on(who);

@@ -79,7 +79,6 @@ class consumer : public std::enable_shared_from_this<consumer> {
   void others_are_here();
   void answer(const caller_ptr& who, error_code ec, std::optional<taken> what = {});
   void answer_all(error_code ec);
-  bool begins_again(error_code ec) const;
   void wait_on(const caller_ptr& who);
   bool somebody_is_impatient() const;
   std::vector<caller_ptr> next_callers(std::size_t n);

@@ -43,7 +43,7 @@ task<error_code> counted_transactions::enrol(std::shared_ptr<void> owner) {
     } else if (made.ec == errc::no_node) {
       const auto ec = co_await make_path(port_, owner, folder_, create_mode::container);
       if (ec) co_return ec;
-    } else if (session_is_over(made.ec) && !port_->session().over) {
+    } else if (port_->begins_again(made.ec)) {
       name_ = new_id(*port_);
       perhaps_in_ = 0;
       where = {};
@@ -85,7 +85,7 @@ task<counted_transactions::outcome> counted_transactions::commit(std::shared_ptr
       if (gone) session_ = 0;
       if (unclear || touched) version_.reset();
       if (unclear) co_return outcome{over ? got.ec : error_code{errc::connection_loss}, true, {}};
-      if ((!gone && !touched) || (over && port_->session().over))
+      if ((!gone && !touched) || (over && !port_->begins_again(got.ec)))
         co_return outcome{got.ec, false, {}};
       settled = true;
     }

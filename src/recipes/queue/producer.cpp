@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "recipes/make_path.hpp"
-#include "recipes/outcome.hpp"
 
 namespace conclave::recipes {
 namespace {
@@ -98,7 +97,7 @@ task<> producer::run() {
     if (capacity_ > 0) {
       const auto ec = co_await wait_for_room();
       if (waiting_.empty() || closing_) continue;
-      if (session_is_over(ec) && !port_->session().over) continue;  // nothing was sent
+      if (port_->begins_again(ec)) continue;  // nothing was sent
       if (ec) {
         // Without a connection nobody has room.
         for (const auto& what : std::exchange(waiting_, {})) answer(what, ec);

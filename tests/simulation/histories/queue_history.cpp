@@ -60,9 +60,7 @@ class queue_history : lots {
     for (const auto& u : users_) {
       if (u->client->killed()) continue;
       if (!u->takings.empty()) complain("a consumer was never told");
-      if (u->client->machine().watch_count() > 0) complain("a watch stays behind");
-      if (u->client->machine().outstanding() > 0) complain("a request is under way");
-      if (!u->client->claimed.empty()) complain("a node is still claimed");
+      for (const auto& left : u->client->left_behind()) complain(left);
     }
     drain();
     account_.close();

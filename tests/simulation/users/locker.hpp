@@ -150,8 +150,8 @@ class judge {
   void end();
   // That all is as if nobody had ever been there.
   void expect_nothing_left();
-  // Who is about to delete this by hand. Afterwards: `sure`, or perhaps (the server failed). Its
-  // holder may be the last to know, but not for long. True if it was held.
+  // That node was deleted by hand, or perhaps, if the server failed meanwhile. Its holder may be
+  // the last to know, but not for long. True if it was held.
   bool note_robbery(const std::string& path, const node_stat& node, bool sure);
   std::size_t most_holders(std::string_view resource) const { return exclusion_.most(resource); }
   std::uint64_t stale_writes_refused() const;

@@ -61,6 +61,14 @@ void client::close() {
   attention();
 }
 
+std::vector<std::string> client::left_behind() const {
+  std::vector<std::string> all;
+  if (!claimed.empty()) all.push_back("a node is still claimed");
+  if (machine_.watch_count() > 0) all.push_back("a watch stays behind");
+  if (machine_.outstanding() > 0) all.push_back("a request is under way");
+  return all;
+}
+
 // --- the port
 
 void client::submit(std::unique_ptr<session::operation> op) {

@@ -60,6 +60,8 @@ class client final : public recipes::port, public std::enable_shared_from_this<c
   bool attached() const { return machine_.state() == session_state::connected; }
   const simulated::traffic& traffic() const noexcept { return traffic_; }
   void close();
+  // What its recipes have left in its session, one line for each: nothing, when they are done.
+  std::vector<std::string> left_behind() const;
 
   // --- what can befall it
 

@@ -380,5 +380,16 @@ TEST_P(hold, watches_its_node_as_soon_as_it_can) {
   EXPECT_EQ(a->count("lost lock_lost"), 1);
 }
 
+// The server itself did not hear in time what became of the look that was to leave a watch.
+TEST_P(hold, watches_its_node_though_the_server_was_too_slow_for_that) {
+  const auto a = holder();
+  first().falsify_reply(wire::opcode::get_data, errc::request_timeout);
+  c.world.advance(1s);
+  ASSERT_FALSE(first().fault_pending());
+  c.world.by_hand().remove(a->path());
+  c.world.advance(100ms);
+  EXPECT_EQ(a->count("lost lock_lost"), 1);
+}
+
 }  // namespace
 }  // namespace conclave::simulated
