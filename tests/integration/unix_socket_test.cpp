@@ -56,9 +56,9 @@ TEST_F(unix_socket, carries_operations_watches_and_large_data) {
     results.push_back(zk.async_get(root + "/a", boost::asio::use_future));
   for (auto& r : results) EXPECT_TRUE(r.get().data == data);
   zk.set(root + "/a", "small");
-  const auto event = watch.take();
-  ASSERT_TRUE(event);
-  EXPECT_EQ(event->path, root + "/a");
+  const auto seen = watch.take();
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->path, root + "/a");
   EXPECT_EQ(relay.links_accepted(), 1u);
 }
 

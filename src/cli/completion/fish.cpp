@@ -5,7 +5,7 @@
 namespace conclave::cli {
 namespace {
 
-std::string quoted(std::string text) {
+std::string single_quoted(std::string text) {
   text = with(std::move(text), "\\", "\\\\");
   text = with(std::move(text), "'", "\\'");
   return "'" + with(std::move(text), "\n", " ") + "'";
@@ -34,21 +34,22 @@ void option(std::ostream& out, const command_info& c, const option_info& o) {
       out << " -s " << name.substr(1);
   }
   if (!o.choices.empty())
-    out << " -x -a " << quoted(joined(o.choices, " "));
+    out << " -x -a " << single_quoted(joined(o.choices, " "));
   else if (!o.value.empty() && !o.value_may_be_left_out)
     out << arguments_for(kind_of_value(o.value));
-  if (!o.description.empty()) out << " -d " << quoted(first_words(o.description));
+  if (!o.description.empty()) out << " -d " << single_quoted(first_words(o.description));
   out << "\n";
 }
 
 void command(std::ostream& out, const command_info& c) {
   for (const auto& sub : c.commands)
-    if (!sub.hidden) out << at(c) << " -a " << sub.name << " -d " << quoted(sub.summary) << "\n";
+    if (!sub.hidden)
+      out << at(c) << " -a " << sub.name << " -d " << single_quoted(sub.summary) << "\n";
   for (const auto& o : c.options) option(out, c, o);
   if (c.positionals.empty()) return;
   const auto& p = c.positionals.front();
   const auto k = kind_of_argument(p.name);
-  if (!p.choices.empty()) out << at(c) << " -a " << quoted(joined(p.choices, " ")) << "\n";
+  if (!p.choices.empty()) out << at(c) << " -a " << single_quoted(joined(p.choices, " ")) << "\n";
   if (k == value_kind::node) out << at(c) << " -a '(__conclave_paths)'\n";
   if (k == value_kind::file || k == value_kind::folder) out << at(c) << " -F\n";
 }

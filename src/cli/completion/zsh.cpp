@@ -6,7 +6,7 @@ namespace conclave::cli {
 namespace {
 
 // Inside '...' and, there, inside [...] or between colons.
-std::string quoted(std::string text) {
+std::string bracket_quoted(std::string text) {
   text = with(std::move(text), "\\", "\\\\");
   text = with(std::move(text), "'", "'\\''");
   for (const char* const special : {"[", "]", ":"})
@@ -35,8 +35,9 @@ void option(std::ostream& out, const option_info& o) {
     const bool is_long = name.starts_with("--");
     const bool takes = !o.value.empty() && !o.value_may_be_left_out;
     out << " \\\n    '(" << all << ")" << name << (takes ? (is_long ? "=" : "+") : "") << "["
-        << quoted(first_words(o.description)) << "]";
-    if (takes) out << ":" << quoted(o.value) << ":" << action(kind_of_value(o.value), o.choices);
+        << bracket_quoted(first_words(o.description)) << "]";
+    if (takes)
+      out << ":" << bracket_quoted(o.value) << ":" << action(kind_of_value(o.value), o.choices);
     out << "'";
   }
 }
@@ -45,7 +46,7 @@ void subcommands(std::ostream& out, const command_info& c) {
   out << " \\\n    '1: :->command' \\\n    '*:: :->arguments' && return\n  case $state in\n"
       << "    command)\n      local -a commands=(\n";
   for (const auto& sub : c.commands)
-    if (!sub.hidden) out << "        '" << sub.name << ":" << quoted(sub.summary) << "'\n";
+    if (!sub.hidden) out << "        '" << sub.name << ":" << bracket_quoted(sub.summary) << "'\n";
   out << "      )\n      _describe command commands ;;\n"
       << "    arguments)\n      case $words[1] in\n";
   for (const auto& sub : c.commands)
@@ -62,7 +63,7 @@ void function(std::ostream& out, const command_info& c) {
     subcommands(out, c);
   } else {
     for (const auto& p : c.positionals)
-      out << " \\\n    '" << (p.many ? "*" : "") << ":" << quoted(p.name) << ":"
+      out << " \\\n    '" << (p.many ? "*" : "") << ":" << bracket_quoted(p.name) << ":"
           << action(kind_of_argument(p.name), p.choices) << "'";
     out << "\n";
   }

@@ -72,7 +72,7 @@ void prose(std::ostream& out, const std::string& text) {
   if (as_is) out << ".EE\n";
 }
 
-void command(std::ostream& out, const command_info& c) {
+void command_section(std::ostream& out, const command_info& c) {
   out << ".SS " << synopsis(c) << "\n";
   prose(out, c.description);
   bool server = false;
@@ -111,7 +111,7 @@ std::string manual_page(const command_info& root) {
       << manual_before_commands << ".SH COMMANDS\n";
   const auto all = all_of(root);
   for (const auto* const c : all)
-    if (!c->words.empty()) command(out, *c);
+    if (!c->words.empty()) command_section(out, *c);
   server_options(out, all);
   out << manual_after_commands;
   return out.str();

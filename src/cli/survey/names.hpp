@@ -31,6 +31,9 @@ class known_names {
   std::vector<named_layout> all_;
 };
 
+// The data of a lock's path begin with this.
+inline constexpr std::string_view lock_record = "conclave 1 ";
+
 // qn-N, entry-PPP-N.
 bool is_queue_item(std::string_view name);
 

@@ -8,6 +8,7 @@
 
 #include "cli/survey/ask_all.hpp"
 #include "cli/survey/findings.hpp"
+#include "cli/survey/names.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -18,8 +19,6 @@ using kind = recipe::kind;
 constexpr std::string_view asked_to_release = "__REVOKE__";
 // Behind the owner, in the data of a contender of ours.
 constexpr std::string_view id_mark = "\nid ";
-// The beginning of what stands in the path of a lock of ours.
-constexpr std::string_view lock_record = "conclave 1 ";
 
 // The line's order is that of the numbers, or of creation where the counter has come to its end.
 void put_in_order(std::vector<expected>& line) {

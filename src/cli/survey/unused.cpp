@@ -4,15 +4,14 @@
 #include <set>
 
 #include "cli/survey/ask_all.hpp"
+#include "cli/survey/names.hpp"
 #include "cli/survey/tree.hpp"
 
 namespace conclave::cli {
 namespace {
 
-using kind = unused_node::kind;
 using clock = std::chrono::system_clock;
 
-constexpr std::string_view lock_record = "conclave 1 ";
 constexpr std::int32_t longest_record = 64;
 
 clock::time_point last_change(const node_stat& s) {
@@ -77,17 +76,17 @@ class sorting_out {
            tree_.find(child_path(parent, "taken")) != nullptr;
   }
 
-  kind kind_of(const std::string& path) const {
+  unused_node::kind kind_of(const std::string& path) const {
     if (is_beside_queue(path) || tree_.find(path + std::string{beside_queue}) != nullptr)
-      return kind::queue;
+      return unused_node::kind::queue;
     const bool has_leases = tree_.find(child_path(path, "leases")) != nullptr &&
                             tree_.find(child_path(path, "locks")) != nullptr;
     const auto name = last_name(path);
     const auto parent = parent_path(path);
     const bool is_part = (name == "locks" && tree_.find(child_path(parent, "leases")) != nullptr) ||
                          (name == "leases" && tree_.find(child_path(parent, "locks")) != nullptr);
-    if (has_leases || is_part) return kind::semaphore;
-    return locks_.contains(path) ? kind::lock : kind::folder;
+    if (has_leases || is_part) return unused_node::kind::semaphore;
+    return locks_.contains(path) ? unused_node::kind::lock : unused_node::kind::folder;
   }
 
   void add(const std::string& path, const node_stat& s) {
@@ -113,10 +112,10 @@ removal outcome_of(const error_code& ec) {
 
 const char* to_string(unused_node::kind k) noexcept {
   switch (k) {
-    case kind::lock: return "lock";
-    case kind::semaphore: return "semaphore";
-    case kind::queue: return "queue";
-    case kind::folder: return "folder";
+    case unused_node::kind::lock: return "lock";
+    case unused_node::kind::semaphore: return "semaphore";
+    case unused_node::kind::queue: return "queue";
+    case unused_node::kind::folder: return "folder";
   }
   return "";
 }

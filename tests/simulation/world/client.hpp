@@ -33,6 +33,8 @@ struct cut_style {
   // The client sees the end before it has acted on what came last.
   bool before_notices = false;
 };
+inline constexpr cut_style cut_styles[] = {
+    {false, false}, {false, true}, {true, false}, {true, true}};
 
 // What went over a client's links, handshakes and pings not counted.
 struct traffic {

@@ -162,11 +162,9 @@ TEST(downgrade, asked_for_twice_is_told_twice) {
 
 // --- faults
 
-constexpr cut_style styles[] = {{false, false}, {false, true}, {true, false}, {true, true}};
-
 TEST(downgrade, with_its_request_or_its_reply_lost_happens_once) {
   for (const bool request : {true, false})
-    for (const auto how : styles) {
+    for (const auto how : cut_styles) {
       line_of_four l;
       request ? l.first().swallow_request(opcode::multi, how)
               : l.first().swallow_reply(opcode::multi, how);
@@ -216,7 +214,7 @@ TEST(downgrade, with_its_reply_lost_and_the_readers_data_written_over) {
 TEST(downgrade, cut_behind_each_frame_keeps_the_order_and_leaves_nothing) {
   int cuts = 0;
   for (const auto way : {direction::up, direction::down})
-    for (const auto how : styles)
+    for (const auto how : cut_styles)
       for (const auto age : {0ms, 200ms})
         for (std::size_t n = 1;; ++n) {
           SCOPED_TRACE(testing::Message() << "frame " << n << (way == direction::up ? " up" : "")
@@ -243,7 +241,7 @@ TEST(downgrade, cut_behind_each_frame_keeps_the_order_and_leaves_nothing) {
 TEST(downgrade, leaving_behind_each_event_of_it_leaves_nothing) {
   int in_the_middle = 0;
   for (int fault = 0; fault < 4; ++fault)
-    for (const auto how : styles)
+    for (const auto how : cut_styles)
       for (int k = 0;; ++k) {
         SCOPED_TRACE(testing::Message()
                      << "event " << k << ", fault " << fault << ", late " << how.requests_arrive
@@ -267,7 +265,7 @@ TEST(downgrade, leaving_behind_each_event_of_it_leaves_nothing) {
 TEST(downgrade, session_ended_behind_each_frame_is_lost_and_told) {
   int lost = 0;
   for (const auto way : {direction::up, direction::down})
-    for (const auto how : styles)
+    for (const auto how : cut_styles)
       for (std::size_t n = 1; n < 6; ++n) {
         SCOPED_TRACE(testing::Message() << "frame " << n << (way == direction::up ? " up" : ""));
         line_of_four l{10s};

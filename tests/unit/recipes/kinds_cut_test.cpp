@@ -90,12 +90,10 @@ INSTANTIATE_TEST_SUITE_P(of, every_kind,
                                          "election"),
                          [](auto& i) { return i.param; });
 
-constexpr cut_style styles[] = {{false, false}, {false, true}, {true, false}, {true, true}};
-
 TEST_P(every_kind, cut_behind_each_frame_everybody_is_granted) {
   std::size_t cuts = 0;
   for (const auto way : {direction::up, direction::down})
-    for (const auto how : styles)
+    for (const auto how : cut_styles)
       for (const bool with_parents : {true, false})
         for (std::size_t n = 1;; ++n) {
           SCOPED_TRACE(testing::Message()
@@ -138,7 +136,7 @@ TEST_P(every_kind, session_ended_behind_each_frame_everybody_is_granted) {
   o.session_timeout = 10s;
   int ended = 0, holders = 0;
   for (const auto way : {direction::up, direction::down})
-    for (const auto how : styles)
+    for (const auto how : cut_styles)
       for (std::size_t n = 1;; ++n) {
         SCOPED_TRACE(testing::Message()
                      << "frame " << n << (way == direction::up ? " up" : " down") << ", late "

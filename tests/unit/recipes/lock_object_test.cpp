@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 using wire::opcode;
 using lines = std::vector<std::string>;
 
-world_options ten_seconds() {
+world_options three_clients() {
   world_options o;
   o.clients = 3;
   o.session_timeout = 10s;
@@ -21,7 +21,7 @@ world_options ten_seconds() {
 
 class lock_object : public testing::Test {
  protected:
-  lock_contest c{ten_seconds()};
+  lock_contest c{three_clients()};
   const std::string path = "/locks/one";
   const lock_kind kind = a_mutex({path});
   client& first() { return c.world.client(0); }
@@ -131,7 +131,7 @@ TEST_F(lock_object, giving_up_at_every_moment_is_a_hold_or_leaves_nothing) {
   int granted = 0, cancelled = 0;
   for (int k = 0; granted == 0; ++k) {
     SCOPED_TRACE(k);
-    lock_contest one{ten_seconds()};
+    lock_contest one{three_clients()};
     const auto m = one.add(1, kind), l = one.add(0, kind);
     const auto other = m->lock();
     ASSERT_TRUE(one.granted(other));

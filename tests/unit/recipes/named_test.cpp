@@ -11,9 +11,7 @@ using namespace std::chrono_literals;
 using wire::opcode;
 using lines = std::vector<std::string>;
 
-constexpr cut_style styles[] = {{false, false}, {false, true}, {true, false}, {true, true}};
-
-world_options ten_seconds() {
+world_options four_clients() {
   world_options o;
   o.clients = 4;
   o.session_timeout = 10s;
@@ -22,7 +20,7 @@ world_options ten_seconds() {
 
 class named : public testing::Test {
  protected:
-  lock_contest c{ten_seconds()};
+  lock_contest c{four_clients()};
   const std::string path = "/names/one";
   const lock_kind kind = a_named_mutex(path);
   hand& by_hand() { return c.world.by_hand(); }
@@ -110,7 +108,7 @@ TEST_F(named, longer_and_other_names_do_not_matter) {
 
 TEST_F(named, a_lost_reply_to_its_creation_is_settled) {
   for (const bool request : {true, false})
-    for (const auto how : styles) {
+    for (const auto how : cut_styles) {
       request ? first().swallow_request(opcode::create2, how)
               : first().swallow_reply(opcode::create2, how);
       const auto l = c.add(0, kind), m = c.add(1, kind);
@@ -149,7 +147,7 @@ TEST_F(named, a_lost_reply_whose_data_was_written_over) {
 }
 
 TEST_F(named, a_lost_reply_to_a_release_does_not_delete_the_next_ones_node) {
-  for (const auto how : styles) {
+  for (const auto how : cut_styles) {
     const auto a = comes(0);
     ASSERT_TRUE(a.a->holding());
     first().swallow_reply(opcode::remove, how);
@@ -248,7 +246,7 @@ TEST_F(named, giving_up_behind_each_event_leaves_nothing) {
       bool was_told = false;
       for (int k = 0; !was_told; ++k) {
         SCOPED_TRACE(testing::Message() << "event " << k << ", fault " << fault);
-        lock_contest fresh{ten_seconds()};
+        lock_contest fresh{four_clients()};
         if (with_parent) fresh.world.by_hand().create("/names");
         const auto l = fresh.add(0, kind), m = fresh.add(1, kind);
         auto& link = fresh.world.client(0);

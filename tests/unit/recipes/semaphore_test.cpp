@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 using wire::opcode;
 using lines = std::vector<std::string>;
 
-world_options ten_seconds() {
+world_options six_clients() {
   world_options o;
   o.clients = 6;
   o.session_timeout = 10s;
@@ -20,7 +20,7 @@ world_options ten_seconds() {
 
 class permits : public testing::Test {
  protected:
-  lock_contest c{ten_seconds()};
+  lock_contest c{six_clients()};
   const std::string locks = "/slots/locks", leases = "/slots/leases";
   lock_kind of(std::size_t n) const { return a_semaphore("/slots", n); }
   hand& by_hand() { return c.world.by_hand(); }
@@ -221,7 +221,7 @@ TEST_F(permits, one_that_stood_still_at_the_gate_begins_again) {
 }
 
 TEST_F(permits, without_a_next_session_those_who_wait_fail) {
-  auto o = ten_seconds();
+  auto o = six_clients();
   o.renew_expired = false;
   lock_contest last{o};
   std::vector<locker_pointer> l;
@@ -327,7 +327,7 @@ TEST_F(permits, giving_up_behind_each_event_leaves_nothing_in_either_place) {
       bool was_told = false;
       for (int k = 0; !was_told; ++k) {
         SCOPED_TRACE(testing::Message() << "event " << k << ", fault " << fault << ", " << busy);
-        lock_contest fresh{ten_seconds()};
+        lock_contest fresh{six_clients()};
         const auto l = fresh.add(0, of(1)), m = fresh.add(1, of(1)), n = fresh.add(2, of(1));
         const auto a = m->lock();
         ASSERT_TRUE(fresh.granted(a));

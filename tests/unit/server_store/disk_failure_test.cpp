@@ -16,14 +16,14 @@ namespace {
 using act = faulty_disk::act;
 using outcome = faulty_disk::outcome;
 
-struct tally {
+struct failure_tally {
   int faults = 0;
   int commits_refused = 0;
 };
 
 // Fails the n-th step of that kind, for every n, then takes the power away.
-tally fail_each(act kind, const history& played) {
-  tally out;
+failure_tally fail_each(act kind, const history& played) {
+  failure_tally out;
   for (std::uint64_t n = 1;; ++n) {
     faulty_disk disk;
     std::uint64_t seen = 0;

@@ -26,7 +26,7 @@ std::chrono::milliseconds doubled(std::chrono::milliseconds base, int times,
   return std::min(base, most);
 }
 
-bool no_server(error_code ec) {
+bool is_disconnected(error_code ec) {
   return ec == errc::not_connected || ec == errc::connection_loss || ec == errc::session_expired;
 }
 
@@ -166,13 +166,13 @@ void worker::came(error_code ec, std::optional<queue_claim> claim) {
     if (claim) begin(std::move(*claim));
     return;
   }
-  if (no_server(ec) && !terms_.until_empty) {
+  if (is_disconnected(ec) && !terms_.until_empty) {
     if (!std::exchange(complained_, true)) say("no connection to a server; waiting for one");
     next_ = clock::now() + 1s;
     return;
   }
   std::cerr << "conclave: queue " << path_ << ": " << ec.message() << "\n";
-  stop(no_server(ec) ? unavailable : failed);
+  stop(is_disconnected(ec) ? unavailable : failed);
 }
 
 void worker::begin(queue_claim claim) {
