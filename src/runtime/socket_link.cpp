@@ -13,6 +13,8 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 
+#include "base/process_binding.hpp"
+
 namespace conclave::runtime {
 namespace {
 
@@ -67,6 +69,7 @@ void socket_link::connect_local(const std::string& path) {
   // Here and now, since Asio takes the EAGAIN of a full backlog for a connection that will come.
   if (!ec && ::connect(socket_.native_handle(), to.data(), static_cast<socklen_t>(to.size())) != 0)
     ec = system_error(errno);
+  if (!ec) binding_ = process_binding(peer_process(socket_.native_handle()), ::getpid());
   report(ec);
 }
 

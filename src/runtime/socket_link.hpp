@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -49,6 +50,8 @@ class socket_link : public std::enable_shared_from_this<socket_link> {
     socket_.async_wait(socket_type::wait_write, std::move(f));
   }
 
+  // Whether the server that sent this number is itself at the other end of this Unix socket.
+  bool is_bound_by(std::int32_t sent) const noexcept { return sent != 0 && sent == binding_; }
   // Whether the other side has closed, read or not; as send() from any thread under the lock.
   bool peer_gone() const noexcept;
 
@@ -68,6 +71,7 @@ class socket_link : public std::enable_shared_from_this<socket_link> {
   std::vector<address> addresses_;
   std::size_t next_address_ = 0;
   std::function<void(error_code)> done_;
+  std::int32_t binding_ = 0;  // of a Unix socket: process_binding()
   bool inheritable_;
   bool closed_ = false;
 };

@@ -136,8 +136,11 @@ class machine {
   // there is no session.
   time_point session_deadline() const noexcept;
 
-  // The server does not expire the session while this connection lasts.
-  bool held_open() const noexcept { return phase_ == phase::attached && held_open_; }
+  // What the server sent to show that it does not expire the session while this connection lasts;
+  // zero if it does. True only of a connection without a relay: process_binding().
+  std::int32_t process_binding() const noexcept {
+    return phase_ == phase::attached ? process_binding_ : 0;
+  }
 
   std::size_t outstanding() const noexcept {
     return waiting_.size() + in_flight_.size() + auths_in_flight_.size();
@@ -214,8 +217,8 @@ class machine {
   std::chrono::milliseconds timeout_;
   std::int64_t last_zxid_ = 0;
   bool read_only_ = false;
-  bool held_open_ = false;     // as the server of this connection says
-  bool real_session_ = false;  // made or confirmed by a server that is not read-only
+  std::int32_t process_binding_ = 0;  // as the server of this connection says
+  bool real_session_ = false;         // made or confirmed by a server that is not read-only
   session_event::kind ended_ = session_event::kind::closed;
 
   // The connection.

@@ -70,7 +70,7 @@ bool machine::take_handshake(std::string_view payload, time_point now) {
   password_ = response.password;
   timeout_ = std::chrono::milliseconds{response.timeout_ms};
   read_only_ = flag.read_only;
-  held_open_ = response.protocol_version == wire::held_open_version;
+  process_binding_ = response.protocol_version;
   real_session_ = real_session_ || !read_only_;
   phase_ = phase::attached;
   ++connection_;

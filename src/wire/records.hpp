@@ -25,11 +25,10 @@ struct connect_request {
   }
 };
 
-// In the place of the protocol's version, which is 0: the server keeps the session for as long as
-// its connection is held open, whatever the timeout (our own server, on its Unix socket).
-inline constexpr std::int32_t held_open_version = 1;
-
 struct connect_response {
+  // 0, but for our own server on its Unix socket, where it is process_binding(): the server keeps
+  // the session for as long as this connection is held open, whatever the timeout. Other clients do
+  // not look at it.
   std::int32_t protocol_version = 0;
   std::int32_t timeout_ms = 0;
   std::int64_t session_id = 0;

@@ -2,6 +2,7 @@
 // no shorter, whatever the session timeout says.
 #include <signal.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "server/acting.hpp"
 #include "server/raw_session.hpp"
 #include "server/serve_process.hpp"
+#include "support/unix_relay.hpp"
 
 namespace conclave::testing {
 namespace {
@@ -228,6 +230,34 @@ TEST(process_bound_deaf, a_client_that_does_not_read_keeps_its_session_until_it_
   EXPECT_FALSE(gone.take(2500ms));
   holder.kill(SIGKILL);
   EXPECT_TRUE(gone.take(2s)) << "though the server was not listening to it";
+}
+
+// --- what the client knows of it
+
+TEST_F(process_bound, a_direct_connection_has_no_deadline) {
+  client direct{server.socket(), with_timeout(1s)};
+  direct.sync();
+  EXPECT_EQ(direct.session_deadline(), boot_clock::time_point::max());
+}
+
+// A relay (socat, ssh -L) can keep our connection open when the server has lost the session.
+TEST_F(process_bound, a_relayed_connection_has_the_deadline_of_its_timeout) {
+  const auto file = server.folder() / "relayed";
+  const unix_relay relay{file, server.socket_file()};
+  client relayed{"unix:" + file.string(), with_timeout(1s)};
+  relayed.sync();
+  EXPECT_EQ(relay.links_accepted(), 1u);
+  EXPECT_LE(relayed.session_deadline(), boot_clock::now() + 1s);
+}
+
+// The numbers of the processes mean nothing to each other there.
+TEST(process_bound_elsewhere, a_server_in_another_pid_namespace_has_the_deadline_of_its_timeout) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  serve_process server{{"--durability", "none", "--tick", "100ms"},
+                       {"unshare", "--pid", "--fork", "--kill-child", "--mount-proc"}};
+  client zk{server.socket(), with_timeout(1s)};
+  zk.sync();
+  EXPECT_LE(zk.session_deadline(), boot_clock::now() + 1s);
 }
 
 // --- the server goes and comes

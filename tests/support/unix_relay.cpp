@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
@@ -17,6 +18,7 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using asio::local::stream_protocol;
+using any_protocol = asio::generic::stream_protocol;
 using boost::system::error_code;
 
 struct link {
@@ -30,7 +32,7 @@ struct link {
   }
 
   stream_protocol::socket client;
-  tcp::socket server;
+  any_protocol::socket server;
   std::array<char, 65536> to_server;
   std::array<char, 65536> to_client;
 };
@@ -51,9 +53,8 @@ void pump(const link_ptr& l, From& from, To& to, std::array<char, 65536>& buffer
 
 class unix_relay::implementation {
  public:
-  implementation(const std::filesystem::path& socket, std::uint16_t upstream_port)
-      : upstream_(asio::ip::address_v4::loopback(), upstream_port),
-        acceptor_(io_, stream_protocol::endpoint(socket.string())) {
+  implementation(const std::filesystem::path& socket, any_protocol::endpoint upstream)
+      : upstream_(std::move(upstream)), acceptor_(io_, stream_protocol::endpoint(socket.string())) {
     accept_next();
     thread_ = std::thread([this] { io_.run(); });
   }
@@ -78,20 +79,24 @@ class unix_relay::implementation {
     l->server.async_connect(upstream_, [l](error_code error) {
       if (error) return l->close();
       error_code ignored;
-      l->server.set_option(tcp::no_delay(true), ignored);
+      l->server.set_option(tcp::no_delay(true), ignored);  // fails on a Unix socket
       pump(l, l->client, l->server, l->to_server);
       pump(l, l->server, l->client, l->to_client);
     });
   }
 
-  const tcp::endpoint upstream_;
+  const any_protocol::endpoint upstream_;
   asio::io_context io_{1};
   stream_protocol::acceptor acceptor_;
   std::thread thread_;
 };
 
 unix_relay::unix_relay(const std::filesystem::path& socket, std::uint16_t upstream_port)
-    : implementation_(std::make_unique<implementation>(socket, upstream_port)) {}
+    : implementation_(std::make_unique<implementation>(
+          socket, tcp::endpoint(asio::ip::address_v4::loopback(), upstream_port))) {}
+unix_relay::unix_relay(const std::filesystem::path& socket, const std::filesystem::path& upstream)
+    : implementation_(
+          std::make_unique<implementation>(socket, stream_protocol::endpoint(upstream.string()))) {}
 unix_relay::~unix_relay() = default;
 
 std::size_t unix_relay::links_accepted() const noexcept { return implementation_->links_accepted; }

@@ -53,6 +53,7 @@ void core::connected(connection_id id, peer from) {
   auto& c = connections_[id];
   c.id = id;
   c.held_open = from.held_open;
+  c.process_binding = from.process_binding;
   if (!from.address.empty()) c.who.push_back({"ip", std::move(from.address)});
 }
 
@@ -179,7 +180,7 @@ void core::answer_greeting(connection& c, bool with_read_only_flag) {
   response.password = {nothing.data(), nothing.size()};
   if (c.session != nullptr) {
     const auto& row = c.session->row;
-    if (c.held_open) response.protocol_version = wire::held_open_version;
+    response.protocol_version = c.process_binding;
     response.timeout_ms = row.timeout_ms;
     response.session_id = row.id;
     response.password = {row.password.data(), row.password.size()};

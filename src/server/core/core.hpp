@@ -56,8 +56,9 @@ struct core_options {
 };
 
 struct peer {
-  std::string address;     // of the "ip" scheme; empty on a Unix socket
-  bool held_open = false;  // its session lives as long as the connection is open
+  std::string address;               // of the "ip" scheme; empty on a Unix socket
+  bool held_open = false;            // its session lives as long as the connection is open
+  std::int32_t process_binding = 0;  // what proves that to the client; zero: nothing does
 };
 
 struct moment {
@@ -122,6 +123,7 @@ class core {
     connection_id id = 0;
     identities who;
     bool held_open = false;
+    std::int32_t process_binding = 0;
     bool greeted = false;  // the handshake is done
     bool finished = false;
     bool touched = false;

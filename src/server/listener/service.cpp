@@ -9,6 +9,8 @@
 #include <boost/asio/post.hpp>
 #include <openssl/rand.h>
 
+#include "base/process_binding.hpp"
+
 namespace conclave::embedded {
 namespace {
 
@@ -330,7 +332,7 @@ void service::welcome(std::unique_ptr<door::guest> g, door::kind through) {
   if (!l->address.empty()) ++per_address_[l->address];
   links_.emplace(l->id, l);
   l->in_waiting_room = waiting_room_.insert(waiting_room_.end(), l);
-  core_->connected(l->id, {l->address, local});
+  core_->connected(l->id, {l->address, local, local ? process_binding(::getpid(), g->pid) : 0});
   wait_to_read(l);
 }
 

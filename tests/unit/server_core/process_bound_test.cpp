@@ -18,6 +18,15 @@ TEST(process_bound, does_not_expire_while_it_is_connected) {
   EXPECT_EQ(c.ask(exists("/e")), ok);
 }
 
+TEST(process_bound, its_client_is_shown_the_proof_on_every_connection) {
+  test_server server;
+  auto& c = server.join(4s, {"", true, 4711});
+  EXPECT_EQ(c.greeted()->process_binding, 4711);
+  EXPECT_EQ(server.rejoin(c, 4s, {"", true, 4712}).greeted()->process_binding, 4712);
+  EXPECT_EQ(server.rejoin(c, 4s, {"127.0.0.1", false}).greeted()->process_binding, 0);
+  EXPECT_EQ(server.join_from_socket(4s).greeted()->process_binding, 0) << "nothing can be proved";
+}
+
 TEST(process_bound, nobody_is_woken_for_it) {
   test_server server;
   server.join_from_socket(4s);

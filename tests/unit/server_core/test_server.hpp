@@ -73,6 +73,7 @@ class client {
     std::int64_t session = 0;
     std::string password;
     std::optional<bool> read_only;
+    std::int32_t process_binding = 0;
   };
 
   // --- requests
