@@ -23,6 +23,10 @@ embedded::storage open(const std::filesystem::path& folder) {
     return s;
   }
   auto on_disk = std::make_unique<embedded::sqlite_store>(folder);
+  if (const auto& d = on_disk->dropped(); d.sessions > 0 || d.ephemeral_nodes > 0)
+    s.notice = folder.native() + " is a restored copy; its " + std::to_string(d.sessions) +
+               " sessions and " + std::to_string(d.ephemeral_nodes) +
+               " ephemeral nodes were removed";
   s.backup = [raw = on_disk.get()](const std::filesystem::path& to) { raw->backup(to); };
   s.keeps = std::move(on_disk);
   return s;

@@ -50,6 +50,7 @@ class faulty_disk final : public embedded::disk {
   bool ignores_syncs = false;           // it says yes and does nothing
   bool ignores_folder_syncs = false;    // of the names only
   std::uint64_t capacity = UINT64_MAX;  // in bytes, all files together
+  std::optional<std::int64_t> birth;    // of every file, if it tells
 
   std::uint64_t steps() const noexcept { return steps_; }
   bool is_off() const noexcept { return off_; }
@@ -68,6 +69,7 @@ class faulty_disk final : public embedded::disk {
   std::optional<std::uint64_t> size(const path& file) override;
   std::string head(const path& file, std::size_t bytes) override;
   void create(const path& file) override;
+  std::optional<std::int64_t> birth_time(const path& /*file*/) override { return birth; }
   void make_private(const path& /*file*/) override {}
   void sync(const path& file) override;
   void rename(const path& from, const path& to) override;

@@ -53,6 +53,29 @@ TEST(serve_backup, of_a_server_under_load_can_be_served_from_another_folder) {
       << "numbers go on, though the copy is older than what it stands for";
 }
 
+// The session lives and released the lock after the backup: nobody would release it again.
+TEST(serve_backup, brings_back_no_session_and_no_ephemeral_node) {
+  serve_process server;
+  client zk{server.socket(), with_timeout(30s)};
+  session_recorder events{zk};
+  zk.create("/held", "", create_mode::ephemeral);
+  const auto file = server.folder() / "copy.db";
+  const auto run = run_conclave({"serve", "--data", server.data(), "--backup", file.string()});
+  ASSERT_EQ(run.status.code, 0) << run.text;
+  zk.remove("/held");
+
+  server.kill();
+  std::filesystem::rename(server.data(), server.folder() / "old");
+  std::filesystem::create_directory(server.data());
+  std::filesystem::copy(file, server.data() / "conclave.db");
+  server.start_again();
+  EXPECT_TRUE(
+      server.prints("is a restored copy; its 1 sessions and 1 ephemeral nodes were removed"));
+  EXPECT_TRUE(events.wait_for(session_event::kind::expired));
+  client other{server.socket()};
+  EXPECT_FALSE(other.exists("/held"));
+}
+
 TEST(serve_backup, says_why_it_cannot) {
   serve_process server;
   const auto backup = [&](const std::string& to) {

@@ -65,6 +65,7 @@ std::uint64_t frames_in(std::string_view bytes) {
 
 service::service(server_options options, storage where)
     : options_{std::move(options)}, store_{std::move(where)}, buffer_(read_at_once) {
+  if (!store_.notice.empty()) log(log_level::warning, store_.notice);
   core_ = std::make_unique<core>(options_for_core(), store_.keeps->load(), clock_zxid(), now());
   // Clients are shown the zxid before the first change: it must survive, too.
   store_.keeps->commit(core_->take_changes());

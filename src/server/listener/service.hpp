@@ -34,6 +34,7 @@ struct storage {
   std::unique_ptr<store> keeps;
   // Writes a copy to a new file; throws store_error.
   std::function<void(const std::filesystem::path&)> backup;
+  std::string notice;  // for the log, at the start; empty: none
 };
 
 class service {

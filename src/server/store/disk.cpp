@@ -162,6 +162,13 @@ class local final : public disk {
     if (const descriptor fd{file, O_WRONLY | O_CREAT | O_EXCL}; !fd) fail("create", file, errno);
   }
 
+  std::optional<std::int64_t> birth_time(const path& file) override {
+    struct statx found {};
+    if (::statx(AT_FDCWD, file.c_str(), 0, STATX_BTIME, &found) != 0) fail("look at", file, errno);
+    if ((found.stx_mask & STATX_BTIME) == 0) return {};
+    return found.stx_btime.tv_sec * 1'000'000'000 + found.stx_btime.tv_nsec;
+  }
+
   void make_private(const path& file) override {
     struct stat found {};
     if (::stat(file.c_str(), &found) != 0) fail("look at", file, errno);

@@ -40,6 +40,9 @@ class disk {
 
   virtual void create(
       const path& file) = 0;  // empty, readable by its owner only; never one that exists
+  // When the file was made, in nanoseconds since 1970, if the file system knows: a copy is younger
+  // than its original.
+  virtual std::optional<std::int64_t> birth_time(const path& file) = 0;
   virtual void make_private(const path& file) = 0;  // to its owner, if we are that
   virtual void sync(const path& file) = 0;          // what it holds, not its name
   // Durable, or the new name is not there. Never over another file.

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "server/store/load_image.hpp"
 #include "server/store/schema.hpp"
 #include "server/store/store_error.hpp"
 
@@ -15,6 +16,9 @@ using namespace std::string_view_literals;
 constexpr std::size_t header_size = 100;
 constexpr std::size_t mode_offset = 18;  // 1: a rollback journal, 2: a write-ahead log
 constexpr std::size_t application_id_offset = 68;
+
+// meta.born of a copy that was not opened yet.
+constexpr auto copied = "copy"sv;
 
 std::filesystem::path with_suffix(std::filesystem::path file, const char* suffix) {
   file += suffix;
@@ -37,6 +41,7 @@ open_store::open_store(store_files names, const sqlite_store_options& options)
   open();
   check_format(options);
   prepare_log(options);
+  adopt();
   db->empty_log_on_close(true);
 }
 
@@ -139,6 +144,12 @@ void open_store::upgrade(int format, const sqlite_store_options& options) {
   }
 }
 
+void open_store::mark_as_copy(const std::filesystem::path& file) const {
+  database copy{file.native(), where.vfs()};
+  copy.run("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
+  statement{copy, "INSERT OR REPLACE INTO meta VALUES ('born', ?)"}.run(copied);
+}
+
 void open_store::prepare_log(const sqlite_store_options& options) {
   if (db->text("PRAGMA main.journal_mode = WAL") != "wal") {
     throw store_error{"SQLite cannot keep a log beside " + files.main().native()};
@@ -154,6 +165,29 @@ void open_store::prepare_log(const sqlite_store_options& options) {
   db->grow_log(options.log_bytes);
 }
 
+// The file is ours from now on. If it was another one when it was last opened, it is a copy: see
+// sqlite_store::dropped().
+void open_store::adopt() {
+  const auto known = db->text("SELECT value FROM meta WHERE key = 'born'");
+  const auto birth = where.birth_time(files.main());
+  const auto born = birth ? std::to_string(*birth) : std::string{};
+  const bool is_copy = known && (*known == copied || (birth && *known != born));
+  if (!is_copy && (known || !birth)) return;
+  if (is_copy) static_cast<void>(load_image(*db, files));  // what it refuses stays as it was found
+  try {
+    db->run("BEGIN");
+    if (is_copy) drop_sessions(*db, dropped.sessions, dropped.ephemeral_nodes);
+    if (birth)
+      statement{*db, "INSERT OR REPLACE INTO meta VALUES ('born', ?)"}.run(std::string_view{born});
+    else
+      db->run("DELETE FROM meta WHERE key = 'born'");
+    db->run("COMMIT");
+  } catch (const database_error& error) {
+    db->rollback();
+    if (is_copy || !error.no_room()) throw;  // otherwise the next start notes it
+  }
+}
+
 void open_store::copy_to(const std::filesystem::path& target) {
   const auto part = with_suffix(target, ".part");
   const auto journal = with_suffix(part, "-journal");
@@ -161,6 +195,7 @@ void open_store::copy_to(const std::filesystem::path& target) {
   where.create(part);
   try {
     statement{*db, "VACUUM main INTO ?"}.run(part.native());
+    mark_as_copy(part);
     where.sync(part);
     where.rename(part, target);
   } catch (...) {

@@ -21,7 +21,10 @@ struct open_store {
   std::unique_ptr<disk::claim> claim;
   std::unique_ptr<database> db;
 
-  // A copy of everything in a new file: compact, synced, and not in write-ahead mode.
+  dropped_rows dropped;
+
+  // A copy of everything in a new file: compact, synced, marked as a copy, and not in write-ahead
+  // mode.
   void copy_to(const std::filesystem::path& target);
 
  private:
@@ -32,6 +35,8 @@ struct open_store {
   void check_format(const sqlite_store_options& options);
   void upgrade(int format, const sqlite_store_options& options);
   void prepare_log(const sqlite_store_options& options);
+  void adopt();
+  void mark_as_copy(const std::filesystem::path& file) const;
 };
 
 }  // namespace conclave::embedded

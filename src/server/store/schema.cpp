@@ -66,6 +66,22 @@ void create_schema(database& db) {
   db.run("COMMIT");
 }
 
+void drop_sessions(database& db, std::int64_t& sessions, std::int64_t& ephemeral_nodes) {
+  sessions = db.integer("SELECT count(*) FROM sessions").value_or(0);
+  ephemeral_nodes = db.integer("SELECT count(*) FROM nodes WHERE kind = 'ephemeral'").value_or(0);
+  if (sessions == 0 && ephemeral_nodes == 0) return;
+  db.run("UPDATE meta SET value = value + 1 WHERE key = 'zxid'");
+  // Without what follows its last slash, a path is its parent's, but for that slash.
+  db.run(R"sql(
+UPDATE children SET pzxid = (SELECT value FROM meta WHERE key = 'zxid') WHERE path IN (
+  SELECT iif(up = '/', up, substr(up, 1, length(up) - 1)) FROM (
+    SELECT rtrim(path, replace(path, '/', '')) AS up FROM nodes WHERE kind = 'ephemeral'));
+DELETE FROM children WHERE path IN (SELECT path FROM nodes WHERE kind = 'ephemeral');
+DELETE FROM nodes WHERE kind = 'ephemeral';
+DELETE FROM sessions;
+)sql");
+}
+
 void upgrade_schema(database& db, int format, std::span<const upgrade_step> steps) {
   for (; format < store_format; ++format) {
     const auto step = std::ranges::find(steps, format, &upgrade_step::from);

@@ -30,6 +30,10 @@ void create_schema(database& db);
 // transaction. Throws store_error when a step is missing.
 void upgrade_schema(database& db, int format, std::span<const upgrade_step> steps);
 
+// Removes every session and every ephemeral node, as if all sessions had ended at the next zxid.
+// The caller has the transaction.
+void drop_sessions(database& db, std::int64_t& sessions, std::int64_t& ephemeral_nodes);
+
 std::string this_program();  // "conclave 0.1.0"
 
 }  // namespace conclave::embedded

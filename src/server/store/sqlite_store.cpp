@@ -136,6 +136,8 @@ void sqlite_store::commit(const batch& changes) {
   if (p.db.log_pages() >= p.next_checkpoint) p.empty_log();
 }
 
+const dropped_rows& sqlite_store::dropped() const noexcept { return parts_->opened.dropped; }
+
 void sqlite_store::backup(const std::filesystem::path& file) {
   auto& p = *parts_;
   if (!p.death.empty()) throw store_error{p.death};

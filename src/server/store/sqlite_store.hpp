@@ -26,6 +26,12 @@ struct sqlite_store_options {
   std::span<const upgrade_step> upgrades = known_upgrades();
 };
 
+// What was removed from a copy of a store when it was opened for the first time.
+struct dropped_rows {
+  std::int64_t sessions = 0;
+  std::int64_t ephemeral_nodes = 0;
+};
+
 class sqlite_store final : public store {
  public:
   // Opens the store in the folder, or makes both if the folder was never used. Throws store_error
@@ -39,6 +45,11 @@ class sqlite_store final : public store {
   // disk_full: nothing was written, and a later commit may work. store_error: no later commit will,
   // and the batch may be there or not when the store is opened again.
   void commit(const batch& changes) override;
+
+  // A copy (a restored backup, a copied folder) is an older state: its sessions may live and know
+  // nothing of the ephemeral nodes that came back. So opening a copy for the first time removes
+  // them all. Zero: it was no copy, or had none.
+  const dropped_rows& dropped() const noexcept;
 
   // Everything that was committed, in a new file that can stand as conclave.db in another folder.
   // An existing file is refused, and a failed backup leaves none. Commits must wait meanwhile.

@@ -13,6 +13,7 @@
 
 #include "faulty_disk/faulty_disk.hpp"
 #include "kept_model.hpp"
+#include "server/store/disk.hpp"
 #include "server/store/sqlite_store.hpp"
 #include "server/store/store_error.hpp"
 #include "support/temporary_directory.hpp"
@@ -44,9 +45,130 @@ TEST(backup, can_stand_as_the_store_of_another_folder) {
   ASSERT_EQ(::stat((other / "conclave.db").c_str(), &found), 0);
   EXPECT_EQ(found.st_mode & 0777U, 0600U);
   EXPECT_EQ(std::distance(fs::directory_iterator{other}, {}), 1) << "and nothing beside it";
-  EXPECT_EQ(difference(model, sqlite_store{other}.load()), "");
+  EXPECT_EQ(difference(restored(model), sqlite_store{other}.load()), "");
   model.apply(made.changes);
   EXPECT_EQ(difference(model, store.load()), "");
+}
+
+// --- a copy that is opened for the first time
+
+// A few nodes, ephemeral ones at two levels, and two sessions.
+testing::owned_batch with_sessions() {
+  auto made = testing::first_batch(5);
+  auto row = testing::plain_node(6);
+  made.put("/a", row);
+  row.kind = node_kind::ephemeral;
+  row.owner = 77;
+  made.put("/e", row);
+  made.put("/a/e", row);
+  row.owner = 78;
+  made.put("/a/f", row);
+  made.changes.parents.push_back({"/", {3, 6}});
+  made.changes.parents.push_back({"/a", {9, 6}});
+  made.changes.sessions = {{77, 4000, {}}, {78, 4000, {}}};
+  made.changes.zxid = 6;
+  return made;
+}
+
+kept_model model_with_sessions() {
+  kept_model model;
+  model.apply(with_sessions().changes);
+  return model;
+}
+
+class first_start_of_a_copy : public ::testing::Test {
+ protected:
+  first_start_of_a_copy() {
+    fs::create_directory(other);
+    store.emplace(data);
+    store->commit(with_sessions().changes);
+  }
+  // As an operator who copies the file of a stopped server.
+  void copy_the_file() {
+    store.reset();
+    fs::copy(data / "conclave.db", other / "conclave.db");
+  }
+  void expect_a_restored_copy() {
+    sqlite_store copy{other};
+    EXPECT_EQ(copy.dropped().sessions, 2);
+    EXPECT_EQ(copy.dropped().ephemeral_nodes, 3);
+    EXPECT_EQ(difference(restored(model_with_sessions()), copy.load()), "");
+  }
+
+  const testing::temporary_directory scratch;
+  const fs::path data = scratch.path() / "data";
+  const fs::path other = scratch.path() / "other";
+  std::optional<sqlite_store> store;
+};
+
+TEST_F(first_start_of_a_copy, drops_the_sessions_of_a_backup) {
+  store->backup(other / "conclave.db");
+  expect_a_restored_copy();
+}
+
+TEST_F(first_start_of_a_copy, drops_the_sessions_of_a_copied_file) {
+  copy_the_file();
+  if (!local_disk().birth_time(other / "conclave.db"))
+    GTEST_SKIP() << "this file system does not tell when a file was made";
+  expect_a_restored_copy();
+}
+
+TEST_F(first_start_of_a_copy, is_the_only_one_that_drops) {
+  store->backup(other / "conclave.db");
+  expect_a_restored_copy();
+  session_row session{99, 4000, {}};
+  {
+    sqlite_store copy{other};
+    EXPECT_EQ(copy.dropped().sessions, 0);
+    batch changes;
+    changes.zxid = copy.load().zxid + 1;
+    changes.sessions.push_back(session);
+    copy.commit(changes);
+  }
+  sqlite_store copy{other};
+  EXPECT_EQ(copy.dropped().sessions, 0);
+  ASSERT_EQ(copy.load().sessions.size(), 1u);
+  EXPECT_EQ(copy.load().sessions[0].id, session.id);
+}
+
+TEST_F(first_start_of_a_copy, is_not_that_of_a_folder_that_was_moved_or_not_closed) {
+  store->backup(scratch.path() / "a backup does not change the original");
+  store.reset();
+  fs::remove(other);
+  fs::rename(data, other);
+  sqlite_store moved{other};
+  EXPECT_EQ(moved.dropped().sessions, 0);
+  EXPECT_EQ(difference(model_with_sessions(), moved.load()), "");
+}
+
+// Whole or not at all: it is still a copy, or it has no sessions.
+TEST(first_start_of_a_copy_faulty, survives_a_loss_of_power_at_every_step) {
+  const sqlite_store_options options{.log_bytes = 1 << 16};
+  for (std::uint64_t n = 1, end = 2; n < end; ++n) {
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+      faulty_disk disk;
+      auto on_it = options;
+      on_it.where = &disk;
+      {
+        sqlite_store store{"/data", on_it};
+        store.commit(with_sessions().changes);
+        store.backup("/other/conclave.db");
+      }
+      const auto before = disk.steps();
+      disk.plan = [at = before + n](const faulty_disk::step& s) {
+        return s.number == at ? faulty_disk::outcome::power_off : faulty_disk::outcome::done;
+      };
+      try {
+        sqlite_store copy{"/other", on_it};
+      } catch (const store_error&) {
+      }
+      if (disk.is_off()) end = n + 2;  // there may be one more step
+      disk.plan = nullptr;
+      disk.power_cycle(seed * n);
+      sqlite_store copy{"/other", on_it};
+      EXPECT_EQ(difference(restored(model_with_sessions()), copy.load()), "") << n << ' ' << seed;
+    }
+  }
 }
 
 TEST(backup, an_existing_file_is_left_alone) {

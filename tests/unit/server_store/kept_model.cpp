@@ -193,6 +193,18 @@ class batch_maker {
 
 }  // namespace
 
+kept_model restored(kept_model copy) {
+  const auto is_ephemeral = [](const auto& n) { return n.second.kind == node_kind::ephemeral; };
+  const bool none = std::none_of(copy.nodes.begin(), copy.nodes.end(), is_ephemeral);
+  if (none && copy.sessions.empty()) return copy;
+  ++copy.zxid;
+  copy.sessions.clear();
+  for (const auto& n : copy.nodes)
+    if (is_ephemeral(n)) copy.children.at(parent_of(n.first)).pzxid = copy.zxid;
+  std::erase_if(copy.nodes, is_ephemeral);
+  return copy;
+}
+
 void kept_model::apply(const batch& changes) {
   zxid = changes.zxid;
   for (const auto& path : changes.removed_nodes) {

@@ -21,6 +21,9 @@ struct kept_model {
   void apply(const embedded::batch& changes);
 };
 
+// What is left of a copy when it is opened: neither sessions nor ephemeral nodes.
+kept_model restored(kept_model copy);
+
 // What an image has other than the model; empty: nothing.
 std::string difference(const kept_model& expected, const embedded::image& found);
 
