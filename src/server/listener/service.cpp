@@ -10,6 +10,7 @@
 #include <openssl/rand.h>
 
 #include "base/process_binding.hpp"
+#include "server/core/clock_zxid.hpp"
 
 namespace conclave::embedded {
 namespace {
@@ -42,17 +43,6 @@ moment now() {
                                                 .count()};
 }
 
-// Seconds since 1970 in the upper half, their fraction in the lower: what was numbered before a
-// data folder was wiped or replaced by an older copy is lower, as no disk does four billion changes
-// a second.
-std::int64_t clock_zxid() {
-  const auto t = std::chrono::system_clock::now().time_since_epoch();
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(t);
-  const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(t - seconds).count();
-  return (static_cast<std::int64_t>(seconds.count()) << 32) |
-         static_cast<std::int64_t>((static_cast<std::uint64_t>(rest) << 32) / 1'000'000'000u);
-}
-
 std::uint64_t frames_in(std::string_view bytes) {
   wire::frame_splitter all{std::numeric_limits<std::int32_t>::max()};
   all.feed(bytes);
@@ -66,7 +56,10 @@ std::uint64_t frames_in(std::string_view bytes) {
 service::service(server_options options, storage where)
     : options_{std::move(options)}, store_{std::move(where)}, buffer_(read_at_once) {
   if (!store_.notice.empty()) log(log_level::warning, store_.notice);
-  core_ = std::make_unique<core>(options_for_core(), store_.keeps->load(), clock_zxid(), now());
+  auto kept = store_.keeps->load();
+  const auto started = now();
+  const auto first_zxid = clock_zxid(started.wall_ms, kept.zxid);
+  core_ = std::make_unique<core>(options_for_core(), std::move(kept), first_zxid, started);
   // Clients are shown the zxid before the first change: it must survive, too.
   store_.keeps->commit(core_->take_changes());
   if (options_.tls) tls_ = std::make_unique<tls::tls_server_settings>(*options_.tls);
