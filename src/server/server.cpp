@@ -27,6 +27,7 @@ embedded::storage open(const std::filesystem::path& folder) {
     s.notice = folder.native() + " is a restored copy; its " + std::to_string(d.sessions) +
                " sessions and " + std::to_string(d.ephemeral_nodes) +
                " ephemeral nodes were removed";
+  s.check_folder = [raw = on_disk.get()] { raw->check_folder(); };
   s.backup = [raw = on_disk.get()](const std::filesystem::path& to) { raw->backup(to); };
   s.keeps = std::move(on_disk);
   return s;

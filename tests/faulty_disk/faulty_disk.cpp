@@ -28,6 +28,7 @@ class faulty_disk::folder_claim final : public claim {
 
   bool used() const override { return disk_.used_.contains(folder_); }
   void mark_used() override { disk_.used_.insert(folder_); }
+  bool holds() const override { return true; }
 
  private:
   faulty_disk& disk_;

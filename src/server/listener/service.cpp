@@ -63,6 +63,8 @@ service::service(server_options options, storage where)
   // Clients are shown the zxid before the first change: it must survive, too.
   store_.keeps->commit(core_->take_changes());
   if (options_.tls) tls_ = std::make_unique<tls::tls_server_settings>(*options_.tls);
+  if (store_.check_folder)
+    folder_watch_ = std::make_unique<folder_watch>(io_, options_.data, store_.check_folder);
   open_doors();
 }
 
@@ -232,6 +234,7 @@ void service::wake_up_in_time() {
 // What needs no exact time: clients that do not greet or do not read, idleness, a full disk.
 void service::look_around() {
   next_look_ = turn_began_ + between_looks;
+  if (store_.check_folder) store_.check_folder();
   while (!waiting_room_.empty() &&
          turn_began_ - waiting_room_.front()->since > options_.handshake_limit) {
     const auto l = waiting_room_.front();

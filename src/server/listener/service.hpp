@@ -24,6 +24,7 @@
 #include "conclave/server_options.hpp"
 #include "server/core/core.hpp"
 #include "server/listener/door.hpp"
+#include "server/listener/folder_watch.hpp"
 #include "server/listener/link.hpp"
 #include "server/store/store_error.hpp"
 
@@ -34,6 +35,8 @@ struct storage {
   std::unique_ptr<store> keeps;
   // Writes a copy to a new file; throws store_error.
   std::function<void(const std::filesystem::path&)> backup;
+  // Throws store_error once the folder is not the store's any more.
+  std::function<void()> check_folder;
   std::string notice;  // for the log, at the start; empty: none
 };
 
@@ -116,6 +119,7 @@ class service {
   clock::time_point timer_set_for_ = clock::time_point::max();
   std::unique_ptr<core> core_;
   std::unique_ptr<tls::tls_server_settings> tls_;
+  std::unique_ptr<folder_watch> folder_watch_;  // none: nothing is kept on disk
 
   std::vector<door> doors_;
   std::vector<std::string> addresses_;

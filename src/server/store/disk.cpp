@@ -80,6 +80,9 @@ class locked_folder final : public disk::claim {
                         (said.empty() ? "it is starting" : said.substr(0, said.find('\n'))) +
                         "); stop that one, or choose another folder"};
     }
+    if (!holds())
+      throw store_error{"the folder " + folder_.native() +
+                        " was removed while the server started; start it again"};
     used_ = text().find(made) != std::string::npos;
     write();
   }
@@ -89,6 +92,14 @@ class locked_folder final : public disk::claim {
     if (std::exchange(used_, true)) return;
     write();
     if (::fdatasync(fd_.get()) != 0) fail("sync", folder_ / "lock", errno);
+  }
+  // Other errors (a folder that may not be searched any more) say nothing about the file.
+  bool holds() const override {
+    struct stat ours {};
+    struct stat found {};
+    if (::stat((folder_ / "lock").c_str(), &found) != 0) return errno != ENOENT && errno != ENOTDIR;
+    return ::fstat(fd_.get(), &ours) == 0 && ours.st_ino == found.st_ino &&
+           ours.st_dev == found.st_dev;
   }
 
  private:

@@ -24,6 +24,9 @@ class disk {
     // Whether a store was ever made in it; that is remembered beside the store.
     virtual bool used() const = 0;
     virtual void mark_used() = 0;
+    // False once the folder was removed, moved or replaced: another server may have what is at its
+    // name now.
+    virtual bool holds() const = 0;
   };
 
   virtual ~disk() = default;

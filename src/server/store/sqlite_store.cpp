@@ -113,9 +113,19 @@ image sqlite_store::load() {
   }
 }
 
+void sqlite_store::check_folder() {
+  auto& p = *parts_;
+  if (p.death.empty() && !p.opened.claim->holds()) {
+    p.death = p.opened.files.folder.native() +
+              " was removed or replaced under the running server; start the server again";
+    p.db.empty_log_on_close(false);  // the log at that name may be another server's
+  }
+  if (!p.death.empty()) throw store_error{p.death};
+}
+
 void sqlite_store::commit(const batch& changes) {
   auto& p = *parts_;
-  if (!p.death.empty()) throw store_error{p.death};
+  check_folder();
   if (changes.zxid < p.zxid) throw store_error{"a bug: the zxid of a commit went back"};
   try {
     p.write(changes);

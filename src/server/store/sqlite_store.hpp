@@ -46,6 +46,10 @@ class sqlite_store final : public store {
   // and the batch may be there or not when the store is opened again.
   void commit(const batch& changes) override;
 
+  // Throws store_error if the folder was removed, moved or replaced, for good: another server may
+  // have made a store at its name. Every commit checks this first.
+  void check_folder();
+
   // A copy (a restored backup, a copied folder) is an older state: its sessions may live and know
   // nothing of the ephemeral nodes that came back. So opening a copy for the first time removes
   // them all. Zero: it was no copy, or had none.

@@ -1,0 +1,73 @@
+// The data folder is removed, moved or replaced under a running server: it ends, since the next one
+// makes a store of its own there, and the same lock would be granted twice.
+#include <fstream>
+#include <functional>
+
+#include "integration/harness.hpp"
+#include "server/raw_session.hpp"
+#include "server/serve_process.hpp"
+
+namespace conclave::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+void expect_the_server_ends(const std::function<void(const serve_process&)>& harm) {
+  serve_process server{{"--listen", "0"}};
+  raw_session by_tcp{server.tcp()};
+  raw_session by_socket{server.socket()};
+  ASSERT_TRUE(by_tcp.greet(10'000));
+  ASSERT_TRUE(by_socket.greet(10'000));
+  harm(server);
+  EXPECT_TRUE(is_ended(by_tcp.link));
+  EXPECT_TRUE(is_ended(by_socket.link));
+  const auto status = server.wait();
+  ASSERT_TRUE(status);
+  EXPECT_NE(status->code, 0);
+  EXPECT_TRUE(server.prints("was removed or replaced under the running server")) << server.output();
+}
+
+TEST(removed_folder, ends_the_server) {
+  expect_the_server_ends([](const serve_process& s) { fs::remove_all(s.data()); });
+}
+
+TEST(removed_folder, ends_the_server_also_when_it_was_moved) {
+  expect_the_server_ends(
+      [](const serve_process& s) { fs::rename(s.data(), s.folder() / "elsewhere"); });
+}
+
+TEST(removed_folder, ends_the_server_also_when_only_its_lock_was_replaced) {
+  expect_the_server_ends([](const serve_process& s) {
+    fs::remove(s.data() / "lock");
+    std::ofstream{s.data() / "lock"} << "another one\n";
+  });
+}
+
+// Nothing tells a server that did not run meanwhile, and inotify does not see folders above.
+TEST(removed_folder, ends_the_server_before_it_acknowledges_anything_and_spares_the_next_one) {
+  serve_process first{{"--listen", "0"}};
+  raw_session writer{first.tcp()};
+  ASSERT_TRUE(writer.greet(10'000));
+  first.pause();
+  fs::remove_all(first.data());
+  serve_process second{{"--data", first.data()}};
+  {
+    client zk{second.socket()};
+    zk.create("/of_the_second", "kept");
+  }
+  writer.link.send_frame(create_request(1, "/of_the_first", "", false));
+  first.resume();
+  EXPECT_THROW(decode_reply(writer.link.receive_frame()), connection_ended);
+  EXPECT_TRUE(first.wait());
+
+  // Its log is still there, and its socket.
+  EXPECT_EQ(client{second.socket()}.get("/of_the_second").data, "kept");
+  second.kill();
+  second.start_again();
+  client zk{second.socket()};
+  EXPECT_EQ(zk.get("/of_the_second").data, "kept");
+  EXPECT_FALSE(zk.exists("/of_the_first"));
+}
+
+}  // namespace
+}  // namespace conclave::testing
