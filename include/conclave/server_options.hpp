@@ -57,7 +57,11 @@ struct server_options {
                                  "cons", "dump", "envi", "isro", "wchs"};
 
   std::size_t max_connections = 16'000;
-  std::size_t max_connections_per_address = 0;  // zero: no limit of its own
+  // On TCP, so that one client cannot take them all; zero: no limit. Without a value, a quarter of
+  // max_connections, but at least 60. 127.0.0.0/8 counts as one address, and so do the IPv6
+  // addresses with the same upper half. The last eighth of max_connections is kept for the Unix
+  // socket and for sessions that reconnect.
+  std::optional<std::size_t> max_connections_per_address;
   std::size_t max_sessions = 100'000;
   std::size_t max_request_bytes = 0xfffff;
   std::chrono::milliseconds handshake_limit{10'000};  // to say who one is

@@ -56,6 +56,52 @@ TEST(connection_limits, of_one_address_only_so_many_may_come) {
   EXPECT_FALSE(comes_in(all, server.tcp()));
 }
 
+// An eighth is kept back: of 32, two for the Unix socket and two for sessions that reconnect.
+TEST(connection_limits, tcp_cannot_take_what_is_kept_for_the_socket_and_for_reconnecting) {
+  serve_process server{{"--durability", "none", "--listen", "0", "--max-connections", "32"}};
+  sessions all;
+  for (int i = 0; i < 28; ++i) ASSERT_TRUE(comes_in(all, server.tcp()));
+  EXPECT_FALSE(comes_in(all, server.tcp()));
+  EXPECT_TRUE(server.prints("refused: too many connections"));
+  EXPECT_TRUE(comes_in(all, server.socket()));
+
+  // Its place is taken before it is back.
+  all[0]->link.reset();
+  EXPECT_TRUE(eventually([&] { return comes_in(all, server.socket()); }));
+  EXPECT_TRUE(comes_in(all, server.socket()));
+  EXPECT_FALSE(comes_in(all, server.socket()));
+  EXPECT_FALSE(comes_in(all, server.tcp()));
+  raw_session again{server.tcp()};
+  EXPECT_TRUE(again.come_back(*all[0]));
+  EXPECT_EQ(again.exists("/"), 0);
+}
+
+// The default is a quarter of all, but at least 60.
+TEST(connection_limits, one_address_cannot_take_them_all) {
+  serve_process server{{"--durability", "none", "--listen", "0", "--max-connections", "100"}};
+  sessions all;
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(comes_in(all, server.tcp()));
+  EXPECT_FALSE(comes_in(all, server.tcp()));
+  EXPECT_TRUE(server.prints("refused: too many connections from its address"));
+  EXPECT_TRUE(comes_in(all, server.socket()));
+}
+
+TEST(connection_limits, one_that_has_not_greeted_makes_room_for_its_own_address) {
+  serve_process server{
+      {"--durability", "none", "--listen", "0", "--max-connections-per-address", "3"}};
+  auto local = connect_to(server.socket());
+  sessions all;
+  ASSERT_TRUE(comes_in(all, server.tcp()));
+  auto first = connect_to(server.tcp());
+  auto second = connect_to(server.tcp());
+  ASSERT_TRUE(comes_in(all, server.tcp()));
+  EXPECT_TRUE(is_ended(first)) << "it has waited longest";
+  ASSERT_TRUE(comes_in(all, server.tcp()));
+  EXPECT_TRUE(is_ended(second));
+  EXPECT_FALSE(comes_in(all, server.tcp()));
+  EXPECT_FALSE(is_ended(local, 0ms));
+}
+
 TEST(connection_limits, only_so_many_sessions_may_begin) {
   serve_process server{{"--durability", "none", "--listen", "0", "--max-sessions", "3"}};
   sessions all;

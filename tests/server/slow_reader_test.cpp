@@ -241,6 +241,39 @@ TEST_F(flooded, a_watcher_that_never_reads_is_dropped) {
   EXPECT_TRUE(again.come_back(watching));
 }
 
+// One transaction, and 2 MB of events for each: nothing can be sent before it is committed.
+TEST_F(flooded, a_transaction_with_too_many_events_for_all_drops_those_who_have_no_room) {
+  other.create(path);
+  std::vector<std::unique_ptr<raw_session>> crowd;
+  for (int i = 0; i < 300; ++i) {
+    crowd.push_back(std::make_unique<raw_session>(server.socket()));
+    ASSERT_TRUE(crowd.back()->greet(40'000));
+    ASSERT_EQ(crowd.back()->call(add_watch_request(1, "/", true)).error, 0);
+  }
+  transaction many;
+  const auto child = path.substr(0, 95'000);
+  for (int i = 0; i < 10; ++i) many.create(child + std::to_string(i));
+  other.commit(many);
+  expect_others_work();
+  expect_memory_below(300 * megabyte, "a_transaction_with_many_events");
+  EXPECT_GT(figure(server.port(), "conclave_slow_clients_dropped"), 100);
+  EXPECT_TRUE(server.prints("has more watch events to get than can wait for it, dropped"));
+  // Each has all of them, or none and the end.
+  int served = 0;
+  for (const auto& c : crowd) {
+    try {
+      for (int i = 0; i < 10; ++i) {
+        const auto event = decode_reply(c->link.receive_frame());
+        ASSERT_TRUE(event.body.ends_with(child + std::to_string(i)));
+      }
+      ++served;
+    } catch (const connection_ended&) {
+    }
+  }
+  EXPECT_GT(served, 20);
+  EXPECT_LT(served, 200);
+}
+
 TEST(stalled, a_client_that_takes_nothing_for_long_is_dropped) {
   serve_process server{{"--durability", "none", "--listen", "0", "--stall-limit", "500ms"}};
   raw_session s{server.tcp()};

@@ -153,7 +153,7 @@ int run(serve_flags& f, const invocation&) {
     throw std::invalid_argument{"--super-digest is super:HASH, not '" + f.super_digest + "'"};
   if (!f.super_digest.empty()) o.super_digest = f.super_digest;
   if (!f.words.empty()) o.words = listed(f.words);
-  const auto limit = [](std::size_t given, std::size_t& into) {
+  const auto limit = [](std::size_t given, auto& into) {
     if (given != 0) into = given;
   };
   limit(f.max_connections, o.max_connections);

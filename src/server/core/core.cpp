@@ -59,9 +59,9 @@ void core::connected(connection_id id, peer from) {
 
 void core::receive(connection_id id, std::string_view frame) {
   const auto i = connections_.find(id);
-  if (i == connections_.end() || i->second.finished) return;
+  if (i == connections_.end() || i->second.finished()) return;
   auto& c = i->second;
-  if (c.greeted)
+  if (c.at == connection::stage::serving)
     serve(c, frame);
   else
     greet(c, frame);
@@ -71,6 +71,7 @@ void core::disconnected(connection_id id) {
   const auto i = connections_.find(id);
   if (i == connections_.end()) return;
   finish(i->second);
+  event_bytes_ -= i->second.event_bytes;
   connections_.erase(i);
 }
 
@@ -102,7 +103,7 @@ void core::touch(connection& c) {
 }
 
 // Whatever it sends from now on is not looked at.
-void core::finish(connection& c) {
+void core::finish(connection& c, connection::stage at) {
   if (c.session != nullptr) {
     auto& s = *std::exchange(c.session, nullptr);
     s.attached = 0;
@@ -114,7 +115,7 @@ void core::finish(connection& c) {
   }
   data_watches_.remove_all(c.id);
   child_watches_.remove_all(c.id);
-  c.finished = true;
+  c.at = std::max(c.at, at);
   touch(c);
 }
 
@@ -133,7 +134,7 @@ void core::greet(connection& c, std::string_view frame) {
   // A client that has seen more than we have would see time run backwards.
   if (request.last_zxid_seen > zxid_) return finish(c);
 
-  c.greeted = true;
+  c.at = connection::stage::serving;
   const auto timeout_ms = static_cast<std::int32_t>(
       std::clamp<std::int64_t>(request.timeout_ms, options_.min_session_timeout.count(),
                                options_.max_session_timeout.count()));
@@ -208,6 +209,7 @@ void core::close_session(connection& c, std::int32_t xid) {
     note(c.session->row.id, "was closed by its client");
     end_session(*c.session);
   }
+  if (c.finished()) return;  // its own end was too much for it
   const auto result = writable_ ? errc{} : errc::system_error;
   wire::append_frame(c.out, wire::reply_header{xid, zxid_, static_cast<std::int32_t>(result)});
   finish(c);
@@ -261,6 +263,7 @@ void core::serve(connection& c, std::string_view frame) {
 
   body_.clear();
   const auto result = dispatch(c, header.type, in);
+  if (c.finished()) return;  // an answer must not come after events that were left out
   const auto xid = header.type == opcode::ping ? wire::special_xid::ping : header.xid;
   const bool unknown = result == errc::unimplemented && header.type != reconfig;
   const auto zxid = unknown ? -1 : zxid_;
@@ -367,14 +370,20 @@ std::vector<connection_id> core::take_touched() {
     const auto c = connections_.find(id);
     if (c == connections_.end()) return true;  // disconnected meanwhile
     c->second.touched = false;
+    c->second.event_bytes = 0;
     return false;
   });
+  event_bytes_ = 0;
   return std::exchange(touched_, {});
 }
 
 std::string& core::output(connection_id id) { return connections_.at(id).out; }
 
-bool core::finished(connection_id id) const { return connections_.at(id).finished; }
+bool core::finished(connection_id id) const { return connections_.at(id).finished(); }
+
+bool core::overflowed(connection_id id) const {
+  return connections_.at(id).at == connection::stage::overflowed;
+}
 
 std::int64_t core::session_of(connection_id id) const {
   const auto c = connections_.find(id);

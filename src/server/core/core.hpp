@@ -51,6 +51,12 @@ struct core_options {
   std::size_t max_sessions = 100'000;
   std::size_t max_watches_per_connection = 1'000'000;
   std::size_t max_watched_bytes_per_connection = 64u << 20;  // of their paths
+  std::size_t max_watches = 4'000'000;                       // of all connections
+  std::size_t max_watched_bytes = 256u << 20;
+  // Watch events of one turn, which cannot be sent before its commit. A connection for which there
+  // is no more room is dropped.
+  std::size_t max_event_bytes_per_connection = 64u << 20;
+  std::size_t max_event_bytes = 128u << 20;
   std::function<void(std::string_view)> note;      // what becomes of sessions, for the log
   std::function<void(char*, std::size_t)> random;  // for session ids and passwords; not guessable
 };
@@ -103,6 +109,10 @@ class core {
   std::string& output(connection_id id);
   // Nothing more will come: to be closed when the output is sent.
   bool finished(connection_id id) const;
+  // Finished, because more watch events waited for it than may.
+  bool overflowed(connection_id id) const;
+  // Of the turn, for all connections.
+  std::size_t event_bytes() const noexcept { return event_bytes_; }
   std::int64_t session_of(connection_id id) const;  // zero: none
   // Its client is not connected and may come back.
   bool is_awaited(std::int64_t session);
@@ -124,11 +134,14 @@ class core {
     identities who;
     bool held_open = false;
     std::int32_t process_binding = 0;
-    bool greeted = false;  // the handshake is done
-    bool finished = false;
+    enum class stage { handshake, serving, finished, overflowed };
+    stage at = stage::handshake;
     bool touched = false;
     live_session* session = nullptr;
     std::string out;
+    std::size_t event_bytes = 0;  // of the turn
+
+    bool finished() const noexcept { return at >= stage::finished; }
   };
   // What a transaction will tell once it is complete. The ACL is the one at that moment.
   struct event {
@@ -140,7 +153,7 @@ class core {
 
   // core.cpp
   void touch(connection& c);
-  void finish(connection& c);
+  void finish(connection& c, connection::stage at = connection::stage::finished);
   void greet(connection& c, std::string_view frame);
   void answer_greeting(connection& c, bool with_read_only_flag);
   void serve(connection& c, std::string_view frame);
@@ -187,7 +200,7 @@ class core {
   bool room_for_watches(const connection& c, std::size_t more) const;
   void tell(const event& e);
   void tell(connection& c, event_type type, std::string_view path, const acl& access);
-  static void send_event(connection& c, event_type type, std::string_view path);
+  void send_event(connection& c, event_type type, std::string_view path);
 
   core_options options_;
   moment now_;
@@ -201,6 +214,7 @@ class core {
   std::vector<connection_id> touched_;
   std::vector<event> events_;              // of the transaction under way
   std::vector<connection_id> audience_;    // reused
+  std::size_t event_bytes_ = 0;            // of the turn
   std::string body_;                       // of the reply under way, reused
   std::shared_ptr<const acl> recent_acl_;  // most nodes have the same
   time_point next_reap_;

@@ -20,6 +20,7 @@ void watch_table::add(std::string_view path, connection_id who, watch_mode mode)
     auto& mine = by_connection_[who];
     mine.paths.insert(&at->first);
     mine.bytes += path.size();
+    bytes_ += path.size();
     ++count_;
   }
   if (mode == watch_mode::recursive && (w->modes & bit(mode)) == 0) ++recursive_;
@@ -30,6 +31,7 @@ void watch_table::forget(const std::string& path, connection_id who) {
   const auto of = by_connection_.find(who);
   of->second.paths.erase(&path);
   of->second.bytes -= path.size();
+  bytes_ -= path.size();
   if (of->second.paths.empty()) by_connection_.erase(of);
   --count_;
 }

@@ -39,7 +39,8 @@ class watch_table {
 
   std::size_t count() const noexcept { return count_; }  // pairs of path and connection
   std::size_t count_of(connection_id who) const;
-  std::size_t bytes_of(connection_id who) const;  // of the paths
+  std::size_t bytes_of(connection_id who) const;         // of the paths
+  std::size_t bytes() const noexcept { return bytes_; }  // of all connections, each its own
   std::size_t watching_connections() const noexcept { return by_connection_.size(); }
   std::size_t watched_paths() const noexcept { return by_path_.size(); }
 
@@ -67,6 +68,7 @@ class watch_table {
   };
   std::unordered_map<connection_id, watched> by_connection_;
   std::size_t count_ = 0;
+  std::size_t bytes_ = 0;
   std::size_t recursive_ = 0;  // none: parents need not be looked at
 };
 

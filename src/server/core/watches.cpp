@@ -1,4 +1,6 @@
 // Watches: asked for, taken away, and told.
+#include <utility>
+
 #include "server/core/core.hpp"
 #include "server/core/node_path.hpp"
 #include "wire/frame.hpp"
@@ -14,7 +16,9 @@ bool core::room_for_watches(const connection& c, std::size_t more) const {
   return data_watches_.count_of(c.id) + child_watches_.count_of(c.id) + more <=
              options_.max_watches_per_connection &&
          data_watches_.bytes_of(c.id) + child_watches_.bytes_of(c.id) <=
-             options_.max_watched_bytes_per_connection;
+             options_.max_watched_bytes_per_connection &&
+         data_watches_.count() + child_watches_.count() + more <= options_.max_watches &&
+         data_watches_.bytes() + child_watches_.bytes() <= options_.max_watched_bytes;
 }
 
 // A client that comes back names its watches and the last zxid it has seen: what was missed is told
@@ -116,9 +120,21 @@ void core::tell(connection& c, event_type type, std::string_view path, const acl
   send_event(c, type, path);
 }
 
+// One small transaction can have thousands of events for each of thousands of connections. A client
+// that is dropped learns what it missed when it comes back and names its watches.
 void core::send_event(connection& c, event_type type, std::string_view path) {
+  if (c.finished()) return;
+  const auto before = c.out.size();
   wire::append_frame(c.out, wire::reply_header{wire::special_xid::watch_event, -1, 0},
                      wire::watcher_event{static_cast<std::int32_t>(type), connected_state, path});
+  c.event_bytes += c.out.size() - before;
+  event_bytes_ += c.out.size() - before;
+  if (c.event_bytes <= options_.max_event_bytes_per_connection &&
+      event_bytes_ <= options_.max_event_bytes)
+    return;
+  event_bytes_ -= std::exchange(c.event_bytes, 0);
+  c.out = {};
+  finish(c, connection::stage::overflowed);
 }
 
 }  // namespace conclave::embedded

@@ -24,6 +24,8 @@ constexpr std::size_t enough_unsent = 256 * 1024;
 constexpr std::size_t enough_unsent_by_all = 256u << 20;
 // With more than this, who does not read is dropped.
 constexpr std::size_t most_unsent_by_all = 512u << 20;
+// With more watch events than this in a turn, no more requests are taken in until they are sent.
+constexpr std::size_t enough_events = 32u << 20;
 // Time for one client's requests before others have their turn.
 constexpr auto time_at_once = std::chrono::milliseconds{5};
 // What is taken in before the turn ends, when there is always more.
@@ -35,6 +37,7 @@ constexpr std::size_t greeting_limit = 1024;
 constexpr auto held_up = std::chrono::milliseconds{200};
 constexpr int turns_to_hear_all = 64;
 constexpr std::uintmax_t room_to_go_on = 4u << 20;
+constexpr auto does_not_read = "does not read its answers, dropped";
 constexpr auto between_looks = std::chrono::seconds{1};
 
 moment now() {
@@ -55,6 +58,10 @@ std::uint64_t frames_in(std::string_view bytes) {
 
 service::service(server_options options, storage where)
     : options_{std::move(options)}, store_{std::move(where)}, buffer_(read_at_once) {
+  auto& per_address = options_.max_connections_per_address;
+  if (!per_address) per_address = admission::default_per_address(options_.max_connections);
+  admission_ =
+      std::make_unique<admission>(admission::limits{options_.max_connections, *per_address});
   if (!store_.notice.empty()) log(log_level::warning, store_.notice);
   auto kept = store_.keeps->load();
   const auto started = now();
@@ -153,6 +160,10 @@ void service::end_turn() {
     const auto i = links_.find(id);
     if (i == links_.end()) continue;
     const auto l = i->second;
+    if (core_->overflowed(id)) {
+      drop(l, "has more watch events to get than can wait for it, dropped");
+      continue;
+    }
     if (core_->finished(id)) l->ending = true;
     auto& out = core_->output(id);
     const auto frames = frames_in(out);
@@ -248,7 +259,7 @@ void service::look_around() {
     if (!bound && l->unsent() > 0 && turn_began_ - l->last_sent > options_.stall_limit)
       stalled.push_back(l);
   }
-  for (const auto& l : stalled) drop(l);
+  for (const auto& l : stalled) drop(l, does_not_read);
   std::erase_if(absent_, [this](const auto& a) { return !core_->is_awaited(a.first); });
   if (disk_full_) try_disk_again();
   if (doors_shut_) {
@@ -309,36 +320,45 @@ void service::welcome(std::unique_ptr<door::guest> g, door::kind through) {
     ++counts_.rejected;
     return;
   }
-  if (!local && options_.max_connections_per_address != 0 &&
-      per_address_[g->address] >= options_.max_connections_per_address) {
-    log(log_level::warning, g->name + " refused: too many connections from its address");
+  const auto refuse = [&](const char* why) {
+    log(log_level::warning, g->name + " refused: " + why);
     ++counts_.rejected;
-    return;
-  }
-  if (links_.size() >= options_.max_connections && !make_room()) {
-    log(log_level::warning, g->name + " refused: too many connections");
-    ++counts_.rejected;
-    return;
-  }
+  };
+  if (admission_->check(g->address) == admission::verdict::address_full &&
+      !make_room(admission::network_of(g->address)))
+    return refuse("too many connections from its address");
+  if (admission_->check(g->address) == admission::verdict::server_full && !make_room())
+    return refuse("too many connections");
   const auto l =
       std::make_shared<link>(++last_id_, std::move(g->socket), std::move(g->name), greeting_limit);
   l->address = std::move(g->address);
   if (through == door::kind::tls) l->tls = std::make_unique<tls::tls_engine>(*tls_);
   l->local = local;
   if (local) l->process = process_watch{io_, g->pid};
-  if (!l->address.empty()) ++per_address_[l->address];
+  admission_->opened(l->address);
   links_.emplace(l->id, l);
   l->in_waiting_room = waiting_room_.insert(waiting_room_.end(), l);
   core_->connected(l->id, {l->address, local, local ? process_binding(::getpid(), g->pid) : 0});
   wait_to_read(l);
 }
 
-// Who has waited longest without a greeting goes.
-bool service::make_room() {
-  if (waiting_room_.empty()) return false;
-  const auto oldest = waiting_room_.front();  // a copy: it leaves the room
+// Who has waited longest without a greeting goes; of this network, if one is given.
+bool service::make_room(const std::string& network) {
+  const auto found =
+      std::find_if(waiting_room_.begin(), waiting_room_.end(), [&](const link_ptr& l) {
+        return network.empty() ||
+               (!l->address.empty() && admission::network_of(l->address) == network);
+      });
+  if (found == waiting_room_.end()) return false;
+  const auto oldest = *found;  // a copy: it leaves the room
   hang_up(oldest);
   return true;
+}
+
+bool service::begins_a_session_too_many(const link& l, std::string_view greeting) const {
+  if (admission_->may_begin_session(l.local, links_.size() - waiting_room_.size())) return false;
+  wire::reader in{greeting};
+  return in.read<wire::connect_request>().session_id == 0;
 }
 
 void service::leave_waiting_room(link& l) {
@@ -404,7 +424,8 @@ void service::take_in(const link_ptr& l, std::string_view bytes) {
     const auto unread = l->unsent() + waiting;
     if (unread > enough_unsent || (unread > 0 && unsent_ + fresh_ > enough_unsent_by_all))
       return hold_back();  // send() comes back to it
-    if (fresh_ > enough_unsent_by_all || clock::now() - begun > time_at_once) {
+    if (fresh_ > enough_unsent_by_all || core_->event_bytes() > enough_events ||
+        clock::now() - begun > time_at_once) {
       hold_back();
       return listen_again(l);
     }
@@ -412,7 +433,13 @@ void service::take_in(const link_ptr& l, std::string_view bytes) {
     if (!frame) break;
     ++l->frames_received;
     ++counts_.received;
+    if (!l->greeted && begins_a_session_too_many(*l, *frame)) {
+      log(log_level::warning, l->name + " refused: too many connections");
+      ++counts_.rejected;
+      return hang_up(l);
+    }
     core_->receive(l->id, *frame);
+    if (core_->overflowed(l->id)) break;
     fresh_ += core_->output(l->id).size() - waiting;
     if (!l->greeted) {
       leave_waiting_room(*l);
@@ -435,7 +462,7 @@ void service::send(const link_ptr& l, std::string& bytes) {
   if (l->unsent() == 0) {
     if (l->ending) return hang_up(l);
   } else if (l->unsent() > options_.max_unsent_bytes || unsent_ > most_unsent_by_all) {
-    return drop(l);
+    return drop(l, does_not_read);
   } else {
     wait_to_write(l);
   }
@@ -455,8 +482,8 @@ void service::listen_again(const link_ptr& l) {
 
 // One that does not read. Also what the kernel still has for it is thrown away: it would stay there
 // for as long as the client does not read, and the client would not learn that it was dropped.
-void service::drop(const link_ptr& l) {
-  log(log_level::warning, l->name + " does not read its answers, dropped");
+void service::drop(const link_ptr& l, const char* why) {
+  log(log_level::warning, l->name + ' ' + why);
   ++counts_.dropped_slow;
   boost::system::error_code ignored;
   l->socket.set_option(boost::asio::socket_base::linger{true, 0}, ignored);
@@ -468,8 +495,7 @@ void service::hang_up(const link_ptr& l) {
   if (l->closed) return;
   l->closed = true;
   leave_waiting_room(*l);
-  if (const auto i = per_address_.find(l->address); i != per_address_.end() && --i->second == 0)
-    per_address_.erase(i);
+  admission_->closed(l->address);
   const auto session = core_->session_of(l->id);
   core_->disconnected(l->id);
   links_.erase(l->id);

@@ -22,6 +22,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "conclave/server_options.hpp"
+#include "server/core/admission.hpp"
 #include "server/core/core.hpp"
 #include "server/listener/door.hpp"
 #include "server/listener/folder_watch.hpp"
@@ -71,7 +72,8 @@ class service {
   void wait_at(door& d);
   void come_in(door& d);
   void welcome(std::unique_ptr<door::guest> g, door::kind through);
-  bool make_room();
+  bool make_room(const std::string& network = {});
+  bool begins_a_session_too_many(const link& l, std::string_view greeting) const;
 
   void wait_to_read(const link_ptr& l);
   void wait_to_write(const link_ptr& l);
@@ -79,7 +81,7 @@ class service {
   void take_in(const link_ptr& l, std::string_view bytes);
   void send(const link_ptr& l, std::string& bytes);
   void listen_again(const link_ptr& l);
-  void drop(const link_ptr& l);
+  void drop(const link_ptr& l, const char* why);
   void hang_up(const link_ptr& l);
   void leave_waiting_room(link& l);
 
@@ -124,7 +126,7 @@ class service {
   std::vector<door> doors_;
   std::vector<std::string> addresses_;
   std::unordered_map<connection_id, link_ptr> links_;
-  std::unordered_map<std::string, std::size_t> per_address_;
+  std::unique_ptr<admission> admission_;
   std::list<link_ptr> waiting_room_;  // not greeted yet, the oldest first
   // Processes of sessions that lost their connections, and may come back for them.
   struct absence {

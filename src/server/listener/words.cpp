@@ -221,7 +221,7 @@ std::string service::configuration() const {
   }
   const auto& c = core_->options();
   text += "dataDir=" + options_.data.string() + "\ntickTime=" + std::to_string(c.tick.count()) +
-          "\nmaxClientCnxns=" + std::to_string(options_.max_connections_per_address) +
+          "\nmaxClientCnxns=" + std::to_string(*options_.max_connections_per_address) +
           "\nminSessionTimeout=" + std::to_string(c.min_session_timeout.count()) +
           "\nmaxSessionTimeout=" + std::to_string(c.max_session_timeout.count()) + "\nserverId=0\n";
   return text;

@@ -206,6 +206,135 @@ TEST_F(watches, a_limit_for_each_connection) {
   EXPECT_EQ(greedy.ask(exists("/3", watched)), errc::no_node) << "room again";
 }
 
+TEST_F(watches, a_limit_for_all_connections_together) {
+  auto options = default_options();
+  options.max_watches = 4;
+  test_server small{options};
+  auto& greedy = small.join();
+  auto& modest = small.join();
+  EXPECT_EQ(greedy.ask(add_persistent_watch("/")), ok);
+  EXPECT_EQ(greedy.ask(exists("/1", watched)), errc::no_node);
+  EXPECT_EQ(modest.ask(exists("/1", watched)), errc::no_node);
+  EXPECT_EQ(modest.ask(exists("/2", watched)), errc::quota_exceeded);
+  greedy.hang_up();
+  EXPECT_EQ(modest.ask(exists("/2", watched)), errc::no_node) << "room again";
+}
+
+TEST_F(watches, a_limit_for_the_bytes_of_all_their_paths) {
+  auto options = default_options();
+  options.max_watched_bytes = 1000;
+  test_server small{options};
+  const std::string path = "/" + std::string(599, 'x');
+  auto& first = small.join();
+  auto& second = small.join();
+  EXPECT_EQ(first.ask(exists(path, watched)), errc::no_node);
+  EXPECT_EQ(second.ask(exists(path, watched)), errc::no_node) << "each counts its own";
+  EXPECT_EQ(small.join().ask(exists("/2", watched)), errc::quota_exceeded);
+  first.ask(remove_watches(path));
+  EXPECT_EQ(small.join().ask(exists("/2", watched)), errc::no_node) << "room again";
+}
+
+// --- events that nobody has room for
+
+struct many_events : ::testing::Test {
+  static core_options with(std::size_t of_one, std::size_t of_all) {
+    auto options = default_options();
+    options.max_event_bytes_per_connection = of_one;
+    options.max_event_bytes = of_all;
+    return options;
+  }
+  // Ten events of about 140 bytes for each recursive watch on the root.
+  static request ten_changes() {
+    std::vector<request> parts;
+    for (int i = 0; i < 10; ++i)
+      parts.push_back(create("/" + std::string(100, 'x') + std::to_string(i)));
+    return multi(parts);
+  }
+};
+
+TEST_F(many_events, a_connection_with_too_many_in_one_turn_is_dropped) {
+  test_server small{with(1000, 1'000'000)};
+  auto& other = small.join();
+  auto& watching = small.join();
+  auto& modest = small.join();
+  watching.ask(add_recursive_watch("/"));
+  modest.ask(exists("/" + std::string(100, 'x') + "9", watched));
+  const auto session = watching.session();
+  EXPECT_EQ(other.ask(ten_changes()), ok);
+  EXPECT_TRUE(watching.closed());
+  EXPECT_EQ(watching.take_events(), lines{}) << "none, since the rest would be missing";
+  EXPECT_EQ(modest.take_events().size(), 1u);
+  EXPECT_EQ(small.core().data_watches().count() + small.core().child_watches().count(), 0u);
+  EXPECT_TRUE(small.is_alive(session)) << "its client may come back";
+  EXPECT_EQ(small.rejoin(watching).ask(exists("/")), ok);
+}
+
+TEST_F(many_events, with_too_many_for_all_together_those_are_dropped_who_have_no_room) {
+  test_server small{with(1'000'000, 7000)};
+  auto& other = small.join();
+  std::vector<client*> crowd;
+  for (int i = 0; i < 20; ++i) {
+    crowd.push_back(&small.join());
+    crowd.back()->ask(add_recursive_watch("/"));
+  }
+  EXPECT_EQ(other.ask(ten_changes()), ok);
+  int served = 0;
+  for (auto* c : crowd) {
+    if (c->closed()) continue;
+    ++served;
+    EXPECT_EQ(c->take_events().size(), 10u) << "all of them, or none";
+  }
+  EXPECT_GT(served, 0);
+  EXPECT_LE(served, 5);
+  EXPECT_EQ(small.core().event_bytes(), 0u);
+}
+
+TEST_F(many_events, count_for_their_turn_only) {
+  test_server small{with(2000, 2000)};
+  auto& other = small.join();
+  auto& watching = small.join();
+  watching.ask(add_recursive_watch("/"));
+  for (int i = 0; i < 100; ++i) other.ask(set("/zookeeper", std::to_string(i)));
+  EXPECT_EQ(watching.take_events().size(), 100u);
+}
+
+TEST_F(many_events, of_a_connection_that_ends_in_the_same_turn_do_not_count) {
+  test_server small{with(2000, 2000)};
+  auto& other = small.join();
+  auto& watching = small.join();
+  auto& second = small.join();
+  watching.ask(add_recursive_watch("/"));
+  second.ask(add_recursive_watch("/"));
+  small.turn([&] {
+    other.send(create("/" + std::string(900, 'x')));
+    watching.hang_up();
+    other.send(create("/" + std::string(800, 'x')));
+  });
+  EXPECT_FALSE(second.closed());
+  EXPECT_EQ(second.take_events().size(), 2u);
+}
+
+// Its own request was done; the answer must not come without the events before it.
+TEST_F(many_events, of_its_own_request_drop_it_without_an_answer) {
+  test_server small{with(1000, 1'000'000)};
+  auto& c = small.join();
+  c.ask(add_recursive_watch("/"));
+  c.send(ten_changes());
+  EXPECT_TRUE(c.closed());
+  EXPECT_EQ(small.join().ask(exists("/" + std::string(100, 'x') + "0")), ok);
+}
+
+TEST_F(many_events, of_the_end_of_its_own_session) {
+  test_server small{with(1000, 1'000'000)};
+  auto& c = small.join();
+  for (int i = 0; i < 10; ++i)
+    c.ask(create_ephemeral("/" + std::string(100, 'x') + std::to_string(i)));
+  c.ask(add_recursive_watch("/"));
+  c.send(close_session());
+  EXPECT_TRUE(c.closed());
+  EXPECT_FALSE(small.is_alive(c.session()));
+}
+
 TEST_F(watches, a_limit_for_the_bytes_of_their_paths) {
   auto options = default_options();
   options.max_watched_bytes_per_connection = 1000;
