@@ -44,7 +44,7 @@ std::int32_t process_binding(pid_t server, pid_t client) {
   hash.add(static_cast<std::uint64_t>(server));
   hash.add(static_cast<std::uint64_t>(client));
   const auto folded = hash.value() ^ (hash.value() >> 32);
-  // 1 is what servers said before, without a proof.
+  // 1 is what servers sent before, without a proof.
   const auto number = static_cast<std::int32_t>(folded & 0x7fff'ffff);
   return number > 1 ? number : number + 2;
 }

@@ -1,10 +1,11 @@
-// How a client on a Unix socket knows that the server is at the other end of it, and not a relay.
+// How a client and a server on a Unix socket know that they are at the two ends of it, without a
+// relay between them.
 //
-// On its Unix socket the embedded server keeps a session for as long as the connection is open. The
-// server says so with a number made of the machine's boot, the pid namespace, the server's process
-// and the process that connected, as the kernel names them to the server (SO_PEERCRED). The client
-// makes the same number of what the kernel names to the client. Both agree if the two processes
-// share one connection; a relay (socat, ssh -L) has another process at each end.
+// On its Unix socket the embedded server keeps a session for as long as the connection is open, and
+// ends it with the process. That is right only if the process at the server's end is the client. So
+// both send a number made of the machine's boot, the pid namespace, the server's process and the
+// client's, each as the kernel names the other (SO_PEERCRED). The numbers agree if both speak of
+// one connection; a relay (socat, ssh -L) is another process at one end at least.
 #pragma once
 
 #include <sys/types.h>

@@ -131,7 +131,7 @@ error_code session_driver::submit_watch_removal(std::unique_ptr<session::operati
 session_driver::standing session_driver::stands() const {
   if (loop_->in_child()) return {};
   const std::lock_guard lock{mutex_};
-  const bool whole = link_ && link_->is_bound_by(machine_.process_binding()) && !link_->peer_gone();
+  const bool whole = machine_.held_open() && link_ && !link_->peer_gone();
   return {machine_.session_id(), machine_.state() == session_state::connected, machine_.over(),
           whole ? session::time_point::max() : machine_.session_deadline()};
 }
@@ -326,7 +326,7 @@ void session_driver::connected(const std::shared_ptr<socket_link>& link) {
       engine_.emplace(*tls_, host_.host);
       take_in({}, boot_clock::now());  // says hello
     } else {
-      machine_.connected(boot_clock::now());
+      machine_.connected(boot_clock::now(), link->binding());
     }
     flush();
   }

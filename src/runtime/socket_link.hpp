@@ -50,8 +50,8 @@ class socket_link : public std::enable_shared_from_this<socket_link> {
     socket_.async_wait(socket_type::wait_write, std::move(f));
   }
 
-  // Whether the server that sent this number is itself at the other end of this Unix socket.
-  bool is_bound_by(std::int32_t sent) const noexcept { return sent != 0 && sent == binding_; }
+  // Of a Unix socket: process_binding(). Otherwise zero.
+  std::int32_t binding() const noexcept { return binding_; }
   // Whether the other side has closed, read or not; as send() from any thread under the lock.
   bool peer_gone() const noexcept;
 
@@ -71,7 +71,7 @@ class socket_link : public std::enable_shared_from_this<socket_link> {
   std::vector<address> addresses_;
   std::size_t next_address_ = 0;
   std::function<void(error_code)> done_;
-  std::int32_t binding_ = 0;  // of a Unix socket: process_binding()
+  std::int32_t binding_ = 0;
   bool inheritable_;
   bool closed_ = false;
 };

@@ -154,7 +154,7 @@ void machine::schedule_connect(time_point now) {
   if (attempt.delay == 0ms) time_passed(now);
 }
 
-void machine::connected(time_point now) {
+void machine::connected(time_point now, std::int32_t process_binding) {
   if (phase_ != phase::connecting) return;
   phase_ = phase::handshaking;
   input_.reset();
@@ -167,7 +167,8 @@ void machine::connected(time_point now) {
   // A session that only a read-only server knows means nothing to the others: ask for a real one.
   const bool again = real_session_;
   const std::string no_password(password_size, '\0');
-  const wire::connect_request request{0, last_zxid_,
+  process_binding_ = process_binding;
+  const wire::connect_request request{process_binding, last_zxid_,
                                       static_cast<std::int32_t>(options_.session_timeout.count()),
                                       again ? session_id_ : 0, again ? password_ : no_password};
   std::string frame;

@@ -80,7 +80,9 @@ class machine {
 
   // --- from the transport
 
-  void connected(time_point now);
+  // On a Unix socket with process_binding(): the server is asked to hold the session open for as
+  // long as the connection is.
+  void connected(time_point now, std::int32_t process_binding = 0);
   void disconnected(error_code why, time_point now);
   // The bytes must stay valid during the call only.
   void received(std::string_view bytes, time_point now);
@@ -136,11 +138,8 @@ class machine {
   // there is no session.
   time_point session_deadline() const noexcept;
 
-  // What the server sent to show that it does not expire the session while this connection lasts;
-  // zero if it does. True only of a connection without a relay: process_binding().
-  std::int32_t process_binding() const noexcept {
-    return phase_ == phase::attached ? process_binding_ : 0;
-  }
+  // The server does not expire the session while this connection lasts.
+  bool held_open() const noexcept { return phase_ == phase::attached && held_open_; }
 
   std::size_t outstanding() const noexcept {
     return waiting_.size() + in_flight_.size() + auths_in_flight_.size();
@@ -217,7 +216,8 @@ class machine {
   std::chrono::milliseconds timeout_;
   std::int64_t last_zxid_ = 0;
   bool read_only_ = false;
-  std::int32_t process_binding_ = 0;  // as the server of this connection says
+  std::int32_t process_binding_ = 0;  // of this connection
+  bool held_open_ = false;            // as the server of this connection agrees
   bool real_session_ = false;         // made or confirmed by a server that is not read-only
   session_event::kind ended_ = session_event::kind::closed;
 

@@ -70,7 +70,7 @@ bool machine::take_handshake(std::string_view payload, time_point now) {
   password_ = response.password;
   timeout_ = std::chrono::milliseconds{response.timeout_ms};
   read_only_ = flag.read_only;
-  process_binding_ = response.protocol_version;
+  held_open_ = process_binding_ != 0 && response.protocol_version == process_binding_;
   real_session_ = real_session_ || !read_only_;
   phase_ = phase::attached;
   ++connection_;

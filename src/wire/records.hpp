@@ -14,6 +14,10 @@ namespace conclave::wire {
 
 // --- handshake
 
+// The protocol's version is 0 in both directions. Our own client and server use its place on a Unix
+// socket: both send process_binding() if the server is to keep the session for as long as this
+// connection is held open, whatever the timeout. Others do not look at it.
+
 struct connect_request {
   std::int32_t protocol_version = 0;
   std::int64_t last_zxid_seen = 0;
@@ -26,9 +30,6 @@ struct connect_request {
 };
 
 struct connect_response {
-  // 0, but for our own server on its Unix socket, where it is process_binding(): the server keeps
-  // the session for as long as this connection is held open, whatever the timeout. Other clients do
-  // not look at it.
   std::int32_t protocol_version = 0;
   std::int32_t timeout_ms = 0;
   std::int64_t session_id = 0;

@@ -182,9 +182,9 @@ class World:
         return t
 
     def serve(self, *args):
-        """A server of its own, in memory, on TCP: (process, address)."""
-        p = self.start_conclave(
-            "serve", "--durability", "none", "--no-socket", "--listen", "127.0.0.1:0", *args)
+        """A server of its own, in memory, on TCP, on a Unix socket only if asked for: (process,
+        address)."""
+        p = self.start_conclave("serve", "--durability", "none", "--listen", "127.0.0.1:0", *args)
         line = p.stdout.readline()
         assert line.startswith("conclave ready: "), line + p.stderr.read()
         return p, line.split()[2]

@@ -3,11 +3,13 @@ another one gets the lock, and a loss is never a success."""
 
 import os
 import signal
+import sys
 import time
 
 import pytest
 from conftest import alive, until
 from relay import Relay
+from relay import __file__ as relay_program
 
 LOST = 75
 # Writes the time as long as it lives; ends are seen to the hundredth.
@@ -67,6 +69,24 @@ def test_stopped_past_the_timeout(world, server):
     p.send_signal(signal.SIGCONT)
     assert p.wait() == LOST
     assert p.stderr.read() == "conclave: the lock was lost while the command ran\n"
+
+
+@pytest.mark.parametrize("trouble", ["relay", "command"])
+def test_behind_a_relay_time_counts_on_a_unix_socket_as_well(world, trouble):
+    _, tcp = world.serve("--socket", world.path("socket"),
+                         "--min-session-timeout", "200ms", "--tick", "100ms")
+    # As with ssh -L: the server sees the process at the far end, and we do not learn of its death.
+    far = world.start(sys.executable, relay_program, "unix:" + world.path("socket"), world.path("far"))
+    assert far.stdout.readline() == "ready\n"
+    near = Relay("unix:" + world.path("far"), at=world.path("near"))
+    near.tell_nobody()
+    p, child = beating(world, near.address, "--kill-after", "200ms")
+    (far if trouble == "relay" else p).kill()
+    got = take_over(world, tcp)
+    assert p.wait() == (LOST if trouble == "relay" else -signal.SIGKILL)
+    until(lambda: not alive(child), "the end of the command")
+    assert got > last_beat(world)
+    near.close()
 
 
 @pytest.mark.parametrize("trouble", ["silence", "cut"])

@@ -1,18 +1,36 @@
-"""A relay between a client and a server on TCP, which can go silent or cut the connections."""
+"""A relay between a client and a server on TCP or on Unix sockets, which can go silent or cut the
+connections."""
 
+import signal
 import socket
+import sys
 import threading
 
 
+def _connect_unix(path):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(path)
+    return s
+
+
 class Relay:
-    def __init__(self, to):
-        host, port = to.rsplit(":", 1)
-        self._to = (host, int(port))
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.address = "127.0.0.1:%d" % self._listener.getsockname()[1]
+    def __init__(self, to, at=None):
+        """To unix:/path it needs a path to listen at, too."""
+        if at is None:
+            host, port = to.rsplit(":", 1)
+            self._connect = lambda: socket.create_connection((host, int(port)))
+            self._listener = socket.create_server(("127.0.0.1", 0))
+            self.address = "127.0.0.1:%d" % self._listener.getsockname()[1]
+        else:
+            self._connect = lambda: _connect_unix(to.removeprefix("unix:"))
+            self._listener = socket.socket(socket.AF_UNIX)
+            self._listener.bind(at)
+            self._listener.listen()
+            self.address = "unix:" + at
         self._flows = threading.Event()
         self._flows.set()
         self._open = True
+        self._tells = True
         self._pairs = []
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -23,7 +41,7 @@ class Relay:
             except OSError:
                 return
             try:
-                server = socket.create_connection(self._to) if self._open else None
+                server = self._connect() if self._open else None
             except OSError:
                 server = None
             if server is None:
@@ -40,6 +58,8 @@ class Relay:
                 b.sendall(data)
         except OSError:
             pass
+        if not self._tells:
+            return
         for s in (a, b):
             try:
                 s.shutdown(socket.SHUT_RDWR)
@@ -61,6 +81,10 @@ class Relay:
                     pass
         self._pairs = []
 
+    def tell_nobody(self):
+        """From now on the end of one side does not end the other."""
+        self._tells = False
+
     def heal(self):
         self._open = True
         self._flows.set()
@@ -69,3 +93,9 @@ class Relay:
         self.cut()
         self._flows.set()
         self._listener.close()
+
+
+if __name__ == "__main__":  # in a process of its own: TO AT
+    relay = Relay(sys.argv[1], at=sys.argv[2])
+    print("ready", flush=True)
+    signal.pause()

@@ -230,13 +230,15 @@ class fuzz_server {
     return std::chrono::duration_cast<std::chrono::milliseconds>(now_.time_since_epoch()).count();
   }
 
+  static constexpr std::int32_t socket_binding = 4711;
+
   void connect(seat& s, bool held_open) {
     cut(s);
     s.id = ++last_id_;
     s.open = true;
     s.greeted = false;
     s.zxid = s.read = 0;
-    core_->connected(s.id, {held_open ? "" : "10.1.2.3", held_open});
+    core_->connected(s.id, {held_open ? "" : "10.1.2.3", held_open ? socket_binding : 0});
   }
 
   void cut(seat& s) {
@@ -253,8 +255,8 @@ class fuzz_server {
     connect(s, held_open);
     std::string greeting;
     wire::writer{greeting}(
-        wire::connect_request{0, 0, static_cast<std::int32_t>(4000 + 1000 * next(8)), session,
-                              password},
+        wire::connect_request{held_open ? socket_binding : 0, 0,
+                              static_cast<std::int32_t>(4000 + 1000 * next(8)), session, password},
         false);
     send(s, greeting);
   }

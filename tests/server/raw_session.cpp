@@ -3,10 +3,13 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+
+#include "base/process_binding.hpp"
 
 namespace conclave::testing {
 namespace {
@@ -91,7 +94,13 @@ raw_reply decode_reply(std::string_view payload) {
           std::string{payload.substr(16)}};
 }
 
-bool raw_session::greet(const connect_request& hello) {
+raw_session::raw_session(const std::string& address) : link{connect_to(address)} {
+  if (address.starts_with("unix:"))
+    binding = process_binding(peer_process(link.native_handle()), ::getpid());
+}
+
+bool raw_session::greet(connect_request hello) {
+  hello.protocol_version = binding;
   std::string answer;
   try {
     link.send_frame(encode(hello));
@@ -99,6 +108,7 @@ bool raw_session::greet(const connect_request& hello) {
   } catch (const connection_ended&) {
     return false;
   }
+  agreed_binding = int32_at(answer, 0);
   timeout_ms = int32_at(answer, 4);
   id = int64_at(answer, 8);
   password = answer.substr(20, 16);

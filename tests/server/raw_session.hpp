@@ -1,5 +1,5 @@
 // A client that does exactly what it is told: no pings, no reconnecting, bytes in any order. It
-// shares no code with the library.
+// shares no code with the library, but for what binds a session on a Unix socket to a process.
 //
 //   raw_session s{server.socket()};
 //   s.greet(1000);
@@ -51,7 +51,7 @@ raw_reply decode_reply(std::string_view payload);
 
 class raw_session {
  public:
-  explicit raw_session(const std::string& address) : link{connect_to(address)} {}
+  explicit raw_session(const std::string& address);
 
   // A new session; false if the server refuses it.
   bool greet(std::int32_t timeout_ms);
@@ -75,9 +75,11 @@ class raw_session {
   std::string password;
   std::int32_t timeout_ms = 0;
   std::int32_t xid = 0;
+  std::int32_t binding = 0;         // to be sent; process_binding() on a Unix socket
+  std::int32_t agreed_binding = 0;  // what the server answered
 
  private:
-  bool greet(const connect_request& hello);
+  bool greet(connect_request hello);
 };
 
 // Closed by the other side, at once or within the limit; what was sent before is thrown away.

@@ -241,7 +241,7 @@ TEST_F(flooded, a_watcher_that_never_reads_is_dropped) {
   EXPECT_TRUE(again.come_back(watching));
 }
 
-// One transaction, and 2 MB of events for each: nothing can be sent before it is committed.
+// One transaction, and 1 MB of events for each: nothing can be sent before it is committed.
 TEST_F(flooded, a_transaction_with_too_many_events_for_all_drops_those_who_have_no_room) {
   other.create(path);
   std::vector<std::unique_ptr<raw_session>> crowd;

@@ -4,6 +4,7 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/show/duration.hpp"
+#include "conclave/boot_clock.hpp"
 #include "conclave/connect_string.hpp"
 
 namespace conclave::cli {
@@ -40,7 +41,9 @@ run_options run_flags::options(connection& c) const {
   run_options o;
   if (on_suspend == "stop") o.suspend = run_options::on_suspend::stop;
   if (on_suspend == "term") o.suspend = run_options::on_suspend::term;
-  o.kept_by_children = c.at().on_this_machine;
+  // Not by its address alone: behind a relay the session does not live as long as the connection.
+  o.kept_by_children =
+      c.at().on_this_machine && c.zk().session_deadline() == boot_clock::time_point::max();
   if (o.kept_by_children)
     o.server_socket = connect_string::parse(c.at().hosts).hosts[0].socket_path;
   o.session_timeout = c.zk().session_timeout();

@@ -52,7 +52,6 @@ void core::excuse(std::chrono::steady_clock::duration silence) { sessions_.excus
 void core::connected(connection_id id, peer from) {
   auto& c = connections_[id];
   c.id = id;
-  c.held_open = from.held_open;
   c.process_binding = from.process_binding;
   if (!from.address.empty()) c.who.push_back({"ip", std::move(from.address)});
 }
@@ -135,6 +134,7 @@ void core::greet(connection& c, std::string_view frame) {
   if (request.last_zxid_seen > zxid_) return finish(c);
 
   c.at = connection::stage::serving;
+  c.held_open = c.process_binding != 0 && request.protocol_version == c.process_binding;
   const auto timeout_ms = static_cast<std::int32_t>(
       std::clamp<std::int64_t>(request.timeout_ms, options_.min_session_timeout.count(),
                                options_.max_session_timeout.count()));
@@ -181,7 +181,7 @@ void core::answer_greeting(connection& c, bool with_read_only_flag) {
   response.password = {nothing.data(), nothing.size()};
   if (c.session != nullptr) {
     const auto& row = c.session->row;
-    response.protocol_version = c.process_binding;
+    if (c.held_open) response.protocol_version = c.process_binding;
     response.timeout_ms = row.timeout_ms;
     response.session_id = row.id;
     response.password = {row.password.data(), row.password.size()};
@@ -383,6 +383,11 @@ bool core::finished(connection_id id) const { return connections_.at(id).finishe
 
 bool core::overflowed(connection_id id) const {
   return connections_.at(id).at == connection::stage::overflowed;
+}
+
+bool core::held_open(connection_id id) const {
+  const auto c = connections_.find(id);
+  return c != connections_.end() && c->second.session != nullptr && c->second.held_open;
 }
 
 std::int64_t core::session_of(connection_id id) const {

@@ -62,9 +62,10 @@ struct core_options {
 };
 
 struct peer {
-  std::string address;               // of the "ip" scheme; empty on a Unix socket
-  bool held_open = false;            // its session lives as long as the connection is open
-  std::int32_t process_binding = 0;  // what proves that to the client; zero: nothing does
+  std::string address;  // of the "ip" scheme; empty on a Unix socket
+  // If the client sends the same, its session lives as long as the connection is open. Zero: it is
+  // another kind of connection, or nothing can be proved.
+  std::int32_t process_binding = 0;
 };
 
 struct moment {
@@ -114,6 +115,8 @@ class core {
   // Of the turn, for all connections.
   std::size_t event_bytes() const noexcept { return event_bytes_; }
   std::int64_t session_of(connection_id id) const;  // zero: none
+  // Its session lives as long as it is open, and ends with its process.
+  bool held_open(connection_id id) const;
   // Its client is not connected and may come back.
   bool is_awaited(std::int64_t session);
   // Something is to be done then at the latest, even if nothing arrives.
@@ -132,8 +135,8 @@ class core {
   struct connection {
     connection_id id = 0;
     identities who;
-    bool held_open = false;
     std::int32_t process_binding = 0;
+    bool held_open = false;  // both ends agree on it
     enum class stage { handshake, serving, finished, overflowed };
     stage at = stage::handshake;
     bool touched = false;

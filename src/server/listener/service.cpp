@@ -255,8 +255,8 @@ void service::look_around() {
   std::vector<link_ptr> stalled;
   for (const auto& [id, l] : links_) {
     // A process that was stopped does not read, and keeps its session all the same.
-    const bool bound = l->local && core_->session_of(id) != 0;
-    if (!bound && l->unsent() > 0 && turn_began_ - l->last_sent > options_.stall_limit)
+    if (!core_->held_open(id) && l->unsent() > 0 &&
+        turn_began_ - l->last_sent > options_.stall_limit)
       stalled.push_back(l);
   }
   for (const auto& l : stalled) drop(l, does_not_read);
@@ -338,7 +338,7 @@ void service::welcome(std::unique_ptr<door::guest> g, door::kind through) {
   admission_->opened(l->address);
   links_.emplace(l->id, l);
   l->in_waiting_room = waiting_room_.insert(waiting_room_.end(), l);
-  core_->connected(l->id, {l->address, local, local ? process_binding(::getpid(), g->pid) : 0});
+  core_->connected(l->id, {l->address, local ? process_binding(::getpid(), g->pid) : 0});
   wait_to_read(l);
 }
 
@@ -497,13 +497,14 @@ void service::hang_up(const link_ptr& l) {
   leave_waiting_room(*l);
   admission_->closed(l->address);
   const auto session = core_->session_of(l->id);
+  const bool ends_with_its_process = core_->held_open(l->id) && l->process.known();
   core_->disconnected(l->id);
   links_.erase(l->id);
   unsent_ -= l->unsent();
   l->close();
   if (session == 0) return;
   absent_.erase(session);  // of a process that had the session before this one
-  if (!l->process.known()) return;
+  if (!ends_with_its_process) return;
   auto& away = absent_[session] = {l->id, std::move(l->process)};
   away.process.when_ended([this, session, id = l->id] {
     begin_turn();

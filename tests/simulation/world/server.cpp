@@ -94,16 +94,17 @@ void hand::end() {
 }
 
 void hand::connect() {
+  constexpr std::int32_t binding = 4711;  // a hand lives as long as its connection
   generation_ = server_.generation();
   id_ = server_.new_connection();
   std::string hello;
   const std::string no_password(16, '\0');
-  wire::writer{hello}(wire::connect_request{0, 0, 30'000, 0, no_password});
+  wire::writer{hello}(wire::connect_request{binding, 0, 30'000, 0, no_password});
   std::string auth;
   wire::writer{auth}(wire::request_header{wire::special_xid::auth, wire::opcode::auth},
                      wire::auth_request{0, "digest", super_user});
   turn([&](embedded::core& c) {
-    c.connected(id_, {{}, true});
+    c.connected(id_, {{}, binding});
     c.receive(id_, hello);
     if (super_) c.receive(id_, auth);
   });

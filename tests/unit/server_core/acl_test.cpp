@@ -128,9 +128,9 @@ TEST_F(access_control, identities_belong_to_the_connection) {
 TEST_F(access_control, by_address) {
   nobody.ask(create_with("/one", {{all_permissions, "ip", "10.1.2.3"}}));
   nobody.ask(create_with("/net", {{all_permissions, "ip", "10.1.0.0/16"}}));
-  auto& here = server.join(10s, {"10.1.2.3", false});
-  auto& near = server.join(10s, {"10.1.9.9", false});
-  auto& far = server.join(10s, {"10.2.2.3", false});
+  auto& here = server.join(10s, {"10.1.2.3", 0});
+  auto& near = server.join(10s, {"10.1.9.9", 0});
+  auto& far = server.join(10s, {"10.2.2.3", 0});
   auto& local = server.join_from_socket();
   EXPECT_EQ(here.ask(get("/one")), ok);
   EXPECT_EQ(near.ask(get("/one")), errc::no_auth);

@@ -310,7 +310,7 @@ class history {
   void observe() {
     const bool is_new = observer_ == nullptr;
     observer_ =
-        is_new ? &server_.join(40s, {"", true}) : &server_.rejoin(*observer_, 40s, {"", true});
+        is_new ? &server_.join(40s, from_socket) : &server_.rejoin(*observer_, 40s, from_socket);
     const auto id = static_cast<int>(observer_->id());
     if (is_new)
       naive_.new_session(observer_->session(), 40'000, id, true);

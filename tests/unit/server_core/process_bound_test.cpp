@@ -7,8 +7,6 @@
 namespace conclave::embedded {
 namespace {
 
-const peer from_socket{"", true};
-
 TEST(process_bound, does_not_expire_while_it_is_connected) {
   test_server server;
   auto& c = server.join_from_socket(4s);
@@ -18,13 +16,38 @@ TEST(process_bound, does_not_expire_while_it_is_connected) {
   EXPECT_EQ(c.ask(exists("/e")), ok);
 }
 
-TEST(process_bound, its_client_is_shown_the_proof_on_every_connection) {
+TEST(process_bound, its_client_is_shown_so_on_every_connection) {
   test_server server;
-  auto& c = server.join(4s, {"", true, 4711});
-  EXPECT_EQ(c.greeted()->process_binding, 4711);
-  EXPECT_EQ(server.rejoin(c, 4s, {"", true, 4712}).greeted()->process_binding, 4712);
-  EXPECT_EQ(server.rejoin(c, 4s, {"127.0.0.1", false}).greeted()->process_binding, 0);
-  EXPECT_EQ(server.join_from_socket(4s).greeted()->process_binding, 0) << "nothing can be proved";
+  auto& c = server.join_from_socket(4s);
+  EXPECT_EQ(c.greeted()->process_binding, from_socket.process_binding);
+  EXPECT_EQ(server.rejoin(c, 4s, {"", 4712}).greeted()->process_binding, 4712);
+  EXPECT_EQ(server.rejoin(c, 4s, {"127.0.0.1", 0}).greeted()->process_binding, 0);
+}
+
+// There is a relay between them, or one of them cannot know: the session is an ordinary one.
+TEST(process_bound, not_if_its_client_has_another_binding) {
+  for (const std::int32_t sent : {0, 1, 4712}) {
+    test_server server;
+    auto& c = server.connect(from_socket);
+    test_server::hello h;
+    h.timeout = 4s;
+    h.process_binding = sent;
+    server.greet(c, h);
+    EXPECT_EQ(c.greeted()->process_binding, 0);
+    EXPECT_FALSE(server.core().held_open(c.id()));
+    server.pass(3999ms);
+    EXPECT_TRUE(server.is_alive(c.session()));
+    server.pass(1ms);
+    EXPECT_FALSE(server.is_alive(c.session()));
+  }
+}
+
+TEST(process_bound, not_if_nothing_can_be_proved) {
+  test_server server;
+  auto& c = server.join(4s, {"", 0});
+  EXPECT_EQ(c.greeted()->process_binding, 0);
+  server.pass(4s);
+  EXPECT_FALSE(server.is_alive(c.session()));
 }
 
 TEST(process_bound, nobody_is_woken_for_it) {

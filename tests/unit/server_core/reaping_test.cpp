@@ -72,7 +72,7 @@ TEST_F(reaping, after_a_crash_as_well) {
   c.ask(create("/c/x"));
   c.ask(create_ttl("/t", 1000));
   server.crash();
-  auto& again = server.rejoin(c, 10s, {"", true});
+  auto& again = server.rejoin(c, 10s, from_socket);
   again.ask(remove("/c/x"));
   server.pass(60s);
   EXPECT_EQ(again.ask(exists("/c")), errc::no_node);

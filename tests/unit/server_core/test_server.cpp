@@ -204,16 +204,18 @@ std::chrono::milliseconds test_server::elapsed() const {
 
 client& test_server::connect(peer from) {
   const auto id = ++last_id_;
+  const auto binding = from.process_binding;
   const auto work = [&] { core_->connected(id, std::move(from)); };
   in_turn_ ? work() : turn(work);
-  return *clients_.emplace(id, std::unique_ptr<client>{new client{*this, id}}).first->second;
+  return *clients_.emplace(id, std::unique_ptr<client>{new client{*this, id, binding}})
+              .first->second;
 }
 
 void test_server::greet(client& c, const hello& h) {
   std::string payload;
   wire::writer out{payload};
-  out(wire::connect_request{0, h.seen_zxid, static_cast<std::int32_t>(h.timeout.count()), h.session,
-                            h.password});
+  out(wire::connect_request{h.process_binding.value_or(c.process_binding_), h.seen_zxid,
+                            static_cast<std::int32_t>(h.timeout.count()), h.session, h.password});
   if (h.read_only) out(*h.read_only);
   c.send_bytes(payload);
 }

@@ -102,12 +102,14 @@ class client {
 
  private:
   friend class test_server;
-  client(test_server& server, connection_id id) : server_{server}, id_{id} {}
+  client(test_server& server, connection_id id, std::int32_t process_binding)
+      : server_{server}, id_{id}, process_binding_{process_binding} {}
   void arrive(std::string_view frame);
   void close();
 
   test_server& server_;
   connection_id id_;
+  std::int32_t process_binding_;
   bool closed_ = false;
   std::optional<greeting> greeting_;
   std::deque<std::pair<std::int32_t, wire::opcode>> asked_;
@@ -119,6 +121,9 @@ class client {
 
 // Timeouts from 4 to 40 s, and a generator of random numbers that starts from a seed.
 core_options default_options();
+
+// A Unix socket; clients agree to its binding.
+inline const peer from_socket{"", 4711};
 
 class test_server {
  public:
@@ -133,19 +138,20 @@ class test_server {
     std::int64_t seen_zxid = 0;
     std::int64_t session = 0;
     std::string password = std::string(16, '\0');
-    std::optional<bool> read_only = false;  // nothing: an old client, which does not send it
+    std::optional<bool> read_only = false;        // nothing: an old client, which does not send it
+    std::optional<std::int32_t> process_binding;  // without it: the connection's
   };
   // A connection on which nothing was said yet.
-  client& connect(peer from = {"127.0.0.1", false});
+  client& connect(peer from = {"127.0.0.1", 0});
   void greet(client& c, const hello& h);
   // Connected and greeted.
-  client& join(std::chrono::milliseconds timeout = 10s, peer from = {"127.0.0.1", false});
+  client& join(std::chrono::milliseconds timeout = 10s, peer from = {"127.0.0.1", 0});
   client& join_from_socket(std::chrono::milliseconds timeout = 10s) {
-    return join(timeout, {"", true});
+    return join(timeout, from_socket);
   }
   // The session goes on, on a new connection.
   client& rejoin(const client& before, std::chrono::milliseconds timeout = 10s,
-                 peer from = {"127.0.0.1", false});
+                 peer from = {"127.0.0.1", 0});
 
   // --- turns and time
 
