@@ -232,7 +232,20 @@ TEST(process_bound_deaf, a_client_that_does_not_read_keeps_its_session_until_it_
   EXPECT_TRUE(gone.take(2s)) << "though the server was not listening to it";
 }
 
-// --- what the client knows of it
+// --- what both ends know of it
+
+TEST_F(process_bound, a_client_that_does_not_ask_for_it_has_an_ordinary_session) {
+  raw_session s{server.socket()};
+  ASSERT_GT(s.binding, 1);
+  s.binding = 0;
+  ASSERT_TRUE(s.greet(short_timeout_ms));
+  EXPECT_EQ(s.agreed_binding, 0);
+  ASSERT_EQ(s.create("/ordinary", "", true), 0);
+  watch_recorder gone;
+  if (zk.exists("/ordinary", gone.get())) {
+    EXPECT_TRUE(gone.take()) << "after its timeout";
+  }
+}
 
 TEST_F(process_bound, a_direct_connection_has_no_deadline) {
   client direct{server.socket(), with_timeout(1s)};
