@@ -18,7 +18,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <vector>
 
+#include "cli/connect/clean_process.hpp"
 #include "cli/exit_code.hpp"
 
 namespace conclave::cli {
@@ -94,15 +96,18 @@ void make_folder(const std::filesystem::path& folder) {
   ::dup2(report, STDOUT_FILENO);
   ::dup2(report, STDERR_FILENO);
   ::syscall(SYS_close_range, 3U, ~0U, 0U);  // $(conclave ...) waits for the last who has its pipe
-  if (::chdir("/") != 0) ::_exit(1);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::umask(077);
-  const std::string log = folder + "/log";
-  ::execl("/proc/self/exe", "conclave", "serve", "--data", folder.c_str(), "--idle-exit", idle_exit,
-          "--log", log.c_str(), nullptr);
-  const std::string why = std::string{"conclave: cannot run itself: "} + std::strerror(errno);
+  auto why = reset_inherited_state();
+  if (why.empty()) {
+    auto environment = clean_environment(folder);
+    std::vector<char*> variables;
+    for (auto& v : environment) variables.push_back(v.data());
+    variables.push_back(nullptr);
+    const std::string log = folder + "/log";
+    ::execle("/proc/self/exe", "conclave", "serve", "--data", folder.c_str(), "--idle-exit",
+             idle_exit, "--log", log.c_str(), nullptr, variables.data());
+    why = std::string{"cannot run itself: "} + std::strerror(errno);
+  }
+  why = "conclave: " + why;
   ::_exit(::write(STDERR_FILENO, why.data(), why.size()) < 0 ? 1 : 1);
 }
 

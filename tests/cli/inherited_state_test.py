@@ -1,0 +1,95 @@
+"""What the server that a command starts has of that command: nothing that could stop or betray it."""
+
+import os
+import subprocess
+
+import pytest
+from conftest import BINARY, PATIENCE
+
+# A number of nobody's.
+STRANGER = 54321
+
+root_only = pytest.mark.xfail(os.geteuid() != 0, reason="only root can become another user",
+                              run=False)
+
+
+def facts(pid, name):
+    with open(f"/proc/{pid}/{name}") as f:
+        return f.read()
+
+
+def limits(pid):
+    """{name: (soft, hard)}"""
+    return {line[:25].strip(): tuple(line[26:].split()[:2])
+            for line in facts(pid, "limits").splitlines()[1:]}
+
+
+def test_no_secret_of_the_environment(world):
+    world.ok("lock", "x", "--", "true", env={"PASSWORD": "hunter2", "LC_ALL": "de_DE.UTF-8"})
+    pid = world.local_pid()
+    names = {v.split("=")[0] for v in facts(pid, "environ").split("\0") if v}
+    assert "hunter2" not in facts(pid, "environ")
+    assert names <= {"CONCLAVE_LOCAL", "PATH", "LD_LIBRARY_PATH"} | {
+        n for n in names if n.endswith("SAN_OPTIONS")}
+
+
+def test_limits_of_the_caller_are_lifted(world):
+    script = (f"ulimit -S -t 7 && ulimit -S -f 100 && ulimit -S -n 64 && ulimit -S -v 4000000 &&"
+              f" exec '{BINARY}' lock x -- true")
+    r = world.run("bash", "-c", script)
+    assert (r.returncode, r.stderr) == (0, "")
+    for name in "Max cpu time", "Max file size", "Max open files", "Max address space":
+        soft, hard = limits(world.local_pid())[name]
+        assert soft == hard, name
+
+
+@root_only
+def test_root_lifts_the_hard_ones_as_well(world):
+    script = "ulimit -t 7 && ulimit -f 100 && ulimit -v 4000000 && exec"
+    r = world.run("bash", "-c", f"{script} '{BINARY}' lock x -- true")
+    raising = ["--cpu=unlimited", "--fsize=unlimited", "--as=unlimited", "true"]
+    if world.run("bash", "-c", f"{script} prlimit {' '.join(raising)}").returncode != 0:
+        # A root who may not, as in some containers.
+        assert r.returncode == 69 and "ulimit -t 7" in r.stderr
+        return
+    assert (r.returncode, r.stderr) == (0, "")
+    for name in "Max cpu time", "Max file size", "Max address space":
+        assert limits(world.local_pid())[name] == ("unlimited", "unlimited")
+
+
+@root_only
+@pytest.mark.parametrize("limit, said", [
+    (["--cpu=20:20"], "ulimit -t 20"), (["--fsize=1048576:1048576"], "ulimit -f 1024"),
+    (["--nofile=50:50"], "ulimit -n 50")], ids=lambda x: x if isinstance(x, str) else "")
+def test_a_limit_that_cannot_be_lifted_is_named(world, limit, said):
+    os.chmod(world.folder, 0o711)
+    os.mkdir(world.path("his"), 0o700)
+    os.chown(world.path("his"), STRANGER, STRANGER)
+    program = os.open(BINARY, os.O_RDONLY)
+    try:
+        r = subprocess.run(
+            ["prlimit", *limit, "setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}",
+             "--clear-groups", f"/proc/self/fd/{program}", "lock", "x", "--", "echo", "ran"],
+            env={**world.env, "CONCLAVE_LOCAL": world.path("his")}, cwd="/", pass_fds=[program],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
+    finally:
+        os.close(program)
+    assert (r.returncode, r.stdout, r.stderr.count("\n")) == (69, "", 1), r
+    assert said in r.stderr and "conclave serve" in r.stderr
+
+
+@root_only
+def test_the_usual_priority(world):
+    r = world.run("nice", "-n", "10", BINARY, "lock", "x", "--", "true")
+    assert (r.returncode, r.stderr) == (0, "")
+    assert os.getpriority(os.PRIO_PROCESS, world.local_pid()) == 0
+
+
+def test_signals_that_the_caller_ignored_and_its_mode_mask(world):
+    script = f"trap '' INT TERM QUIT USR2; umask 0; exec '{BINARY}' lock x -- true"
+    r = world.run("sh", "-c", script)
+    assert (r.returncode, r.stderr) == (0, "")
+    status = dict(line.split(":\t", 1) for line in facts(world.local_pid(), "status").splitlines()
+                  if ":\t" in line)
+    assert int(status["SigIgn"], 16) == 1 << (13 - 1)  # SIGPIPE, which it ignores itself
+    assert status["Umask"] == "0077"
