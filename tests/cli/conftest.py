@@ -122,6 +122,13 @@ class World:
         with open(self.path(*parts)) as f:
             return f.read()
 
+    def secret(self, text, name="auth"):
+        """A file that only its owner can read: its path."""
+        fd = os.open(self.path(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(fd, "w") as f:
+            f.write(text)
+        return self.path(name)
+
     def lines(self, *parts):
         """Of a file that may be there already."""
         try:

@@ -299,8 +299,7 @@ def test_a_timeout_that_was_not_asked_for(world):
 def test_access(world):
     _, address = world.serve()
     world.env["CONCLAVE_CONNECT"] = address
-    with open(world.path("auth"), "w") as f:
-        f.write("digest:ops:secret")
+    world.secret("digest:ops:secret")
     world.ok("znode", "create", "/conclave", "--auth-file", "auth")
     found = examined(world, "--auth-file", "auth")
     assert found["access"]["mark"] == "ok" and "credentials are shown" in found["access"]["text"]

@@ -1,10 +1,12 @@
 """Where the commands find their server, and what else they may be told: flags, environment, the
 settings file."""
 
+import os
 import re
 import socket
 
 import pytest
+from conftest import BINARY
 
 
 @pytest.fixture
@@ -124,7 +126,7 @@ def test_times_in_the_file(world, config):
 @pytest.mark.parametrize("how", ["flag", "file"])
 @pytest.mark.parametrize("content", [None, "", "\n", "justtext", ":me:hunter2"], ids=str)
 def test_secrets_that_cannot_be_used(world, config, how, content):
-    name = world.path("secret") if content is None else write(world, "secret", content)
+    name = world.path("secret") if content is None else world.secret(content, "secret")
     args = []
     if how == "flag":
         args = ["--auth-file", name]
@@ -140,10 +142,47 @@ def test_a_folder_is_no_secret(world):
     assert world.folder in world.refused("lock", "--auth-file", world.folder, "x", "--", "true")
 
 
+@pytest.mark.parametrize("mode", [0o604, 0o644, 0o602, 0o666], ids=oct)
+@pytest.mark.parametrize("how", ["auth-file", "tls-key", "tls-key-password-file"])
+@pytest.mark.parametrize("where", ["flag", "file"])
+def test_a_secret_that_others_can_read_is_refused(world, config, mode, how, where):
+    name = world.secret("digest:me:hunter2\n")
+    os.chmod(name, mode)
+    if where == "file":
+        config(f"{how} = {name}")
+    args = [f"--{how}", name] if where == "flag" else []
+    said = world.refused("lock", "-C", NOWHERE, *args, "x", "--", "echo", "ran")
+    assert f"mode {mode:04o}" in said and f"chmod 600 {name}" in said and "hunter2" not in said
+
+
+@pytest.mark.xfail(os.geteuid() != 0, reason="only root can give files away", run=False)
+def test_a_group_may_read_a_secret_that_root_gave_it(world):
+    name = world.secret("digest:me:hunter2\n")
+    os.chmod(name, 0o640)
+    world.ok("znode", "ls", "/", "--auth-file", name)
+    os.chown(name, 54321, -1)
+    assert "mode 0640" in world.refused("znode", "ls", "/", "--auth-file", name)
+    # A pipe has no mode that counts.
+    r = world.run("bash", "-c", f"'{BINARY}' znode ls / --auth-file <(cat '{name}')")
+    assert r.returncode == 0, r
+
+
+@pytest.mark.parametrize("how", ["--tls-key", "--tls-key-password-file"])
+def test_a_server_refuses_a_secret_that_others_can_read(world, how):
+    certificate(world)
+    world.secret("hunter2", "password")
+    wrong = {"--tls-key": "key.pem", "--tls-key-password-file": "password"}[how]
+    os.chmod(world.path(wrong), 0o644)
+    said = world.refused("serve", "--durability", "none", "--no-socket", "--tls-listen",
+                         "127.0.0.1:0", "--tls-cert", "cert.pem", "--tls-key", "key.pem",
+                         "--tls-key-password-file", "password")
+    assert f"chmod 600 {wrong}" in said
+
+
 def test_one_user_is_refused_what_is_another_ones(world, config):
-    alice = write(world, "alice", "digest:alice:secret\n")
-    write(world, "bob", "digest:bob:secret\n")
-    wrong = write(world, "wrong", "digest:alice:guess\n")
+    alice = world.secret("digest:alice:secret\n", "alice")
+    world.secret("digest:bob:secret\n", "bob")
+    wrong = world.secret("digest:alice:guess\n", "wrong")
     world.ok("znode", "create", "/hers", "data", "--acl", "auth::cdrwa", "--auth-file", alice)
     assert world.ok("znode", "get", "/hers", "--auth-file", alice).strip() == "data"
     for args in [], ["--auth-file", world.path("bob")], ["--auth-file", wrong]:
@@ -160,7 +199,7 @@ def test_one_user_is_refused_what_is_another_ones(world, config):
 
 
 def test_a_secret_is_on_no_command_line_and_in_no_environment(world):
-    secret = write(world, "secret", "digest:me:hunter2\n")
+    secret = world.secret("digest:me:hunter2\n", "secret")
     out = world.ok("lock", "--auth-file", secret, "x", "--", "sh", "-c",
                    "env; tr '\\0' ' ' </proc/$PPID/cmdline")
     assert "CONCLAVE_LOCK_PATH" in out and "hunter2" not in out
@@ -173,7 +212,7 @@ def test_a_secret_is_on_no_command_line_and_in_no_environment(world):
     ["--tls", "--tls-cert", "cert.pem", "--tls-key", "text"]], ids=" ".join)
 def test_tls_files_that_cannot_be_used(world, flags):
     certificate(world)
-    write(world, "text", "no certificate\n")
+    world.secret("no certificate\n", "text")
     _, address = world.serve()
     said = world.refused("lock", "-C", address, "--connect-timeout", "0.3", *flags, "x", "--",
                    "echo", "ran", code=69)

@@ -367,8 +367,7 @@ def test_acl(world):
 
 
 def test_acl_for_those_who_know_a_password(world):
-    with open(world.path("auth"), "w") as f:
-        f.write("digest:ops:secret\n")
+    world.secret("digest:ops:secret\n")
     world.ok("znode", "create", "x", "--auth-file", "auth")
     assert "not allowed" in refused(world, 1, "get", "x")
     assert world.ok("znode", "get", "x", "--auth-file", "auth") == ""

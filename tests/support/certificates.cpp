@@ -1,5 +1,7 @@
 #include "certificates.hpp"
 
+#include <sys/stat.h>
+
 #include <cstdio>
 #include <stdexcept>
 #include <utility>
@@ -64,6 +66,7 @@ class pem_file {
     require(file_ != nullptr, path.c_str());
   }
   void add(EVP_PKEY* key) {
+    ::fchmod(::fileno(file_.get()), 0600);  // others' keys are refused
     require(PEM_write_PKCS8PrivateKey(file_.get(), key, nullptr, nullptr, 0, nullptr, nullptr) == 1,
             "write the key");
   }

@@ -8,6 +8,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/connect/home.hpp"
+#include "cli/connect/private_file.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/serve/zoo_cfg.hpp"
 #include "cli/show/duration.hpp"
@@ -137,8 +138,13 @@ int run(serve_flags& f, const invocation&) {
   if (!f.listen_tls.empty()) o.listen_tls = f.listen_tls;
   if (!f.tls.certificate_file.empty()) {
     o.tls = f.tls;
-    if (!f.key_password_file.empty()) o.tls->key_password = secret::from_file(f.key_password_file);
+    if (!f.key_password_file.empty()) {
+      require_private(f.key_password_file);
+      o.tls->key_password = secret::from_file(f.key_password_file);
+    }
+    command.key_password_file = f.key_password_file;
   }
+  if (o.tls) require_private(o.tls->key_file);
   const auto time = [](const std::string& text, auto& into) {
     if (!text.empty()) into = parse_duration(text, 1ms);
   };

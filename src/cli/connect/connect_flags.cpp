@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "cli/connect/home.hpp"
+#include "cli/connect/private_file.hpp"
 #include "cli/connect/settings.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/show/duration.hpp"
@@ -50,6 +51,7 @@ class chosen {
 };
 
 credentials credentials_from_file(const std::string& name) {
+  require_private(name);
   const auto content = secret::from_file(name);
   const auto colon = content.reveal().find(':');
   if (colon == std::string_view::npos || colon == 0)
@@ -153,7 +155,9 @@ server_address find_server(const connect_flags& f) {
   tls.ca_file = choose(f.tls_ca, "tls-ca");
   tls.certificate_file = choose(f.tls_cert, "tls-cert");
   tls.key_file = choose(f.tls_key, "tls-key");
-  if (const auto name = choose(f.tls_key_password_file, "tls-key-password-file"); !name.empty())
+  require_private(tls.key_file);
+  if (const auto name = choose(f.tls_key_password_file, "tls-key-password-file"); !name.empty()) {
+    require_private(name);
     tls.key_password = secret::from_file(name);
   tls.verify_host = !choose(f.tls_any_host, "tls-any-host");
   if (choose(f.tls, "tls") || !tls.ca_file.empty() || !tls.certificate_file.empty() ||

@@ -10,7 +10,8 @@ namespace conclave::cli {
 
 struct serve_command {
   server_options options;
-  std::filesystem::path log;  // instead of stderr, once it serves
+  std::string key_password_file;  // of options.tls, read again with the certificates
+  std::filesystem::path log;      // instead of stderr, once it serves
   bool verbose = false;
   bool quiet = false;
 };
