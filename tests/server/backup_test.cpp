@@ -1,7 +1,10 @@
 // A copy of a running server's data.
+#include <grp.h>
 #include <sys/stat.h>
 
 #include <atomic>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "integration/harness.hpp"
@@ -9,6 +12,11 @@
 
 namespace conclave::testing {
 namespace {
+
+std::string content(const std::filesystem::path& file) {
+  std::ifstream in{file, std::ios::binary};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
 
 TEST(serve_backup, of_a_server_under_load_can_be_served_from_another_folder) {
   serve_process server;
@@ -76,6 +84,50 @@ TEST(serve_backup, brings_back_no_session_and_no_ephemeral_node) {
   EXPECT_TRUE(events.wait_for(session_event::kind::expired));
   client other{server.socket()};
   EXPECT_FALSE(other.exists("/held"));
+}
+
+TEST(serve_backup, touches_no_file_of_others) {
+  serve_process server;
+  const auto file = server.folder() / "copy.db";
+  const auto foreign = server.folder() / "copy.db.part";
+  std::ofstream{foreign} << "mine";
+  const auto victim = server.folder() / "victim";
+  std::ofstream{victim} << "precious";
+  const auto run = run_conclave({"serve", "--data", server.data(), "--backup", file.string()});
+  EXPECT_EQ(run.status.code, 0) << run.text;
+  EXPECT_EQ(content(foreign), "mine");
+  // A name that leads elsewhere is a name that exists.
+  std::filesystem::create_symlink(victim, server.folder() / "link.db");
+  std::filesystem::create_symlink(server.folder() / "nothing", server.folder() / "dangling.db");
+  for (const auto* name : {"link.db", "dangling.db"}) {
+    const auto refused =
+        run_conclave({"serve", "--data", server.data(), "--backup", server.folder() / name});
+    EXPECT_EQ(refused.status.code, 1) << name << refused.text;
+  }
+  EXPECT_EQ(content(victim), "precious");
+  EXPECT_FALSE(std::filesystem::exists(server.folder() / "nothing"));
+  for (const auto& entry : std::filesystem::directory_iterator{server.folder()})
+    EXPECT_TRUE(entry.path().extension() != ".part" || entry.path() == foreign) << entry.path();
+}
+
+TEST(serve_backup, is_for_the_owner_of_the_server_and_not_for_its_group) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user: run this as root";
+  const auto* const group = ::getgrgid(1);  // whatever it is called here
+  ASSERT_NE(group, nullptr);
+  const std::string name = group->gr_name;
+  const temporary_directory open;
+  std::filesystem::permissions(open.path(), std::filesystem::perms{0777});
+  serve_process server{{"--socket", open.path() / "socket", "--socket-group", name}};
+  const auto stolen = open.path() / "stolen.db";
+  const argument_list as_member{"setpriv", "--reuid", "65534", "--regid", "65534", "--groups", "1"};
+  const auto member = run_conclave(
+      {"serve", "--socket", server.socket_file(), "--data", "/none", "--backup", stolen},
+      as_member);
+  EXPECT_EQ(member.status.code, 1) << member.text;
+  EXPECT_TRUE(member.says("no backup: only root and user 0")) << member.text;
+  EXPECT_FALSE(std::filesystem::exists(stolen));
+  const auto root = run_conclave({"serve", "--socket", server.socket_file(), "--backup", stolen});
+  EXPECT_EQ(root.status.code, 0) << root.text;
 }
 
 TEST(serve_backup, says_why_it_cannot) {

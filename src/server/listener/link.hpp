@@ -41,6 +41,7 @@ class link {
   wire::frame_splitter frames;
   std::string unread;                                          // arrived, and not looked at yet
   process_watch process;                                       // on a Unix socket
+  uid_t uid = 0;                                               // of that process
   std::list<std::shared_ptr<link>>::iterator in_waiting_room;  // until it said who it is
 
   clock::time_point since = clock::now();

@@ -173,7 +173,7 @@ void service::end_turn() {
   }
   // They tell of the turn, so they wait for its commit as well.
   for (const auto& [l, word] : std::exchange(questions_, {})) {
-    auto text = answer_to(word);
+    auto text = answer_to(*l, word);
     send(l, text);
   }
   const auto took =
@@ -334,6 +334,7 @@ void service::welcome(std::unique_ptr<door::guest> g, door::kind through) {
   l->address = std::move(g->address);
   if (through == door::kind::tls) l->tls = std::make_unique<tls::tls_engine>(*tls_);
   l->local = local;
+  l->uid = g->uid;
   if (local) l->process = process_watch{io_, g->pid};
   admission_->opened(l->address);
   links_.emplace(l->id, l);

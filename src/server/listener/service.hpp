@@ -92,7 +92,7 @@ class service {
   // words.cpp
   // Whether these first bytes are one, or may become one.
   bool is_word(const link_ptr& l, std::string_view bytes);
-  std::string answer_to(std::string_view question);
+  std::string answer_to(const link& from, std::string_view question);
   std::string answer(std::string_view word);
   std::string backup_to(std::string_view path);
   std::string figures() const;

@@ -20,7 +20,7 @@ constexpr std::string_view protocol_version = "3.8.0";
 constexpr std::array<std::string_view, 15> known{"ruok", "srvr", "stat", "mntr", "conf",
                                                  "cons", "dump", "envi", "isro", "wchs",
                                                  "wchc", "wchp", "dirs", "crst", "srst"};
-// "bkup", a file's path and a newline; on the Unix socket only.
+// "bkup", a file's path and a newline; on the Unix socket only, and for our user and root only.
 constexpr std::string_view backup_word = "bkup";
 constexpr std::size_t longest_path = 4096;
 
@@ -60,9 +60,15 @@ bool service::is_word(const link_ptr& l, std::string_view bytes) {
   return true;
 }
 
-std::string service::answer_to(std::string_view question) {
+std::string service::answer_to(const link& from, std::string_view question) {
   const auto word = question.substr(0, 4);
-  if (word == backup_word) return backup_to(question.substr(4));
+  if (word == backup_word) {
+    // The file is written with our rights, and holds what ACLs keep from others.
+    if (from.uid != 0 && from.uid != ::geteuid())
+      return "only root and user " + std::to_string(::geteuid()) +
+             ", whose server this is, may ask for one\n";
+    return backup_to(question.substr(4));
+  }
   const auto& words = options_.words;
   for (const std::string_view allowed : {word, std::string_view{"*"}})
     if (std::find(words.begin(), words.end(), allowed) != words.end()) return answer(word);

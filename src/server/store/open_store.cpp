@@ -130,8 +130,10 @@ void open_store::check_format(const sqlite_store_options& options) {
 
 void open_store::upgrade(int format, const sqlite_store_options& options) {
   const auto copy = files.before_upgrade(format);
-  where.remove(copy);  // of an upgrade that did not get further
-  copy_to(copy);
+  const auto part = with_suffix(copy, ".part");
+  for (const auto& left : {copy, part})
+    where.remove(left);  // of an upgrade that did not get further
+  copy_to(copy, part);
   try {
     db->run("BEGIN");
     upgrade_schema(*db, format, options.upgrades);
@@ -188,10 +190,8 @@ void open_store::adopt() {
   }
 }
 
-void open_store::copy_to(const std::filesystem::path& target) {
-  const auto part = with_suffix(target, ".part");
+void open_store::copy_to(const std::filesystem::path& target, const std::filesystem::path& part) {
   const auto journal = with_suffix(part, "-journal");
-  where.remove(part);
   where.create(part);
   try {
     statement{*db, "VACUUM main INTO ?"}.run(part.native());

@@ -24,8 +24,8 @@ struct open_store {
   dropped_rows dropped;
 
   // A copy of everything in a new file: compact, synced, marked as a copy, and not in write-ahead
-  // mode.
-  void copy_to(const std::filesystem::path& target);
+  // mode. It is written to `part`, which must not exist, and then renamed.
+  void copy_to(const std::filesystem::path& target, const std::filesystem::path& part);
 
  private:
   void check_missing() const;

@@ -1,5 +1,8 @@
 #include "server/store/sqlite_store.hpp"
 
+#include <array>
+#include <cstdio>
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +14,19 @@
 #include "server/store/store_error.hpp"
 
 namespace conclave::embedded {
+namespace {
+
+// In a folder of others, where every other name may be somebody's.
+std::filesystem::path unused_name_beside(const std::filesystem::path& file) {
+  std::random_device random;
+  std::array<char, 32> suffix{};
+  std::snprintf(suffix.data(), suffix.size(), ".%08x%08x.part", random(), random());
+  auto name = file;
+  name += suffix.data();
+  return name;
+}
+
+}  // namespace
 
 struct sqlite_store::parts {
   parts(const store_files& files, const sqlite_store_options& options)
@@ -156,7 +172,7 @@ void sqlite_store::backup(const std::filesystem::path& file) {
     throw store_error{target.native() + " exists already; choose another name for the backup"};
   }
   try {
-    p.opened.copy_to(target);
+    p.opened.copy_to(target, unused_name_beside(target));
   } catch (const database_error& error) {
     const auto what = "cannot write the backup " + target.native() + " (" + error.what() + ')';
     if (error.no_room()) throw disk_full{what + "; make room on the disk"};
