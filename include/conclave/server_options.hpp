@@ -49,6 +49,12 @@ struct server_options {
   // How often empty containers and TTL nodes past their time are looked for.
   std::chrono::milliseconds reap_interval{60'000};
 
+  // A client must be authenticated by one of these schemes, "digest" or "ip", before its requests
+  // are answered. Empty: no authentication is needed. A digest is any user name and password: what
+  // that user may do is decided by ACLs. A client on the Unix socket has no "ip".
+  std::vector<std::string> required_auth;
+  bool digest_auth = true;  // false: nobody can authenticate by digest, and ACLs cannot name one
+  bool ttl_nodes = true;    // false: to create one is refused (errc::unimplemented)
   // Who may do everything: "super:" and a hash, made by ZooKeeper's DigestAuthenticationProvider.
   std::string super_digest;
   // Four-letter words that are answered; "*" stands for all of them. Not among these: wchc and

@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "integration/harness.hpp"
+#include "server/raw_session.hpp"
 #include "server/serve_process.hpp"
 #include "support/certificates.hpp"
 #include "support/four_letter_word.hpp"
@@ -109,11 +110,99 @@ TEST_F(zoo_cfg, what_means_nothing_here_is_told_and_what_apaches_files_hold_is_n
   EXPECT_NE(ask_server(server->port(), "stat").find("Mode: standalone"), std::string::npos);
 }
 
+// Compared with Apache ZooKeeper 3.8.0.
+TEST_F(zoo_cfg, authentication_that_it_demands_is_demanded) {
+  constexpr std::int32_t session_closed_require_auth = -124;
+  for (const auto* prefix : {"", "zookeeper."}) {
+    const auto server = serve(its_data + prefix + "enforce.auth.enabled=true\n" + prefix +
+                              "enforce.auth.schemes=digest\n");
+    raw_session stranger{server->tcp()};
+    ASSERT_TRUE(stranger.greet(10'000));
+    EXPECT_EQ(stranger.exists("/"), session_closed_require_auth) << prefix;
+    EXPECT_TRUE(is_ended(stranger.link));
+    client_options known;
+    known.credentials.emplace_back("digest", secret::from_memory("ann:secret"));
+    client zk{server->tcp(), known};
+    EXPECT_TRUE(zk.exists("/")) << prefix;
+  }
+}
+
+TEST_F(zoo_cfg, what_it_switches_off_is_off) {
+  for (const auto* prefix : {"", "zookeeper."}) {
+    const auto server = serve(its_data + prefix + "DigestAuthenticationProvider.enabled=false\n" +
+                              prefix + "extendedTypesEnabled=false\n");
+    client zk{server->tcp()};
+    const create_options with_ttl{create_mode::persistent_ttl, 1s};
+    EXPECT_EQ(code_of([&] { zk.create("/ttl", "", with_ttl); }), errc::unimplemented) << prefix;
+    EXPECT_EQ(code_of([&] {
+                zk.add_auth(credentials{"digest", secret::from_memory("ann:secret")});
+              }),
+              errc::auth_failed)
+        << prefix;
+  }
+}
+
+TEST_F(zoo_cfg, protection_that_the_server_does_not_have_is_refused) {
+  for (const std::string prefix : {"", "zookeeper."}) {
+    for (const auto* setting :
+         {"sessionRequireClientSASLAuth=true", "requireClientAuthScheme=sasl",
+          "authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider",
+          "ssl.authProvider=x509", "ssl.crl=true", "ssl.ciphersuites=X", "jaasLoginRenew=1",
+          "X509AuthenticationProvider.superUser=CN=me", "kerberos.removeHostFromPrincipal=true",
+          "ssl.clientAuth=need", "some.future.clientAuthMode=strict", "fips-mode=true",
+          "ensembleAuthName=x", "Enforce.Auth.Enabled=true"}) {
+      const auto run = refused(its_data + "clientPort=0\n" + prefix + setting + "\n");
+      const std::string name{setting, std::string_view{setting}.find('=')};
+      EXPECT_TRUE(run.says(name + " is about security, and this server does not have it"))
+          << run.text;
+    }
+    for (const auto& [settings, why] : std::vector<std::pair<std::string, std::string>>{
+             {"enforce.auth.enabled=true", "needs enforce.auth.schemes"},
+             {"enforce.auth.enabled=yes", "enforce.auth.enabled is true or false, not 'yes'"},
+             {"enforce.auth.enabled=true\nenforce.auth.schemes=digest,sasl",
+              "nobody can authenticate by 'sasl'"},
+             {"enforce.auth.enabled=true\nenforce.auth.schemes=digest\n"
+              "DigestAuthenticationProvider.enabled=false",
+              "nobody can authenticate by 'digest'"},
+             {"ssl.keyStore.location=x\nssl.clientAuth=needed", "is none, want or need"}}) {
+      const auto run = refused(its_data + "clientPort=0\n" + prefix + settings + "\n");
+      EXPECT_TRUE(run.says(why)) << run.text;
+    }
+  }
+}
+
+TEST_F(zoo_cfg, settings_that_demand_nothing_do_not_stop_it) {
+  const auto server =
+      serve(its_data +
+            "sessionRequireClientSASLAuth=false\nenforce.auth.enabled=false\nskipACL=yes\n"
+            "ssl.quorum.keyStore.location=/x\nquorum.auth.enableSasl=false\naudit.enable=false\n");
+  EXPECT_NE(server->output().find("zoo.cfg: skipACL means nothing here"), std::string::npos);
+  client zk{server->tcp()};
+  zk.create("/closed", "", create_options{create_mode::persistent, read_only_acl()});
+  EXPECT_EQ(code_of([&] { zk.set("/closed", "x"); }), errc::no_auth) << "ACLs count";
+}
+
+TEST_F(zoo_cfg, words_are_apaches_unless_it_lists_others) {
+  const auto refusal = [](const std::string& word) {
+    return word + " is not executed because it is not in the whitelist.\n";
+  };
+  const auto usual = serve(its_data);
+  EXPECT_NE(ask_server(usual->port(), "srvr").find("Mode: standalone"), std::string::npos);
+  for (const std::string word : {"ruok", "stat", "mntr", "conf", "cons", "dump", "envi", "wchs"})
+    EXPECT_EQ(ask_server(usual->port(), word), refusal(word));
+  usual->kill();
+  const auto listed = serve(its_data + "4lw.commands.whitelist=ruok\n");
+  EXPECT_EQ(ask_server(listed->port(), "ruok"), "imok");
+  EXPECT_NE(ask_server(listed->port(), "srvr").find("Mode: standalone"), std::string::npos);
+  EXPECT_EQ(ask_server(listed->port(), "stat"), refusal("stat"));
+}
+
 TEST_F(zoo_cfg, flags_come_before_it) {
   const auto port = free_port();
   const temporary_directory other;
   serve_process server{{"--config",
-                        file(its_data + "tickTime=500\nclientPort=" + std::to_string(port) + "\n"),
+                        file(its_data + "tickTime=500\n4lw.commands.whitelist=conf\nclientPort=" +
+                             std::to_string(port) + "\n"),
                         "--data", other.path() / "d", "--listen", "0", "--tick", "300ms",
                         "--socket", other.path() / "s"}};
   EXPECT_NE(server.port(), port);

@@ -23,7 +23,7 @@ struct serve_flags {
   std::string config, data, socket, socket_group, durability = "full", backup, log;
   std::vector<std::string> listen, listen_tls;
   std::string tick, min_timeout, max_timeout, container_check, handshake_limit, stall_limit;
-  std::string idle_exit, super_digest, words;
+  std::string idle_exit, super_digest, words, require_auth;
   server_tls_options tls;
   std::string key_password_file;
   std::size_t max_connections = 0, max_per_address = 0, max_sessions = 0, max_request = 0;
@@ -86,6 +86,9 @@ void add_flags(CLI::App& app, serve_flags& f) {
       ->type_name("TIME");
   app.add_option("--super-digest", f.super_digest, "who may do everything")
       ->type_name("super:HASH");
+  app.add_option("--require-auth", f.require_auth,
+                 "authentication without which no request is answered: digest, ip, with commas")
+      ->type_name("LIST");
   app.add_option("--words", f.words, "four-letter words to answer, with commas; * for all")
       ->type_name("LIST");
   // CLI11 would take -1 for a very large number.
@@ -159,6 +162,7 @@ int run(serve_flags& f, const invocation&) {
     throw std::invalid_argument{"--super-digest is super:HASH, not '" + f.super_digest + "'"};
   if (!f.super_digest.empty()) o.super_digest = f.super_digest;
   if (!f.words.empty()) o.words = listed(f.words);
+  if (!f.require_auth.empty()) o.required_auth = listed(f.require_auth);
   const auto limit = [](std::size_t given, auto& into) {
     if (given != 0) into = given;
   };

@@ -1,9 +1,15 @@
 #include "cli/serve/zoo_cfg.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <stdexcept>
+#include <string_view>
+
+#include "cli/connect/private_file.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -12,6 +18,11 @@ std::string trimmed(const std::string& s) {
   const auto begin = s.find_first_not_of(" \t\r");
   if (begin == std::string::npos) return {};
   return s.substr(begin, s.find_last_not_of(" \t\r") - begin + 1);
+}
+
+std::string lower(std::string s) {
+  for (auto& c : s) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return s;
 }
 
 }  // namespace
@@ -43,7 +54,11 @@ class settings {
       if (equals == std::string::npos)
         throw std::runtime_error{file.string() + ":" + std::to_string(number) +
                                  ": write NAME=VALUE, not '" + line + "'"};
-      values_[trimmed(line.substr(0, equals))] = trimmed(line.substr(equals + 1));
+      // A system property of Apache's server is the same setting with this in front of it.
+      constexpr std::string_view prefix = "zookeeper.";
+      auto name = trimmed(line.substr(0, equals));
+      if (name.starts_with(prefix)) name.erase(0, prefix.size());
+      values_[name] = trimmed(line.substr(equals + 1));
     }
     if (in.bad()) throw std::runtime_error{"cannot read " + file.string()};  // a folder
   }
@@ -69,6 +84,16 @@ class settings {
     f(n);
   }
 
+  // True or false, if it is set. What decides on protection is not guessed.
+  std::optional<bool> yes_or_no(const std::string& name) {
+    const auto value = lower(text(name));
+    if (value.empty()) return {};
+    if (value != "true" && value != "false")
+      throw std::runtime_error{file_.string() + ": " + name + " is true or false, not '" + value +
+                               "'"};
+    return value == "true";
+  }
+
   const std::map<std::string, std::string>& left() const noexcept { return values_; }
 
  private:
@@ -82,13 +107,17 @@ std::string address(std::string host, long port) {
   return host + ":" + std::to_string(port);
 }
 
-// Known to Apache's server, and without a meaning for one that stands alone on SQLite.
+bool starts_with_any(const std::string& name, const std::vector<std::string>& beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](const auto& b) { return name.starts_with(b); });
+}
+
+// Of parts that this server does not have, or that do the same with any value: not reported.
 bool is_idle(const std::string& name) {
   static const std::vector<std::string> idle{"initLimit",
                                              "syncLimit",
                                              "autopurge.",
                                              "admin.",
-                                             "authProvider.",
                                              "forceSync",
                                              "standaloneEnabled",
                                              "reconfigEnabled",
@@ -99,12 +128,45 @@ bool is_idle(const std::string& name) {
                                              "jmx.",
                                              "serverCnxnFactory",
                                              "ssl.quorum.",
+                                             "sslQuorum",
+                                             "quorum.",
+                                             "ssl.handshakeDetectionTimeoutMillis",
+                                             "ssl.hostnameVerification",
                                              "ssl.keyStore.type",
                                              "ssl.trustStore.type",
-                                             "extendedTypesEnabled"};
-  for (const auto& i : idle)
-    if (name.starts_with(i)) return true;
-  return false;
+                                             "ssl.trustStore.password"};
+  return starts_with_any(name, idle);
+}
+
+// Whether an operator who wrote it may believe the server to be closed where it is open. What is
+// not known is judged by its name.
+bool promises_protection(const std::string& name, const std::string& value) {
+  // They take protection away, and are left out: the server is as closed as without them.
+  static const std::vector<std::string> opening{"skipACL", "allowSaslFailedClients",
+                                                "maintain_connection_when_sasl_auth_fails",
+                                                "oraclePath"};  // no ACL, in spite of its name
+  if (starts_with_any(name, opening)) return false;
+  static const std::vector<std::string> demands{"sessionRequireClientSASLAuth", "ssl.crl",
+                                                "ssl.ocsp", "fips-mode", "audit.enable"};
+  if (starts_with_any(name, demands)) return lower(value) != "false";
+  static const std::vector<std::string> sounds{
+      "auth", "acl",   "sasl",    "ssl",   "tls",     "secur",      "kerb",     "krb",
+      "jaas", "login", "princ",   "requi", "enforce", "passw",      "cert",     "crl",
+      "ocsp", "fips",  "encrypt", "audit", "deny",    "truststore", "keystore", "cipher"};
+  const auto said = lower(name);
+  return std::any_of(sounds.begin(), sounds.end(),
+                     [&](const auto& s) { return said.find(s) != std::string::npos; });
+}
+
+void read_authentication(settings& s, const std::filesystem::path& file, server_options& options) {
+  options.digest_auth = s.yes_or_no("DigestAuthenticationProvider.enabled").value_or(true);
+  options.ttl_nodes = s.yes_or_no("extendedTypesEnabled").value_or(true);
+  const auto schemes = listed(s.text("enforce.auth.schemes"));
+  if (!s.yes_or_no("enforce.auth.enabled").value_or(false)) return;
+  if (schemes.empty())
+    throw std::runtime_error{file.string() +
+                             ": enforce.auth.enabled needs enforce.auth.schemes=digest"};
+  options.required_auth = schemes;
 }
 
 }  // namespace
@@ -136,8 +198,10 @@ std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_
            [&](long n) { options.reap_interval = milliseconds{n}; });
   if (const auto digest = s.text("DigestAuthenticationProvider.superDigest"); !digest.empty())
     options.super_digest = digest;
-  if (const auto words = s.text("4lw.commands.whitelist"); !words.empty())
-    options.words = listed(words);
+  // As Apache's server does, whose scripts need this one.
+  options.words = listed(s.text("4lw.commands.whitelist"));
+  options.words.emplace_back("srvr");
+  read_authentication(s, file, options);
 
   const auto host = s.text("clientPortAddress");
   s.number("clientPort", [&](long n) { options.listen.push_back(address(host, n)); });
@@ -148,12 +212,18 @@ std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_
     auto& tls = options.tls.emplace();  // PEM: key and chain in one file
     tls.certificate_file = tls.key_file = key_store;
     tls.client_ca_file = s.text("ssl.trustStore.location");
-    const auto wanted = s.text("ssl.clientAuth");
+    const auto wanted = lower(s.text("ssl.clientAuth"));
+    if (!wanted.empty() && wanted != "none" && wanted != "want" && wanted != "need")
+      throw std::runtime_error{file.string() + ": ssl.clientAuth is none, want or need, not '" +
+                               wanted + "'"};
     tls.require_client_certificate = wanted.empty() || wanted == "need";
     if (wanted == "none") tls.client_ca_file.clear();
     if (const auto word = s.text("ssl.keyStore.password"); !word.empty())
       tls.key_password = secret::from_memory(word);
-    s.text("ssl.trustStore.password");
+    if (const auto name = s.text("ssl.keyStore.passwordPath"); !name.empty()) {
+      require_private(name);
+      tls.key_password = secret::from_file(name);
+    }
   }
 
   if (options.listen.empty() && options.listen_tls.empty())
@@ -165,6 +235,10 @@ std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_
     if (name.starts_with("server."))
       throw std::runtime_error{file.string() + " describes an ensemble (" + name +
                                "); conclave serve is for one machine, run Apache ZooKeeper there"};
+    if (!is_idle(name) && promises_protection(name, value))
+      throw std::runtime_error{file.string() + ": " + name +
+                               " is about security, and this server does not have it; remove the "
+                               "setting, or run Apache ZooKeeper"};
     if (!is_idle(name)) without_meaning.push_back(name);
   }
   return without_meaning;

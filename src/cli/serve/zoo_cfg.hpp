@@ -16,8 +16,9 @@ std::vector<std::string> listed(const std::string& text);
 // an empty tree is not what its operator expects.
 void refuse_apache_data(const std::filesystem::path& folder);
 
-// Sets what the file says. Throws std::runtime_error that names the line at fault; settings that
-// mean nothing here are returned, to be told.
+// Sets what the file says. Throws std::runtime_error that names the line at fault, or a setting
+// that promises protection this server would not give. Settings that mean nothing here are
+// returned, to be reported.
 std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_options& options);
 
 }  // namespace conclave::cli

@@ -18,6 +18,12 @@ using wire::opcode;
 // Known, and not for a server that stands alone.
 constexpr auto reconfig = static_cast<opcode>(16);
 
+// Whether "unimplemented" is an answer to a request that Apache's server knows.
+bool is_known(opcode type) {
+  return type == reconfig || type == opcode::create || type == opcode::create2 ||
+         type == opcode::create_container || type == opcode::create_ttl;
+}
+
 // Whether a request begins with a path that must not be null. Others refuse it as they refuse any
 // invalid path, or have a meaning for it.
 bool needs_path(opcode type) {
@@ -253,19 +259,26 @@ void core::serve(connection& c, std::string_view frame) {
 
   switch (header.type) {
     case opcode::auth: return authenticate(c, header.xid, in);
-    case opcode::close_session: return close_session(c, header.xid);
     case opcode::sasl:
       wire::append_frame(c.out, wire::reply_header{header.xid, zxid_,
                                                    static_cast<std::int32_t>(errc::auth_failed)});
       return finish(c);
     default: break;
   }
+  // As Apache's server does, pings and the end of the session included.
+  if (!is_authenticated(c)) {
+    note(c.session->row.id, "sent a request before it authenticated");
+    constexpr auto refusal = static_cast<std::int32_t>(errc::session_closed_require_sasl_auth);
+    wire::append_frame(c.out, wire::reply_header{header.xid, 0, refusal});
+    return finish(c);
+  }
+  if (header.type == opcode::close_session) return close_session(c, header.xid);
 
   body_.clear();
   const auto result = dispatch(c, header.type, in);
   if (c.finished()) return;  // an answer must not come after events that were left out
   const auto xid = header.type == opcode::ping ? wire::special_xid::ping : header.xid;
-  const bool unknown = result == errc::unimplemented && header.type != reconfig;
+  const bool unknown = result == errc::unimplemented && !is_known(header.type);
   const auto zxid = unknown ? -1 : zxid_;
   const wire::reply_header reply{xid, zxid, static_cast<std::int32_t>(result)};
   if (result == errc{})
@@ -341,7 +354,7 @@ void core::authenticate(connection& c, std::int32_t xid, wire::reader& in) {
   if (!in.ok()) return finish(c);
   if (c.who.size() >= most_identities) {
     result = errc::auth_failed;
-  } else if (request.scheme == "digest" && request.auth.data() != nullptr) {
+  } else if (options_.digest_auth && request.scheme == "digest" && request.auth.data() != nullptr) {
     auto digest = digest_of(request.auth);
     const auto& super = options_.super_digest;
     if (digest.size() == super.size() &&
@@ -353,6 +366,13 @@ void core::authenticate(connection& c, std::int32_t xid, wire::reader& in) {
   }
   wire::append_frame(c.out, wire::reply_header{xid, 0, static_cast<std::int32_t>(result)});
   if (result != errc{}) finish(c);
+}
+
+bool core::is_authenticated(const connection& c) const {
+  const auto& schemes = options_.required_auth;
+  return schemes.empty() || std::any_of(c.who.begin(), c.who.end(), [&](const auto& i) {
+           return std::find(schemes.begin(), schemes.end(), i.scheme) != schemes.end();
+         });
 }
 
 // --- out

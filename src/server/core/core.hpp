@@ -48,6 +48,11 @@ struct core_options {
   // How often empty containers and TTL nodes past their time are looked for.
   std::chrono::milliseconds reap_interval{60'000};
   std::string super_digest;  // "super:" and a hash, as digest_of() makes it; empty: nobody
+  // A client must be authenticated by one of these schemes before it may send requests. Empty: no
+  // authentication is needed.
+  std::vector<std::string> required_auth;
+  bool digest_auth = true;  // whether clients may authenticate by digest, and ACLs name digests
+  bool ttl_nodes = true;
   std::size_t max_sessions = 100'000;
   std::size_t max_watches_per_connection = 1'000'000;
   std::size_t max_watched_bytes_per_connection = 64u << 20;  // of their paths
@@ -162,6 +167,7 @@ class core {
   void serve(connection& c, std::string_view frame);
   errc dispatch(connection& c, wire::opcode type, wire::reader& in);
   void authenticate(connection& c, std::int32_t xid, wire::reader& in);
+  bool is_authenticated(const connection& c) const;
   void end_session(live_session& s);
   void note(std::int64_t session, const char* what) const;
   void close_session(connection& c, std::int32_t xid);

@@ -161,6 +161,7 @@ errc core::multi(connection& c, wire::reader& in) {
 
 errc core::create(connection& c, opcode type, const creation& what, node*& made) {
   if (what.flags < 0 || what.flags > sequential_with_ttl) return errc::bad_arguments;
+  if (has_ttl(what.flags) && !options_.ttl_nodes) return errc::unimplemented;
   if (has_ttl(what.flags) != (type == opcode::create_ttl)) return errc::bad_arguments;
   if (type == opcode::create_ttl && (what.ttl_ms <= 0 || what.ttl_ms > longest_ttl_ms))
     return errc::bad_arguments;
@@ -266,6 +267,8 @@ std::shared_ptr<const acl> core::stored_acl(const std::vector<wire::acl_record>&
            });
   };
   if (recent_acl_ != nullptr && same(*recent_acl_)) return recent_acl_;
+  const auto is_digest = [](const auto& entry) { return entry.scheme == "digest"; };
+  if (!options_.digest_auth && std::any_of(sent.begin(), sent.end(), is_digest)) return nullptr;
   auto valid = checked(sent, who);
   if (!valid) return nullptr;
   auto stored = std::make_shared<const acl>(std::move(*valid));

@@ -89,6 +89,13 @@ core_options service::options_for_core() const {
     throw std::runtime_error{"the time between looks for empty containers must be above zero"};
   c.reap_interval = options_.reap_interval;
   c.super_digest = options_.super_digest;
+  for (const auto& scheme : options_.required_auth)
+    if (scheme != "ip" && (scheme != "digest" || !options_.digest_auth))
+      throw std::runtime_error{"nobody can authenticate by '" + scheme +
+                               "' here; required_auth is digest or ip"};
+  c.required_auth = options_.required_auth;
+  c.digest_auth = options_.digest_auth;
+  c.ttl_nodes = options_.ttl_nodes;
   c.max_sessions = options_.max_sessions;
   c.note = [this](std::string_view text) { log(log_level::info, std::string{text}); };
   c.random = [](char* into, std::size_t size) {
