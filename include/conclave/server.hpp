@@ -40,6 +40,11 @@ class server {
   // TCP first, then TLS, then the Unix socket.
   const std::vector<std::string>& addresses() const noexcept;
 
+  // Certificates for connections from now on, when they were renewed; those that are open keep
+  // theirs. Throws conclave::error and changes nothing if the files cannot be used, or if the
+  // server was started without TLS.
+  void set_tls(const server_tls_options& options);
+
   // Ends it; returns before it has ended, and may be called again.
   void stop() noexcept;
   // Until it has ended: by stop(), by idle_exit, or because the disk failed, which is thrown.

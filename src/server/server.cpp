@@ -83,6 +83,8 @@ const std::vector<std::string>& server::addresses() const noexcept {
   return state_->service.addresses();
 }
 
+void server::set_tls(const server_tls_options& options) { state_->service.set_tls(options); }
+
 void server::stop() noexcept { state_->service.stop(); }
 
 void server::wait() {

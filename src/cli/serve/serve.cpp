@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <functional>
 #include <memory>
 #include <thread>
 
@@ -58,36 +59,41 @@ void raise_descriptor_limit(server_options& options) {
         std::min<std::size_t>(options.max_connections, (limit.rlim_cur - for_ourselves) / each);
 }
 
-// Waits for SIGTERM and SIGINT on a thread of its own. Before the server is there, one ends the
-// program: there is nothing to lose yet. Then the first stops the server, and a second one ends the
-// program at once.
-class ending_by_signal {
+// Waits for SIGTERM, SIGINT and SIGHUP on a thread of its own. Before the server is there, the
+// first two end the program: there is nothing to lose yet. Then the first of them stops the server,
+// and a second one ends the program at once. SIGHUP calls `renew` and never ends anything: nohup
+// and closed terminals send it, too.
+class signal_thread {
  public:
-  ending_by_signal() {
+  explicit signal_thread(std::function<void(server&)> renew) : renew_{std::move(renew)} {
     ::sigemptyset(&ends_);
     ::sigaddset(&ends_, SIGTERM);
     ::sigaddset(&ends_, SIGINT);
+    ::sigemptyset(&renews_);
+    ::sigaddset(&renews_, SIGHUP);
     ::sigemptyset(&enough_);
     ::sigaddset(&enough_, SIGUSR1);
-    ::pthread_sigmask(SIG_BLOCK, &ends_, nullptr);
-    ::pthread_sigmask(SIG_BLOCK, &enough_, nullptr);
+    for (const auto* set : {&ends_, &renews_, &enough_}) ::pthread_sigmask(SIG_BLOCK, set, nullptr);
+    ::signal(SIGHUP, SIG_DFL);  // an ignored one is not waited for
     thread_ = std::thread{[this] { wait(); }};
   }
-  ~ending_by_signal() {
+  ~signal_thread() {
     ::pthread_kill(thread_.native_handle(), SIGUSR1);
     thread_.join();
   }
-  ending_by_signal(const ending_by_signal&) = delete;
-  ending_by_signal& operator=(const ending_by_signal&) = delete;
+  signal_thread(const signal_thread&) = delete;
+  signal_thread& operator=(const signal_thread&) = delete;
 
-  void now_stop(server& s) const { server_ = &s; }
+  void now_serves(server& s) const { server_ = &s; }
 
  private:
   void wait() const {
     sigset_t any = ends_;
+    ::sigaddset(&any, SIGHUP);
     ::sigaddset(&any, SIGUSR1);
     int received = 0;
-    ::sigwait(&any, &received);
+    while (::sigwait(&any, &received) != 0 || received == SIGHUP)
+      if (auto* const there = server_.load(); there != nullptr) renew_(*there);
     if (received == SIGUSR1) return;
     auto* const there = server_.load();
     if (there == nullptr) std::_Exit(128 + received);
@@ -96,11 +102,27 @@ class ending_by_signal {
     ::sigwait(&enough_, &received);
   }
 
+  std::function<void(server&)> renew_;
   sigset_t ends_{};
+  sigset_t renews_{};
   sigset_t enough_{};  // from our destructor to our thread
   mutable std::atomic<server*> server_ = nullptr;
   std::thread thread_;
 };
+
+void renew_certificates(const serve_command& command, server& s) {
+  const auto& log = command.options.log;
+  if (!command.options.tls) return log(log_level::info, "SIGHUP: nothing to be read again");
+  try {
+    auto tls = *command.options.tls;
+    if (!command.key_password_file.empty())
+      tls.key_password = secret::from_file(command.key_password_file);
+    s.set_tls(tls);
+    log(log_level::info, "SIGHUP: the certificates were read again");
+  } catch (const std::exception& e) {
+    log(log_level::error, std::string{"SIGHUP: the certificates stay as they were: "} + e.what());
+  }
+}
 
 }  // namespace
 
@@ -115,11 +137,11 @@ int serve(serve_command command) {
   };
 
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGHUP, SIG_IGN);
   std::unique_ptr<server> serving;
-  const ending_by_signal signals;  // before the first thread, and gone before the server
+  // Before the first thread, and gone before the server.
+  const signal_thread signals{[&command](server& s) { renew_certificates(command, s); }};
   serving = std::make_unique<server>(options);
-  signals.now_stop(*serving);
+  signals.now_serves(*serving);
 
   std::string ready = "conclave ready:";
   for (const auto& address : serving->addresses()) ready += " " + address;

@@ -16,7 +16,7 @@ struct serve_command {
   bool quiet = false;
 };
 
-// Runs until SIGTERM or SIGINT; the program's exit code.
+// Runs until SIGTERM or SIGINT; the program's exit code. SIGHUP has the certificates read again.
 int serve(serve_command command);
 
 // Asks the server on that socket for a copy of its data; the program's exit code.

@@ -105,6 +105,23 @@ core_options service::options_for_core() const {
   return c;
 }
 
+void service::set_tls(const server_tls_options& options) {
+  if (!options_.tls)
+    throw error{errc::invalid_argument, "a server without TLS has no use for certificates"};
+  auto fresh = std::make_unique<tls::tls_server_settings>(options);
+  boost::asio::post(io_, [this, fresh = std::move(fresh)]() mutable { tls_ = std::move(fresh); });
+}
+
+// A port that strangers can reach must not fill the log.
+void service::log_tls_failure(const link& l) {
+  if (l.tls == nullptr || l.tls->reason().empty()) return;
+  const auto held_back = tls_failures_.allow(clock::now());
+  if (!held_back) return;
+  auto text = l.name + ": TLS failed (" + l.tls->reason() + ")";
+  if (*held_back > 0) text += "; so did " + std::to_string(*held_back) + " more before it";
+  log(log_level::warning, text);
+}
+
 void service::log(log_level level, const std::string& text) const {
   if (options_.log) options_.log(level, text);
 }
@@ -410,7 +427,10 @@ void service::read(const link_ptr& l) {
   const auto before = l->unsent();
   const bool goes_on = l->receive(buffer_.data(), buffer_.size(), bytes);
   unsent_ = unsent_ + l->unsent() - before;
-  if (!goes_on) return hang_up(l);
+  if (!goes_on) {
+    log_tls_failure(*l);
+    return hang_up(l);
+  }
   if (l->unsent() > 0) wait_to_write(l);  // of the TLS handshake
   if (l->unread.empty()) return take_in(l, bytes);
   const auto all = std::exchange(l->unread, {}).append(bytes);

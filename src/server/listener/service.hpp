@@ -27,6 +27,7 @@
 #include "server/listener/door.hpp"
 #include "server/listener/folder_watch.hpp"
 #include "server/listener/link.hpp"
+#include "server/listener/log_limit.hpp"
 #include "server/store/store_error.hpp"
 
 namespace conclave::embedded {
@@ -53,6 +54,9 @@ class service {
   void run();
   // From any thread.
   void stop();
+  // From any thread: for connections that are accepted from now on. Throws conclave::error, and
+  // changes nothing, if the files cannot be used.
+  void set_tls(const server_tls_options& options);
 
   // As clients write them.
   const std::vector<std::string>& addresses() const noexcept { return addresses_; }
@@ -88,6 +92,7 @@ class service {
   void wake_up_in_time();
   void look_around();
   void log(log_level level, const std::string& text) const;
+  void log_tls_failure(const link& l);
 
   // words.cpp
   // Whether these first bytes are one, or may become one.
@@ -122,6 +127,7 @@ class service {
   std::unique_ptr<core> core_;
   std::unique_ptr<tls::tls_server_settings> tls_;
   std::unique_ptr<folder_watch> folder_watch_;  // none: nothing is kept on disk
+  log_limit tls_failures_{std::chrono::seconds{1}};
 
   std::vector<door> doors_;
   std::vector<std::string> addresses_;
