@@ -14,6 +14,7 @@
 #include "integration/harness.hpp"
 #include "server/raw_session.hpp"
 #include "server/serve_process.hpp"
+#include "support/certificates.hpp"
 
 namespace conclave::testing {
 namespace {
@@ -313,6 +314,32 @@ TEST(serve_idle_exit, only_when_nobody_is_connected_and_no_session_is_left) {
   ASSERT_TRUE(status);
   EXPECT_EQ(status->code, 0);
   EXPECT_GE(clock::now() - begin, timeout) << "its session lived until then";
+}
+
+// --- who can reach it
+
+TEST(serve_open_to_others, is_warned_of) {
+  const temporary_directory folder;
+  certificate_authority authority{folder.path(), "ca"};
+  const auto tls = authority.issue("server", {"IP:127.0.0.1"});
+  const argument_list with_tls{
+      "--tls-listen", "0.0.0.0:0", "--tls-cert",      tls.certificate,
+      "--tls-key",    tls.key,     "--tls-client-ca", authority.certificate()};
+  const auto warns = [](argument_list arguments) {
+    arguments.insert(arguments.end(), {"--durability", "none", "--no-socket"});
+    serve_process server{arguments};
+    return server.output().find("without authentication") != std::string::npos;
+  };
+  const auto and_also = [](argument_list list, const argument_list& more) {
+    list.insert(list.end(), more.begin(), more.end());
+    return list;
+  };
+  EXPECT_TRUE(warns({"--listen", "0.0.0.0:0"}));
+  EXPECT_TRUE(warns({"--listen", "0", "--listen", "[::]:0"}));
+  EXPECT_FALSE(warns({"--listen", "0", "--listen", "127.0.0.2:0", "--listen", "[::1]:0"}));
+  EXPECT_FALSE(warns({"--listen", "0.0.0.0:0", "--require-auth", "digest"}));
+  EXPECT_TRUE(warns(with_tls));
+  EXPECT_FALSE(warns(and_also(with_tls, {"--tls-require-client-cert"})));
 }
 
 // --- what it keeps

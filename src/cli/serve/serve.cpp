@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -124,6 +125,23 @@ void renew_certificates(const serve_command& command, server& s) {
   }
 }
 
+bool is_loopback(const std::string& address) {
+  return address.starts_with("127.") || address.starts_with("[::1]:");
+}
+
+// TCP comes first among the addresses, then TLS.
+void warn_if_open(const server_options& o, const std::vector<std::string>& addresses) {
+  if (!o.required_auth.empty()) return;
+  const bool tls_authenticates = o.tls && o.tls->require_client_certificate;
+  const auto open = o.listen.size() + (tls_authenticates ? 0 : o.listen_tls.size());
+  for (std::size_t i = 0; i < std::min(open, addresses.size()); ++i)
+    if (!is_loopback(addresses[i]))
+      o.log(log_level::warning,
+            addresses[i] +
+                " is open to every machine that can reach it, without authentication; listen on "
+                "127.0.0.1, or see --require-auth and --tls-require-client-cert");
+}
+
 }  // namespace
 
 int serve(serve_command command) {
@@ -142,6 +160,7 @@ int serve(serve_command command) {
   const signal_thread signals{[&command](server& s) { renew_certificates(command, s); }};
   serving = std::make_unique<server>(options);
   signals.now_serves(*serving);
+  warn_if_open(options, serving->addresses());
 
   std::string ready = "conclave ready:";
   for (const auto& address : serving->addresses()) ready += " " + address;
