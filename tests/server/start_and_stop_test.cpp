@@ -299,6 +299,14 @@ TEST(serve_idle_exit, when_nobody_ever_came) {
   EXPECT_FALSE(std::filesystem::exists(server.data() / "socket"));
 }
 
+TEST(serve_idle_exit, is_in_seconds_if_nothing_else_is_said) {
+  serve_process server{{"--idle-exit", "3"}};
+  EXPECT_FALSE(server.wait(1500ms)) << "not after three milliseconds";
+  const auto status = server.wait();
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->code, 0);
+}
+
 TEST(serve_idle_exit, only_when_nobody_is_connected_and_no_session_is_left) {
   constexpr auto timeout = 1600ms;
   serve_process server{

@@ -92,7 +92,7 @@ wanted_lock::description description_of(const lock_flags& f) {
 std::optional<std::chrono::milliseconds> limit_of(const lock_flags& f) {
   if (f.nonblock) return 0ms;
   if (!f.wait) return {};
-  return parse_duration(*f.wait, 1s);
+  return parse_duration(*f.wait);
 }
 
 class locking {

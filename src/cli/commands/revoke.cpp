@@ -103,7 +103,7 @@ json::object to_json(const std::string& path, const std::vector<participant>& as
 int run(revoke_flags& f, const invocation&) {
   const auto path = node_path(f.path);
   const known_names names{f.layout};
-  const auto limit = f.wait.empty() ? 0ms : parse_duration(f.wait, 1s);
+  const auto limit = f.wait.empty() ? 0ms : parse_duration(f.wait);
   connection c{f.connect};
   auto& zk = c.zk();
   const auto begun = std::chrono::steady_clock::now();

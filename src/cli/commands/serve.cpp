@@ -43,7 +43,8 @@ void add_flags(CLI::App& app, serve_flags& f) {
       "  conclave serve --config /etc/zookeeper/zoo.cfg\n"
       "  conclave serve --backup /backups/locks.db        (of the running server)\n\n"
       "When it is ready it prints one line: conclave ready: ADDRESS...\n"
-      "Times: 500ms, 10s, 5m, 2h.");
+      "Times: 500ms, 10s, 5m, 2h; a number alone is in seconds.\n"
+      "SIGHUP has the certificates read again; connections that are open keep theirs.");
   app.add_option("--data", f.data, "folder for nodes and sessions")->type_name("DIR");
   app.add_option("--durability", f.durability,
                  "full: on disk before it is acknowledged; none: in memory only")
@@ -149,7 +150,7 @@ int run(serve_flags& f, const invocation&) {
   }
   if (o.tls) require_private(o.tls->key_file);
   const auto time = [](const std::string& text, auto& into) {
-    if (!text.empty()) into = parse_duration(text, 1ms);
+    if (!text.empty()) into = parse_duration(text);
   };
   time(f.tick, o.tick);
   time(f.min_timeout, o.min_session_timeout);

@@ -161,7 +161,7 @@ class live_status {
 void read_watch(status_flags& f) {
   if (f.watch.empty()) return;
   try {
-    f.interval = parse_duration(f.watch, 1s);
+    f.interval = parse_duration(f.watch);
   } catch (const std::invalid_argument&) {
     f.paths.insert(f.paths.begin(), f.watch);
   }

@@ -38,7 +38,7 @@ class chosen {
     const auto text = (*this)(flag, name);
     if (text.empty()) return;
     try {
-      into = parse_duration(text, 1s);
+      into = parse_duration(text);
       if (into <= 0ms) throw std::invalid_argument{"it is above zero"};
     } catch (const std::invalid_argument& e) {
       const auto said_by = flag.empty() ? settings_.places.at(name) + ": " : "--";
@@ -159,6 +159,7 @@ server_address find_server(const connect_flags& f) {
   if (const auto name = choose(f.tls_key_password_file, "tls-key-password-file"); !name.empty()) {
     require_private(name);
     tls.key_password = secret::from_file(name);
+  }
   tls.verify_host = !choose(f.tls_any_host, "tls-any-host");
   if (choose(f.tls, "tls") || !tls.ca_file.empty() || !tls.certificate_file.empty() ||
       !tls.key_file.empty() || !tls.verify_host)

@@ -47,7 +47,7 @@ run_options run_flags::options(connection& c) const {
   if (o.kept_by_children)
     o.server_socket = connect_string::parse(c.at().hosts).hosts[0].socket_path;
   o.session_timeout = c.zk().session_timeout();
-  o.grace = parse_duration(kill_after, 1s);
+  o.grace = parse_duration(kill_after);
   const auto longest = longest_grace(c.zk().session_timeout());
   if (o.grace > longest) o.grace = longest;
   return o;

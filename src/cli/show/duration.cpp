@@ -8,15 +8,14 @@
 
 namespace conclave::cli {
 
-std::chrono::milliseconds parse_duration(const std::string& text, std::chrono::milliseconds unit) {
+std::chrono::milliseconds parse_duration(const std::string& text) {
   double number = 0;
   const auto* const end = text.data() + text.size();
   const auto [rest, ec] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
   const std::string suffix{rest, end};
   std::int64_t factor = 0;
-  if (suffix.empty()) factor = unit.count();
   if (suffix == "ms") factor = 1;
-  if (suffix == "s") factor = 1000;
+  if (suffix == "s" || suffix.empty()) factor = 1000;
   if (suffix == "m") factor = 60'000;
   if (suffix == "h") factor = 3'600'000;
   if (ec != std::errc{} || factor == 0 || !(number >= 0) ||

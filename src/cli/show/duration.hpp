@@ -1,4 +1,4 @@
-// Times as people write them: 500ms, 10s, 5m, 2h. A number alone is in `unit`.
+// Times as people write them: 500ms, 10s, 5m, 2h. A number alone is in seconds.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 namespace conclave::cli {
 
 // Throws std::invalid_argument that says what to write.
-std::chrono::milliseconds parse_duration(const std::string& text, std::chrono::milliseconds unit);
+std::chrono::milliseconds parse_duration(const std::string& text);
 
 // For people: 350ms, 12s, 3m04s, 2h05m, 3d04h.
 std::string short_time(std::chrono::nanoseconds t);

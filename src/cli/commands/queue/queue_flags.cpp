@@ -48,7 +48,7 @@ void expect_layout(client& zk, const queue_flags& f) {
 
 std::optional<std::chrono::milliseconds> parse_wait(const std::string& text) {
   if (text == "forever") return {};
-  return parse_duration(text, 1s);
+  return parse_duration(text);
 }
 
 }  // namespace conclave::cli

@@ -70,7 +70,7 @@ int run(work_flags& f, const invocation& call) {
   if (!what || !f.stray.empty())
     throw failure{usage,
                   "the command stands behind --; try: " + right_line(*call.command, call.words)};
-  f.terms.retry_after = parse_duration(f.retry_after, 1s);
+  f.terms.retry_after = parse_duration(f.retry_after);
   worker w{f.queue, f.run, f.terms, std::move(*what)};
   return w.run();
 }

@@ -32,7 +32,7 @@ struct create_flags : common_flags {
       o.mode = sequential ? create_mode::persistent_sequential_ttl : create_mode::persistent_ttl;
     else if (sequential)
       o.mode = create_mode::persistent_sequential;
-    if (!ttl.empty()) o.ttl = parse_duration(ttl, 1s);
+    if (!ttl.empty()) o.ttl = parse_duration(ttl);
     return o;
   }
 };
