@@ -7,9 +7,16 @@ set(conclave_pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(DIRECTORY include/conclave DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.ipp")
 install(TARGETS conclave_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-configure_file(packaging/conclave.service.in ${PROJECT_BINARY_DIR}/conclave.service @ONLY)
+# The unit names the program by its full path, and `cmake --install --prefix` decides on that.
+install(CODE "
+  set(bindir \"${CMAKE_INSTALL_BINDIR}\")
+  if(NOT IS_ABSOLUTE \"\${bindir}\")
+    set(bindir \"\${CMAKE_INSTALL_PREFIX}/\${bindir}\")
+  endif()
+  configure_file(\"${PROJECT_SOURCE_DIR}/packaging/conclave.service.in\"
+    \"${PROJECT_BINARY_DIR}/conclave.service\" @ONLY)")
 install(FILES ${PROJECT_BINARY_DIR}/conclave.service DESTINATION lib/systemd/system)
-if(TARGET conclave_told)
+if(NOT CMAKE_CROSSCOMPILING)
   set(told ${PROJECT_BINARY_DIR}/src/cli/told)
   install(FILES ${told}/conclave.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   install(FILES ${told}/conclave.bash RENAME conclave
@@ -55,6 +62,18 @@ if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
   set(pc_includedir ${CMAKE_INSTALL_INCLUDEDIR})
 else()
   set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+# A static library leaves its dependencies to whoever links it, also without `pkg-config --static`.
+if(BUILD_SHARED_LIBS)
+  set(pc_requires Requires.private)
+  set(pc_threads "")
+  set(pc_server_requires
+    "Requires: conclave = ${PROJECT_VERSION}\nRequires.private: openssl >= 3.0 sqlite3 >= 3.37")
+else()
+  set(pc_requires Requires)
+  set(pc_threads " -pthread")
+  set(pc_server_requires
+    "Requires: conclave = ${PROJECT_VERSION} openssl >= 3.0 sqlite3 >= 3.37")
 endif()
 configure_file(cmake/conclave.pc.in ${PROJECT_BINARY_DIR}/conclave.pc @ONLY)
 configure_file(cmake/conclave-server.pc.in ${PROJECT_BINARY_DIR}/conclave-server.pc @ONLY)

@@ -18,6 +18,25 @@ if(STEP STREQUAL "install")
   file(REMOVE_RECURSE ${STAGE} ${STAGE}.first)
   run(${CMAKE_COMMAND} --install ${BUILD_DIR} --config ${CONFIG} --prefix ${STAGE}.first)
   file(RENAME ${STAGE}.first ${STAGE})
+  # All but the unit, which systemd wants to name its program by a full path.
+  file(STRINGS ${STAGE}/lib/systemd/system/conclave.service unit)
+  foreach(line IN ITEMS "ExecStart=${STAGE}.first/bin/conclave serve --system"
+      "RuntimeDirectoryPreserve=yes")
+    if(NOT line IN_LIST unit)
+      message(FATAL_ERROR "no line '${line}' in the unit")
+    endif()
+  endforeach()
+
+elseif(STEP STREQUAL "partial_build")
+  # What is installed with the program is there as soon as the program is: `make demo` builds nothing
+  # but that.
+  execute_process(COMMAND ninja -C ${BUILD_DIR} -t commands conclave_cli
+    OUTPUT_VARIABLE commands COMMAND_ERROR_IS_FATAL ANY)
+  foreach(file IN ITEMS conclave.1 conclave.bash _conclave conclave.fish)
+    if(NOT commands MATCHES "told/${file}")
+      message(FATAL_ERROR "building conclave_cli does not make ${file}")
+    endif()
+  endforeach()
 
 elseif(STEP STREQUAL "find_package")
   set(build ${WORK_DIR}/find_package)
@@ -36,6 +55,7 @@ elseif(STEP STREQUAL "pkg_config")
   set(ENV{LD_LIBRARY_PATH} ${STAGE}/${LIBDIR})
   run(make -C ${CMAKE_CURRENT_LIST_DIR}/pkg_config CXX=${CXX} OUT=${build})
   expect_version(${build}/consumer)
+  expect_version(${build}/consumer-static)
 
 else()
   message(FATAL_ERROR "no step '${STEP}'")
