@@ -1,13 +1,14 @@
 #include "conclave/contenders.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <tuple>
 
 #include "client/blocking.hpp"
 #include "client/contenders.hpp"
 #include "recipes/describe.hpp"
 #include "recipes/numbers.hpp"
-#include "recipes/revocation.hpp"
+#include "recipes/record.hpp"
 
 namespace conclave {
 namespace {
@@ -27,6 +28,17 @@ void sort(std::vector<found>& line) {
         std::tie(a.info.fencing_token, a.info.node) < std::tie(b.info.fencing_token, b.info.node);
     return by_age || a.parsed.number == b.parsed.number ? age : a.parsed.number < b.parsed.number;
   });
+}
+
+// As the server ends the name of a sequential node.
+std::optional<std::int64_t> sequence_number(std::string_view node) {
+  constexpr std::size_t digits = 10;
+  if (node.size() < digits) return {};
+  node.remove_prefix(node.size() - digits);
+  std::int64_t number = 0;
+  const auto [stop, ec] = std::from_chars(node.data(), node.data() + digits, number);
+  if (ec != std::errc{} || stop != node.data() + digits) return {};
+  return number;
 }
 
 }  // namespace
@@ -55,11 +67,18 @@ std::vector<contender_info> contenders(const core_pointer& core, const std::stri
       throw error{errc::layout_mismatch, "contenders of " + path};
     }
   }
+  get_result lock;  // its path, read after them
   for (auto from = line.begin(); from != line.end();) {
     constexpr std::ptrdiff_t at_once = 500;
     read_group group;
-    for (auto f = from; f != line.end() && f - from < at_once; ++f) group.get(f->info.node);
-    for (const auto& got : block("read", core, &start_read, std::move(group))) {
+    auto end = from;
+    for (; end != line.end() && end - from < at_once; ++end) group.get(end->info.node);
+    if (end == line.end()) group.get(path);
+    for (auto& got : block("read", core, &start_read, std::move(group))) {
+      if (from == end) {
+        if (!got.ec) lock = {std::move(got.data), got.stat};
+        break;
+      }
       auto& info = (from++)->info;
       if (got.ec == errc::no_node) continue;  // it has gone meanwhile
       if (got.ec) throw error{got.ec, "get " + info.node};
@@ -76,6 +95,9 @@ std::vector<contender_info> contenders(const core_pointer& core, const std::stri
     only_readers = only_readers && reads;
     all.push_back(std::move(f.info));
   }
+  std::vector<contender_info*> each;
+  for (auto& info : all) each.push_back(&info);
+  estimate_grants(lock, each);
   return all;
 }
 
@@ -85,8 +107,49 @@ std::vector<contender_info> contenders(client& c, const std::string& path, const
   return detail::contenders(detail::core_access::of(c), path, names);
 }
 
+contender_info describe_contender(std::string node, const get_result& read) {
+  contender_info info;
+  info.node = std::move(node);
+  recipes::describe(info, read.data, read.stat);
+  return info;
+}
+
+void estimate_grants(const get_result& lock, const std::vector<contender_info*>& contenders) {
+  const auto& path = lock.stat;
+  const auto served = recipes::read_record(lock.data, path).served;
+  // The last that happened among the contenders was that this one came: nobody has left since.
+  std::optional<std::chrono::system_clock::time_point> nobody_left_since;
+  for (const auto* const c : contenders)
+    if (c->fencing_token == path.pzxid) nobody_left_since = c->since;
+  for (auto* const c : contenders) {
+    if (!c->holds) continue;
+    auto& grant = c->granted.emplace();
+    grant.earliest = c->since;
+    const auto number = sequence_number(c->node);
+    const bool follows_record = served && number && *served < *number;
+    // An exclusive holder before this one wrote the record when it released.
+    const bool waited_for_release = follows_record && path.mzxid > c->fencing_token;
+    if (waited_for_release)
+      grant.earliest = std::max(
+          c->since, std::chrono::system_clock::time_point{std::chrono::milliseconds{path.mtime}});
+    const bool was_next = number == 0 || (follows_record && *number == *served + 1);
+    if (was_next || (waited_for_release && path.mzxid == path.pzxid))
+      grant.latest = grant.earliest;
+    else if (nobody_left_since)
+      grant.latest = std::max(grant.earliest, *nobody_left_since);
+  }
+}
+
 void ask_to_release(client& c, const std::string& node) {
-  c.set(node, std::string{recipes::revocation});
+  while (true) {
+    const auto found = c.get(node);
+    try {
+      c.set(node, recipes::ask_to_release(found.data), found.stat.version);
+      return;
+    } catch (const error& e) {
+      if (e.code() != errc::bad_version) throw;  // somebody else has just asked
+    }
+  }
 }
 
 }  // namespace conclave

@@ -12,8 +12,13 @@ std::string write_badge(std::string_view owner, std::string_view id);
 
 struct badge {
   std::string owner;
-  std::string id;  // empty: not one of ours
+  std::string id;                 // empty: not one of ours
+  bool asked_to_release = false;  // somebody has written a request into the node
 };
 badge read_badge(std::string_view data);
+
+// The node's data with a request to release. Of ours it stands behind the id, "\n__REVOKE__". Other
+// libraries compare all of the data with Curator's word, so the word replaces what they wrote.
+std::string ask_to_release(std::string_view data);
 
 }  // namespace conclave::recipes

@@ -3,15 +3,17 @@
 
 #include <chrono>
 #include <string_view>
+#include <utility>
 
 #include "conclave/contenders.hpp"
 #include "recipes/badge.hpp"
-#include "recipes/revocation.hpp"
 
 namespace conclave::recipes {
 
 inline void describe(contender_info& info, std::string_view data, const node_stat& stat) {
-  if (data != revocation) info.owner = read_badge(data).owner;
+  auto shown = read_badge(data);
+  info.owner = std::move(shown.owner);
+  info.asked_to_release = shown.asked_to_release;
   info.session_id = stat.ephemeral_owner;
   info.fencing_token = stat.czxid;
   info.since = std::chrono::system_clock::time_point{std::chrono::milliseconds{stat.ctime}};

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "recipes/badge.hpp"
 #include "recipes/contender.hpp"
 #include "recipes/outcome.hpp"
-#include "recipes/revocation.hpp"
 
 namespace conclave::recipes {
 namespace {
@@ -130,7 +130,8 @@ task<error_code> contender::watch_own(seat& s) {
   if (got.ec == errc::no_node || (!got.ec && got.value.stat.czxid != czxid_)) s.own_gone = true;
   if (got.ec) s.own_watch = {};
   if (!got.ec && seats_.size() == 1) known_in_ = got.sent_in;
-  if (!got.ec && holding_ && heed_revocation_ && got.value.data == revocation && !quiet_)
+  if (!got.ec && holding_ && heed_revocation_ && read_badge(got.value.data).asked_to_release &&
+      !quiet_)
     events_->revocation_asked();
   co_return got.ec;
 }

@@ -48,10 +48,26 @@ TEST(badge, keeps_the_owner_and_the_id) {
 }
 
 TEST(badge, other_data_is_an_owner_without_an_id) {
-  for (const auto* data : {"", "10.0.0.1", "__REVOKE__"}) {
+  for (const auto* data : {"", "10.0.0.1", "10.0.0.1\n__REVOKE__"}) {
     EXPECT_EQ(read_badge(data).owner, data);
     EXPECT_TRUE(read_badge(data).id.empty());
+    EXPECT_FALSE(read_badge(data).asked_to_release);
   }
+}
+
+TEST(badge, a_request_to_release_keeps_the_owner_and_the_id) {
+  const auto asked = ask_to_release(write_badge("web1:17", "abc"));
+  const auto b = read_badge(asked);
+  EXPECT_EQ(b.owner, "web1:17");
+  EXPECT_EQ(b.id, "abc");
+  EXPECT_TRUE(b.asked_to_release);
+  EXPECT_EQ(ask_to_release(asked), asked);
+}
+
+TEST(badge, other_libraries_know_the_request_alone) {
+  EXPECT_EQ(ask_to_release("10.0.0.1"), "__REVOKE__");
+  EXPECT_TRUE(read_badge("__REVOKE__").asked_to_release);
+  EXPECT_TRUE(read_badge("__REVOKE__").owner.empty());
 }
 
 }  // namespace
