@@ -96,10 +96,10 @@ def test_leader_for_people(world):
     p, _ = lead(world, "--id", "one", "e")
     world.start_conclave("elect", "--id", "the second", "e", "--", "true")
     until(lambda: len(candidates(world, "e")) == 2, "the second candidate")
-    assert world.ok("leader", "e").startswith("one  leads, came ")
+    assert world.ok("leader", "e").startswith("one  leads for ")
     both = world.ok("leader", "--all", "e").splitlines()
-    assert both[0].startswith("one         leads, came ")
-    assert both[1].startswith("the second  waits, came ")
+    assert both[0].startswith("one         leads for ")
+    assert both[1].startswith("the second  waits for ")
     assert world.conclave("leader", "--layout", "kazoo", "e").returncode == 1
     p.kill()
 

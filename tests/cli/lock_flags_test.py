@@ -158,7 +158,8 @@ def test_a_line_for_the_shell(world):
 
 def test_hold_prints_what_it_holds(world):
     p, line = world.hold("a/b")
-    assert set(line) == {"path", "node", "fencing_token", "session_id"}
+    assert set(line) == {"path", "node", "fencing_token", "fencing_token_text", "session_id",
+                         "session_id_text"}
     assert line["path"] == "/conclave/a/b"
     assert line["node"].startswith("/conclave/a/b/")
     assert line["fencing_token"] > 0

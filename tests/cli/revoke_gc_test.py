@@ -15,12 +15,14 @@ def test_the_holder_is_asked_and_goes_on(world):
     # Nothing was taken away.
     assert world.conclave("lock", "-n", "x", "--", "true").returncode == 1
     entry = world.json("status", "--json")["entries"][0]
+    # Everybody still sees who holds it.
     assert entry["holders"][0]["asked_to_release"] is True
-    assert "asked to let go" in world.ok("status")
+    assert entry["holders"][0]["owner"] == "me"
+    shown = world.ok("status").splitlines()[-1]
+    assert shown.split()[1] == "me" and shown.endswith("  asked to release")
     r = world.conclave("revoke", "x", "--wait", "1ms")
     assert r.returncode == 1
-    # The request stands where the name stood.
-    assert r.stderr == "conclave: __lock__0000000000 still holds /conclave/x after 1ms\n"
+    assert r.stderr == "conclave: me still holds /conclave/x after 1ms\n"
     assert world.conclave("revoke", "x", "--wait", "1ms", "--json").returncode == 1
     assert holder.poll() is None
 
@@ -38,8 +40,8 @@ def test_term_ends_the_command_with_its_own_code(world):
         "trap 'exit 5' TERM; echo ready; for i in $(seq 3000); do sleep 0.01; done")
     assert p.stdout.readline() == "ready\n"
     out = world.ok("revoke", "x", "--wait", "60").splitlines()
-    assert out[0].startswith("asked me to let go of /conclave/x, held for ")
-    assert out[1].startswith("let go after ")
+    assert out[0].startswith("asked me to release /conclave/x, held for ")
+    assert out[1].startswith("released after ")
     assert p.wait() == 5
 
 
@@ -49,6 +51,14 @@ def test_term_lets_a_hold_go(world):
     assert world.json("revoke", "x", "--wait", "60", "--json")["released"] is True
     assert world.json("revoke", "sem", "--wait", "60", "--json")["released"] is True
     assert (p.wait(), q.wait()) == (0, 0)
+
+
+def test_other_libraries_are_asked_in_curators_way(served):
+    world, zk = served
+    node = zk.create("/conclave/x/_c_5-lock-", b"10.0.0.1", ephemeral=True, sequence=True,
+                     makepath=True)
+    assert [a["owner"] for a in world.json("revoke", "x", "--json")["asked"]] == ["10.0.0.1"]
+    assert zk.get(node)[0] == b"__REVOKE__"  # Curator compares all of the data
 
 
 def test_all_readers_are_asked(world):

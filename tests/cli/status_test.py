@@ -8,7 +8,10 @@ import signal
 import struct
 import termios
 import threading
+import time
+from datetime import datetime
 
+import pytest
 from conftest import BINARY, PATIENCE, until
 from kazoo.security import make_digest_acl
 
@@ -47,6 +50,51 @@ def test_a_lock_with_its_holder_and_waiters_in_order(world):
     assert [t.split()[:3] for t in text[3:]] == [["1", "second", "waits"], ["2", "third", "waits"]]
     assert "\033" not in "".join(text)
     assert world.ok("status", "--limit", "1").splitlines()[-1].strip() == "and 1 more"
+
+
+def test_since_when_it_holds(world):
+    first, _ = world.hold("x", "--label", "first")
+    world.start_conclave("lock", "--hold", "x", "--label", "second")
+    lock = wait_for(world, "/conclave/x", lambda e: e["waiters"])
+    assert lock["holders"][0]["holding_since"] == lock["holders"][0]["created"]
+    assert not any(k.startswith("holding_since") for k in lock["waiters"][0])
+    before = int(time.time() * 1000)
+    first.terminate()
+    lock = wait_for(world, "/conclave/x", lambda e: owners(e["holders"]) == ["second"])
+    holder = lock["holders"][0]
+    assert holder["created_ms"] <= before <= holder["holding_since_ms"]
+    assert datetime.fromisoformat(holder["holding_since"].replace("Z", "+00:00")).timestamp() * 1000 \
+        == pytest.approx(holder["holding_since_ms"], abs=0.5)
+    assert " at most " not in world.ok("status")
+
+
+def test_what_other_libraries_do_not_tell_is_not_made_up(served):
+    """They leave no trace of a release: a holder has the lock since some time after it came."""
+    world, zk = served
+    nodes = [zk.create("/conclave/x/__lock__", b"", ephemeral=True, sequence=True, makepath=True)
+             for _ in range(3)]
+    assert "holding_since" in entries(world)["/conclave/x"]["holders"][0]
+    zk.delete(nodes[0])
+    holder = entries(world)["/conclave/x"]["holders"][0]
+    assert holder["holding_since_earliest"] == holder["created"]
+    assert "holding_since" not in holder and "holding_since_latest" not in holder
+    assert "holds  at most " in world.ok("status")
+    zk.create("/conclave/x/__lock__", b"", ephemeral=True, sequence=True)
+    lock = entries(world)["/conclave/x"]
+    assert lock["holders"][0]["holding_since_latest_ms"] == lock["waiters"][-1]["created_ms"]
+
+
+def test_ids_are_text_as_well(world):
+    _, line = world.hold("x", "--label", "me")
+    holder = entries(world)["/conclave/x"]["holders"][0]
+    asked = world.json("revoke", "x", "--json")["asked"][0]
+    for shown in line, holder, asked:
+        assert shown["fencing_token_text"] == str(line["fencing_token"])
+        assert shown["session_id_text"] == hex(line["session_id"])
+    stat = world.json("znode", "stat", line["node"], "--json")
+    assert stat["czxid_text"] == line["fencing_token_text"]
+    assert stat["ephemeral_owner_text"] == line["session_id_text"]
+    assert (stat["created"], stat["created_ms"]) == (holder["created"], holder["created_ms"])
 
 
 def test_readers_writers_and_permits(world):

@@ -9,7 +9,7 @@ const std::vector<command>& all_commands() {
       {"leader", "print who leads", describe_leader},
       {"queue", "put items into a queue, take them, work through them", describe_queue},
       {"status", "the locks, queues and elections in use", describe_status},
-      {"revoke", "ask the holder of a lock to let go", describe_revoke},
+      {"revoke", "ask the holder of a lock to release it", describe_revoke},
       {"gc", "remove what locks and queues have left behind", describe_gc},
       {"znode", "look at and change single nodes", describe_znode},
       {"doctor", "can the server be reached, and is it well?", describe_doctor},

@@ -199,7 +199,8 @@ void tell(const std::optional<contender_info>& leader, bool as_json) {
   using namespace std::chrono;
   const auto now = duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
   if (as_json) {
-    json::object o{{"time", iso_date(now)}, {"leader", nullptr}};
+    json::object o{{"leader", nullptr}};
+    add_time(o, "time", now);
     if (leader) o["leader"] = candidate_json(*leader);
     print(o);
     return;

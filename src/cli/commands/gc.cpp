@@ -49,11 +49,8 @@ json::object to_json(const report& r) {
   for (const auto& root : r.roots) roots.emplace_back(root);
   for (std::size_t i = 0; i < r.found.nodes.size(); ++i) {
     const auto& node = r.found.nodes[i];
-    json::object o{{"path", node.path},
-                   {"kind", to_string(node.what)},
-                   {"changed_ms", std::chrono::duration_cast<std::chrono::milliseconds>(
-                                      node.changed.time_since_epoch())
-                                      .count()}};
+    json::object o{{"path", node.path}, {"kind", to_string(node.what)}};
+    add_time(o, "changed", node.changed);
     if (i < r.removed.size()) o["outcome"] = to_string(r.removed[i].what);
     nodes.push_back(std::move(o));
   }

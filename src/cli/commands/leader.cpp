@@ -8,6 +8,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/run/election_layout.hpp"
 #include "cli/show/candidate.hpp"
+#include "cli/show/contender.hpp"
 #include "cli/show/duration.hpp"
 
 namespace conclave::cli {
@@ -29,16 +30,19 @@ void show_json(const std::vector<contender_info>& them, bool all) {
 
 void show(const std::vector<contender_info>& them) {
   const auto now = std::chrono::system_clock::now();
+  const auto time = [&](const contender_info& c) {
+    return c.holds ? held_for(c, now) : short_time(now - c.since);
+  };
   std::size_t widest = 0, oldest = 0;
   for (const auto& c : them) {
     widest = std::max(widest, candidate_name(c).size());
-    oldest = std::max(oldest, short_time(now - c.since).size());
+    oldest = std::max(oldest, time(c).size());
   }
   for (const auto& c : them)
     std::cout << std::left << std::setw(static_cast<int>(widest)) << candidate_name(c)
-              << (c.holds ? "  leads" : "  waits") << ", came " << std::right
-              << std::setw(static_cast<int>(oldest)) << short_time(now - c.since) << " ago, token "
-              << c.fencing_token << ", " << c.node << "\n";
+              << (c.holds ? "  leads for " : "  waits for ") << std::right
+              << std::setw(static_cast<int>(oldest)) << time(c) << ", token " << c.fencing_token
+              << ", " << c.node << "\n";
 }
 
 int run(leader_flags& f, const invocation&) {
@@ -56,7 +60,7 @@ int run(leader_flags& f, const invocation&) {
 
 void describe_leader(CLI::App& app, invocation& call) {
   auto flags = std::make_shared<leader_flags>();
-  app.description("Print who leads: its id, when it came, its fencing token and its node.");
+  app.description("Print who leads: its id, how long it leads, its fencing token and its node.");
   app.footer(
       "Examples:\n"
       "  conclave leader mailer\n"

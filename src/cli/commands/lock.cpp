@@ -162,8 +162,8 @@ class locking {
     json::object o;
     o["path"] = wanted_.paths.front();
     o["node"] = held_.node();
-    o["fencing_token"] = held_.fencing_token();
-    o["session_id"] = held_.session_id();
+    add_number(o, "fencing_token", held_.fencing_token());
+    add_session(o, held_.session_id());
     print(o);
   }
 

@@ -1,4 +1,4 @@
-// `conclave revoke`: asks the holders of a lock to let go.
+// `conclave revoke`: asks the holders of a lock to release it.
 #include <condition_variable>
 #include <iostream>
 #include <mutex>
@@ -6,8 +6,8 @@
 #include "cli/commands/commands.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/show/contender.hpp"
 #include "cli/show/duration.hpp"
-#include "cli/show/json.hpp"
 #include "cli/show/text.hpp"
 #include "cli/survey/survey.hpp"
 #include "conclave/contenders.hpp"
@@ -40,7 +40,7 @@ std::vector<participant> holders_of(client& zk, const std::string& path, const k
   if (holders.empty() && other != nullptr)
     throw failure{usage,
                   std::string{other->what == recipe::kind::queue ? "a queue" : "an election"} +
-                      " is at " + path + "; those who hold a lock are asked, nobody else"};
+                      " is at " + path + "; only holders of a lock can be asked"};
   return holders;
 }
 
@@ -75,7 +75,7 @@ std::vector<participant> ask(client& zk, std::vector<participant> holders) {
       ask_to_release(zk, who.node);
       return false;
     } catch (const error& e) {
-      if (e.code() == errc::no_node) return true;  // it has let go already
+      if (e.code() == errc::no_node) return true;  // released already
       throw;
     }
   });
@@ -85,18 +85,19 @@ std::vector<participant> ask(client& zk, std::vector<participant> holders) {
 void show(const std::string& path, const std::vector<participant>& asked) {
   if (asked.empty()) std::cout << "nobody holds " << path << "\n";
   for (const auto& who : asked)
-    std::cout << "asked " << name_of(who) << " to let go of " << path << ", held for "
-              << short_time(std::chrono::system_clock::now() - who.since) << "\n";
+    std::cout << "asked " << name_of(who) << " to release " << path << ", held for "
+              << held_for(who, std::chrono::system_clock::now()) << "\n";
   std::cout.flush();
 }
 
 json::object to_json(const std::string& path, const std::vector<participant>& asked) {
   json::array whom;
-  for (const auto& who : asked)
-    whom.push_back(json::object{{"node", who.node},
-                                {"owner", who.owner},
-                                {"fencing_token", who.fencing_token},
-                                {"session_id", who.session_id}});
+  for (const auto& who : asked) {
+    json::object o{{"node", who.node}, {"owner", who.owner}};
+    add_number(o, "fencing_token", who.fencing_token);
+    add_contender(o, who);
+    whom.push_back(std::move(o));
+  }
   return {{"path", path}, {"asked", std::move(whom)}};
 }
 
@@ -121,7 +122,7 @@ int run(revoke_flags& f, const invocation&) {
     std::cerr << "conclave: " << name_of(*stays) << " still holds " << path << " after "
               << short_time(limit) << "\n";
   } else if (!f.wait.empty() && !asked.empty()) {
-    std::cout << "let go after " << short_time(std::chrono::steady_clock::now() - begun) << "\n";
+    std::cout << "released after " << short_time(std::chrono::steady_clock::now() - begun) << "\n";
   }
   return stays == nullptr ? ok : failed;
 }
@@ -131,19 +132,20 @@ int run(revoke_flags& f, const invocation&) {
 void describe_revoke(CLI::App& app, invocation& call) {
   auto f = std::make_shared<revoke_flags>();
   app.description(
-      "Ask those who hold a lock to let go. Nothing is taken away from them: programs that do not\n"
-      "listen go on, and so does `conclave lock` without --on-revoke term.");
+      "Ask those who hold a lock to release it. Nothing is taken away from them: programs that do\n"
+      "not listen go on, and so does `conclave lock` without --on-revoke term.");
   app.footer(
       "Examples:\n"
       "  conclave revoke backups/db\n"
       "  conclave revoke backups/db --wait 30 && echo free\n\n"
-      "Curator's programs that made their lock revocable hear it, too. The request stands where\n"
-      "the holder's name stood, so status shows its node's name from then on.\n"
+      "Curator's programs that made their lock revocable are notified, too. Of a holder of "
+      "another\n"
+      "library the request replaces the data, so status shows its node's name from then on.\n"
       "Exit code: 1 if --wait was given and it is still held.");
   app.add_option("PATH", f->path, "the lock; one that does not begin with / is below /conclave")
       ->required();
   app.add_option("-w,--wait", f->wait,
-                 "wait until those who were asked have let go, at most so long")
+                 "wait until those who were asked have released it, at most so long")
       ->type_name("SECONDS");
   app.add_option("--layout", f->layout, "know contenders by this beginning of their names, too")
       ->type_name("L");

@@ -45,6 +45,12 @@ shows it. Whoever holds a lock has a
 a number that is larger than that of everybody before: what a command writes elsewhere can carry it,
 and be refused where a larger one was seen.
 .PP
+With
+.BR \-\-json ,
+times are in UTC, and in milliseconds since 1970 where _ms stands behind the name. Fencing tokens,
+zxids and session ids are numbers, and text where _text stands behind the name: programs that keep
+numbers as floating point round them above 2^53.
+.PP
 Times are written 500ms, 10s, 5m or 2h. A number alone is in seconds; those of
 .B conclave serve
 are in milliseconds then, as ZooKeeper's are.

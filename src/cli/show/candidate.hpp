@@ -8,7 +8,7 @@ namespace conclave::cli {
 
 json::object candidate_json(const contender_info& c);
 
-// For people. One that was asked to let go has no name any more: its session then.
+// For people. Of one without a name, its session.
 std::string candidate_name(const contender_info& c);
 
 }  // namespace conclave::cli

@@ -1,6 +1,10 @@
 // What is printed with --json: one value, in one line.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
@@ -10,5 +14,16 @@ namespace conclave::cli {
 namespace json = boost::json;
 
 void print(const json::value& v);
+
+// What every command writes in the same form.
+//
+// A fencing token or zxid: NAME, a number, and NAME_text, for readers that round numbers above
+// 2^53.
+void add_number(json::object& to, std::string_view name, std::int64_t value);
+// session_id, a number, and session_id_text, as in ZooKeeper's own messages: "0x10000a2b".
+void add_session(json::object& to, std::int64_t id);
+// NAME in UTC, "2024-05-17T07:30:12.345Z", and NAME_ms, milliseconds since 1970.
+void add_time(json::object& to, std::string_view name, std::int64_t ms);
+void add_time(json::object& to, std::string_view name, std::chrono::system_clock::time_point t);
 
 }  // namespace conclave::cli

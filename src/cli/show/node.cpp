@@ -84,8 +84,9 @@ void print_stat(std::ostream& out, const node_stat& s) {
       << "changed   " << date(s.mtime) << "  " << age(s.mtime) << ", zxid " << hex(s.mzxid) << "\n"
       << "version   " << s.version << " (of the data)\n"
       << "data      " << s.data_length << (s.data_length == 1 ? " byte\n" : " bytes\n")
-      << "children  " << s.num_children << ", changed " << s.cversion << " times, last by zxid "
-      << hex(s.pzxid) << "\n"
+      << "children  " << s.num_children << ", changed " << s.cversion
+      << (s.cversion == 1 ? " time, last by zxid " : " times, last by zxid ") << hex(s.pzxid)
+      << "\n"
       << "acl       version " << s.aversion << "\n"
       << "owner     "
       << (s.ephemeral_owner == 0 ? "none: it stays"
@@ -94,19 +95,21 @@ void print_stat(std::ostream& out, const node_stat& s) {
 }
 
 json::object stat_json(const node_stat& s) {
-  return {{"czxid", s.czxid},
-          {"mzxid", s.mzxid},
-          {"ctime", s.ctime},
-          {"mtime", s.mtime},
-          {"version", s.version},
-          {"cversion", s.cversion},
-          {"aversion", s.aversion},
-          {"ephemeral_owner", s.ephemeral_owner},
-          {"data_length", s.data_length},
-          {"num_children", s.num_children},
-          {"pzxid", s.pzxid},
-          {"created", iso_date(s.ctime)},
-          {"changed", iso_date(s.mtime)}};
+  json::object o{{"version", s.version},
+                 {"cversion", s.cversion},
+                 {"aversion", s.aversion},
+                 {"data_length", s.data_length},
+                 {"num_children", s.num_children},
+                 {"ctime", s.ctime},
+                 {"mtime", s.mtime},
+                 {"ephemeral_owner", s.ephemeral_owner},
+                 {"ephemeral_owner_text", hex(s.ephemeral_owner)}};
+  add_number(o, "czxid", s.czxid);
+  add_number(o, "mzxid", s.mzxid);
+  add_number(o, "pzxid", s.pzxid);
+  add_time(o, "created", s.ctime);
+  add_time(o, "changed", s.mtime);
+  return o;
 }
 
 bool is_utf8(const std::string& data) noexcept {

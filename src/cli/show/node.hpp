@@ -21,7 +21,7 @@ std::string hex(std::int64_t id);
 
 // One line for each field.
 void print_stat(std::ostream& out, const node_stat& s);
-// Every field by its name in node_stat, and the times as dates: created, changed.
+// Every field by its name in node_stat, ids also as text, and the times as created and changed.
 json::object stat_json(const node_stat& s);
 
 bool is_utf8(const std::string& data) noexcept;

@@ -1,3 +1,4 @@
+#include "cli/show/contender.hpp"
 #include "cli/show/survey_text.hpp"
 
 namespace conclave::cli {
@@ -24,11 +25,9 @@ json::object of(const recipe& r, const participant& who) {
     return o;
   }
   o["owner"] = who.owner;
-  if (who.asked) o["asked_to_release"] = true;
-  if (has_token(r, who)) o["fencing_token"] = who.fencing_token;
-  o["session_id"] = who.session_id;
-  o["since_ms"] =
-      std::chrono::duration_cast<std::chrono::milliseconds>(who.since.time_since_epoch()).count();
+  if (who.asked_to_release) o["asked_to_release"] = true;
+  if (has_token(r, who)) add_number(o, "fencing_token", who.fencing_token);
+  add_contender(o, who);
   if (r.what == recipe::kind::read_write_lock) o["role"] = role_name(who.role);
   return o;
 }

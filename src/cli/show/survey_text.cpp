@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "cli/show/contender.hpp"
 #include "cli/show/duration.hpp"
 
 namespace conclave::cli {
@@ -161,13 +162,14 @@ class drawing {
       const std::string mark = page_.unicode ? "● " : "* ";
       one.left = (who.holds ? mark : std::to_string(++place) + " ") + name_of(r, who);
       one.right = padded(what_it_does(r, who), 6);
-      if (who.readable) one.right += " " + short_time(now_ - who.since);
-      // Of those who wait it says nothing yet, and it is long.
+      if (who.readable && !who.holds) one.right += " " + short_time(now_ - who.since);
+      // Of those who wait a token says nothing yet, and it is long.
       if (who.readable && who.holds)
-        one.right = padded(std::move(one.right), 14) + "token " + std::to_string(who.fencing_token);
-      if (who.asked) one.right += "  asked to let go";
+        one.right = padded(one.right + " " + held_for(who, now_) + "  ", 14) + "token " +
+                    std::to_string(who.fencing_token);
+      if (who.asked_to_release) one.right += "  asked to release";
       if (who.holds) one.left_ink = ink::green;
-      if (who.asked) one.right_ink = ink::yellow;
+      if (who.asked_to_release) one.right_ink = ink::yellow;
       rows_.push_back(std::move(one));
     }
     if (left_out == 0) return;

@@ -15,8 +15,6 @@ namespace {
 
 using kind = recipe::kind;
 
-// Written into a contender's node by whoever wants it to let go: Curator's word, and ours.
-constexpr std::string_view asked_to_release = "__REVOKE__";
 // Behind the owner, in the data of a contender of ours.
 constexpr std::string_view id_mark = "\nid ";
 
@@ -50,16 +48,15 @@ void take_out_the_next(std::vector<expected>& leases, const std::vector<expected
 }
 
 void describe(participant& p, const get_result& node) {
+  const auto role = p.role;
+  static_cast<contender_info&>(p) = describe_contender(std::move(p.node), node);
+  p.role = role;
   p.readable = true;
-  p.asked = node.data == asked_to_release;
-  if (!p.asked) p.owner = node.data.substr(0, node.data.rfind(id_mark));
-  p.session_id = node.stat.ephemeral_owner;
-  p.fencing_token = node.stat.czxid;
-  p.since = std::chrono::system_clock::time_point{std::chrono::milliseconds{node.stat.ctime}};
 }
 
 bool is_of_ours(const get_result& node) {
-  return node.data == asked_to_release || node.data.find(id_mark) != std::string::npos;
+  return describe_contender({}, node).asked_to_release ||
+         node.data.find(id_mark) != std::string::npos;
 }
 
 void read_participants(client& zk, std::vector<found_recipe>& all, survey& s) {
@@ -122,6 +119,34 @@ recipe finish(found_recipe f) {
   return std::move(r);
 }
 
+// Where a holder's node is created by the grant itself.
+bool granted_at_creation(const recipe& r) {
+  return r.what == kind::queue || (r.what == kind::semaphore && r.layout == "kazoo") ||
+         r.layout == "named";
+}
+
+void date_grants(client& zk, std::vector<recipe>& all) {
+  std::vector<recipe*> which;
+  std::vector<std::string> paths;
+  for (auto& r : all) {
+    if (r.line.empty() || !r.line.front().holds) continue;
+    if (granted_at_creation(r)) {
+      for (auto& who : r.line)
+        if (who.holds) who.granted = grant_time{who.since, who.since};
+      continue;
+    }
+    which.push_back(&r);
+    paths.push_back(parent_path(r.line.front().node));
+  }
+  const auto answers = get_all(zk, paths);
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    std::vector<contender_info*> there;
+    for (auto& who : which[i]->line)
+      if (who.readable && parent_path(who.node) == paths[i]) there.push_back(&who);
+    estimate_grants(answers[i].value, there);
+  }
+}
+
 }  // namespace
 
 survey take_survey(client& zk, const std::vector<std::string>& roots, const known_names& names,
@@ -140,6 +165,7 @@ survey take_survey(client& zk, const std::vector<std::string>& roots, const know
   std::sort(s.recipes.begin(), s.recipes.end(), [](const recipe& a, const recipe& b) {
     return std::tie(a.path, a.layout) < std::tie(b.path, b.layout);
   });
+  date_grants(zk, s.recipes);
   return s;
 }
 

@@ -5,7 +5,6 @@
 // been true at the same moment.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,21 +13,14 @@
 
 #include "cli/survey/tree.hpp"
 #include "conclave/client.hpp"
+#include "conclave/contenders.hpp"
 #include "conclave/layout.hpp"
 
 namespace conclave::cli {
 
 // One who holds or waits.
-struct participant {
-  std::string node;       // its path
-  bool readable = false;  // otherwise nothing else is known
-  layout::role role = layout::role::exclusive;
-  bool holds = false;
-  std::string owner;   // in its own words, of which `asked` leaves none
-  bool asked = false;  // to let go
-  std::int64_t session_id = 0;
-  std::int64_t fencing_token = 0;
-  std::chrono::system_clock::time_point since;  // by the server's clock
+struct participant : contender_info {
+  bool readable = false;  // otherwise nothing but its node and role is known
 };
 
 struct recipe {

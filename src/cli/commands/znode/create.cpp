@@ -67,7 +67,7 @@ void show(const create_flags& f, const create_result& made, std::int64_t session
     return;
   }
   json::object o{{"path", made.path}, {"stat", stat_json(made.stat)}};
-  if (f.hold) o["session_id"] = session;
+  if (f.hold) add_session(o, session);
   print(o);
 }
 

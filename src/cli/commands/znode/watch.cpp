@@ -72,7 +72,9 @@ class watching {
                          .count();
     if (flags_.json) {
       std::replace(what.begin(), what.end(), ' ', '_');
-      print(json::object{{"time", iso_date(now)}, {"event", what}, {"path", path}});
+      json::object o{{"event", what}, {"path", path}};
+      add_time(o, "time", now);
+      print(o);
       return;
     }
     what.resize(std::max<std::size_t>(what.size(), 16), ' ');
