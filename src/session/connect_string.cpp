@@ -105,6 +105,8 @@ connect_string connect_string::parse(std::string_view text) {
       result.hosts.push_back(parse_socket(text, item));
     else if (!item.empty())
       result.hosts.push_back(parse_host(text, item));
+    else if (rest.substr(end).starts_with(',') || !result.hosts.empty())
+      refuse(text, "a host is missing beside a ','");
     rest.remove_prefix(end);
     if (rest.starts_with(',')) continue;
     if (rest.starts_with(':')) {
