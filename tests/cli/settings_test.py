@@ -257,3 +257,12 @@ def test_who_is_not_trusted_gets_nothing(world, secure):
 def test_the_reason_is_named_when_nobody_is_trusted(world, secure):
     assert "certificate" in world.refused("lock", "-C", secure, "--tls", "--connect-timeout", "1s",
                                     "x", "--", "true", code=69)
+
+
+def test_tls_on_the_wrong_port(world, secure):
+    said = world.refused("status", "-C", secure, "--connect-timeout", "0.3", code=69)
+    assert f"{secure} speaks TLS; add --tls" in said
+    _, plain = world.serve()
+    said = world.refused("status", "-C", plain, "--connect-timeout", "0.3", "--tls-ca", "cert.pem",
+                         code=69)
+    assert f"{plain} does not speak TLS" in said

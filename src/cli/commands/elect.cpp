@@ -112,9 +112,11 @@ class electing {
   void campaign() {
     again_at_.reset();
     election_->async_campaign([this](error_code ec) { loop_.post([this, ec] { answered(ec); }); });
-    if (!flags_.quiet && in_foreground())
+    const bool verbose = connection_.at().verbose;
+    if (!flags_.quiet && (verbose || in_foreground()))
       waiting_.emplace(connection_.zk(),
-                       waiting_line::subject{flags_.path, path_, election_layout(flags_.layout)});
+                       waiting_line::subject{flags_.path, path_, election_layout(flags_.layout)},
+                       verbose ? waiting_line::form::log : waiting_line::form::one_line);
   }
 
   void answered(error_code ec) {

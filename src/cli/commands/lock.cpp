@@ -121,8 +121,10 @@ class locking {
     lock_->acquire(limit_, [this](error_code ec, bool acquired) {
       loop_.post([this, ec, acquired] { answered(ec, acquired); });
     });
-    if (!flags_.quiet && !flags_.nonblock && in_foreground())
-      waiting_.emplace(connection_.zk(), shown_line());
+    const bool verbose = connection_.at().verbose;
+    if (!flags_.quiet && !flags_.nonblock && (verbose || in_foreground()))
+      waiting_.emplace(connection_.zk(), shown_line(),
+                       verbose ? waiting_line::form::log : waiting_line::form::one_line);
     const int code = loop_.run();
     waiting_.reset();
     if (keep_) leave_session_to_heirs(code);
@@ -144,7 +146,12 @@ class locking {
   void answered(error_code ec, bool acquired) {
     waiting_.reset();
     if (ec) throw error{ec, "lock " + flags_.paths.front()};
-    if (!acquired) return loop_.end(flags_.conflict_code);
+    if (!acquired) {
+      if (!flags_.quiet && (connection_.at().verbose || in_foreground()))
+        std::cerr << "conclave: lock " << flags_.paths.front() << ": not acquired"
+                  << (flags_.nonblock ? "" : " within " + short_time(*limit_)) << "\n";
+      return loop_.end(flags_.conflict_code);
+    }
     held_ = lock_->hold();
     if (!what_) {
       show_held();

@@ -131,6 +131,10 @@ void add_connect_flags(CLI::App& app, connect_flags& f) {
   app.add_flag("--tls-any-host", f.tls_any_host,
                "the certificate may be for another host than the one connected to")
       ->group(group);
+  app.add_flag("-v,--verbose", f.verbose,
+               "print on stderr which server is used, what the connection does and what is waited "
+               "for")
+      ->group(group);
 }
 
 server_address find_server(const connect_flags& f) {
@@ -138,6 +142,7 @@ server_address find_server(const connect_flags& f) {
   const chosen choose{file};
   server_address at;
   say_where(at, f, file);
+  at.verbose = f.verbose;
   try {
     at.on_this_machine = true;
     for (const auto& host : connect_string::parse(at.hosts).hosts)

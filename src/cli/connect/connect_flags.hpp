@@ -17,7 +17,7 @@ namespace conclave::cli {
 struct connect_flags {
   std::string connect, session_timeout, connect_timeout;
   std::string auth_file, tls_ca, tls_cert, tls_key, tls_key_password_file;
-  bool tls = false, tls_any_host = false;
+  bool tls = false, tls_any_host = false, verbose = false;
 };
 
 void add_connect_flags(CLI::App& app, connect_flags& flags);
@@ -28,6 +28,7 @@ struct server_address {
   std::string said_by;  // "--connect", "CONCLAVE_CONNECT", file:line...
   // Of this user's own server, which is started when it is needed; otherwise empty.
   std::filesystem::path local_folder;
+  bool verbose = false;          // what the connection does is printed on stderr
   bool on_this_machine = false;  // a Unix socket: sessions are bound to processes
   client_options options;
   std::chrono::milliseconds connect_timeout{10'000};

@@ -6,8 +6,10 @@
 #include <thread>
 
 #include "cli/connect/local_server.hpp"
+#include "cli/connect/tls_hint.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/show/duration.hpp"
+#include "cli/show/node.hpp"
 #include "conclave/connect_string.hpp"
 
 namespace conclave::cli {
@@ -91,7 +93,10 @@ connection::connection(server_address at, without_waiting)
       until_{std::chrono::steady_clock::now() + at_.connect_timeout},
       next_look_{std::chrono::steady_clock::now() + look_again} {
   auto options = at_.options;
+  if (at_.verbose) std::cerr << "conclave: using " << at_.hosts << " (" << at_.said_by << ")\n";
   options.log = [this](log_level level, std::string_view text) {
+    if (at_.verbose && level >= log_level::info)
+      std::cerr << "conclave: " + std::string{text} + "\n";
     const std::lock_guard lock{mutex_};
     if (level < gravest_) return;  // "cannot connect" says less than what was wrong with it
     gravest_ = level;
@@ -106,6 +111,8 @@ connection::connection(server_address at, without_waiting)
   options.on_session_event = [this, also = options.on_session_event](const session_event& e) {
     // It may be gone again before anybody asks.
     if (e.type == session_event::kind::connected) connected_ = true;
+    if (at_.verbose)
+      std::cerr << "conclave: session " + hex(e.session_id) + " " + to_string(e.type) + "\n";
     if (reviver_) reviver_->told(e);
     if (also) also(e);
   };
@@ -145,10 +152,12 @@ bool connection::connected() {
   if (now >= std::min(until_, next_look_)) refuse_full_disk(at_);
   if (now >= until_) {
     const auto why = trouble();
-    throw failure{unavailable, "no server at " + at_.hosts + " (" + at_.said_by + ") in " +
-                                   short_time(at_.connect_timeout) +
-                                   (why.empty() ? "" : ": " + why) +
-                                   "; is it running? try: conclave doctor"};
+    auto what = "no server at " + at_.hosts + " (" + at_.said_by + ") in " +
+                short_time(at_.connect_timeout);
+    if (const auto hint = tls_hint(at_); !hint.empty())
+      throw failure{unavailable, what + ": " + hint};
+    throw failure{unavailable,
+                  what + (why.empty() ? "" : ": " + why) + "; is it running? try: conclave doctor"};
   }
   // Our own server may have ended, idle, just after it had answered.
   if (now >= next_look_) {

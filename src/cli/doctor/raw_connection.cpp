@@ -212,6 +212,17 @@ std::optional<tls_facts> raw_connection::start_tls(const tls_options& options,
   return f;
 }
 
+bool raw_connection::speaks_tls(deadline until) {
+  limit(until);
+  ERR_clear_error();
+  const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> c{SSL_CTX_new(TLS_client_method()),
+                                                       &SSL_CTX_free};
+  tls_.reset(SSL_new(c.get()));
+  SSL_set_fd(tls_.get(), fd_);
+  // It may refuse us for want of a certificate, after it has shown its own.
+  return SSL_connect(tls_.get()) == 1 || SSL_get0_peer_certificate(tls_.get()) != nullptr;
+}
+
 std::string raw_connection::ask(const std::string& word, deadline until) {
   const auto size = static_cast<int>(word.size());
   limit(until);

@@ -49,6 +49,9 @@ class raw_connection {
   std::optional<tls_facts> start_tls(const tls_options& options, const std::string& host,
                                      deadline until, trouble& why);
 
+  // Whether the other side answers in TLS, whoever it is. The connection is of no more use then.
+  bool speaks_tls(deadline until);
+
   // The answer to a four-letter word, after which the server closes the connection; empty if it
   // does not answer.
   std::string ask(const std::string& word, deadline until);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <mutex>
 
+#include "cli/show/contender.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/text.hpp"
 #include "conclave/contenders.hpp"
@@ -22,7 +23,7 @@ std::size_t width_of_terminal() {
   return size.ws_col;
 }
 
-void show(std::string text) {
+void write_over(std::string text) {
   if (text.size() >= width_of_terminal()) text.resize(width_of_terminal() - 1);
   std::fprintf(stderr, "\r\033[K%s", text.c_str());
   std::fflush(stderr);
@@ -30,8 +31,10 @@ void show(std::string text) {
 
 }  // namespace
 
-waiting_line::waiting_line(client& zk, subject what)
-    : zk_{zk}, what_{std::move(what)}, thread_{[this](const std::stop_token& s) { run(s); }} {}
+waiting_line::waiting_line(client& zk, subject what, form f)
+    : zk_{zk}, what_{std::move(what)}, form_{f}, thread_{[this](const std::stop_token& s) {
+        run(s);
+      }} {}
 
 waiting_line::~waiting_line() = default;
 
@@ -45,31 +48,39 @@ void waiting_line::run(const std::stop_token& stop) {
   };
   if (!pause(300ms)) return;
   while (true) {
-    const auto line = text();
+    const auto s = now();
     if (stop.stop_requested()) break;
-    show(line);
+    show(s);
     if (!pause(500ms)) break;
   }
-  show({});
+  if (form_ == form::one_line) write_over({});
 }
 
-std::string waiting_line::text() const {
-  const auto waited = " · waited " + short_time(std::chrono::steady_clock::now() - since_);
+void waiting_line::show(const state& s) {
+  if (form_ == form::one_line)
+    return write_over(s.what + s.holder + " · waited " +
+                      short_time(std::chrono::steady_clock::now() - since_));
+  if (std::exchange(logged_, s.what) == s.what) return;
+  std::fprintf(stderr, "conclave: %s%s\n", s.what.c_str(), s.holder.c_str());
+}
+
+waiting_line::state waiting_line::now() const {
   const auto begin = "waiting for " + what_.name;
-  if (zk_.state() != session_state::connected) return begin + " · no connection" + waited;
+  if (zk_.state() != session_state::connected) return {begin + " · no connection", {}};
   try {
     std::size_t before = 0;
-    std::string holder;
+    std::string holder, time;
     for (const auto& c : contenders(zk_, what_.path, what_.names)) {
       if (c.session_id == zk_.session_id()) break;
-      if (c.holds && holder.empty())
-        holder = " · held by " + printable(c.owner) + " for " +
-                 short_time(std::chrono::system_clock::now() - c.since);
+      if (c.holds && holder.empty()) {
+        holder = " · held by " + printable(c.owner);
+        time = " for " + held_for(c, std::chrono::system_clock::now());
+      }
       ++before;
     }
-    return begin + " · " + std::to_string(before) + " before us" + holder + waited;
+    return {begin + " · " + std::to_string(before) + " before us" + holder, time};
   } catch (const error&) {
-    return begin + waited;
+    return {begin, {}};
   }
 }
 

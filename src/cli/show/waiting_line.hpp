@@ -18,19 +18,30 @@ class waiting_line {
     std::string path;  // where its contenders are
     layout names;
   };
+  enum class form {
+    one_line,  // written over again and again
+    log,       // a line on stderr for each change
+  };
   // Says nothing in the first moments.
-  waiting_line(client& zk, subject what);
+  waiting_line(client& zk, subject what, form f = form::one_line);
   // Leaves an empty line.
   ~waiting_line();
   waiting_line(const waiting_line&) = delete;
   waiting_line& operator=(const waiting_line&) = delete;
 
  private:
+  struct state {
+    std::string what;    // who is waited for
+    std::string holder;  // and for how long it holds
+  };
   void run(const std::stop_token& stop);
-  std::string text() const;
+  state now() const;
+  void show(const state& s);
 
   client& zk_;
   const subject what_;
+  const form form_;
+  std::string logged_;  // last
   const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
   std::jthread thread_;
 };
