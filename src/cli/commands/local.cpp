@@ -12,6 +12,10 @@
 namespace conclave::cli {
 namespace {
 
+std::string counted(const std::string& number, const char* what) {
+  return number + " " + what + (number == "1" ? "" : "s");
+}
+
 using namespace std::chrono_literals;
 
 struct local_flags {
@@ -69,8 +73,8 @@ int status(local_flags& f, const invocation&) {
   std::cout << "running  process " << server->pid() << ", version " << version_there << "\n"
             << "connect  unix:" << socket.string() << "\n"
             << "data     " << folder.string() << "\n"
-            << "users    " << field(answer, "zk_num_alive_connections") << " connections, "
-            << field(answer, "zk_znode_count") << " nodes\n";
+            << "users    " << counted(field(answer, "zk_num_alive_connections"), "connection")
+            << ", " << counted(field(answer, "zk_znode_count"), "node") << "\n";
   if (version_there != version)
     std::cout << "This program is " << version << ": they understand each other, but `conclave "
               << "local stop` lets the next command start the newer server.\n";

@@ -130,7 +130,10 @@ int run(push_flags& f, const invocation& call) {
   connection c{f.queue.connect};
   const auto closing = on_signal.closes(c.zk());
   pusher to{c.zk(), f};
-  const auto so_far = [&] { return " (" + std::to_string(to.pushed()) + " items were pushed)"; };
+  const auto so_far = [&] {
+    return " (" + std::to_string(to.pushed()) + (to.pushed() == 1 ? " item was" : " items were") +
+           " pushed)";
+  };
   try {
     for (auto& item : items) to.add(std::move(item));
     if (items.empty() && !call.has_program) push_lines(to, f.nul ? '\0' : '\n');

@@ -82,7 +82,7 @@ void print_lines(const std::vector<member>& all) {
     next.insert(next.end(), m.children.rbegin(), m.children.rend());
   }
   std::cout << nodes << (nodes == 1 ? " node, " : " nodes, ") << ephemeral << " ephemeral, "
-            << bytes << " bytes\n";
+            << bytes << (bytes == 1 ? " byte\n" : " bytes\n");
 }
 
 json::object as_json(const std::vector<member>& all) {
