@@ -11,7 +11,7 @@
 namespace conclave::cli {
 
 struct invocation {
-  std::vector<std::string> words;     // all of them
+  std::vector<std::string> words;     // all of them, the command first
   const CLI::App* command = nullptr;  // the one that is used
   // What stands behind `--`: the program to run and its arguments (or a queue's items).
   std::vector<std::string> program;

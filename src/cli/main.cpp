@@ -16,20 +16,29 @@ namespace {
 
 using namespace conclave::cli;
 
-bool takes_the_rest(const std::vector<std::string>& words) {
-  if (words.empty()) return false;
-  if (words[0] == "lock" || words[0] == "elect") return true;
-  return words[0] == "queue" && words.size() > 1 && (words[1] == "work" || words[1] == "push");
+// Words from the command on.
+bool takes_the_rest(const std::string* word, const std::string* end) {
+  if (word == end) return false;
+  if (*word == "lock" || *word == "elect") return true;
+  return *word == "queue" && word + 1 != end && (word[1] == "work" || word[1] == "push");
 }
 
 // CLI11 would take what follows `--` for paths.
-void split_off_program(std::vector<std::string>& words, invocation& call) {
-  if (!takes_the_rest(words)) return;
+void split_off_program(std::vector<std::string>& words, std::size_t at, invocation& call) {
+  if (!takes_the_rest(words.data() + at, words.data() + words.size())) return;
   const auto dashes = std::find(words.begin(), words.end(), "--");
   if (dashes == words.end()) return;
   call.has_program = true;
   call.program.assign(dashes + 1, words.end());
   words.erase(dashes, words.end());
+}
+
+// `conclave help queue push` is `conclave queue push --help`.
+void read_help(std::vector<std::string>& words) {
+  if (words.empty() || words[0] != "help") return;
+  if (words.size() > 1 && words[1].starts_with('-')) return;
+  words.erase(words.begin());
+  words.emplace_back("--help");
 }
 
 int code_of(const conclave::error& e) {
@@ -45,14 +54,31 @@ int code_of(const conclave::error& e) {
   return failed;
 }
 
-// What to do about a command line that cannot be read.
-std::string advice(CLI::App& app, const std::vector<std::string>& words) {
-  const bool runs = !words.empty() && (words[0] == "lock" || words[0] == "elect");
+// The first option that the command does not know, before the first word that is none.
+const std::string* first_unknown_option(const named_command& c,
+                                        const std::vector<std::string>& words) {
+  for (auto i = c.next; i < words.size() && words[i].starts_with('-') && words[i] != "--"; ++i) {
+    const bool is_long = words[i].starts_with("--");
+    const auto name = is_long ? words[i].substr(0, words[i].find('=')) : words[i].substr(0, 2);
+    const auto* const option = c.app->get_option_no_throw(name);
+    if (option == nullptr) return &words[i];
+    if (name == words[i] && option->get_items_expected_max() > 0) ++i;
+  }
+  return nullptr;
+}
+
+// What is wrong with a command line that cannot be read, and what to do about it.
+std::string advice(const CLI::ParseError& e, const named_command& c,
+                   const std::vector<std::string>& given, const std::vector<std::string>& words) {
+  if (const auto* const word = first_unknown_option(c, given)) return unknown_option(*c.app, *word);
+  const bool runs = c.app->get_name() == "lock" || c.app->get_name() == "elect";
   if (runs && std::find(words.begin(), words.end(), "--") == words.end())
-    return "; the command stands behind --; try: " +
-           right_line(*app.get_subcommand(words[0]), words);
-  const bool known = !words.empty() && !words[0].starts_with("-");
-  return "; see: conclave " + (known ? words[0] + " " : std::string{}) + "--help";
+    return std::string{e.what()} +
+           "; the command stands behind --; try: " + right_line(*c.app, words);
+  std::string name;
+  for (const auto* a = c.app; a->get_parent() != nullptr; a = a->get_parent())
+    name = a->get_name() + " " + name;
+  return std::string{e.what()} + "; see: conclave " + name + "--help";
 }
 
 int complain(int code, std::string_view what) {
@@ -65,21 +91,38 @@ int complain(int code, std::string_view what) {
 int main(int argc, char** argv) {
   ::mallopt(M_ARENA_MAX, 1);  // a second heap for the client's thread costs more than it spares
   std::vector<std::string> words{argv + 1, argv + argc};
+  read_help(words);
+  const auto given = words;
   invocation call;
-  call.words = words;
-  split_off_program(words, call);
   CLI::App app;
-  describe_program(app, call, words.empty() ? std::string{} : words.front());
+  const auto at = describe_program(app, call, words);
+  const auto named = find_command(app, words, at);
+  const bool is_group = !named.app->get_subcommands(std::function<bool(CLI::App*)>{}).empty();
+  if (const auto* const word = first_unknown_option({&app, 0}, words))
+    return complain(usage, unknown_option(app, *word));
+  const bool is_incomplete = is_group && named.next == words.size();
+  if (is_group && !is_incomplete && !words[named.next].starts_with('-'))
+    return complain(usage, unknown_command(*named.app, words[named.next]));
+  call.words = words;
+  const auto begin = call.words.begin();
+  std::rotate(begin, begin + static_cast<std::ptrdiff_t>(at),
+              begin + static_cast<std::ptrdiff_t>(named.next));
+  split_off_program(words, at, call);
   try {
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     app.parse(std::move(words));
+    pass_on_options(app);
     const int code = call.run();
     call.run = nullptr;
     if (code < 0) die_of(-code);
     return code;
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // help
-    return complain(usage, e.what() + advice(app, call.words));
+    if (is_incomplete) {
+      std::cout << app.help();
+      return usage;
+    }
+    return complain(usage, advice(e, named, given, call.words));
   } catch (const failure& e) {
     return complain(e.code, e.what());
   } catch (const std::invalid_argument& e) {

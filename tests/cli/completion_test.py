@@ -49,6 +49,10 @@ def test_bash_commands_and_options(shell_world):
     assert bash(world, "conclave local ") == ["status", "stop"]
     assert bash(world, "conclave local status --j") == ["--json"]
     assert bash(world, "conclave local stop --f") == ["--force"]
+    assert bash(world, "conclave help rev") == ["revoke"]
+    # Behind options of the server.
+    assert bash(world, "conclave -v --connect zk1 sta") == ["status"]
+    assert bash(world, "conclave --connect zk1 status --js") == ["--json"]
 
 
 def test_bash_values(shell_world):

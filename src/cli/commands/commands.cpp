@@ -17,6 +17,8 @@ const std::vector<command>& all_commands() {
       {"local", "this user's own server", describe_local},
       {"serve", "run the server for this machine", describe_serve},
       {"completion", "scripts by which a shell completes this command line", describe_completion},
+      {"help", "the help of a command", describe_help},
+      {"version", "the version of this program", describe_version},
       {"manual", "", describe_manual},
   };
   return all;

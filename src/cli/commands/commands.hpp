@@ -19,5 +19,7 @@ void describe_znode(CLI::App& app, invocation& call);
 void describe_serve(CLI::App& app, invocation& call);
 void describe_completion(CLI::App& app, invocation& call);
 void describe_manual(CLI::App& app, invocation& call);
+void describe_help(CLI::App& app, invocation& call);
+void describe_version(CLI::App& app, invocation& call);
 
 }  // namespace conclave::cli

@@ -13,12 +13,12 @@ conclave \- distributed locks, queues and leader election
 .IR COMMAND " [" ARGUMENT ...]
 .br
 .B conclave
+.RI [ "SERVER OPTION" ...]
 .IR COMMAND " [" OPTION ...]
 .RI [ ARGUMENT ...]
 .br
-.B conclave
+.B conclave help
 .RI [ COMMAND ]
-.B \-\-help
 .SH DESCRIPTION
 .B conclave
 runs commands under locks, moves work through queues and elects leaders, on one machine or across

@@ -88,7 +88,7 @@ void collect(const command_info& c, std::vector<const command_info*>& all) {
 command_info whole_program() {
   CLI::App app;
   invocation call;
-  describe_program(app, call, {});
+  describe_whole_program(app, call);
   auto root = describe_command(app, {}, first_words(app.get_description()));
   root.hidden = false;
   return root;

@@ -1,0 +1,81 @@
+"""The command line itself: words that are not known, options before the command, help, -v."""
+
+import pytest
+from conftest import BINARY
+
+
+@pytest.mark.parametrize("line, meant", [
+    ("lokc x -- true", "'lock'"), ("stat", "'status'"), ("pop jobs", "'queue pop'"),
+    ("queue psuh jobs x", "'queue push'"), ("completion bahs", "'completion bash'"),
+    ("help lokc", "'lock'"),
+    ("status --jsno", "--json"), ("lock --permit 4 x -- true", "--permits"),
+    ("--conect zk1 status", "--connect"), ("queue peek --jsno=3 q", "--json")])
+def test_what_was_meant(world, line, meant):
+    assert world.refused(*line.split()).endswith(f"; did you mean {meant}?\n")
+
+
+def test_what_cannot_be_guessed(world):
+    assert world.refused("xyzzy") == (
+        "conclave: there is no command 'xyzzy'; see: conclave --help\n")
+    assert world.refused("completion", "powershell") == (
+        "conclave: there is no command 'completion powershell'; there are bash, zsh, fish\n")
+    assert "see: conclave status --help" in world.refused("status", "--xyzzy")
+    # What stands behind a path may be meant for the command that is to be run.
+    assert "lock x -- ls -Z" in world.refused("lock", "x", "ls", "-Z")
+    assert "conclave lock -C h:1 x -- ls -Z" in world.refused("-C", "h:1", "lock", "x", "ls", "-Z")
+    assert world.local_pid() is None
+
+
+def test_help_and_version(world):
+    assert world.ok("help") == world.ok("--help")
+    assert world.ok("help", "lock") == world.ok("lock", "--help")
+    assert world.ok("help", "queue", "push") == world.ok("queue", "push", "--help")
+    assert world.ok("version") == world.ok("--version")
+    for words in [], ["queue"]:
+        r = world.conclave(*words)
+        assert (r.returncode, r.stdout, r.stderr) == (64, world.ok(*words, "--help"), "")
+
+
+def test_options_before_the_command(world):
+    _, address = world.serve()
+    other = {"CONCLAVE_CONNECT": "127.0.0.1:1"}
+    assert world.ok("-C", address, "lock", "x", "--", "echo", "ran", env=other) == "ran\n"
+    world.ok("--connect", address, "--session-timeout=5s", "queue", "push", "q", "item", env=other)
+    assert world.ok(f"--connect={address}", "queue", "len", "q", env=other) == "1\n"
+    # The command's own go before them.
+    assert world.ok("-C", "127.0.0.1:1", "queue", "len", "q", "-C", address) == "1\n"
+    assert "no server" in world.refused(
+        "--connect-timeout", "50ms", "queue", "len", "q", env=other, code=69)
+    assert world.refused("-C", address, "version") == (
+        "conclave: conclave version has no option --connect\n")
+
+
+def test_verbose(world):
+    _, address = world.serve()
+    r = world.conclave("-v", "lock", "-C", address, "x", "--", "echo", "ran")
+    assert (r.returncode, r.stdout) == (0, "ran\n")
+    lines = r.stderr.splitlines()
+    assert lines[0] == f"conclave: using {address} (--connect)"
+    assert any(line.startswith("conclave: session 0x") for line in lines)
+    assert any(line.endswith(f"to {address}") for line in lines[1:])
+    world.hold("-C", address, "x", "--label", "me")
+    p = world.start_conclave("lock", "-v", "-C", address, "x", "--", "true")
+    line = p.stderr.readline()
+    while "waiting for x · 1 before us · held by me for " not in line:
+        assert line.startswith("conclave: ")
+        line = p.stderr.readline()
+
+
+def test_a_lock_that_is_not_acquired_says_so_on_a_terminal(world):
+    world.hold("x")
+    args = ["lock", "-w", "0.01", "x", "--", "true"]
+    r = world.conclave(*args)
+    assert (r.returncode, r.stderr) == (1, "")
+    t = world.terminal(BINARY, *args)
+    t.expect("conclave: lock x: not acquired within 10ms")
+    assert t.wait() == 1
+
+
+def test_an_empty_name_among_the_servers(world):
+    for hosts in "a,,b", ",a", "a,", "a,/chroot":
+        assert hosts in world.refused("status", "-C", hosts)
