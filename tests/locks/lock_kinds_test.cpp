@@ -193,8 +193,18 @@ TEST_F(contenders_test, are_listed_in_their_order) {
   EXPECT_LT(std::chrono::system_clock::now() - line[0].since, 1min);
   EXPECT_FALSE(line[1].holds);
   EXPECT_NE(line[1].owner.find(std::to_string(::getpid())), std::string::npos);
+  ASSERT_TRUE(line[0].granted);
+  EXPECT_TRUE(line[0].granted->exact());
+  EXPECT_EQ(line[0].granted->earliest, line[0].since);
+  EXPECT_FALSE(line[1].granted);
   a.unlock();
   waiting.get();
+  const auto next = contenders(zk, path);
+  ASSERT_EQ(next.size(), 1u);
+  ASSERT_TRUE(next[0].granted);
+  EXPECT_TRUE(next[0].granted->exact());
+  EXPECT_GE(next[0].granted->earliest, next[0].since);
+  EXPECT_FALSE(next[0].asked_to_release);
   EXPECT_EQ(before, 1u);
   b.unlock();
 }
