@@ -221,6 +221,7 @@ class contender final : public member,
   task<line> read_line(seat& s);
   task<error_code> find_ages(seat& s, std::vector<rival>& all);
   bool takes_part(layout::role r) const;
+  bool may_become_reader(layout::role r) const;
   bool may_use_tickets() const noexcept;
   bool uses_tickets(const seat& s) const noexcept;
 

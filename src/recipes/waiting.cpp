@@ -21,6 +21,15 @@ bool contender::uses_tickets(const seat& s) const noexcept {
   return may_use_tickets() && !near_the_end(s.ticket);
 }
 
+// A writer's node is also deleted when the writer becomes a reader, which keeps its number and is
+// still before us. Where writers and mutexes have the same names, any of them may do so.
+bool contender::may_become_reader(layout::role r) const {
+  using role = layout::role;
+  if (r == role::exclusive)
+    return terms_.layout.name_prefix(role::writer) == terms_.layout.name_prefix(role::exclusive);
+  return r == role::writer;
+}
+
 // Two ways to know that nobody is before us any more. By tickets: every ticket up to the last one
 // served is gone. By the line itself: we are the first in it. On either way we wait for one node
 // only. By its ticket that is the one just before ours; a holder with another library's name is
@@ -33,14 +42,21 @@ task<error_code> contender::wait_for_turn(seat& s) {
   };
   if (tickets && (s.ticket == 0 ? s.alone : served_all_before(s.ticket))) co_return error_code{};
 
-  std::int32_t awaited =
-      tickets ? s.ticket - 1 : 0;  // everybody between this ticket and ours is gone
-  bool is_first = false;           // it is the first of the line: behind it comes our turn
+  // What the deletion of the node that we wait for proves.
+  enum class deletion {
+    grants,          // it was the first in the wait queue, and nothing replaces it
+    leaves_a_gap,    // nobody has a ticket from its own up to ours, and nothing replaces it
+    proves_nothing,  // a reader may have replaced it
+  };
+  std::int32_t awaited = tickets ? s.ticket - 1 : 0;
+  auto meaning = may_become_reader(terms_.role) ? deletion::proves_nothing : deletion::leaves_a_gap;
   bool by_ticket = tickets && s.ticket > 0 && terms_.patient && !terms_.counted;
   if (by_ticket) {
     const auto prefix = terms_.layout.name_prefix(terms_.role);
     s.other = prefix + number_text(awaited);
-    if (terms_.hurried && awaited > 0 && !served_all_before(awaited))
+    // What would be read early is only of use if the deletion says the rest.
+    if (terms_.hurried && awaited > 0 && !served_all_before(awaited) &&
+        meaning != deletion::proves_nothing)
       s.ahead = prefix + number_text(awaited - 1);
   }
   bool told = false;
@@ -61,8 +77,9 @@ task<error_code> contender::wait_for_turn(seat& s) {
       s.other = next.name;
       s.other_czxid = next.czxid;
       awaited = next.number;
-      // But a writer's node also goes when it becomes a reader, who is still before us.
-      is_first = *now.in_our_way == 0 && terms_.role == layout::role::exclusive;
+      meaning = may_become_reader(next.role) ? deletion::proves_nothing
+                : *now.in_our_way == 0       ? deletion::grants
+                                             : deletion::leaves_a_gap;
     }
     reached(step::waits);
     auto ec = co_await wait_until_gone(s);
@@ -76,11 +93,12 @@ task<error_code> contender::wait_for_turn(seat& s) {
       ec = co_await read_served(s);
       if (!ec && served_all_before(s.ticket)) co_return ec;
     } else if (!ec) {
-      if (is_first) co_return ec;
+      if (meaning == deletion::grants) co_return ec;
       if (!tickets) continue;
-      if (served_all_before(awaited)) co_return ec;
+      const auto last_needed = meaning == deletion::proves_nothing ? s.ticket : awaited;
+      if (served_all_before(last_needed)) co_return ec;
       ec = co_await read_served(s);
-      if (!ec && served_all_before(awaited)) co_return ec;
+      if (!ec && served_all_before(last_needed)) co_return ec;
     }
     if (ec && !connection_trouble(ec)) co_return ec;
     by_ticket = false;
