@@ -20,9 +20,9 @@ struct found {
 
 // The line's order is that of the numbers, or of creation where the numbers have come to their end.
 void sort(std::vector<found>& line) {
-  const bool by_age = std::any_of(line.begin(), line.end(), [](const found& f) {
-    return recipes::near_the_end(f.parsed.number);
-  });
+  recipes::number_range numbers;
+  for (const auto& f : line) numbers.add(f.parsed.number);
+  const bool by_age = numbers.ordered_by_age();
   std::sort(line.begin(), line.end(), [&](const found& a, const found& b) {
     const auto age =
         std::tie(a.info.fencing_token, a.info.node) < std::tie(b.info.fencing_token, b.info.node);

@@ -242,6 +242,7 @@ class contender final : public member,
   task<> withdraw();
   task<> find_out(place& where);
   void withdraw_claims();
+  std::optional<std::int32_t> ticket_to_record(const seat& s) const;
 
   error_code why_interrupted() const noexcept;
   watcher watching(const seat& s, void (*note)(seat&, const watch_event&));

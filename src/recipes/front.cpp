@@ -22,17 +22,17 @@ std::vector<std::string> front_of_line(const std::vector<std::string>& children,
                                        const layout& names) {
   std::vector<std::string> all, front;
   std::int32_t lowest = last_number;
-  bool by_age = false;
+  number_range numbers;
   for (const auto& name : children) {
     const auto c = parse(name, names);
     if (!c) continue;
     all.push_back(name);
-    by_age = by_age || near_the_end(c->number);
+    numbers.add(c->number);
     if (front.empty() || c->number < lowest) front.clear();
     if (front.empty() || c->number == lowest) front.push_back(name);
     lowest = std::min(lowest, c->number);
   }
-  return by_age ? all : front;
+  return numbers.ordered_by_age() ? all : front;
 }
 
 bool has_strangers(const std::vector<std::string>& children, const layout& names) {

@@ -52,6 +52,14 @@ void contender::withdraw_claims() {
   in_line_ = false;
 }
 
+// What a holder's release writes into the parent, if anything.
+std::optional<std::int32_t> contender::ticket_to_record(const seat& s) const {
+  if (!s.record_writable || !may_use_tickets()) return std::nullopt;
+  if (uses_tickets(s)) return s.ticket;
+  if (s.served && *s.served != none_served) return none_served;
+  return std::nullopt;
+}
+
 task<> contender::withdraw() {
   tell_downgraded(errc::lock_lost);
   for (auto& s : seats_) stop_watching(s);
@@ -77,8 +85,8 @@ task<> contender::withdraw() {
       t.check(marked_.path, marked_.version);
     if (as_transaction)
       for (const auto& s : seats_)
-        if (uses_tickets(s) && s.record_writable)
-          t.set(s.parent, write_record(s.parent_czxid, s.ticket));
+        if (const auto served = ticket_to_record(s))
+          t.set(s.parent, write_record(s.parent_czxid, *served));
     if (t.size() == 1) {
       const auto asked =
           ask(requests::remove(port_->defaults(), seats_[0].path(), any_version), where);

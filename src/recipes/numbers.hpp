@@ -1,6 +1,7 @@
 // The number that the server puts behind a sequential name, and its end.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <limits>
@@ -15,6 +16,27 @@ inline constexpr std::int32_t last_number = std::numeric_limits<std::int32_t>::m
 constexpr bool near_the_end(std::int32_t number) {
   return number < 0 || number >= last_number - 0xffff;
 }
+
+// The numbers of the contenders in one wait queue. Below zero the numbers come to zero again, so
+// two that are this far apart are of different rounds: nobody waits while so many others come.
+class number_range {
+ public:
+  void add(std::int32_t number) {
+    near_the_end_ = near_the_end_ || near_the_end(number);
+    lowest_ = std::min(lowest_, number);
+    highest_ = std::max(highest_, number);
+  }
+  // The numbers do not order them: the order is that of creation.
+  bool ordered_by_age() const {
+    constexpr std::int64_t far_apart = std::int64_t{1} << 30;
+    return near_the_end_ || std::int64_t{highest_} - lowest_ >= far_apart;
+  }
+
+ private:
+  std::int32_t lowest_ = last_number;
+  std::int32_t highest_ = std::numeric_limits<std::int32_t>::min();
+  bool near_the_end_ = false;
+};
 
 inline std::string number_text(std::int32_t number) {
   char text[16];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@ namespace conclave::recipes {
 // Every ticket up to `served` is gone. Written by a holder only, together with the deletion of its
 // own node. It names the parent it was written for, so that a copied or restored tree, or a parent
 // that was made anew, starts counting anew.
+// Near the end of the numbers nothing counts as served any more, so that it does not in the next
+// round.
+inline constexpr std::int32_t none_served = std::numeric_limits<std::int32_t>::min();
 std::string write_record(std::int64_t parent_czxid, std::int32_t served);
 
 struct parent_record {

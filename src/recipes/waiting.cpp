@@ -36,9 +36,10 @@ bool contender::may_become_reader(layout::role r) const {
 // not found so, and a contender that gave up or died leaves a gap, and then we look at the line.
 task<error_code> contender::wait_for_turn(seat& s) {
   const bool tickets = uses_tickets(s);
-  // Ticket 0 is the first of all, unless the counter has run over, and there are others.
+  // Ticket 0 is the first of all, unless the counter has run over, and there are others. A ticket
+  // that was served and is not below ours is of the round before, or our node is gone.
   const auto served_all_before = [&](std::int32_t ticket) {
-    return s.served && *s.served >= ticket - 1;
+    return s.served && *s.served < s.ticket && !near_the_end(ticket) && *s.served >= ticket - 1;
   };
   if (tickets && (s.ticket == 0 ? s.alone : served_all_before(s.ticket))) co_return error_code{};
 
@@ -223,18 +224,18 @@ task<contender::line> contender::read_line(seat& s) {
     co_return found;
   }
   std::vector<rival> all;
-  bool by_age = false;
+  number_range numbers;
   for (const auto& name : got.value.names) {
     const auto c = terms_.layout.parse(name);
     if (c && takes_part(c->role)) {
       all.push_back({name, c->role, c->number});
-      by_age = by_age || near_the_end(c->number);
+      numbers.add(c->number);
     } else if (layout::known_elsewhere(name)) {
       found.ec = errc::layout_mismatch;
       co_return found;
     }
   }
-  if (by_age)
+  if (numbers.ordered_by_age())
     if (found.ec = co_await find_ages(s, all); found.ec) co_return found;
   std::sort(all.begin(), all.end(), [](const rival& a, const rival& b) {
     return std::tie(a.czxid, a.number, a.name) < std::tie(b.czxid, b.number, b.name);

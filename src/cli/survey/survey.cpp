@@ -21,9 +21,13 @@ constexpr std::string_view id_mark = "\nid ";
 // The line's order is that of the numbers, or of creation where the counter has come to its end.
 void put_in_order(std::vector<expected>& line) {
   constexpr auto near_the_end = std::numeric_limits<std::int32_t>::max() - 0xffff;
-  const bool by_age = std::any_of(line.begin(), line.end(), [](const expected& e) {
-    return e.number < 0 || e.number >= near_the_end;
-  });
+  constexpr std::int64_t far_apart = std::int64_t{1} << 30;
+  std::int64_t lowest = near_the_end, highest = 0;
+  for (const auto& e : line) {
+    lowest = std::min<std::int64_t>(lowest, e.number);
+    highest = std::max<std::int64_t>(highest, e.number);
+  }
+  const bool by_age = lowest < 0 || highest >= near_the_end || highest - lowest >= far_apart;
   std::sort(line.begin(), line.end(), [&](const expected& a, const expected& b) {
     const auto number = [&](const expected& e) { return by_age ? 0 : e.number; };
     return std::make_tuple(number(a), a.who.fencing_token, std::cref(a.who.node)) <

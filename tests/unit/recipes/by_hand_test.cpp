@@ -225,6 +225,78 @@ TEST_P(by_hand, behind_the_last_number_the_order_stays_and_nobody_is_stuck) {
   }
 }
 
+// The embedded server goes on below zero, and from there to zero again.
+TEST_P(by_hand, numbers_that_come_round_are_not_those_that_were_served_before) {
+  const auto path = c.terms.parents[0];
+  operators().create(path + "/x");  // keeps the path
+  for (const auto first : {0, 3, 99, 100}) {
+    SCOPED_TRACE(first);
+    c.world.set_counter(path, 100);
+    const auto served = holder();
+    served->leave();
+    c.quieten();
+    c.world.set_counter(path, first);
+    std::vector<attempt_pointer> all;
+    for (std::size_t i = 0; i < 4; ++i) {
+      all.push_back(c.begin(i));
+      c.world.advance(50ms);
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+      ASSERT_TRUE(c.granted(all[i])) << i;
+      c.quieten();
+      for (std::size_t j = i + 1; j < 4; ++j) EXPECT_FALSE(all[j]->was_granted()) << i << " " << j;
+      all[i]->leave();
+    }
+    c.quieten();
+  }
+}
+
+// What was served long ago is forgotten on the way below zero.
+TEST_P(by_hand, a_number_served_before_the_numbers_came_round_grants_nothing_after) {
+  const auto path = c.terms.parents[0];
+  operators().create(path + "/x");
+  c.world.set_counter(path, 1);
+  const auto served = holder();
+  served->leave();
+  c.quieten();
+  c.world.set_counter(path, -1);
+  const auto below_zero = holder();
+  EXPECT_EQ(below_zero->name(), "lock--000000001");
+  below_zero->leave();
+  c.quieten();
+  std::vector<attempt_pointer> all;
+  for (std::size_t i = 0; i < 4; ++i) {
+    all.push_back(c.begin(i));
+    c.world.advance(50ms);
+  }
+  EXPECT_EQ(all[2]->name(), "lock-0000000002");
+  for (const auto& a : all) {
+    ASSERT_TRUE(c.granted(a));
+    c.quieten();
+    a->leave();
+  }
+  c.quieten();
+}
+
+// One that has waited since before the numbers came round stands before those with low numbers.
+TEST_P(by_hand, an_old_high_number_comes_before_a_new_low_one) {
+  const auto path = c.terms.parents[0];
+  operators().create(path + "/x");
+  c.world.set_counter(path, 2147400000);
+  const auto old = holder();
+  EXPECT_EQ(old->name(), "lock-2147400000");
+  for (const auto first : {0, 7}) {
+    c.world.set_counter(path, first);
+    const auto young = c.begin(1);
+    c.quieten();
+    EXPECT_FALSE(young->was_granted()) << first;
+    young->leave();
+    c.quieten();
+  }
+  old->leave();
+  c.quieten();
+}
+
 TEST_P(by_hand, a_server_that_uses_the_last_number_again_is_waited_for) {
   // Apache's server sticks there: the next creation collides with the one that holds the name.
   operators().create("/locks/one/lock-2147483647");
