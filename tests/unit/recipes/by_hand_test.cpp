@@ -229,7 +229,7 @@ TEST_P(by_hand, behind_the_last_number_the_order_stays_and_nobody_is_stuck) {
 TEST_P(by_hand, numbers_that_come_round_are_not_those_that_were_served_before) {
   const auto path = c.terms.parents[0];
   operators().create(path + "/x");  // keeps the path
-  for (const auto first : {0, 3, 99, 100}) {
+  for (const auto first : {0, 3, 90}) {
     SCOPED_TRACE(first);
     c.world.set_counter(path, 100);
     const auto served = holder();
