@@ -69,11 +69,12 @@ enum class errc {
   reply_too_large = 14,     // the answer is above client_options::max_reply_bytes
 
   // Of locks.
-  taken = 15,            // somebody else holds it, and we were not to wait
-  lock_lost = 16,        // no longer ours: the session's time is up, or its node was deleted
-  out_of_line = 17,      // our place in the line is gone: its node was deleted by somebody
-  layout_mismatch = 18,  // other programs use it with another node layout, and would not see us
-  upgrade_refused = 19,  // this thread holds it shared, and would wait for itself to write
+  taken = 15,             // somebody else holds it, and we were not to wait
+  lock_lost = 16,         // no longer ours: the session's time is up, or its node was deleted
+  out_of_line = 17,       // our place in the line is gone: its node was deleted by somebody
+  layout_mismatch = 18,   // other programs use it with another node layout, and would not see us
+  upgrade_refused = 19,   // this thread holds it shared, and would wait for itself to write
+  permits_mismatch = 20,  // in use with another number of permits, or as another kind of lock
 };
 
 // What a code means for the caller.

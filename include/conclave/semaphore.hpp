@@ -8,7 +8,11 @@
 // Shared with Curator's InterProcessSemaphoreV2. Whoever wants a permit first takes its place in a
 // line (a mutex at PATH/locks), and the first of that line takes a permit (a node at PATH/leases)
 // as soon as there is one. So permits are given in the order of coming, and a released permit wakes
-// one waiter. The number of permits is each program's own word: all must say the same.
+// one waiter.
+//
+// All must say the same number of permits. It is recorded at PATH while somebody holds one; whoever
+// says another number then gets errc::permits_mismatch when its turn comes, and so do a semaphore
+// where a lock is in use and a lock where permits are held.
 //
 // Owner: the object, and any thread may give a permit back. release() prefers one that this thread
 // took by a blocking call, then one of an async_ call, then any; and of these one that was lost,

@@ -58,6 +58,8 @@ const char* text(errc e) noexcept {
       return "this thread holds the lock shared and would wait for itself; unlock that first";
     case errc::layout_mismatch:
       return "it is in use with another node layout, whose users would not see us";
+    case errc::permits_mismatch:
+      return "it is in use with another number of permits, or as another kind of lock";
     case errc::bad_secret: return "the secret cannot be read";
   }
   return "unknown error";

@@ -53,7 +53,7 @@ struct blocked {
   bool result(error_code expected) const {
     if (!ec) return true;
     if (ec == expected) return false;
-    std::string why;
+    auto why = who->mismatch;
     if (ec == errc::not_connected)
       why = lock->core->driver->ask(std::string{}, [](const auto& m) { return m.last_failure(); });
     // Every parent but the chroot is made.

@@ -15,6 +15,7 @@ detail::lock_pointer make(client& c, const std::string& path, std::size_t permit
   recipes::terms lease;
   lease.rule = recipes::rule::permits;
   lease.permits = permits;
+  lease.semaphore = path;
   lease.parents = {path + "/leases"};
   lease.layout = layout::custom("lease-");
   lease.renew = false;

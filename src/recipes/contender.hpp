@@ -44,6 +44,7 @@ struct terms {
   std::vector<std::string> parents;  // several: all of them or none, without a chance to deadlock
   std::string name;                  // of rule::unique_name
   std::size_t permits = 0;           // of rule::permits
+  std::string semaphore;             // of rule::permits: the path that says how many there are
   bool renew = true;  // begin again in the next session if this one ends before it was granted
   conclave::layout layout = conclave::layout::curator();
   conclave::layout::role role = layout::role::exclusive;
@@ -137,6 +138,10 @@ class contender final : public member,
 
   const std::string& seen_holder() const noexcept { return seen_holder_; }
 
+  // --- if it failed since others use the path in another way: how, for people
+
+  const std::string& mismatch() const noexcept { return mismatch_; }
+
   void session_changed(const session_event& e) override;
   time_point look(time_point now) override;
 
@@ -217,11 +222,13 @@ class contender final : public member,
   task<error_code> wait_until_gone(seat& s);
   task<> get_ready(seat& s);
   task<error_code> wait_for_permit(seat& s);
+  task<error_code> agree_on_permits(seat& s, std::vector<std::string>& leases);
+  task<error_code> expect_no_permits(seat& s);
   task<error_code> read_served(seat& s);
   task<line> read_line(seat& s);
   task<error_code> find_ages(seat& s, std::vector<rival>& all);
-  bool takes_part(layout::role r) const;
-  bool may_become_reader(layout::role r) const;
+  bool takes_part(const layout::contender& c) const;
+  static bool may_become_reader(layout::role r, std::string_view name);
   bool may_use_tickets() const noexcept;
   bool uses_tickets(const seat& s) const noexcept;
 
@@ -285,6 +292,7 @@ class contender final : public member,
   // parents, and others have their names: they are not removed there before they are looked at.
   place known_in_;
   std::string seen_holder_;
+  std::string mismatch_;
   bool joined_ = true;
   bool in_line_ = false;  // our nodes are there, as far as we know
   bool holding_ = false;

@@ -50,7 +50,8 @@ layout::pattern layout::make(role r, std::string_view text) {
   return {r, std::string{text.substr(0, star)}, std::string{text.substr(star + 1)}};
 }
 
-layout layout::of(std::initializer_list<std::pair<role, std::string_view>> patterns,
+layout layout::of(std::string name,
+                  std::initializer_list<std::pair<role, std::string_view>> patterns,
                   std::string filling) {
   auto made = std::make_shared<std::vector<pattern>>();
   for (const auto& [r, text] : patterns) made->push_back(make(r, text));
@@ -59,11 +60,13 @@ layout layout::of(std::initializer_list<std::pair<role, std::string_view>> patte
   layout l;
   l.patterns_ = std::move(made);
   l.filling_ = std::move(filling);
+  l.name_ = std::move(name);
   return l;
 }
 
 layout layout::curator() {
-  return of({{role::exclusive, "lock-"},
+  return of("curator",
+            {{role::exclusive, "lock-"},
              {role::exclusive, "_c_*-lock-"},
              {role::reader, "__READ__"},
              {role::reader, "_c_*-__READ__"},
@@ -73,7 +76,8 @@ layout layout::curator() {
 }
 
 layout layout::kazoo() {
-  return of({{role::exclusive, "__lock__"},
+  return of("kazoo",
+            {{role::exclusive, "__lock__"},
              {role::exclusive, "*__lock__"},
              {role::writer, "__lock__"},
              {role::writer, "*__lock__"},
@@ -83,25 +87,26 @@ layout layout::kazoo() {
 }
 
 layout layout::zookeeper() {
-  return of({{role::exclusive, "x-"},
+  return of("zookeeper",
+            {{role::exclusive, "x-"},
              {role::exclusive, "x-*-"},
              {role::reader, "read-"},
              {role::writer, "write-"}},
             {});
 }
 
-layout layout::election() { return of({{role::exclusive, "n_"}}, {}); }
+layout layout::election() { return of("election", {{role::exclusive, "n_"}}, {}); }
 
 layout layout::leader_latch() {
-  return of({{role::exclusive, "latch-"}, {role::exclusive, "_c_*-latch-"}}, {});
+  return of("leader_latch", {{role::exclusive, "latch-"}, {role::exclusive, "_c_*-latch-"}}, {});
 }
 
 layout layout::custom(std::string exclusive, std::string filling) {
-  return of({{role::exclusive, exclusive}}, std::move(filling));
+  return of(exclusive, {{role::exclusive, exclusive}}, std::move(filling));
 }
 
 layout layout::custom_shared(std::string read, std::string write, std::string filling) {
-  return of({{role::reader, read}, {role::writer, write}}, std::move(filling));
+  return of(write, {{role::reader, read}, {role::writer, write}}, std::move(filling));
 }
 
 std::string layout::name_prefix(role r) const {
@@ -122,21 +127,57 @@ std::optional<std::int32_t> layout::match(const pattern& p, std::string_view nam
 }
 
 std::optional<layout::contender> layout::parse(std::string_view name) const {
-  for (const auto& p : *patterns_)
-    if (const auto number = match(p, name)) return contender{p.role, *number};
+  for (const auto& p : *patterns_) {
+    const auto number = match(p, name);
+    if (!number) continue;
+    const auto first = std::find_if(patterns_->begin(), patterns_->end(),
+                                    [&](const pattern& x) { return x.role == p.role; });
+    bool ours = &*first == &p;
+    if (ours && p.tail) {
+      const auto behind = name.substr(p.head.size());
+      ours = behind.starts_with(filling_) && behind.substr(filling_.size()).starts_with(*p.tail);
+    }
+    return contender{p.role, *number, ours};
+  }
   return std::nullopt;
 }
 
+const std::vector<layout>& layout::known() {
+  static const std::vector<layout> all{curator(),
+                                       kazoo(),
+                                       zookeeper(),
+                                       election(),
+                                       leader_latch(),
+                                       custom("lock-*-"),
+                                       custom_shared("*-R-", "*-W-")};
+  return all;
+}
+
+std::string layout::known_as(std::string_view name) {
+  for (const auto& l : known())
+    if (l.parse(name)) return l.name();
+  return {};
+}
+
 bool layout::known_elsewhere(std::string_view name) {
-  static const std::vector<layout> known{curator(),
-                                         kazoo(),
-                                         zookeeper(),
-                                         election(),
-                                         leader_latch(),
-                                         custom("lock-*-"),
-                                         custom_shared("*-R-", "*-W-")};
-  return std::any_of(known.begin(), known.end(),
+  return std::any_of(known().begin(), known().end(),
                      [&](const layout& l) { return l.parse(name).has_value(); });
+}
+
+bool layout::may_be_writer(std::string_view name) {
+  for (const auto& l : known())
+    for (const auto& p : *l.patterns_)
+      if (p.role == role::writer && match(p, name)) return true;
+  return false;
+}
+
+std::string layout::explain_mismatch(std::string_view child) const {
+  const auto node = "node " + std::string{child};
+  const auto mine = parse(child);
+  if (!mine) return node + " has the layout " + known_as(child) + ", this lock the layout " + name_;
+  const bool exclusive = mine->role == role::exclusive;
+  return node + " is another library's " + (exclusive ? "mutex" : "reader or writer") +
+         ", which does not see " + (exclusive ? "readers and writers" : "mutexes");
 }
 
 }  // namespace conclave

@@ -156,6 +156,7 @@ class lock_object::attempt final : public contender_events,
     const auto o = owner_.lock();
     if (!o) return;
     if (why == errc::taken && contender_) o->seen_holder_ = contender_->seen_holder();
+    if (for_whom && contender_) for_whom->mismatch = contender_->mismatch();
     o->dropped(shared_from_this());
     o->ended(shared_from_this(), why);
   }
@@ -204,6 +205,7 @@ class lock_object::attempt final : public contender_events,
     void failed(error_code why) override {
       if (const auto a = std::exchange(behind, {})) {
         a->gate_.reset();
+        if (a->for_whom && contender) a->for_whom->mismatch = contender->mismatch();
         a->failed(why);
       }
     }

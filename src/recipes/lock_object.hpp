@@ -58,6 +58,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
     bool patient = true;
     std::uint64_t thread = 0;          // of a call that blocks
     std::shared_ptr<hold_state> hold;  // what it got; meanwhile another may have begun
+    std::string mismatch;              // how others use the path, if that is why it failed
   };
   using caller_ptr = std::shared_ptr<caller>;
 

@@ -17,8 +17,17 @@ constexpr bool near_the_end(std::int32_t number) {
   return number < 0 || number >= last_number - 0xffff;
 }
 
-// The numbers of the contenders in one wait queue. Below zero the numbers come to zero again, so
-// two that are this far apart are of different rounds: nobody waits while so many others come.
+// Below zero the numbers come to zero again, so two that are this far apart are of different
+// rounds: nobody waits while so many others come.
+inline constexpr std::int64_t far_apart = std::int64_t{1} << 30;
+
+// Of two numbers of one round.
+constexpr bool comes_later(std::int32_t number, std::int32_t than) {
+  const auto distance = std::int64_t{number} - than;
+  return distance > 0 && distance < far_apart;
+}
+
+// The numbers of the contenders in one wait queue.
 class number_range {
  public:
   void add(std::int32_t number) {
@@ -28,7 +37,6 @@ class number_range {
   }
   // The numbers do not order them: the order is that of creation.
   bool ordered_by_age() const {
-    constexpr std::int64_t far_apart = std::int64_t{1} << 30;
     return near_the_end_ || std::int64_t{highest_} - lowest_ >= far_apart;
   }
 

@@ -6,6 +6,7 @@ namespace conclave::recipes {
 namespace {
 
 constexpr std::string_view mark = "conclave 1 ";
+constexpr std::string_view permits_mark = "permits ";
 
 template <class Number>
 bool take(std::string_view& text, char end, Number& out) {
@@ -21,15 +22,32 @@ std::string write_record(std::int64_t parent_czxid, std::int32_t served) {
   return std::string{mark} + std::to_string(parent_czxid) + ' ' + std::to_string(served) + '\n';
 }
 
+std::string write_permits(std::int64_t path_czxid, std::size_t permits) {
+  return std::string{mark} + std::to_string(path_czxid) + ' ' + std::string{permits_mark} +
+         std::to_string(permits) + '\n';
+}
+
 parent_record read_record(std::string_view data, const node_stat& parent) {
-  if (data.empty()) return {true, std::nullopt};
-  if (!data.starts_with(mark)) return {};
+  parent_record record;
+  record.writable = data.empty();
+  if (data.empty()) return record;
+  if (!data.starts_with(mark)) return record;
   data.remove_prefix(mark.size());
   std::int64_t czxid = 0;
+  if (!take(data, ' ', czxid)) return record;
+  const bool of_permits = data.starts_with(permits_mark);
+  std::size_t permits = 0;
   std::int32_t served = 0;
-  if (!take(data, ' ', czxid) || !take(data, '\n', served) || !data.empty()) return {};
-  if (czxid != parent.czxid) return {true, std::nullopt};
-  return {true, served};
+  if (of_permits) data.remove_prefix(permits_mark.size());
+  if (!(of_permits ? take(data, '\n', permits) : take(data, '\n', served)) || !data.empty())
+    return record;
+  record.writable = true;
+  if (czxid != parent.czxid) return record;
+  if (of_permits)
+    record.permits = permits;
+  else
+    record.served = served;
+  return record;
 }
 
 }  // namespace conclave::recipes

@@ -1,6 +1,8 @@
-// What a lock's parent node tells: which ticket was served last. See docs/locks.md.
+// What a lock's path tells: which ticket was served last, or how many permits there are. See
+// docs/locks.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -19,9 +21,13 @@ namespace conclave::recipes {
 inline constexpr std::int32_t none_served = std::numeric_limits<std::int32_t>::min();
 std::string write_record(std::int64_t parent_czxid, std::int32_t served);
 
+// Of a semaphore. Written by whoever acquires a permit and finds no such record.
+std::string write_permits(std::int64_t path_czxid, std::size_t permits);
+
 struct parent_record {
   bool writable = false;  // empty or a record: nobody else's data is overwritten
   std::optional<std::int32_t> served;
+  std::optional<std::size_t> permits;
 };
 parent_record read_record(std::string_view data, const node_stat& parent);
 

@@ -5,6 +5,7 @@
 #include "recipes/contender.hpp"
 #include "recipes/numbers.hpp"
 #include "recipes/outcome.hpp"
+#include "recipes/permits.hpp"
 #include "recipes/record.hpp"
 #include "recipes/together.hpp"
 
@@ -23,11 +24,8 @@ bool contender::uses_tickets(const seat& s) const noexcept {
 
 // A writer's node is also deleted when the writer becomes a reader, which keeps its number and is
 // still before us. Where writers and mutexes have the same names, any of them may do so.
-bool contender::may_become_reader(layout::role r) const {
-  using role = layout::role;
-  if (r == role::exclusive)
-    return terms_.layout.name_prefix(role::writer) == terms_.layout.name_prefix(role::exclusive);
-  return r == role::writer;
+bool contender::may_become_reader(layout::role r, std::string_view name) {
+  return r == layout::role::writer || (r == layout::role::exclusive && layout::may_be_writer(name));
 }
 
 // Two ways to know that nobody is before us any more. By tickets: every ticket up to the last one
@@ -50,11 +48,12 @@ task<error_code> contender::wait_for_turn(seat& s) {
     proves_nothing,  // a reader may have replaced it
   };
   std::int32_t awaited = tickets ? s.ticket - 1 : 0;
-  auto meaning = may_become_reader(terms_.role) ? deletion::proves_nothing : deletion::leaves_a_gap;
+  auto meaning = deletion::proves_nothing;
   bool by_ticket = tickets && s.ticket > 0 && terms_.patient && !terms_.counted;
   if (by_ticket) {
     const auto prefix = terms_.layout.name_prefix(terms_.role);
     s.other = prefix + number_text(awaited);
+    if (!may_become_reader(terms_.role, s.other)) meaning = deletion::leaves_a_gap;
     // What would be read early is only of use if the deletion says the rest.
     if (terms_.hurried && awaited > 0 && !served_all_before(awaited) &&
         meaning != deletion::proves_nothing)
@@ -78,9 +77,9 @@ task<error_code> contender::wait_for_turn(seat& s) {
       s.other = next.name;
       s.other_czxid = next.czxid;
       awaited = next.number;
-      meaning = may_become_reader(next.role) ? deletion::proves_nothing
-                : *now.in_our_way == 0       ? deletion::grants
-                                             : deletion::leaves_a_gap;
+      meaning = may_become_reader(next.role, next.name) ? deletion::proves_nothing
+                : *now.in_our_way == 0                  ? deletion::grants
+                                                        : deletion::leaves_a_gap;
     }
     reached(step::waits);
     auto ec = co_await wait_until_gone(s);
@@ -179,24 +178,102 @@ task<> contender::get_ready(seat& s) {
 // Until there are no more of us than permits. Whoever comes here holds the lock that admits them
 // one by one, so only one at a time looks at the list whenever it changes.
 task<error_code> contender::wait_for_permit(seat& s) {
-  for (bool first_look = true;; first_look = false) {
+  for (bool agreed = false;;) {
     s.other_stirred = false;
+    std::vector<std::string> names;
+    error_code ec;
     // The first time without a watch: it would stay behind if there is a permit.
-    if (!first_look) s.other_watch = children_watcher(s);
-    const auto asked = ask(requests::children(port_->defaults(), s.parent, s.other_watch), here());
-    const auto got = co_await asked;
+    const bool watches = agreed;
+    if (watches) {
+      s.other_watch = children_watcher(s);
+      const auto asked =
+          ask(requests::children(port_->defaults(), s.parent, s.other_watch), here());
+      auto got = co_await asked;
+      ec = got.ec;
+      names = std::move(got.value.names);
+    } else {
+      ec = co_await agree_on_permits(s, names);
+      agreed = !ec;
+    }
     if (leaving_ || session_over_) co_return why_interrupted();
-    if (got.ec == errc::no_node) co_return errc::out_of_line;
-    if (got.ec && !connection_trouble(got.ec)) co_return got.ec;
-    const auto& names = got.value.names;
-    if (!got.ec) {
+    if (ec == errc::no_node) co_return errc::out_of_line;
+    if (ec && !connection_trouble(ec)) co_return ec;
+    if (!ec) {
       if (std::find(names.begin(), names.end(), s.name) == names.end()) co_return errc::out_of_line;
       if (names.size() <= terms_.permits) co_return error_code{};
       if (!terms_.patient) co_return errc::taken;
     }
-    while (!got.ec && !first_look && !s.other_stirred && !leaving_ && !session_over_)
-      co_await news{*this};
+    while (!ec && watches && !s.other_stirred && !leaving_ && !session_over_) co_await news{*this};
   }
+}
+
+// All who hold permits agree on their number. It is recorded in the semaphore's path, and whoever
+// comes when nobody else holds a permit may change it.
+//
+// Nor may anybody hold a lock without permits in that path. A contender for such a lock looks for
+// permits after its node was created, unless the record says that all before it are gone; so our
+// number stands in that record before we look for contenders, and still does afterwards.
+task<error_code> contender::agree_on_permits(seat& s, std::vector<std::string>& leases) {
+  const auto& path = terms_.semaphore;
+  for (;;) {
+    std::optional<asking<children_result>> permits, children;
+    std::optional<asking<get_result>> before, after;
+    {
+      const together in_one_write{*port_};
+      before = ask(requests::get(port_->defaults(), path, {}), here());
+      permits = ask(requests::children(port_->defaults(), s.parent, {}), here());
+      children = ask(requests::children(port_->defaults(), path, {}), here());
+      after = ask(requests::get(port_->defaults(), path, {}), here());
+    }
+    const auto old = co_await *before;
+    auto held = co_await *permits;
+    const auto beside = co_await *children;
+    const auto read = co_await *after;
+    leases = std::move(held.value.names);
+    if (held.ec) co_return held.ec;
+    // Where the path may not be read, all must say the same.
+    if (beside.ec == errc::no_auth || read.ec == errc::no_auth) co_return error_code{};
+    if (beside.ec || read.ec) co_return beside.ec ? beside.ec : read.ec;
+    for (const auto& name : beside.value.names)
+      if (layout::known_elsewhere(name)) {
+        mismatch_ = "node " + name + " is of a lock without permits";
+        co_return errc::permits_mismatch;
+      }
+    const auto told = read_record(read.value.data, read.value.stat);
+    if (told.permits == terms_.permits) {
+      if (!old.ec && old.value.stat.mzxid == read.value.stat.mzxid) co_return error_code{};
+      continue;
+    }
+    const bool others = std::any_of(leases.begin(), leases.end(), [&](const std::string& name) {
+      return name != s.name && is_lease(name);
+    });
+    if (told.permits && others) {
+      mismatch_ = "it is in use with " + std::to_string(*told.permits) + " permits, not " +
+                  std::to_string(terms_.permits);
+      co_return errc::permits_mismatch;
+    }
+    if (!told.writable) co_return error_code{};
+    const auto setting = ask(
+        requests::set(port_->defaults(), path, write_permits(read.value.stat.czxid, terms_.permits),
+                      read.value.stat.version),
+        here());
+    const auto set = co_await setting;
+    if (leaving_ || session_over_) co_return why_interrupted();
+    if (set.ec == errc::no_auth) co_return error_code{};
+    if (set.ec && set.ec != errc::bad_version && !outcome_unknown(set.ec)) co_return set.ec;
+  }
+}
+
+// A path with permits that somebody holds is no lock of ours.
+task<error_code> contender::expect_no_permits(seat& s) {
+  const auto asked = ask(requests::children(port_->defaults(), s.child(leases_folder), {}), here());
+  const auto got = co_await asked;
+  if (got.ec == errc::no_node || got.ec == errc::no_auth) co_return error_code{};
+  if (got.ec) co_return got.ec;
+  if (std::none_of(got.value.names.begin(), got.value.names.end(), is_lease))
+    co_return error_code{};
+  mismatch_ = "permits of a semaphore are held there";
+  co_return errc::permits_mismatch;
 }
 
 task<error_code> contender::read_served(seat& s) {
@@ -208,10 +285,11 @@ task<error_code> contender::read_served(seat& s) {
   co_return got.ec == errc::no_auth ? error_code{} : got.ec;
 }
 
-bool contender::takes_part(layout::role r) const {
+// Conclave's mutexes, readers and writers wait for each other. Other libraries' mutexes do not see
+// readers and writers, nor these mutexes, unless writers are named like mutexes.
+bool contender::takes_part(const layout::contender& c) const {
   using role = layout::role;
-  // Where writers are named like exclusive contenders there is one line for all of them.
-  return (terms_.role == role::exclusive) == (r == role::exclusive) ||
+  return c.ours || (terms_.role == role::exclusive) == (c.role == role::exclusive) ||
          terms_.layout.name_prefix(role::writer) == terms_.layout.name_prefix(role::exclusive);
 }
 
@@ -225,16 +303,22 @@ task<contender::line> contender::read_line(seat& s) {
   }
   std::vector<rival> all;
   number_range numbers;
+  bool has_leases = false;
   for (const auto& name : got.value.names) {
     const auto c = terms_.layout.parse(name);
-    if (c && takes_part(c->role)) {
+    if (c && takes_part(*c)) {
       all.push_back({name, c->role, c->number});
       numbers.add(c->number);
     } else if (layout::known_elsewhere(name)) {
       found.ec = errc::layout_mismatch;
+      mismatch_ = terms_.layout.explain_mismatch(name);
       co_return found;
+    } else if (name == leases_folder) {
+      has_leases = true;
     }
   }
+  if (has_leases)
+    if (found.ec = co_await expect_no_permits(s); found.ec) co_return found;
   if (numbers.ordered_by_age())
     if (found.ec = co_await find_ages(s, all); found.ec) co_return found;
   std::sort(all.begin(), all.end(), [](const rival& a, const rival& b) {
@@ -269,6 +353,13 @@ task<error_code> contender::find_ages(seat& s, std::vector<rival>& all) {
     if (!got.ec && got.value) all[i].czxid = got.value->czxid;
   }
   std::erase_if(all, [](const rival& r) { return r.czxid == 0; });
+  // A writer that has become a reader has the number of its old node, and a younger one. Nobody
+  // with a higher number is older.
+  for (auto& reader : all) {
+    if (reader.role != layout::role::reader || near_the_end(reader.number)) continue;
+    for (const auto& r : all)
+      if (comes_later(r.number, reader.number)) reader.czxid = std::min(reader.czxid, r.czxid);
+  }
   co_return ec;
 }
 

@@ -28,6 +28,7 @@ lock_kind a_semaphore(const std::string& path, std::size_t permits) {
   k.gate->parents = {path + "/locks"};
   k.terms.rule = recipes::rule::permits;
   k.terms.permits = permits;
+  k.terms.semaphore = path;
   k.terms.parents = {path + "/leases"};
   k.terms.layout = layout::custom("lease-");
   k.terms.renew = false;
@@ -55,6 +56,7 @@ lock_kind an_election(std::string path) {
 
 std::vector<std::string> lock_kind::resources() const {
   if (terms.rule == recipes::rule::unique_name) return {terms.parents[0] + '/' + terms.name};
+  if (gate) return {terms.semaphore};
   return terms.parents;
 }
 
@@ -233,7 +235,9 @@ void judge::complain(const std::string& what) {
 
 // One that does not run cannot be told, but it can look at the clock.
 bool judge::still_holds(checkers::exclusion::id which) const {
-  const auto& c = *holds_.at(which);
+  const auto found = holds_.find(which);
+  if (found == holds_.end()) return true;  // another library's, until it is ended
+  const auto& c = *found->second;
   return c.holding() && !c.robbed && (!c.client->stood_still() || c.held());
 }
 
@@ -262,6 +266,12 @@ void judge::granted(const locker& l, call& c) {
     // Those who go through the gate keep their order; by hand somebody may be put out of it.
     if (!l.kind().gate || robbed_.empty()) order_.granted(resource, c.hold->token(), me, shared);
   }
+}
+
+void judge::other_granted(const std::string& resource, checkers::exclusion::id id,
+                          const std::string& node, std::int64_t token, bool shared) {
+  exclusion_.granted(resource, id, {node, 1, shared});
+  order_.granted(resource, token, node, shared);
 }
 
 // Somebody deleted a node by hand, and with it the parent: the name has come back. The one whose
@@ -376,12 +386,15 @@ void judge::end() {
 }
 
 void judge::expect_nothing_left() {
+  std::set<std::string> parents;
+  for (const auto& l : lockers_)
+    for (const auto& parent : l->kind().parents()) parents.insert(parent);
+  for (const auto& parent : parents) {
+    if (parent == "/") continue;
+    for (const auto& name : world_.by_hand().children(parent))
+      if (!parents.contains(parent + '/' + name)) complain("left behind: " + parent + '/' + name);
+  }
   for (const auto& l : lockers_) {
-    for (const auto& parent : l->kind().parents()) {
-      if (parent == "/") continue;
-      for (const auto& name : world_.by_hand().children(parent))
-        complain("left behind: " + parent + '/' + name);
-    }
     if (l->client().killed()) continue;
     for (const auto& left : l->client().left_behind()) complain(left);
   }

@@ -133,6 +133,10 @@ class judge {
   void add(const std::shared_ptr<locker>& l) { lockers_.push_back(l); }
   void granted(const locker& l, call& c);
   void ended(const call& c);
+  // Somebody of another library holds it, who is known by an id; and it has ended.
+  void other_granted(const std::string& resource, checkers::exclusion::id id,
+                     const std::string& node, std::int64_t token, bool shared);
+  void other_ended(checkers::exclusion::id id) { exclusion_.ended(id); }
   // A downgrade was asked for, and how it ended.
   void downgrades(call& c);
   void downgraded(call& c, error_code ec);

@@ -123,6 +123,7 @@ std::string name_of(error_code ec) {
   if (ec == errc::lock_lost) return "lock_lost";
   if (ec == errc::out_of_line) return "out_of_line";
   if (ec == errc::layout_mismatch) return "layout_mismatch";
+  if (ec == errc::permits_mismatch) return "permits_mismatch";
   if (ec == errc::session_expired) return "session_expired";
   if (ec == errc::not_connected) return "not_connected";
   if (ec == errc::connection_loss) return "connection_loss";

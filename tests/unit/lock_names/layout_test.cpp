@@ -68,6 +68,29 @@ TEST(layout, takes_nothing_else_for_a_contender) {
   }
 }
 
+TEST(layout, knows_its_own_nodes_and_those_of_writers) {
+  const auto curator = layout::curator();
+  EXPECT_TRUE(curator.parse("lock-0000000001")->ours);
+  EXPECT_TRUE(curator.parse("__READ__0000000001")->ours);
+  EXPECT_FALSE(curator.parse("_c_ab-lock-0000000001")->ours);
+  EXPECT_FALSE(curator.parse("_c_ab-__WRIT__0000000001")->ours);
+  EXPECT_FALSE(layout::kazoo().parse("ab__lock__0000000001")->ours);
+  EXPECT_FALSE(layout::zookeeper().parse("x-17-0000000001")->ours);
+  const auto custom = layout::custom("lock-*-", "17");
+  EXPECT_TRUE(custom.parse("lock-17-0000000001")->ours);
+  EXPECT_FALSE(custom.parse("lock-18-0000000001")->ours);
+  for (const auto* name : {"__lock__0000000001", "ab__lock__0000000001", "__WRIT__0000000001",
+                           "write-0000000001", "host-W-0000000001"})
+    EXPECT_TRUE(layout::may_be_writer(name)) << name;
+  for (const auto* name : {"lock-0000000001", "x-0000000001", "n_0000000001", "__READ__0000000001",
+                           "latch-0000000001", "lock-17-0000000001"})
+    EXPECT_FALSE(layout::may_be_writer(name)) << name;
+  EXPECT_EQ(layout::known_as("__rlock__0000000001"), "kazoo");
+  EXPECT_EQ(layout::known_as("notes"), "");
+  EXPECT_EQ(curator.explain_mismatch("__rlock__0000000001"),
+            "node __rlock__0000000001 has the layout kazoo, this lock the layout curator");
+}
+
 TEST(layout, fills_the_star_of_a_custom_pattern) {
   const auto l = layout::custom("lock-*-", "17");
   EXPECT_EQ(l.name_prefix(role::exclusive), "lock-17-");

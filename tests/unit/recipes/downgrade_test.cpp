@@ -330,5 +330,40 @@ TEST(downgrade, near_the_end_of_the_numbers_is_refused_and_lets_no_writer_in) {
   c.check_end();
 }
 
+// The numbers of those who wait do not order them any more, but the reader is before them.
+TEST(downgrade, just_before_the_end_of_the_numbers_lets_no_writer_in) {
+  for (const auto& names : {layout::curator(), layout::kazoo()}) {
+    SCOPED_TRACE(names.name());
+    lock_contest c{line_of_four::with(600s)};
+    const std::string path = "/locks/one";
+    c.world.by_hand().create("/locks");
+    c.world.by_hand().create(path);
+    c.world.by_hand().create(path + "/x");
+    c.world.set_counter(path, 2147483647 - 0xffff - 1);
+    auto shared = a_shared_mutex(path), exclusive = a_mutex({path});
+    shared.terms.layout = exclusive.terms.layout = names;
+    const auto first = c.add(0, shared), second = c.add(1, shared), third = c.add(2, exclusive);
+    const auto w = first->lock(role::writer);
+    ASSERT_TRUE(c.granted(w));
+    const auto behind = second->lock(role::writer);
+    c.world.advance(50ms);
+    const auto last = third->lock(role::exclusive);
+    c.quieten();
+    first->downgrade(w);
+    ASSERT_TRUE(c.run_until([&] { return !first->downgrades().empty(); }));
+    EXPECT_FALSE(first->downgrades()[0]);
+    c.quieten();
+    EXPECT_EQ(behind->told + last->told, 0);
+    first->unlock(w);
+    ASSERT_TRUE(c.granted(behind));
+    c.quieten();
+    EXPECT_EQ(last->told, 0);
+    second->unlock(behind);
+    ASSERT_TRUE(c.granted(last));
+    third->unlock(last);
+    c.quieten();
+  }
+}
+
 }  // namespace
 }  // namespace conclave::simulated

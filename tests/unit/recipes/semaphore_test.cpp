@@ -60,7 +60,7 @@ TEST_F(permits, all_are_given_and_the_rest_in_the_order_of_coming) {
   out(all[4]);
   out(all[5]);
   c.check_end();
-  EXPECT_EQ(c.judge->most_holders(leases), 3u);
+  EXPECT_EQ(c.judge->most_holders("/slots"), 3u);
 }
 
 TEST_F(permits, several_of_one_object) {
@@ -352,6 +352,117 @@ TEST_F(permits, giving_up_behind_each_event_leaves_nothing_in_either_place) {
       }
     }
   EXPECT_GT(cancelled, 50);
+}
+
+// --- the number of permits
+
+TEST_F(permits, of_another_number_are_refused_while_one_is_held) {
+  const auto first = comes(0, 1);
+  ASSERT_TRUE(first.a->holding());
+  const auto other = comes(1, 3);
+  EXPECT_EQ(other.a->ec, errc::permits_mismatch);
+  EXPECT_EQ(other.a->who->mismatch, "it is in use with 1 permits, not 3");
+  c.quieten();
+  EXPECT_EQ(c.children(leases).size(), 1u);
+  EXPECT_EQ(c.children(locks).size(), 0u);
+  out(first);
+  c.quieten();
+  // Nobody holds one any more: the number may change.
+  const auto three = comes(2, 3), also = comes(3, 3);
+  EXPECT_TRUE(three.a->holding() && also.a->holding());
+  const auto refused = comes(4, 1);
+  EXPECT_EQ(refused.a->ec, errc::permits_mismatch);
+  out(three);
+  out(also);
+  c.check_end();
+}
+
+TEST_F(permits, that_wait_are_refused_when_their_turn_comes) {
+  const auto first = comes(0, 1), next = comes(1, 1), other = comes(2, 2), last = comes(3, 1);
+  EXPECT_EQ(other.a->told, 0);
+  out(first);
+  ASSERT_TRUE(c.granted(next.a));
+  ASSERT_TRUE(c.told(other.a));
+  EXPECT_EQ(other.a->ec, errc::permits_mismatch);
+  EXPECT_EQ(last.a->told, 0);
+  out(next);
+  ASSERT_TRUE(c.granted(last.a));
+  out(last);
+  c.check_end();
+}
+
+TEST_F(permits, and_a_lock_without_them_do_not_go_together) {
+  for (const bool tickets : {false, true}) {
+    SCOPED_TRACE(tickets);
+    lock_options o;
+    o.tickets = tickets;
+    const auto m = c.add(4, a_mutex({"/slots"}), o), n = c.add(5, a_shared_mutex("/slots"), o);
+    const auto as_mutex = [&] {
+      auto call = m->lock();
+      c.world.advance(50ms);
+      return call;
+    };
+    // A ticket was served there, so that the next mutex need not look.
+    const auto before = as_mutex();
+    ASSERT_TRUE(before->holding());
+    m->unlock(before);
+    c.quieten();
+    const auto p = comes(0, 2);
+    ASSERT_TRUE(p.a->holding());
+    EXPECT_EQ(as_mutex()->ec, errc::permits_mismatch);
+    for (const auto as : {role::reader, role::writer}) {
+      const auto refused = n->lock(as);
+      ASSERT_TRUE(c.told(refused));
+      EXPECT_EQ(refused->ec, errc::permits_mismatch);
+    }
+    out(p);
+    c.quieten();
+    const auto held = as_mutex();
+    ASSERT_TRUE(held->holding());
+    const auto refused = comes(1, 2);
+    EXPECT_EQ(refused.a->ec, errc::permits_mismatch);
+    EXPECT_EQ(refused.a->who->mismatch.find("node lock-"), 0u) << refused.a->who->mismatch;
+    m->unlock(held);
+    c.quieten();
+    const auto again = comes(2, 2);
+    EXPECT_TRUE(again.a->holding());
+    out(again);
+    c.quieten();
+  }
+}
+
+// Both come at the same time, at every distance: never both.
+TEST_F(permits, and_a_lock_without_them_never_both_though_they_come_together) {
+  const auto m = c.add(1, a_mutex({"/slots"}));
+  for (int distance = -60; distance < 60; ++distance) {
+    SCOPED_TRACE(distance);
+    const auto served = m->lock();
+    ASSERT_TRUE(c.granted(served));
+    m->unlock(served);
+    c.quieten();
+    call_pointer a;
+    if (distance < 0) a = m->lock();
+    if (distance < 0) c.world.advance(-distance * 100us);
+    const auto l = c.add(0, of(2));
+    const auto p = l->lock();
+    if (distance >= 0) c.world.advance(distance * 100us);
+    if (distance >= 0) a = m->lock();
+    ASSERT_TRUE(c.told(a) && c.told(p));
+    EXPECT_FALSE(a->holding() && p->holding());
+    if (a->holding()) m->unlock(a);
+    if (p->holding()) l->unlock(p);
+    c.quieten();
+  }
+}
+
+TEST_F(permits, leave_somebody_elses_data_alone) {
+  by_hand().create("/slots", "10.0.0.1");
+  const auto p = comes(0, 2), q = comes(1, 2);
+  EXPECT_TRUE(p.a->holding() && q.a->holding());
+  out(p);
+  out(q);
+  EXPECT_EQ(by_hand().get("/slots").data, "10.0.0.1");
+  c.check_end();
 }
 
 }  // namespace
