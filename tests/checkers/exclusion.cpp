@@ -12,7 +12,7 @@ void exclusion::granted(std::string_view resource, id which, hold h) {
   for (const auto& [other, its] : p.holds) {
     if (other == which || (valid_ && !valid_(other))) continue;
     ++others;
-    if (h.permits == 1 && !(h.shared && its.shared))
+    if ((h.permits == 1 || h.permits != its.permits) && !(h.shared && its.shared))
       complain(h.who + " was granted " + found->first + " while " + its.who + " held it");
   }
   if (h.permits > 1 && others >= h.permits)

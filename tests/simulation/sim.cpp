@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "simulation/histories/history.hpp"
+#include "simulation/histories/lock_history.hpp"
 
 namespace {
 
@@ -37,6 +38,8 @@ constexpr std::string_view help = R"(usage: conclave_sim [options]
   --list FILE       the histories of a file: lines of WORKLOAD SEED
   --sqlite          the real store on a faulty disk below the server: slower
   --jobs N          processes that share the work (1)
+  --coverage        which share of (kind, kind, layout, fault) was visited, and what was not; and
+                    which share of the grants the checkers do not judge
   --expect-violation  exit code 0 if something went wrong: for code that is wrong on purpose
 )";
 
@@ -44,7 +47,7 @@ struct command_line {
   std::string workload = "all";
   std::uint64_t seeds = 1000, first = 1, jobs = 1;
   std::uint64_t replay = 0;
-  bool replays = false, sqlite = false, expects_violation = false;
+  bool replays = false, sqlite = false, expects_violation = false, coverage = false;
   std::string list;
 };
 
@@ -91,6 +94,8 @@ command_line parse(const std::vector<std::string>& words) {
       c.list = value();
     else if (w == "--sqlite")
       c.sqlite = true;
+    else if (w == "--coverage")
+      c.coverage = true;
     else if (w == "--expect-violation")
       c.expects_violation = true;
     else if (w == "--help")
@@ -299,6 +304,33 @@ bool something_is_missing(const outcome& o) {
   return missing;
 }
 
+void print_coverage(const outcome& o) {
+  std::uint64_t grants = 0, excused = 0;
+  const auto count = [](const tally& t, std::string_view what) {
+    const auto n = t.find(what);
+    return n == t.end() ? 0 : n->second;
+  };
+  for (const auto& [workload, t] : o.tallies) {
+    grants += count(t, "grants");
+    excused += count(t, "grants not judged");
+  }
+  const auto all = lock_combinations();
+  std::vector<std::string> missing;
+  const auto t = o.tallies.find("together");
+  for (const auto& each : all)
+    if (t == o.tallies.end() || count(t->second, each) == 0) missing.push_back(each);
+  const auto share = [](std::size_t part, std::size_t of) {
+    return of == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(of);
+  };
+  for (const auto& each : missing)
+    std::printf("not visited: %s\n", each.substr(met.size()).c_str());
+  std::printf("visited %zu of %zu combinations of kind, kind, layout and fault (%.1f %%)\n",
+              all.size() - missing.size(), all.size(),
+              share(all.size() - missing.size(), all.size()));
+  std::printf("%" PRIu64 " of %" PRIu64 " grants were not judged (%.2f %%)\n", excused, grants,
+              share(excused, grants));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -309,9 +341,11 @@ int main(int argc, char** argv) {
     std::printf("%s:", workload.c_str());
     const char* between = " ";
     for (const auto& [what, n] : t)
-      std::printf("%s%" PRIu64 " %s", std::exchange(between, ", "), n, what.c_str());
+      if (!what.starts_with(met))
+        std::printf("%s%" PRIu64 " %s", std::exchange(between, ", "), n, what.c_str());
     std::printf("\n");
   }
+  if (line.coverage) print_coverage(all);
   if (all.crashed) std::fprintf(stderr, "conclave_sim: a history ended the process\n");
   const bool violated = all.failures > 0 || all.crashed;
   if (line.expects_violation) {

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <memory>
 
 #include "recipes/reentry.hpp"
+#include "simulation/users/classic.hpp"
 #include "simulation/users/locker.hpp"
 #include "simulation/world/message_text.hpp"
 #include "simulation/world/trouble.hpp"
@@ -13,7 +16,59 @@ namespace {
 
 using namespace std::chrono_literals;
 
-enum class what { mutex, recursive, shared, semaphore, several, named, election, mixed };
+enum class what { mutex, recursive, shared, semaphore, several, named, election, mixed, together };
+
+// Of what::together: every kind of lock on one path.
+constexpr const char* one_path = "/locks/one";
+
+// Whose calls are under way, by name; of a shared lock each role is a kind.
+const std::vector<std::string> our_kinds{"mutex",  "recursive", "reader",
+                                         "writer", "several",   "election"};
+const std::vector<std::string> layout_names{"curator", "kazoo", "zookeeper"};
+
+// What other libraries have in this layout, and which of our kinds they may share a path with.
+struct foreign_kind {
+  classic::library what;
+  std::vector<std::string> with;
+};
+std::vector<foreign_kind> foreign_kinds(const std::string& layout_name) {
+  const auto mutexes = [](role r) { return r == role::exclusive; };
+  const auto all = [](role) { return true; };
+  const auto writers = [](role r) { return r != role::reader; };
+  const std::vector<std::string> alone{"mutex", "recursive", "several", "election"};
+  const std::vector<std::string> shared{"reader", "writer"};
+  const std::string guid = "_c_01234567-89ab-cdef-0123-456789abcdef-";
+  const std::string hex = "0123456789abcdef0123456789abcdef";
+  if (layout_name == "curator")
+    return {{{"their_mutex", guid + "lock-", layout::curator(), false, mutexes}, alone},
+            {{"their_reader", guid + "__READ__", layout::curator(), true,
+              [](role r) { return r == role::writer; }},
+             shared},
+            {{"their_writer", guid + "__WRIT__", layout::curator(), false,
+              [](role r) { return r != role::exclusive; }},
+             shared}};
+  if (layout_name == "kazoo")
+    return {{{"their_mutex", hex + "__lock__", layout::kazoo(), false, mutexes}, alone},
+            {{"their_reader", hex + "__rlock__", layout::kazoo(), true, writers}, our_kinds},
+            {{"their_writer", hex + "__lock__", layout::kazoo(), false, all}, our_kinds}};
+  return {{{"their_mutex", "x-72057594037927936-", layout::zookeeper(), false, mutexes}, alone}};
+}
+
+layout layout_named(const std::string& name) {
+  if (name == "kazoo") return layout::kazoo();
+  if (name == "zookeeper") return layout::zookeeper();
+  return layout::curator();
+}
+
+std::string combination(std::string a, std::string b, const std::string& layout_name,
+                        const std::string& fault) {
+  if (b < a) std::swap(a, b);
+  return std::string{met} + a + " " + b + " " + layout_name + " " + fault;
+}
+
+const std::vector<std::string> faults_by_hand{"written_by_hand", "deleted_by_hand",
+                                              "parent_deleted",  "last_numbers",
+                                              "numbers_round",   "none"};
 
 // Requests and events for a call, at most, when nothing breaks: however many wait.
 constexpr std::uint64_t most_messages_for_a_call = 16;
@@ -25,7 +80,7 @@ class lock_history : lots {
         what_{w},
         impatient_{o.impatient()},
         tally_{t},
-        c_{any_world(*this, o)} {
+        c_{world_for(w, o)} {
     c_.world.trace = o.trace;
     c_.world.expired = [this](std::int64_t session) {
       ++tally_["expiries"];
@@ -35,11 +90,13 @@ class lock_history : lots {
     kinds_ = pick_kinds();
     last_numbers_ = chance(8);
     if (last_numbers_) near_the_last_number();
+    if (what_ == what::together && !last_numbers_ && chance(6)) numbers_come_round();
     for (std::size_t i = 0; i < c_.world.clients(); ++i) settle_in(i);
   }
 
   std::vector<std::string> run() {
     for (const auto& u : users_) act(u);
+    if (what_ == what::together) others_come();
     if (!calm_) {
       trouble_.begin(400ms);
       others();
@@ -47,6 +104,7 @@ class lock_history : lots {
     c_.world.advance(end_);
     over_ = true;
     trouble_.heal();
+    for (const auto& f : foreign_) f->end();
     if (!c_.world.run_until([&] { return all_done(); }, 10min)) complain_of_the_stuck();
     for (const auto& u : users_)
       if (!u->client().killed()) u->close();
@@ -59,12 +117,20 @@ class lock_history : lots {
   }
 
  private:
+  world_options world_for(what w, const history_options& o) {
+    auto options = any_world(*this, o);
+    // The server removes what is empty while others come.
+    if (w == what::together && chance(2)) options.server.reap_interval = 300ms;
+    return options;
+  }
+
   // --- what there is
 
   // One or two at a time, so that they meet. One object has one reader or one permit at a time, so
   // that it is known which hold is whose; so there are several objects.
   std::vector<lock_kind> pick_kinds() {
     std::vector<lock_kind> all;
+    if (what_ == what::together) return kinds_on_one_path();
     const auto permits = 1 + draw(3);
     const auto which = what_ == what::mixed ? static_cast<what>(draw(7)) : what_;
     for (int i = 0; i < 2; ++i) switch (which) {
@@ -77,6 +143,36 @@ class lock_history : lots {
       }
     if (what_ == what::mixed && chance(2))
       all.push_back(chance(2) ? a_shared_mutex("/locks/two") : a_mutex({"/locks/b"}));
+    return all;
+  }
+  // Whatever may share a path; and sometimes, by accident, what may not.
+  std::vector<lock_kind> kinds_on_one_path() {
+    layout_name_ = layout_names[draw(layout_names.size())];
+    std::vector<lock_kind> all;
+    const auto add = [&](const char* label, lock_kind k) {
+      if (!k.gate) k.terms.layout = layout_named(layout_name_);
+      all.push_back(std::move(k));
+      labels_.emplace_back(label);
+    };
+    const auto count = 2 + draw(3);
+    for (std::uint64_t i = 0; i < count; ++i) switch (draw(6)) {
+        case 0: add("recursive", a_mutex({one_path})); break;
+        case 1: add("several", a_mutex({one_path, "/locks/two"})); break;
+        case 2: add("election", an_election(one_path)); break;
+        case 3:
+        case 4: add("shared", a_shared_mutex(one_path)); break;
+        default: add("mutex", a_mutex({one_path}));
+      }
+    if (chance(5)) {
+      mismatch_ = true;
+      if (chance(2)) {
+        auto other = layout_names[draw(layout_names.size())];
+        all.back().terms.layout = layout_named(other);
+      } else {
+        for (std::size_t i = 0; i < 1 + draw(2); ++i)
+          add("semaphore", a_semaphore(one_path, 1 + draw(3)));
+      }
+    }
     return all;
   }
   std::vector<std::string> some_paths() {
@@ -98,16 +194,70 @@ class lock_history : lots {
     ++tally_["near the last number"];
   }
 
+  // The server has counted below zero, and from there on: what was served is far above.
+  void numbers_come_round() {
+    auto& hand = c_.world.by_hand();
+    hand.create("/locks");
+    for (const auto* path : {one_path, "/locks/two"}) {
+      hand.create(path);
+      hand.set(path, "conclave 1 " + std::to_string(hand.get(path).stat.czxid) + " 2147400000\n");
+      const auto next = static_cast<std::int32_t>(draw(8));
+      c_.world.set_counter(path, chance(2) ? next : -next);
+    }
+    numbers_round_ = true;
+    ++tally_["numbers come round"];
+  }
+
+  // Contenders of other libraries, if all who are here see each other.
+  void others_come() {
+    // They know nothing of the end of the numbers.
+    if (last_numbers_ || numbers_round_ || mismatch_ || chance(2)) return;
+    auto possible = foreign_kinds(layout_name_);
+    std::erase_if(possible, [&](const foreign_kind& f) {
+      return std::any_of(labels_.begin(), labels_.end(), [&](const std::string& label) {
+        const auto& kind = label == "shared" ? "reader" : label;
+        return std::find(f.with.begin(), f.with.end(), kind) == f.with.end();
+      });
+    });
+    if (possible.empty()) return;
+    const auto& chosen = possible[draw(possible.size())];
+    foreign_.push_back(std::make_shared<classic>(
+        c_.world, c_.judge, one_path, chosen.what,
+        [this](instant d, std::function<void()> f) { c_.world.after(d, std::move(f)); },
+        [this](instant most) { return within(most); }));
+    foreign_.back()->begin();
+  }
+
+  // Which of them are there at the same time, when this happens.
+  void note(const char* fault) {
+    if (what_ != what::together) return;
+    std::map<std::string, int> there;
+    for (const auto& u : users_)
+      for (const auto& a : u->calls()) {
+        if (u->client().killed() || (a->told > 0 && !a->holding())) continue;
+        const auto& label = label_of_.at(u.get());
+        if (label == "semaphore") continue;
+        ++there[label != "shared" ? label : a->as == role::reader ? "reader" : "writer"];
+      }
+    for (const auto& f : foreign_)
+      if (f->contends()) ++there[f->kind()];
+    for (auto a = there.begin(); a != there.end(); ++a)
+      for (auto b = a; b != there.end(); ++b)
+        if (a != b || a->second > 1) ++tally_[combination(a->first, b->first, layout_name_, fault)];
+  }
+
   // A process and its objects.
   void settle_in(std::size_t client) {
     busy_.resize(std::max(busy_.size(), client + 1));
-    for (const auto& k : kinds_) {
+    for (std::size_t i = 0; i < kinds_.size(); ++i) {
+      const auto& k = kinds_[i];
       lock_options o;
       o.tickets = tickets_;
       if (chance(3)) o.on_revocation = [](auto&) {};
       if (chance(4)) o.on_enqueued = [](auto) {};
       if (k.terms.bare) o.owner = "candidate " + std::to_string(draw(2));
       users_.push_back(c_.add(client, k, o));
+      if (what_ == what::together) label_of_[users_.back().get()] = labels_[i];
     }
   }
 
@@ -152,7 +302,11 @@ class lock_history : lots {
       later(u, within(100ms), [u, a] {
         if (!a->unlocked) u->downgrade(a);
       });
-    if (what_ == what::recursive) return enter_again(u, a);
+    if (what_ == what::together)
+      note(last_numbers_ ? "last_numbers" : numbers_round_ ? "numbers_round" : "none");
+    const auto label = label_of_.find(u.get());
+    if (what_ == what::recursive || (label != label_of_.end() && label->second == "recursive"))
+      return enter_again(u, a);
     later(u, chance(3) ? instant{0} : within(chance(4) ? 8s : 300ms),
           [this, u, a] { unlock(u, a); });
   }
@@ -215,6 +369,8 @@ class lock_history : lots {
     --busy_[u->client().index()];
     if (impatient_ && a->ec == errc::not_connected) {
       ++tally_["not connected"];
+    } else if (mismatch_ && (a->ec == errc::layout_mismatch || a->ec == errc::permits_mismatch)) {
+      ++tally_["refused"];
     } else if (a->ec && !a->gave_up && a->ec != errc::taken) {
       ++tally_["out of line"];
       // Only what was done to its node by hand is a reason to fail.
@@ -253,12 +409,15 @@ class lock_history : lots {
     if (names.empty()) return;
     // A holder that does not know yet that its name is somebody else's would take that one's.
     if (!robbers_ || named || !chance(3)) {
+      note("written_by_hand");
       hand.set(parent + '/' + names[draw(names.size())], chance(4) ? "scribble" : "__REVOKE__");
       // Whose replies were lost cannot always tell then which of their nodes is whose.
       for (const auto& k : kinds_) robbery_ = robbery_ || k.parents().size() > 1;
       return;
     }
-    if (!chance(4)) return rob(parent + '/' + names[draw(names.size())]);
+    const bool only_one = !chance(4);
+    note(only_one ? "deleted_by_hand" : "parent_deleted");
+    if (only_one) return rob(parent + '/' + names[draw(names.size())]);
     for (const auto& name : names) rob(parent + '/' + name);
     if (!hand.remove(parent)) ++tally_["parents deleted"];
   }
@@ -268,6 +427,7 @@ class lock_history : lots {
     robbery_ = true;
     const auto node = hand.get(path).stat;
     const bool sure = !hand.remove(path);
+    for (const auto& f : foreign_) f->robbed(path);
     tally_["nodes deleted"] += sure;
     c_.world.tell([&] { return path + " is deleted by hand" + (sure ? "" : ", perhaps"); });
     tally_["nodes of holders deleted"] += c_.judge->note_robbery(path, node, sure);
@@ -350,10 +510,12 @@ class lock_history : lots {
     tally_["shared grants"] += static_cast<std::uint64_t>(j.shared_grants);
     tally_["holders expired"] += static_cast<std::uint64_t>(j.expiries_of_holders);
     tally_["stale writes refused"] += j.stale_writes_refused();
+    for (const auto& f : foreign_)
+      tally_["grants of other libraries"] += static_cast<std::uint64_t>(f->grants());
     for (const auto& u : users_) {
       if (u->client().killed()) continue;
       const auto& k = u->kind();
-      if (k.gate && j.most_holders(k.terms.parents[0]) == k.terms.permits) ++tally_["all permits"];
+      if (k.gate && j.most_holders(k.resources()[0]) == k.terms.permits) ++tally_["all permits"];
       const auto lost = u->count("lost lock_lost") + u->count("lost session_expired");
       tally_["revocations told"] += static_cast<std::uint64_t>(u->count("revocation"));
       tally_["suspended"] += static_cast<std::uint64_t>(u->count("suspended"));
@@ -376,9 +538,16 @@ class lock_history : lots {
                    number(),
                    {{wire::opcode::create2, wire::opcode::multi, wire::opcode::remove},
                     [this] { return victim(); },
-                    [this](simulated::client& dead) { replace(dead); }}};
+                    [this](simulated::client& dead) { replace(dead); },
+                    [this](const char* fault) { note(fault); }}};
   std::vector<lock_kind> kinds_;
   std::vector<locker_pointer> users_;
+  std::string layout_name_;          // of what::together, as are these
+  std::vector<std::string> labels_;  // of kinds_
+  std::map<const locker*, std::string> label_of_;
+  std::vector<std::shared_ptr<classic>> foreign_;
+  bool mismatch_ = false;  // not all who are here may share the path
+  bool numbers_round_ = false;
   std::vector<int> busy_;  // calls of each client that are not over
   instant end_ = chance(4) ? 20s : 5s;
   bool tickets_ = chance(2);
@@ -396,6 +565,23 @@ std::vector<std::string> run(const history_options& o, tally& t) {
 
 }  // namespace
 
+std::vector<std::string> lock_combinations() {
+  std::vector<std::string> all;
+  auto faults = trouble::all();
+  faults.insert(faults_by_hand.begin(), faults_by_hand.end());
+  for (const auto& l : layout_names)
+    for (const auto& fault : faults) {
+      for (std::size_t i = 0; i < our_kinds.size(); ++i)
+        for (std::size_t j = i; j < our_kinds.size(); ++j)
+          all.push_back(combination(our_kinds[i], our_kinds[j], l, fault));
+      // Other libraries know nothing of the end of the numbers.
+      if (fault == "last_numbers" || fault == "numbers_round") continue;
+      for (const auto& f : foreign_kinds(l))
+        for (const auto& ours : f.with) all.push_back(combination(f.what.kind, ours, l, fault));
+    }
+  return all;
+}
+
 std::vector<workload> lock_workloads() {
   std::vector<workload> all{
       {"mutex", run<what::mutex>, {}},
@@ -405,7 +591,11 @@ std::vector<workload> lock_workloads() {
       {"multi", run<what::several>, {}},
       {"named", run<what::named>, {}},
       {"election", run<what::election>, {}},
-      {"mixed", run<what::mixed>, {"shared grants", "all permits"}}};
+      {"mixed", run<what::mixed>, {"shared grants", "all permits"}},
+      {"together",
+       run<what::together>,
+       {"shared grants", "downgrades", "locked again", "refused", "grants of other libraries",
+        "numbers come round"}}};
   for (auto& w : all) {
     for (const auto* e :
          {"grants", "faults that hit a holder", "holders killed", "losses", "holders expired",

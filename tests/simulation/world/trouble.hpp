@@ -2,7 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <iterator>
 #include <random>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,6 +22,8 @@ class trouble {
     std::function<simulated::client*()> victim = {};
     // Clients are killed: this one was. Without it they are not.
     std::function<void(simulated::client&)> killed = {};
+    // What kind of fault comes next.
+    std::function<void(const char*)> struck = {};
   };
   trouble(world& w, std::uint64_t seed, plan p) : world_{w}, random_{seed}, plan_{std::move(p)} {}
 
@@ -48,6 +53,9 @@ class trouble {
     }
   }
 
+  // All kinds of faults.
+  static std::set<std::string> all() { return {std::begin(kinds), std::end(kinds)}; }
+
   std::uint64_t count() const noexcept { return count_; }
   std::uint64_t restarts() const noexcept { return restarts_; }
   std::uint64_t pauses() const noexcept { return pauses_; }
@@ -65,7 +73,9 @@ class trouble {
     const cut_style how{chance(2), chance(2)};
     const auto while_it_lasts = within(chance(2) ? 9s : 500ms);
     if (!world_.server().up()) start_later();
-    switch (draw(13)) {
+    const auto which = draw(13);
+    if (plan_.struck) plan_.struck(kinds[which]);
+    switch (which) {
       case 0:
         world_.stop_server();
         start_later();
@@ -111,6 +121,11 @@ class trouble {
       default: link.cut(how);
     }
   }
+
+  static constexpr const char* kinds[]{
+      "server_stopped", "power_lost",    "door_closed", "client_stopped", "stalled",
+      "refused",        "reply_lost",    "reply_lost",  "request_lost",   "cut_at_a_byte",
+      "cut_at_a_frame", "killed_or_cut", "cut"};
 
   void start_later() {
     using namespace std::chrono_literals;
