@@ -14,6 +14,7 @@ enum exit_code {
   unavailable = 69,   // no server
   cannot_write = 74,  // what was taken was put back
   lost = 75,          // the lock, or leadership, was lost while the command ran
+  disagrees = 78,     // others use the path with another layout or number of permits
   not_executable = 126,
   not_found = 127,
 };

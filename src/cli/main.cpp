@@ -51,6 +51,7 @@ int code_of(const conclave::error& e) {
       e.code() == errc::bad_connect_string || e.code() == errc::bad_secret)
     return usage;
   if (e.code() == errc::lock_lost) return lost;
+  if (e.code() == errc::layout_mismatch || e.code() == errc::permits_mismatch) return disagrees;
   return failed;
 }
 

@@ -140,6 +140,43 @@ def test_names_of_nodes(world, layout, name):
     assert taken(world, "--layout", layout, "x")
 
 
+def test_all_kinds_exclude_each_other(world):
+    """Without a word about layouts, and so do programs that use the library's defaults."""
+    _, line = world.hold("x")
+    assert re.fullmatch(r"lock-\d{10}", line["node"].rsplit("/", 1)[1])
+    for args in ["x"], ["-s", "x"], ["x", "y"]:
+        assert taken(world, *args)
+    world.hold("-s", "r")
+    for args in ["r"], ["r", "y"]:
+        assert taken(world, *args)
+    assert not taken(world, "-s", "r")
+
+
+def test_another_layout_is_refused_by_name(world):
+    world.hold("--layout", "kazoo", "x")
+    for args in ["x"], ["-s", "x"], ["x", "y"], ["-n", "x"]:
+        r = world.conclave("lock", *args, "--", "echo", "ran")
+        assert (r.returncode, r.stdout) == (78, "")
+        assert r.stderr == ("conclave: lock /conclave/x: node __lock__0000000000 has the layout "
+                            "kazoo, this lock the layout curator; pass --layout kazoo to share "
+                            "the lock with it\n")
+    assert taken(world, "--layout", "kazoo", "x")
+
+
+def test_another_number_of_permits_is_refused(world):
+    p, _ = world.hold("--permits", "3", "x")
+    for args, advice in ((["--permits", "1"], "--permits 3"), ([], "--permits 3"),
+                         (["-s"], "--permits 3")):
+        r = world.conclave("lock", *args, "x", "--", "echo", "ran")
+        assert (r.returncode, r.stdout) == (78, "")
+        assert advice in r.stderr
+    assert not taken(world, "--permits", "3", "x")
+    let_go(p)
+    world.hold("x")
+    r = world.conclave("lock", "--permits", "3", "x", "--", "echo", "ran")
+    assert r.returncode == 78 and "--permits" in r.stderr
+
+
 def test_an_unknown_layout(world):
     assert "curator" in world.refused("lock", "--layout", "flock", "x", "--", "true")
     world.refused("lock", "--layout", "", "x", "--", "true")

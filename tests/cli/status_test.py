@@ -113,6 +113,8 @@ def test_readers_writers_and_permits(world):
     assert sem["kind"] == "semaphore"
     assert owners(sem["holders"]) == ["p1", "p2"]
     assert owners(sem["waiters"]) == ["p3"]
+    assert sem["permits"] == 2
+    assert "semaphore, 2 of 2, 1 waiting" in world.ok("status", "sem")
 
 
 def test_locks_below_locks_and_paths(world):

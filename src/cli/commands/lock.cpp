@@ -43,7 +43,8 @@ void add_flags(CLI::App& app, lock_flags& f) {
       "The command finds CONCLAVE_LOCK_PATH, CONCLAVE_LOCK_NODE, CONCLAVE_FENCING_TOKEN and\n"
       "CONCLAVE_SESSION_ID in its environment.\n"
       "Exit codes: the command's, or 128 and the signal that ended it; 1 (or -E) not acquired;\n"
-      "64 usage; 69 no server; 75 lock lost; 126, 127 the command cannot be run.");
+      "64 usage; 69 no server; 75 lock lost; 78 others use it with another layout or number of\n"
+      "permits; 126, 127 the command cannot be run.");
   add_literal_words(app, "PATH", f.paths,
                     "the lock; one that does not begin with / is below /conclave")
       ->required();
@@ -60,7 +61,7 @@ void add_flags(CLI::App& app, lock_flags& f) {
       ->type_name("N")
       ->check(CLI::Range{1, 1'000'000});
   app.add_option("--layout", f.layout,
-                 "names of nodes, for sharing with other programs: kazoo, curator, zookeeper, or a "
+                 "names of nodes, for sharing with other programs: curator, kazoo, zookeeper, or a "
                  "beginning of your own")
       ->type_name("L")
       ->capture_default_str();
@@ -145,6 +146,8 @@ class locking {
 
   void answered(error_code ec, bool acquired) {
     waiting_.reset();
+    if (ec == errc::layout_mismatch || ec == errc::permits_mismatch)
+      throw disagreement(connection_.zk(), wanted_, ec);
     if (ec) throw error{ec, "lock " + flags_.paths.front()};
     if (!acquired) {
       if (!flags_.quiet && (connection_.at().verbose || in_foreground()))

@@ -155,6 +155,9 @@ An item of a queue could not be printed. It is still there.
 .B 75
 A lock, or leadership, was lost while the command ran. It is never 0 then.
 .TP
+.B 78
+Others use the path with another layout, or another number of permits.
+.TP
 .B 126
 The command cannot be executed.
 .TP
@@ -237,7 +240,7 @@ All programs that share a lock must use the same
 .BR \-\-layout ,
 and the same
 .BR \-\-permits .
-Other layouts that are known are refused.
+Others are refused where they are seen.
 .SH SEE ALSO
 .BR flock (1),
 .BR timeout (1),

@@ -1,5 +1,7 @@
 #include "cli/run/wanted_lock.hpp"
 
+#include <charconv>
+
 #include "cli/exit_code.hpp"
 #include "conclave/multi_mutex.hpp"
 #include "conclave/mutex.hpp"
@@ -80,13 +82,71 @@ layout parse_layout(const std::string& text) {
   if (text == "zookeeper") return layout::zookeeper();
   if (text.find('-') == std::string::npos && text.find('_') == std::string::npos)
     throw failure{usage, "there is no layout '" + text +
-                             "'; there are kazoo, curator, zookeeper, and names that begin as you "
+                             "'; there are curator, kazoo, zookeeper, and names that begin as you "
                              "say and end with - or _"};
   try {
     return layout::custom(text);
   } catch (const error&) {
     throw failure{usage, "'" + text + "' cannot begin a node's name"};
   }
+}
+
+namespace {
+
+std::string advice(const std::string& layout) {
+  for (const auto* known : {"curator", "kazoo", "zookeeper"})
+    if (layout == known) return "; pass --layout " + layout + " to share the lock with it";
+  return "; use another path";
+}
+
+// Why this path is refused; empty if nothing tells any more.
+std::string why_refused(client& zk, const std::string& path, const wanted_lock::description& d) {
+  const auto children = zk.children(path).names;
+  if (d.permits != 0) {
+    for (const auto& name : children)
+      if (layout::known_elsewhere(name))
+        return "node " + name + " is of a lock without permits; leave out --permits";
+    if (const auto n = recorded_permits(zk.get(path).data))
+      return "it is in use with " + std::to_string(*n) + " permits; pass --permits " +
+             std::to_string(*n);
+    return {};
+  }
+  for (const auto& name : children) {
+    const auto parsed = d.options.layout.parse(name);
+    const bool exclusive = parsed && parsed->role == layout::role::exclusive;
+    // Ours are waited for, whatever their kind.
+    if (parsed && (parsed->ours || exclusive != d.shared)) continue;
+    if (layout::known_elsewhere(name))
+      return d.options.layout.explain_mismatch(name) +
+             (parsed ? "; use another path" : advice(layout::known_as(name)));
+  }
+  if (const auto n = recorded_permits(zk.get(path).data))
+    return "it is in use with permits; pass --permits " + std::to_string(*n);
+  return {};
+}
+
+}  // namespace
+
+failure disagreement(client& zk, const wanted_lock::description& d, error_code ec) {
+  for (const auto& path : d.paths) try {
+      if (const auto why = why_refused(zk, path, d); !why.empty())
+        return {disagrees, "lock " + path + ": " + why};
+    } catch (const error&) {
+      // It has changed meanwhile, or may not be read.
+    }
+  return {disagrees, "lock " + d.paths.front() + ": " + ec.message()};
+}
+
+std::optional<std::size_t> recorded_permits(std::string_view data) {
+  constexpr std::string_view begin = "conclave 1 ", mark = " permits ";
+  const auto at = data.find(mark);
+  if (!data.starts_with(begin) || at == data.npos || !data.ends_with('\n')) return {};
+  data.remove_prefix(at + mark.size());
+  data.remove_suffix(1);
+  std::size_t n = 0;
+  const auto [stop, ec] = std::from_chars(data.data(), data.data() + data.size(), n);
+  if (ec != std::errc{} || stop != data.data() + data.size()) return {};
+  return n;
 }
 
 }  // namespace conclave::cli

@@ -7,8 +7,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "cli/exit_code.hpp"
 #include "conclave/client.hpp"
 #include "conclave/hold.hpp"
 #include "conclave/lock_options.hpp"
@@ -37,6 +39,13 @@ class wanted_lock {
 
 // curator, kazoo, zookeeper, or the beginning of names of one's own. Throws failure.
 layout parse_layout(const std::string& text);
-inline constexpr const char* default_layout = "kazoo";
+inline constexpr const char* default_layout = "curator";
+
+// The number of permits that a semaphore's path records, if it does.
+std::optional<std::size_t> recorded_permits(std::string_view data);
+
+// Others use one of the paths in another way, as errc::layout_mismatch or errc::permits_mismatch
+// said: what they do there, and what to pass so as to share the lock with them.
+failure disagreement(client& zk, const wanted_lock::description& d, error_code ec);
 
 }  // namespace conclave::cli

@@ -38,9 +38,11 @@ std::string describe(const recipe& r) {
     if (r.set_aside != 0) text += ", " + std::to_string(r.set_aside) + " set aside";
     return text;
   }
-  if (r.permits) text += " of " + std::to_string(*r.permits);
   const auto waiters = std::count_if(r.line.begin(), r.line.end(),
                                      [](const participant& who) { return !who.holds; });
+  if (r.permits)
+    text += ", " + std::to_string(static_cast<std::ptrdiff_t>(r.line.size()) - waiters) + " of " +
+            std::to_string(*r.permits);
   if (waiters != 0) text += ", " + std::to_string(waiters) + " waiting";
   if (!r.in_use() && r.what != kind::unused) text += ", unused";
   return text;

@@ -143,6 +143,7 @@ class reading {
     f.r.path = path;
     f.r.what = kind::semaphore;
     f.r.layout = "curator";
+    f.data_tell = true;
     f.line = line_at(child_path(path, "locks"));
     const auto folder = child_path(path, "leases");
     for (const auto& name : names_below(folder)) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <tuple>
 
+#include "cli/run/wanted_lock.hpp"
 #include "cli/survey/ask_all.hpp"
 #include "cli/survey/findings.hpp"
 #include "cli/survey/names.hpp"
@@ -99,6 +100,8 @@ void read_data(client& zk, std::vector<found_recipe>& all) {
       if (data.starts_with(lock_record)) which[i]->what = kind::lock;
       continue;
     }
+    if (const auto recorded = recorded_permits(data))
+      which[i]->permits = static_cast<int>(*recorded);
     int n = 0;
     const auto* const end = data.data() + data.size();
     if (const auto [stop, ec] = std::from_chars(data.data(), end, n);

@@ -32,7 +32,7 @@ struct recipe {
   std::string layout;
   std::vector<participant> line;  // those who hold it first; of a queue, who claims which item
 
-  // Of a semaphore of kazoo's, which writes it down; otherwise programs know it.
+  // Of a semaphore of ours or of kazoo's, where it is recorded; otherwise programs know it.
   std::optional<int> permits;
 
   // Of a queue.
