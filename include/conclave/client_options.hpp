@@ -63,7 +63,8 @@ struct client_options {
   // Shown to the server on every connection.
   std::vector<conclave::credentials> credentials;
   // For nodes created without an ACL. Empty: creator_all_acl() if there are credentials, otherwise
-  // open_acl(), which is said once in the log.
+  // open_acl(), which is said once in the log. Missing nodes above the path of a lock, queue or
+  // election are shared with other users: they get this ACL, or open_acl() if it is empty.
   conclave::acl default_acl;
   std::optional<tls_options> tls;  // for all hosts but Unix sockets, over which it is not spoken
 

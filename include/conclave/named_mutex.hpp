@@ -11,6 +11,9 @@
 // until its holder has heard of that (one event of the server) the next one may have the lock, too,
 // and a release or a fenced transaction sent in that moment takes the next one's node for its own.
 //
+// Whoever may delete children of its parent can delete its node. Missing parents are created open
+// for everybody (client_options::default_acl): if that matters, create the parent before.
+//
 // A node of that name that is there for good (created by hand, not ephemeral) is waited for like
 // any other, for ever: it is a way to keep everybody out.
 //

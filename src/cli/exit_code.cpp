@@ -8,6 +8,19 @@
 
 namespace conclave::cli {
 
+int exit_code_of(const error_code& ec) noexcept {
+  if (ec == errc::not_connected || ec == errc::connection_loss || ec == errc::session_expired ||
+      ec == errc::tls_failed || ec == errc::system_error || ec == errc::auth_failed)
+    return unavailable;
+  if (ec == errc::invalid_path || ec == errc::invalid_argument || ec == errc::bad_connect_string ||
+      ec == errc::bad_secret)
+    return usage;
+  if (ec == errc::lock_lost) return lost;
+  if (ec == errc::no_auth) return no_permission;
+  if (ec == errc::layout_mismatch || ec == errc::permits_mismatch) return disagrees;
+  return failed;
+}
+
 void die_of(int signal) {
   std::cout.flush();
   std::fflush(stdout);

@@ -5,19 +5,25 @@
 #include <stdexcept>
 #include <string>
 
+#include "conclave/error.hpp"
+
 namespace conclave::cli {
 
 enum exit_code {
   ok = 0,
-  failed = 1,         // and: not acquired, nothing there
-  usage = 64,         // the command line makes no sense
-  unavailable = 69,   // no server
-  cannot_write = 74,  // what was taken was put back
-  lost = 75,          // the lock, or leadership, was lost while the command ran
-  disagrees = 78,     // others use the path with another layout or number of permits
+  failed = 1,          // and: not acquired, nothing there
+  usage = 64,          // the command line makes no sense
+  unavailable = 69,    // no server
+  cannot_write = 74,   // what was taken was put back
+  lost = 75,           // the lock, or leadership, was lost while the command ran
+  no_permission = 77,  // refused by an ACL
+  disagrees = 78,      // others use the path with another layout or number of permits
   not_executable = 126,
   not_found = 127,
 };
+
+// What a command ends with that failed with this error.
+int exit_code_of(const error_code& ec) noexcept;
 
 // A code below zero is a signal of which the program is to die, when everything is in order. A
 // shell that was interrupted goes on with its script unless the command died of that, too.

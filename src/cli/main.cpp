@@ -41,20 +41,6 @@ void read_help(std::vector<std::string>& words) {
   words.emplace_back("--help");
 }
 
-int code_of(const conclave::error& e) {
-  using conclave::errc;
-  if (e.code() == errc::not_connected || e.code() == errc::connection_loss ||
-      e.code() == errc::session_expired || e.code() == errc::tls_failed ||
-      e.code() == errc::system_error || e.code() == errc::auth_failed)
-    return unavailable;
-  if (e.code() == errc::invalid_path || e.code() == errc::invalid_argument ||
-      e.code() == errc::bad_connect_string || e.code() == errc::bad_secret)
-    return usage;
-  if (e.code() == errc::lock_lost) return lost;
-  if (e.code() == errc::layout_mismatch || e.code() == errc::permits_mismatch) return disagrees;
-  return failed;
-}
-
 // The first option that the command does not know, before the first word that is none.
 const std::string* first_unknown_option(const named_command& c,
                                         const std::vector<std::string>& words) {
@@ -129,7 +115,7 @@ int main(int argc, char** argv) {
   } catch (const std::invalid_argument& e) {
     return complain(usage, e.what());
   } catch (const conclave::error& e) {
-    return complain(code_of(e), e.what());
+    return complain(exit_code_of(e.code()), e.what());
   } catch (const std::exception& e) {
     return complain(failed, e.what());
   }

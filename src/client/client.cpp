@@ -33,10 +33,12 @@ core_pointer make_core(std::shared_ptr<runtime::io_thread> thread, std::string_v
   auto core = std::make_shared<client_core>();
   core->log = options.log;
   core->open_by_default = options.default_acl.empty() && options.credentials.empty();
-  core->defaults = std::make_shared<requests::defaults>(
-      requests::defaults{where.chroot, !options.default_acl.empty()  ? options.default_acl
-                                       : options.credentials.empty() ? open_acl()
-                                                                     : creator_all_acl()});
+  requests::defaults defaults{where.chroot, options.default_acl};
+  if (defaults.acl.empty())
+    defaults.acl = options.credentials.empty() ? open_acl() : creator_all_acl();
+  else
+    defaults.ancestors_acl = defaults.acl;
+  core->defaults = std::make_shared<requests::defaults>(std::move(defaults));
   core->driver = runtime::session_driver::start(thread->loop(), std::move(where), options);
   core->thread = std::move(thread);
   core->port = recipe_port::make(core->driver, core->defaults);

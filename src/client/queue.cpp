@@ -8,6 +8,7 @@
 #include "client/blocking.hpp"
 #include "client/contenders.hpp"
 #include "client/locking.hpp"
+#include "recipes/make_path.hpp"
 #include "recipes/queue/consumer.hpp"
 #include "recipes/queue/glance.hpp"
 #include "recipes/queue/producer.hpp"
@@ -168,14 +169,12 @@ std::optional<Result> take_until(queue_pointer q, const std::string& what,
 // The queue's own folder and those above it.
 void make_folder(const queue_handle& q, const std::string& what) {
   const auto& path = q.names->items();
-  for (auto end = path.find('/', 1);; end = path.find('/', end + 1)) try {
-      block(what.c_str(), q.core, &start_create, path.substr(0, end), std::string{},
-            create_mode::persistent);
-      if (end == path.npos) return;
+  for (auto& level : recipes::levels_of(*q.core->defaults, path, q.names->items_levels())) try {
+      block(what.c_str(), q.core, &start_create, level.path, std::string{},
+            create_options{create_mode::persistent, std::move(level.acl)});
     } catch (const error& e) {
       // What is there may lie under a node that we may not write to.
-      if (end == path.npos && e.code() != errc::node_exists) throw;
-      if (end == path.npos) return;
+      if (level.path == path && e.code() != errc::node_exists) throw;
     }
 }
 

@@ -12,11 +12,13 @@ detail::lock_pointer make(client& c, const std::string& path, std::size_t permit
   if (permits == 0) throw error{errc::invalid_argument, "semaphore " + path + " without permits"};
   recipes::terms gate;
   gate.parents = {path + "/locks"};
+  gate.own_levels = 2;
   recipes::terms lease;
   lease.rule = recipes::rule::permits;
   lease.permits = permits;
   lease.semaphore = path;
   lease.parents = {path + "/leases"};
+  lease.own_levels = 2;
   lease.layout = layout::custom("lease-");
   lease.renew = false;
   return detail::make_lock(c, path, std::move(lease), std::move(gate), std::move(options));

@@ -42,9 +42,10 @@ inline constexpr std::chrono::milliseconds breath{10};
 struct terms {
   recipes::rule rule = rule::first_in_line;
   std::vector<std::string> parents;  // several: all of them or none, without a chance to deadlock
-  std::string name;                  // of rule::unique_name
-  std::size_t permits = 0;           // of rule::permits
-  std::string semaphore;             // of rule::permits: the path that says how many there are
+  std::size_t own_levels = 1;  // of each parent, the last nodes that belong to this lock alone
+  std::string name;            // of rule::unique_name
+  std::size_t permits = 0;     // of rule::permits
+  std::string semaphore;       // of rule::permits: the path that says how many there are
   bool renew = true;  // begin again in the next session if this one ends before it was granted
   conclave::layout layout = conclave::layout::curator();
   conclave::layout::role role = layout::role::exclusive;

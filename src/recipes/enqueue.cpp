@@ -285,7 +285,8 @@ task<error_code> contender::look_for(seat& s, const std::string& id, place where
 
 // Containers, so that the server removes them some time after the last contender has gone.
 task<error_code> contender::make_parents() {
-  co_return co_await make_paths(port_, shared_from_this(), terms_.parents, create_mode::container);
+  co_return co_await make_paths(port_, shared_from_this(), terms_.parents, terms_.own_levels,
+                                create_mode::container);
 }
 
 // A node of the name that we need is there. With a unique name that is the holder's. With numbers,

@@ -1,5 +1,6 @@
 #include "recipes/make_path.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "recipes/asking.hpp"
@@ -8,17 +9,28 @@
 
 namespace conclave::recipes {
 
+std::vector<path_level> levels_of(const requests::defaults& d, const std::string& path,
+                                  std::size_t own_levels) {
+  std::vector<path_level> all;
+  for (auto end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    all.push_back({path.substr(0, end), d.ancestors_acl});
+    if (end == std::string::npos) break;
+  }
+  for (std::size_t i = 1; i <= std::min(own_levels, all.size()); ++i) all[all.size() - i].acl = {};
+  return all;
+}
+
 task<error_code> make_paths(std::shared_ptr<port> p, std::shared_ptr<void> asker,
-                            std::vector<std::string> paths, create_mode mode) {
+                            std::vector<std::string> paths, std::size_t own_levels,
+                            create_mode mode) {
   for (;;) {
     std::vector<std::vector<asking<create_result>>> making{paths.size()};
     {
       const together in_one_write{*p};
       for (std::size_t i = 0; i < paths.size(); ++i)
-        for (auto end = paths[i].find('/', 1);; end = paths[i].find('/', end + 1)) {
-          making[i].push_back(
-              ask(p, asker, requests::create(p->defaults(), paths[i].substr(0, end), {}, mode)));
-          if (end == std::string::npos) break;
+        for (auto& level : levels_of(p->defaults(), paths[i], own_levels)) {
+          const create_options how{mode, std::move(level.acl)};
+          making[i].push_back(ask(p, asker, requests::create(p->defaults(), level.path, {}, how)));
         }
     }
     error_code ec;
@@ -42,9 +54,9 @@ task<error_code> make_paths(std::shared_ptr<port> p, std::shared_ptr<void> asker
 }
 
 task<error_code> make_path(std::shared_ptr<port> p, std::shared_ptr<void> asker, std::string path,
-                           create_mode mode) {
+                           std::size_t own_levels, create_mode mode) {
   std::vector<std::string> one{std::move(path)};
-  co_return co_await make_paths(std::move(p), std::move(asker), std::move(one), mode);
+  co_return co_await make_paths(std::move(p), std::move(asker), std::move(one), own_levels, mode);
 }
 
 }  // namespace conclave::recipes

@@ -24,6 +24,9 @@ namespace conclave::requests {
 struct defaults {
   std::string chroot;  // in front of every path
   conclave::acl acl;   // of nodes created without one
+  // Of nodes that a recipe creates above its own path. Other users have their locks and queues
+  // below them, too.
+  conclave::acl ancestors_acl = open_acl();
 };
 
 using nothing = std::monostate;

@@ -300,12 +300,22 @@ def test_access(world):
     _, address = world.serve()
     world.env["CONCLAVE_CONNECT"] = address
     world.secret("digest:ops:secret")
-    world.ok("znode", "create", "/conclave", "--auth-file", "auth")
     found = examined(world, "--auth-file", "auth")
     assert found["access"]["mark"] == "ok" and "credentials are shown" in found["access"]["text"]
     assert found["secrecy"]["mark"] == "warning"
-    found = examined(world)
-    assert found["write"]["mark"] == "skipped" and "clock" not in found
+    # Whoever created it is the only one who can use it: others have no locks there.
+    world.ok("znode", "create", "/conclave", "--auth-file", "auth")
+    found = examined(world, "--auth-file", "auth", code=1)
+    assert found["access"]["mark"] == "failed" and "nobody else" in found["access"]["text"]
+    assert "--set world:anyone:cdrwa" in found["access"]["advice"]
+    found = examined(world, code=1)
+    assert found["write"]["mark"] == "failed" and "clock" not in found
+    assert "--set world:anyone:cdrwa" in found["write"]["advice"]
+    # An ACL that somebody has set is a decision.
+    world.ok("znode", "acl", "/conclave", "--auth-file", "auth", "--set", "auth::cdrwa")
+    assert examined(world, "--auth-file", "auth")["access"]["mark"] == "ok"
+    world.ok("znode", "acl", "/conclave", "--auth-file", "auth", "--set", "world:anyone:cdrwa")
+    assert examined(world)["write"]["mark"] == "ok"
 
 
 def test_a_chroot_that_is_missing(world):

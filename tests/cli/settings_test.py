@@ -187,15 +187,35 @@ def test_one_user_is_refused_what_is_another_ones(world, config):
     assert world.ok("znode", "get", "/hers", "--auth-file", alice).strip() == "data"
     for args in [], ["--auth-file", world.path("bob")], ["--auth-file", wrong]:
         for command in ["get", "/hers"], ["set", "/hers", "mine"], ["create", "/hers/below"]:
-            said = world.refused("znode", *command, *args, code=1)
+            said = world.refused("znode", *command, *args, code=77)
             assert "/hers" in said and "secret" not in said
-    assert world.conclave("lock", "/hers", "--", "echo", "ran").stdout == ""
+    for limit in [], ["-n"], ["-w", "5"], ["-n", "-E", "3"], ["-w", "5", "-E", "0"]:
+        assert "/hers" in world.refused("lock", *limit, "/hers", "--", "echo", "ran", code=77)
+    for command in (["elect", "/hers", "--", "echo", "ran"], ["queue", "push", "/hers", "x"],
+                    ["queue", "pop", "/hers"], ["queue", "work", "/hers", "--", "echo", "ran"]):
+        assert "/hers" in world.refused(*command, code=77)
     config(f"auth-file = {alice}")
     assert world.ok("znode", "get", "/hers").strip() == "data"
     assert world.ok("lock", "/hers", "--", "echo", "ran") == "ran\n"
     # A flag comes before the file.
     assert world.conclave("znode", "get", "/hers", "--auth-file",
-                          world.path("bob")).returncode == 1
+                          world.path("bob")).returncode == 77
+
+
+def test_the_first_user_with_credentials_does_not_own_what_is_above(world):
+    write(world, "alice", "digest:alice:secret\n")
+    write(world, "bob", "digest:bob:secret\n")
+    for command in (["doctor"], ["lock", "team/x", "-c", "true"], ["queue", "push", "team/q", "item"],
+                    ["znode", "create", "-p", "team/deep/node"]):
+        world.ok(*command, "--auth-file", "alice")
+    for path in "/conclave", "/conclave/team", "/conclave/team/deep":
+        assert world.ok("znode", "acl", path) == "world:anyone:cdrwa\n"
+    for auth in ["--auth-file", "bob"], []:
+        assert world.ok("lock", *auth, "team/y", "--", "echo", "ran") == "ran\n"
+        world.ok("queue", "push", *auth, "team/q2" + "".join(auth), "item")
+        assert world.ok("doctor", *auth).endswith("All is well.\n")
+        world.refused("lock", *auth, "-n", "team/x", "--", "echo", "ran", code=77)
+    assert world.ok("lock", "--auth-file", "alice", "team/x", "--", "echo", "ran") == "ran\n"
 
 
 def test_a_secret_is_on_no_command_line_and_in_no_environment(world):

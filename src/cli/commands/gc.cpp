@@ -38,9 +38,11 @@ struct report {
   unused_nodes found;
   std::vector<removal> removed;  // of each, if they were to be
 
-  bool complete() const {
-    return std::none_of(removed.begin(), removed.end(),
-                        [](const removal& r) { return r.what == outcome::refused; });
+  int exit_code() const {
+    const auto refused = std::find_if(removed.begin(), removed.end(), [](const removal& r) {
+      return r.what == outcome::refused;
+    });
+    return refused == removed.end() ? static_cast<int>(ok) : exit_code_of(refused->ec);
   }
 };
 
@@ -102,7 +104,7 @@ int run(gc_flags& f, const invocation&) {
     print(to_json(r));
   else
     show(r);
-  return r.complete() ? ok : failed;
+  return r.exit_code();
 }
 
 }  // namespace
@@ -120,7 +122,7 @@ void describe_gc(CLI::App& app, invocation& call) {
       "was not changed for a while. One that somebody begins to use meanwhile stays. Conclave's\n"
       "programs make a missing node again, and so do most others; kazoo's Lock and Queue objects\n"
       "do so only when they begin, so look before you remove theirs.\n"
-      "Exit code: 1 if the server refused to remove something.");
+      "Exit code: 77 if an ACL forbids to remove something; 1 if the server refused it otherwise.");
   add_literal_words(
       app, "PATH", f->paths,
       "look at and below it (default: below /conclave); one that does not begin with / "

@@ -43,8 +43,8 @@ void add_flags(CLI::App& app, lock_flags& f) {
       "The command finds CONCLAVE_LOCK_PATH, CONCLAVE_LOCK_NODE, CONCLAVE_FENCING_TOKEN and\n"
       "CONCLAVE_SESSION_ID in its environment.\n"
       "Exit codes: the command's, or 128 and the signal that ended it; 1 (or -E) not acquired;\n"
-      "64 usage; 69 no server; 75 lock lost; 78 others use it with another layout or number of\n"
-      "permits; 126, 127 the command cannot be run.");
+      "64 usage; 69 no server; 75 lock lost; 77 refused by an ACL; 78 others use it with another\n"
+      "layout or number of permits; 126, 127 the command cannot be run.");
   add_literal_words(app, "PATH", f.paths,
                     "the lock; one that does not begin with / is below /conclave")
       ->required();

@@ -45,11 +45,11 @@ class workplace {
   explicit workplace(client& zk) : zk_{zk} {
     if (zk_.exists(home)) return;
     try {
-      zk_.create(home, {}, create_mode::container);
+      zk_.create(home, {}, {create_mode::container, open_acl()});
     } catch (const error& e) {
       if (e.code() == errc::node_exists) return;
       if (e.code() != errc::unimplemented) throw;
-      zk_.create(home);  // before ZooKeeper 3.5
+      zk_.create(home, {}, {create_mode::persistent, open_acl()});  // before ZooKeeper 3.5
     }
     ours_ = true;
   }
@@ -92,6 +92,18 @@ bool anybody_may_change(const acl& list) {
     return e.scheme == "world" && (e.permissions & ~permission::read) != 0;
   });
 }
+
+// Whoever created the node is the only one who can create nodes below it, and nobody has set its
+// ACL since: so it is by accident, and not somebody's decision.
+bool belongs_to_its_first_user(const acl_result& node) {
+  const auto may_create = [](const acl_entry& e) {
+    return (e.permissions & permission::create) != 0;
+  };
+  return node.stat.aversion == 0 && !anybody_may_change(node.acl) &&
+         std::count_if(node.acl.begin(), node.acl.end(), may_create) <= 1;
+}
+
+constexpr auto open_it = "conclave znode acl /conclave --set world:anyone:cdrwa";
 
 }  // namespace
 
@@ -160,11 +172,13 @@ void check_write(checkup& to, client& zk) {
     check_clock(to, before, server, after);
   } catch (const error& e) {
     if (e.code() == errc::no_auth)
-      to.add({mark::skipped,
-              "write",
-              std::string{"we may not create nodes below "} + home,
-              "locks with relative paths need it: show credentials with --auth-file",
-              {}});
+      to.add(
+          {mark::failed,
+           "write",
+           std::string{"we may not create nodes below "} + home +
+               ", and so have no locks or queues there",
+           std::string{"show credentials with --auth-file, or let its owner open it: "} + open_it,
+           {}});
     else if (e.code() == errc::not_read_only)
       to.add({mark::failed,
               "write",
@@ -179,10 +193,11 @@ void check_write(checkup& to, client& zk) {
 void check_access(checkup& to, connection& c) {
   const auto& at = c.at();
   const bool shown = !at.options.credentials.empty();
-  const auto path = c.zk().exists(home) ? home : "/";
-  acl list;
+  const bool has_home = c.zk().exists(home).has_value();
+  const auto path = has_home ? home : "/";
+  acl_result node;
   try {
-    list = c.zk().get_acl(path).acl;
+    node = c.zk().get_acl(path);
   } catch (const error& e) {
     return to.add({mark::skipped, "access", e.what(), "", {}});
   }
@@ -190,16 +205,20 @@ void check_access(checkup& to, connection& c) {
   text += "; ";
   text += path;
   text += " is";
-  for (const auto& e : list) text += " " + to_text(e);
-  if (at.on_this_machine)
+  for (const auto& e : node.acl) text += " " + to_text(e);
+  if (has_home && belongs_to_its_first_user(node))
+    to.add({mark::failed,
+            "access",
+            text + ": nobody else can have locks or queues there",
+            std::string{open_it} + " (or, if it is meant to be so: --set auth::cdrwa)",
+            {}});
+  else if (at.on_this_machine)
     to.add({mark::ok, "access", "by the socket's permissions; " + text, "", {}});
-  else if (anybody_may_change(list))
+  else if (anybody_may_change(node.acl) && !shown)
     to.add({mark::warning,
             "access",
-            text + ": whoever reaches the server may change it",
-            shown ? "conclave znode acl /conclave --set auth::cdrwa"
-                  : "show credentials with --auth-file, and: conclave znode acl /conclave --set "
-                    "auth::cdrwa",
+            text + ": whoever reaches the server may change our locks and queues",
+            "show credentials with --auth-file: locks and queues made with them are theirs alone",
             {}});
   else
     to.add({mark::ok, "access", text, "", {}});

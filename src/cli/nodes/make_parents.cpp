@@ -6,7 +6,8 @@ void make_parents(client& zk, const std::string& path) {
   for (auto slash = path.find('/', 1); slash != std::string::npos;
        slash = path.find('/', slash + 1))
     try {
-      zk.create(path.substr(0, slash));
+      // Others have nodes below them, too.
+      zk.create(path.substr(0, slash), {}, {create_mode::persistent, open_acl()});
     } catch (const error& e) {
       // Who may not create there need not, if it is there.
       if (e.code() == errc::no_auth && zk.exists(path.substr(0, slash))) continue;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "recipes/queue/names.hpp"
+
 namespace conclave::recipes {
 
 claim::claim(std::shared_ptr<port> p, queue_item item, std::string path, std::int32_t version)
@@ -15,6 +17,7 @@ void claim::begin(terms t, std::function<void(error_code)> told, std::function<v
   begun_ = std::move(told);
   given_back_ = std::move(given_back);
   t.rule = rule::unique_name;
+  t.own_levels = queue_names::folder_levels;
   t.name = item_.name;
   t.patient = false;
   t.renew = false;

@@ -185,11 +185,13 @@ task<error_code> consumer::look() {
       others = std::move(listed.value.names);
     }
     if (ec == errc::no_node && (watches || !got.ec)) {
-      ec = co_await make_path(port_, self, names_->taken(), names_->taken_mode());
+      ec = co_await make_path(port_, self, names_->taken(), queue_names::folder_levels,
+                              names_->taken_mode());
       if (!ec && !got.ec) continue;
     }
     if (got.ec == errc::no_node && watches) {
-      ec = co_await make_path(port_, self, names_->items(), create_mode::persistent);
+      ec = co_await make_path(port_, self, names_->items(), names_->items_levels(),
+                              create_mode::persistent);
       if (!ec) continue;  // now there is something to watch
     }
     if (!ec || ec == errc::no_node) ec = got.ec;
@@ -400,8 +402,11 @@ task<error_code> consumer::put_aside(const candidate& c) {
       co_return error_code{};
     }
     if (ec != errc::no_node || !part) co_return ec;
-    ec = co_await make_path(port_, self, names_->taken(), names_->taken_mode());
-    if (!ec) ec = co_await make_path(port_, self, names_->beside("aside"), create_mode::container);
+    ec = co_await make_path(port_, self, names_->taken(), queue_names::folder_levels,
+                            names_->taken_mode());
+    if (!ec)
+      ec = co_await make_path(port_, self, names_->beside("aside"), queue_names::folder_levels,
+                              create_mode::container);
     if (ec) co_return ec;
   }
 }

@@ -5,6 +5,7 @@
 #include "recipes/make_path.hpp"
 #include "recipes/new_id.hpp"
 #include "recipes/outcome.hpp"
+#include "recipes/queue/names.hpp"
 
 namespace conclave::recipes {
 
@@ -41,7 +42,8 @@ task<error_code> counted_transactions::enrol(std::shared_ptr<void> owner) {
       perhaps_in_ = made.sent_in.session;
       where = {perhaps_in_, 0};
     } else if (made.ec == errc::no_node) {
-      const auto ec = co_await make_path(port_, owner, folder_, create_mode::container);
+      const auto ec = co_await make_path(port_, owner, folder_, queue_names::folder_levels,
+                                         create_mode::container);
       if (ec) co_return ec;
     } else if (port_->begins_again(made.ec)) {
       name_ = new_id(*port_);

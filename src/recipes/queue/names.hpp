@@ -23,6 +23,9 @@ class queue_names {
   queue_names(std::string path, queue_layout l);
 
   const std::string& items() const noexcept { return items_; }
+  // Nodes of the queue's own, from the top of those down to items(), and down to any other folder.
+  std::size_t items_levels() const noexcept { return claims_only() ? 2 : 1; }
+  static constexpr std::size_t folder_levels = 2;
   // Marks of claims.
   const std::string& taken() const noexcept { return taken_; }
   // kazoo makes its folder once and relies on it.

@@ -210,7 +210,8 @@ task<> producer::send() {
     const auto result = co_await transactions_.commit(self, t);
     auto ec = result.ec;
     if (ec == errc::no_node && result.failed_part) {
-      ec = co_await make_path(port_, self, names_->items(), create_mode::persistent);
+      ec = co_await make_path(port_, self, names_->items(), names_->items_levels(),
+                              create_mode::persistent);
       if (!ec) continue;
     }
     for (const auto& each : going) answer(each, ec);

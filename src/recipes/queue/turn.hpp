@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "recipes/contender.hpp"
+#include "recipes/queue/names.hpp"
 
 namespace conclave::recipes {
 
@@ -29,6 +30,7 @@ class turn {
     trouble_ = {};
     terms t;
     t.parents = {line_};
+    t.own_levels = queue_names::folder_levels;
     t.hurried = false;
     place_ = std::make_shared<place_in_line>(this, port_);
     place_->contender = std::make_shared<contender>(port_, std::move(t), place_);

@@ -172,7 +172,7 @@ void worker::came(error_code ec, std::optional<queue_claim> claim) {
     return;
   }
   std::cerr << "conclave: queue " << path_ << ": " << ec.message() << "\n";
-  stop(is_disconnected(ec) ? unavailable : failed);
+  stop(is_disconnected(ec) ? static_cast<int>(unavailable) : exit_code_of(ec));
 }
 
 void worker::begin(queue_claim claim) {
