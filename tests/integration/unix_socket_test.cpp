@@ -97,7 +97,7 @@ TEST_F(unix_socket, a_missing_one_is_told_and_the_next_host_is_tried) {
     EXPECT_NE(all.find("cannot connect to " + missing + ": No such file or directory"),
               std::string::npos)
         << all;
-    EXPECT_NE(all.find("attached to " + next), std::string::npos) << all;
+    EXPECT_NE(all.find("connected to " + next), std::string::npos) << all;
   }
 }
 
