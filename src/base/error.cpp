@@ -25,7 +25,7 @@ const char* text(errc e) noexcept {
     case errc::not_empty: return "the node has children";
     case errc::session_expired: return "the session has expired";
     case errc::invalid_acl: return "the ACL is empty or malformed";
-    case errc::auth_failed: return "the server refuses the credentials";
+    case errc::auth_failed: return "the server refuses the credentials, or requires some";
     case errc::session_moved: return "the session continues on another connection";
     case errc::not_read_only: return "the server can only read at the moment";
     case errc::ephemeral_on_local_session: return "a local session has no ephemeral nodes";
@@ -33,7 +33,7 @@ const char* text(errc e) noexcept {
     case errc::request_timeout: return "the server gave up on the request";
     case errc::reconfig_disabled: return "the ensemble does not allow changes at run time";
     case errc::session_closed_require_sasl_auth:
-      return "the server wants SASL authentication, which is not supported; use TLS or digest";
+      return "the server requires authentication: show credentials (SASL is not supported)";
     case errc::quota_exceeded: return "a quota of the server is used up";
     case errc::throttled: return "the server is overloaded";
     case errc::not_connected: return "no server could be reached; nothing was sent";

@@ -10,7 +10,8 @@ namespace conclave::cli {
 
 int exit_code_of(const error_code& ec) noexcept {
   if (ec == errc::not_connected || ec == errc::connection_loss || ec == errc::session_expired ||
-      ec == errc::tls_failed || ec == errc::system_error || ec == errc::auth_failed)
+      ec == errc::tls_failed || ec == errc::system_error || ec == errc::auth_failed ||
+      ec == errc::session_closed_require_sasl_auth)
     return unavailable;
   if (ec == errc::invalid_path || ec == errc::invalid_argument || ec == errc::bad_connect_string ||
       ec == errc::bad_secret)

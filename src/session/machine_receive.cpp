@@ -13,10 +13,7 @@ using kind = session_event::kind;
 // that says so.
 constexpr std::size_t rearm_bytes = std::size_t{128} * 1024;
 
-bool ends_session(errc e) {
-  return e == errc::session_expired || e == errc::session_moved ||
-         e == errc::session_closed_require_sasl_auth;
-}
+bool ends_session(errc e) { return e == errc::session_expired || e == errc::session_moved; }
 
 }  // namespace
 
@@ -114,6 +111,17 @@ bool machine::take_message(const wire::reply_header& header, wire::reader& in) {
   // for our watches, is not asked again without a pause.
   const bool overloaded = header.xid == wire::special_xid::set_watches && header.error != 0;
   if (!overloaded && !std::exchange(heard_on_this_connection_, true)) hosts_.succeeded();
+  if (static_cast<errc>(header.error) == errc::session_closed_require_sasl_auth) {
+    // The server answers nobody who has not authenticated, and we have shown all we have: to ask
+    // again on another connection would go on for ever.
+    if (!in_flight_.empty() && in_flight_.front().xid == header.xid && in_flight_.front().op) {
+      auto op = std::move(in_flight_.front().op);
+      in_flight_.pop_front();
+      complete(std::move(op), errc::session_closed_require_sasl_auth);
+    }
+    finish(kind::authentication_failed, errc::session_closed_require_sasl_auth);
+    return true;
+  }
   switch (header.xid) {
     case wire::special_xid::watch_event: return take_event(in);
     case wire::special_xid::ping:

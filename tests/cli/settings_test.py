@@ -218,6 +218,20 @@ def test_the_first_user_with_credentials_does_not_own_what_is_above(world):
     assert world.ok("lock", "--auth-file", "alice", "team/x", "--", "echo", "ran") == "ran\n"
 
 
+@pytest.mark.parametrize("command", [
+    ["lock", "x", "--", "echo", "ran"], ["lock", "-n", "x", "--", "echo", "ran"],
+    ["elect", "x", "--", "echo", "ran"], ["queue", "push", "q", "a"], ["queue", "pop", "q"],
+    ["znode", "ls", "/"]], ids=" ".join)
+def test_a_server_that_requires_authentication(world, command):
+    _, address = world.serve("--require-auth", "digest")
+    world.env["CONCLAVE_CONNECT"] = address
+    assert "requires" in world.refused(*command, code=69)
+    if command[-1] == "ran":
+        auth = world.secret("digest:me:hunter2\n")
+        at = command.index("x")
+        assert world.ok(*command[:at], "--auth-file", auth, *command[at:]) == "ran\n"
+
+
 def test_a_secret_is_on_no_command_line_and_in_no_environment(world):
     secret = world.secret("digest:me:hunter2\n", "secret")
     out = world.ok("lock", "--auth-file", secret, "x", "--", "sh", "-c",

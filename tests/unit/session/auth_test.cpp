@@ -85,6 +85,25 @@ TEST(auth, refused_credentials_leave_a_write_in_flight_unclear) {
   EXPECT_TRUE(write->ec == condition::outcome_unknown) << write->ec.message();
 }
 
+// As Apache's server answers with enforce.auth.enabled, and ours with required_auth.
+TEST(auth, a_server_that_requires_it_ends_a_client_that_shows_none) {
+  constexpr auto required = errc::session_closed_require_sasl_auth;
+  for (const bool by_ping : {false, true}) {
+    virtual_loop loop;
+    loop.attach();
+    const auto write = by_ping ? nullptr : loop.submit(set("/a"));
+    if (by_ping) loop.advance(3s);
+    const auto asked = loop.take_request();
+    const auto behind = loop.submit(get("/b"));
+    loop.answer_error(asked, required);
+    EXPECT_EQ(loop.machine().state(), session_state::authentication_failed);
+    EXPECT_TRUE(loop.machine().finished()) << "it does not try again";
+    EXPECT_TRUE(by_ping || write->failed(required));
+    EXPECT_TRUE(behind->failed(required)) << behind->ec.message();
+    EXPECT_EQ(loop.refused(get("/a")), error_code{errc::auth_failed});
+  }
+}
+
 TEST(add_auth, is_answered_on_a_number_of_its_own) {
   virtual_loop loop;
   loop.attach();
