@@ -115,6 +115,41 @@ TEST_F(access_control, an_unknown_scheme_ends_the_session) {
   EXPECT_EQ(code_of([&] { zk.get("/"); }), condition::session_dead);
 }
 
+// Settings that our own server must take as Apache's does.
+TEST(closed_server, answers_only_those_who_have_authenticated) {
+  zookeeper_options options;
+  options.config = {{"enforce.auth.enabled", "true"}, {"enforce.auth.schemes", "digest"}};
+  zookeeper_server server{options};
+  client stranger{server.connect_string()};
+  EXPECT_EQ(code_of([&] { stranger.create("/n"); }), errc::session_closed_require_sasl_auth);
+  EXPECT_EQ(stranger.state(), session_state::authentication_failed);
+  client alice{server.connect_string(), as_user("alice:secret")};
+  EXPECT_FALSE(alice.exists("/n"));
+  client late{server.connect_string()};
+  late.add_auth({"digest", secret::from_memory("bob:secret")});
+  EXPECT_FALSE(late.exists("/n"));
+}
+
+TEST(closed_server, knows_neither_digests_nor_ttl_nodes_that_are_switched_off) {
+  zookeeper_options options;
+  options.config = {{"DigestAuthenticationProvider.enabled", "false"},
+                    {"extendedTypesEnabled", "false"}};
+  zookeeper_server server{options};
+  client zk{server.connect_string()};
+  const create_options with_ttl{create_mode::persistent_ttl, 1s};
+  EXPECT_EQ(code_of([&] { zk.create("/ttl", "", with_ttl); }), errc::unimplemented);
+  const acl hers{{permission::all, "digest", "alice:2q9qXLRbqq7rPZPCAMsFBGhTgGs="}};
+  EXPECT_EQ(code_of([&] {
+              zk.create("/hers", "", create_options{create_mode::persistent, hers});
+            }),
+            errc::invalid_acl);
+  EXPECT_TRUE(zk.exists("/")) << "the connection goes on";
+  EXPECT_EQ(code_of([&] {
+              zk.add_auth({"digest", secret::from_memory("alice:secret")});
+            }),
+            errc::auth_failed);
+}
+
 TEST_F(access_control, secrets_never_reach_the_log) {
   client_options options = as_user("dave:unguessable");
   inbox<std::string> log;

@@ -174,6 +174,15 @@ TEST(server_class, says_why_it_cannot_begin) {
   bad_certificate.tls->key_file = "/nonexistent.key";
   EXPECT_NE(why_not(bad_certificate).find("/nonexistent.pem"), std::string::npos);
 
+  server_tls_options renewed;
+  renewed.certificate_file = renewed.key_file = "/nonexistent.pem";
+  server plain;
+  EXPECT_EQ(code_of([&] { plain.set_tls(renewed); }), errc::invalid_argument) << "without TLS";
+
+  server_options no_such_scheme;
+  no_such_scheme.required_auth = {"sasl"};
+  EXPECT_NE(why_not(no_such_scheme).find("nobody can authenticate by 'sasl'"), std::string::npos);
+
   server_options timeouts;
   timeouts.min_session_timeout = 10s;
   timeouts.max_session_timeout = 1s;
