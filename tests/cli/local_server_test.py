@@ -242,3 +242,52 @@ def test_somebody_who_hangs_up_at_once(world):
         until(hang_up, "its end")
     out, err = p.communicate()
     assert (p.returncode, out, err.count("\n")) == (69, "", 1), err
+
+
+@pytest.mark.xfail(os.geteuid() != 0, reason="only root can give a folder away", run=False)
+@pytest.mark.parametrize("whose", ["folder", "lock file", "server"])
+def test_another_users_server_is_not_used(world, whose):
+    """Neither does root start one in another user's folder, whose owner could not use it any more."""
+    nobody = 54321
+    os.mkdir(world.local, 0o700)
+    if whose == "folder":
+        os.chown(world.local, nobody, nobody)
+    elif whose == "lock file":
+        open(world.path("local", "start.lock"), "w").close()
+        os.chown(world.path("local", "start.lock"), nobody, nobody)
+    else:
+        os.chown(world.local, nobody, nobody)
+        os.chmod(world.folder, 0o711)
+        program = os.open(BINARY, os.O_RDONLY)
+        p = world.start("setpriv", f"--reuid={nobody}", "--clear-groups", "--",
+                        f"/proc/self/fd/{program}", "serve", "--data", world.local,
+                        pass_fds=[program])
+        os.close(program)
+        line = p.stdout.readline()
+        assert line.startswith("conclave ready: "), line + p.stderr.read()
+        os.chown(world.local, 0, 0)
+    before = sorted(os.listdir(world.local))
+    for args in ["lock", "x", "--", "echo", "ran"], ["status"]:
+        assert str(nobody) in world.refused(*args, code=69)
+    assert sorted(os.listdir(world.local)) == before
+    if whose == "folder":
+        for verb in "status", "stop":
+            assert str(nobody) in world.refused("local", verb, code=69)
+
+
+def test_a_folder_that_others_can_write_to_is_refused(world):
+    os.mkdir(world.local)
+    os.chmod(world.local, 0o777)
+    assert "chmod" in world.refused("lock", "x", "--", "true", code=69)
+
+
+def test_a_folder_that_is_a_link_is_refused(world):
+    os.mkdir(world.path("elsewhere"), 0o700)
+    os.symlink(world.path("elsewhere"), world.local)
+    assert world.local in world.refused("lock", "x", "--", "true", code=69)
+    assert os.listdir(world.path("elsewhere")) == []
+
+
+def test_a_relative_folder_is_refused(world):
+    said = world.refused("lock", "x", "--", "true", env={"CONCLAVE_LOCAL": "local"})
+    assert "CONCLAVE_LOCAL" in said and not os.path.exists(world.local)

@@ -7,6 +7,7 @@ Run by root, these become other users. Where mounting is not permitted, what dep
 import grp
 import json
 import os
+import signal
 import stat
 import subprocess
 
@@ -193,3 +194,70 @@ def test_whoever_cannot_even_see_the_socket_is_told_so(world):
     machine = Machine(world, "true")
     assert machine.run(MEMBER, [GROUP.gr_gid], "znode", "ls", "/").returncode == 0
     refused(machine.run(STRANGER, [], "lock", "x", "--", "echo", "ran"))
+
+
+class Restarting:
+    """A namespace in which /run, /var/lib and /etc/systemd are this test's."""
+
+    def __init__(self, world, prepare):
+        places = "/run /var/lib /etc/systemd"
+        script = (f"for p in {places}; do mkdir -p $p && mount -t tmpfs -o mode=755 none $p; done && "
+                  f"{prepare} && echo ready && exec sleep 1000")
+        self.keeper = world.start("unshare", "-m", "sh", "-c", script)
+        assert self.keeper.stdout.readline() == "ready\n", self.keeper.stderr.read()
+        self.world = world
+        of = f"/proc/{self.keeper.pid}"
+        self.inside = ["nsenter", f"--mount={of}/ns/mnt", f"--root={of}/root", "--"]
+
+    def serve(self):
+        return ready(self.world.start(
+            *self.inside, BINARY, "serve", "--data", "/var/lib/conclave", "--socket", SYSTEM,
+            "--socket-group", GROUP.gr_name))
+
+    def run(self, *args):
+        return as_user(self.world, 0, [], *args, inside=self.inside, env={"CONCLAVE_LOCAL": None})
+
+    def start(self, *args):
+        return self.world.start(*self.inside, BINARY, *args, env={"CONCLAVE_LOCAL": None})
+
+
+needs_mount = pytest.mark.xfail(not MAY_MOUNT, reason="only with mounts of one's own", run=False)
+
+
+@root_only
+@needs_mount
+@pytest.mark.parametrize("sign", [
+    "mkdir /run/conclave", "mkdir /var/lib/conclave",
+    "d=/etc/systemd/system/multi-user.target.wants && mkdir -p $d && ln -s gone $d/conclave.service"],
+    ids=["run", "data", "unit"])
+def test_where_there_is_one_nobody_gets_a_server_of_his_own_while_it_is_away(world, sign):
+    machine = Restarting(world, sign)
+    r = machine.run("lock", "--connect-timeout", "0.5s", "x", "--", "echo", "ran")
+    assert (r.returncode, r.stdout, r.stderr.count("\n")) == (69, "", 1), r
+    assert SYSTEM in r.stderr
+    r = machine.run("lock", "-n", "-E", "0", "--connect-timeout", "0.5s", "x", "--", "echo", "ran")
+    assert (r.returncode, r.stdout, r.stderr.count("\n")) == (69, "", 1), r
+    # Whoever waits finds it when it comes.
+    p = machine.start("lock", "--connect-timeout", "50s", "x", "--", "echo", "ran")
+    machine.serve()
+    assert p.communicate()[0] == "ran\n" and p.returncode == 0
+
+
+@root_only
+@needs_mount
+def test_it_is_restarted_while_a_lock_is_held(world):
+    machine = Restarting(world, "true")
+    server = machine.serve()
+    holder = machine.start("lock", "--session-timeout", "5s", "--hold", "x")
+    holder.stdout.readline()
+    for s in signal.SIGKILL, signal.SIGTERM:
+        server.send_signal(s)
+        server.wait()
+        # Between two servers.
+        r = machine.run("lock", "-n", "--connect-timeout", "0.2s", "x", "--", "echo", "ran")
+        assert (r.returncode, r.stdout) == (69, ""), r
+        server = machine.serve()
+        r = machine.run("lock", "-n", "x", "--", "echo", "ran")
+        assert (r.returncode, r.stdout) == (1, ""), r
+    holder.terminate()
+    assert holder.wait() == 0

@@ -47,6 +47,7 @@ found look_for_server(const std::filesystem::path& socket) {
 
 int status(local_flags& f, const invocation&) {
   const auto folder = data_folder();
+  expect_own_folder(folder);
   const auto socket = folder / "socket";
   const auto [server, answer] = look_for_server(socket);
   if (server && answer.empty())
@@ -82,7 +83,9 @@ int status(local_flags& f, const invocation&) {
 }
 
 int stop(local_flags& f, const invocation&) {
-  const auto socket = data_folder() / "socket";
+  const auto folder = data_folder();
+  expect_own_folder(folder);
+  const auto socket = folder / "socket";
   const auto [server, answer] = look_for_server(socket);
   if (!server) {
     std::cout << "not running\n";
@@ -98,7 +101,7 @@ int stop(local_flags& f, const invocation&) {
                               "commands that hold or wait for something start it again at once"};
   if (!server->end(10s))
     throw failure{failed, "process " + std::to_string(server->pid()) + " does not end; see " +
-                              (data_folder() / "log").string()};
+                              (folder / "log").string()};
   return ok;
 }
 

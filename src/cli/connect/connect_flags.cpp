@@ -1,6 +1,5 @@
 #include "cli/connect/connect_flags.hpp"
 
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -10,7 +9,9 @@
 
 #include "cli/connect/home.hpp"
 #include "cli/connect/private_file.hpp"
+#include "cli/connect/local_server.hpp"
 #include "cli/connect/settings.hpp"
+#include "cli/connect/system_server.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/show/duration.hpp"
 #include "conclave/connect_string.hpp"
@@ -60,12 +61,8 @@ credentials credentials_from_file(const std::string& name) {
           secret::from_memory(content.reveal().substr(colon + 1))};
 }
 
-// Also if we may not even see it: those who may use it would not be excluded by a server of ours.
-bool is_there(const std::string& socket) {
-  struct stat found {};
-  if (::stat(socket.c_str(), &found) == 0) return S_ISSOCK(found.st_mode);
-  return errno == EACCES;
-}
+// Whether the system server's socket, if it is there, is for others.
+bool is_forbidden(const char* socket) { return ::access(socket, W_OK) != 0 && errno == EACCES; }
 
 bool is_set(const char* variable) { return variable != nullptr && *variable != '\0'; }
 
@@ -80,15 +77,18 @@ void say_where(server_address& at, const connect_flags& flags, const settings& f
   } else if (const auto set = file.value("connect"); !set.empty()) {
     at.hosts = set;
     at.said_by = file.places.at("connect");
-  } else if (!is_set(std::getenv("CONCLAVE_LOCAL")) && is_there(system_socket)) {
-    if (::access(system_socket, W_OK) != 0)
+  } else if (const auto sign =
+                 is_set(std::getenv("CONCLAVE_LOCAL")) ? std::string{} : sign_of_system_server();
+             !sign.empty()) {
+    if (is_forbidden(system_socket))
       throw failure{unavailable, std::string{"the server of this machine at "} + system_socket +
                                      " is for the group '" + system_group +
                                      "'; join it, or say --connect"};
     at.hosts = std::string{"unix:"} + system_socket;
-    at.said_by = "the server of this machine";
+    at.said_by = "the server of this machine, by " + sign;
   } else {
     at.local_folder = data_folder();
+    expect_own_folder(at.local_folder);
     constexpr std::size_t longest = sizeof(sockaddr_un::sun_path) - 1;
     if ((at.local_folder / "socket").string().size() > longest)
       throw failure{unavailable, "'" + at.local_folder.string() +

@@ -34,8 +34,9 @@ struct server_address {
   std::chrono::milliseconds connect_timeout{10'000};
 };
 
-// --connect, else $CONCLAVE_CONNECT, else `connect` of the settings file, else the server for all
-// users of this machine if there is one, else this user's own.
+// --connect, else $CONCLAVE_CONNECT, else `connect` of the settings file, else $CONCLAVE_LOCAL,
+// else the server for all users of this machine if it has one, running or not, else this user's
+// own.
 server_address find_server(const connect_flags& flags);
 
 // A path of the command line: one that does not begin with / is below /conclave.

@@ -25,8 +25,13 @@ std::filesystem::path home_folder() {
 
 std::filesystem::path data_folder() {
   if (const char* const chosen = std::getenv("CONCLAVE_LOCAL");
-      chosen != nullptr && *chosen != '\0')
-    return std::filesystem::absolute(chosen);
+      chosen != nullptr && *chosen != '\0') {
+    // A relative one would be another server in every folder, without a word.
+    if (*chosen != '/')
+      throw failure{usage,
+                    std::string{"CONCLAVE_LOCAL is '"} + chosen + "'; it must be an absolute path"};
+    return chosen;
+  }
   return home_folder() / ".local/share/conclave";
 }
 

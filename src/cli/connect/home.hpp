@@ -9,7 +9,8 @@ namespace conclave::cli {
 // same one. Throws failure if there is none.
 std::filesystem::path home_folder();
 
-// Where the user's own server keeps its things: $CONCLAVE_LOCAL, or ~/.local/share/conclave.
+// Where the user's own server keeps its things: $CONCLAVE_LOCAL, or ~/.local/share/conclave. Throws
+// failure if $CONCLAVE_LOCAL is relative.
 std::filesystem::path data_folder();
 
 // The socket of a server for all users of this machine (`conclave serve --system`).

@@ -87,6 +87,26 @@ void make_folder(const std::filesystem::path& folder) {
   refuse_network_file_system(folder);
 }
 
+constexpr auto choose_another =
+    "; set CONCLAVE_LOCAL to another folder, or CONCLAVE_CONNECT to a server";
+
+[[noreturn]] void not_ours(const std::filesystem::path& what, uid_t owner) {
+  throw failure{unavailable, what.string() + " belongs to user " + std::to_string(owner) +
+                                 ", and we are user " + std::to_string(::geteuid()) +
+                                 choose_another};
+}
+
+// A server that answers there is this user's own.
+bool own_server_answers(const std::filesystem::path& socket) {
+  const auto s = connected_to(socket);
+  if (!s) return false;
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(s.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+  if (peer.uid != ::geteuid()) not_ours("the server at " + socket.string(), peer.uid);
+  return true;
+}
+
 // In the child: becomes the server, with nothing of ours but the pipe to say how it went.
 [[noreturn]] void become_server(const std::string& folder, int report) {
   ::setsid();  // no signal of our terminal reaches it
@@ -183,23 +203,43 @@ bool server_process::end(std::chrono::milliseconds limit) const {
   return ::poll(&p, 1, static_cast<int>(limit.count())) > 0;
 }
 
+void expect_own_folder(const std::filesystem::path& folder) {
+  struct stat found {};
+  if (::lstat(folder.c_str(), &found) != 0) {
+    if (errno == ENOENT) return;
+    throw failure{unavailable, folder.string() + ": " + std::strerror(errno) + choose_another};
+  }
+  if (!S_ISDIR(found.st_mode))
+    throw failure{unavailable, folder.string() + " is not a folder" + choose_another};
+  if (found.st_uid != ::geteuid()) not_ours(folder, found.st_uid);
+  if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    throw failure{unavailable, "others can write to " + folder.string() + "; try: chmod go-w " +
+                                   folder.string()};
+}
+
 void ensure_local_server(const std::filesystem::path& folder) {
   const auto socket = folder / "socket";
-  if (answers(socket)) return;
+  expect_own_folder(folder);
+  if (own_server_answers(socket)) return;
   make_folder(folder);
+  expect_own_folder(folder);
   const auto lock_file = folder / "start.lock";
-  const descriptor starting{::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+  const descriptor starting{
+      ::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
   if (!starting)
     throw failure{unavailable, "cannot write " + lock_file.string() + ": " + std::strerror(errno) +
                                    "; set CONCLAVE_LOCAL to another folder, or CONCLAVE_CONNECT "
                                    "to a server"};
+  struct stat found {};
+  if (::fstat(starting.get(), &found) == 0 && found.st_uid != ::geteuid())
+    not_ours(lock_file, found.st_uid);
   // One starts it; the others wait for that one here and then find it.
   while (::flock(starting.get(), LOCK_EX) != 0)
     if (errno != EINTR)
       throw failure{unavailable, lock_file.string() + ": " + std::strerror(errno)};
   std::string said;
   for (const auto until = std::chrono::steady_clock::now() + 10s;;) {
-    if (answers(socket)) return;
+    if (own_server_answers(socket)) return;
     said = start_server(folder.string());
     if (said.find("conclave ready:") != std::string::npos) return;
     // One that is just ending does not answer any more, but still has its file.

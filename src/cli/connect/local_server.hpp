@@ -39,9 +39,13 @@ class server_process {
 // Whether somebody answers at a Unix socket.
 bool answers(const std::filesystem::path& socket);
 
+// Throws failure unless the folder is this user's own and nobody else can write to it, or it does
+// not exist. What is in another user's folder is another user's server.
+void expect_own_folder(const std::filesystem::path& folder);
+
 // Returns when the server of that folder answers: it did already, or was started here, or by
 // another one of the programs that came at the same time. Throws failure with what the server said
-// if it does not start.
+// if it does not start, and if the folder, its files or the server are not this user's.
 void ensure_local_server(const std::filesystem::path& folder);
 
 }  // namespace conclave::cli
