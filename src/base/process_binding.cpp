@@ -44,9 +44,10 @@ std::int32_t process_binding(pid_t server, pid_t client) {
   hash.add(static_cast<std::uint64_t>(server));
   hash.add(static_cast<std::uint64_t>(client));
   const auto folded = hash.value() ^ (hash.value() >> 32);
-  // 1 is what servers sent before, without a proof.
+  // 1 is what servers sent before, without a proof; 2 asks for a connection that only keeps a
+  // session (wire/keep_session.hpp).
   const auto number = static_cast<std::int32_t>(folded & 0x7fff'ffff);
-  return number > 1 ? number : number + 2;
+  return number > 2 ? number : number + 3;
 }
 
 pid_t peer_process(int socket) {

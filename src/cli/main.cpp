@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/program.hpp"
+#include "cli/run/guard.hpp"
 #include "cli/run/right_line.hpp"
 #include "conclave/error.hpp"
 
@@ -78,6 +79,7 @@ int complain(int code, std::string_view what) {
 int main(int argc, char** argv) {
   ::mallopt(M_ARENA_MAX, 1);  // a second heap for the client's thread costs more than it spares
   std::vector<std::string> words{argv + 1, argv + argc};
+  if (words.size() == 1 && words[0] == guard::argument) return guard::run_program();
   read_help(words);
   const auto given = words;
   invocation call;

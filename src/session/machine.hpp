@@ -123,6 +123,7 @@ class machine {
   // Nothing is accepted any more, nor will be: finished, or about to be.
   bool over() const noexcept { return phase_ == phase::finished || phase_ == phase::closing; }
   std::int64_t session_id() const noexcept { return session_id_; }
+  const std::string& session_password() const noexcept { return password_; }
   // Counts handshakes that succeeded, so each connection has a number of its own.
   std::uint64_t connection() const noexcept { return connection_; }
   std::chrono::milliseconds session_timeout() const noexcept { return timeout_; }

@@ -92,16 +92,18 @@ def test_after_a_restart_what_the_command_leaves_behind_still_holds_the_lock(wor
     assert code == 1 or not running
 
 
-def test_after_a_restart_a_kill_of_conclave_takes_the_command_along(world):
-    p = world.start_conclave("lock", "x", "--", "sh", "-c",
-                             "sleep 1000 & echo $!; wait")
-    grandchild = int(p.stdout.readline())
+def test_after_a_restart_a_kill_of_conclave_leaves_the_command_its_lock(world):
+    p = world.start_conclave("lock", "--session-timeout", "2s", "x", "--", "sh", "-c",
+                             "echo $$; exec sleep 1000")
+    child = int(p.stdout.readline())
     before = kill_server(world)
     until(lambda: world.local_pid() not in (None, before), "another server")
     assert world.conclave("lock", "-n", "x", "--", "true").returncode == 1
     p.kill()
     p.wait()
-    until(lambda: not alive(grandchild), "the end of the group")
+    assert world.conclave("lock", "-w", "4", "x", "--", "true").returncode == 1
+    assert alive(child)
+    os.kill(child, signal.SIGKILL)
     until(lambda: world.conclave("lock", "-n", "x", "--", "true").returncode == 0, "the lock")
 
 

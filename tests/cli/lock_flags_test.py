@@ -8,7 +8,7 @@ import signal
 import time
 
 import pytest
-from conftest import until
+from conftest import BINARY, until
 
 
 def taken(world, *args):
@@ -314,6 +314,69 @@ def test_no_server(world):
     line = world.refused("lock", "-C", "unix:/nonexistent/socket", "--connect-timeout", "0.1",
                    "x", "--", "true", code=69)
     assert "/nonexistent/socket" in line
+
+
+@pytest.mark.parametrize("limit", [["-w", "0.3"], ["-n"], ["-w", "0.3", "-E", "0"],
+                                   ["-n", "-E", "0"]], ids=" ".join)
+def test_no_server_is_not_a_conflict(world, limit):
+    """A job would never run, and nobody would know."""
+    said = world.refused("lock", *limit, "-C", "127.0.0.1:1", "--connect-timeout", "2s", "x", "--",
+                         "true", code=69)
+    assert "127.0.0.1:1" in said
+
+
+def test_a_server_that_goes_while_we_wait_is_not_a_conflict(world):
+    server, address = world.serve()
+    world.hold("-C", address, "x")
+    p = world.start_conclave("lock", "-w", "3", "-C", address, "x", "--", "true")
+    until(lambda: "1 waiting" in world.ok("status", "-C", address, "x") or
+          "waits" in world.ok("status", "-C", address, "x"), "the waiter")
+    server.kill()
+    out, err = p.communicate()
+    assert (p.returncode, out) == (69, "") and address in err
+
+
+@pytest.mark.parametrize("outer, inner", [
+    (["a"], ["a"]), (["a"], ["/conclave/a"]), (["/conclave/a"], ["-s", "a"]), (["-s", "a"], ["a"]),
+    (["a", "b"], ["b"]), (["b"], ["a", "b", "c"]), (["--permits", "1", "a"], ["--permits", "1", "a"]),
+    (["a"], ["--hold", "a"])])
+def test_a_lock_in_itself_is_refused(world, outer, inner):
+    run = [] if "--hold" in inner else ["--", "true"]
+    r = world.conclave("lock", *outer, "--", BINARY, "lock", *inner, *run)
+    assert (r.returncode, r.stdout, r.stderr.count("\n")) == (64, "", 1), r
+    assert "wait for itself" in r.stderr
+
+
+def test_an_election_in_itself_is_refused(world):
+    r = world.conclave("elect", "a", "--", BINARY, "elect", "a", "--", "true")
+    assert (r.returncode, r.stdout, r.stderr.count("\n")) == (64, "", 1), r
+
+
+def test_a_lock_in_another_one_in_the_first(world):
+    r = world.conclave("lock", "a", "--", BINARY, "lock", "b", "--", BINARY, "lock", "a", "--", "true")
+    assert r.returncode == 64, r
+
+
+@pytest.mark.parametrize("outer, inner, code", [
+    (["a"], ["b"], 0), (["-s", "a"], ["-s", "a"], 0), (["a"], ["-n", "a"], 1),
+    (["a"], ["-w", "0.1", "-E", "7", "a"], 7),
+    (["--permits", "2", "a"], ["--permits", "2", "a"], 0)])
+def test_what_does_not_wait_for_itself(world, outer, inner, code):
+    r = world.conclave("lock", *outer, "--", BINARY, "lock", *inner, "--", "true")
+    assert (r.returncode, r.stderr) == (code, ""), r
+
+
+def test_the_same_path_on_another_server(world):
+    _, address = world.serve()
+    world.ok("lock", "a", "--", BINARY, "lock", "-C", address, "a", "--", "true")
+
+
+def test_what_was_released_is_not_held(world):
+    """The environment of a process outlives the lock that it tells of."""
+    held = world.ok("lock", "a", "--", "sh", "-c", 'printf %s "$CONCLAVE_HELD"')
+    assert "/conclave/a" in held
+    world.ok("lock", "a", "--", "true", env={"CONCLAVE_HELD": held})
+    world.ok("lock", "a", "--", "true", env={"CONCLAVE_HELD": "nonsense\n\t\t\t\t\t\n"})
 
 
 def test_a_command_that_cannot_be_run(world):

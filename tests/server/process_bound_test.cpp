@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -214,6 +215,58 @@ TEST_F(process_bound, one_that_lent_its_session_away_is_not_asked_when_the_borro
   lender->kill(SIGKILL);
   ASSERT_TRUE(lender->wait(10s));
   EXPECT_EQ(taken_over.exists("/lent"), 0);
+}
+
+// --- connections that keep a session and accept no requests
+
+// As the library's session_keeper does it.
+connect_request keeper_of(std::int64_t session, const std::string& password) {
+  connect_request hello{long_timeout_ms};
+  hello.protocol_version = 2;
+  hello.last_zxid_seen = std::numeric_limits<std::int64_t>::max();
+  hello.session_id = session;
+  hello.password = password;
+  hello.has_read_only = false;
+  return hello;
+}
+
+TEST_F(process_bound, a_keeper_holds_the_session_of_a_process_that_has_ended) {
+  const auto owner = start("lend", short_timeout_ms, "/kept");
+  const auto key = zk.get("/kept").data;
+  auto keeper = std::make_unique<raw_session>(server.socket());
+  ASSERT_TRUE(keeper->greet(keeper_of(int64_at(key, 0), key.substr(8))));
+  EXPECT_EQ(keeper->password, std::string(16, '\0'));
+  watch_recorder gone;
+  ASSERT_TRUE(zk.exists("/kept", gone.get()));
+  owner->kill(SIGKILL);
+  ASSERT_TRUE(owner->wait(10s));
+  EXPECT_FALSE(gone.take(well_after_short));
+  keeper.reset();
+  EXPECT_TRUE(gone.take(2s)) << "whatever the timeout";
+}
+
+TEST_F(process_bound, a_keeper_is_no_way_into_the_session) {
+  raw_session owner{server.socket()};
+  ASSERT_TRUE(owner.greet(long_timeout_ms));
+  ASSERT_EQ(owner.create("/mine", "", true), 0);
+  for (const auto type : {op::close_session, op::ping}) {
+    raw_session keeper{server.socket()};
+    ASSERT_TRUE(keeper.greet(keeper_of(owner.id, owner.password)));
+    keeper.link.send_frame(request(1, type));
+    EXPECT_TRUE(is_ended(keeper.link));
+    EXPECT_EQ(owner.exists("/mine"), 0) << "and the owner's connection is its own";
+  }
+}
+
+TEST_F(process_bound, a_keeper_ends_with_the_session) {
+  raw_session owner{server.socket()}, keeper{server.socket()}, stranger{server.socket()};
+  ASSERT_TRUE(owner.greet(long_timeout_ms));
+  EXPECT_FALSE(stranger.greet(keeper_of(owner.id, std::string(16, 'x'))));
+  ASSERT_TRUE(keeper.greet(keeper_of(owner.id, owner.password)));
+  owner.link.send_frame(request(1, op::close_session));
+  EXPECT_TRUE(is_ended(keeper.link));
+  raw_session late{server.socket()};
+  EXPECT_FALSE(late.greet(keeper_of(owner.id, owner.password)));
 }
 
 // Whether it reads or not: a stopped process does not.

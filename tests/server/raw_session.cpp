@@ -100,7 +100,7 @@ raw_session::raw_session(const std::string& address) : link{connect_to(address)}
 }
 
 bool raw_session::greet(connect_request hello) {
-  hello.protocol_version = binding;
+  if (hello.protocol_version == 0) hello.protocol_version = binding;
   std::string answer;
   try {
     link.send_frame(encode(hello));

@@ -55,6 +55,7 @@ class raw_session {
 
   // A new session; false if the server refuses it.
   bool greet(std::int32_t timeout_ms);
+  bool greet(connect_request hello);
   // The session of another connection.
   bool come_back(const raw_session& before) {
     return come_back(before.id, before.password, before.timeout_ms);
@@ -77,9 +78,6 @@ class raw_session {
   std::int32_t xid = 0;
   std::int32_t binding = 0;         // to be sent; process_binding() on a Unix socket
   std::int32_t agreed_binding = 0;  // what the server answered
-
- private:
-  bool greet(connect_request hello);
 };
 
 // Closed by the other side, at once or within the limit; what was sent before is thrown away.

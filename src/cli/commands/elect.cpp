@@ -7,7 +7,8 @@
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/run/election_layout.hpp"
-#include "cli/run/heirs.hpp"
+#include "cli/run/held_locks.hpp"
+#include "cli/run/left_behind.hpp"
 #include "cli/run/loop.hpp"
 #include "cli/run/right_line.hpp"
 #include "cli/run/run_flags.hpp"
@@ -76,7 +77,7 @@ class electing {
       : flags_{f},
         what_{std::move(what)},
         path_{node_path(f.path)},
-        connection_{server_for_heirs(f.connect), connection::without_waiting{}} {
+        connection_{find_server(f.connect), connection::without_waiting{}} {
     election_options o;
     o.layout = election_layout(f.layout);
     o.id = f.run.label.empty() ? default_id() : f.run.label;
@@ -97,10 +98,10 @@ class electing {
   int run() {
     loop_.on_signal([this](int s) { on_signal(s); });
     loop_.on_turn([this] { return on_turn(); });
-    campaign();
+    refuse_own_election();
     const int code = loop_.run();
     waiting_.reset();
-    if (keep_) leave_session_to_heirs(code);
+    if (keep_) leave_session(code);
     if (running_) connection_.see_server_alive();
     return code;
   }
@@ -108,6 +109,24 @@ class electing {
  private:
   // A command that ends at once would otherwise be elected without a pause.
   static constexpr auto shortest_round = 1s;
+
+  // Waiting for leadership that a `conclave` has which waits for us.
+  void refuse_own_election() {
+    const auto ahead =
+        above_.before({held_lock::kind::election, connection_.at().hosts, {path_}, {}, 0});
+    if (ahead.empty()) return campaign();
+    connection_.zk().async_exists(
+        ahead.back().node,
+        [this, owner = ahead.back().session](error_code ec, std::optional<node_stat> found) {
+          const bool held = !ec && found && found->ephemeral_owner == owner;
+          loop_.post([this, held] {
+            if (!held) return campaign();
+            throw failure{usage, "elect " + flags_.path +
+                                     ": this command runs while leading there, and would wait for "
+                                     "itself"};
+          });
+        });
+  }
 
   void campaign() {
     again_at_.reset();
@@ -127,9 +146,11 @@ class electing {
     what_.environment = environment_of(held_);
     what_.environment.emplace_back("CONCLAVE_ELECTION_PATH", path_);
     what_.environment.emplace_back("CONCLAVE_LEADER_ID", election_->id());
+    what_.environment.push_back(above_.with(
+        held_lock::of(held_, held_lock::kind::election, connection_.at().hosts, {path_})));
     began_ = loop::clock::now();
     result_.reset();
-    running_.emplace(loop_, what_, held_, flags_.run.options(connection_),
+    running_.emplace(loop_, what_, connection_.zk(), held_, flags_.run.options(connection_),
                      [this](const watched_run::result& r) { result_ = r; });
   }
 
@@ -171,7 +192,7 @@ class electing {
   loop::clock::time_point on_turn() {
     if (!connection_.connected()) return loop::clock::now() + 50ms;
     if (running_) {
-      const auto next = result_ ? loop::clock::now() + 100ms : running_->check();
+      const auto next = running_->check();
       if (result_) after_run();
       if (running_) return next;
     }
@@ -189,6 +210,7 @@ class electing {
   std::optional<election> election_;
   std::optional<waiting_line> waiting_;
   hold held_;
+  const held_locks above_ = held_locks::from_environment();
   std::optional<watched_run> running_;
   std::optional<watched_run::result> result_;  // of the command that has ended
   loop::clock::time_point began_;

@@ -6,7 +6,8 @@
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/literal_words.hpp"
-#include "cli/run/heirs.hpp"
+#include "cli/run/held_locks.hpp"
+#include "cli/run/left_behind.hpp"
 #include "cli/run/loop.hpp"
 #include "cli/run/right_line.hpp"
 #include "cli/run/run_flags.hpp"
@@ -104,8 +105,7 @@ class locking {
         what_{std::move(what)},
         wanted_{std::move(wanted)},
         limit_{limit},
-        connection_{what_ ? server_for_heirs(f.connect) : find_server(f.connect),
-                    connection::without_waiting{}} {
+        connection_{find_server(f.connect), connection::without_waiting{}} {
     auto d = wanted_;
     d.options.on_suspended = [this](const hold&) { loop_.post([this] { suspended(); }); };
     d.options.on_restored = [this](const hold&) { loop_.post([this] { restored(); }); };
@@ -119,21 +119,55 @@ class locking {
   int run() {
     loop_.on_signal([this](int s) { on_signal(s); });
     loop_.on_turn([this] { return on_turn(); });
-    lock_->acquire(limit_, [this](error_code ec, bool acquired) {
-      loop_.post([this, ec, acquired] { answered(ec, acquired); });
-    });
+    if (!limit_)
+      refuse_own_lock();
+    else
+      acquire();
     const bool verbose = connection_.at().verbose;
     if (!flags_.quiet && !flags_.nonblock && (verbose || in_foreground()))
       waiting_.emplace(connection_.zk(), shown_line(),
                        verbose ? waiting_line::form::log : waiting_line::form::one_line);
     const int code = loop_.run();
     waiting_.reset();
-    if (keep_) leave_session_to_heirs(code);
+    if (keep_) leave_session(code);
     if (held_.held()) connection_.see_server_alive();
     return code;
   }
 
  private:
+  held_lock::kind kind() const {
+    if (wanted_.permits != 0) return held_lock::kind::permit;
+    return wanted_.shared ? held_lock::kind::shared : held_lock::kind::exclusive;
+  }
+
+  void acquire() {
+    lock_->acquire(limit_, [this](error_code ec, bool acquired) {
+      loop_.post([this, ec, acquired] { answered(ec, acquired); });
+    });
+  }
+
+  // Waiting without a limit for a lock that a `conclave` holds which waits for us.
+  void refuse_own_lock() {
+    const auto ahead = above_.before({kind(), connection_.at().hosts, wanted_.paths, {}, 0});
+    if (ahead.size() < std::max<std::size_t>(wanted_.permits, 1)) return acquire();
+    not_asked_ = ahead.size();
+    for (const auto& l : ahead)
+      connection_.zk().async_exists(
+          l.node, [this, owner = l.session](error_code ec, std::optional<node_stat> found) {
+            const bool held = !ec && found && found->ephemeral_owner == owner;
+            loop_.post([this, held] { asked(held); });
+          });
+  }
+
+  void asked(bool held) {
+    if (held) ++held_above_;
+    if (--not_asked_ != 0) return;
+    if (held_above_ < std::max<std::size_t>(wanted_.permits, 1)) return acquire();
+    throw failure{usage, "lock " + flags_.paths.front() +
+                             ": this command runs under the same lock, and would wait for itself; "
+                             "lock it once, or give a limit (-n, -w)"};
+  }
+
   waiting_line::subject shown_line() const {
     auto place = wanted_.paths.front();
     auto names = wanted_.options.layout;
@@ -150,10 +184,8 @@ class locking {
       throw disagreement(connection_.zk(), wanted_, ec);
     if (ec) throw error{ec, "lock " + flags_.paths.front()};
     if (!acquired) {
-      if (!flags_.quiet && (connection_.at().verbose || in_foreground()))
-        std::cerr << "conclave: lock " << flags_.paths.front() << ": not acquired"
-                  << (flags_.nonblock ? "" : " within " + short_time(*limit_)) << "\n";
-      return loop_.end(flags_.conflict_code);
+      expired_at_ = loop::clock::now();
+      return;
     }
     held_ = lock_->hold();
     if (!what_) {
@@ -164,7 +196,9 @@ class locking {
     // Of several, the one that the node is in.
     what_->environment.emplace_back("CONCLAVE_LOCK_PATH",
                                     *std::min_element(wanted_.paths.begin(), wanted_.paths.end()));
-    running_.emplace(loop_, *what_, held_, flags_.run.options(connection_),
+    what_->environment.push_back(
+        above_.with(held_lock::of(held_, kind(), connection_.at().hosts, wanted_.paths)));
+    running_.emplace(loop_, *what_, connection_.zk(), held_, flags_.run.options(connection_),
                      [this](const watched_run::result& r) { ended(r); });
   }
 
@@ -193,7 +227,22 @@ class locking {
     loop_.end_by(s);
   }
 
+  // "Not acquired" is what a server said, or would have said.
+  loop::clock::time_point after_expiry() {
+    constexpr auto to_connect = 1s;
+    if (connection_.zk().state() == session_state::connected) {
+      if (!flags_.quiet && (connection_.at().verbose || in_foreground()))
+        std::cerr << "conclave: lock " << flags_.paths.front() << ": not acquired"
+                  << (flags_.nonblock ? "" : " within " + short_time(*limit_)) << "\n";
+      loop_.end(flags_.conflict_code);
+    } else if (loop::clock::now() >= *expired_at_ + to_connect) {
+      connection_.no_server();
+    }
+    return loop::clock::now() + 10ms;
+  }
+
   loop::clock::time_point on_turn() {
+    if (expired_at_) return after_expiry();
     if (!connection_.connected()) return loop::clock::now() + 50ms;
     if (running_) return running_->check();
     if (!what_ && held_.fencing_token() != 0) {
@@ -229,6 +278,9 @@ class locking {
   std::unique_ptr<wanted_lock> lock_;
   std::optional<waiting_line> waiting_;
   hold held_;
+  const held_locks above_ = held_locks::from_environment();
+  std::size_t not_asked_ = 0, held_above_ = 0;  // of them
+  std::optional<loop::clock::time_point> expired_at_;
   std::optional<watched_run> running_;
   bool keep_ = false;
 };

@@ -102,11 +102,11 @@ connection::connection(server_address at, without_waiting)
     gravest_ = level;
     trouble_ = text;
   };
+  // On this machine a server is back in milliseconds.
+  if (at_.on_this_machine) options.reconnect = exponential_backoff(5ms, 200ms);
   if (!at_.local_folder.empty()) {
     ensure_local_server(at_.local_folder);
     reviver_ = std::make_unique<reviver>(at_.local_folder);
-    // It is back in milliseconds.
-    options.reconnect = exponential_backoff(5ms, 200ms);
   }
   options.on_session_event = [this, also = options.on_session_event](const session_event& e) {
     // It may be gone again before anybody asks.
@@ -142,6 +142,18 @@ void connection::wait_until_connected() {
   }
 }
 
+void connection::no_server() {
+  const auto why = trouble();
+  const auto tried = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - (until_ - at_.connect_timeout));
+  const auto what = "no server at " + at_.hosts + " (" + at_.said_by + ") in " +
+                    short_time(std::min(tried, at_.connect_timeout));
+  if (const auto hint = tls_hint(at_); !hint.empty())
+    throw failure{unavailable, what + ": " + hint};
+  throw failure{unavailable,
+                what + (why.empty() ? "" : ": " + why) + "; is it running? try: conclave doctor"};
+}
+
 bool connection::connected() {
   const auto state = client_->state();
   if (state == session_state::connected) connected_ = true;
@@ -150,15 +162,7 @@ bool connection::connected() {
   if (state == session_state::authentication_failed)
     throw failure{unavailable, "the server at " + at_.hosts + " refuses the credentials"};
   if (now >= std::min(until_, next_look_)) refuse_full_disk(at_);
-  if (now >= until_) {
-    const auto why = trouble();
-    auto what = "no server at " + at_.hosts + " (" + at_.said_by + ") in " +
-                short_time(at_.connect_timeout);
-    if (const auto hint = tls_hint(at_); !hint.empty())
-      throw failure{unavailable, what + ": " + hint};
-    throw failure{unavailable,
-                  what + (why.empty() ? "" : ": " + why) + "; is it running? try: conclave doctor"};
-  }
+  if (now >= until_) no_server();
   // Our own server may have ended, idle, just after it had answered.
   if (now >= next_look_) {
     next_look_ = now + look_again;

@@ -24,6 +24,8 @@ class connection {
   // Whether there was a connection, whatever became of it since. Throws as the constructor does.
   bool connected();
   void wait_until_connected();
+  // For whoever cannot wait any longer. Throws failure with unavailable.
+  [[noreturn]] void no_server();
   // To be called before the end of a session that holds something: a server that is down would keep
   // all of that for the session's timeout, and our own is back at once.
   void see_server_alive();

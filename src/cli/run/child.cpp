@@ -1,13 +1,11 @@
 #include "cli/run/child.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -15,22 +13,6 @@
 
 namespace conclave::cli {
 namespace {
-
-struct pipe_ends {
-  explicit pipe_ends(int flags) {
-    std::array<int, 2> fds{};
-    if (::pipe2(fds.data(), flags) != 0) throw failure{failed, std::strerror(errno)};
-    reading = fds[0];
-    writing = fds[1];
-  }
-  ~pipe_ends() {
-    if (reading >= 0) ::close(reading);
-    if (writing >= 0) ::close(writing);
-  }
-  pipe_ends(const pipe_ends&) = delete;
-  pipe_ends& operator=(const pipe_ends&) = delete;
-  int reading, writing;
-};
 
 // Text that can be read as a file: no thread of ours has to feed it.
 int readable(const std::string& text) {
@@ -74,8 +56,8 @@ class exec_block {
 
 // vfork: the child runs in our memory, and we stand still, until it has become the program. Copying
 // what we have in memory would take longer than everything else here.
-[[gnu::noinline]] pid_t start(exec_block& block, const sigset_t& signal_mask, int input,
-                              bool dies_with_us, std::atomic<pid_t>* group, volatile int& why) {
+[[gnu::noinline]] pid_t start(exec_block& block, const child::terms& t, int input,
+                              volatile int& why) {
   char** const arguments = block.arguments();
   char** const environment = block.environment();
   const pid_t parent = ::getpid();
@@ -83,14 +65,15 @@ class exec_block {
   if (pid < 0) why = errno;
   if (pid != 0) return pid;
   ::setpgid(0, 0);
-  if (group != nullptr) *group = ::getpid();
-  if (dies_with_us && (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent))
+  t.group = ::getpid();
+  if (t.dies_with_us && (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent))
     ::_exit(not_found);  // our parent is gone already
   if (input >= 0) ::dup2(input, STDIN_FILENO);
   // Ctrl-Z just now was for us as well, and we could not answer it while the child stands still.
   for (const int s : {SIGTSTP, SIGTTIN, SIGTTOU})
     if (::signal(s, SIG_IGN) != SIG_IGN) ::signal(s, SIG_DFL);
-  ::sigprocmask(SIG_SETMASK, &signal_mask, nullptr);
+  ::sigprocmask(SIG_SETMASK, &t.signal_mask, nullptr);
+  for (const int fd : t.inherited) ::fcntl(fd, F_SETFD, 0);  // of this process alone
   ::execvpe(arguments[0], arguments, environment);
   why = errno;
   ::_exit(not_found);
@@ -100,18 +83,11 @@ class exec_block {
 
 program shell(const std::string& line) { return {{"/bin/sh", "-c", line}, {}, {}}; }
 
-child::child(const program& p, const sigset_t& signal_mask, bool dies_with_us,
-             std::atomic<pid_t>* group) {
-  pipe_ends heirs{O_CLOEXEC};
-  // As the connection: far from the numbers that scripts use for themselves, and below 64.
-  constexpr int first_number = 48;
-  const int inherited = ::fcntl(heirs.writing, F_DUPFD, first_number);
-  if (inherited < 0) throw failure{failed, std::strerror(errno)};
-  ::close(std::exchange(heirs.writing, inherited));
+child::child(const program& p, const terms& t) {
   exec_block block{p};
   const int input = p.input ? readable(*p.input) : -1;
   int why = 0;
-  pid_ = start(block, signal_mask, input, dies_with_us, group, why);
+  pid_ = start(block, t, input, why);
   if (input >= 0) ::close(input);
   if (pid_ < 0) throw failure{failed, std::string{"cannot fork: "} + std::strerror(why)};
   if (why != 0) {
@@ -119,10 +95,7 @@ child::child(const program& p, const sigset_t& signal_mask, bool dies_with_us,
     throw failure{why == ENOENT ? not_found : not_executable,
                   "cannot run '" + p.arguments.front() + "': " + std::strerror(why)};
   }
-  heirs_ = std::exchange(heirs.reading, -1);
 }
-
-child::~child() { ::close(heirs_); }
 
 child::change child::look() const {
   siginfo_t info{};
@@ -141,11 +114,6 @@ int child::reap() {
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-bool child::left_something() const {
-  pollfd p{heirs_, POLLIN, 0};
-  return ::poll(&p, 1, 0) == 0;
 }
 
 }  // namespace conclave::cli

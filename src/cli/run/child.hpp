@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <array>
 #include <atomic>
 #include <optional>
 #include <string>
@@ -23,12 +24,14 @@ program shell(const std::string& line);
 
 class child {
  public:
-  // Killed when the thread that starts it ends, if it is to die with us; its own children are not.
+  struct terms {
+    sigset_t signal_mask{};
+    bool dies_with_us = false;  // killed with the thread that starts it; its own children are not
+    std::atomic<pid_t>& group;  // set before the program begins
+    std::array<int, 2> inherited;  // descriptors that it gets, besides those that everybody gets
+  };
   // Throws failure with not_found or not_executable.
-  // `group` is set before the program begins.
-  child(const program& p, const sigset_t& signal_mask, bool dies_with_us,
-        std::atomic<pid_t>* group = nullptr);
-  ~child();
+  child(const program& p, const terms& t);
   child(const child&) = delete;
   child& operator=(const child&) = delete;
 
@@ -44,12 +47,9 @@ class child {
   change look() const;
   // Its exit code, or 128 and the signal that ended it.
   int reap();
-  // Whether something that it started has outlived it, with what it had inherited from us.
-  bool left_something() const;
 
  private:
   pid_t pid_ = -1;
-  int heirs_ = -1;  // a pipe: at its end when the last one who inherited it has gone
 };
 
 }  // namespace conclave::cli

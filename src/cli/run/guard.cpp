@@ -10,22 +10,25 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <limits>
 #include <new>
 
+#include "cli/connect/local_server.hpp"
 #include "cli/exit_code.hpp"
 
 namespace conclave::cli {
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr auto never = std::numeric_limits<std::int64_t>::max();
 
-// What the guard has of us.
-enum descriptor { line = STDIN_FILENO, server = STDOUT_FILENO, others = STDERR_FILENO };
+// What the guard has of us. The first three are nothing: neither our connection nor our output may
+// be held open by it, nor may a message go astray.
+enum descriptor { line = 3, command, page_file, keeper, others };
 
 std::int64_t now() noexcept {
   timespec t{};
@@ -33,46 +36,74 @@ std::int64_t now() noexcept {
   return t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec;
 }
 
+void take_descriptors(std::array<int, 4> ours) noexcept {
+  // Any of them may have one of the numbers that they are to get.
+  constexpr int out_of_the_way = 64;
+  for (auto& fd : ours) fd = fd < 0 ? -1 : ::fcntl(fd, F_DUPFD, out_of_the_way);
+  const int nothing = ::fcntl(::open("/dev/null", O_RDWR), F_DUPFD, out_of_the_way);
+  for (const int i : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing, i);
+  int number = line;
+  for (const int fd : ours) {
+    ::close(number);
+    if (fd >= 0) ::dup2(fd, number);
+    ++number;
+  }
+  ::syscall(SYS_close_range, static_cast<unsigned>(others), ~0U, 0U);
+}
+
+template <std::size_t N>
+void copy_text(const std::string& from, std::array<char, N>& to) {
+  if (from.size() >= N) throw failure{failed, "'" + from + "' is too long"};
+  std::copy(from.begin(), from.end(), to.begin());
+}
+
 }  // namespace
 
-guard::guard(const terms& t) {
-  void* const memory =
-      ::mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+guard::guard(const descendants& of, const std::optional<kept_session>& kept) {
+  const int file = ::memfd_create("guard", MFD_CLOEXEC);
   std::array<int, 2> ends{};
+  void* memory = MAP_FAILED;
+  if (file >= 0 && ::ftruncate(file, sizeof(shared)) == 0)
+    memory = ::mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory == MAP_FAILED || ::pipe2(ends.data(), O_CLOEXEC) != 0)
     throw failure{failed, std::strerror(errno)};
-  page_ = new (memory) shared{{never}, {0}};
+  page_ = new (memory) shared{{never}, {0}, {false}, {}, {}, {}};
+  if (kept) {
+    page_->key = kept->key;
+    copy_text(kept->socket, page_->socket);
+    copy_text(kept->local_folder.string(), page_->local_folder);
+  }
   line_ = ends[1];
   pid_ = ::fork();
   if (pid_ == 0) {
+    // Nothing but the kernel is called from here on: other threads' locks are as they were.
     ::setsid();  // whoever signals our group does not mean the guard
     ::prctl(PR_SET_NAME, "conclave-guard");
     sigset_t all;
     ::sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
-    ::dup2(ends[0], line);
-    ::close(server);
-    if (t.server != 0) {
-      const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, t.server, 0));
-      if (fd >= 0 && fd != server) ::dup2(fd, server);
-    }
-    // Neither our connection nor our output may be held open by it.
-    ::syscall(SYS_close_range, static_cast<unsigned>(others), ~0U, 0U);
-    watch(*page_, t);
-    if (const pid_t group = page_->group; group != 0) ::kill(-group, SIGKILL);
-    ::_exit(0);
+    take_descriptors({ends[0], of.watched(), file, kept ? kept->keeper : -1});
+    kept ? watch_keeper(*page_) : watch_time(*page_);
   }
   const int why = errno;
   ::close(ends[0]);
+  ::close(file);
   if (pid_ < 0) throw failure{failed, std::string{"cannot fork: "} + std::strerror(why)};
 }
 
 guard::~guard() {
-  ::kill(pid_, SIGKILL);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  if (alive()) {
+    ::kill(pid_, SIGKILL);
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
   }
   ::close(line_);
   ::munmap(page_, sizeof(shared));
+}
+
+bool guard::alive() const noexcept {
+  if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) != 0) pid_ = -1;
+  return pid_ > 0;
 }
 
 void guard::alive_for(std::chrono::nanoseconds time) noexcept {
@@ -80,33 +111,91 @@ void guard::alive_for(std::chrono::nanoseconds time) noexcept {
   page_->until = time.count() > never - begin ? never : begin + time.count();
 }
 
-// Returns when the group must die. Calls nothing but the kernel: other threads' locks are as they
-// were at the fork.
-void guard::watch(const shared& page, const terms& t) {
-  auto without_server = never;
-  bool alone = false;
-  std::array<pollfd, 2> events{{{line, POLLIN, 0}, {server, POLLIN, 0}}};
-  while (true) {
-    if (alone && (!t.held_by_command || without_server != never)) return;
-    const pid_t group = page.group;
-    if (alone && (group == 0 || ::kill(-group, 0) != 0)) ::_exit(0);  // nobody is to be guarded
-    const auto until = alone ? never : std::min(page.until.load(), without_server);
-    const auto left = (until - now()) / 1'000'000;
-    if (left < 0) return;
+void guard::watch_time(shared& page) {
+  pollfd us{line, 0, 0};
+  while (us.revents == 0) {
+    const auto left = (page.until - now()) / 1'000'000;
+    if (left < 0) break;
     // poll() does not count the time in which the machine slept.
-    if (::poll(events.data(), events.size(),
-               static_cast<int>(std::min<std::int64_t>(left + 1, 1000))) <= 0)
-      continue;
-    if (events[0].revents != 0) {
-      alone = true;
-      events[0].fd = -1;
-    }
-    if ((events[1].revents & POLLIN) != 0) {
-      without_server = now() + t.without_server.count();
-      events[1].fd = -1;
-    }
-    if ((events[1].revents & POLLNVAL) != 0) events[1].fd = -1;
+    ::poll(&us, 1, static_cast<int>(std::min<std::int64_t>(left + 1, 1000)));
   }
+  kill_command(page);
+  ::_exit(0);
+}
+
+void guard::kill_command(shared& page) noexcept {
+  page.killed = true;
+  if (const pid_t group = page.group; group != 0) ::kill(-group, SIGKILL);
+}
+
+// Until the server ends the connection: what then has to be done needs a whole program.
+void guard::watch_keeper(shared& page) {
+  std::array<pollfd, 3> events{{{line, 0, 0}, {command, 0, 0}, {keeper, POLLRDHUP, 0}}};
+  while (events[2].revents == 0) {
+    if (events[0].fd < 0 && events[1].fd < 0) ::_exit(0);  // and so the session ends
+    if (::poll(events.data(), events.size(), -1) <= 0) continue;
+    for (auto* const e : {&events[0], &events[1]})
+      if (e->revents != 0) e->fd = -1;
+  }
+  ::close(keeper);
+  std::array<char, 9> name{"conclave"};
+  std::array<char, 32> flag{};
+  std::strcpy(flag.data(), argument);
+  const std::array<char*, 3> arguments{name.data(), flag.data(), nullptr};
+  ::execve("/proc/self/exe", arguments.data(), environ);
+  kill_command(page);
+  ::_exit(1);
+}
+
+int guard::run_program() {
+  ::prctl(PR_SET_NAME, "conclave-guard");
+  void* const memory =
+      ::mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED, page_file, 0);
+  if (memory == MAP_FAILED) throw failure{usage, "this is for conclave's own use"};
+  auto& page = *static_cast<shared*>(memory);
+  const std::string socket = page.socket.data();
+  const std::string folder = page.local_folder.data();
+  const auto timeout = std::chrono::nanoseconds{page.key.timeout}.count();
+
+  const auto start_server = [&] {
+    if (folder.empty()) return;
+    try {
+      ensure_local_server(folder);
+    } catch (const failure&) {
+      // then there is none to attach to, and time runs out
+    }
+  };
+  const auto is_open = [](int pipe) { return descendants::alive(pipe); };
+  enum class verdict { none, lost } outcome = verdict::none;
+  session_keeper kept;
+  auto give_up_at = now() + timeout * 3 / 4;
+  while (is_open(command) && outcome == verdict::none) {
+    std::array<pollfd, 2> events{{{command, 0, 0}, {kept.descriptor(), POLLRDHUP, 0}}};
+    if (!kept.broken()) {
+      ::poll(events.data(), events.size(), -1);
+      give_up_at = now() + timeout * 3 / 4;
+      continue;
+    }
+    start_server();
+    kept = session_keeper{socket, page.key, 1s};
+    if (kept.state() == session_keeper::result::attached) continue;
+    if (kept.state() == session_keeper::result::session_over || now() > give_up_at)
+      outcome = verdict::lost;
+    else
+      ::poll(events.data(), 1, 20);
+  }
+  if (outcome == verdict::lost) {
+    kill_command(page);
+    descendants::kill_all(command);
+    return ok;
+  }
+  // We end before our parent only if it has ended.
+  pollfd us{line, 0, 0};
+  while (::poll(&us, 1, -1) <= 0) {
+  }
+  start_server();
+  session_keeper::close_session(socket, page.key, 1s);
+  return ok;
 }
 
 }  // namespace conclave::cli

@@ -41,12 +41,9 @@ run_options run_flags::options(connection& c) const {
   run_options o;
   if (on_suspend == "stop") o.suspend = run_options::on_suspend::stop;
   if (on_suspend == "term") o.suspend = run_options::on_suspend::term;
-  // Not by its address alone: behind a relay the session does not live as long as the connection.
-  o.kept_by_children =
-      c.at().on_this_machine && c.zk().session_deadline() == boot_clock::time_point::max();
-  if (o.kept_by_children)
+  if (c.at().on_this_machine)
     o.server_socket = connect_string::parse(c.at().hosts).hosts[0].socket_path;
-  o.session_timeout = c.zk().session_timeout();
+  o.local_folder = c.at().local_folder;
   o.grace = parse_duration(kill_after);
   const auto longest = longest_grace(c.zk().session_timeout());
   if (o.grace > longest) o.grace = longest;

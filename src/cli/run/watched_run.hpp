@@ -3,6 +3,9 @@
 // When the hold comes near its end and there is no word from the server, the program's group is
 // asked to end (SIGTERM) and, a grace later, killed: all of it before the server can give the lock
 // to anybody else. The time for that is taken from the end of the hold backwards.
+//
+// On a server that sees processes, what the program and everything that it starts inherit keeps the
+// hold, with or without us; the guard makes up for a restart of the server.
 #pragma once
 
 #include <chrono>
@@ -10,12 +13,16 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "cli/run/child.hpp"
+#include "cli/run/descendants.hpp"
 #include "cli/run/guard.hpp"
 #include "cli/run/loop.hpp"
 #include "cli/run/terminal.hpp"
+#include "conclave/client.hpp"
 #include "conclave/hold.hpp"
+#include "conclave/session_keeper.hpp"
 
 namespace conclave::cli {
 
@@ -25,10 +32,9 @@ struct run_options {
   enum class on_suspend { ignore, stop, term };
   on_suspend suspend = on_suspend::ignore;
   std::chrono::milliseconds grace{5000};  // from SIGTERM to SIGKILL
-  // The server sees processes: what the program starts keeps the hold, even without us.
-  bool kept_by_children = false;
-  std::filesystem::path server_socket;  // of that server
-  std::chrono::milliseconds session_timeout{0};
+  // Of the server on this machine that the session is on; empty: it is elsewhere.
+  std::string server_socket;
+  std::filesystem::path local_folder;  // of this user's own server; otherwise empty
   bool uses_terminal = true;
 };
 
@@ -40,45 +46,57 @@ class watched_run {
   struct result {
     int code = 0;       // the program's
     bool lost = false;  // the hold was, before the program had ended
-    // Something that the program started lives on, and keeps the hold.
+    // Something that the program started lives on, and keeps the hold. The guard looks after it, as
+    // long as this watched_run is not destroyed.
     bool left_something = false;
     bool interrupted = false;  // it died of Ctrl-C
   };
 
   // Throws failure if the program cannot be started. `ended` is called in the loop, from the
   // functions below, once.
-  watched_run(const loop& l, const program& p, hold held, run_options options,
+  watched_run(const loop& l, program p, client& zk, hold held, run_options options,
               std::function<void(const result&)> ended);
 
   // All of these in the loop.
-  void pass_on(int signal);         // one that we got
-  void suspended();                 // the connection was lost
-  void restored();                  // and is back
-  loop::clock::time_point check();  // in every turn; when it must be called again
+  void pass_on(int signal);  // one that we got
+  void suspended();          // the connection was lost
+  void restored();           // and is back
+  // In every turn, also after the end; returns when it must be called again. Throws as the
+  // constructor does: the server may have been restarted just then.
+  loop::clock::time_point check();
 
   // Of one that has ended: whether something that it started still lives.
-  bool left_something() const { return child_.left_something(); }
+  bool left_something() const { return descendants_.alive(); }
 
  private:
+  // Who keeps the hold while the program runs.
+  enum class kept_by { unknown, us, processes };
+
+  kept_by find_keeper();
+  bool start();
   std::unique_ptr<guard> new_guard() const;
-  void start_guard();
+  void look_after_guard();
   void child_changed();
   void stopped(int signal);
   void stop_with_child();
   void terminate();
   void kill();
   void finish();
+  void finish_unstarted(int signal);
 
+  const program program_;
+  const sigset_t signal_mask_;
+  client& client_;
   hold held_;
   run_options options_;
   std::function<void(const result&)> ended_;
-  bool reattached_ = false;  // the hold is ours alone: the program has an old connection
+  int tries_ = 0;  // to find out who keeps it
+  session_keeper keeper_;
+  descendants descendants_;
   std::unique_ptr<guard> guard_;
-  child child_;
+  std::optional<child> child_;  // none: it waits for the server
   terminal terminal_;
-  loop::clock::time_point guard_at_;  // short commands do without one
-  bool ended_itself_ = false;         // and what it left is waited for
-  bool interrupted_ = false;          // SIGINT was passed on to it
+  bool interrupted_ = false;  // SIGINT was passed on to it
   bool finished_ = false;
   bool lost_ = false;
   bool held_still_ = false;  // stopped by us, until the connection is back

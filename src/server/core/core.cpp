@@ -9,6 +9,7 @@
 #include <openssl/crypto.h>
 
 #include "wire/frame.hpp"
+#include "wire/keep_session.hpp"
 
 namespace conclave::embedded {
 namespace {
@@ -40,6 +41,11 @@ bool needs_path(opcode type) {
   }
 }
 
+bool opens(std::string_view password, const live_session& s) {
+  return password.size() == s.row.password.size() &&
+         CRYPTO_memcmp(password.data(), s.row.password.data(), s.row.password.size()) == 0;
+}
+
 }  // namespace
 
 core::core(core_options options, image kept, std::int64_t first_zxid, moment now)
@@ -66,7 +72,9 @@ void core::receive(connection_id id, std::string_view frame) {
   const auto i = connections_.find(id);
   if (i == connections_.end() || i->second.finished()) return;
   auto& c = i->second;
-  if (c.at == connection::stage::serving)
+  if (c.keeps != nullptr)
+    finish(c);  // whoever inherited it may keep the session, and no more
+  else if (c.at == connection::stage::serving)
     serve(c, frame);
   else
     greet(c, frame);
@@ -88,7 +96,9 @@ void core::alive(connection_id id) {
 
 void core::process_ended(std::int64_t id) {
   auto* s = sessions_.find(id);
-  if (s == nullptr || s->attached != 0 || !writable_) return;
+  if (s == nullptr || s->attached != 0) return;
+  s->owner_ended = true;
+  if (s->keepers != 0 || !writable_) return;
   note(id, "ended with its process");
   end_session(*s);
 }
@@ -112,16 +122,30 @@ void core::finish(connection& c, connection::stage at) {
   if (c.session != nullptr) {
     auto& s = *std::exchange(c.session, nullptr);
     s.attached = 0;
-    if (s.held_open) {
-      s.held_open = false;
-      s.last_heard = now_.now;  // its time to come back begins
-      sessions_.watch_deadline(s);
-    }
+    connection_closed(s);
+  }
+  if (c.keeps != nullptr) {
+    auto& s = *std::exchange(c.keeps, nullptr);
+    --s.keepers;
+    connection_closed(s);
   }
   data_watches_.remove_all(c.id);
   child_watches_.remove_all(c.id);
   c.at = std::max(c.at, at);
   touch(c);
+}
+
+// One of those that may have held the session open.
+void core::connection_closed(live_session& s) {
+  if (!s.held_open) return;
+  const auto own = connections_.find(s.attached);
+  s.held_open = s.keepers != 0 || (own != connections_.end() && own->second.held_open);
+  if (s.held_open) return;
+  s.last_heard = now_.now;  // its time to come back begins
+  sessions_.watch_deadline(s);
+  if (s.attached != 0 || !s.owner_ended || !writable_) return;
+  note(s.row.id, "ended with the last process that kept it");
+  end_session(s);
 }
 
 bool core::is_awaited(std::int64_t id) {
@@ -135,6 +159,7 @@ void core::greet(connection& c, std::string_view frame) {
   wire::reader in{frame};
   const auto request = in.read<wire::connect_request>();
   if (!in.ok()) return finish(c);
+  if (request.protocol_version == wire::keep_session_version) return keep(c, request);
   const bool has_flag = !in.at_end();
   // A client that has seen more than we have would see time run backwards.
   if (request.last_zxid_seen > zxid_) return finish(c);
@@ -146,10 +171,7 @@ void core::greet(connection& c, std::string_view frame) {
                                options_.max_session_timeout.count()));
   if (request.session_id != 0) {
     auto* s = sessions_.find(request.session_id);
-    const bool known =
-        s != nullptr && request.password.size() == s->row.password.size() &&
-        CRYPTO_memcmp(request.password.data(), s->row.password.data(), s->row.password.size()) == 0;
-    if (!known) return answer_greeting(c, has_flag);
+    if (s == nullptr || !opens(request.password, *s)) return answer_greeting(c, has_flag);
     if (const auto old = connections_.find(s->attached); old != connections_.end())
       finish(old->second);
     if (s->row.timeout_ms != timeout_ms && writable_) {
@@ -175,9 +197,29 @@ void core::greet(connection& c, std::string_view frame) {
   }
   c.session->attached = c.id;
   c.session->last_heard = now_.now;
-  c.session->held_open = c.held_open;
+  c.session->held_open = c.held_open || c.session->keepers != 0;
+  c.session->owner_ended = false;
   sessions_.watch_deadline(*c.session);
   answer_greeting(c, has_flag);
+}
+
+void core::keep(connection& c, const wire::connect_request& request) {
+  c.at = connection::stage::serving;
+  auto* const s = sessions_.find(request.session_id);
+  // Over TCP nobody would notice that its process has ended.
+  if (c.process_binding == 0 || s == nullptr || !opens(request.password, *s))
+    return answer_greeting(c, false);
+  c.keeps = s;
+  ++s->keepers;
+  s->held_open = true;
+  static constexpr session_password nothing{};
+  wire::connect_response response;
+  response.protocol_version = wire::keep_session_version;
+  response.timeout_ms = s->row.timeout_ms;
+  response.session_id = s->row.id;
+  response.password = {nothing.data(), nothing.size()};
+  wire::append_frame(c.out, response);
+  touch(c);
 }
 
 // Without a session: it is over, or was never this client's.
@@ -206,6 +248,12 @@ void core::end_session(live_session& s) {
   for (const auto& path : tree_.ephemerals_of(s.row.id)) remove_node(*tree_.find(path));
   if (const auto c = connections_.find(s.attached); c != connections_.end())
     c->second.session = nullptr;
+  if (s.keepers != 0)
+    for (auto& [id, c] : connections_)
+      if (c.keeps == &s) {
+        c.keeps = nullptr;
+        finish(c);
+      }
   sessions_.remove(s.row.id);
   complete();
 }

@@ -96,7 +96,8 @@ class core {
   void disconnected(connection_id id);
   // It took what was sent to it, and so it lives, though nothing of it was read.
   void alive(connection_id id);
-  // The process that held the session's connection is gone: nobody will come back for it.
+  // The process that held the session's connection is gone: the session ends, at once or with the
+  // last connection that keeps it.
   void process_ended(std::int64_t session);
   void expire();
   // While the disk is full: everything that would have to be stored is refused.
@@ -146,6 +147,7 @@ class core {
     stage at = stage::handshake;
     bool touched = false;
     live_session* session = nullptr;
+    live_session* keeps = nullptr;  // without a request (wire/keep_session.hpp)
     std::string out;
     std::size_t event_bytes = 0;  // of the turn
 
@@ -163,6 +165,8 @@ class core {
   void touch(connection& c);
   void finish(connection& c, connection::stage at = connection::stage::finished);
   void greet(connection& c, std::string_view frame);
+  void keep(connection& c, const wire::connect_request& request);
+  void connection_closed(live_session& s);
   void answer_greeting(connection& c, bool with_read_only_flag);
   void serve(connection& c, std::string_view frame);
   errc dispatch(connection& c, wire::opcode type, wire::reader& in);

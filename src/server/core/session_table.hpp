@@ -20,8 +20,10 @@ struct live_session {
   session_row row;
   connection_id attached = 0;  // none: it waits for its client to come back
   time_point last_heard;
-  // As long as its connection is open, some process holds it: it does not expire.
+  // As long as one of its connections is open, some process holds it: it does not expire.
   bool held_open = false;
+  std::size_t keepers = 0;  // connections that keep it and send no requests (wire/keep_session.hpp)
+  bool owner_ended = false;  // the process of its last own connection: it ends with its keepers
 
   time_point deadline() const { return last_heard + std::chrono::milliseconds{row.timeout_ms}; }
 

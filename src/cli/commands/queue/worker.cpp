@@ -8,7 +8,7 @@
 #include <boost/asio/error.hpp>
 
 #include "cli/exit_code.hpp"
-#include "cli/run/heirs.hpp"
+#include "cli/run/left_behind.hpp"
 #include "cli/show/duration.hpp"
 
 namespace conclave::cli {
@@ -47,7 +47,7 @@ worker::worker(const queue_flags& where, const run_flags& how, const terms& t, p
       how_{how},
       what_{std::move(what)},
       path_{where.node()},
-      connection_{server_for_heirs(where.connect), connection::without_waiting{}} {
+      connection_{find_server(where.connect), connection::without_waiting{}} {
   auto o = where.options();
   o.max_attempts = t.max_attempts;
   o.owner = how.label;
@@ -75,10 +75,14 @@ worker::clock::time_point worker::on_turn() {
   if (!connection_.connected()) return clock::now() + 50ms;
   auto next = clock::time_point::max();
   for (auto j = jobs_.begin(); j != jobs_.end();) {
-    next = std::min(next, look_after(*j));
     const auto at = j++;
-    if (!at->result) continue;
-    ended(*at);
+    try {
+      next = std::min(next, look_after(*at));
+      if (!at->result) continue;
+      ended(*at);
+    } catch (const failure& e) {
+      cannot_run(e);
+    }
     jobs_.erase(at);
   }
   next = std::min(next, give_back_what_is_due());
@@ -190,15 +194,19 @@ void worker::begin(queue_claim claim) {
   p.environment.emplace_back("CONCLAVE_ITEM_NAME", j.claim.name());
   p.environment.emplace_back("CONCLAVE_ITEM_ATTEMPT", std::to_string(j.claim.attempts()));
   try {
-    j.running.emplace(loop_, p, held, options,
+    j.running.emplace(loop_, p, connection_.zk(), held, options,
                       [&j](const watched_run::result& r) { j.result = r; });
   } catch (const failure& e) {
-    // It would be so for every item.
-    std::cerr << "conclave: " << e.what() << "\n";
     jobs_.pop_back();
-    return stop(e.code);
+    return cannot_run(e);
   }
   j.on_loss.emplace(held.lost(), [this] { loop_.post([] {}); });
+}
+
+// It would be so for every item.
+void worker::cannot_run(const failure& why) {
+  std::cerr << "conclave: " << why.what() << "\n";
+  stop(why.code);
 }
 
 // --- commands that run

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "cli/commands/queue/queue_flags.hpp"
+#include "cli/exit_code.hpp"
 #include "cli/run/loop.hpp"
 #include "cli/run/run_flags.hpp"
 #include "cli/run/watched_run.hpp"
@@ -53,6 +54,7 @@ class worker {
   void stir();
   void came(error_code ec, std::optional<queue_claim> claim);
   void begin(queue_claim claim);
+  void cannot_run(const failure& why);
   clock::time_point look_after(job& j);
   void ended(job& j);
   void complete(queue_claim claim);

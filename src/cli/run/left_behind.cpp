@@ -1,4 +1,4 @@
-#include "cli/run/heirs.hpp"
+#include "cli/run/left_behind.hpp"
 
 #include <unistd.h>
 
@@ -8,19 +8,13 @@
 
 namespace conclave::cli {
 
-server_address server_for_heirs(const connect_flags& f) {
-  auto at = find_server(f);
-  at.options.inheritable = true;
-  return at;
-}
-
 std::vector<std::pair<std::string, std::string>> environment_of(const hold& held) {
   return {{"CONCLAVE_LOCK_NODE", held.node()},
           {"CONCLAVE_FENCING_TOKEN", std::to_string(held.fencing_token())},
           {"CONCLAVE_SESSION_ID", std::to_string(held.session_id())}};
 }
 
-void leave_session_to_heirs(int code) {
+void leave_session(int code) {
   if (code < 0) die_of(-code);
   std::cout.flush();
   ::_exit(code);

@@ -1,0 +1,89 @@
+#include "cli/run/descendants.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "cli/exit_code.hpp"
+
+namespace conclave::cli {
+namespace {
+
+// Far from the numbers that scripts use for themselves, and below 64, as session_keeper's.
+constexpr int first_inherited_number = 48;
+
+// Whether /proc/PID/fdinfo/N is open for writing.
+bool writes(const std::filesystem::path& info) {
+  std::ifstream in{info};
+  for (std::string name, value; in >> name >> value;)
+    if (name == "flags:") return (std::stoul(value, nullptr, 8) & O_ACCMODE) != O_RDONLY;
+  return false;
+}
+
+bool has_inherited(const std::filesystem::path& process, const std::string& pipe) {
+  std::error_code ec;
+  for (const auto& fd : std::filesystem::directory_iterator{process / "fd", ec})
+    if (std::error_code gone; std::filesystem::read_symlink(fd.path(), gone).string() == pipe &&
+                              writes(process / "fdinfo" / fd.path().filename()))
+      return true;
+  return false;
+}
+
+}  // namespace
+
+descendants::descendants() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw failure{failed, std::strerror(errno)};
+  reading_ = ends[0];
+  writing_ = ::fcntl(ends[1], F_DUPFD_CLOEXEC, first_inherited_number);
+  const int why = errno;
+  ::close(ends[1]);
+  if (writing_ >= 0) return;
+  ::close(reading_);
+  throw failure{failed, std::strerror(why)};
+}
+
+descendants::~descendants() {
+  ::close(reading_);
+  started();
+}
+
+void descendants::started() noexcept {
+  if (const int fd = std::exchange(writing_, -1); fd >= 0) ::close(fd);
+}
+
+bool descendants::alive(int watched) noexcept {
+  pollfd p{watched, 0, 0};
+  return ::poll(&p, 1, 0) == 0;
+}
+
+void descendants::kill_all(int watched) {
+  struct stat found {};
+  if (::fstat(watched, &found) != 0) return;
+  const auto pipe = "pipe:[" + std::to_string(found.st_ino) + "]";
+  // A process that is just starting another one may be missed: look again until none was found.
+  for (bool killed = true; killed && alive(watched);) {
+    killed = false;
+    std::error_code ec;
+    for (const auto& process : std::filesystem::directory_iterator{"/proc", ec}) {
+      const auto name = process.path().filename().string();
+      pid_t pid = 0;
+      const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
+      if (bad != std::errc{} || *end != '\0' || pid == ::getpid()) continue;
+      if (has_inherited(process.path(), pipe) && ::kill(pid, SIGKILL) == 0) killed = true;
+    }
+  }
+}
+
+}  // namespace conclave::cli

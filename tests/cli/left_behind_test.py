@@ -1,0 +1,227 @@
+"""What a command leaves running in the background holds the lock until it has ended, whatever happens
+to `conclave`, its guard and the server meanwhile; and it can do nothing else with it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import alive, until
+
+# Without our pipes, so that whoever reads them is not kept waiting.
+BACKGROUND = "sleep 1000 >/dev/null 2>&1 </dev/null & echo $!"
+
+
+def kill(pid):
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: not alive(pid), "the end of a process")
+
+
+def kill_server(world):
+    pid = world.local_pid()
+    kill(pid)
+    return pid
+
+
+def is_free(world):
+    return world.conclave("lock", "-n", "x", "--", "true").returncode == 0
+
+
+def guards(world):
+    found = []
+    for pid in world._left():
+        try:
+            with open(f"/proc/{pid}/comm") as f:
+                if f.read() == "conclave-guard\n":
+                    found.append(pid)
+        except FileNotFoundError:
+            pass
+    return found
+
+
+def leave(world, *flags, line=BACKGROUND):
+    """A command that has ended and left a process: its number."""
+    return int(world.ok("lock", *flags, "x", "--", "sh", "-c", line))
+
+
+def not_free_while_it_runs(world, left):
+    """Looked at in this order: free, and then still running, is a lock that was lost."""
+    code = world.conclave("lock", "-n", "x", "--", "true").returncode
+    assert code == 1 and alive(left), code
+
+
+def test_conclave_ends_at_once(world):
+    begin = time.monotonic()
+    left = leave(world)
+    assert time.monotonic() - begin < 10
+    not_free_while_it_runs(world, left)
+    kill(left)
+    until(lambda: is_free(world), "the lock")
+    until(lambda: not guards(world), "the end of the guard")
+
+
+@pytest.mark.parametrize("line", [BACKGROUND, "setsid " + BACKGROUND], ids=["group", "daemon"])
+def test_the_server_is_killed(world, line):
+    left = leave(world, "--session-timeout", "2s", line=line)
+    for _ in range(2):
+        kill_server(world)
+        not_free_while_it_runs(world, left)
+    # Longer than any session of nobody's would live.
+    r = world.conclave("lock", "-w", "4", "x", "--", "true")
+    assert (r.returncode, alive(left)) == (1, True), r
+    kill(left)
+    until(lambda: is_free(world), "the lock")
+    until(lambda: not guards(world), "the end of the guard")
+
+
+def test_the_server_is_killed_while_it_is_needed_by_nobody_else(world):
+    """The guard starts it again: otherwise time would run out."""
+    left = leave(world, "--session-timeout", "2s")
+    before = kill_server(world)
+    until(lambda: world.local_pid() not in (None, before), "another server")
+    not_free_while_it_runs(world, left)
+
+
+def test_a_command_that_ends_in_its_first_moment(world):
+    """There is no time in which nobody guards it."""
+    for _ in range(5):
+        left = leave(world, "--session-timeout", "1s")
+        kill_server(world)
+        r = world.conclave("lock", "-w", "2", "x", "--", "true")
+        assert (r.returncode, alive(left)) == (1, True), r
+        kill(left)
+        until(lambda: is_free(world), "the lock")
+
+
+def test_the_server_was_killed_before_the_command_ended(world):
+    p = world.start_conclave("lock", "--session-timeout", "2s", "x", "--", "sh", "-c",
+                             BACKGROUND + "; read a", stdin=subprocess.PIPE)
+    left = int(p.stdout.readline())
+    before = kill_server(world)
+    until(lambda: world.local_pid() not in (None, before), "another server")
+    assert not is_free(world)
+    p.communicate("\n")
+    assert p.returncode == 0
+    r = world.conclave("lock", "-w", "3", "x", "--", "true")
+    assert (r.returncode, alive(left)) == (1, True), r
+    kill_server(world)
+    not_free_while_it_runs(world, left)
+    kill(left)
+    until(lambda: is_free(world), "the lock")
+
+
+@pytest.mark.parametrize("order", ["conclave server", "server conclave"])
+def test_conclave_and_the_server_are_killed(world, order):
+    p = world.start_conclave("lock", "--session-timeout", "2s", "x", "--", "sh", "-c",
+                             "echo $$; exec sleep 1000")
+    child = int(p.stdout.readline())
+    server = world.local_pid()
+    p.send_signal(signal.SIGSTOP)  # so that it cannot do anything between the two
+    for victim in order.split():
+        kill(p.pid) if victim == "conclave" else kill(server)
+    p.wait()
+    r = world.conclave("lock", "-w", "4", "x", "--", "true")
+    assert (r.returncode, alive(child)) == (1, True), r
+    kill(child)
+    until(lambda: is_free(world), "the lock")
+
+
+def test_conclave_is_stopped_while_the_server_is_restarted(world):
+    p = world.start_conclave("lock", "--session-timeout", "2s", "x", "--", "sh", "-c",
+                             "echo $$; exec sleep 1000")
+    child = int(p.stdout.readline())
+    p.send_signal(signal.SIGSTOP)
+    kill_server(world)
+    r = world.conclave("lock", "-w", "4", "x", "--", "true")
+    assert (r.returncode, alive(child)) == (1, True), r
+    p.send_signal(signal.SIGCONT)
+    p.kill()
+
+
+def test_a_guard_that_is_killed_is_replaced(world):
+    p = world.start_conclave("lock", "--session-timeout", "2s", "x", "--", "sh", "-c",
+                             "echo $$; exec sleep 1000")
+    child = int(p.stdout.readline())
+    first, = until(lambda: guards(world), "the guard")
+    kill_server(world)
+    os.kill(first, signal.SIGKILL)
+    until(lambda: [g for g in guards(world) if g != first], "another guard")
+    kill(p.pid)
+    p.wait()
+    r = world.conclave("lock", "-w", "4", "x", "--", "true")
+    assert (r.returncode, alive(child)) == (1, True), r
+
+
+def test_a_session_that_is_over_takes_everything_along(world):
+    """Also what has left the process group."""
+    lines = world.ok("lock", "--session-timeout", "2s", "x", "--", "sh", "-c",
+                     BACKGROUND + "; setsid " + BACKGROUND)
+    left = [int(n) for n in lines.split()]
+    server = world.local_pid()
+    # The next server does not know the session.
+    os.rename(world.local, world.path("moved"))
+    kill(server)
+    until(lambda: not any(map(alive, left)), "the end of all")
+
+
+def descriptors(world, test):
+    """Runs a program under the lock that tries `test` on every descriptor that it finds."""
+    program = ("import os, socket, stat, struct, sys\n"
+               "def sockets():\n"
+               "  for i in range(3, 256):\n"
+               "    try:\n"
+               "      if stat.S_ISSOCK(os.fstat(i).st_mode): yield socket.socket(fileno=i)\n"
+               "    except OSError: pass\n" + test)
+    with open(world.path("try.py"), "w") as f:
+        f.write(program)
+    return [sys.executable, world.path("try.py")]
+
+
+CLOSE_SESSION = ("found = list(sockets())\n"
+                 "print(len(found), flush=True)\n"
+                 "for s in found:\n"
+                 "  s.setblocking(True)\n"
+                 "  s.settimeout(5)\n"
+                 "  try:\n"
+                 "    s.sendall(struct.pack('>iii', 8, 1, -11))\n"
+                 "    s.recv(100)\n"
+                 "  except OSError: pass\n"
+                 "sys.stdin.readline()\n")
+SHUT_DOWN = ("found = list(sockets())\n"
+             "print(len(found), flush=True)\n"
+             "for s in found:\n"
+             "  try: s.shutdown(socket.SHUT_RDWR)\n"
+             "  except OSError: pass\n"
+             "sys.stdin.readline()\n")
+
+
+@pytest.mark.parametrize("attack", [CLOSE_SESSION, SHUT_DOWN], ids=["close", "shutdown"])
+def test_what_is_inherited_keeps_the_session_and_cannot_use_it(world, attack):
+    p = world.start_conclave("lock", "--session-timeout", "2s", "x", "--",
+                             *descriptors(world, attack), stdin=subprocess.PIPE)
+    assert int(p.stdout.readline()) >= 1
+    r = world.conclave("lock", "-w", "1", "x", "--", "true")
+    assert r.returncode == 1, r
+    assert p.poll() is None
+    p.communicate("\n")
+    assert p.returncode == 0
+    assert is_free(world)
+
+
+def test_a_process_that_writes_to_everything_still_holds_the_lock(world):
+    write = ("import stat\n"
+             "if os.fork() == 0:\n"
+             "  for i in range(3, 256):\n"
+             "    try: os.write(i, b'x' * 100)\n"
+             "    except OSError: pass\n"
+             "  os.closerange(0, 3)\n"
+             "  os.execvp('sleep', ['sleep', '1000'])\n"
+             "print('written')\n")
+    world.ok("lock", "--session-timeout", "2s", "x", "--", *descriptors(world, write))
+    r = world.conclave("lock", "-w", "1", "x", "--", "true")
+    assert r.returncode == 1, r
+    kill_server(world)
+    r = world.conclave("lock", "-w", "1", "x", "--", "true")
+    assert r.returncode == 1, r
