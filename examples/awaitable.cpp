@@ -1,10 +1,10 @@
 // Locks in coroutines, which no thread waits for: awaitable SERVER
 #include <chrono>
+#include <exception>
 #include <iostream>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -16,15 +16,13 @@ namespace {
 
 asio::awaitable<void> worker(conclave::client& zk, const char* name) {
   conclave::mutex m{zk, "/examples/awaitable"};
-  co_await m.async_lock(asio::use_awaitable);
-  std::cout << name << " holds it\n";
-  co_await m.async_unlock(asio::use_awaitable);
-
-  using namespace std::chrono_literals;
-  if (co_await m.async_try_lock_for(5s, asio::use_awaitable)) {
-    std::cout << name << " holds it again\n";
-    m.unlock();
+  {
+    const auto guard = co_await m.async_scoped_lock(asio::use_awaitable);
+    std::cout << name << " holds it\n";
   }
+  using namespace std::chrono_literals;
+  if (const auto guard = co_await m.async_try_scoped_lock_for(5s, asio::use_awaitable))
+    std::cout << name << " holds it again\n";
 }
 
 }  // namespace
@@ -32,10 +30,14 @@ asio::awaitable<void> worker(conclave::client& zk, const char* name) {
 int main(int argc, char** argv) try {
   conclave::client zk{argc > 1 ? argv[1] : "127.0.0.1:2181"};
   asio::io_context io;
+  std::exception_ptr failure;
   for (const auto* name : {"one", "two", "three"})
-    asio::co_spawn(io, worker(zk, name), asio::detached);
+    asio::co_spawn(io, worker(zk, name), [&](std::exception_ptr e) {
+      if (e) failure = e;
+    });
   io.run();
-} catch (const conclave::error& e) {
+  if (failure) std::rethrow_exception(failure);
+} catch (const std::exception& e) {
   std::cerr << "awaitable: " << e.what() << "\n";
   return 1;
 }

@@ -1,4 +1,5 @@
 // Three candidates, of which one leads at a time: election SERVER
+#include <atomic>
 #include <chrono>
 #include <iostream>
 #include <mutex>
@@ -22,6 +23,7 @@ int main(int argc, char** argv) try {
       zk, "/examples/election",
       [&](const auto& leader) { say("leader: " + (leader ? leader->owner : "nobody")); }};
 
+  std::atomic<bool> failed{false};
   std::vector<std::jthread> candidates;
   for (const std::string name : {"ann", "bob", "eve"})
     candidates.emplace_back([&, name] {
@@ -40,10 +42,12 @@ int main(int argc, char** argv) try {
         });
         say(name + " has resigned");
       } catch (const conclave::error& e) {
-        say(name + ": " + e.what());
+        std::cerr << "election: " + name + ": " + e.what() + "\n";
+        failed = true;
       }
     });
   candidates.clear();
+  return failed ? 1 : 0;
 } catch (const conclave::error& e) {
   std::cerr << "election: " << e.what() << "\n";
   return 1;

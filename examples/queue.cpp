@@ -1,6 +1,6 @@
 // A producer and a consumer: queue SERVER
+#include <future>
 #include <iostream>
-#include <thread>
 
 #include <conclave/queue.hpp>
 
@@ -8,17 +8,17 @@ int main(int argc, char** argv) try {
   conclave::client zk{argc > 1 ? argv[1] : "127.0.0.1:2181"};
   conclave::queue q{zk, "/examples/queue"};
 
-  std::thread consumer{[&] {
+  auto consumer = std::async(std::launch::async, [&] {
     for (;;) {
       const auto item = q.pop();  // waits for one
       if (item.data == "end") return;
       std::cout << "popped " << item.data << "\n";
     }
-  }};
+  });
   q.push("one");
   q.push({"two", "three"});  // both or none
   q.push("end");
-  consumer.join();
+  consumer.get();
   std::cout << "left: " << q.size() << "\n";
 } catch (const conclave::error& e) {
   std::cerr << "queue: " << e.what() << "\n";

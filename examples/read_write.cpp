@@ -1,6 +1,5 @@
 // Many readers or one writer, and a writer that goes on as a reader: read_write SERVER
 #include <iostream>
-#include <mutex>
 #include <shared_mutex>
 
 #include <conclave/shared_mutex.hpp>
@@ -17,11 +16,10 @@ int main(int argc, char** argv) try {
     const std::shared_lock two{there};
     std::cout << "two read\n";
   }
-  here.lock();
+  auto guard = here.scoped_lock();
   std::cout << "one writes; another may read: " << std::boolalpha << there.try_lock_shared()
             << "\n";
-  here.downgrade();  // no writer can come between
-  const std::shared_lock still{here, std::adopt_lock};
+  guard.downgrade();  // no writer can come between
   const std::shared_lock too{there};
   std::cout << "the writer reads what it wrote, and so does the other\n";
 } catch (const conclave::error& e) {

@@ -88,13 +88,13 @@ class election {
   // Returns when we lead. Leading already, it waits until we have lost that or resigned.
   void campaign();
   // False, and no candidate any more, if the stop was requested or the time was up before.
-  bool campaign(std::stop_token stop);
+  [[nodiscard]] bool campaign(std::stop_token stop);
   template <class Rep, class Period>
-  bool campaign_for(const std::chrono::duration<Rep, Period>& d) {
+  [[nodiscard]] bool campaign_for(const std::chrono::duration<Rep, Period>& d) {
     return campaign_before(detail::deadline_after(d));
   }
   template <class Clock, class Duration>
-  bool campaign_until(const std::chrono::time_point<Clock, Duration>& t) {
+  [[nodiscard]] bool campaign_until(const std::chrono::time_point<Clock, Duration>& t) {
     return campaign_before(detail::deadline_at(t));
   }
   // void(error_code). Cancelling withdraws the candidacy.

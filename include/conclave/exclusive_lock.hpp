@@ -36,6 +36,7 @@
 #include "conclave/detail/locking.hpp"
 #include "conclave/hold.hpp"
 #include "conclave/lock_options.hpp"
+#include "conclave/scoped_hold.hpp"
 
 namespace conclave {
 
@@ -47,17 +48,17 @@ class exclusive_lock {
   void lock();
   // False if the stop was requested before the lock was held; a request that comes later is
   // ignored.
-  bool lock(std::stop_token stop);
+  [[nodiscard]] bool lock(std::stop_token stop);
   // Does not wait for other holders, only for the server's answer. Where the lock was found taken
   // before, a look at the node of that holder is enough, and nothing is written.
-  bool try_lock();
+  [[nodiscard]] bool try_lock();
   // One deadline for everything: connecting, waiting, reconnecting. Not before it false.
   template <class Rep, class Period>
-  bool try_lock_for(const std::chrono::duration<Rep, Period>& d) {
+  [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& d) {
     return lock_before(detail::deadline_after(d));
   }
   template <class Clock, class Duration>
-  bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) {
+  [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) {
     return lock_before(detail::deadline_at(t));
   }
   // Returns at once: the release is sent, and repeated until the server has confirmed it or the
@@ -75,6 +76,19 @@ class exclusive_lock {
   auto async_try_lock_for(const std::chrono::duration<Rep, Period>& d, Token&& token) {
     return detail::initiate<bool>(state_, &detail::start_try_lock, std::forward<Token>(token), role,
                                   detail::deadline_after(d));
+  }
+  // void(error_code, scoped_hold): as well, with a guard that releases the lock. That of
+  // async_try_scoped_lock_for() owns nothing if the lock was not acquired in time.
+  template <class Token>
+  auto async_scoped_lock(Token&& token) {
+    return detail::initiate<scoped_hold>(state_, &detail::start_scoped_lock,
+                                         std::forward<Token>(token), role, detail::no_deadline);
+  }
+  template <class Rep, class Period, class Token>
+  auto async_try_scoped_lock_for(const std::chrono::duration<Rep, Period>& d, Token&& token) {
+    return detail::initiate<scoped_hold>(state_, &detail::start_scoped_lock,
+                                         std::forward<Token>(token), role,
+                                         detail::deadline_after(d));
   }
   // void(error_code): when the server has confirmed it, or the session is over. Cannot be
   // cancelled.

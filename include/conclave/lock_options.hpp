@@ -28,6 +28,13 @@ struct lock_options {
   // look at the whole line, so without a callback nobody counts.
   std::function<void(std::size_t before_us)> on_enqueued;
 
+  // The lock was acquired, or released by its user: unlock(), a guard, the lock's destructor. Every
+  // acquisition ends with one call of on_released or on_lost, but not both. on_acquired is called
+  // before the call that acquires the lock returns or completes, on_released before unlock()
+  // returns; unless a callback of this lock is running on another thread, which then calls it next.
+  std::function<void(const hold&)> on_acquired;
+  std::function<void(const hold&)> on_released;
+
   // The connection was lost while the lock was held, or came back in time; see hold.hpp.
   std::function<void(const hold&)> on_suspended;
   std::function<void(const hold&)> on_restored;

@@ -26,14 +26,14 @@ class recursive_mutex {
   ~recursive_mutex();
 
   void lock();
-  bool lock(std::stop_token stop);
-  bool try_lock();
+  [[nodiscard]] bool lock(std::stop_token stop);
+  [[nodiscard]] bool try_lock();
   template <class Rep, class Period>
-  bool try_lock_for(const std::chrono::duration<Rep, Period>& d) {
+  [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& d) {
     return lock_before(detail::deadline_after(d));
   }
   template <class Clock, class Duration>
-  bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) {
+  [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) {
     return lock_before(detail::deadline_at(t));
   }
   // Of another thread than the owner, or once too often: does nothing.

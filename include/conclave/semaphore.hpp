@@ -1,6 +1,7 @@
 // A number of permits across processes and machines: at most so many hold one at a time.
 //
 //   conclave::semaphore slots{zk, "/render/slots", 4};
+//   const auto permit = slots.scoped_acquire();  // until the end of the block; or:
 //   slots.acquire();
 //   ...
 //   slots.release();
@@ -34,6 +35,7 @@
 #include "conclave/detail/locking.hpp"
 #include "conclave/hold.hpp"
 #include "conclave/lock_options.hpp"
+#include "conclave/scoped_hold.hpp"
 
 namespace conclave {
 
@@ -49,18 +51,39 @@ class semaphore {
 
   void acquire();
   // False if the stop was requested before there was a permit.
-  bool acquire(std::stop_token stop);
+  [[nodiscard]] bool acquire(std::stop_token stop);
   // False as well if somebody else is just about to take a permit.
-  bool try_acquire();
+  [[nodiscard]] bool try_acquire();
   template <class Rep, class Period>
-  bool try_acquire_for(const std::chrono::duration<Rep, Period>& d) {
+  [[nodiscard]] bool try_acquire_for(const std::chrono::duration<Rep, Period>& d) {
     return acquire_before(detail::deadline_after(d));
   }
   template <class Clock, class Duration>
-  bool try_acquire_until(const std::chrono::time_point<Clock, Duration>& t) {
+  [[nodiscard]] bool try_acquire_until(const std::chrono::time_point<Clock, Duration>& t) {
     return acquire_before(detail::deadline_at(t));
   }
   void release() noexcept;
+
+  // Permits that release themselves (scoped_hold.hpp). Those of try_ functions own nothing if there
+  // was no permit in time.
+  scoped_hold scoped_acquire();
+  scoped_hold try_scoped_acquire();
+  template <class Rep, class Period>
+  scoped_hold try_scoped_acquire_for(const std::chrono::duration<Rep, Period>& d) {
+    return scoped_acquire_before(detail::deadline_after(d));
+  }
+  // void(error_code, scoped_hold).
+  template <class Token>
+  auto async_scoped_acquire(Token&& token) {
+    return detail::initiate<scoped_hold>(state_, &detail::start_scoped_lock,
+                                         std::forward<Token>(token), role, detail::no_deadline);
+  }
+  template <class Rep, class Period, class Token>
+  auto async_try_scoped_acquire_for(const std::chrono::duration<Rep, Period>& d, Token&& token) {
+    return detail::initiate<scoped_hold>(state_, &detail::start_scoped_lock,
+                                         std::forward<Token>(token), role,
+                                         detail::deadline_after(d));
+  }
 
   template <class Token>
   auto async_acquire(Token&& token) {
@@ -82,6 +105,7 @@ class semaphore {
  private:
   static constexpr auto role = layout::role::exclusive;
   bool acquire_before(detail::deadline d);
+  scoped_hold scoped_acquire_before(detail::deadline d);
   detail::lock_pointer state_;
 };
 

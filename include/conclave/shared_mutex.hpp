@@ -16,11 +16,9 @@
 //
 // Downgrade: a holder that has written goes on as a reader, and no writer can come between.
 //
-//   std::unique_lock writing{m};
+//   auto guard = m.scoped_lock();
 //   ...
-//   m.downgrade();
-//   writing.release();
-//   std::shared_lock reading{m, std::adopt_lock};
+//   guard.downgrade();  // released by the same guard
 //
 // There is no way up: a reader that waited to become a writer would wait for itself, as would two
 // of them for each other. A thread that holds it shared through a blocking call on this object and
@@ -42,6 +40,7 @@
 #include "conclave/detail/locking.hpp"
 #include "conclave/hold.hpp"
 #include "conclave/lock_options.hpp"
+#include "conclave/scoped_hold.hpp"
 
 namespace conclave {
 
@@ -57,14 +56,14 @@ class shared_mutex {
   // --- alone
 
   void lock();
-  bool lock(std::stop_token stop);
-  bool try_lock();
+  [[nodiscard]] bool lock(std::stop_token stop);
+  [[nodiscard]] bool try_lock();
   template <class Rep, class Period>
-  bool try_lock_for(const std::chrono::duration<Rep, Period>& d) {
+  [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& d) {
     return lock_before(writer, detail::deadline_after(d));
   }
   template <class Clock, class Duration>
-  bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) {
+  [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) {
     return lock_before(writer, detail::deadline_at(t));
   }
   void unlock() noexcept;
@@ -72,17 +71,34 @@ class shared_mutex {
   // --- with other readers
 
   void lock_shared();
-  bool lock_shared(std::stop_token stop);
-  bool try_lock_shared();
+  [[nodiscard]] bool lock_shared(std::stop_token stop);
+  [[nodiscard]] bool try_lock_shared();
   template <class Rep, class Period>
-  bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& d) {
+  [[nodiscard]] bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& d) {
     return lock_before(reader, detail::deadline_after(d));
   }
   template <class Clock, class Duration>
-  bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& t) {
+  [[nodiscard]] bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& t) {
     return lock_before(reader, detail::deadline_at(t));
   }
   void unlock_shared() noexcept;
+
+  // --- with a guard: what they give releases what was acquired (scoped_hold.hpp)
+
+  downgradable_hold scoped_lock();
+  scoped_hold scoped_lock_shared();
+  // void(error_code, downgradable_hold).
+  template <class Token>
+  auto async_scoped_lock(Token&& token) {
+    return detail::initiate<downgradable_hold>(state_, &detail::start_downgradable_lock,
+                                               std::forward<Token>(token));
+  }
+  // void(error_code, scoped_hold).
+  template <class Token>
+  auto async_scoped_lock_shared(Token&& token) {
+    return detail::initiate<scoped_hold>(state_, &detail::start_scoped_lock,
+                                         std::forward<Token>(token), reader, detail::no_deadline);
+  }
 
   // --- from alone to shared
 

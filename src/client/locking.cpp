@@ -62,6 +62,12 @@ struct blocked {
     throw error{ec, why.empty() ? what() : what() + " (" + why + ")"};
   }
 
+  bool acquired_before(deadline d) {
+    if (d != at_once && d != no_deadline && !told.wait_until(d)) give_up(in_vain());
+    told.wait();
+    return result(in_vain());
+  }
+
   const lock_pointer lock;  // the lock object may be destroyed meanwhile
   caller_ptr who;
   runtime::one_shot told;
@@ -86,7 +92,9 @@ void start(const lock_pointer& l, receiver<Result> to, role r, deadline d, Conve
   const auto who = std::make_shared<caller>();
   who->role = r;
   who->patient = d != at_once;
-  who->tell = [recipient, convert](error_code ec) { convert(*recipient, ec); };
+  who->tell = [recipient, convert, got = who.get()](error_code ec) {
+    convert(*recipient, ec, *got);
+  };
   const auto give_up = [weak = std::weak_ptr{l}, who_weak = std::weak_ptr{who}](error_code why) {
     const auto lock = weak.lock();
     const auto c = who_weak.lock();
@@ -147,6 +155,8 @@ lock_pointer make_lock(client& c, std::string path, recipes::terms t,
   l->core = core_access::of(c);
   l->path = std::move(path);
   call_through(l->told, options.on_enqueued);
+  call_through(l->told, options.on_acquired);
+  call_through(l->told, options.on_released);
   call_through(l->told, options.on_suspended);
   call_through(l->told, options.on_restored);
   call_through(l->told, options.on_lost);
@@ -192,9 +202,13 @@ std::optional<hold> lock_to_hold(const lock_pointer& l, role r, std::stop_token 
 
 bool try_lock(const lock_pointer& l, role r, deadline d) {
   blocked call{l, r, d != at_once};
-  if (d != at_once && d != no_deadline && !call.told.wait_until(d)) call.give_up(in_vain());
-  call.told.wait();
-  return call.result(in_vain());
+  return call.acquired_before(d);
+}
+
+scoped_hold scoped_lock(const lock_pointer& l, role r, deadline d) {
+  blocked call{l, r, d != at_once};
+  if (!call.acquired_before(d)) return {};
+  return {l, hold{call.who->hold}};
 }
 
 void unlock(const lock_pointer& l, role r) noexcept {
@@ -229,13 +243,28 @@ hold hold_of(const lock_pointer& l, role r) {
 
 void start_lock(const lock_pointer& l, receiver<void> to, role r) {
   start(l, std::move(to), r, no_deadline,
-        [](recipient<void>& who, error_code ec) { who.tell(ec, {}); });
+        [](recipient<void>& who, error_code ec, const caller&) { who.tell(ec, {}); });
 }
 
 void start_try_lock(const lock_pointer& l, receiver<bool> to, role r, deadline d) {
-  start(l, std::move(to), r, d, [](recipient<bool>& who, error_code ec) {
+  start(l, std::move(to), r, d, [](recipient<bool>& who, error_code ec, const caller&) {
     who.tell(ec == in_vain() ? error_code{} : ec, !ec);
   });
+}
+
+void start_scoped_lock(const lock_pointer& l, receiver<scoped_hold> to, role r, deadline d) {
+  start(l, std::move(to), r, d, [l](recipient<scoped_hold>& who, error_code ec, const caller& got) {
+    if (ec) return who.tell(ec == in_vain() ? error_code{} : ec, {});
+    who.tell({}, scoped_hold{l, hold{got.hold}});
+  });
+}
+
+void start_downgradable_lock(const lock_pointer& l, receiver<downgradable_hold> to) {
+  start(l, std::move(to), role::writer, no_deadline,
+        [l](recipient<downgradable_hold>& who, error_code ec, const caller& got) {
+          if (ec) return who.tell(ec, {});
+          who.tell({}, downgradable_hold{l, hold{got.hold}});
+        });
 }
 
 void start_unlock(const lock_pointer& l, receiver<void> to, role r) {

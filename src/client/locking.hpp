@@ -12,6 +12,7 @@
 #include "conclave/detail/locking.hpp"
 #include "conclave/hold.hpp"
 #include "conclave/lock_options.hpp"
+#include "conclave/scoped_hold.hpp"
 #include "recipes/lock_object.hpp"
 
 namespace conclave::detail {
@@ -40,6 +41,8 @@ bool lock(const lock_pointer& l, role r, std::stop_token stop);
 // As well, with the hold that this call got, which hold_of() need not be; none if it did not.
 std::optional<hold> lock_to_hold(const lock_pointer& l, role r, std::stop_token stop);
 bool try_lock(const lock_pointer& l, role r, deadline d);
+// As well, with what this call got; of nothing if it did not.
+scoped_hold scoped_lock(const lock_pointer& l, role r, deadline d);
 void unlock(const lock_pointer& l, role r) noexcept;
 void unlock(const lock_pointer& l, const hold& h) noexcept;
 void downgrade(const lock_pointer& l);

@@ -36,6 +36,11 @@ bool semaphore::acquire(std::stop_token stop) {
 }
 bool semaphore::try_acquire() { return acquire_before(detail::at_once); }
 bool semaphore::acquire_before(detail::deadline d) { return detail::try_lock(state_, role, d); }
+scoped_hold semaphore::scoped_acquire() { return scoped_acquire_before(detail::no_deadline); }
+scoped_hold semaphore::try_scoped_acquire() { return scoped_acquire_before(detail::at_once); }
+scoped_hold semaphore::scoped_acquire_before(detail::deadline d) {
+  return detail::scoped_lock(state_, role, d);
+}
 void semaphore::release() noexcept { detail::unlock(state_, role); }
 hold semaphore::hold() const { return detail::hold_of(state_, role); }
 

@@ -26,6 +26,13 @@ bool shared_mutex::lock_before(layout::role r, detail::deadline d) {
   return detail::try_lock(state_, r, d);
 }
 
+downgradable_hold shared_mutex::scoped_lock() {
+  return {state_, detail::lock_to_hold(state_, writer, {}).value()};
+}
+scoped_hold shared_mutex::scoped_lock_shared() {
+  return detail::scoped_lock(state_, reader, detail::no_deadline);
+}
+
 void shared_mutex::downgrade() { detail::downgrade(state_); }
 
 hold shared_mutex::hold() const { return detail::hold_of(state_, writer); }

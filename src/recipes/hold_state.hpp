@@ -32,7 +32,11 @@ class hold_state {
     auto expected = on ? status::held : status::suspended;
     status_.compare_exchange_strong(expected, on ? status::suspended : status::held);
   }
-  void release() { status_.store(status::over, std::memory_order_release); }
+  // Whether it was held until now.
+  bool release() {
+    const auto before = status_.exchange(status::over);
+    return before == status::held || before == status::suspended;
+  }
   std::stop_source& loss() noexcept { return lost_; }
 
   // --- from any thread

@@ -53,7 +53,7 @@ class lock_object::attempt final : public contender_events,
 
   void leave(std::function<void()> confirmed) {
     again_ = false;
-    hold->release();
+    end_hold();
     open_gate();
     left_ = true;
     pass_on(progress::kind::leaves);
@@ -70,7 +70,7 @@ class lock_object::attempt final : public contender_events,
   // As leave(), but for the next one to take along; false if that cannot be.
   bool leave_to_next(std::function<void()>& confirmed) {
     if (!contender_ || !contender_->can_leave_to_next()) return false;
-    hold->release();
+    end_hold();
     left_ = true;
     pass_on(progress::kind::leaves);
     when_gone_ = std::move(confirmed);
@@ -136,6 +136,7 @@ class lock_object::attempt final : public contender_events,
     hold->begin(contender_->token(), contender_->session(), std::move(nodes));
     if (options_->on_revocation) contender_->heed_revocation();
     pass_on(progress::kind::granted);
+    tell(options_->on_acquired);
     if (const auto o = owner_.lock()) {
       o->last_holds_[role] = hold;
       if (for_whom) for_whom->hold = hold;
@@ -245,6 +246,10 @@ class lock_object::attempt final : public contender_events,
       c->be_quiet();
       c->leave();
     }
+  }
+
+  void end_hold() {
+    if (hold->release()) tell(options_->on_released);
   }
 
   void pass_on(progress::kind what, error_code why = {}) {

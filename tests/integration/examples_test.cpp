@@ -32,6 +32,16 @@ TEST(examples, quickstart_creates_and_watches) {
   EXPECT_NE(output.find("it says: good evening"), std::string::npos) << output;
 }
 
+// The server refuses what they ask for: their chroot is missing.
+TEST(examples, end_with_a_message_and_an_exit_code_when_they_fail) {
+  for (const std::string example :
+       {"quickstart", "lock", "timed_lock", "read_write", "reentrant", "fenced_write", "election",
+        "queue", "work_queue", "awaitable"}) {
+    const auto output = output_of(example, shared_server().connect_string() + "/missing", 1);
+    EXPECT_NE(output.find(example + ": "), std::string::npos) << output;
+  }
+}
+
 TEST(examples, quickstart_says_what_is_wrong_with_its_argument) {
   const auto output = output_of("quickstart", "nonsense:port", 1);
   EXPECT_NE(output.find("'port' is not a port"), std::string::npos) << output;

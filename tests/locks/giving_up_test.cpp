@@ -100,7 +100,8 @@ TEST_P(giving_up, by_a_stop_request_behind_every_frame) {
       auto locks = elsewhere([&] { return m.lock(stop.get_token()); });
       cut();
       stop.request_stop();
-      EXPECT_TRUE(ready(locks, 5s)) << "giving up does not wait for a connection";
+      // There is none before mend().
+      EXPECT_TRUE(ready(locks)) << "giving up does not wait for a connection";
       return locks.get();
     });
 }
@@ -115,7 +116,7 @@ TEST_P(giving_up, by_cancellation_behind_every_frame) {
           asio::bind_cancellation_slot(cancel.slot(), [&](error_code ec) { got.put(ec); }));
       cut();
       cancel.emit(asio::cancellation_type::terminal);
-      const auto ec = got.take(5s);
+      const auto ec = got.take();
       EXPECT_TRUE(ec) << "giving up does not wait for a connection";
       if (ec && *ec) {
         EXPECT_EQ(*ec, asio::error::operation_aborted);
@@ -227,8 +228,9 @@ TEST_P(giving_up, by_destruction_while_it_waits) {
   std::stop_source stop;
   other.lock();
   for (const auto& wait : std::vector<std::function<void(mutex&)>>{
-           [](mutex& in) { in.lock(); }, [](mutex& in) { in.try_lock_for(patience); },
-           [&](mutex& in) { in.lock(stop.get_token()); }}) {
+           [](mutex& in) { in.lock(); },
+           [](mutex& in) { static_cast<void>(in.try_lock_for(patience)); },
+           [&](mutex& in) { static_cast<void>(in.lock(stop.get_token())); }}) {
     auto doomed = std::make_unique<mutex>(far, line.path(), options());
     auto waits = elsewhere([&wait, &in = *doomed] { return code_of([&] { wait(in); }); });
     ASSERT_TRUE(line.wait_for(2));

@@ -29,10 +29,10 @@ TEST_P(refusal, blocking_calls_on_the_io_thread) {
   inbox<error_code> got;
   zk.async_get(line.path(), [&](error_code, get_result) {
     got.put(code_of([&] { m.lock(); }));
-    got.put(code_of([&] { m.try_lock(); }));
-    got.put(code_of([&] { m.try_lock_for(1s); }));
+    got.put(code_of([&] { return m.try_lock(); }));
+    got.put(code_of([&] { return m.try_lock_for(1s); }));
     std::stop_source stop;
-    got.put(code_of([&] { m.lock(stop.get_token()); }));
+    got.put(code_of([&] { return m.lock(stop.get_token()); }));
   });
   for (int i = 0; i < 4; ++i) EXPECT_EQ(got.take(), error_code{errc::would_deadlock}) << i;
   m.lock();
@@ -75,9 +75,9 @@ TEST_P(refusal, no_server) {
     }
     return "no error";
   };
-  for (const auto& what :
-       {complaint([&] { m.lock(); }), complaint([&] { m.try_lock(); }),
-        complaint([&] { m.try_lock_for(10s); }), complaint([&] { m.lock(std::stop_token{}); })})
+  for (const auto& what : {complaint([&] { m.lock(); }), complaint([&] { return m.try_lock(); }),
+                           complaint([&] { return m.try_lock_for(10s); }),
+                           complaint([&] { return m.lock(std::stop_token{}); })})
     for (const auto& part : {std::string{"lock /locks/invoices"}, nobody.connect_string(),
                              std::string{"Connection refused"}})
       EXPECT_NE(what.find(part), what.npos) << what;
@@ -93,7 +93,7 @@ TEST_P(refusal, a_client_that_is_closed_while_somebody_waits) {
   held.lock();
   // One of them waits at the server, the other for its turn in the object.
   auto waits = elsewhere([&] { return code_of([&] { m.lock(); }); });
-  auto second = elsewhere([&] { return code_of([&] { m.try_lock_for(patience); }); });
+  auto second = elsewhere([&] { return code_of([&] { return m.try_lock_for(patience); }); });
   ASSERT_TRUE(line.wait_for(2));
   zk.close();
   ASSERT_TRUE(ready(waits));
@@ -209,7 +209,7 @@ TEST_P(refusal, a_client_that_is_destroyed_first) {
   EXPECT_TRUE(line.wait_for(0));
   m.unlock();
   EXPECT_EQ(code_of([&] { m.lock(); }), errc::closed);
-  EXPECT_EQ(code_of([&] { m.try_lock_for(1s); }), errc::closed);
+  EXPECT_EQ(code_of([&] { return m.try_lock_for(1s); }), errc::closed);
 }
 
 TEST_P(refusal, a_chroot_that_is_missing_is_named) {
@@ -241,8 +241,8 @@ TEST_P(refusal, a_forked_child) {
   };
   EXPECT_EQ(in_child([&] {
               if (code_of([&] { m->lock(); }) != errc::forked) return 1;
-              if (code_of([&] { m->try_lock(); }) != errc::forked) return 2;
-              if (code_of([&] { m->try_lock_for(1s); }) != errc::forked) return 3;
+              if (code_of([&] { return m->try_lock(); }) != errc::forked) return 2;
+              if (code_of([&] { return m->try_lock_for(1s); }) != errc::forked) return 3;
               if (m->held() || hold.held()) return 4;
               if (code_of([&] { again.lock(); }) != errc::forked) return 5;
               m->unlock();

@@ -7,6 +7,11 @@
 #include "conclave/client.hpp"
 #include "conclave/layout.hpp"
 
+namespace conclave {
+class scoped_hold;
+class downgradable_hold;
+}  // namespace conclave
+
 namespace conclave::detail {
 
 struct lock_handle;
@@ -37,6 +42,9 @@ deadline deadline_at(const std::chrono::time_point<Clock, Duration>& t) {
 
 void start_lock(const lock_pointer&, receiver<void>, layout::role);
 void start_try_lock(const lock_pointer&, receiver<bool>, layout::role, deadline);
+// With what was acquired; of nothing if it was not, in time.
+void start_scoped_lock(const lock_pointer&, receiver<scoped_hold>, layout::role, deadline);
+void start_downgradable_lock(const lock_pointer&, receiver<downgradable_hold>);
 void start_unlock(const lock_pointer&, receiver<void>, layout::role);
 void start_downgrade(const lock_pointer&, receiver<void>);
 void start_resign(const lock_pointer&, receiver<void>);  // of elections

@@ -23,8 +23,8 @@ class other_layout : public with_a_peer {
       options.tickets = tickets;
       mutex m{zk, path, options};
       EXPECT_EQ(code_of([&] { m.lock(); }), errc::layout_mismatch);
-      EXPECT_EQ(code_of([&] { m.try_lock(); }), errc::layout_mismatch);
-      EXPECT_EQ(code_of([&] { m.try_lock_for(10s); }), errc::layout_mismatch);
+      EXPECT_EQ(code_of([&] { return m.try_lock(); }), errc::layout_mismatch);
+      EXPECT_EQ(code_of([&] { return m.try_lock_for(10s); }), errc::layout_mismatch);
       EXPECT_FALSE(m.held());
     }
   }
@@ -33,8 +33,8 @@ class other_layout : public with_a_peer {
     shared_mutex m{zk, path, options_for(l)};
     EXPECT_EQ(code_of([&] { m.lock(); }), errc::layout_mismatch);
     EXPECT_EQ(code_of([&] { m.lock_shared(); }), errc::layout_mismatch);
-    EXPECT_EQ(code_of([&] { m.try_lock(); }), errc::layout_mismatch);
-    EXPECT_EQ(code_of([&] { m.try_lock_shared(); }), errc::layout_mismatch);
+    EXPECT_EQ(code_of([&] { return m.try_lock(); }), errc::layout_mismatch);
+    EXPECT_EQ(code_of([&] { return m.try_lock_shared(); }), errc::layout_mismatch);
     EXPECT_FALSE(m.hold().held() || m.shared_hold().held());
   }
 
