@@ -65,7 +65,7 @@ struct election_options {
   // The connection was lost while we led, or came back in time; see hold.hpp.
   std::function<void(const hold&)> on_suspended;
   std::function<void(const hold&)> on_restored;
-  // As hold::lost(), with the reason.
+  // As hold::lost(), with the reason; see hold::why_lost().
   std::function<void(const hold&, error_code why)> on_lost;
 };
 

@@ -70,11 +70,15 @@ enum class errc {
 
   // Of locks.
   taken = 15,             // somebody else holds it, and we were not to wait
-  lock_lost = 16,         // no longer ours: the session's time is up, or its node was deleted
+  lock_lost = 16,         // the call needs a lock that is not held, or not any more
   out_of_line = 17,       // our place in the line is gone: its node was deleted by somebody
   layout_mismatch = 18,   // other programs use it with another node layout, and would not see us
   upgrade_refused = 19,   // this thread holds it shared, and would wait for itself to write
   permits_mismatch = 20,  // in use with another number of permits, or as another kind of lock
+
+  // Why a lock was lost; closed, session_expired and auth_failed are others.
+  deadline_passed = 22,  // the server was silent for so long that the session may have expired
+  node_deleted = 23,     // somebody deleted the lock's node
 };
 
 // What a code means for the caller.
@@ -83,6 +87,8 @@ enum class condition {
   outcome_unknown = 1,
   // The session is over; its ephemeral nodes are gone or will go.
   session_dead = 2,
+  // A lock is not held any more, for whatever reason.
+  lock_lost = 3,
 };
 
 const boost::system::error_category& error_category() noexcept;

@@ -56,6 +56,11 @@ class hold {
   // or on a thread that calls into this library, and must not block.
   std::stop_token lost() const noexcept;
 
+  // Why it was lost: errc::deadline_passed, errc::session_expired, errc::node_deleted,
+  // errc::closed or errc::auth_failed, all of which compare equal to condition::lock_lost. Set
+  // before lost() is asked to stop. No error as long as it is not lost, and if it was released.
+  error_code why_lost() const noexcept;
+
   bool suspended() const noexcept;
 
   // The lock's node. Of a lock of several paths, that in the first one by the alphabet.

@@ -38,7 +38,7 @@ struct lock_options {
   // The connection was lost while the lock was held, or came back in time; see hold.hpp.
   std::function<void(const hold&)> on_suspended;
   std::function<void(const hold&)> on_restored;
-  // As hold::lost(), with the reason.
+  // As hold::lost(), with the reason; see hold::why_lost().
   std::function<void(const hold&, error_code why)> on_lost;
 
   // Somebody asks the holder to let go (conclave::ask_to_release, Curator's Revoker). Nothing

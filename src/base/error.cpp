@@ -60,6 +60,9 @@ const char* text(errc e) noexcept {
       return "it is in use with another node layout, whose users would not see us";
     case errc::permits_mismatch:
       return "it is in use with another number of permits, or as another kind of lock";
+    case errc::deadline_passed:
+      return "the server was silent for so long that the session may have expired";
+    case errc::node_deleted: return "somebody deleted the lock's node";
     case errc::bad_secret: return "the secret cannot be read";
   }
   return "unknown error";
@@ -77,19 +80,30 @@ class conditions final : public boost::system::error_category {
   constexpr conditions() noexcept : error_category{0x436f6e6469746e73ULL} {}
   const char* name() const noexcept override { return "conclave.condition"; }
   std::string message(int value) const override {
-    return static_cast<condition>(value) == condition::outcome_unknown ? "the outcome is unknown"
-                                                                       : "the session is over";
+    switch (static_cast<condition>(value)) {
+      case condition::outcome_unknown: return "the outcome is unknown";
+      case condition::session_dead: return "the session is over";
+      case condition::lock_lost: return "the lock is not held any more";
+    }
+    return "unknown condition";
   }
   bool equivalent(const error_code& code, int value) const noexcept override {
     if (code == error_code{ECANCELED, boost::system::system_category()})
       return static_cast<condition>(value) == condition::outcome_unknown;
     if (code.category() != error_category_of_library()) return false;
     const auto e = static_cast<errc>(code.value());
-    if (static_cast<condition>(value) == condition::outcome_unknown)
-      return e == errc::connection_loss || e == errc::operation_timeout ||
-             e == errc::request_timeout;
-    return e == errc::session_expired || e == errc::auth_failed || e == errc::closed ||
-           e == errc::session_closed_require_sasl_auth;
+    const bool session_dead = e == errc::session_expired || e == errc::auth_failed ||
+                              e == errc::closed || e == errc::session_closed_require_sasl_auth;
+    switch (static_cast<condition>(value)) {
+      case condition::outcome_unknown:
+        return e == errc::connection_loss || e == errc::operation_timeout ||
+               e == errc::request_timeout;
+      case condition::session_dead: return session_dead;
+      case condition::lock_lost:
+        return session_dead || e == errc::lock_lost || e == errc::deadline_passed ||
+               e == errc::node_deleted;
+    }
+    return false;
   }
 
  private:

@@ -16,7 +16,7 @@ int exit_code_of(const error_code& ec) noexcept {
   if (ec == errc::invalid_path || ec == errc::invalid_argument || ec == errc::bad_connect_string ||
       ec == errc::bad_secret)
     return usage;
-  if (ec == errc::lock_lost) return lost;
+  if (ec == errc::lock_lost || ec == errc::deadline_passed || ec == errc::node_deleted) return lost;
   if (ec == errc::no_auth) return no_permission;
   if (ec == errc::layout_mismatch || ec == errc::permits_mismatch) return disagrees;
   return failed;

@@ -15,6 +15,8 @@ std::chrono::nanoseconds hold::remaining() const noexcept {
 
 std::stop_token hold::lost() const noexcept { return state_ ? state_->lost() : std::stop_token{}; }
 
+error_code hold::why_lost() const noexcept { return state_ ? state_->why_lost() : error_code{}; }
+
 std::string hold::node() const {
   return state_ && state_->began() ? state_->nodes().front() : std::string{};
 }

@@ -37,7 +37,8 @@ struct blocked {
     };
     const entry inside{*l->core->port};
     // It would wait for itself.
-    if (r == role::writer && l->object->held_by_thread(role::reader, who->thread))
+    if (r == role::writer && !l->core->port->session().over &&
+        l->object->held_by_thread(role::reader, who->thread))
       throw error{errc::upgrade_refused, what()};
     l->object->acquire(who);
   }

@@ -24,8 +24,10 @@ bool recursive_mutex::again() {
   if (owner_->reentry.count(us) == 0) return false;
   // The parent's hold is none of its child's.
   if (mutex_.hold().fencing_token() == 0) throw error{errc::forked, "lock"};
-  if (owner_->reentry.again(us, owner_->hold.held()) == recipes::reentry::answer::lost)
+  if (owner_->reentry.again(us, owner_->hold.held()) == recipes::reentry::answer::lost) {
+    if (owner_->hold.why_lost() == errc::closed) throw error{errc::closed, "lock"};
     throw error{errc::lock_lost, "locking again what was lost; unlock it first"};
+  }
   return true;
 }
 

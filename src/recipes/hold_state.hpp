@@ -37,6 +37,10 @@ class hold_state {
     const auto before = status_.exchange(status::over);
     return before == status::held || before == status::suspended;
   }
+  void lose(const error_code& why) {
+    why_lost_ = why.value();
+    release();
+  }
   std::stop_source& loss() noexcept { return lost_; }
 
   // --- from any thread
@@ -46,6 +50,11 @@ class hold_state {
   bool over() const noexcept { return now() == status::over || now() == status::none; }
   bool suspended() const noexcept { return now() == status::suspended; }
   std::stop_token lost() const noexcept { return lost_.get_token(); }
+  // No error unless it was lost.
+  error_code why_lost() const noexcept {
+    const auto value = why_lost_.load();
+    return value == 0 ? error_code{} : error_code{static_cast<errc>(value)};
+  }
   std::int64_t token() const noexcept { return began() ? token_ : 0; }
   std::int64_t session() const noexcept { return began() ? session_ : 0; }
   // Of a hold that has begun.
@@ -73,11 +82,17 @@ class hold_state {
 
   std::shared_ptr<const session_clock> clock_;
   std::atomic<status> status_{status::none};
+  std::atomic<int> why_lost_{0};  // an errc
   std::int64_t token_ = 0;
   std::int64_t session_ = 0;
   mutable std::mutex nodes_mutex_;
   std::vector<std::string> nodes_;
   std::stop_source lost_;
 };
+
+// Why a call is refused that needs this hold, which was lost.
+inline error_code refusal_of(const hold_state& lost) {
+  return lost.why_lost() == errc::closed ? errc::closed : errc::lock_lost;
+}
 
 }  // namespace conclave::recipes

@@ -51,7 +51,7 @@ task<> contender::hold() {
     if (session_over_) {
       lose(session_end_);
     } else if (put_out_of_line()) {
-      lose(errc::lock_lost);
+      lose(errc::node_deleted);
     } else if (!downgrades_.empty()) {
       const auto ec = co_await become_reader();
       tell_downgraded(ec);
@@ -103,7 +103,7 @@ time_point contender::look(time_point now) {
   const auto deadline = port_->session().deadline;
   if (now >= deadline) {
     const auto self = shared_from_this();
-    lose(errc::lock_lost);
+    lose(errc::deadline_passed);
     poke();
     return time_point::max();
   }

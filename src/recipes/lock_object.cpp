@@ -171,7 +171,7 @@ class lock_object::attempt final : public contender_events,
   }
   void lost(error_code why) override {
     lost_it = true;
-    hold->release();
+    hold->lose(why);
     port_->deliver([h = hold, f = options_->on_lost, why] {
       h->loss().request_stop();
       if (f) f(conclave::hold{h}, why);
@@ -303,11 +303,25 @@ bool lock_object::busy_for(role r) const {
 }
 
 void lock_object::acquire(const caller_ptr& who) {
-  if (!busy_for(who->role)) return begin(who);
+  // When the session is over for good nobody waits here any more: the server is asked, and the
+  // refusal says why.
+  if (!busy_for(who->role) || port_->session().over) return begin(who);
   if (who->patient)
-    waiting_.push_back(who);
+    wait_here(who);
   else
     answer(who, errc::taken);
+}
+
+// A lost lock blocks this object until it is unlocked. Its owner may never do that once the client
+// is closed, so those who wait here learn of the session's end by themselves.
+void lock_object::wait_here(const caller_ptr& who) {
+  waiting_.push_back(who);
+  if (std::exchange(knows_of_the_end_, true)) return;
+  port_->when_over(weak_from_this(), [this](error_code why) { answer_waiting(why); });
+}
+
+void lock_object::answer_waiting(error_code why) {
+  for (const auto& who : std::exchange(waiting_, {})) answer(who, why);
 }
 
 void lock_object::begin(const caller_ptr& who) {
@@ -405,7 +419,7 @@ void lock_object::downgrade(std::function<void(error_code)> told) {
   const auto tell = [p = port_, told = std::move(told)](error_code ec) {
     p->deliver([told, ec] { told(ec); });
   };
-  if (!a || a->lost_it) return tell(errc::lock_lost);
+  if (!a || a->lost_it) return tell(a ? refusal_of(*a->hold) : errc::lock_lost);
   a->downgrade([self = weak_from_this(), tell](error_code ec) {
     tell(ec);
     if (const auto o = self.lock()) o->next();  // a writer of ours may stand in line behind it
@@ -414,7 +428,7 @@ void lock_object::downgrade(std::function<void(error_code)> told) {
 
 void lock_object::close(error_code why) {
   if (const auto before = std::exchange(parting_, {})) before->leave_now();
-  for (const auto& who : std::exchange(waiting_, {})) answer(who, why);
+  answer_waiting(why);
   for (const auto& a : std::exchange(attempts_, {})) {
     answer(std::exchange(a->for_whom, {}), why);
     dropped(a);

@@ -99,14 +99,17 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   void let_go(const attempt_ptr& a, std::function<void()> confirmed);
   void dropped(const attempt_ptr& a);
   void next();
+  void wait_here(const caller_ptr& who);
+  void answer_waiting(error_code why);
   void answer(const caller_ptr& who, error_code ec);
 
   std::shared_ptr<port> port_;
   terms terms_;
   std::optional<terms> gate_;
   std::shared_ptr<const lock_options> options_;
-  std::string seen_holder_;            // when somebody who would not wait last looked
-  std::deque<caller_ptr> waiting_;     // here
+  std::string seen_holder_;         // when somebody who would not wait last looked
+  std::deque<caller_ptr> waiting_;  // here
+  bool knows_of_the_end_ = false;   // answer_waiting() is called when the session is over for good
   std::vector<attempt_ptr> attempts_;  // at the server, or holding; in the order they began
   std::map<role, std::shared_ptr<hold_state>> last_holds_;
   attempt_ptr parting_;  // released, for the next one to take along

@@ -10,6 +10,22 @@ void port::session_changed(const session_event& e) {
   const std::vector<member*> all{members_.begin(), members_.end()};
   for (auto* m : all)
     if (members_.contains(m)) m->session_changed(e);
+  using kind = session_event::kind;
+  const auto why = e.type == kind::closed                  ? error_code{errc::closed}
+                   : e.type == kind::expired               ? error_code{errc::session_expired}
+                   : e.type == kind::authentication_failed ? error_code{errc::auth_failed}
+                                                           : error_code{};
+  if (!why || !session().over) return;
+  for (const auto& each : std::exchange(endings_, {}))
+    if (const auto alive = each.of.lock()) each.f(why);
+}
+
+void port::when_over(const std::weak_ptr<void>& of, std::function<void(error_code why)> f) {
+  if (endings_.size() >= sweep_endings_at_) {
+    std::erase_if(endings_, [](const ending& each) { return each.of.expired(); });
+    sweep_endings_at_ = std::max<std::size_t>(64, 2 * endings_.size());
+  }
+  endings_.push_back({of, std::move(f)});
 }
 
 void port::time_passed(time_point now) {

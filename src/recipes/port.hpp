@@ -124,6 +124,9 @@ class port : public session_clock {
   void join(member& m) { members_.insert(&m); }
   void part(member& m) { members_.erase(&m); }
 
+  // Calls it inside an entry when the session is over for good, unless `of` is gone by then.
+  void when_over(const std::weak_ptr<void>& of, std::function<void(error_code why)> f);
+
   // Holders are looked after by one timer for all of them, so that a lock that is held for a moment
   // sets none. `when`: the first look.
   void keep(holder& h, time_point when);
@@ -146,6 +149,12 @@ class port : public session_clock {
   std::shared_ptr<const requests::defaults> defaults_;
   std::vector<std::function<void()>> deliveries_;
   std::set<member*> members_;
+  struct ending {
+    std::weak_ptr<void> of;
+    std::function<void(error_code)> f;
+  };
+  std::vector<ending> endings_;
+  std::size_t sweep_endings_at_ = 64;  // those of objects that are gone
   std::map<timer, std::function<void()>> timers_;
   std::uint64_t last_timer_ = 0;
   std::set<holder*> holders_;

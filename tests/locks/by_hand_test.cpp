@@ -24,7 +24,8 @@ TEST_P(by_hand, a_holder_whose_node_is_deleted_is_told) {
   m.lock();
   const auto hold = m.hold();
   line.zk().remove(hold.node());
-  EXPECT_EQ(lost.take(), error_code{errc::lock_lost});
+  EXPECT_EQ(lost.take(), error_code{errc::node_deleted});
+  EXPECT_EQ(hold.why_lost(), errc::node_deleted);
   EXPECT_TRUE(hold.lost().stop_requested());
   EXPECT_FALSE(m.held());
   m.unlock();

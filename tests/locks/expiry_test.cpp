@@ -82,7 +82,7 @@ void expiry::lose_it(Sever sever, Mend mend) {
   EXPECT_EQ(hold.remaining(), 0ns);
   EXPECT_TRUE(hold.lost().stop_requested());
   EXPECT_TRUE(callback_ran);
-  EXPECT_EQ(lost->second, errc::lock_lost);
+  EXPECT_EQ(lost->second, errc::deadline_passed);
   ASSERT_TRUE(ready(b_locks));
   EXPECT_LT(lost->first, b_locks.get()) << "told too late";
   EXPECT_GT(b.fencing_token(), hold.fencing_token());
@@ -274,7 +274,7 @@ TEST_P(expiry, a_node_deleted_during_a_cut_is_lost_not_restored) {
   proxy.heal();
   const auto lost = heard.lost.take();
   ASSERT_TRUE(lost);
-  EXPECT_EQ(lost->second, errc::lock_lost);
+  EXPECT_EQ(lost->second, errc::deadline_passed);
   EXPECT_EQ(heard.restored.size(), 0u);
   m.unlock();
   m.lock();

@@ -39,9 +39,9 @@ void claim::failed(error_code why) {
   if (const auto told = std::exchange(begun_, {})) told(why);
 }
 
-void claim::lost(error_code) {
+void claim::lost(error_code why) {
   over_ = true;
-  hold_->release();
+  hold_->lose(why);
   port_->deliver([h = hold_] { h->loss().request_stop(); });
 }
 

@@ -516,7 +516,8 @@ class lock_history : lots {
       if (u->client().killed()) continue;
       const auto& k = u->kind();
       if (k.gate && j.most_holders(k.resources()[0]) == k.terms.permits) ++tally_["all permits"];
-      const auto lost = u->count("lost lock_lost") + u->count("lost session_expired");
+      const auto lost = u->count("lost deadline_passed") + u->count("lost node_deleted") +
+                        u->count("lost session_expired");
       tally_["revocations told"] += static_cast<std::uint64_t>(u->count("revocation"));
       tally_["suspended"] += static_cast<std::uint64_t>(u->count("suspended"));
       tally_["losses"] += static_cast<std::uint64_t>(lost);

@@ -28,7 +28,7 @@ class attempt final : public recipes::contender_events,
 
   simulated::client& client() noexcept { return *client_; }
   const recipes::terms& terms() const noexcept { return terms_; }
-  // What was told, in order: "granted", "lost lock_lost", ...
+  // What was told, in order: "granted", "lost deadline_passed", ...
   const std::vector<std::string>& journal() const noexcept { return journal_; }
   int count(std::string_view what) const;
   bool was_granted() const noexcept { return granted_; }

@@ -26,7 +26,7 @@ TEST_P(by_hand, a_deleted_hold_is_told_that_it_is_lost) {
   c.world.advance(150ms);
   operators().remove(a->path());
   c.world.advance(5ms);
-  EXPECT_EQ(a->count("lost lock_lost"), 1);
+  EXPECT_EQ(a->count("lost node_deleted"), 1);
   ASSERT_TRUE(c.gone(a));
   check_end();
 }
@@ -35,7 +35,7 @@ TEST_P(by_hand, a_hold_deleted_in_its_first_moment_is_told_a_little_later) {
   const auto a = holder();
   operators().remove(a->path());
   c.world.advance(150ms);
-  EXPECT_EQ(a->count("lost lock_lost"), 1);
+  EXPECT_EQ(a->count("lost node_deleted"), 1);
   check_end();
 }
 
@@ -47,7 +47,7 @@ TEST_P(by_hand, a_hold_that_had_waited_is_told_at_once) {
   ASSERT_TRUE(c.granted(b));
   operators().remove(b->path());
   c.world.advance(5ms);
-  EXPECT_EQ(b->count("lost lock_lost"), 1);
+  EXPECT_EQ(b->count("lost node_deleted"), 1);
   check_end();
 }
 

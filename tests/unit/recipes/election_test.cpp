@@ -269,9 +269,9 @@ TEST_F(election, a_leader_that_is_lost_may_stand_again_without_resigning) {
   const auto told = l->events().size();
   expire(0);
   EXPECT_TRUE(a->lost());
-  EXPECT_EQ(l->journal(), (lines{"suspended", "lost lock_lost"}));
+  EXPECT_EQ(l->journal(), (lines{"suspended", "lost deadline_passed"}));
   EXPECT_EQ(steps(l, told), lines{"failed"});
-  EXPECT_EQ(l->events().back().why, errc::lock_lost);
+  EXPECT_EQ(l->events().back().why, errc::deadline_passed);
   EXPECT_EQ(l->state(), election_state::failed);
   ASSERT_TRUE(c.granted(b));
   EXPECT_GT(b->told_at, a->lost_at);

@@ -65,7 +65,7 @@ TEST_P(hold, whose_node_went_while_it_was_suspended_is_lost_and_never_restored) 
     c.world.by_hand().remove(a->path());
     first().refuse_connections(false);
     ASSERT_TRUE(c.gone(a));
-    EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "lost lock_lost", "gone"}));
+    EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "lost deadline_passed", "gone"}));
     check_end();
   }
 }
@@ -78,7 +78,7 @@ TEST_P(hold, is_restored_only_when_its_node_was_seen) {
   first().falsify_reply(wire::opcode::exists, errc::operation_timeout);
   ASSERT_TRUE(c.gone(a));
   EXPECT_FALSE(first().fault_pending());
-  EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "lost lock_lost", "gone"}));
+  EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "lost deadline_passed", "gone"}));
   check_end();
 }
 
@@ -102,7 +102,7 @@ TEST_P(hold, is_had_watched_and_restored_with_a_full_backlog) {
   fill();
   c.world.by_hand().remove(a->path());
   ASSERT_TRUE(c.gone(a));
-  EXPECT_EQ(a->count("lost lock_lost"), 1);
+  EXPECT_EQ(a->count("lost node_deleted"), 1);
   check_end();
 }
 
@@ -113,7 +113,7 @@ TEST_P(hold, is_lost_before_the_server_may_end_the_session) {
   first().refuse_connections(true);
   first().cut();
   ASSERT_TRUE(c.run_until([&] { return !a->holding(); }));
-  EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "lost lock_lost"}));
+  EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "lost deadline_passed"}));
   EXPECT_EQ(expired_at, 0ms);
   EXPECT_FALSE(b->was_granted());
   ASSERT_TRUE(c.granted(b));
@@ -132,7 +132,7 @@ TEST_P(hold, on_a_silent_link_is_lost_before_the_server_may_end_the_session) {
   c.world.advance(5s);
   first().stall(true);
   ASSERT_TRUE(c.granted(b));
-  EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "lost lock_lost"}));
+  EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "lost deadline_passed"}));
   EXPECT_LT(a->ended_at, expired_at);
   first().stall(false);
   ASSERT_TRUE(c.gone(a));
@@ -150,7 +150,7 @@ TEST_P(hold, of_a_process_that_stood_still_is_over_when_it_goes_on) {
   c.world.advance(1ns);
   EXPECT_FALSE(a->holding());
   ASSERT_TRUE(c.gone(a));
-  EXPECT_EQ(a->count("lost lock_lost") + a->count("lost session_expired"), 1);
+  EXPECT_EQ(a->count("lost deadline_passed") + a->count("lost session_expired"), 1);
   b->leave();
   check_end();
 }
@@ -377,7 +377,7 @@ TEST_P(hold, watches_its_node_as_soon_as_it_can) {
   EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "restored"}));
   impatient.world.by_hand().remove(a->path());
   impatient.world.advance(100ms);
-  EXPECT_EQ(a->count("lost lock_lost"), 1);
+  EXPECT_EQ(a->count("lost node_deleted"), 1);
 }
 
 // The server itself did not hear in time what became of the look that was to leave a watch.
@@ -388,7 +388,7 @@ TEST_P(hold, watches_its_node_though_the_server_was_too_slow_for_that) {
   ASSERT_FALSE(first().fault_pending());
   c.world.by_hand().remove(a->path());
   c.world.advance(100ms);
-  EXPECT_EQ(a->count("lost lock_lost"), 1);
+  EXPECT_EQ(a->count("lost node_deleted"), 1);
 }
 
 }  // namespace

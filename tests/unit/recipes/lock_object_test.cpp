@@ -262,7 +262,7 @@ TEST_F(lock_object, a_hold_lost_by_its_clock_is_over_and_must_be_released) {
   first().cut();
   ASSERT_TRUE(c.run_until([&] { return !a->held(); }));
   EXPECT_TRUE(a->lost());
-  EXPECT_EQ(l->journal(), (lines{"suspended", "lost lock_lost"}));
+  EXPECT_EQ(l->journal(), (lines{"suspended", "lost deadline_passed"}));
   ASSERT_TRUE(c.granted(other));
   EXPECT_GT(other->told_at, a->lost_at);
   first().refuse_connections(false);
@@ -286,7 +286,7 @@ TEST_F(lock_object, a_lost_hold_released_while_it_withdraws_is_confirmed_once) {
   c.world.by_hand().remove(a->hold->nodes()[0]);
   ASSERT_TRUE(c.lost(a));
   l->unlock(a);
-  EXPECT_EQ(l->journal(), lines{"lost lock_lost"});
+  EXPECT_EQ(l->journal(), lines{"lost node_deleted"});
   c.check_end();
   EXPECT_EQ(l->confirmed(), 1);
   const auto b = holder(l);
@@ -305,7 +305,7 @@ TEST_F(lock_object, a_callback_of_loss_may_release_and_lock_again) {
   expire(0);
   ASSERT_TRUE(b);
   ASSERT_TRUE(c.granted(b));
-  EXPECT_EQ(l->count("lost lock_lost"), 1);
+  EXPECT_EQ(l->count("lost deadline_passed"), 1);
   l->unlock(b);
   c.check_end();
 }

@@ -165,7 +165,7 @@ TEST_F(permits, an_expired_holder_is_told_before_the_next_one_has_its_permit) {
   ASSERT_TRUE(c.granted(b.a));
   EXPECT_TRUE(a.a->lost());
   EXPECT_LT(a.a->lost_at, b.a->told_at);
-  EXPECT_EQ(a.l->count("lost lock_lost"), 1);
+  EXPECT_EQ(a.l->count("lost deadline_passed"), 1);
   out(a);
   out(b);
   c.check_end();

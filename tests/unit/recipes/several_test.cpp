@@ -102,7 +102,7 @@ TEST_P(several, one_of_them_deleted_loses_the_hold_and_frees_the_others) {
   c.world.advance(200ms);
   by_hand().remove(a->path(1));
   ASSERT_TRUE(c.granted(b));
-  EXPECT_EQ(a->count("lost lock_lost"), 1);
+  EXPECT_EQ(a->count("lost node_deleted"), 1);
   b->leave();
   check_end();
 }
@@ -120,7 +120,7 @@ TEST_P(several, go_on_after_a_cut_only_if_all_were_seen_behind_it) {
   link.cut();
   by_hand().remove(a->path(0));
   ASSERT_TRUE(c.gone(a));
-  EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "lost lock_lost", "gone"}));
+  EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "lost node_deleted", "gone"}));
   check_end();
 }
 

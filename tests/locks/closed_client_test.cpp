@@ -1,0 +1,201 @@
+// Every call on a closed client fails with errc::closed: none waits for ever, none says "taken".
+#include <functional>
+#include <memory>
+
+#include <boost/asio/use_future.hpp>
+
+#include "conclave/election.hpp"
+#include "conclave/multi_mutex.hpp"
+#include "conclave/named_mutex.hpp"
+#include "conclave/queue.hpp"
+#include "conclave/recursive_mutex.hpp"
+#include "conclave/semaphore.hpp"
+#include "conclave/shared_mutex.hpp"
+#include "locks/contest.hpp"
+
+namespace conclave::testing {
+namespace {
+
+using boost::asio::use_future;
+
+// The code of what a future or a blocking call throws.
+error_code refusal(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const error& e) {
+    return e.code();
+  } catch (const boost::system::system_error& e) {
+    return e.code();
+  }
+  return {};
+}
+
+void expect_closed(const std::vector<std::function<void()>>& calls) {
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    EXPECT_EQ(refusal(calls[i]), errc::closed) << "call " << i;
+}
+
+template <class Lock>
+std::vector<std::function<void()>> calls_of(Lock& m) {
+  std::stop_source never;
+  return {[&m] { m.lock(); },
+          [&m, never] { static_cast<void>(m.lock(never.get_token())); },
+          [&m] { static_cast<void>(m.try_lock()); },
+          [&m] { static_cast<void>(m.try_lock_for(patience)); },
+          [&m] { m.async_lock(use_future).get(); },
+          [&m] { m.async_try_lock_for(0s, use_future).get(); },
+          [&m] { m.async_try_lock_for(patience, use_future).get(); },
+          [&m] { static_cast<void>(m.async_scoped_lock(use_future).get()); }};
+}
+
+std::vector<std::function<void()>> shared_calls_of(shared_mutex& m) {
+  return {[&m] { m.lock_shared(); },
+          [&m] { static_cast<void>(m.try_lock_shared()); },
+          [&m] { static_cast<void>(m.try_lock_shared_for(patience)); },
+          [&m] { m.async_lock_shared(use_future).get(); },
+          [&m] { m.downgrade(); },
+          [&m] { static_cast<void>(m.scoped_lock()); }};
+}
+
+std::vector<std::function<void()>> calls_of(semaphore& s) {
+  return {[&s] { s.acquire(); }, [&s] { static_cast<void>(s.try_acquire()); },
+          [&s] { static_cast<void>(s.try_acquire_for(patience)); },
+          [&s] { s.async_acquire(use_future).get(); },
+          [&s] { static_cast<void>(s.scoped_acquire()); }};
+}
+
+std::vector<std::function<void()>> calls_of(election& e) {
+  return {[&e] { e.campaign(); },
+          [&e] { static_cast<void>(e.campaign_for(patience)); },
+          [&e] { e.async_campaign(use_future).get(); },
+          [&e] { e.run_as_leader([](std::stop_token) {}); },
+          [&e] { e.leader(); },
+          [&e] { e.candidates(); }};
+}
+
+class closed_client : public ::testing::Test {
+ protected:
+  onlooker line{"closed"};
+  client zk{shared_server().connect_string()};
+};
+
+TEST_F(closed_client, refuses_locks_that_it_held) {
+  mutex m{zk, line.path() + "/m"};
+  multi_mutex both{zk, {line.path() + "/a", line.path() + "/b"}};
+  named_mutex named{zk, line.path() + "/n"};
+  recursive_mutex again{zk, line.path() + "/r"};
+  shared_mutex writing{zk, line.path() + "/w"}, reading{zk, line.path() + "/s"};
+  semaphore slots{zk, line.path() + "/p", 1};
+  election e{zk, line.path() + "/e"};
+  m.lock();
+  both.lock();
+  named.lock();
+  again.lock();
+  writing.lock();
+  reading.lock_shared();
+  slots.acquire();
+  e.campaign();
+  zk.close();
+  expect_closed(calls_of(m));
+  expect_closed(calls_of(both));
+  expect_closed(calls_of(named));
+  expect_closed({[&] { again.lock(); }, [&] { static_cast<void>(again.try_lock()); }});
+  expect_closed(calls_of(writing));
+  expect_closed(shared_calls_of(writing));
+  expect_closed(calls_of(reading));
+  expect_closed(calls_of(slots));
+  expect_closed(calls_of(e));
+}
+
+TEST_F(closed_client, refuses_locks_that_nobody_holds) {
+  mutex m{zk, line.path() + "/m"};
+  shared_mutex s{zk, line.path() + "/s"};
+  semaphore slots{zk, line.path() + "/p", 1};
+  election e{zk, line.path() + "/e"};
+  zk.close();
+  expect_closed(calls_of(m));
+  expect_closed(calls_of(s));
+  expect_closed(calls_of(slots));
+  expect_closed(calls_of(e));
+}
+
+// One waits for the holder's unlock(), one for another holder at the server.
+TEST_F(closed_client, ends_the_calls_that_wait) {
+  client other{shared_server().connect_string()};
+  mutex theirs{other, line.path() + "/theirs"}, m{zk, line.path()}, n{zk, line.path() + "/theirs"};
+  theirs.lock();
+  m.lock();
+  inbox<error_code> ended;
+  m.async_lock([&](error_code ec) { ended.put(ec); });
+  m.async_try_lock_for(patience, [&](error_code ec, bool got) {
+    EXPECT_FALSE(got);
+    ended.put(ec);
+  });
+  n.async_lock([&](error_code ec) { ended.put(ec); });
+  zk.close();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ended.take(), error_code{errc::closed});
+}
+
+// The lock was lost long before, and its owner has not unlocked it.
+TEST_F(closed_client, ends_the_calls_that_wait_for_a_lost_lock_to_be_unlocked) {
+  inbox<error_code> lost, ended;
+  lock_options o;
+  o.on_lost = [&](const hold&, error_code why) { lost.put(why); };
+  mutex m{zk, line.path(), o};
+  m.lock();
+  line.zk().remove(m.hold().node());
+  ASSERT_EQ(lost.take(), error_code{errc::node_deleted});
+  m.async_lock([&](error_code ec) { ended.put(ec); });
+  zk.close();
+  EXPECT_EQ(ended.take(), error_code{errc::closed});
+  m.unlock();
+}
+
+TEST_F(closed_client, refuses_queues) {
+  queue q{zk, line.path() + "/q"};
+  q.push("item");
+  queue_claim claimed = q.claim();
+  inbox<error_code> ended;
+  queue empty{zk, line.path() + "/empty"};
+  empty.async_pop([&](error_code ec, std::optional<queue_item>) { ended.put(ec); });
+  empty.async_claim([&](error_code ec, std::optional<queue_claim>) { ended.put(ec); });
+  zk.close();
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(ended.take(), error_code{errc::closed});
+  std::stop_source never;
+  expect_closed({[&] { q.push("x"); }, [&] { q.try_push("x"); }, [&] { q.pop(); },
+                 [&] { q.try_pop(); }, [&] { q.pop(never.get_token()); }, [&] { q.claim(); },
+                 [&] { q.try_claim(); }, [&] { q.front(); }, [&] { q.size(); }, [&] { q.names(); },
+                 [&] { q.set_aside(); }});
+  EXPECT_EQ(refusal([&] { claimed.complete(); }), condition::lock_lost);
+}
+
+// --- why a lock was lost
+
+TEST(loss, has_a_reason) {
+  onlooker line{"loss"};
+  client zk{shared_server().connect_string()}, closing{shared_server().connect_string()};
+  inbox<error_code> why;
+  lock_options o;
+  o.on_lost = [&](const hold& h, error_code ec) {
+    EXPECT_EQ(h.why_lost(), ec);
+    EXPECT_EQ(ec, condition::lock_lost);
+    why.put(ec);
+  };
+  mutex a{zk, line.path() + "/a", o}, b{closing, line.path() + "/b", o};
+  a.lock();
+  EXPECT_EQ(a.hold().why_lost(), error_code{});
+  line.zk().remove(a.hold().node());
+  EXPECT_EQ(why.take(), error_code{errc::node_deleted});
+  EXPECT_EQ(a.hold().why_lost(), errc::node_deleted);
+  a.unlock();
+  a.lock();
+  a.unlock();
+  EXPECT_EQ(a.hold().why_lost(), error_code{}) << "it was released";
+  b.lock();
+  closing.close();
+  EXPECT_EQ(why.take(), error_code{errc::closed});
+  EXPECT_EQ(b.hold().why_lost(), errc::closed);
+}
+
+}  // namespace
+}  // namespace conclave::testing
