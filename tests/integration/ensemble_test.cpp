@@ -94,6 +94,8 @@ TEST(ensemble, a_minority_serves_only_those_who_accept_read_only) {
   const auto last = *servers.leader() == 0 ? std::size_t{1} : std::size_t{0};
   for (std::size_t i = 0; i < servers.size(); ++i)
     if (i != last) servers.kill(i);
+  // It goes on serving until it has noticed that the others are gone.
+  servers.server(last).wait_for_mode("read-only");
   client_options reads = with_timeout(10s);
   reads.allow_read_only = true;
   client reader{servers.server(last).connect_string(), reads};

@@ -120,6 +120,16 @@ void zookeeper_server::resume() {
 
 std::string zookeeper_server::ask(std::string_view word) const { return ask_server(port_, word); }
 std::string zookeeper_server::mode() const { return server_mode(port_); }
+
+void zookeeper_server::wait_for_mode(std::string_view wanted, std::chrono::milliseconds timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  while (mode() != wanted) {
+    if (!running()) fail("exited");
+    if (std::chrono::steady_clock::now() > deadline) fail("does not become " + std::string(wanted));
+    std::this_thread::sleep_for(poll_interval);
+  }
+}
+
 std::string zookeeper_server::log() const { return read_file(folder_.path() / "log"); }
 
 void zookeeper_server::launch() {

@@ -52,6 +52,9 @@ class zookeeper_server {
 
   std::string ask(std::string_view four_letter_word) const;
   std::string mode() const;  // as server_mode()
+  // Returns once it says so of itself: "leader", "follower", "standalone", "read-only".
+  void wait_for_mode(std::string_view wanted,
+                     std::chrono::milliseconds timeout = std::chrono::seconds(60));
   std::string log() const;  // of all starts so far; lines begin with the local time in milliseconds
   std::filesystem::path data_directory() const { return folder_.path() / "data"; }
 
