@@ -51,7 +51,8 @@ task<> contender::hold() {
     if (session_over_) {
       lose(session_end_);
     } else if (put_out_of_line()) {
-      lose(errc::node_deleted);
+      // A server that has expired the session deletes its nodes, too: but not before the deadline.
+      lose(port_->now() >= port_->session().deadline ? errc::deadline_passed : errc::node_deleted);
     } else if (!downgrades_.empty()) {
       const auto ec = co_await become_reader();
       tell_downgraded(ec);

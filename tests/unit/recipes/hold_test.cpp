@@ -65,7 +65,7 @@ TEST_P(hold, whose_node_went_while_it_was_suspended_is_lost_and_never_restored) 
     c.world.by_hand().remove(a->path());
     first().refuse_connections(false);
     ASSERT_TRUE(c.gone(a));
-    EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "lost deadline_passed", "gone"}));
+    EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "lost node_deleted", "gone"}));
     check_end();
   }
 }
@@ -78,7 +78,7 @@ TEST_P(hold, is_restored_only_when_its_node_was_seen) {
   first().falsify_reply(wire::opcode::exists, errc::operation_timeout);
   ASSERT_TRUE(c.gone(a));
   EXPECT_FALSE(first().fault_pending());
-  EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "lost deadline_passed", "gone"}));
+  EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "lost node_deleted", "gone"}));
   check_end();
 }
 
