@@ -3,6 +3,7 @@
 
 #include "conclave/election.hpp"
 #include "conclave/multi_mutex.hpp"
+#include "conclave/mutex.hpp"
 #include "conclave/named_mutex.hpp"
 #include "conclave/queue.hpp"
 #include "conclave/semaphore.hpp"
@@ -24,15 +25,27 @@ struct kind {
 };
 
 const kind kinds[] = {
-    {"mutex", [](client& zk, const std::string& path) { mutex{zk, path}.lock(); }},
+    {"mutex",
+     [](client& zk, const std::string& path) {
+       mutex{zk, path}.lock();
+     }},
     {"multi_mutex",
      [](client& zk, const std::string& path) {
        multi_mutex both{zk, {path, path + "-and-another"}};
        both.lock();
      }},
-    {"shared_mutex", [](client& zk, const std::string& path) { shared_mutex{zk, path}.lock(); }},
-    {"semaphore", [](client& zk, const std::string& path) { semaphore{zk, path, 2}.acquire(); }},
-    {"election", [](client& zk, const std::string& path) { election{zk, path}.campaign(); }},
+    {"shared_mutex",
+     [](client& zk, const std::string& path) {
+       shared_mutex{zk, path}.lock();
+     }},
+    {"semaphore",
+     [](client& zk, const std::string& path) {
+       semaphore{zk, path, 2}.acquire();
+     }},
+    {"election",
+     [](client& zk, const std::string& path) {
+       election{zk, path}.campaign();
+     }},
     {"popped_queue",
      [](client& zk, const std::string& path) {
        queue q{zk, path};
