@@ -170,7 +170,8 @@ std::optional<Result> take_until(queue_pointer q, const std::string& what,
 void make_folder(const queue_handle& q, const std::string& what) {
   const auto& path = q.names->items();
   for (auto& level : recipes::levels_of(*q.core->defaults, path, q.names->items_levels())) try {
-      block(what.c_str(), q.core, &start_create, level.path, std::string{},
+      block(what.c_str(), q.core, &start_create, level.path,
+            std::string{level.path == path ? q.names->folder_data() : ""},
             create_options{create_mode::persistent, std::move(level.acl)});
     } catch (const error& e) {
       // What is there may lie under a node that we may not write to.
@@ -297,7 +298,11 @@ std::size_t queue::size() const {
   const auto what = "size of " + state_->path;
   const auto stat = detail::block(what.c_str(), state_->core, &detail::start_exists,
                                   state_->names->items(), watcher{});
-  return stat ? static_cast<std::size_t>(stat->num_children) : 0;
+  if (!stat || stat->num_children == 0) return 0;
+  const auto inside = state_->names->inside();
+  const bool ours = !inside.empty() && detail::block(what.c_str(), state_->core,
+                                                     &detail::start_exists, inside, watcher{});
+  return static_cast<std::size_t>(stat->num_children) - (ours ? 1 : 0);
 }
 
 std::vector<std::string> queue::names() const {

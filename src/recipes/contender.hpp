@@ -106,6 +106,7 @@ class contender final : public member,
   struct marked {
     std::string path;  // empty: none
     std::int32_t version = 0;
+    std::int64_t czxid = 0;  // a node of this name with another one is not it
     bool removed = false;
   };
   void leave_mark(marked on);

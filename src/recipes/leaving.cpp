@@ -101,7 +101,12 @@ task<> contender::withdraw() {
       if (other && !marked_.path.empty()) {
         // Somebody else had it since, or wrote into it; or it is not for us to remove.
         if (ec == errc::bad_version && marked_.removed) {
-          marked_.version = any_version;
+          const auto reading = ask(requests::exists(port_->defaults(), marked_.path, {}), {});
+          const auto found = co_await reading;
+          if (!found.ec && (!found.value || found.value->czxid != marked_.czxid))
+            marked_ = {};
+          else if (found.value)
+            marked_.version = found.value->version;
         } else {
           if (marked_.removed && ec != errc::no_node) not_removed_ = ec;
           marked_ = {};

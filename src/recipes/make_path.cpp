@@ -22,7 +22,7 @@ std::vector<path_level> levels_of(const requests::defaults& d, const std::string
 
 task<error_code> make_paths(std::shared_ptr<port> p, std::shared_ptr<void> asker,
                             std::vector<std::string> paths, std::size_t own_levels,
-                            create_mode mode) {
+                            create_mode mode, std::string data) {
   for (;;) {
     std::vector<std::vector<asking<create_result>>> making{paths.size()};
     {
@@ -30,7 +30,9 @@ task<error_code> make_paths(std::shared_ptr<port> p, std::shared_ptr<void> asker
       for (std::size_t i = 0; i < paths.size(); ++i)
         for (auto& level : levels_of(p->defaults(), paths[i], own_levels)) {
           const create_options how{mode, std::move(level.acl)};
-          making[i].push_back(ask(p, asker, requests::create(p->defaults(), level.path, {}, how)));
+          const std::string content = level.path == paths[i] ? data : "";
+          making[i].push_back(
+              ask(p, asker, requests::create(p->defaults(), level.path, content, how)));
         }
     }
     error_code ec;
@@ -54,9 +56,10 @@ task<error_code> make_paths(std::shared_ptr<port> p, std::shared_ptr<void> asker
 }
 
 task<error_code> make_path(std::shared_ptr<port> p, std::shared_ptr<void> asker, std::string path,
-                           std::size_t own_levels, create_mode mode) {
+                           std::size_t own_levels, create_mode mode, std::string data) {
   std::vector<std::string> one{std::move(path)};
-  co_return co_await make_paths(std::move(p), std::move(asker), std::move(one), own_levels, mode);
+  co_return co_await make_paths(std::move(p), std::move(asker), std::move(one), own_levels, mode,
+                                std::move(data));
 }
 
 }  // namespace conclave::recipes

@@ -6,11 +6,12 @@
 
 namespace conclave::recipes {
 
-claim::claim(std::shared_ptr<port> p, queue_item item, std::string path, std::int32_t version)
+claim::claim(std::shared_ptr<port> p, queue_item item, std::string path, const node_stat& stat)
     : port_{std::move(p)},
       item_{std::move(item)},
       path_{std::move(path)},
-      version_{version},
+      version_{stat.version},
+      czxid_{stat.czxid},
       hold_{std::make_shared<hold_state>(port_)} {}
 
 void claim::begin(terms t, std::function<void(error_code)> told, std::function<void()> given_back) {
@@ -54,7 +55,7 @@ void claim::complete(std::function<void(error_code)> told) {
   completed_ = std::move(told);
   const auto c = contender_;
   c->be_quiet();
-  c->leave_mark({path_, attempts(), true});
+  c->leave_mark({path_, attempts(), czxid_, true});
 }
 
 void claim::give_back() {
@@ -62,7 +63,7 @@ void claim::give_back() {
   hold_->release();
   const auto c = contender_;
   c->be_quiet();
-  c->leave_mark({path_, attempts(), false});
+  c->leave_mark({path_, attempts(), czxid_, false});
   given_back_();
 }
 

@@ -15,8 +15,8 @@ namespace conclave::recipes {
 
 class claim final : public contender_events, public std::enable_shared_from_this<claim> {
  public:
-  // `path`: the item's node, whose version counts how often it was claimed.
-  claim(std::shared_ptr<port> p, queue_item item, std::string path, std::int32_t version);
+  // `path`: the item's node, whose version counts how often it was claimed. `stat`: as it was read.
+  claim(std::shared_ptr<port> p, queue_item item, std::string path, const node_stat& stat);
 
   // `told` is called inside an entry, once: no error means that it is ours.
   // `given_back` is called inside one, too, when the item is on its way back.
@@ -45,6 +45,7 @@ class claim final : public contender_events, public std::enable_shared_from_this
   queue_item item_;
   std::string path_;
   std::int32_t version_;
+  std::int64_t czxid_;
   std::shared_ptr<hold_state> hold_;
   std::shared_ptr<contender> contender_;
   std::function<void(error_code)> begun_;

@@ -13,8 +13,12 @@ namespace {
 constexpr std::size_t most_at_once = 128;
 // Data that is asked for in advance, if the next items are like the last.
 constexpr std::size_t most_bytes_ahead = std::size_t{1} << 20;
-// Items taken before the queue is listed again, for what came meanwhile with a higher priority.
-constexpr std::size_t pass = 512;
+// Items taken before the queue is listed again, for what came meanwhile with a higher priority: so
+// many at least, and such a part of a long queue, of which a listing is large.
+constexpr std::size_t shortest_pass = 512;
+constexpr std::size_t passes_of_long_queue = 16;
+// How long data that was read ahead is kept while nobody waits.
+constexpr auto keep_data_for = std::chrono::seconds{1};
 
 }  // namespace
 
@@ -23,7 +27,8 @@ consumer::consumer(std::shared_ptr<port> p, std::shared_ptr<const queue_names> n
       names_{std::move(names)},
       terms_{std::move(t)},
       transactions_{port_, names_->beside("consumers")},
-      turn_{port_, names_->beside("waiting"), [this] { news_.poke(); }} {}
+      turn_{port_, names_->beside("waiting"), [this] { news_.poke(); }},
+      identity_{port_, names_->inside()} {}
 
 void consumer::take(const caller_ptr& who) {
   if (closing_) return answer(who, {ECANCELED, boost::system::system_category()});
@@ -81,10 +86,12 @@ task<> consumer::run() {
         const auto ec = co_await look();
         if (waiting_.empty() && (ec || !plan_.empty())) end_turn();
       } else {
+        begin_pause();
         co_await news_;
       }
       continue;
     }
+    paused_at_.reset();
     if (std::exchange(outdated_, false)) plan_.clear();
     if (plan_.empty()) {
       const bool on_watch = turn_.ours() && watching() && !stirred_;
@@ -117,8 +124,34 @@ task<> consumer::run() {
   }
   answer_all({ECANCELED, boost::system::system_category()});  // who was about to get something
   end_turn();
-  co_await transactions_.leave(shared_from_this());
+  folder_watch_.forget(*port_, names_->items(), watch_kind::data);
+  const auto self = shared_from_this();
+  co_await identity_.leave(self);
+  co_await transactions_.leave(self);
   co_return done;
+}
+
+void consumer::begin_pause() {
+  if (paused_at_) return;
+  paused_at_ = port_->now();
+  ++busy_period_;
+  drop_data_later();
+}
+
+void consumer::drop_data_later() {
+  const bool has_data = !plan_.empty() && (plan_.front().read || plan_.front().asked);
+  if (!has_data || std::exchange(drop_is_planned_, true)) return;
+  port_->call_at(*paused_at_ + keep_data_for, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->drop_is_planned_ = false;
+    if (!self->paused_at_) return;
+    if (self->port_->now() < *self->paused_at_ + keep_data_for) return self->drop_data_later();
+    for (auto& c : self->plan_) {
+      c.read.reset();
+      c.asked.reset();
+    }
+  });
 }
 
 // Whoever comes next looks at the same items as we did: our plan goes, too.
@@ -136,6 +169,35 @@ void consumer::stir() {
 
 watcher consumer::watch(kept_watch consumer::*which) {
   return (this->*which).set(port_, weak_from_this(), which, watch_lasts::once, &consumer::stir);
+}
+
+void consumer::folder_changed() {
+  folder_czxid_ = 0;
+  outdated_ = true;
+  news_.poke();
+}
+
+// Whether the server may remove this folder, and what a transaction can tell it by.
+task<error_code> consumer::identify_folder(const node_stat& stat) {
+  const auto self = shared_from_this();
+  if (folder_czxid_ != stat.czxid || !folder_watch_) {
+    if (folder_czxid_ != stat.czxid) too_large_.clear();  // names have started again
+    folder_czxid_ = 0;
+    folder_watch_.forget(*port_, names_->items(), watch_kind::data);
+    const auto& w = folder_watch_.set(port_, weak_from_this(), &consumer::folder_watch_,
+                                      watch_lasts::once, &consumer::folder_changed);
+    const auto asked = ask(requests::get(port_->defaults(), names_->items(), w));
+    const auto folder = co_await asked;
+    if (folder.ec) {
+      folder_watch_.failed();
+      co_return folder.ec;
+    }
+    if (folder.value.stat.czxid != stat.czxid) co_return errc::no_node;
+    folder_czxid_ = stat.czxid;
+    identity_.set_needed(!names_->inside().empty() && folder.value.data != names_->folder_data());
+  }
+  if (!identity_.needed() || identity_.established()) co_return error_code{};
+  co_return co_await identity_.establish(self);
 }
 
 // Lists the queue and makes a plan of it. With the turn to wait, it leaves watches.
@@ -191,15 +253,21 @@ task<error_code> consumer::look() {
     }
     if (got.ec == errc::no_node && watches) {
       ec = co_await make_path(port_, self, names_->items(), names_->items_levels(),
-                              create_mode::persistent);
+                              create_mode::persistent, std::string{names_->folder_data()});
       if (!ec) continue;  // now there is something to watch
     }
     if (!ec || ec == errc::no_node) ec = got.ec;
     if (ec && ec != errc::no_node) co_return ec;
     if (names_->of_another_layout(got.value.names)) co_return errc::layout_mismatch;
     auto all = names_->in_order(got.value.names);
-    if (std::exchange(folder_czxid_, got.value.stat.czxid) != got.value.stat.czxid)
-      too_large_.clear();  // names have started again
+    if (!all.empty()) {
+      ec = co_await identify_folder(got.value.stat);
+      if (ec == errc::no_node) continue;  // it has been removed meanwhile
+      if (ec) {
+        stirred_ = true;  // there are items, of which the watch will not tell
+        co_return ec;
+      }
+    }
     std::erase_if(all, [&](const item_name& n) {
       return std::binary_search(held.begin(), held.end(), n.text) || too_large_.contains(n.text);
     });
@@ -219,7 +287,7 @@ task<error_code> consumer::look() {
 // takes from all of it, and so does somebody who will not wait and would find nothing else.
 void consumer::plan(std::vector<item_name> all, std::vector<std::string> consumers) {
   plan_.clear();
-  left_of_pass_ = pass;
+  left_of_pass_ = std::max(shortest_pass, all.size() / passes_of_long_queue);
   std::sort(consumers.begin(), consumers.end());
   const auto us = std::find(consumers.begin(), consumers.end(), transactions_.name());
   const auto count = static_cast<std::uint32_t>(consumers.size());
@@ -244,7 +312,9 @@ void consumer::plan(std::vector<item_name> all, std::vector<std::string> consume
     else if (!share.empty() || !somebody_is_impatient())
       all = std::move(share);
   }
-  for (auto& item : all) plan_.push_back({std::move(item), {}, {}});
+  // One more than are taken: that there is more is known at the end of the pass.
+  for (std::size_t i = 0; i < std::min(all.size(), left_of_pass_ + 1); ++i)
+    plan_.push_back({std::move(all[i]), {}, {}, 0});
 }
 
 // Somebody has taken what we had planned to take.
@@ -258,8 +328,10 @@ void consumer::others_are_here() {
 void consumer::ask_for_data(std::size_t from, std::size_t to) {
   const together in_one_write{*port_};
   for (std::size_t i = from; i < std::min(to, plan_.size()); ++i)
-    if (auto& c = plan_[i]; !c.read && !c.asked)
+    if (auto& c = plan_[i]; !c.read && !c.asked) {
+      c.asked_in = busy_period_;
       c.asked = ask(requests::get(port_->defaults(), names_->item(c.name.text), {}));
+    }
 }
 
 // The data of the first items of the plan, so many that `needed` of them are there, if there are.
@@ -293,21 +365,49 @@ std::vector<consumer::caller_ptr> consumer::next_callers(std::size_t n) {
 task<error_code> consumer::pop_some() {
   const auto wanted = std::min({waiting_.size(), most_at_once, left_of_pass_});
   if (const auto ec = co_await read_ahead(wanted)) co_return ec;
+  if (!reads_are_valid()) plan_.clear();
   const auto n = std::min({wanted, waiting_.size(), plan_.size()});
   if (n == 0) co_return error_code{};
   transaction t;
+  identity_.check_in(t);
+  const auto checks = t.size();
   for (std::size_t i = 0; i < n; ++i)
     t.remove(names_->item(plan_[i].name.text), plan_[i].read->stat.version);
   // For them the outcome will be told, whatever happens.
   const auto served = next_callers(n);
   ask_for_data(n, n + std::min(n, most_bytes_ahead / (plan_.front().read->data.size() + 1)));
-  const auto result = co_await transactions_.commit(shared_from_this(), t);
+  // Data that was read for an earlier call may be that of another node by now, of the same name
+  // and version: what is read right before the removal counts. The former is all there is if the
+  // connection ends in between.
+  std::vector<std::optional<asking<get_result>>> again{n};
+  const std::function<void()> read_again = [&] {
+    for (std::size_t i = 0; i < n; ++i)
+      if (!identity_.needed() && outlived_its_call(plan_[i]))
+        again[i] =
+            recipes::ask(port_, shared_from_this(),
+                         requests::get(port_->defaults(), names_->item(plan_[i].name.text), {}), {},
+                         session::on_cut::fail);
+  };
+  const auto result = co_await transactions_.commit(shared_from_this(), t, read_again);
+  std::vector<error_code> unread{n};
+  for (std::size_t i = 0; i < n && !result.ec; ++i) {
+    if (!again[i]) continue;
+    auto got = co_await *again[i];
+    const auto removed = plan_[i].read->stat.version;
+    if (got.ec == errc::no_node || (!got.ec && got.value.stat.version != removed))
+      unread[i] = errc::connection_loss;  // another one came in between: nobody knows its data
+    else if (!got.ec)
+      plan_[i].read = std::move(got.value);
+  }
   const auto first = plan_.begin();
   if (!result.ec) {
     for (std::size_t i = 0; i < n; ++i)
-      answer(
-          served[i], {},
-          taken{{plan_[i].name.text, std::move(plan_[i].read->data), plan_[i].name.priority}, {}});
+      if (unread[i])
+        answer(served[i], unread[i]);
+      else
+        answer(served[i], {},
+               taken{{plan_[i].name.text, std::move(plan_[i].read->data), plan_[i].name.priority},
+                     {}});
     plan_.erase(first, first + static_cast<std::ptrdiff_t>(n));
     left_of_pass_ -= n;
     co_return error_code{};
@@ -323,18 +423,32 @@ task<error_code> consumer::pop_some() {
   if (!result.failed_part) co_return result.ec;
   // Somebody else was faster, or wrote into the item; and perhaps so with those behind it.
   if (result.ec != errc::no_node && result.ec != errc::bad_version) co_return result.ec;
-  for (std::size_t i = *result.failed_part; i < n; ++i) plan_[i].read.reset();
-  if (result.ec == errc::no_node)
-    plan_.erase(first + static_cast<std::ptrdiff_t>(*result.failed_part));
+  if (*result.failed_part < checks) {
+    identity_.doubt();
+    plan_.clear();
+    co_return error_code{};
+  }
+  const auto failed = *result.failed_part - checks;
+  for (std::size_t i = failed; i < n; ++i) plan_[i].read.reset();
+  if (result.ec == errc::no_node) plan_.erase(first + static_cast<std::ptrdiff_t>(failed));
   co_return error_code{};
 }
 
 task<error_code> consumer::claim_some() {
   const auto wanted = std::min({waiting_.size(), most_at_once, left_of_pass_});
+  for (std::size_t i = 0; i < wanted && i < plan_.size(); ++i)
+    if (auto& c = plan_[i]; outlived_its_call(c)) {
+      c.read.reset();
+      c.asked.reset();
+    }
   if (const auto ec = co_await read_ahead(wanted)) co_return ec;
   // While one is put aside, others may give up.
   for (std::size_t n = std::min({wanted, waiting_.size(), plan_.size()});
-       n > 0 && !waiting_.empty(); --n) {
+       n > 0 && !waiting_.empty() && !plan_.empty(); --n) {
+    if (!reads_are_valid()) {
+      plan_.clear();
+      break;
+    }
     auto next = std::move(plan_.front());
     plan_.pop_front();
     if (!next.read) continue;
@@ -354,10 +468,10 @@ void consumer::claim_one(candidate c, caller_ptr who) {
   recipes::terms t;
   t.parents = {names_->taken()};
   t.owner = terms_.owner;
-  const auto version = c.read->stat.version;
+  identity_.check_in(t.along);
   const auto made = std::make_shared<recipes::claim>(
       port_, queue_item{c.name.text, std::move(c.read->data), c.name.priority},
-      names_->item(c.name.text), version);
+      names_->item(c.name.text), c.read->stat);
   const auto begun = [self = shared_from_this(), made, who](error_code ec) {
     if (!ec) return self->answer(who, {}, taken{{}, made});
     if (self->closing_) return self->answer(who, {ECANCELED, boost::system::system_category()});
@@ -366,6 +480,7 @@ void consumer::claim_one(candidate c, caller_ptr who) {
       self->wait_on(who);
       return self->news_.poke();
     }
+    if (ec == errc::no_node) self->identity_.doubt();
     // Somebody else has it, or it is gone.
     const bool next = ec == errc::taken || ec == errc::no_node || ec == errc::bad_version ||
                       self->port_->begins_again(ec);
@@ -389,6 +504,8 @@ task<error_code> consumer::put_aside(const candidate& c) {
       .remove(mark)
       .remove(names_->item(c.name.text), stat.version)
       .create(names_->aside(c.name.text, stat.czxid), c.read->data);
+  constexpr std::size_t identity_part = 4;
+  identity_.check_in(t);
   const auto self = shared_from_this();
   for (;;) {
     const auto result = co_await transactions_.commit(self, t);
@@ -399,6 +516,11 @@ task<error_code> consumer::put_aside(const candidate& c) {
     if (!ec || claimed || gone || result.unknown) co_return error_code{};
     if (ec == errc::too_large) {
       too_large_.insert(c.name.text);
+      co_return error_code{};
+    }
+    if (ec == errc::no_node && part == identity_part) {
+      identity_.doubt();
+      plan_.clear();
       co_return error_code{};
     }
     if (ec != errc::no_node || !part) co_return ec;

@@ -1,10 +1,11 @@
 // How items get out of a queue, popped or claimed.
 //
 // A consumer lists the queue once and then works through what it saw: it asks for the data of the
-// next items while it takes the ones before them. One that finds that others take them, too, keeps
-// to its share of them, by their numbers, so that they do not fight for each; as long as the others
-// get on. One that finds nothing gets into a line, and only the first of that line watches the
-// queue.
+// next items while it takes the ones before them. Data that was read is bound to the folder that it
+// was read in (folder_identity), and not trusted any more once nobody has waited. One that finds
+// that others take them, too, keeps to its share of them, by their numbers, so that they do not
+// fight for each; as long as the others get on. One that finds nothing gets into a line, and only
+// the first of that line watches the queue.
 //
 // All members are called inside a port::entry.
 #pragma once
@@ -21,6 +22,7 @@
 #include "recipes/news.hpp"
 #include "recipes/queue/claim.hpp"
 #include "recipes/queue/counted.hpp"
+#include "recipes/queue/folder_identity.hpp"
 #include "recipes/queue/kept_watch.hpp"
 #include "recipes/queue/names.hpp"
 #include "recipes/queue/turn.hpp"
@@ -60,18 +62,30 @@ class consumer : public std::enable_shared_from_this<consumer> {
     item_name name;
     std::optional<asking<get_result>> asked;
     std::optional<get_result> read;
+    std::uint64_t asked_in = 0;  // as busy_period_ was then
   };
 
   task<> run();
   task<error_code> look();
+  task<error_code> identify_folder(const node_stat& stat);
   void plan(std::vector<item_name> all, std::vector<std::string> consumers);
   task<error_code> read_ahead(std::size_t needed);
   task<error_code> pop_some();
+  // Nobody waits: others may change the queue unseen, so data is kept only for a short time, and
+  // read again before it is used.
+  void begin_pause();
+  void drop_data_later();
+  // What was read is that of the folder that is there, as far as we know.
+  bool reads_are_valid() const {
+    return folder_czxid_ != 0 && (!identity_.needed() || identity_.established());
+  }
+  bool outlived_its_call(const candidate& c) const { return c.asked_in != busy_period_; }
   task<error_code> claim_some();
   task<error_code> put_aside(const candidate& c);
   void claim_one(candidate c, caller_ptr who);
   // Sets the watch that is kept there.
   watcher watch(kept_watch consumer::*which);
+  void folder_changed();
   bool watching() const { return items_watch_ && (terms_.way == way::pops || taken_watch_); }
   void stir();
   void ask_for_data(std::size_t from, std::size_t to);
@@ -100,13 +114,18 @@ class consumer : public std::enable_shared_from_this<consumer> {
   // Items that are too large for the transactions of a claim, and in which folder.
   std::set<std::string, std::less<>> too_large_;
   std::int64_t folder_czxid_ = 0;
+  folder_identity identity_;
   // Of the last listing: our own first item, the last one of all, and how many were not ours.
   std::uint32_t own_lowest_ = 0;
   std::uint32_t highest_ = 0;
   std::size_t foreign_ = 0;
-  // On the folder of the items and on that of the claims.
+  // On the children of the folder of the items and of that of the claims, and on the former itself.
   kept_watch items_watch_;
   kept_watch taken_watch_;
+  kept_watch folder_watch_;
+  std::uint64_t busy_period_ = 0;  // counts times in which somebody waits
+  std::optional<time_point> paused_at_;
+  bool drop_is_planned_ = false;
   bool others_wait_ = false;  // behind us in the line
   bool stirred_ = false;
   bool outdated_ = false;  // the plan

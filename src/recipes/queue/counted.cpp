@@ -6,6 +6,7 @@
 #include "recipes/new_id.hpp"
 #include "recipes/outcome.hpp"
 #include "recipes/queue/names.hpp"
+#include "recipes/together.hpp"
 
 namespace conclave::recipes {
 
@@ -55,18 +56,22 @@ task<error_code> counted_transactions::enrol(std::shared_ptr<void> owner) {
   }
 }
 
-task<counted_transactions::outcome> counted_transactions::commit(std::shared_ptr<void> owner,
-                                                                 const transaction& t) {
-  for (;;) {
+task<counted_transactions::outcome> counted_transactions::commit(
+    std::shared_ptr<void> owner, const transaction& t, const std::function<void()>& along) {
+  for (bool first = true;;) {
     const auto enrolled = co_await enrol(owner);
     if (enrolled) co_return outcome{enrolled, false, {}};
     transaction whole;
     whole.set(path(), {}, *version_).append(t);
     bool unclear = false;
     for (bool settled = false; !settled;) {
-      const auto asked =
-          ask(port_, owner, requests::commit(port_->defaults(), whole), {session_, 0});
-      const auto got = co_await asked;
+      std::optional<asking<transaction_result>> asked;
+      {
+        const together in_one_write{*port_};
+        if (std::exchange(first, false) && along) along();
+        asked = ask(port_, owner, requests::commit(port_->defaults(), whole), {session_, 0});
+      }
+      const auto got = co_await *asked;
       const auto refused = got.value.failed_part();
       const bool advanced = refused == 0u && got.ec == errc::bad_version && unclear;
       if (!got.ec || advanced) {

@@ -5,6 +5,7 @@
 // node's version is another one, and the server refuses.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,8 +28,10 @@ class counted_transactions {
     bool unknown = false;                    // perhaps it did: the session ended before we knew
     std::optional<std::size_t> failed_part;  // of the transaction, which the server refused
   };
-  // One at a time.
-  task<outcome> commit(std::shared_ptr<void> owner, const transaction& t);
+  // One at a time. `along` is called right before the transaction is first sent, and what it asks
+  // for leaves in the same write.
+  task<outcome> commit(std::shared_ptr<void> owner, const transaction& t,
+                       const std::function<void()>& along = {});
 
   // Makes our node if there is none in this session, and sees to it that we know its version.
   task<error_code> enrol(std::shared_ptr<void> owner);

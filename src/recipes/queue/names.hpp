@@ -36,6 +36,15 @@ class queue_names {
   // Beside the queue rather than in it: other libraries take every child for an item.
   std::string beside(std::string_view what) const { return beside_ + '/' + std::string{what}; }
 
+  // Written into a folder of items that Conclave creates: it is no container, so the server never
+  // removes it. Empty where that need not be known, since no other library creates containers.
+  std::string_view folder_data() const noexcept {
+    return has_priorities() ? std::string_view{} : "persistent queue of Conclave";
+  }
+  // A child of the folder of the items that is no item, for what must not outlive the folder.
+  // Empty in layouts whose other libraries take every child for an item.
+  std::string inside() const { return has_priorities() ? std::string{} : items_ + "/conclave"; }
+
   std::string item(std::string_view name) const { return items_ + '/' + std::string{name}; }
   // Where an item is put that nobody could complete. Its name comes back if the queue's path is
   // made again: with its czxid it does not.

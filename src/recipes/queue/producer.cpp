@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "recipes/make_path.hpp"
+#include "recipes/together.hpp"
 
 namespace conclave::recipes {
 namespace {
@@ -16,7 +17,7 @@ constexpr std::size_t transaction_bytes = 128;
 constexpr std::size_t item_bytes = 32;
 // What the transactions of a claim, the larger of which sets the item aside, take beside its data:
 // so many times the queue's path, two ACLs, and the names of nodes and of the one who claims it.
-constexpr std::size_t paths_of_claim = 5;
+constexpr std::size_t paths_of_claim = 6;
 constexpr std::size_t names_of_claim = 512;
 
 std::size_t size_of(const acl& all) {
@@ -148,10 +149,22 @@ bool producer::has_room(std::size_t items) const {
 // same for each item, however many there are.
 task<producer::count> producer::count_items() {
   const auto self = shared_from_this();
-  const auto asked = ask(port_, self, requests::exists(port_->defaults(), names_->items(), {}));
-  const auto folder = co_await asked;
+  std::optional<asking<std::optional<node_stat>>> asked, asked_inside;
+  {
+    const together in_one_write{*port_};
+    asked = ask(port_, self, requests::exists(port_->defaults(), names_->items(), {}));
+    if (const auto inside = names_->inside(); !inside.empty())
+      asked_inside = ask(port_, self, requests::exists(port_->defaults(), inside, {}));
+  }
+  const auto folder = co_await *asked;
+  std::size_t ours = 0;  // children that consumers of Conclave have created
+  if (asked_inside) {
+    const auto inside = co_await *asked_inside;
+    ours = inside.value ? 1 : 0;
+  }
   if (folder.ec || !folder.value || waiting_.empty()) co_return count{folder.ec, 0};
-  const auto children = static_cast<std::size_t>(folder.value->num_children);
+  const auto all = static_cast<std::size_t>(folder.value->num_children);
+  const auto children = all - std::min(all, ours);
   const auto items = children - std::min(children, strangers_);
   const auto changes = static_cast<std::uint32_t>(folder.value->cversion) -
                        static_cast<std::uint32_t>(listed_at_.value_or(0));
@@ -160,7 +173,11 @@ task<producer::count> producer::count_items() {
   const auto listed = co_await listing;
   if (listed.ec) co_return count{listed.ec == errc::no_node ? error_code{} : listed.ec, 0};
   const auto found = names_->in_order(listed.value.names).size();
-  strangers_ = listed.value.names.size() - found;
+  const auto inside = names_->inside();
+  const auto known = std::count_if(
+      listed.value.names.begin(), listed.value.names.end(),
+      [&](const std::string& name) { return !inside.empty() && inside.ends_with('/' + name); });
+  strangers_ = listed.value.names.size() - found - static_cast<std::size_t>(known);
   listed_at_ = listed.value.stat.cversion;
   co_return count{{}, found};
 }
@@ -211,7 +228,7 @@ task<> producer::send() {
     auto ec = result.ec;
     if (ec == errc::no_node && result.failed_part) {
       ec = co_await make_path(port_, self, names_->items(), names_->items_levels(),
-                              create_mode::persistent);
+                              create_mode::persistent, std::string{names_->folder_data()});
       if (!ec) continue;
     }
     for (const auto& each : going) answer(each, ec);

@@ -27,22 +27,32 @@ bool leaves_open(error_code ec) {
   return ec == errc::session_expired || ec == errc::connection_loss;
 }
 
+world_options with_reaping(world_options w, bool reaps) {
+  if (reaps) w.server.reap_interval = 100ms;
+  return w;
+}
+
 class queue_history : lots {
  public:
   queue_history(consumer::way way, const history_options& o, tally& t)
       : lots{o.seed * 2 + (way == consumer::way::claims)},
         way_{way},
         impatient_{o.impatient()},
+        in_container_{o.seed % 5 == 3},  // not drawn: see impatient()
         tally_{t},
-        world_{any_world(*this, o)} {
+        world_{with_reaping(any_world(*this, o), in_container_)} {
     world_.trace = o.trace;
     if (!world_.attach_all()) complain("not everybody could connect");
     for (std::size_t i = 0; i < world_.clients(); ++i) users_.push_back(make(world_.client(i)));
   }
 
   std::vector<std::string> run() {
-    for (std::size_t i = 0; i < users_.size(); ++i)
-      begin(users_[i], i == 0 || chance(2), i + 1 == users_.size() || chance(2));
+    const bool only_others_produce = in_container_ && chance(2);
+    if (in_container_) produce_as_curator();
+    for (std::size_t i = 0; i < users_.size(); ++i) {
+      const bool produces = i == 0 || chance(2);
+      begin(users_[i], produces && !only_others_produce, i + 1 == users_.size() || chance(2));
+    }
     if (!calm_) trouble_.begin(400ms);
     world_.advance(end_);
     over_ = true;
@@ -154,6 +164,42 @@ class queue_history : lots {
     });
   }
 
+  // Curator's SimpleDistributedQueue: its folder is a container, which the server removes when it
+  // is empty, and in which names start again.
+  void produce_as_curator() {
+    if (world_.server().up()) push_as_curator();
+    world_.after(within(chance(3) ? 100ms : 5ms), [this] {
+      if (!over_) produce_as_curator();
+    });
+  }
+  void push_as_curator() {
+    auto& hand = world_.by_hand();
+    if (chance(4)) remove_empty_folder();
+    const bool made = !hand.create(names_->items(), {}, create_mode::container);
+    tally_["containers"] += made;
+    if (!made && !chance(20)) return;
+    for (auto n = 1 + draw(3); n > 0; --n) {
+      const auto item = std::to_string(++last_);
+      const auto ec =
+          hand.create(names_->items() + "/qn-", item, create_mode::persistent_sequential);
+      account_.pushed(item, !ec                   ? queue_account::fate::done
+                            : ec == errc::no_node ? queue_account::fate::refused
+                                                  : queue_account::fate::unclear);
+    }
+  }
+  // As the server does when no consumer's session holds it any more; with those it takes an
+  // operator.
+  void remove_empty_folder() {
+    auto& hand = world_.by_hand();
+    for (const auto& name : hand.children(names_->items()))
+      if (names_->parse(name)) return;
+    if (hand.get(names_->items()).data == names_->folder_data()) return;
+    for (const auto& name : hand.children(names_->inside()))
+      hand.remove(names_->inside() + '/' + name);
+    hand.remove(names_->inside());
+    hand.remove(names_->items());
+  }
+
   bool pushing() const {
     for (const auto& u : users_)
       if (!u->client->killed() && !u->pushes.empty()) return true;
@@ -217,7 +263,7 @@ class queue_history : lots {
   }
   // A single consumer has them in the order of the queue, unless it may have failed to take one.
   void in_order(const user_ptr& u, const std::string& name) {
-    if (consumers_ == 1 && !u->in_doubt && name <= u->last)
+    if (consumers_ == 1 && !u->in_doubt && !in_container_ && name <= u->last)
       complain(name + " was taken after " + u->last);
     u->last = name;
   }
@@ -331,6 +377,7 @@ class queue_history : lots {
 
   consumer::way way_;
   bool impatient_;
+  bool in_container_;
   tally& tally_;
   simulated::world world_;
   trouble trouble_{world_,
@@ -368,11 +415,11 @@ std::vector<workload> queue_workloads() {
   return {{"queue",
            run<consumer::way::pops>,
            {"delivered", "unclear pushes", "unclear takings", "clients killed", "gave up", "calm",
-            "not connected"}},
+            "not connected", "containers"}},
           {"claims",
            run<consumer::way::claims>,
            {"delivered", "unclear pushes", "claims", "claims lost", "given back",
-            "consumers of claims killed", "gave up", "calm", "not connected"}}};
+            "consumers of claims killed", "gave up", "calm", "not connected", "containers"}}};
 }
 
 }  // namespace conclave::simulated
