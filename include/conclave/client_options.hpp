@@ -75,7 +75,9 @@ struct client_options {
   std::size_t max_outstanding_bytes = 32u << 20;
   // Must not exceed the server's jute.maxbuffer.
   std::size_t max_request_bytes = 0xfffff;
-  // Large lists of children exceed the request limit; a reply above this ends the connection.
+  // Large lists of children exceed the request limit. A call whose reply is above this fails with
+  // errc::reply_too_large; the connection and other calls are not affected. Locks, elections and
+  // queues are not bound by it: they list whatever the server has accepted.
   std::size_t max_reply_bytes = 16u << 20;
 
   // Told every session event from the first one on, like client::on_session_event.

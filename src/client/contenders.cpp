@@ -47,7 +47,7 @@ namespace detail {
 
 std::vector<std::string> children_of(const core_pointer& core, const std::string& path) {
   try {
-    return block(("children " + path).c_str(), core, &start_children, path, watcher{}).names;
+    return block(("children " + path).c_str(), core, &start_listing, path).names;
   } catch (const error& e) {
     if (e.code() == errc::no_node) return {};
     throw;

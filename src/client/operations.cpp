@@ -1,5 +1,6 @@
 // The async_ operations: a request becomes an operation of the session with somebody to receive its
 // result.
+#include "client/contenders.hpp"
 #include "client/core.hpp"
 #include "requests/requests.hpp"
 
@@ -64,6 +65,14 @@ void start_set(const core_pointer& core, receiver<node_stat> to, std::string pat
 void start_children(const core_pointer& core, receiver<children_result> to, std::string path,
                     watcher w) {
   send(core, std::move(to), requests::children(*core->defaults, path, w));
+}
+
+void start_listing(const core_pointer& core, receiver<children_result> to, std::string path) {
+  auto r = requests::children(*core->defaults, path, {});
+  const auto refused = r.refused;
+  auto op = make<children_result>(core, std::move(to), std::move(r));
+  op->max_reply_bytes = session::operation::any_reply;
+  send(core, std::move(op), refused);
 }
 
 void start_sync(const core_pointer& core, receiver<void> to, std::string path) {

@@ -75,7 +75,8 @@ class recipe_operation final : public session::operation {
 
 // `where`: the session and connection in which alone it may be sent. A read is repeated after a
 // cut, unless it is bound to a connection. It is sent even if the backlog is full, or while the
-// user gathers requests in a batch: recipes have few under way and cannot go on without.
+// user gathers requests in a batch: recipes have few under way and cannot go on without. Its answer
+// may have any size: recipes list whatever the server has accepted.
 template <class Result>
 asking<Result> ask(const std::shared_ptr<port>& p, std::shared_ptr<void> asker,
                    requests::request<Result> r, place where = {},
@@ -85,6 +86,7 @@ asking<Result> ask(const std::shared_ptr<port>& p, std::shared_ptr<void> asker,
   auto op = std::make_unique<recipe_operation<Result>>(p, std::move(asker), std::move(r), on_cut);
   op->only_in = where;
   op->beyond_limits = op->at_once = true;
+  op->max_reply_bytes = session::operation::any_reply;
   auto state = op->shared();
   if (refused)
     state->got.emplace(answer<Result>{refused, {}, {}});

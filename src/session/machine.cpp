@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 using kind = session_event::kind;
 
 constexpr std::size_t password_size = 16;
+constexpr std::size_t reply_header_bytes = 16;  // xid, zxid, error
 // An output buffer above this is given back when it is empty, and moved up when half of it is sent.
 constexpr std::size_t kept_output = std::size_t{64} * 1024;
 // As long as anybody can mean by it, and short enough to be added to a time.
@@ -30,7 +31,7 @@ machine::machine(connect_string where, const client_options& options, std::uint6
       chroot_{std::move(where.chroot)},
       hosts_{std::move(where.hosts), options.reconnect, shuffle_seed},
       timeout_{options.session_timeout},
-      input_{options.max_reply_bytes} {}
+      input_{options.max_reply_bytes, reply_header_bytes} {}
 
 // --- from the user
 

@@ -184,6 +184,7 @@ class machine {
   bool take_handshake(std::string_view payload, time_point now);
   void resume(time_point now);
   bool take_message(std::string_view payload);
+  bool take_oversized(const wire::frame_splitter::oversized_frame& frame);
   bool take_message(const wire::reply_header& header, wire::reader& in);
   bool take_event(wire::reader& in);
   void watches_refused(errc e);
@@ -191,6 +192,7 @@ class machine {
   bool take_auth_answer(const wire::reply_header& header);
   bool leave_watch(const operation& op, std::int32_t error);
   void answered(time_point sent_at) noexcept;
+  bool awaits(const wire::reply_header& header) const noexcept;
   bool covered_by_lasting_watch(const operation& op) const;
   bool watch_under_way(std::string_view path) const;
   bool remove_left_watch(std::string_view path);

@@ -21,9 +21,13 @@ void machine::received(std::string_view bytes, time_point now) {
   if (phase_ != phase::handshaking && phase_ != phase::attached && phase_ != phase::closing) return;
   last_heard_ = now;
   input_.feed(bytes);
-  while (const auto payload = input_.next()) {
-    const bool good =
-        phase_ == phase::handshaking ? take_handshake(*payload, now) : take_message(*payload);
+  for (;;) {
+    const auto payload = input_.next();
+    const auto oversized = input_.oversized();
+    if (!payload && !oversized) break;
+    const bool good = oversized                      ? take_oversized(*oversized)
+                      : phase_ == phase::handshaking ? take_handshake(*payload, now)
+                                                     : take_message(*payload);
     if (!good) {
       log(log_level::error, to_string(host_) + " sent something that is not ZooKeeper's protocol");
       fail_unreadable(errc::protocol_error);
@@ -32,12 +36,41 @@ void machine::received(std::string_view bytes, time_point now) {
     if (phase_ != phase::attached && phase_ != phase::closing) return;  // the connection is over
     if (std::exchange(doubtful_, false)) return drop(errc::connection_loss, now);
   }
-  if (input_.failed()) {
-    log(log_level::error,
-        to_string(host_) + " sent a frame of an absurd length, or one above max_reply_bytes");
-    fail_unreadable(input_.too_large() ? errc::reply_too_large : errc::protocol_error);
+  const bool nobody_asked = phase_ == phase::handshaking || in_flight_.empty();
+  if (input_.failed() || (input_.begins_oversized() && nobody_asked)) {
+    log(log_level::error, to_string(host_) + " sent a frame of an absurd length");
+    fail_unreadable(errc::protocol_error);
     drop(errc::protocol_error, now);
   }
+}
+
+// A frame above max_reply_bytes. Only an answer that is waited for may be so large: its operation
+// takes it, or fails alone, while its bytes are dropped as they arrive.
+bool machine::take_oversized(const wire::frame_splitter::oversized_frame& frame) {
+  if (phase_ != phase::attached && phase_ != phase::closing) return false;
+  wire::reader in{frame.beginning};
+  const auto header = in.read<wire::reply_header>();
+  if (!in.ok() || !awaits(header)) return false;
+  auto& sent = in_flight_.front();
+  if (sent.op && frame.size <= sent.op->max_reply_bytes) {
+    input_.accept_oversized();
+    return true;
+  }
+  log(log_level::error, to_string(host_) + " sent an answer of " + std::to_string(frame.size) +
+                            " bytes, above max_reply_bytes");
+  input_.skip_oversized();
+  if (!std::exchange(heard_on_this_connection_, true)) hosts_.succeeded();
+  last_zxid_ = std::max(last_zxid_, header.zxid);
+  answered(sent.sent_at);
+  if (sent.type == wire::opcode::add_watch && add_watches_in_flight_ > 0) --add_watches_in_flight_;
+  auto op = std::move(sent.op);
+  in_flight_.pop_front();
+  // What a write has done stands in the answer.
+  if (op) {
+    const auto ec = op->cut_rule() == on_cut::fail ? errc::connection_loss : errc::reply_too_large;
+    complete(std::move(op), ec);
+  }
+  return true;
 }
 
 bool machine::take_handshake(std::string_view payload, time_point now) {
@@ -188,11 +221,15 @@ bool machine::take_auth_answer(const wire::reply_header& header) {
   return true;
 }
 
+// Answers come in the order of the requests; anything else is another protocol or a lost place.
+bool machine::awaits(const wire::reply_header& header) const noexcept {
+  return !in_flight_.empty() && in_flight_.front().xid == header.xid &&
+         in_flight_.front().position < stream_sent_;  // otherwise not even asked yet
+}
+
 bool machine::take_answer(const wire::reply_header& header, wire::reader& in) {
-  // Answers come in the order of the requests; anything else is another protocol or a lost place.
-  if (in_flight_.empty() || in_flight_.front().xid != header.xid) return false;
+  if (!awaits(header)) return false;
   auto& sent = in_flight_.front();
-  if (sent.position >= stream_sent_) return false;  // not even asked yet
   // A server that calls the session dead says nothing good about its life, whatever the next
   // handshake will bring.
   doubtful_ = ends_session(static_cast<errc>(header.error));

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,9 @@ enum class on_cut {
 
 class operation {
  public:
+  // As large as any frame can be.
+  static constexpr std::size_t any_reply = std::numeric_limits<std::int32_t>::max();
+
   operation(wire::opcode type, on_cut rule) : type_{type}, on_cut_{rule} {}
   operation(const operation&) = delete;
   operation& operator=(const operation&) = delete;
@@ -70,6 +74,9 @@ class operation {
 
   // Taken although the backlog is full: whoever sends such operations bounds them by itself.
   bool beyond_limits = false;
+
+  // Its answer may be larger than client_options::max_reply_bytes, if it is not larger than this.
+  std::size_t max_reply_bytes = 0;
 
   // Not kept by a batch of the user's, who may not even know of it.
   bool at_once = false;

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <thread>
 
+#include "conclave/queue.hpp"
 #include "integration/harness.hpp"
 #include "support/link_proxy.hpp"
 
@@ -68,17 +69,45 @@ TEST(limits, more_than_a_socket_buffer_holds_goes_through) {
   EXPECT_EQ(zk.get(path).stat.version, 40);
 }
 
-TEST(limits, an_answer_above_the_limit_is_an_error_at_once_and_not_asked_for_again) {
+subscription counting_cuts(client& zk, std::atomic<int>& cuts) {
+  return zk.on_session_event(
+      [&](const session_event& e) { cuts += e.type == session_event::kind::suspended; });
+}
+
+TEST(limits, an_answer_above_the_limit_fails_its_call_and_leaves_the_connection_alone) {
   client_options options;
   options.max_reply_bytes = 10'000;
   client zk{shared_server().connect_string(), options};
-  session_recorder events{zk};
+  std::atomic<int> cuts = 0;
+  const auto events = counting_cuts(zk, cuts);
   const auto path = fresh_node(zk, "reply");
-  zk.set(path, std::string(20'000, 'x'));
+  zk.set(path, std::string(500'000, 'x'));
+  inbox<error_code> behind;
+  zk.async_get(path, [](error_code, get_result) {});
+  zk.async_exists(path, [&](error_code ec, std::optional<node_stat>) { behind.put(ec); });
+  EXPECT_EQ(behind.take(), error_code{});
   EXPECT_EQ(code_of([&] { zk.get(path); }), errc::reply_too_large);
-  EXPECT_TRUE(events.wait_for(session_event::kind::reconnected));
   zk.set(path, "small");
   EXPECT_EQ(zk.get(path).data, "small");
+  EXPECT_EQ(cuts, 0);
+}
+
+// A lock and a queue must not stop working because they have become popular.
+TEST(limits, recipes_list_what_is_above_the_limit) {
+  client_options options;
+  options.max_reply_bytes = 500;
+  client zk{shared_server().connect_string(), options};
+  std::atomic<int> cuts = 0;
+  const auto events = counting_cuts(zk, cuts);
+  const auto path = fresh_node(zk, "long");
+  queue q{zk, path};
+  q.push(std::vector<std::string>(300, "x"));
+  EXPECT_EQ(code_of([&] { zk.children(path); }), errc::reply_too_large);
+  EXPECT_EQ(q.names().size(), 300u);
+  EXPECT_TRUE(q.front());
+  EXPECT_TRUE(q.try_pop());
+  EXPECT_TRUE(q.try_claim());
+  EXPECT_EQ(cuts, 0);
 }
 
 TEST(limits, giving_up_says_who_did_not_answer_and_why) {

@@ -95,9 +95,7 @@ int run(gc_flags& f, const invocation&) {
   for (const auto& path : f.paths) r.roots.push_back(node_path(path));
   if (r.roots.empty()) r.roots.emplace_back("/conclave");
   const auto before = std::chrono::system_clock::now() - parse_duration(f.older_than);
-  auto at = find_server(f.connect);
-  at.options.max_reply_bytes = 512u << 20;
-  connection c{std::move(at)};
+  connection c{f.connect};
   r.found = find_unused(c.zk(), r.roots, before);
   if (f.remove) r.removed = remove_unused(c.zk(), r.found.nodes);
   if (f.json)

@@ -36,13 +36,6 @@ std::vector<std::string> roots_of(const status_flags& f) {
   return roots;
 }
 
-// Long lists are what this is for.
-server_address server_for(const status_flags& f) {
-  auto at = find_server(f.connect);
-  at.options.max_reply_bytes = 512u << 20;
-  return at;
-}
-
 // Without a word, all of them where nobody reads them as they come.
 std::size_t most_waiters(const status_flags& f) {
   if (f.limit != 0) return f.limit;
@@ -74,7 +67,9 @@ std::string clock_text() {
 class live_status {
  public:
   explicit live_status(const status_flags& f)
-      : flags_{f}, roots_{roots_of(f)}, connection_{server_for(f), connection::without_waiting{}} {}
+      : flags_{f},
+        roots_{roots_of(f)},
+        connection_{find_server(f.connect), connection::without_waiting{}} {}
 
   int run() {
     loop_.on_signal([this](int s) { on_signal(s); });
@@ -173,7 +168,7 @@ int run(status_flags& f, const invocation&) {
   if (!f.watch.empty()) return live_status{f}.run();
   const auto roots = roots_of(f);
   const known_names names{f.layout};
-  connection c{server_for(f)};
+  connection c{find_server(f.connect)};
   const auto s = take_survey(c.zk(), roots, names, f.empty);
   if (f.json)
     print(survey_json(s, roots));

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdlib>
+#include <limits>
 
 #include "cli/connect/home.hpp"
 #include "cli/connect/private_file.hpp"
@@ -151,6 +152,8 @@ server_address find_server(const connect_flags& f) {
     throw failure{usage, std::string{e.what()} + " (" + at.said_by + ")"};
   }
 
+  // Commands list whatever the server has accepted.
+  at.options.max_reply_bytes = std::numeric_limits<std::int32_t>::max();
   choose.time(f.session_timeout, "session-timeout", at.options.session_timeout);
   choose.time(f.connect_timeout, "connect-timeout", at.connect_timeout);
   if (const auto name = choose(f.auth_file, "auth-file"); !name.empty())

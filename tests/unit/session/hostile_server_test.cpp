@@ -75,20 +75,67 @@ TEST(hostile_server, a_message_that_is_refused_does_not_move_the_zxid) {
   EXPECT_EQ(loop.greeting().last_zxid_seen, 0);
 }
 
-// Were such a read repeated on every new connection, there would be no end to it.
-TEST(hostile_server, an_answer_above_the_limit_ends_its_read) {
+client_options with_small_replies() {
   auto options = nine_seconds();
   options.max_reply_bytes = 1000;
-  virtual_loop loop{options};
+  return options;
+}
+
+// The others on the connection must not suffer.
+TEST(hostile_server, an_answer_above_the_limit_fails_its_call_only) {
+  virtual_loop loop{with_small_replies()};
   loop.attach();
   const auto read = loop.submit(children("/large"));
-  for (int connections = 0; connections < 3 && read->pending(); ++connections) {
-    loop.deliver(std::string_view{"\0\0\x10\0", 4});
-    EXPECT_EQ(loop.machine().state(), session_state::suspended);
-    loop.attach();
-  }
+  const auto behind = loop.submit(get("/small"));
+  const auto asked = loop.take_request();
+  std::string frame;
+  wire::append_frame(frame, wire::reply_header{asked.xid, 5, 0}, std::string(100'000, 'x'));
+  loop.deliver(std::string_view{frame}.substr(0, 19));
+  EXPECT_TRUE(read->pending());
+  loop.deliver(std::string_view{frame}.substr(19, 1));
   EXPECT_TRUE(read->failed(errc::reply_too_large));
-  EXPECT_FALSE(loop.has_request());
+  for (std::size_t at = 20; at < frame.size(); at += 999)
+    loop.deliver(std::string_view{frame}.substr(at, 999));
+  loop.answer_all();
+  EXPECT_TRUE(behind->succeeded());
+  EXPECT_EQ(loop.machine().state(), session_state::connected);
+  EXPECT_FALSE(loop.wants_connection());
+}
+
+TEST(hostile_server, an_operation_may_have_a_limit_of_its_own) {
+  virtual_loop loop{with_small_replies()};
+  loop.attach();
+  auto op = get("/large");
+  op->max_reply_bytes = 5000;
+  const auto large = loop.submit(std::move(op));
+  op = get("/larger");
+  op->max_reply_bytes = 5000;
+  const auto larger = loop.submit(std::move(op));
+  loop.answer(loop.take_request(), std::string(4000, 'x'));
+  loop.answer(loop.take_request(), std::string(6000, 'x'));
+  EXPECT_TRUE(large->succeeded());
+  EXPECT_TRUE(larger->failed(errc::reply_too_large));
+  EXPECT_EQ(loop.machine().state(), session_state::connected);
+}
+
+TEST(hostile_server, an_answer_above_the_limit_leaves_its_write_unclear) {
+  virtual_loop loop{with_small_replies()};
+  loop.attach();
+  const auto write = loop.submit(set("/a"));
+  loop.answer(loop.take_request(), std::string(4000, 'x'));
+  EXPECT_TRUE(write->failed(errc::connection_loss));
+  EXPECT_EQ(loop.machine().state(), session_state::connected);
+}
+
+// Nobody has asked for it: it cannot be an answer.
+TEST(hostile_server, a_frame_above_the_limit_that_nobody_asked_for_ends_the_connection) {
+  for (const std::int32_t xid : {-1, -2, 99}) {
+    virtual_loop loop{with_small_replies()};
+    loop.attach();
+    const auto read = loop.submit(get("/a"));
+    loop.send_frame(wire::reply_header{xid, 5, 0}, std::string(4000, 'x'));
+    EXPECT_EQ(loop.events().back().reason, error_code{errc::protocol_error}) << xid;
+  }
 }
 
 TEST(hostile_server, an_answer_that_cannot_be_read_ends_its_read) {

@@ -169,6 +169,57 @@ TEST(frame_splitter, after_a_failure_nothing_more_until_reset) {
   EXPECT_EQ(frames, std::vector<std::string>{"fresh"});
 }
 
+// A caller that decides over frames above the limit by their first four bytes.
+std::vector<std::string> decided(std::string_view bytes, std::size_t piece) {
+  frame_splitter splitter{limit, 4};
+  std::vector<std::string> frames;
+  for (std::size_t at = 0; at < bytes.size(); at += piece) {
+    const std::vector<char> buffer{
+        bytes.begin() + static_cast<std::ptrdiff_t>(at),
+        bytes.begin() + static_cast<std::ptrdiff_t>(std::min(at + piece, bytes.size()))};
+    splitter.feed({buffer.data(), buffer.size()});
+    for (;;) {
+      if (const auto payload = splitter.next()) {
+        frames.emplace_back(*payload);
+      } else if (const auto large = splitter.oversized()) {
+        frames.push_back(std::string{large->beginning} + std::to_string(large->size));
+        if (large->beginning == "take")
+          splitter.accept_oversized();
+        else
+          splitter.skip_oversized();
+      } else {
+        break;
+      }
+    }
+  }
+  EXPECT_FALSE(splitter.failed());
+  return frames;
+}
+
+TEST(frame_splitter, frames_above_the_limit_are_accepted_or_skipped) {
+  const auto wanted = "take" + std::string(2000, 'w');
+  const auto bytes = framed("first") + framed("skip" + std::string(3000, 's')) + framed("second") +
+                     framed(wanted) + framed("") + framed("skip" + std::string(1500, 's')) +
+                     framed("last");
+  const std::vector<std::string> expected{"first", "skip3004", "second",   "take2004",
+                                          wanted,  "",         "skip1504", "last"};
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{3}, std::size_t{7}, std::size_t{1000},
+                                  std::size_t{2500}, bytes.size()})
+    EXPECT_EQ(decided(bytes, piece), expected) << piece;
+}
+
+TEST(frame_splitter, reset_forgets_a_frame_that_is_skipped) {
+  frame_splitter splitter{limit, 4};
+  std::vector<std::string> frames;
+  feed(splitter, prefix(5000) + "skip", frames);
+  ASSERT_TRUE(splitter.oversized());
+  splitter.skip_oversized();
+  feed(splitter, "some of it", frames);
+  splitter.reset();
+  feed(splitter, framed("whole"), frames);
+  EXPECT_EQ(frames, std::vector<std::string>{"whole"});
+}
+
 TEST(frame_splitter, reset_forgets_half_a_frame) {
   frame_splitter splitter{limit};
   std::vector<std::string> frames;

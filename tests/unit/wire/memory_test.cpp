@@ -50,6 +50,23 @@ TEST(memory, a_frame_in_pieces_takes_a_small_multiple_of_its_size) {
   EXPECT_LT(allocated_bytes() - before, 6'000'000u);
 }
 
+TEST(memory, a_frame_that_is_skipped_takes_none) {
+  const std::string piece(1000, 'x');
+  frame_splitter splitter{sixteen_mib, 16};
+  splitter.feed(with_length(2'000'000'000, {}));
+  EXPECT_FALSE(splitter.next());
+  splitter.feed(piece);
+  EXPECT_FALSE(splitter.next());
+  ASSERT_TRUE(splitter.oversized());
+  splitter.skip_oversized();
+  const auto before = allocated_bytes();
+  for (int i = 0; i < 1000; ++i) {
+    splitter.feed(piece);
+    ASSERT_FALSE(splitter.next());
+  }
+  EXPECT_EQ(allocated_bytes(), before);
+}
+
 TEST(memory, whole_frames_take_none) {
   std::string bytes;
   for (int i = 0; i < 1000; ++i) bytes += with_length(100, std::string(100, 'x'));
