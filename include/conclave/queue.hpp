@@ -197,6 +197,19 @@ class queue {
     return async_push(std::vector<std::string>{items}, priority, std::forward<Token>(token));
   }
 
+  template <class Token>
+  auto async_push(std::string data, Token&& token) {
+    return async_push(std::move(data), default_priority, std::forward<Token>(token));
+  }
+  template <class Token>
+  auto async_push(std::vector<std::string> items, Token&& token) {
+    return async_push(std::move(items), default_priority, std::forward<Token>(token));
+  }
+  template <class Token>
+  auto async_push(std::initializer_list<std::string> items, Token&& token) {
+    return async_push(std::vector<std::string>{items}, std::forward<Token>(token));
+  }
+
   // --- looking
 
   // The first item, which stays where it is; none if there is none. Of items that are claimed too.
@@ -207,8 +220,9 @@ class queue {
     return detail::initiate<std::optional<queue_item>>(state_, &detail::start_front,
                                                        std::forward<Token>(token));
   }
-  // How many children the items' node has: one small read, so what others may have put there that
-  // is no item counts, too. names().size() does not count that.
+  // How many children the items' node has, without what Conclave itself keeps there: a small read
+  // or two, so what others may have put there that is no item counts, too. names().size() does not
+  // count that.
   std::size_t size() const;
   bool empty() const { return size() == 0; }
   // The items' names, in order; client::get(item_path(name)) has the data.

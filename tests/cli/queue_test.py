@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -273,6 +274,31 @@ def test_pop_leaves_what_others_have_claimed(world):
     assert length(world, "q") == 0
 
 
+# --- items as arguments
+
+
+def test_an_item_can_be_an_argument(world):
+    for item in ("a b", "$(x) 'y'", "", "-n"):
+        push(world, "q", "--", item)
+    r = work(world, "q", "--", "printf", "<%s|%s>", "{}", "{}")
+    assert (r.returncode, r.stdout) == (0, "<a b|a b><$(x) 'y'|$(x) 'y'><|><-n|-n>")
+    push(world, "q", "a b", "c")
+    assert work(world, "--arg", "q", "--", "printf", "<%s>").stdout == "<a b><c>"
+    push(world, "q", "a b")
+    assert work(world, "--arg", "q", "-c", 'printf "<%s>" "$1" "$#"').stdout == "<a b><1>"
+
+
+def test_an_item_that_cannot_be_an_argument_fails_alone(world):
+    push(world, "-0", "q", input="good\0")
+    push(world, "q", "--file", "-", input="ze\0ro")
+    push(world, "q", "x" * 100)
+    r = work(world, "--arg", "q", "--", "printf", "<%s>")
+    assert r.returncode == 1
+    assert r.stdout == "<good><" + "x" * 100 + ">"
+    assert "cannot be an argument" in r.stderr
+    assert [i["size"] for i in listed(world, "q")] == [5]
+
+
 # --- looking
 
 
@@ -289,6 +315,11 @@ def test_ls(world):
     assert [i["size"] for i in all_of_it] == [1, 3, 1, 12]
     assert [i["claimed_by"] for i in all_of_it] == ["somebody", None, None, None]
     assert [i["attempts"] for i in all_of_it] == [1, 0, 0, 0]
+    assert [i["data"] for i in all_of_it] == ["a", "bcd", "e", "f" * 12]
+    for i in all_of_it:
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", i["created"])
+        assert abs(i["created_ms"] / 1000 - time.time()) < 600
+    assert all_of_it[0]["claimed_ms"] >= all_of_it[0]["created_ms"]
     text = world.ok("queue", "ls", "q").splitlines()
     assert len(text) == 4
     assert "1 byte " in text[0] and "claimed by somebody for " in text[0]

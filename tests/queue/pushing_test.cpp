@@ -50,7 +50,10 @@ TEST_F(pushing, one_or_several_in_all_forms) {
   EXPECT_TRUE(q.push_for(1s, {"6", "7"}));
   EXPECT_TRUE(q.async_push("8", default_priority, boost::asio::use_future).get());
   EXPECT_TRUE(q.async_push({"9", "10"}, default_priority, boost::asio::use_future).get());
-  EXPECT_EQ(drain(q), numbered(0, 11));
+  EXPECT_TRUE(q.async_push("11", boost::asio::use_future).get());
+  EXPECT_TRUE(q.async_push({"12", "13"}, boost::asio::use_future).get());
+  EXPECT_TRUE(q.async_push(numbered(14, 16), boost::asio::use_future).get());
+  EXPECT_EQ(drain(q), numbered(0, 16));
 }
 
 TEST_F(pushing, many_small_items_fill_a_request) {

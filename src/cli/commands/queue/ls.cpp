@@ -53,22 +53,40 @@ std::string age(std::int64_t ms) {
 struct listed {
   std::string name;
   node_stat stat;
+  std::string data;  // if it was asked for
   std::optional<claim_mark> claim;
 };
 
-std::vector<listed> items_of(client& zk, const queue_flags& f, std::size_t most) {
-  const queue q{zk, f.node(), f.options()};
-  auto names = with_layout(zk, f, [&] { return q.names(); });
-  if (most != 0 && names.size() > most) names.resize(most);
-  const auto claims = claims_of(zk, f);
-  std::vector<listed> all;
+std::vector<read_answer<get_result>> read_items(client& zk, const queue& q,
+                                                const std::vector<std::string>& names,
+                                                bool with_data) {
+  const auto what = "look at items";
+  if (with_data)
+    return ask_all<get_result>(zk, names.size(), what, [&](std::size_t i, auto told) {
+      zk.async_get(q.item_path(names[i]), std::move(told));
+    });
   const auto stats = ask_all<std::optional<node_stat>>(
-      zk, names.size(), "look at items",
+      zk, names.size(), what,
       [&](std::size_t i, auto told) { zk.async_exists(q.item_path(names[i]), std::move(told)); });
+  std::vector<read_answer<get_result>> all(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto& stat = stats[i].value;
-    if (!stat) continue;  // it has gone meanwhile
-    all.push_back({names[i], *stat, {}});
+    all[i].ec = stats[i].ec || stats[i].value ? stats[i].ec : error_code{errc::no_node};
+    if (stats[i].value) all[i].value.stat = *stats[i].value;
+  }
+  return all;
+}
+
+std::vector<listed> items_of(client& zk, const ls_flags& f) {
+  const queue q{zk, f.queue.node(), f.queue.options()};
+  auto names = with_layout(zk, f.queue, [&] { return q.names(); });
+  if (f.count != 0 && names.size() > f.count) names.resize(f.count);
+  const auto claims = claims_of(zk, f.queue);
+  auto items = read_items(zk, q, names, f.json);
+  std::vector<listed> all;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    auto& [ec, item] = items[i];
+    if (ec) continue;  // it has gone meanwhile
+    all.push_back({names[i], item.stat, std::move(item.data), {}});
     const auto claim = claims.find(names[i]);
     if (claim != claims.end()) all.back().claim = claim->second;
   }
@@ -80,13 +98,16 @@ json::value as_json(const std::vector<listed>& items) {
   for (const auto& i : items) {
     json::object o{{"name", i.name},
                    {"size", i.stat.data_length},
-                   {"pushed", iso_date(i.stat.ctime)},
+                   {"created", iso_date(i.stat.ctime)},
+                   {"created_ms", i.stat.ctime},
                    {"attempts", i.stat.version},
                    {"claimed_by", nullptr}};
     if (i.claim) {
       o["claimed_by"] = is_utf8(i.claim->owner) ? i.claim->owner : std::string{"?"};
       o["claimed"] = iso_date(i.claim->since);
+      o["claimed_ms"] = i.claim->since;
     }
+    add_data(o, i.data);
     list.push_back(std::move(o));
   }
   return list;
@@ -137,7 +158,7 @@ int show_set_aside(client& zk, const ls_flags& f) {
 int ls(ls_flags& f, const invocation&) {
   connection c{f.queue.connect};
   if (f.set_aside) return show_set_aside(c.zk(), f);
-  const auto items = items_of(c.zk(), f.queue, f.count);
+  const auto items = items_of(c.zk(), f);
   if (f.json)
     print(as_json(items));
   else
@@ -216,7 +237,8 @@ void describe_ls(CLI::App& app, invocation& call) {
       ->check(CLI::Range{1, 1'000'000'000});
   app.add_flag("--set-aside", flags->set_aside,
                "instead of the queue: what `work --max-attempts` has set aside");
-  app.add_flag("--json", flags->json, "one line of JSON");
+  app.add_flag("--json", flags->json,
+               "one line of JSON: name, size, created, attempts, claimed_by, data (or base64)");
   when_used(app, call, flags, ls);
 }
 

@@ -19,11 +19,13 @@ struct work_flags {
 };
 
 void add_flags(CLI::App& app, work_flags& f) {
-  app.description("run a command for each item, with the item on its stdin");
+  app.description("run a command for each item, with the item on its stdin, or as an argument");
   app.footer(
       "Examples:\n"
       "  conclave queue work jobs -- ./do-job\n"
       "  conclave queue work -j 8 --until-empty jobs -- ./do-job\n"
+      "  conclave queue work jobs -- convert {} -resize 50% {}   (the item instead of each {})\n"
+      "  conclave queue work --arg jobs -c 'curl -fO \"$1\"'\n"
       "  conclave queue work --max-attempts 3 jobs -c 'read -r url; curl -fO \"$url\"'\n\n"
       "An item stays in the queue, claimed by us, until its command has ended with 0. If that\n"
       "fails, the item is kept for a while (--retry-after), in which others come first, and\n"
@@ -61,6 +63,9 @@ void add_flags(CLI::App& app, work_flags& f) {
          "take items that slowly if all fail")
       ->type_name("TIME")
       ->capture_default_str();
+  app.add_flag("--arg", f.terms.item_as_argument,
+               "the item is the command's last argument, too, or $1 of -c; a {} among the "
+               "arguments is the item anyway");
   app.add_flag("-q,--quiet", f.terms.quiet, "say nothing about items that fail");
   add_run_flags(app, f.run);
 }
@@ -70,6 +75,8 @@ int run(work_flags& f, const invocation& call) {
   if (!what || !f.stray.empty())
     throw failure{usage,
                   "the command stands behind --; try: " + right_line(*call.command, call.words)};
+  // Of what -c runs, the first argument is $0; and a {} in it is the shell's.
+  if (f.run.line && f.terms.item_as_argument) what->arguments.emplace_back("conclave");
   f.terms.retry_after = parse_duration(f.retry_after);
   worker w{f.queue, f.run, f.terms, std::move(*what)};
   return w.run();

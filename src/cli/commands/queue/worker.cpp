@@ -26,6 +26,9 @@ std::chrono::milliseconds doubled(std::chrono::milliseconds base, int times,
   return std::min(base, most);
 }
 
+// What Linux takes as one argument of a program.
+constexpr std::size_t longest_argument = std::size_t{128} * 1024 - 1;
+
 bool is_disconnected(error_code ec) {
   return ec == errc::not_connected || ec == errc::connection_loss || ec == errc::session_expired;
 }
@@ -179,15 +182,32 @@ void worker::came(error_code ec, std::optional<queue_claim> claim) {
   stop(is_disconnected(ec) ? static_cast<int>(unavailable) : exit_code_of(ec));
 }
 
+std::optional<program> worker::program_for(const std::string& item) const {
+  auto p = what_;
+  auto& all = p.arguments;
+  const bool has_place = std::find(all.begin() + 1, all.end(), "{}") != all.end();
+  if (!has_place && !terms_.item_as_argument) return p;
+  if (item.size() > longest_argument || item.find('\0') != std::string::npos) return {};
+  if (has_place)
+    std::replace(all.begin() + 1, all.end(), std::string{"{}"}, item);
+  else
+    all.push_back(item);
+  return p;
+}
+
 void worker::begin(queue_claim claim) {
   ++begun_;
   given_back_.erase(claim.name());
+  auto found = program_for(claim.data());
+  if (!found)
+    return not_done(std::move(claim),
+                    "cannot be an argument: it has a zero byte, or more than 128 KiB");
+  auto p = std::move(*found);
   auto& j = jobs_.emplace_back();
   j.claim = std::move(claim);
   const auto held = j.claim.hold();
   auto options = how_.options(connection_);
   options.uses_terminal = false;
-  auto p = what_;
   p.input = j.claim.data();
   p.environment = environment_of(held);
   p.environment.emplace_back("CONCLAVE_QUEUE_PATH", path_);
@@ -235,7 +255,7 @@ void worker::ended(job& j) {
   } else if (j.result->code == 0) {
     complete(std::move(j.claim));
   } else {
-    not_done(std::move(j.claim), j.result->code);
+    not_done(std::move(j.claim), "its command ended with " + std::to_string(j.result->code));
   }
 }
 
@@ -259,11 +279,11 @@ void worker::completed(const std::string& name, error_code ec) {
   not_completed_.insert(name);
 }
 
-void worker::not_done(queue_claim claim, int code) {
+void worker::not_done(queue_claim claim, const std::string& why) {
   const bool last = terms_.max_attempts != 0 && claim.attempts() >= terms_.max_attempts;
   const bool ends = terms_.until_empty || terms_.count != 0;
   if (ends) not_completed_.insert(claim.name());
-  const auto what = claim.name() + ": its command ended with " + std::to_string(code);
+  const auto what = claim.name() + ": " + why;
   // What a signal of ours has ended is no failure, and whoever meets one that failed too often
   // sets it aside: both are given back at once, by the claim's end.
   if (code_) return say(what + "; given back");

@@ -28,6 +28,7 @@ class worker {
     int max_attempts = 0;   // 0: no limit
     bool until_empty = false;
     bool quiet = false;
+    bool item_as_argument = false;  // the last one, or instead of each {}
     std::chrono::milliseconds retry_after{1000};
   };
   worker(const queue_flags& where, const run_flags& how, const terms& t, program what);
@@ -55,11 +56,13 @@ class worker {
   void came(error_code ec, std::optional<queue_claim> claim);
   void begin(queue_claim claim);
   void cannot_run(const failure& why);
+  // The command with this item in its arguments; none if it cannot be an argument.
+  std::optional<program> program_for(const std::string& item) const;
   clock::time_point look_after(job& j);
   void ended(job& j);
   void complete(queue_claim claim);
   void completed(const std::string& name, error_code ec);
-  void not_done(queue_claim claim, int code);
+  void not_done(queue_claim claim, const std::string& why);
   clock::time_point give_back_what_is_due();
 
   // Takes no more; ends with this code when what runs has ended.
