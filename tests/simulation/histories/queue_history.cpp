@@ -47,7 +47,8 @@ class queue_history : lots {
   }
 
   std::vector<std::string> run() {
-    const bool only_others_produce = in_container_ && chance(2);
+    // The folder must be empty often, and claims are slow.
+    const bool only_others_produce = in_container_ && (chance(2) || way_ == consumer::way::claims);
     if (in_container_) produce_as_curator();
     for (std::size_t i = 0; i < users_.size(); ++i) {
       const bool produces = i == 0 || chance(2);
@@ -177,7 +178,7 @@ class queue_history : lots {
     if (chance(4)) remove_empty_folder();
     const bool made = !hand.create(names_->items(), {}, create_mode::container);
     tally_["containers"] += made;
-    if (!made && !chance(20)) return;
+    if (!made && !chance(way_ == consumer::way::claims ? 400 : 20)) return;
     for (auto n = 1 + draw(3); n > 0; --n) {
       const auto item = std::to_string(++last_);
       const auto ec =
@@ -259,7 +260,7 @@ class queue_history : lots {
     exclusion_.granted(c->item().data, id, {u->client->name()});
     ++u->claims;
     ++tally_["claims"];
-    later(u, within(chance(5) ? 4s : 100ms), [this, u, c] { work(u, c); });
+    later(u, within(in_container_ ? 3ms : chance(5) ? 4s : 100ms), [this, u, c] { work(u, c); });
   }
   // A single consumer has them in the order of the queue, unless it may have failed to take one.
   void in_order(const user_ptr& u, const std::string& name) {
