@@ -64,12 +64,15 @@ mutants: ## shows that the simulator finds code that is wrong on purpose
 MINUTES ?= 10
 SERVER ?= ensemble
 chaos_run = build/proof/tests/chaos/chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) --server
-chaos: ## MINUTES=10 of faults on SERVER=ensemble|embedded|both, judged; report in build/chaos
+chaos: ## MINUTES=10 of faults on SERVER=ensemble|embedded|both|processes, judged; report in build/chaos
 	tools/install-packages build server
 	cmake --preset proof
-	cmake --build --preset proof -j $(JOBS) --target chaos
+	cmake --build --preset proof -j $(JOBS) --target $(if $(filter processes,$(SERVER)),conclave_cli,chaos)
 	mkdir -p build/chaos
-ifeq ($(SERVER),both)
+ifeq ($(SERVER),processes)
+	/usr/bin/python3 -B tests/cli/process_chaos.py --binary build/proof/src/cli/conclave \
+	    --seconds $$(($(MINUTES) * 30)) $(if $(SEED),--seed $(SEED))
+else ifeq ($(SERVER),both)
 	$(chaos_run) ensemble --report build/chaos; first=$$?; \
 	    $(chaos_run) embedded --report build/chaos/embedded && exit $$first
 else

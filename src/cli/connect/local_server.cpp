@@ -205,12 +205,10 @@ bool server_process::end(std::chrono::milliseconds limit) const {
 
 void expect_own_folder(const std::filesystem::path& folder) {
   struct stat found {};
-  if (::lstat(folder.c_str(), &found) != 0) {
-    if (errno == ENOENT) return;
-    throw failure{unavailable, folder.string() + ": " + std::strerror(errno) + choose_another};
-  }
-  if (!S_ISDIR(found.st_mode))
-    throw failure{unavailable, folder.string() + " is not a folder" + choose_another};
+  if (::lstat(folder.c_str(), &found) != 0) return;
+  if (S_ISLNK(found.st_mode))
+    throw failure{unavailable, folder.string() + " is a symbolic link" + choose_another};
+  if (!S_ISDIR(found.st_mode)) return;
   if (found.st_uid != ::geteuid()) not_ours(folder, found.st_uid);
   if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
     throw failure{unavailable, "others can write to " + folder.string() + "; try: chmod go-w " +

@@ -39,8 +39,8 @@ class server_process {
 // Whether somebody answers at a Unix socket.
 bool answers(const std::filesystem::path& socket);
 
-// Throws failure unless the folder is this user's own and nobody else can write to it, or it does
-// not exist. What is in another user's folder is another user's server.
+// Throws failure if there is a folder that is not this user's own, or that somebody else can write
+// to, or a symbolic link. What is in another user's folder is another user's server.
 void expect_own_folder(const std::filesystem::path& folder);
 
 // Returns when the server of that folder answers: it did already, or was started here, or by

@@ -67,7 +67,7 @@ guard::guard(const descendants& of, const std::optional<kept_session>& kept) {
     memory = ::mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory == MAP_FAILED || ::pipe2(ends.data(), O_CLOEXEC) != 0)
     throw failure{failed, std::strerror(errno)};
-  page_ = new (memory) shared{{never}, {0}, {false}, {}, {}, {}};
+  page_ = new (memory) shared{{never}, {0}, {false}, {false}, {}, {}, {}};
   if (kept) {
     page_->key = kept->key;
     copy_text(kept->socket, page_->socket);
@@ -83,6 +83,7 @@ guard::guard(const descendants& of, const std::optional<kept_session>& kept) {
     ::sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
     take_descriptors({ends[0], of.watched(), file, kept ? kept->keeper : -1});
+    page_->has_begun = true;
     kept ? watch_keeper(*page_) : watch_time(*page_);
   }
   const int why = errno;
@@ -104,6 +105,10 @@ guard::~guard() {
 bool guard::alive() const noexcept {
   if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) != 0) pid_ = -1;
   return pid_ > 0;
+}
+
+void guard::wait_until_begun() const noexcept {
+  while (!page_->has_begun && alive()) ::poll(nullptr, 0, 1);
 }
 
 void guard::alive_for(std::chrono::nanoseconds time) noexcept {

@@ -49,6 +49,9 @@ class guard {
   void alive_for(std::chrono::nanoseconds time) noexcept;
   // False once it has ended, or was killed by others.
   bool alive() const noexcept;
+  // Returns when it has closed what it got from us, or has ended. Until then it may seem to be one
+  // of the command's descendants.
+  void wait_until_begun() const noexcept;
   // The lock could not be kept.
   bool killed_the_command() const noexcept { return page_->killed; }
 
@@ -61,6 +64,7 @@ class guard {
     std::atomic<std::int64_t> until;  // by CLOCK_BOOTTIME, in ns
     std::atomic<pid_t> group;
     std::atomic<bool> killed;
+    std::atomic<bool> has_begun;
     // Of the session that is kept; 0: there is none.
     session_key key;
     std::array<char, 108> socket, local_folder;

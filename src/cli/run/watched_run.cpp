@@ -178,6 +178,7 @@ void watched_run::finish() {
   const bool had_terminal = terminal_.given();
   terminal_.take_back();
   result r;
+  if (descendants_.alive()) guard_->wait_until_begun();
   r.left_something = keeper_.descriptor() >= 0 && !lost_ && descendants_.alive();
   if (r.left_something)
     look_after_guard();
