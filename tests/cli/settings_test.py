@@ -210,9 +210,9 @@ def test_the_first_user_with_credentials_does_not_own_what_is_above(world):
         world.ok(*command, "--auth-file", "alice")
     for path in "/conclave", "/conclave/team", "/conclave/team/deep":
         assert world.ok("znode", "acl", path) == "world:anyone:cdrwa\n"
-    for auth in ["--auth-file", "bob"], []:
-        assert world.ok("lock", *auth, "team/y", "--", "echo", "ran") == "ran\n"
-        world.ok("queue", "push", *auth, "team/q2" + "".join(auth), "item")
+    for name, auth in ("bob", ["--auth-file", "bob"]), ("anybody", []):
+        assert world.ok("lock", *auth, f"team/{name}", "--", "echo", "ran") == "ran\n"
+        world.ok("queue", "push", *auth, f"team/{name}-queue", "item")
         assert world.ok("doctor", *auth).endswith("All is well.\n")
         world.refused("lock", *auth, "-n", "team/x", "--", "echo", "ran", code=77)
     assert world.ok("lock", "--auth-file", "alice", "team/x", "--", "echo", "ran") == "ran\n"
