@@ -32,12 +32,23 @@ def until(condition, what="it"):
     raise AssertionError(f"{what} did not come true in {PATIENCE} s")
 
 
-def alive(pid):
+def state_of(pid):
+    """As in /proc/PID/stat: R, S, T, Z and so on; empty if there is no such process."""
     try:
         with open(f"/proc/{pid}/stat") as f:
-            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+            return f.read().rsplit(")", 1)[1].split()[0]
     except (FileNotFoundError, ProcessLookupError):
-        return False
+        return ""
+
+
+def alive(pid):
+    return state_of(pid) not in ("", "Z")
+
+
+def stop(process):
+    """Returns when it is stopped: a signal arrives later than it is sent."""
+    process.send_signal(signal.SIGSTOP)
+    until(lambda: state_of(process.pid) == "T", "the stop of a process")
 
 
 def ended_by(s):

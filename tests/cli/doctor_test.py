@@ -1,7 +1,6 @@
 """`conclave doctor`: what it finds, and how it ends."""
 
 import json
-import signal
 import socket
 import socketserver
 import struct
@@ -10,7 +9,7 @@ import threading
 import time
 
 import pytest
-from conftest import BINARY
+from conftest import BINARY, stop
 
 
 def examined(world, *args, code=0, **rest):
@@ -170,7 +169,7 @@ def test_the_local_server_cannot_start(world):
 
 def test_a_server_that_does_not_answer(world):
     server, address = world.serve()
-    server.send_signal(signal.SIGSTOP)
+    stop(server)
     begin = time.monotonic()
     found = examined(world, "-C", address, "--connect-timeout", "400ms", code=69)
     assert time.monotonic() - begin > 0.4

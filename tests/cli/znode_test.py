@@ -8,7 +8,7 @@ import signal
 import threading
 
 import pytest
-from conftest import BINARY, PATIENCE, until
+from conftest import BINARY, PATIENCE, stop, until
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
@@ -389,7 +389,7 @@ def test_no_server(world):
 @pytest.mark.parametrize("args", [["watch", "/x"], ["create", "-e", "--hold", "/x"]])
 def test_interrupted_while_it_connects(world, args):
     server, address = world.serve()
-    server.send_signal(signal.SIGSTOP)
+    stop(server)
     p = world.start_conclave("znode", *args, "-C", address, "--connect-timeout", "1h")
 
     def takes_signals():
