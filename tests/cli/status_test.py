@@ -225,7 +225,7 @@ def test_other_names(served):
     assert "/conclave/service" in entries(world, "--layout", "member-")
     # One lock of two layouts is two locks.
     world.hold("y")
-    zk.create("/conclave/y/lock-", b"other", ephemeral=True, sequence=True)
+    zk.create("/conclave/y/__lock__", b"other", ephemeral=True, sequence=True)
     both = [e for e in world.json("status", "--json")["entries"] if e["path"] == "/conclave/y"]
     assert [e["layout"] for e in both] == ["curator", "kazoo"]
 
@@ -237,15 +237,15 @@ def test_what_may_not_be_read_is_said(served):
     zk.create("/conclave/secret", b"", acl=acl)
     zk.add_auth("digest", "u:p")
     world.hold("x")
-    zk.create("/conclave/x/__lock__", b"me\nid 1", acl=acl, ephemeral=True, sequence=True)
+    zk.create("/conclave/x/lock-", b"me\nid 1", acl=acl, ephemeral=True, sequence=True)
     document = world.json("status", "--json")
     assert [e["path"] for e in document["entries"]] == ["/conclave/x"]
     assert len(document["entries"][0]["waiters"]) == 1
     assert [u["path"] for u in document["unreadable"]] == [
-        "/conclave/secret", "/conclave/x/__lock__0000000001"]
+        "/conclave/secret", "/conclave/x/lock-0000000001"]
     text = world.ok("status")
     assert "cannot read /conclave/secret: " in text
-    assert "__lock__0000000001 (may not be read)" in text
+    assert "lock-0000000001 (may not be read)" in text
 
 
 def test_owners_cannot_write_to_the_terminal(served):
