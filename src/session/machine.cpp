@@ -14,6 +14,7 @@ using kind = session_event::kind;
 
 constexpr std::size_t password_size = 16;
 constexpr std::size_t reply_header_bytes = 16;  // xid, zxid, error
+constexpr std::size_t handshake_bytes = std::size_t{64} * 1024;
 // An output buffer above this is given back when it is empty, and moved up when half of it is sent.
 constexpr std::size_t kept_output = std::size_t{64} * 1024;
 // As long as anybody can mean by it, and short enough to be added to a time.
@@ -159,6 +160,7 @@ void machine::connected(time_point now, std::int32_t process_binding) {
   if (phase_ != phase::connecting) return;
   phase_ = phase::handshaking;
   input_.reset();
+  input_.set_limit(handshake_bytes);
   output_.clear();
   output_sent_ = 0;
   stream_sent_ = 0;

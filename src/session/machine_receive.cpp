@@ -103,6 +103,7 @@ bool machine::take_handshake(std::string_view payload, time_point now) {
   held_open_ = process_binding_ != 0 && response.protocol_version == process_binding_;
   real_session_ = real_session_ || !read_only_;
   phase_ = phase::attached;
+  input_.set_limit(options_.max_reply_bytes);
   ++connection_;
   answered(handshake_sent_);
   log(log_level::info,

@@ -6,6 +6,8 @@ namespace conclave::wire {
 namespace {
 
 constexpr std::size_t kept_capacity = std::size_t{64} * 1024;
+// Above this it is no length, but something else than this protocol.
+constexpr std::int32_t longest_skipped = std::int32_t{1} << 30;
 
 }  // namespace
 
@@ -60,7 +62,7 @@ std::size_t frame_splitter::payload_length(std::string_view prefix) {
   const bool too_large = length > 0 && static_cast<std::size_t>(length) > max_payload_;
   if (too_large && shown_ > 0 && oversized_ == oversize::no) oversized_ = oversize::beginning;
   too_large_ = too_large && shown_ == 0;
-  failed_ = length < 0 || too_large_;
+  failed_ = length < 0 || too_large_ || (too_large && length > longest_skipped);
   return failed_ ? 0 : static_cast<std::size_t>(length);
 }
 
