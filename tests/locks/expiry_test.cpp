@@ -273,7 +273,7 @@ TEST_P(expiry, a_node_deleted_during_a_cut_is_lost_not_restored) {
   proxy.heal();
   const auto lost = heard.lost.take();
   ASSERT_TRUE(lost);
-  EXPECT_EQ(lost->second, errc::deadline_passed);
+  EXPECT_EQ(lost->second, errc::node_deleted);
   EXPECT_EQ(heard.restored.size(), 0u);
   m.unlock();
   m.lock();
