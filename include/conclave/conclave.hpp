@@ -27,6 +27,7 @@
 #include "conclave/secret.hpp"
 #include "conclave/semaphore.hpp"
 #include "conclave/session_event.hpp"
+#include "conclave/session_keeper.hpp"
 #include "conclave/shared_mutex.hpp"
 #include "conclave/transaction.hpp"
 #include "conclave/version.hpp"
