@@ -55,6 +55,7 @@ struct client_options {
   bool shuffle_hosts = true;
   // Programs that this process starts inherit the connection, if it is by a Unix socket. On our own
   // server the session then lives until the last of them has ended, as with flock(2): server.hpp.
+  // They can send any request with it; for programs that must not, see session_keeper.hpp.
   bool inheritable = false;
 
   reconnect_policy reconnect =

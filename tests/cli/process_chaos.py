@@ -260,7 +260,6 @@ class Run:
         self.over.set()
         for t in threads:
             t.join()
-        time.sleep(7)  # what was left in the background ends
 
     def close(self):
         mark = f"CONCLAVE_LOCAL={self.folder}/local".encode()
