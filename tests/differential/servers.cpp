@@ -85,14 +85,14 @@ void embedded_server::start() {
   const std::string ready = "conclave ready: 127.0.0.1:";
   const auto deadline = std::chrono::steady_clock::now() + start_limit;
   for (;;) {
-    const auto text = contents(output);
-    const auto at = text.find(ready, before);
-    if (at != std::string::npos && text.find('\n', at) != std::string::npos) {
-      port_ = static_cast<std::uint16_t>(std::stoi(text.substr(at + ready.size())));
+    const auto log = contents(output);
+    const auto at = log.find(ready, before);
+    if (at != std::string::npos && log.find('\n', at) != std::string::npos) {
+      port_ = static_cast<std::uint16_t>(std::stoi(log.substr(at + ready.size())));
       return;
     }
     if (!process_->running() || std::chrono::steady_clock::now() > deadline)
-      throw std::runtime_error{"conclave serve does not start:\n" + tail(text)};
+      throw std::runtime_error{"conclave serve does not start:\n" + tail(log)};
     std::this_thread::sleep_for(poll_interval);
   }
 }

@@ -28,7 +28,7 @@ constexpr auto never = std::numeric_limits<std::int64_t>::max();
 
 // What the guard has of us. The first three are nothing: neither our connection nor our output may
 // be held open by it, nor may a message go astray.
-enum descriptor { line = 3, command, page_file, keeper, others };
+enum descriptor { parent_pipe = 3, command_pipe, page_file, keeper_socket, first_other };
 
 std::int64_t now() noexcept {
   timespec t{};
@@ -42,13 +42,13 @@ void take_descriptors(std::array<int, 4> ours) noexcept {
   for (auto& fd : ours) fd = fd < 0 ? -1 : ::fcntl(fd, F_DUPFD, out_of_the_way);
   const int nothing = ::fcntl(::open("/dev/null", O_RDWR), F_DUPFD, out_of_the_way);
   for (const int i : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing, i);
-  int number = line;
+  int number = parent_pipe;
   for (const int fd : ours) {
     ::close(number);
     if (fd >= 0) ::dup2(fd, number);
     ++number;
   }
-  ::syscall(SYS_close_range, static_cast<unsigned>(others), ~0U, 0U);
+  ::syscall(SYS_close_range, static_cast<unsigned>(first_other), ~0U, 0U);
 }
 
 template <std::size_t N>
@@ -117,7 +117,7 @@ void guard::alive_for(std::chrono::nanoseconds time) noexcept {
 }
 
 void guard::watch_time(shared& page) {
-  pollfd us{line, 0, 0};
+  pollfd us{parent_pipe, 0, 0};
   while (us.revents == 0) {
     const auto left = (page.until - now()) / 1'000'000;
     if (left < 0) break;
@@ -135,14 +135,15 @@ void guard::kill_command(shared& page) noexcept {
 
 // Until the server ends the connection: what then has to be done needs a whole program.
 void guard::watch_keeper(shared& page) {
-  std::array<pollfd, 3> events{{{line, 0, 0}, {command, 0, 0}, {keeper, POLLRDHUP, 0}}};
+  std::array<pollfd, 3> events{
+      {{parent_pipe, 0, 0}, {command_pipe, 0, 0}, {keeper_socket, POLLRDHUP, 0}}};
   while (events[2].revents == 0) {
     if (events[0].fd < 0 && events[1].fd < 0) ::_exit(0);  // and so the session ends
     if (::poll(events.data(), events.size(), -1) <= 0) continue;
     for (auto* const e : {&events[0], &events[1]})
       if (e->revents != 0) e->fd = -1;
   }
-  ::close(keeper);
+  ::close(keeper_socket);
   std::array<char, 9> name{"conclave"};
   std::array<char, 32> flag{};
   std::strcpy(flag.data(), argument);
@@ -174,8 +175,8 @@ int guard::run_program() {
   enum class verdict { none, lost } outcome = verdict::none;
   session_keeper kept;
   auto give_up_at = now() + timeout * 3 / 4;
-  while (is_open(command) && outcome == verdict::none) {
-    std::array<pollfd, 2> events{{{command, 0, 0}, {kept.descriptor(), POLLRDHUP, 0}}};
+  while (is_open(command_pipe) && outcome == verdict::none) {
+    std::array<pollfd, 2> events{{{command_pipe, 0, 0}, {kept.descriptor(), POLLRDHUP, 0}}};
     if (!kept.broken()) {
       ::poll(events.data(), events.size(), -1);
       give_up_at = now() + timeout * 3 / 4;
@@ -191,11 +192,11 @@ int guard::run_program() {
   }
   if (outcome == verdict::lost) {
     kill_command(page);
-    descendants::kill_all(command);
+    descendants::kill_all(command_pipe);
     return ok;
   }
   // We end before our parent only if it has ended.
-  pollfd us{line, 0, 0};
+  pollfd us{parent_pipe, 0, 0};
   while (::poll(&us, 1, -1) <= 0) {
   }
   start_server();

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using wire::opcode;
 using lines = std::vector<std::string>;
 
-const std::string path = "/services/leader";
+const std::string election_path = "/services/leader";
 
 class observer : public testing::Test {
  protected:
@@ -34,11 +34,12 @@ class observer : public testing::Test {
   void start_on(client& c, const layout& names = layout::election()) {
     const recipes::port::entry inside{c};
     observing = &c;
-    watching = std::make_shared<recipes::observer>(
-        c.shared_from_this(), path, names, [this](const std::optional<contender_info>& who) {
-          told.push_back(who ? who->owner : "nobody");
-          if (who) last = *who;
-        });
+    watching =
+        std::make_shared<recipes::observer>(c.shared_from_this(), election_path, names,
+                                            [this](const std::optional<contender_info>& who) {
+                                              told.push_back(who ? who->owner : "nobody");
+                                              if (who) last = *who;
+                                            });
     watching->start();
   }
   void stop() {
@@ -48,7 +49,9 @@ class observer : public testing::Test {
     watching.reset();
   }
   void quieten() { w.advance(3s); }
-  std::string stand(const std::string& id) { return by_hand().create_numbered(path + "/n_", id); }
+  std::string stand(const std::string& id) {
+    return by_hand().create_numbered(election_path + "/n_", id);
+  }
   // The cost of what it does.
   template <class F>
   traffic cost(F&& f) {
@@ -80,7 +83,7 @@ class observer : public testing::Test {
 };
 
 TEST_F(observer, is_told_who_leads_and_then_at_every_change) {
-  by_hand().create(path);
+  by_hand().create(election_path);
   const auto a = stand("a"), b = stand("b"), d = stand("d");
   start();
   quieten();
@@ -102,7 +105,7 @@ TEST_F(observer, is_told_who_leads_and_then_at_every_change) {
 }
 
 TEST_F(observer, pays_one_look_for_a_change_and_nothing_for_candidates) {
-  by_hand().create(path);
+  by_hand().create(election_path);
   const auto a = stand("a");
   start();
   const auto of_candidates = cost([&] {
@@ -127,17 +130,17 @@ TEST_F(observer, waits_for_a_path_that_is_not_there) {
   EXPECT_EQ(told, lines{"nobody"});
   const auto idle = cost([&] { w.advance(60s); });
   EXPECT_EQ(idle.all(), 0) << to_string(idle);
-  by_hand().create(path);
+  by_hand().create(election_path);
   quieten();
   EXPECT_EQ(told, lines{"nobody"});
   const auto a = stand("a");
   quieten();
   EXPECT_EQ(told, (lines{"nobody", "a"}));
   by_hand().remove(a);
-  by_hand().remove(path);
+  by_hand().remove(election_path);
   quieten();
   EXPECT_EQ(told, (lines{"nobody", "a", "nobody"}));
-  by_hand().create(path);
+  by_hand().create(election_path);
   stand("b");
   quieten();
   EXPECT_EQ(told.back(), "b");
@@ -145,7 +148,7 @@ TEST_F(observer, waits_for_a_path_that_is_not_there) {
 }
 
 TEST_F(observer, is_not_told_the_same_leader_twice) {
-  by_hand().create(path);
+  by_hand().create(election_path);
   const auto a = stand("a");
   start();
   quieten();
@@ -161,7 +164,7 @@ TEST_F(observer, is_not_told_the_same_leader_twice) {
 }
 
 TEST_F(observer, tells_two_with_one_id_apart) {
-  by_hand().create(path);
+  by_hand().create(election_path);
   const auto a = stand("host");
   stand("host");
   start();
@@ -173,10 +176,10 @@ TEST_F(observer, tells_two_with_one_id_apart) {
 }
 
 TEST_F(observer, orders_by_age_near_the_end_of_the_numbers) {
-  by_hand().create(path);
-  w.set_counter(path, 2'147'483'647);
+  by_hand().create(election_path);
+  w.set_counter(election_path, 2'147'483'647);
   stand("older");
-  EXPECT_EQ(stand("younger"), path + "/n_-2147483648");
+  EXPECT_EQ(stand("younger"), election_path + "/n_-2147483648");
   start();
   quieten();
   EXPECT_EQ(told, lines{"older"});
@@ -187,9 +190,9 @@ TEST_F(observer, orders_by_age_near_the_end_of_the_numbers) {
 }
 
 TEST_F(observer, does_not_see_nodes_of_another_layout) {
-  by_hand().create(path);
-  by_hand().create_numbered(path + "/latch-", "latch");
-  by_hand().create_numbered(path + "/x", "a stray node");
+  by_hand().create(election_path);
+  by_hand().create_numbered(election_path + "/latch-", "latch");
+  by_hand().create_numbered(election_path + "/x", "a stray node");
   start();
   quieten();
   EXPECT_EQ(told, lines{"nobody"});
@@ -202,11 +205,11 @@ TEST_F(observer, does_not_see_nodes_of_another_layout) {
 }
 
 TEST_F(observer, sees_its_leader_whoever_of_another_layout_stands_behind) {
-  by_hand().create(path);
+  by_hand().create(election_path);
   const auto leader = stand("a");
   start();
   quieten();
-  by_hand().create_numbered(path + "/lock-", "of another layout");
+  by_hand().create_numbered(election_path + "/lock-", "of another layout");
   by_hand().set(leader, "a");  // the watch fires, and it looks
   quieten();
   EXPECT_EQ(told, lines{"a"});
@@ -214,7 +217,7 @@ TEST_F(observer, sees_its_leader_whoever_of_another_layout_stands_behind) {
 }
 
 TEST_F(observer, is_not_deaf_after_an_answer_that_says_nothing) {
-  by_hand().create(path);
+  by_hand().create(election_path);
   stand("a");
   for (const auto passing :
        {errc::throttled, errc::request_timeout, errc::operation_timeout, errc::system_error}) {
@@ -229,7 +232,7 @@ TEST_F(observer, is_not_deaf_after_an_answer_that_says_nothing) {
 }
 
 TEST_F(observer, keeps_watching_over_a_lost_connection) {
-  by_hand().create(path);
+  by_hand().create(election_path);
   const auto a = stand("a");
   start();
   quieten();
@@ -253,7 +256,7 @@ TEST_F(observer, keeps_watching_over_a_lost_connection) {
 TEST_F(observer, looks_when_there_is_a_connection_however_long_that_takes) {
   auto& late = w.add_client();
   late.refuse_connections(true);
-  by_hand().create(path);
+  by_hand().create(election_path);
   stand("a");
   start_on(late);
   w.advance(1h);
@@ -265,7 +268,7 @@ TEST_F(observer, looks_when_there_is_a_connection_however_long_that_takes) {
 }
 
 TEST_F(observer, begins_again_in_a_new_session) {
-  by_hand().create(path);
+  by_hand().create(election_path);
   const auto a = stand("a");
   start();
   quieten();
@@ -282,7 +285,7 @@ TEST_F(observer, begins_again_in_a_new_session) {
 }
 
 TEST_F(observer, ends_with_its_client) {
-  by_hand().create(path);
+  by_hand().create(election_path);
   stand("a");
   start();
   quieten();
@@ -292,7 +295,7 @@ TEST_F(observer, ends_with_its_client) {
 }
 
 TEST_F(observer, stopped_at_any_moment_leaves_no_watch) {
-  by_hand().create(path);
+  by_hand().create(election_path);
   const auto a = stand("a");
   for (int k = 0; k < 12; ++k) {
     told.clear();
@@ -312,7 +315,7 @@ INSTANTIATE_TEST_SUITE_P(cut, cut_observer,
 
 // Leaders come and go while the link is cut behind each frame, in each direction.
 TEST_P(cut_observer, knows_the_last_leader_wherever_the_link_is_cut) {
-  by_hand().create(path);
+  by_hand().create(election_path);
   int cuts = 0;
   for (const auto way : {direction::up, direction::down})
     for (std::size_t n = 1;; ++n) {

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const std::string path = "/locks/one", other_path = "/locks/two";
+const std::string lock_path = "/locks/one", other_path = "/locks/two";
 
 class one_wait_queue : public testing::TestWithParam<bool> {
  protected:
@@ -20,7 +20,7 @@ class one_wait_queue : public testing::TestWithParam<bool> {
   one_wait_queue() { options.tickets = GetParam(); }
   void SetUp() override {
     c.world.by_hand().create("/locks");
-    c.world.by_hand().create(path);
+    c.world.by_hand().create(lock_path);
     c.world.by_hand().create(other_path);
   }
   struct one {
@@ -36,19 +36,21 @@ class one_wait_queue : public testing::TestWithParam<bool> {
     c.world.advance(20ms);
     return o;
   }
-  one a_mutex_of(std::size_t client) { return comes(client, a_mutex({path}), role::exclusive); }
-  one several(std::size_t client) {
-    return comes(client, a_mutex({path, other_path}), role::exclusive);
+  one a_mutex_of(std::size_t client) {
+    return comes(client, a_mutex({lock_path}), role::exclusive);
   }
-  one reader(std::size_t client) { return comes(client, a_shared_mutex(path), role::reader); }
-  one writer(std::size_t client) { return comes(client, a_shared_mutex(path), role::writer); }
+  one several(std::size_t client) {
+    return comes(client, a_mutex({lock_path, other_path}), role::exclusive);
+  }
+  one reader(std::size_t client) { return comes(client, a_shared_mutex(lock_path), role::reader); }
+  one writer(std::size_t client) { return comes(client, a_shared_mutex(lock_path), role::writer); }
   void downgrade(const one& w) {
     w.l->downgrade(w.a);
     ASSERT_TRUE(c.run_until([&] { return !w.l->downgrades().empty(); }));
     ASSERT_FALSE(w.l->downgrades()[0]);
   }
   void begin_anew() {
-    for (const auto& p : {path, other_path}) {
+    for (const auto& p : {lock_path, other_path}) {
       c.world.by_hand().remove(p);
       c.world.by_hand().create(p);
     }
@@ -98,7 +100,7 @@ TEST_P(one_wait_queue, a_downgrade_at_any_moment_of_a_mutex_that_comes_grants_no
     a_ticket_is_served();
     const auto w = writer(0);
     ASSERT_TRUE(w.in());
-    auto kind = a_mutex({path});
+    auto kind = a_mutex({lock_path});
     kind.terms.layout = names;
     const auto l = c.add(1, kind, options);
     const auto m = l->lock(role::exclusive);
@@ -125,8 +127,7 @@ TEST_P(one_wait_queue, has_mutexes_readers_and_writers) {
     const auto alone = [&](const one& o) {
       ASSERT_TRUE(c.granted(o.a));
       c.quieten();
-      for (const auto& other : {m1, r1, r2, m2, w, m3, r3})
-        EXPECT_EQ(other.in(), other.a == o.a);
+      for (const auto& other : {m1, r1, r2, m2, w, m3, r3}) EXPECT_EQ(other.in(), other.a == o.a);
       o.out();
     };
     alone(m1);
@@ -175,7 +176,7 @@ TEST_P(one_wait_queue, refuses_another_librarys_contender_of_another_kind) {
   };
   for (const auto* theirs : {"__READ__", "__WRIT__"}) {
     hand curator{c.world.server()};
-    curator.create_numbered(path + guid + theirs);
+    curator.create_numbered(lock_path + guid + theirs);
     expect_refused(a_mutex_of(0));
     expect_refused(several(1));
     const auto r = reader(2);  // of its own kind
@@ -186,7 +187,7 @@ TEST_P(one_wait_queue, refuses_another_librarys_contender_of_another_kind) {
     c.quieten();
   }
   hand curator{c.world.server()};
-  curator.create_numbered(path + guid + "lock-");
+  curator.create_numbered(lock_path + guid + "lock-");
   expect_refused(reader(0));
   expect_refused(writer(1));
   const auto m = a_mutex_of(2);
