@@ -203,8 +203,8 @@ def test_one_user_is_refused_what_is_another_ones(world, config):
 
 
 def test_the_first_user_with_credentials_does_not_own_what_is_above(world):
-    write(world, "alice", "digest:alice:secret\n")
-    write(world, "bob", "digest:bob:secret\n")
+    world.secret("digest:alice:secret\n", "alice")
+    world.secret("digest:bob:secret\n", "bob")
     for command in (["doctor"], ["lock", "team/x", "-c", "true"], ["queue", "push", "team/q", "item"],
                     ["znode", "create", "-p", "team/deep/node"]):
         world.ok(*command, "--auth-file", "alice")

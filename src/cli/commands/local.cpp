@@ -35,13 +35,14 @@ struct found {
   std::string answer;  // to "mntr"
 };
 
-// If it has ended meanwhile, another one may be there by now.
+// If it has ended meanwhile, another one may be there by now. The kernel closes the connections of
+// a process before it reports the end of the process.
 found look_for_server(const std::filesystem::path& socket) {
   for (;;) {
     auto server = server_process::at(socket);
     if (!server) return {};
     auto answer = server_process::ask(socket, "mntr").value_or("");
-    if (!answer.empty() || !server->ended()) return {std::move(server), std::move(answer)};
+    if (!answer.empty() || !server->ended(1s)) return {std::move(server), std::move(answer)};
   }
 }
 

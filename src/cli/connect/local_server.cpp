@@ -192,15 +192,14 @@ std::optional<std::string> server_process::ask(const std::filesystem::path& sock
   return answer;
 }
 
-bool server_process::ended() const {
+bool server_process::ended(std::chrono::milliseconds limit) const {
   pollfd p{descriptor_, POLLIN, 0};
-  return ::poll(&p, 1, 0) > 0;
+  return ::poll(&p, 1, static_cast<int>(limit.count())) > 0;
 }
 
 bool server_process::end(std::chrono::milliseconds limit) const {
   ::syscall(SYS_pidfd_send_signal, descriptor_, SIGTERM, nullptr, 0);
-  pollfd p{descriptor_, POLLIN, 0};
-  return ::poll(&p, 1, static_cast<int>(limit.count())) > 0;
+  return ended(limit);
 }
 
 void expect_own_folder(const std::filesystem::path& folder) {

@@ -21,7 +21,7 @@ class server_process {
   ~server_process();
 
   pid_t pid() const noexcept { return pid_; }
-  bool ended() const;
+  bool ended(std::chrono::milliseconds limit) const;
   // The answer to a four-letter word, as far as it comes within the limit; 0: however long it
   // takes. None, and errno says why, if nobody is there.
   static std::optional<std::string> ask(const std::filesystem::path& socket,

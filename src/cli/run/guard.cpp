@@ -38,7 +38,7 @@ std::int64_t now() noexcept {
 
 void take_descriptors(std::array<int, 4> ours) noexcept {
   // Any of them may have one of the numbers that they are to get.
-  constexpr int out_of_the_way = 64;
+  constexpr int out_of_the_way = first_other;
   for (auto& fd : ours) fd = fd < 0 ? -1 : ::fcntl(fd, F_DUPFD, out_of_the_way);
   const int nothing = ::fcntl(::open("/dev/null", O_RDWR), F_DUPFD, out_of_the_way);
   for (const int i : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing, i);
