@@ -106,8 +106,7 @@ bool machine::take_handshake(std::string_view payload, time_point now) {
   input_.set_limit(options_.max_reply_bytes);
   ++connection_;
   answered(handshake_sent_);
-  log(log_level::info,
-      std::string{same ? "reconnected" : "connected"} + " to " + to_string(host_));
+  log(log_level::info, std::string{same ? "reconnected" : "connected"} + " to " + to_string(host_));
   tell(same ? kind::reconnected : kind::connected);
   for (auto& [path, w] : watches_.lasting())
     notices_.push_back(

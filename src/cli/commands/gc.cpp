@@ -39,9 +39,8 @@ struct report {
   std::vector<removal> removed;  // of each, if they were to be
 
   int exit_code() const {
-    const auto refused = std::find_if(removed.begin(), removed.end(), [](const removal& r) {
-      return r.what == outcome::refused;
-    });
+    const auto refused = std::find_if(removed.begin(), removed.end(),
+                                      [](const removal& r) { return r.what == outcome::refused; });
     return refused == removed.end() ? static_cast<int>(ok) : exit_code_of(refused->ec);
   }
 };

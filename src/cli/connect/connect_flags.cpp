@@ -9,8 +9,8 @@
 #include <limits>
 
 #include "cli/connect/home.hpp"
-#include "cli/connect/private_file.hpp"
 #include "cli/connect/local_server.hpp"
+#include "cli/connect/private_file.hpp"
 #include "cli/connect/settings.hpp"
 #include "cli/connect/system_server.hpp"
 #include "cli/exit_code.hpp"
