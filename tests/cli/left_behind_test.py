@@ -94,7 +94,7 @@ def test_the_server_is_killed_while_it_is_needed_by_nobody_else(world):
 
 def test_a_command_that_ends_in_its_first_moment(world):
     """There is no time in which nobody guards it."""
-    for _ in range(5):
+    for _ in range(2):
         left = leave(world, "--session-timeout", "1s")
         kill_server(world)
         r = world.conclave("lock", "-w", "2", "x", "--", "true")

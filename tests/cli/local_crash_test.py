@@ -118,7 +118,7 @@ def test_the_server_and_conclave_killed_at_once(world):
     os.kill(server, signal.SIGKILL)
     p.kill()
     p.wait()
-    code = world.conclave("lock", "-w", "20", "--session-timeout", "1s", "x", "--", "true").returncode
+    code = world.conclave("lock", "-w", "6", "--session-timeout", "1s", "x", "--", "true").returncode
     running = alive(child)
     if running:
         os.kill(child, signal.SIGKILL)
@@ -133,7 +133,7 @@ def test_conclave_stopped_while_the_server_is_restarted_by_others(world):
     server = world.local_pid()
     p.send_signal(signal.SIGSTOP)
     os.kill(server, signal.SIGKILL)
-    code = world.conclave("lock", "-w", "20", "--session-timeout", "1s", "x", "--", "true").returncode
+    code = world.conclave("lock", "-w", "6", "--session-timeout", "1s", "x", "--", "true").returncode
     running = alive(child)
     if running:
         os.kill(child, signal.SIGKILL)
