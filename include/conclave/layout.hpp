@@ -6,8 +6,9 @@
 //
 // In every layout Conclave's mutexes, readers and writers stand in one wait queue, ordered by
 // number: they exclude each other on one path. Other libraries' mutexes do not see readers, nor
-// their readers mutexes (but in kazoo's layout), so a node of another library and another kind is
-// refused as well.
+// their readers mutexes, so a node of another library and another kind is refused as well. In
+// kazoo's layout a Lock and a WriteLock have the same names and cannot be told apart: kazoo's Lock
+// does not see readers, so use kazoo's WriteLock where Conclave or kazoo reads.
 //
 // The server ends each name with a number that orders the contenders. Conclave puts nothing else
 // behind the prefix: who a node belongs to stands in its data.

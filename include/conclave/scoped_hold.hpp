@@ -5,8 +5,10 @@
 //   auto permit = slots.scoped_acquire();
 //
 // std::scoped_lock and std::unique_lock lock in their constructor, on a thread that waits. This one
-// is what an acquisition gives. If nobody takes the result (the operation was cancelled, its
-// coroutine or its execution context destroyed, at whatever moment) the lock is released with it.
+// is what an acquisition gives. If nobody takes the result (the operation was cancelled, or its
+// coroutine ended first) the lock is released with it. As with every asynchronous operation, the
+// execution context that completes it must outlive it: cancel what is pending before you destroy
+// an io_context.
 //
 // It releases the one hold that it stands for, and no other of the same object. It may outlive the
 // lock object, whose destructor releases everything. It may be used by one thread at a time, and be

@@ -54,9 +54,16 @@ class session_keeper {
   // The server has closed it: it keeps nothing any more.
   bool broken() const noexcept;
 
-  // Ends the session, as client::close() does. False if the server did not confirm it in time.
-  static bool close_session(const std::string& socket, const session_key& key,
-                            std::chrono::milliseconds limit) noexcept;
+  // Gives up this connection for every process that has inherited it. The session lives on if
+  // something else keeps it.
+  void end() noexcept;
+
+  // Makes the session this process's own, so that it ends with this process and the last other
+  // keeper. For a session whose own process has ended: a live client would lose its connection.
+  // False if the server did not confirm it in time. The connection stays open until the process
+  // ends.
+  static bool bind_session(const std::string& socket, const session_key& key,
+                           std::chrono::milliseconds limit) noexcept;
 
  private:
   result state_ = result::no_server;

@@ -11,13 +11,14 @@ namespace conclave::cli {
 
 enum exit_code {
   ok = 0,
-  failed = 1,          // and: not acquired, nothing there
-  usage = 64,          // the command line makes no sense
-  unavailable = 69,    // no server
-  cannot_write = 74,   // what was taken was put back
-  lost = 75,           // the lock, or leadership, was lost while the command ran
-  no_permission = 77,  // refused by an ACL
-  disagrees = 78,      // others use the path with another layout or number of permits
+  failed = 1,           // and: not acquired, nothing there
+  usage = 64,           // the command line makes no sense
+  unavailable = 69,     // no server
+  system_failure = 71,  // the system refuses what we need: descriptors, processes
+  cannot_write = 74,    // what was taken was put back
+  lost = 75,            // the lock, or leadership, was lost while the command ran
+  no_permission = 77,   // refused by an ACL
+  disagrees = 78,       // others use the path with another layout or number of permits
   not_executable = 126,
   not_found = 127,
 };

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/process_binding.hpp"
 #include "client/core.hpp"
 #include "conclave/client.hpp"
 #include "wire/frame.hpp"
@@ -153,6 +154,8 @@ session_keeper::session_keeper(const std::string& socket, const session_key& key
   // themselves, and below 64, which is what the kernel's table has room for to begin with.
   constexpr int first_number = 48;
   if (state_ == result::attached) descriptor_ = ::fcntl(fd, F_DUPFD_CLOEXEC, first_number);
+  if (state_ == result::attached && descriptor_ < 0)  // above the limit of open files
+    descriptor_ = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (state_ == result::attached && descriptor_ < 0) state_ = result::no_server;
   ::close(fd);
 }
@@ -176,25 +179,31 @@ bool session_keeper::broken() const noexcept {
   return descriptor_ < 0 || (::poll(&p, 1, 0) > 0 && p.revents != 0);
 }
 
-// Continues the session on a connection of its own, and closes it.
-bool session_keeper::close_session(const std::string& socket, const session_key& key,
-                                   std::chrono::milliseconds limit) noexcept {
+void session_keeper::end() noexcept {
+  if (descriptor_ < 0) return;
+  ::shutdown(descriptor_, SHUT_RDWR);
+  ::close(std::exchange(descriptor_, -1));
+}
+
+bool session_keeper::bind_session(const std::string& socket, const session_key& key,
+                                  std::chrono::milliseconds limit) noexcept {
   const auto until = clock::now() + limit;
   const int fd = connected_to(socket);
   if (fd < 0) return false;
+  auto request = request_of(key);
+  request.protocol_version = process_binding(peer_process(fd), ::getpid());
   std::string bytes;
-  wire::append_frame(bytes, request_of(key));
-  wire::append_frame(bytes, wire::request_header{1, wire::opcode::close_session});
+  wire::append_frame(bytes, request);
   replies from_server{fd, until};
   std::string_view reply;
-  bool over = false;
-  if (send_all(fd, bytes) && from_server.next(reply) == answer::whole) {
-    wire::reader in{reply};
-    over = (in.read<wire::connect_response>().session_id == 0 && in.ok()) ||
-           from_server.next(reply) == answer::whole;
+  if (!send_all(fd, bytes) || from_server.next(reply) != answer::whole) {
+    ::close(fd);
+    return false;
   }
-  ::close(fd);
-  return over;
+  wire::reader in{reply};
+  const auto response = in.read<wire::connect_response>();
+  return in.ok() &&
+         (response.session_id == 0 || response.protocol_version == request.protocol_version);
 }
 
 }  // namespace conclave

@@ -207,6 +207,12 @@ task<error_code> contender::wait_for_permit(seat& s) {
   }
 }
 
+// A sequential node's name, of whatever layout.
+static bool ends_in_number(std::string_view name) {
+  constexpr std::size_t digits = 10;
+  return name.size() >= digits && name.find_last_not_of("0123456789") + digits + 1 <= name.size();
+}
+
 // All who hold permits agree on their number. It is recorded in the semaphore's path, and whoever
 // comes when nobody else holds a permit may change it.
 //
@@ -234,11 +240,19 @@ task<error_code> contender::agree_on_permits(seat& s, std::vector<std::string>& 
     // Where the path may not be read, all must say the same.
     if (beside.ec == errc::no_auth || read.ec == errc::no_auth) co_return error_code{};
     if (beside.ec || read.ec) co_return beside.ec ? beside.ec : read.ec;
-    for (const auto& name : beside.value.names)
-      if (layout::known_elsewhere(name)) {
-        mismatch_ = "node " + name + " is of a lock without permits";
-        co_return errc::permits_mismatch;
+    for (const auto& name : beside.value.names) {
+      bool contends = layout::known_elsewhere(name);
+      if (!contends && ends_in_number(name)) {  // of a layout of somebody's own, or a folder
+        const auto asking_one =
+            ask(requests::exists(port_->defaults(), path + '/' + name, {}), here());
+        const auto found = co_await asking_one;
+        if (found.ec) co_return found.ec;
+        contends = found.value && found.value->ephemeral_owner != 0;
       }
+      if (!contends) continue;
+      mismatch_ = "node " + name + " is of a lock without permits";
+      co_return errc::permits_mismatch;
+    }
     const auto told = read_record(read.value.data, read.value.stat);
     if (told.permits == terms_.permits) {
       if (!old.ec && old.value.stat.mzxid == read.value.stat.mzxid) co_return error_code{};

@@ -1,6 +1,7 @@
 """What a command leaves running in the background holds the lock until it has ended, whatever happens
 to `conclave`, its guard and the server meanwhile; and it can do nothing else with it."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -234,3 +235,67 @@ def test_a_process_that_writes_to_everything_still_holds_the_lock(world):
     kill_server(world)
     r = world.conclave("lock", "-w", "1", "x", "--", "true")
     assert r.returncode == 1, r
+
+
+def test_a_command_that_stands_still_while_it_starts_the_server(world):
+    """It keeps the others from starting the server, but not the guard from its session."""
+    left = leave(world, "--session-timeout", "2s")
+    folder = world.env["CONCLAVE_LOCAL"]
+    with open(os.path.join(folder, "start.lock"), "r+") as starting:
+        fcntl.flock(starting, fcntl.LOCK_EX)
+        kill_server(world)
+        # The threads of the killed one may still have its files.
+        serve = lambda: world.start_conclave("serve", "--data", folder).stdout.readline()
+        until(lambda: serve().startswith("conclave ready: "), "another server")
+        r = world.conclave("lock", "-w", "4", "x", "--", "true")
+        assert (r.returncode, alive(left)) == (1, True), r
+    kill(left)
+    until(lambda: is_free(world), "the lock")
+
+
+def start_worker(world):
+    """Writes the process of each item's command to a file of the item's name."""
+    line = 'read -r x; echo $$ > "$x.new"; mv "$x.new" "$x"; exec sleep 1000'
+    return world.start_conclave("queue", "work", "-j", "2", "--session-timeout", "2s", "q", "-c", line)
+
+
+def process_of(world, item):
+    until(lambda: os.path.exists(world.path(item)), "the command of " + item)
+    with open(world.path(item)) as f:
+        return int(f.read())
+
+
+def test_a_job_that_ends_leaves_the_session_to_its_siblings(world):
+    world.ok("queue", "push", "q", "a", "b")
+    worker = start_worker(world)
+    first, second = process_of(world, "a"), process_of(world, "b")
+    until(lambda: len(guards(world)) == 2, "two guards")
+    before = kill_server(world)
+    until(lambda: world.local_pid() not in (None, before), "another server")
+    worker.kill()
+    worker.wait()
+    kill(first)
+    until(lambda: len(guards(world)) == 1, "the end of the first one's guard")
+    # Its claim is one of the same session.
+    assert world.conclave("queue", "pop", "-w", "3", "q").returncode == 1
+    assert alive(second)
+    kill(second)
+    assert sorted(world.ok("queue", "pop", "-w", "10", "q") for _ in range(2)) == ["a\n", "b\n"]
+
+
+def test_what_an_item_leaves_behind_does_not_keep_the_worker(world):
+    world.ok("queue", "push", "q", "one")
+    line = ('read -r x; if [ $x = one ]; then (sleep 1000 >/dev/null 2>&1 & echo $! > left); exit 0; fi;'
+            ' echo $$ > two.new; mv two.new two; exec sleep 1000')
+    worker = world.start_conclave("queue", "work", "q", "-c", line)
+    until(lambda: world.ok("queue", "len", "q") == "0\n", "the end of the first item")
+    world.ok("queue", "push", "q", "two")
+    second = process_of(world, "two")
+    worker.kill()
+    worker.wait()
+    kill(second)
+    assert world.ok("queue", "pop", "-w", "10", "q") == "two\n"
+    with open(world.path("left")) as f:
+        left = int(f.read())
+    assert alive(left)
+    kill(left)

@@ -151,6 +151,9 @@ class locking {
     const auto ahead = above_.before({kind(), connection_.at().hosts, wanted_.paths, {}, 0});
     if (ahead.size() < std::max<std::size_t>(wanted_.permits, 1)) return acquire();
     not_asked_ = ahead.size();
+    const auto& paths = ahead.front().paths;
+    own_path_ =
+        *std::find_first_of(paths.begin(), paths.end(), wanted_.paths.begin(), wanted_.paths.end());
     for (const auto& l : ahead)
       connection_.zk().async_exists(
           l.node, [this, owner = l.session](error_code ec, std::optional<node_stat> found) {
@@ -163,7 +166,7 @@ class locking {
     if (held) ++held_above_;
     if (--not_asked_ != 0) return;
     if (held_above_ < std::max<std::size_t>(wanted_.permits, 1)) return acquire();
-    throw failure{usage, "lock " + flags_.paths.front() +
+    throw failure{usage, "lock " + own_path_ +
                              ": this command runs under the same lock, and would wait for itself; "
                              "lock it once, or give a limit (-n, -w)"};
   }
@@ -280,6 +283,7 @@ class locking {
   hold held_;
   const held_locks above_ = held_locks::from_environment();
   std::size_t not_asked_ = 0, held_above_ = 0;  // of them
+  std::string own_path_;                        // that one of them holds
   std::optional<loop::clock::time_point> expired_at_;
   std::optional<watched_run> running_;
   bool keep_ = false;

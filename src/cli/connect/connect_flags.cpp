@@ -108,6 +108,9 @@ void add_connect_flags(CLI::App& app, connect_flags& f) {
                  "servers: host:port,... or unix:/path (default: $CONCLAVE_CONNECT, the settings "
                  "file, or the server of this machine)")
       ->type_name("HOSTS")
+      ->check([](const std::string& given) {
+        return given.empty() ? "it is empty; say which servers, or leave it out" : "";
+      })
       ->group(group);
   app.add_option("--session-timeout", f.session_timeout,
                  "how long the server waits for a silent client (30s)")

@@ -131,8 +131,16 @@ bool own_server_answers(const std::filesystem::path& socket) {
   ::_exit(::write(STDERR_FILENO, why.data(), why.size()) < 0 ? 1 : 1);
 }
 
-// What the server says until it serves, or has ended.
-std::string start_server(const std::string& folder) {
+using deadline = std::chrono::steady_clock::time_point;
+
+int left_ms(deadline until) {
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+  return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+}
+
+// What the server says until it serves, has ended, or time is up.
+std::string start_server(const std::string& folder, deadline until) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return std::strerror(errno);
   const descriptor reading{ends[0]};
@@ -145,6 +153,10 @@ std::string start_server(const std::string& folder) {
   std::string said;
   std::array<char, 1024> buffer{};
   while (said.find("conclave ready:") == std::string::npos) {
+    pollfd p{reading.get(), POLLIN, 0};
+    const int ready = ::poll(&p, 1, left_ms(until));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return "it has not answered in time";
     const auto n = ::read(reading.get(), buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
@@ -214,7 +226,8 @@ void expect_own_folder(const std::filesystem::path& folder) {
                                    folder.string()};
 }
 
-void ensure_local_server(const std::filesystem::path& folder) {
+void ensure_local_server(const std::filesystem::path& folder, std::chrono::milliseconds limit) {
+  const auto until = std::chrono::steady_clock::now() + limit;
   const auto socket = folder / "socket";
   expect_own_folder(folder);
   if (own_server_answers(socket)) return;
@@ -230,14 +243,21 @@ void ensure_local_server(const std::filesystem::path& folder) {
   struct stat found {};
   if (::fstat(starting.get(), &found) == 0 && found.st_uid != ::geteuid())
     not_ours(lock_file, found.st_uid);
-  // One starts it; the others wait for that one here and then find it.
-  while (::flock(starting.get(), LOCK_EX) != 0)
-    if (errno != EINTR)
+  // One starts it; the others wait for that one here, but not for one that is stopped.
+  while (::flock(starting.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR)
       throw failure{unavailable, lock_file.string() + ": " + std::strerror(errno)};
-  std::string said;
-  for (const auto until = std::chrono::steady_clock::now() + 10s;;) {
     if (own_server_answers(socket)) return;
-    said = start_server(folder.string());
+    if (std::chrono::steady_clock::now() >= until)
+      throw failure{unavailable,
+                    "another command is starting this user's own server, and does not "
+                    "come to an end; is it stopped?"};
+    std::this_thread::sleep_for(10ms);
+  }
+  std::string said;
+  for (;;) {
+    if (own_server_answers(socket)) return;
+    said = start_server(folder.string(), until);
     if (said.find("conclave ready:") != std::string::npos) return;
     // One that is just ending does not answer any more, but still has its file.
     if (said.find("is in use") == std::string::npos || std::chrono::steady_clock::now() > until)

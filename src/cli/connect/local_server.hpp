@@ -45,7 +45,9 @@ void expect_own_folder(const std::filesystem::path& folder);
 
 // Returns when the server of that folder answers: it did already, or was started here, or by
 // another one of the programs that came at the same time. Throws failure with what the server said
-// if it does not start, and if the folder, its files or the server are not this user's.
-void ensure_local_server(const std::filesystem::path& folder);
+// if it does not start within the limit, and if the folder, its files or the server are not this
+// user's.
+void ensure_local_server(const std::filesystem::path& folder,
+                         std::chrono::milliseconds limit = std::chrono::seconds{30});
 
 }  // namespace conclave::cli

@@ -44,14 +44,16 @@ bool has_inherited(const std::filesystem::path& process, const std::string& pipe
 
 descendants::descendants() {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw failure{failed, std::strerror(errno)};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw failure{system_failure, std::strerror(errno)};
   reading_ = ends[0];
   writing_ = ::fcntl(ends[1], F_DUPFD_CLOEXEC, first_inherited_number);
+  if (writing_ < 0)  // above the limit of open files
+    writing_ = ::fcntl(ends[1], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   const int why = errno;
   ::close(ends[1]);
   if (writing_ >= 0) return;
   ::close(reading_);
-  throw failure{failed, std::strerror(why)};
+  throw failure{system_failure, std::strerror(why)};
 }
 
 descendants::~descendants() {

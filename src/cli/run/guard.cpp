@@ -66,7 +66,7 @@ guard::guard(const descendants& of, const std::optional<kept_session>& kept) {
   if (file >= 0 && ::ftruncate(file, sizeof(shared)) == 0)
     memory = ::mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory == MAP_FAILED || ::pipe2(ends.data(), O_CLOEXEC) != 0)
-    throw failure{failed, std::strerror(errno)};
+    throw failure{system_failure, std::strerror(errno)};
   page_ = new (memory) shared{{never}, {0}, {false}, {false}, {}, {}, {}};
   if (kept) {
     page_->key = kept->key;
@@ -89,7 +89,7 @@ guard::guard(const descendants& of, const std::optional<kept_session>& kept) {
   const int why = errno;
   ::close(ends[0]);
   ::close(file);
-  if (pid_ < 0) throw failure{failed, std::string{"cannot fork: "} + std::strerror(why)};
+  if (pid_ < 0) throw failure{system_failure, std::string{"cannot fork: "} + std::strerror(why)};
 }
 
 guard::~guard() {
@@ -163,10 +163,12 @@ int guard::run_program() {
   const std::string folder = page.local_folder.data();
   const auto timeout = std::chrono::nanoseconds{page.key.timeout}.count();
 
+  auto give_up_at = now() + timeout * 3 / 4;
   const auto start_server = [&] {
     if (folder.empty()) return;
     try {
-      ensure_local_server(folder);
+      const std::chrono::nanoseconds left{std::max<std::int64_t>(give_up_at - now(), 0)};
+      ensure_local_server(folder, std::chrono::ceil<std::chrono::milliseconds>(left));
     } catch (const failure&) {
       // then there is none to attach to, and time runs out
     }
@@ -174,7 +176,6 @@ int guard::run_program() {
   const auto is_open = [](int pipe) { return descendants::alive(pipe); };
   enum class verdict { none, lost } outcome = verdict::none;
   session_keeper kept;
-  auto give_up_at = now() + timeout * 3 / 4;
   while (is_open(command_pipe) && outcome == verdict::none) {
     std::array<pollfd, 2> events{{{command_pipe, 0, 0}, {kept.descriptor(), POLLRDHUP, 0}}};
     if (!kept.broken()) {
@@ -199,8 +200,9 @@ int guard::run_program() {
   pollfd us{parent_pipe, 0, 0};
   while (::poll(&us, 1, -1) <= 0) {
   }
+  give_up_at = now() + timeout * 3 / 4;
   start_server();
-  session_keeper::close_session(socket, page.key, 1s);
+  session_keeper::bind_session(socket, page.key, 1s);
   return ok;
 }
 

@@ -29,7 +29,7 @@ loop::loop() {
   ::pthread_sigmask(SIG_BLOCK, &blocked, &original_);
   signals_ = ::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
   posted_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (signals_ < 0 || posted_ < 0) throw failure{failed, std::strerror(errno)};
+  if (signals_ < 0 || posted_ < 0) throw failure{system_failure, std::strerror(errno)};
 }
 
 loop::~loop() {

@@ -180,7 +180,11 @@ void watched_run::finish() {
   result r;
   if (descendants_.alive()) guard_->wait_until_begun();
   r.left_something = keeper_.descriptor() >= 0 && !lost_ && descendants_.alive();
-  if (r.left_something)
+  if (r.left_something && options_.ends == run_options::hold_ends::with_program) {
+    guard_.reset();
+    keeper_.end();
+    r.left_something = false;
+  } else if (r.left_something)
     look_after_guard();
   else
     guard_.reset();

@@ -35,6 +35,9 @@ struct run_options {
   // Of the server on this machine that the session is on; empty: it is elsewhere.
   std::string server_socket;
   std::filesystem::path local_folder;  // of this user's own server; otherwise empty
+  // Whether processes that the program leaves in the background keep the hold.
+  enum class hold_ends { with_program, with_last_process };
+  hold_ends ends = hold_ends::with_last_process;
   bool uses_terminal = true;
 };
 

@@ -99,6 +99,8 @@ void core::process_ended(std::int64_t id) {
   if (s == nullptr || s->attached != 0) return;
   s->owner_ended = true;
   if (s->keepers != 0 || !writable_) return;
+  if (now_.now < s->keepers_may_come_until)
+    return sessions_.expire_at(*s, s->keepers_may_come_until);
   note(id, "ended with its process");
   end_session(*s);
 }

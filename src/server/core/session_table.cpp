@@ -1,10 +1,19 @@
 #include "server/core/session_table.hpp"
 
+#include <algorithm>
+
 namespace conclave::embedded {
+namespace {
+
+// After a restart of the server; they try every few milliseconds.
+constexpr std::chrono::seconds time_for_keepers{1};
+
+}  // namespace
 
 session_table::session_table(const std::vector<session_row>& kept, time_point now) {
   for (const auto& row : kept) {
-    add(row, now);
+    auto& s = add(row, now);
+    s.keepers_may_come_until = std::min(s.deadline(), now + time_for_keepers);
     stored_.insert(row.id);
   }
   unwritten_.clear();
@@ -28,6 +37,11 @@ void session_table::remove(std::int64_t id) {
   sessions_.erase(id);
   unwritten_.erase(id);
   if (stored_.erase(id) != 0) removed_.push_back(id);
+}
+
+void session_table::expire_at(live_session& s, time_point when) {
+  s.last_heard += when - s.deadline();
+  watch_deadline(s);
 }
 
 void session_table::watch_deadline(live_session& s) {

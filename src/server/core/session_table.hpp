@@ -24,6 +24,9 @@ struct live_session {
   bool held_open = false;
   std::size_t keepers = 0;  // connections that keep it and send no requests (wire/keep_session.hpp)
   bool owner_ended = false;  // the process of its last own connection: it ends with its keepers
+  // Of a session of an earlier server process: its keepers have this long to attach again, and
+  // until then it does not end with its process.
+  time_point keepers_may_come_until = time_point::min();
 
   time_point deadline() const { return last_heard + std::chrono::milliseconds{row.timeout_ms}; }
 
@@ -45,6 +48,8 @@ class session_table {
 
   // It can expire from now on.
   void watch_deadline(live_session& s);
+  // It expires then, unless something is heard of it.
+  void expire_at(live_session& s, time_point when);
   // One whose time has passed, if any.
   live_session* next_expired(time_point now);
   // Not later than the first expiry.

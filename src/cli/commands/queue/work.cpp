@@ -24,7 +24,7 @@ void add_flags(CLI::App& app, work_flags& f) {
       "Examples:\n"
       "  conclave queue work jobs -- ./do-job\n"
       "  conclave queue work -j 8 --until-empty jobs -- ./do-job\n"
-      "  conclave queue work jobs -- convert {} -resize 50% {}   (the item instead of each {})\n"
+      "  conclave queue work jobs -- ./do-job {}   (the item instead of an argument {})\n"
       "  conclave queue work --arg jobs -c 'curl -fO \"$1\"'\n"
       "  conclave queue work --max-attempts 3 jobs -c 'read -r url; curl -fO \"$url\"'\n\n"
       "An item stays in the queue, claimed by us, until its command has ended with 0. If that\n"

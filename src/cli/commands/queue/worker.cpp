@@ -207,6 +207,7 @@ void worker::begin(queue_claim claim) {
   j.claim = std::move(claim);
   const auto held = j.claim.hold();
   auto options = how_.options(connection_);
+  options.ends = run_options::hold_ends::with_program;  // the item is then completed, or given back
   options.uses_terminal = false;
   p.input = j.claim.data();
   p.environment = environment_of(held);
