@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "test_server.hpp"
+#include "wire/keep_session.hpp"
 
 namespace conclave::embedded {
 namespace {
@@ -151,6 +152,29 @@ TEST(process_ended, unless_the_session_went_on_elsewhere) {
   server.turn([&] { server.core().process_ended(c.session()); });
   EXPECT_EQ(server.core().zxid(), before);
   EXPECT_EQ(again.ask(create_ephemeral("/e")), ok);
+}
+
+// The server was restarted: what else keeps the session may not have attached again.
+TEST(process_ended, soon_after_a_crash_waits_for_keepers) {
+  for (const bool kept : {false, true}) {
+    test_server server;
+    auto& c = server.join_from_socket(40s);
+    server.crash();
+    server.rejoin(c, 40s, from_socket).hang_up();
+    server.turn([&] { server.core().process_ended(c.session()); });
+    server.pass(900ms);
+    EXPECT_TRUE(server.is_alive(c.session()));
+    if (kept) {
+      test_server::hello h;
+      h.session = c.session();
+      h.password = c.greeted()->password;
+      h.process_binding = wire::keep_session_version;
+      h.seen_zxid = wire::keep_session_zxid;
+      server.greet(server.connect(from_socket), h);
+    }
+    server.pass(1s);
+    EXPECT_EQ(server.is_alive(c.session()), kept);
+  }
 }
 
 TEST(process_ended, of_a_session_that_is_gone_or_never_was) {
