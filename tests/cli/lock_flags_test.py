@@ -163,6 +163,12 @@ def test_another_layout_is_refused_by_name(world):
     assert taken(world, "--layout", "kazoo", "x")
 
 
+def test_permits_beside_a_lock_with_names_of_ones_own_are_refused(world):
+    world.hold("--layout", "my-", "x")
+    r = world.conclave("lock", "-n", "--permits", "1", "x", "--", "echo", "ran")
+    assert (r.returncode, r.stdout) == (78, "")
+
+
 def test_another_number_of_permits_is_refused(world):
     p, _ = world.hold("--permits", "3", "x")
     for args, advice in ((["--permits", "1"], "--permits 3"), ([], "--permits 3"),
