@@ -176,13 +176,13 @@ TEST_F(contenders_test, are_listed_in_their_order) {
   EXPECT_TRUE(contenders(zk, path).empty());
   EXPECT_TRUE(contenders(zk, path + "/nothing").empty());
   mutex a{zk, path, named};
-  std::size_t before = 0;
+  inbox<std::size_t> before;
   lock_options counting;
-  counting.on_enqueued = [&](std::size_t n) { before = n; };
+  counting.on_enqueued = [&](std::size_t n) { before.put(n); };
   mutex b{other, path, counting};
   a.lock();
   auto waiting = std::async(std::launch::async, [&] { b.lock(); });
-  wait_for_children(zk, path, 2);
+  EXPECT_EQ(before.take(), 1u);
   const auto line = contenders(zk, path);
   ASSERT_EQ(line.size(), 2u);
   EXPECT_TRUE(line[0].holds);
@@ -205,7 +205,6 @@ TEST_F(contenders_test, are_listed_in_their_order) {
   EXPECT_TRUE(next[0].granted->exact());
   EXPECT_GE(next[0].granted->earliest, next[0].since);
   EXPECT_FALSE(next[0].asked_to_release);
-  EXPECT_EQ(before, 1u);
   b.unlock();
 }
 
