@@ -220,16 +220,29 @@ def test_what_is_inherited_keeps_the_session_and_cannot_use_it(world, attack):
     assert is_free(world)
 
 
-def test_a_process_that_writes_to_everything_still_holds_the_lock(world):
-    write = ("import stat\n"
-             "if os.fork() == 0:\n"
-             "  for i in range(3, 256):\n"
-             "    try: os.write(i, b'x' * 100)\n"
-             "    except OSError: pass\n"
-             "  os.closerange(0, 3)\n"
-             "  os.execvp('sleep', ['sleep', '1000'])\n"
-             "print('written')\n")
-    world.ok("lock", "--session-timeout", "2s", "x", "--", *descriptors(world, write))
+WRITE = "os.write(i, b'x' * 100)"
+SHUT_DOWN_ONE = "socket.socket(fileno=os.dup(i)).shutdown(socket.SHUT_RDWR)"
+
+
+@pytest.mark.parametrize("misuse", [WRITE, SHUT_DOWN_ONE], ids=["write", "shutdown"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_process_that_misuses_what_it_inherited_still_holds_the_lock(world, misuse, when):
+    """Before and after the end of `conclave`, whose own connection keeps the session as well."""
+    ended = "while os.path.exists(f'/proc/{conclave}'): time.sleep(0.01)"
+    program = ("import time\n"
+               "conclave = os.getppid()\n"
+               "if os.fork() == 0:\n"
+               "  os.closerange(0, 3)\n"
+               f"  {ended if when == 'after' else 'pass'}\n"
+               "  for i in range(3, 256):\n"
+               f"    try: {misuse}\n"
+               "    except OSError: pass\n"
+               f"  os.close(os.open({world.path('misused')!r}, os.O_CREAT | os.O_WRONLY))\n"
+               "  os.execvp('sleep', ['sleep', '1000'])\n"
+               + (f"while not os.path.exists({world.path('misused')!r}): time.sleep(0.01)\n"
+                  if when == "before" else ""))
+    world.ok("lock", "--session-timeout", "2s", "x", "--", *descriptors(world, program))
+    until(lambda: os.path.exists(world.path("misused")), "the misuse")
     r = world.conclave("lock", "-w", "1", "x", "--", "true")
     assert r.returncode == 1, r
     kill_server(world)

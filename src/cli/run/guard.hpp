@@ -1,10 +1,11 @@
 // A small process beside us that outlives us: it keeps the command's lock, or kills the command.
 //
 // On a server of this machine the session lives as long as a process has the session's keeper
-// (session_keeper.hpp), which the command and everything that it starts inherit. A restarted server
-// does not know that connection any more. The guard then attaches a keeper of its own, starts the
-// server again if it is this user's own, and holds the session until the last of the command's
-// processes has ended. If it cannot do so in time, or the session is over, it kills all of them.
+// (session_keeper.hpp). The command and everything that it starts inherit one; the guard has
+// another one, which they cannot break. A restarted server knows neither. The guard then attaches a
+// new keeper, starts the server again if it is this user's own, and holds the session until the
+// last of the command's processes has ended. If it cannot do so in time, or the session is over, it
+// kills all of them.
 //
 // Over TCP the lock is held by us, from word to word of the server: the guard kills the command's
 // process group when we are gone, or are stopped and the time has passed.

@@ -36,8 +36,14 @@ watched_run::kept_by watched_run::find_keeper() {
   if (held_.suspended()) return kept_by::unknown;
   constexpr int most_tries = 5;  // until the client must have noticed that the server has ended
   if (held_.remaining() > without_deadline) {
-    keeper_ = session_keeper{options_.server_socket, session_key::of(client_), 1s};
-    if (keeper_.state() == session_keeper::result::attached) return kept_by::processes;
+    const auto key = session_key::of(client_);
+    keeper_ = session_keeper{options_.server_socket, key, 1s};
+    keeper_of_guard_ = session_keeper{options_.server_socket, key, 1s};
+    constexpr auto attached = session_keeper::result::attached;
+    if (keeper_.state() == attached && keeper_of_guard_.state() == attached)
+      return kept_by::processes;
+    keeper_ = {};
+    keeper_of_guard_ = {};
   }
   // Also a server that does not see our processes, or is older than we are.
   return ++tries_ < most_tries ? kept_by::unknown : kept_by::us;
@@ -57,9 +63,9 @@ bool watched_run::start() {
 
 std::unique_ptr<guard> watched_run::new_guard() const {
   std::optional<guard::kept_session> kept;
-  if (keeper_.descriptor() >= 0)
+  if (keeper_of_guard_.descriptor() >= 0)
     kept = {options_.server_socket, options_.local_folder, session_key::of(client_),
-            keeper_.descriptor()};
+            keeper_of_guard_.descriptor()};
   auto made = std::make_unique<guard>(descendants_, kept);
   made->alive_for(held_.remaining());
   return made;
@@ -183,6 +189,7 @@ void watched_run::finish() {
   if (r.left_something && options_.ends == run_options::hold_ends::with_program) {
     guard_.reset();
     keeper_.end();
+    keeper_of_guard_.end();
     r.left_something = false;
   } else if (r.left_something)
     look_after_guard();

@@ -93,8 +93,9 @@ class watched_run {
   hold held_;
   run_options options_;
   std::function<void(const result&)> ended_;
-  int tries_ = 0;  // to find out who keeps it
-  session_keeper keeper_;
+  int tries_ = 0;                   // to find out who keeps it
+  session_keeper keeper_;           // inherited by the program, which can close or break it
+  session_keeper keeper_of_guard_;  // so the guard has another one
   descendants descendants_;
   std::unique_ptr<guard> guard_;
   std::optional<child> child_;  // none: it waits for the server
