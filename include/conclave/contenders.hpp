@@ -1,4 +1,4 @@
-// Who holds a lock and who waits for it, and how to ask the holder to let go.
+// Lists the holders and waiters of a lock, and asks a holder to release it.
 #pragma once
 
 #include <chrono>
@@ -12,9 +12,9 @@
 
 namespace conclave {
 
-// When a holder was granted the lock, as far as the nodes tell, by the server's clock. The server
-// knows when a node was created, not when its predecessor went; a lock's path keeps the time of the
-// last release by a holder of this library.
+// When a holder was granted the lock, estimated from the nodes, by the server's clock. The server
+// stores when a node was created, but not when its predecessor was deleted. A release by Conclave
+// records its time in the lock's path.
 struct grant_time {
   std::chrono::system_clock::time_point earliest;
   std::optional<std::chrono::system_clock::time_point> latest;  // none: now
@@ -22,34 +22,35 @@ struct grant_time {
 };
 
 struct contender_info {
-  std::string node;  // its path
+  std::string node;  // the node's path
   layout::role role{};
-  bool holds = false;  // as far as the order of the nodes tells
-  std::string owner;   // who it is, in its own words; of other libraries, its node's data. Empty
-                       // once one of those was asked to release: the request stands in its place
+  bool holds = false;  // by the order of the nodes
+  // How the contender describes itself. For other libraries, the data of its node, or empty after
+  // a release request has replaced that data.
+  std::string owner;
   std::int64_t session_id = 0;
-  std::int64_t fencing_token = 0;               // that it has or will have
-  std::chrono::system_clock::time_point since;  // when it came, by the server's clock
+  std::int64_t fencing_token = 0;               // the token it has, or will have when granted
+  std::chrono::system_clock::time_point since;  // when the node was created, by the server's clock
   bool asked_to_release = false;
-  std::optional<grant_time> granted{};  // of a holder that contenders() has found
+  std::optional<grant_time> granted{};  // only for holders, set by contenders()
 };
 
-// In the order of the line. A lock that nobody uses has none, whether or not its path exists. Reads
-// every contender's node, so it is for people and tools rather than for deciding anything: when it
-// returns, the line may be another. Throws as the client's calls do, and errc::layout_mismatch.
+// Returns the contenders in the order of the wait queue. Returns an empty list if nobody uses the
+// lock or the path does not exist. Reads the node of every contender, so use it for inspection and
+// not for decisions: the wait queue may have changed when it returns. Throws as the client's calls
+// do, and errc::layout_mismatch.
 std::vector<contender_info> contenders(client& c, const std::string& path,
                                        const layout& names = layout::curator());
 
-// For tools that read the nodes themselves: what a contender's node says, without role, holds and
-// granted; and `granted` of the holders among all contenders of a lock, whose path was read after
-// them.
+// For tools that read the nodes themselves. describe_contender() sets all members except
+// role, holds and granted. estimate_grants() sets `granted` of all holders. It needs all contenders
+// of the lock, and the lock's path as read after them.
 contender_info describe_contender(std::string node, const get_result& read);
 void estimate_grants(const get_result& lock, const std::vector<contender_info*>& contenders);
 
-// Asks the holder of this node to release the lock (lock_options::on_revocation, Curator's
-// Revocable). It may or may not; nothing is taken away from it. A contender of this library keeps
-// its owner; other libraries know the request only in place of their data. errc::no_node if it has
-// gone.
+// Asks the contender that owns this node to release the lock. The holder is notified by
+// lock_options::on_revocation or Curator's Revocable, and may ignore the request. For other
+// libraries the request replaces the node's data. Throws errc::no_node if the node does not exist.
 void ask_to_release(client& c, const std::string& node);
 
 }  // namespace conclave

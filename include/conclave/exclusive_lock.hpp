@@ -1,29 +1,33 @@
-// What all exclusive locks have in common: mutex, multi_mutex, named_mutex. They meet the
-// standard's TimedLockable, so std::scoped_lock, std::unique_lock and std::lock work with them.
+// The common base of the exclusive locks mutex, multi_mutex and named_mutex. It meets the
+// standard's TimedLockable requirements, so std::scoped_lock, std::unique_lock and std::lock work
+// with it.
 //
-// Owner: the lock object, not a thread. Any thread or coroutine may unlock what another one
-// locked, and locking again while it is held waits (for recursive locking, see recursive_mutex).
-// Several threads may use one object; they take turns among themselves, and each takes its place in
-// the line at the server when its turn has come.
+// Ownership: the lock object owns the lock, not a thread. Any thread or coroutine may unlock it.
+// Locking an object that is already locked waits (recursive_mutex allows recursive locking).
+// Several threads may use one object. They acquire the lock in turn, and only one of them at a time
+// stands in the server's wait queue.
 //
-// Order: first come, first served, by the server's order of creation, among all contenders of all
-// libraries that share the lock. A waiter keeps its place over a lost connection. With an expired
-// session its place is gone, and it takes a new one at the end.
+// Order: contenders acquire the lock in the order in which the server created their nodes. This
+// includes contenders of other libraries. A waiter keeps its position when the connection is
+// lost. If the session expires, the waiter queues again at the end.
 //
-// Loss: a lock is held by a session, and sessions can expire. hold() tells: see hold.hpp.
-// The lost lock must still be unlocked; that only lets others of this object go on.
+// Loss: a session holds the lock, and sessions can expire. hold() reports the loss, see hold.hpp. A
+// lost lock must still be unlocked, so that other callers of the same object can acquire it.
 //
-// Errors: a lock function that throws holds nothing. try_lock and its kin return false for
-// contention, and when their time is up; what else can go wrong they throw: errc::not_connected if
-// no server could be reached for client_options::connect_wait (a timed call whose time is up before
-// that returns false, and whoever stands in the line already keeps its place and waits),
-// errc::no_auth, errc::layout_mismatch, errc::out_of_line
-// if somebody deleted our node while we waited, errc::closed, errc::would_deadlock on the I/O
-// thread.
+// Errors: a lock function that throws holds nothing. The try_ functions return false on contention
+// or timeout and throw on any other error:
+// - errc::not_connected: no server could be reached within client_options::connect_wait. (A timed
+//   call returns false if its deadline passes first. A waiter that has a node at the server keeps
+//   its position and waits.)
+// - errc::no_auth: an ACL forbids the client to use the lock's nodes.
+// - errc::layout_mismatch: other contenders use another node layout.
+// - errc::permits_mismatch: the path is in use as a semaphore.
+// - errc::out_of_line: somebody deleted the waiter's node.
+// - errc::closed: the client was closed.
+// - errc::would_deadlock: the call was made on the I/O thread.
 //
-// A lock keeps what it needs of its client alive, but works only until the client is closed or
-// destroyed. That releases it, and since it was not its user who did so, tells it as a loss, with
-// errc::closed.
+// Lifetime: a lock works until its client is closed or destroyed. Closing the client releases the
+// lock and reports it as lost (errc::closed).
 #pragma once
 
 #include <chrono>
@@ -46,13 +50,14 @@ class exclusive_lock {
   exclusive_lock& operator=(const exclusive_lock&) = delete;
 
   void lock();
-  // False if the stop was requested before the lock was held; a request that comes later is
-  // ignored.
+  // Returns false if a stop was requested before the lock was granted. Later stop requests have no
+  // effect.
   [[nodiscard]] bool lock(std::stop_token stop);
-  // Does not wait for other holders, only for the server's answer. Where the lock was found taken
-  // before, a look at the node of that holder is enough, and nothing is written.
+  // Does not wait for other holders, only for the server's reply. After a failed attempt, the next
+  // one first checks whether the holder's node still exists. If it does, nothing is written.
   [[nodiscard]] bool try_lock();
-  // One deadline for everything: connecting, waiting, reconnecting. Not before it false.
+  // The deadline covers connecting, waiting and reconnecting. Never returns false before the
+  // deadline.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& d) {
     return lock_before(detail::deadline_after(d));
@@ -61,24 +66,24 @@ class exclusive_lock {
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) {
     return lock_before(detail::deadline_at(t));
   }
-  // Returns at once: the release is sent, and repeated until the server has confirmed it or the
-  // session is over. (Whoever may create in the lock's path but not delete gets a lock that ends
-  // with the session only.) Does nothing if nothing is held.
+  // Returns at once. The library sends the release and retries until the server confirms it or the
+  // session ends. No effect if nothing is held. If the ACL of the lock's path allows create but not
+  // delete, the lock is released only when the session ends.
   void unlock() noexcept;
 
-  // void(error_code). Cancelling gives up the place in the line.
+  // Completes with void(error_code). Cancelling leaves the wait queue.
   template <class Token>
   auto async_lock(Token&& token) {
     return detail::initiate<void>(state_, &detail::start_lock, std::forward<Token>(token), role);
   }
-  // void(error_code, bool). A duration of zero or less is try_lock().
+  // Completes with void(error_code, bool). A duration of zero or less means try_lock().
   template <class Rep, class Period, class Token>
   auto async_try_lock_for(const std::chrono::duration<Rep, Period>& d, Token&& token) {
     return detail::initiate<bool>(state_, &detail::start_try_lock, std::forward<Token>(token), role,
                                   detail::deadline_after(d));
   }
-  // void(error_code, scoped_hold): as well, with a guard that releases the lock. That of
-  // async_try_scoped_lock_for() owns nothing if the lock was not acquired in time.
+  // Complete with void(error_code, scoped_hold). The scoped_hold releases the lock when it is
+  // destroyed. It is empty if async_try_scoped_lock_for() times out.
   template <class Token>
   auto async_scoped_lock(Token&& token) {
     return detail::initiate<scoped_hold>(state_, &detail::start_scoped_lock,
@@ -90,14 +95,14 @@ class exclusive_lock {
                                          std::forward<Token>(token), role,
                                          detail::deadline_after(d));
   }
-  // void(error_code): when the server has confirmed it, or the session is over. Cannot be
-  // cancelled.
+  // Completes with void(error_code) when the server confirms the release or the session ends.
+  // Cannot be cancelled.
   template <class Token>
   auto async_unlock(Token&& token) {
     return detail::initiate<void>(state_, &detail::start_unlock, std::forward<Token>(token), role);
   }
 
-  // What is held now, or last was; see hold.hpp.
+  // The current hold, or the last one if the lock is not held. See hold.hpp.
   conclave::hold hold() const;
   std::int64_t fencing_token() const { return hold().fencing_token(); }
   bool held() const { return hold().held(); }
@@ -105,8 +110,8 @@ class exclusive_lock {
 
  protected:
   explicit exclusive_lock(detail::lock_pointer state);
-  // Unlocks if it is held. Calls that wait in it end with operation_aborted. Waits for a callback
-  // that runs, unless it runs here.
+  // Unlocks the lock if it is held. Calls that wait for the lock complete with operation_aborted.
+  // Waits for a running callback, unless that callback runs on this thread.
   ~exclusive_lock();
 
  private:

@@ -1,24 +1,31 @@
-// A lock that is held, and what can be known about it.
+// A hold describes one acquisition of a lock: whether the lock is still held, for how long, and its
+// fencing token.
 //
 //   std::scoped_lock guard{mutex};
 //   const conclave::hold hold = mutex.hold();
-//   storage.write(data, hold.fencing_token());            // refused there if a newer one was seen
-//   client.commit(hold.fenced(transaction{}.set(...)));   // not done if the lock is gone
+//   storage.write(data, hold.fencing_token());           // storage refuses lower tokens
+//   client.commit(hold.fenced(transaction{}.set(...)));  // fails if the lock is lost
 //
-// Exclusion ends with the session. At the server a session lives for its timeout T from the last
-// request the server heard. So a hold counts from the moment *before* that request was sent, gives
-// up a tenth of T early, and is lost then, by its own clock, whether or not there is a connection:
-// before a single server can give the lock to anybody else. On an ensemble that is best effort
-// (client::session_deadline says why), and what must be safe compares fencing tokens.
+// Until it is released, a hold is in one of these states:
+// - Held: the session cannot have expired.
+// - Suspended: the connection is lost, but the session cannot have expired yet, so the lock is
+//   still held. The hold is restored when the session reconnects and the client has verified the
+//   lock's node.
+// - Lost: the session ended, its deadline passed, or the lock's node was deleted. A lost hold is
+//   never restored.
 //
-// On the Unix socket of our own server a session lives as long as its process holds the connection
-// open. There is nothing to count then: a process may be stopped for hours and still hold its lock.
+// A server expires a session when it receives no request for the session timeout T. The client
+// counts T from the moment it *sent* the last request that the server answered. It reports the loss
+// a tenth of T early, with or without a connection. A single server therefore cannot grant the lock
+// to another contender before that. On an ensemble this is best effort (see
+// client::session_deadline()). Use fencing tokens where exclusion must be strict.
 //
-// A lost connection alone is not a loss: the hold is suspended, and restored when the same session
-// is attached again and the lock's node was found unharmed. Once lost, a hold stays lost.
+// On the Unix socket of the embedded server, a session lives as long as its process keeps the
+// connection open. Such a hold has no deadline: a process can be stopped for hours and still hold
+// the lock.
 //
-// A hold is a small value; copies tell about the same. It can outlive the lock object. All members
-// may be called from any thread.
+// A hold is a small value, and its copies share the same state. It may outlive the lock object. All
+// members may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -37,42 +44,47 @@ class hold_state;
 
 class hold {
  public:
-  hold() = default;  // of nothing: not held, never was
+  hold() = default;  // empty: not held, and never was
   explicit hold(std::shared_ptr<const recipes::hold_state> state) : state_{std::move(state)} {}
 
-  // Strictly larger than that of every earlier holder of this lock, over restarts of anything: the
-  // zxid of the transaction that created the lock's node. 0 for a hold of nothing.
+  // The zxid of the transaction that created the lock's node. It is larger than that of every
+  // earlier holder of the same lock, also after servers and clients restart. Returns 0 for an empty
+  // hold.
   std::int64_t fencing_token() const noexcept;
 
-  // Neither released nor lost, and the session cannot have expired by now. True as well while it
-  // is suspended.
+  // Returns true if the lock is neither released nor lost and the session cannot have expired. Also
+  // true while the hold is suspended.
   bool held() const noexcept;
   explicit operator bool() const noexcept { return held(); }
 
-  // How long that stays true without another word from the server; zero if it is not held.
+  // How long held() stays true without another reply from the server. Returns zero if the lock is
+  // not held.
   std::chrono::nanoseconds remaining() const noexcept;
 
-  // Asked to stop when the hold is lost (not when it is released). Callbacks run on the I/O thread
-  // or on a thread that calls into this library, and must not block.
+  // The token requests a stop when the hold is lost, but not when it is released. Stop callbacks
+  // run on the I/O thread or on a thread that calls into this library. They must not block.
   std::stop_token lost() const noexcept;
 
-  // Why it was lost: errc::deadline_passed, errc::session_expired, errc::node_deleted,
-  // errc::closed or errc::auth_failed, all of which compare equal to condition::lock_lost. Set
-  // before lost() is asked to stop. No error as long as it is not lost, and if it was released.
+  // The reason for the loss: errc::deadline_passed, errc::session_expired, errc::node_deleted,
+  // errc::closed or errc::auth_failed. All of them compare equal to condition::lock_lost. The
+  // reason is set before lost() requests a stop. Returns no error if the hold is not lost or was
+  // released.
   error_code why_lost() const noexcept;
 
   bool suspended() const noexcept;
 
-  // The lock's node. Of a lock of several paths, that in the first one by the alphabet.
+  // The path of the lock's node. For a lock on several paths, the node in the alphabetically first
+  // path.
   std::string node() const;
 
-  // The session it belongs to.
+  // The id of the session that holds the lock.
   std::int64_t session_id() const noexcept;
 
-  // The transaction, to be committed only while this is held, and only in the session that holds
-  // it, so by the client of the lock: errc::lock_lost otherwise, and nothing was sent. It also
-  // checks that the lock's node is there: errc::no_node if somebody has deleted that by hand.
-  // One transaction can be fenced by several holds. Throws errc::lock_lost if nothing is held.
+  // Returns the transaction, restricted to this hold. client::commit() sends it only while the lock
+  // is held and only in the session that holds it, so use the lock's own client. Otherwise it fails
+  // with errc::lock_lost and nothing is sent. The server also checks that the lock's node exists
+  // and answers errc::no_node if somebody deleted it. Several holds of one session can fence the
+  // same transaction. Throws errc::lock_lost if the lock is not held now.
   transaction fenced(transaction t) const;
 
  private:

@@ -1,17 +1,20 @@
-// How the nodes of a lock are named, so that programs of other libraries can share it.
+// A layout defines the names of a lock's nodes, so that programs of other libraries can share the
+// lock.
 //
-// One lock path has one layout: a library sees only nodes whose names it knows, so two layouts on
-// one path would mean two holders. Conclave refuses that with errc::layout_mismatch when it meets a
-// node of another layout it knows. Nodes that fit no known layout are ignored.
+// All programs must use the same layout for one lock path. A library sees only nodes whose names it
+// knows, so two layouts on one path could have two holders. Conclave throws errc::layout_mismatch
+// when it finds a node of another layout that it knows. It ignores all other nodes.
 //
-// In every layout Conclave's mutexes, readers and writers stand in one wait queue, ordered by
-// number: they exclude each other on one path. Other libraries' mutexes do not see readers, nor
-// their readers mutexes, so a node of another library and another kind is refused as well. In
-// kazoo's layout a Lock and a WriteLock have the same names and cannot be told apart: kazoo's Lock
-// does not see readers, so use kazoo's WriteLock where Conclave or kazoo reads.
+// In every layout, Conclave's mutexes, readers and writers stand in one wait queue, ordered by
+// sequence number, and exclude each other. Other libraries' mutexes do not see readers and writers,
+// and their readers and writers do not see mutexes. Conclave therefore also throws
+// errc::layout_mismatch when a node of another library is of the other kind.
 //
-// The server ends each name with a number that orders the contenders. Conclave puts nothing else
-// behind the prefix: who a node belongs to stands in its data.
+// kazoo's Lock and WriteLock use the same node names, so Conclave cannot tell them apart. kazoo's
+// Lock does not see readers. Use kazoo's WriteLock on a path that has readers.
+//
+// The server appends a sequence number to each name, which orders the contenders. Conclave names
+// its nodes by prefix and sequence number only, and writes the owner into the node's data.
 #pragma once
 
 #include <cstdint>
@@ -27,50 +30,53 @@ namespace conclave {
 
 class layout {
  public:
-  // lock-N, __READ__N, __WRIT__N: Apache Curator, go-zookeeper.
+  // Apache Curator and go-zookeeper: lock-N, __READ__N, __WRIT__N, where N is the sequence number.
   static layout curator();
-  // __lock__N, __rlock__N: kazoo.
+  // kazoo: __lock__N, __rlock__N.
   static layout kazoo();
-  // x-N: the WriteLock of ZooKeeper's own recipes, in Java and C. Readers and writers, which those
-  // do not have: read-N, write-N.
+  // The WriteLock of ZooKeeper's own recipes in Java and C: x-N. These recipes have no shared
+  // locks, for which Conclave uses read-N and write-N.
   static layout zookeeper();
 
-  // For elections (curator() is Curator's LeaderSelector, kazoo() is kazoo's Election).
-  // n_N: the LeaderElectionSupport of ZooKeeper's own recipes.
+  // The LeaderElectionSupport of ZooKeeper's own recipes: n_N. For elections; use curator() for
+  // Curator's LeaderSelector and kazoo() for kazoo's Election.
   static layout election();
-  // latch-N: Curator's LeaderLatch.
+  // Curator's LeaderLatch, for elections: latch-N.
   static layout leader_latch();
 
-  // Names of one's own. A pattern is the name without its number; a `*` in it stands for anything
-  // in the names of others, and for `filling` in ours: custom("lock-*-", session) makes and reads
-  // lock-SESSION-N. Without a pattern for readers and writers it is for exclusive locks only.
-  // Throws errc::invalid_argument for an empty pattern, one with several `*`, and for a slash.
+  // User-defined names. A pattern is a name without its sequence number. A `*` in it matches any
+  // text in other contenders' names, and is replaced by `filling` in Conclave's own. For example,
+  // custom("lock-*-", session) creates and matches lock-SESSION-N. custom() is for exclusive locks
+  // only, and custom_shared() is for shared locks only. Throws errc::invalid_argument if a pattern
+  // is empty or has more than one `*`, or if an argument contains a slash.
   static layout custom(std::string exclusive, std::string filling = {});
   static layout custom_shared(std::string read, std::string write, std::string filling = {});
 
   enum class role { exclusive, reader, writer };
 
-  // "curator", "kazoo", ..., or the pattern of one's own.
+  // "curator", "kazoo" and so on. For user-defined layouts, the pattern (of the writers, if
+  // shared).
   const std::string& name() const noexcept { return name_; }
 
-  // The name of a node to be created, up to the number; empty if there is no such role.
+  // The name of a new node without its sequence number. Empty if the layout does not have this
+  // role.
   std::string name_prefix(role r) const;
 
   struct contender {
     layout::role role;
     std::int32_t number;
-    bool ours = true;  // named as Conclave names its nodes, or as others do
+    bool ours = true;  // has the name that Conclave gives, not that of another library
   };
-  // What a child's name says; none if it belongs to no contender of this layout.
+  // Parses the name of a child of the lock's path. Returns nothing if it is not a contender's name.
   std::optional<contender> parse(std::string_view name) const;
 
-  // Whether it is a contender's name in a layout that Conclave knows, this one or another.
+  // Returns true if this is a contender's name in any layout known to Conclave.
   static bool known_elsewhere(std::string_view name);
-  // The name of the first layout that Conclave knows and that has such contenders; empty if none.
+  // The name of the first such layout. Empty if there is none.
   static std::string known_as(std::string_view name);
-  // Whether it may be a writer's node in a layout that Conclave knows.
+  // Returns true if this may be a writer's node in any layout known to Conclave.
   static bool may_be_writer(std::string_view name);
-  // Why a lock of this layout does not go together with that child of its path, for people.
+  // Explains to a person why this child of the lock's path does not match this layout.
   std::string explain_mismatch(std::string_view child) const;
 
  private:
@@ -78,7 +84,7 @@ class layout {
   struct pattern {
     layout::role role;
     std::string head;
-    std::optional<std::string> tail;  // behind a `*`
+    std::optional<std::string> tail;  // the text after a `*`
   };
   static pattern make(layout::role r, std::string_view text);
   static std::optional<std::int32_t> match(const pattern& p, std::string_view name);
@@ -87,8 +93,8 @@ class layout {
                    std::string filling);
   static const std::vector<layout>& known();
 
-  // The first of a role is that of our own nodes. Shared by copies, of which every attempt at a
-  // lock makes some.
+  // The first pattern of each role names Conclave's own nodes. Copies share the patterns, because
+  // every acquisition copies the layout.
   std::shared_ptr<const std::vector<pattern>> patterns_;
   std::string filling_;
   std::string name_;

@@ -1,8 +1,8 @@
-// What can be set on a lock. The defaults are right for most uses.
+// Options of a lock. The defaults are right for most uses.
 //
-// Callbacks run one at a time, on the I/O thread or on a thread that calls into this library, with
-// no lock of the library held; they must not block and must not throw. None runs any more when the
-// lock's destructor has returned.
+// Callbacks of one lock run one at a time, on the I/O thread or on a thread that calls into this
+// library. The library holds none of its internal locks while a callback runs. Callbacks must not
+// block and must not throw. No callback runs after the lock's destructor has returned.
 #pragma once
 
 #include <cstddef>
@@ -17,35 +17,41 @@ namespace conclave {
 struct lock_options {
   lock_options() = default;
 
-  // How its nodes are named; every program that uses the lock must agree.
+  // How the lock's nodes are named. All programs that share the lock must use the same layout.
   conclave::layout layout = conclave::layout::curator();
 
-  // Who we are, for people who look at the lock. Empty: the host's name and the process id.
+  // Describes this contender to people who inspect the lock. Empty: the host name and the process
+  // id.
   std::string owner;
 
-  // Told once for each acquisition that has to wait in the line at the server: how many stood
-  // before us. (Not for one that waits for another caller of the same object.) Knowing that takes a
-  // look at the whole line, so without a callback nobody counts.
+  // Called once for each acquisition that waits in the server's wait queue, with its position: the
+  // number of contenders ahead. Not called for callers that wait for another caller of the same
+  // object. With this callback, an acquisition that finds contenders ahead lists the whole wait
+  // queue.
   std::function<void(std::size_t before_us)> on_enqueued;
 
-  // The lock was acquired, or released by its user: unlock(), a guard, the lock's destructor. Every
-  // acquisition ends with one call of on_released or on_lost, but not both. on_acquired is called
-  // before the call that acquires the lock returns or completes, on_released before unlock()
-  // returns; unless a callback of this lock is running on another thread, which then calls it next.
+  // on_acquired runs when the lock is granted. on_released runs when the program releases it by
+  // unlock(), by a guard or by the lock's destructor. Every acquisition ends with exactly one call
+  // of on_released or on_lost. on_acquired runs before the acquiring call returns or completes, and
+  // on_released runs before unlock() returns. If another callback of this lock is running then, the
+  // thread that runs it calls these next.
   std::function<void(const hold&)> on_acquired;
   std::function<void(const hold&)> on_released;
 
-  // The connection was lost while the lock was held, or came back in time; see hold.hpp.
+  // The connection was lost while the lock was held, or the session reconnected in time. See
+  // hold.hpp.
   std::function<void(const hold&)> on_suspended;
   std::function<void(const hold&)> on_restored;
-  // As hold::lost(), with the reason; see hold::why_lost().
+  // The hold was lost for the reason `why`. See hold::lost() and hold::why_lost().
   std::function<void(const hold&, error_code why)> on_lost;
 
-  // Somebody asks the holder to let go (conclave::ask_to_release, Curator's Revoker). Nothing
-  // happens unless this unlocks, soon or later. Setting it costs one read for each acquisition.
+  // Another program asks the holder to release the lock (conclave::ask_to_release, Curator's
+  // Revoker). The lock stays held until the program unlocks it. Setting this callback costs one
+  // read for each acquisition.
   std::function<void(const hold&)> on_revocation;
 
-  // Off: the line is read for every acquisition and every hand-off, as other libraries do.
+  // Lets most acquisitions and hand-offs avoid listing the wait queue. If false, each of them lists
+  // it, as other libraries do.
   bool tickets = true;
 };
 

@@ -1,14 +1,15 @@
-// Several locks as one: all of them are held, or none.
+// A lock on several paths at once: a caller holds all of them or none.
 //
 //   conclave::multi_mutex both{zk, {"/accounts/1", "/accounts/2"}};
 //   std::scoped_lock guard{both};
 //
-// It takes its places in all lines in one transaction, so two of them stand in the same order in
-// every line they share, and can never wait for each other. (std::lock on single mutexes is safe
-// from deadlock as well, but lets go and tries again.) Its contenders are those of mutex: on each
-// path it excludes mutexes of this and other libraries.
+// One transaction creates the contender's nodes on all paths. Two multi_mutexes therefore have the
+// same order on every path they share and cannot deadlock. (std::lock on single mutexes avoids
+// deadlock too, but it releases locks and tries again.) On each path, the contender is like that of
+// a mutex and excludes mutexes of this and other libraries.
 //
-// Its calls, and what holds for them, are those of exclusive_lock.hpp. One token is for all paths.
+// exclusive_lock.hpp documents the member functions, ownership, order and errors. One fencing token
+// covers all paths.
 #pragma once
 
 #include <string>
@@ -20,7 +21,8 @@ namespace conclave {
 
 class multi_mutex : public exclusive_lock {
  public:
-  // Paths named twice count once. Throws errc::invalid_path, and errc::invalid_argument for none.
+  // Duplicate paths count once. Throws errc::invalid_path, or errc::invalid_argument if there are
+  // no paths or the layout has no exclusive locks.
   multi_mutex(client& c, std::vector<std::string> paths, lock_options options = {});
 };
 

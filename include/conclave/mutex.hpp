@@ -1,4 +1,4 @@
-// A mutual exclusion lock across processes and machines.
+// A mutual exclusion lock shared by processes and machines.
 //
 //   conclave::client zk{"zk1,zk2,zk3"};
 //   conclave::mutex m{zk, "/locks/invoices"};
@@ -7,14 +7,14 @@
 //     ...
 //   }
 //
-// Its calls, and what holds for them, are those of exclusive_lock.hpp.
+// exclusive_lock.hpp documents the member functions, ownership, order and errors.
 //
-// Cost: locking a free lock is one round trip, unlocking does not wait for anything, and unlocking
-// and locking again at once is one request. A hand-off is a constant number of small messages
-// however many wait: it wakes the next one, and lets the one behind that get ready.
+// Cost: locking a free lock takes one round trip. unlock() does not wait for the server. Unlocking
+// and immediately locking again usually takes one request. A hand-off takes a constant number of
+// small messages, however many contenders wait.
 //
-// Shared with Curator's InterProcessMutex, kazoo's Lock or ZooKeeper's WriteLock, by
-// lock_options::layout.
+// The same lock can be used by Curator's InterProcessMutex, kazoo's Lock or ZooKeeper's WriteLock,
+// if lock_options::layout matches.
 #pragma once
 
 #include <string>
@@ -25,10 +25,11 @@ namespace conclave {
 
 class mutex : public exclusive_lock {
  public:
-  // Sends nothing. The lock's nodes will be children of `path`, which is made with the first of
-  // them and removed by the server some time after the last. Data that somebody has written into
-  // it before is left alone; do not write into it while the lock is used: a release may write over
-  // it. Throws errc::invalid_path.
+  // Sends nothing. The lock's nodes are children of `path`. Conclave creates `path` with the first
+  // contender, and the server removes it some time after the last one has gone. Existing data of
+  // `path` is left alone. Do not write data to `path` while the lock is in use, because a release
+  // may overwrite it. Throws errc::invalid_path, or errc::invalid_argument if the layout has no
+  // exclusive locks.
   mutex(client& c, std::string path, lock_options options = {});
 };
 

@@ -1,23 +1,24 @@
-// The plainest lock: a node of a name that can be there only once. Who creates it holds the lock,
-// and everybody else watches it.
+// A lock whose node has a fixed name. The client that creates the node holds the lock, and all
+// other clients watch it.
 //
-// It has what its plainness brings. Every release wakes every waiter, and all but one have woken in
-// vain (the herd): the cost of a hand-off grows with the number of waiters. Nobody stands in a
-// line, so luck decides who is next. Take mutex, unless the node's very name matters: to people, or
-// to programs that know the lock by it.
+// Use mutex instead, unless people or other programs must find the lock by the name of its node.
+// Each release notifies every waiter, and only one of them gets the lock. The cost of a hand-off
+// therefore grows with the number of waiters. Waiters are not ordered: the next holder is whichever
+// creates the node first.
 //
-// Its name comes back with every holder. It therefore watches its node from the grant on, and its
-// holds are told apart by their sessions. What remains: if somebody deletes the node by hand, then
-// until its holder has heard of that (one event of the server) the next one may have the lock, too,
-// and a release or a fenced transaction sent in that moment takes the next one's node for its own.
+// If somebody deletes the node by hand, the next contender may acquire the lock before the old
+// holder receives the watch event. A release that the old holder sends in this interval can delete
+// the new holder's node. A fenced transaction that it sends then can succeed. The holder watches
+// its node from the grant on, to keep this interval short.
 //
-// Whoever may delete children of its parent can delete its node. Missing parents are created open
-// for everybody (client_options::default_acl): if that matters, create the parent before.
+// Any client that may delete children of the parent can delete the lock's node. Conclave creates
+// missing parents with client_options::default_acl, or open to everybody if that is empty. Create
+// the parent yourself if it needs another ACL.
 //
-// A node of that name that is there for good (created by hand, not ephemeral) is waited for like
-// any other, for ever: it is a way to keep everybody out.
+// A persistent node of the same name blocks the lock until somebody removes it.
 //
-// Its calls, and what holds for them, are those of exclusive_lock.hpp, but for the order.
+// exclusive_lock.hpp documents the member functions, ownership and errors. Its rules on order do
+// not apply.
 #pragma once
 
 #include <string>
@@ -28,8 +29,8 @@ namespace conclave {
 
 class named_mutex : public exclusive_lock {
  public:
-  // `path` is the lock's node itself. lock_options::layout, tickets and on_enqueued mean nothing
-  // here. Throws errc::invalid_path.
+  // `path` is the lock's node itself. lock_options::layout, tickets and on_enqueued are ignored.
+  // Throws errc::invalid_path.
   named_mutex(client& c, std::string path, lock_options options = {});
 };
 

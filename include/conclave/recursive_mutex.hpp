@@ -1,13 +1,14 @@
-// A mutex that the thread which holds it may lock again.
+// A mutex that its owning thread may lock again.
 //
-// Owner: a thread. It must unlock as often as it has locked, and only it may. For everything else
-// see mutex.hpp, on which it stands: its contenders are those of mutex, one for a thread that holds
-// or waits, however often it locks.
+// A thread owns the lock. It must unlock as often as it has locked, and no other thread can unlock
+// it. Locking again sends nothing to the server. In everything else it behaves like mutex
+// (mutex.hpp), and it excludes mutexes on the same path.
 //
-// A count belongs to one hold. When that is lost, the sections that rely on it are broken: until
-// the thread has unlocked them all, locking once more throws errc::lock_lost instead of saying yes.
+// If the hold is lost, the owning thread must first unlock as often as it has locked. Until then,
+// every further lock call of that thread throws errc::lock_lost (errc::closed if the client was
+// closed).
 //
-// There are no async_ forms: handlers have no thread of their own.
+// There are no async_ functions, because completion handlers do not belong to a thread.
 #pragma once
 
 #include <chrono>
@@ -36,12 +37,12 @@ class recursive_mutex {
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) {
     return lock_before(detail::deadline_at(t));
   }
-  // Of another thread than the owner, or once too often: does nothing.
+  // No effect if the calling thread does not own the lock.
   void unlock() noexcept;
 
-  // Also true of a hold that was lost and not unlocked yet.
+  // Also true if the hold was lost and the thread has not unlocked it yet.
   bool held_by_this_thread() const;
-  // How often this thread has locked it and not unlocked; 0 for every other thread.
+  // How many times the calling thread must still unlock. 0 for every other thread.
   std::size_t hold_count() const;
 
   conclave::hold hold() const;

@@ -1,18 +1,18 @@
-// A lock that is held until this object is destroyed, for coroutines and for permits.
+// Owns one acquisition of a lock or one permit of a semaphore, and releases it when it is
+// destroyed.
 //
 //   auto guard = co_await mutex.async_scoped_lock(boost::asio::use_awaitable);
 //   ...
 //   auto permit = slots.scoped_acquire();
 //
-// std::scoped_lock and std::unique_lock lock in their constructor, on a thread that waits. This one
-// is what an acquisition gives. If nobody takes the result (the operation was cancelled, or its
-// coroutine ended first) the lock is released with it. As with every asynchronous operation, the
-// execution context that completes it must outlive it: cancel what is pending before you destroy
-// an io_context.
+// Acquiring functions return a scoped_hold. std::scoped_lock, in contrast, blocks a thread in its
+// constructor. If nobody takes the result of an asynchronous acquisition, for example because its
+// coroutine has ended, the lock is released with it. Cancel pending operations before you destroy
+// the io_context that completes them.
 //
-// It releases the one hold that it stands for, and no other of the same object. It may outlive the
-// lock object, whose destructor releases everything. It may be used by one thread at a time, and be
-// destroyed by any.
+// A scoped_hold releases only its own acquisition, not others of the same lock object. It may
+// outlive the lock object, whose destructor releases every acquisition. Only one thread at a time
+// may use it, and any thread may destroy it.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace conclave {
 
 class [[nodiscard]] scoped_hold {
  public:
-  scoped_hold() = default;  // of nothing
+  scoped_hold() = default;  // empty
   scoped_hold(detail::lock_pointer lock, conclave::hold h) noexcept
       : lock_{std::move(lock)}, hold_{std::move(h)} {}
   scoped_hold(scoped_hold&& other) noexcept
@@ -40,14 +40,14 @@ class [[nodiscard]] scoped_hold {
   }
   ~scoped_hold() { unlock(); }
 
-  // Releases it now. Does nothing if there is nothing to release.
+  // Releases the lock now. No effect on an empty scoped_hold.
   void unlock() noexcept;
 
-  // It was acquired and is still to be released. True as well of a hold that was lost: ask held().
+  // Returns true if there is an acquisition to release. Also true if the hold was lost: see held().
   bool owns() const noexcept { return lock_ != nullptr; }
   explicit operator bool() const noexcept { return owns(); }
 
-  // See hold.hpp. Of nothing, once it is released.
+  // The hold, see hold.hpp. Empty after unlock().
   const conclave::hold& hold() const noexcept { return hold_; }
   bool held() const noexcept { return hold_.held(); }
   std::int64_t fencing_token() const noexcept { return hold_.fencing_token(); }
@@ -61,15 +61,16 @@ class [[nodiscard]] scoped_hold {
   conclave::hold hold_;
 };
 
-// The exclusive hold of a shared_mutex, which can go on as a shared one.
+// An exclusive hold of a shared_mutex that can be downgraded to a shared hold.
 class [[nodiscard]] downgradable_hold : public scoped_hold {
  public:
   using scoped_hold::scoped_hold;
 
-  // As shared_mutex::downgrade(): no writer can come between. What is held, and this object
-  // releases, is the same hold, with its token. Throws errc::lock_lost if it is not held.
+  // Turns the exclusive hold into a shared one, as shared_mutex::downgrade() does. No writer can
+  // acquire the lock in between. The hold and its fencing token stay the same, and this object
+  // still releases it. Throws errc::lock_lost if the lock is not held.
   void downgrade();
-  // void(error_code).
+  // Completes with void(error_code).
   template <class Token>
   auto async_downgrade(Token&& token) {
     return detail::initiate<void>(lock(), &detail::start_downgrade, std::forward<Token>(token));

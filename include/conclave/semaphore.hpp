@@ -1,28 +1,29 @@
-// A number of permits across processes and machines: at most so many hold one at a time.
+// A counting semaphore shared by processes and machines: at most `permits` holders at a time.
 //
 //   conclave::semaphore slots{zk, "/render/slots", 4};
-//   const auto permit = slots.scoped_acquire();  // until the end of the block; or:
+//   const auto permit = slots.scoped_acquire();  // released at the end of the block; or:
 //   slots.acquire();
 //   ...
 //   slots.release();
 //
-// Shared with Curator's InterProcessSemaphoreV2. Whoever wants a permit first takes its place in a
-// line (a mutex at PATH/locks), and the first of that line takes a permit (a node at PATH/leases)
-// as soon as there is one. So permits are given in the order of coming, and a released permit wakes
-// one waiter.
+// It is compatible with Curator's InterProcessSemaphoreV2. A contender first acquires a mutex at
+// PATH/locks. It then waits until a permit is free and owns it by a node under PATH/leases. Permits
+// are therefore granted in order of arrival, and each release wakes one waiter.
 //
-// All must say the same number of permits. It is recorded at PATH while somebody holds one; whoever
-// says another number then gets errc::permits_mismatch when its turn comes, and so do a semaphore
-// where a lock is in use and a lock where permits are held.
+// All programs must use the same number of permits. Holders record it in the data of PATH.
+// Acquiring with another number fails with errc::permits_mismatch while somebody holds a permit.
+// The same error reports a semaphore on a path that a lock uses, and a lock on a path that a
+// semaphore uses.
 //
-// Owner: the object, and any thread may give a permit back. release() prefers one that this thread
-// took by a blocking call, then one of an async_ call, then any; and of these one that was lost,
-// otherwise the oldest.
+// Ownership: the object owns its permits, and any thread may release one. release() first chooses
+// permits that the calling thread acquired by a blocking call. Then it chooses permits of async_
+// calls, then any. Among these it prefers a lost permit, otherwise the oldest.
 //
-// contenders(zk, PATH + "/leases", layout::custom("lease-")) tells who has one.
+// contenders(zk, PATH + "/leases", layout::custom("lease-")) lists the permits. The newest one may
+// still wait for a free permit, and contender_info::holds has no meaning there.
 //
-// Errors and loss: as exclusive_lock.hpp says. The fencing token of a permit tells younger from
-// older holders, but several are right at the same time.
+// exclusive_lock.hpp documents errors and loss. A newer permit has a larger fencing token, but a
+// smaller token can be valid too, because several holders exist at a time.
 #pragma once
 
 #include <chrono>
@@ -41,18 +42,19 @@ namespace conclave {
 
 class semaphore {
  public:
-  // lock_options::layout means nothing here. Throws errc::invalid_path, errc::invalid_argument for
-  // no permits.
+  // lock_options::layout is ignored. Throws errc::invalid_path, or errc::invalid_argument if
+  // `permits` is zero.
   semaphore(client& c, std::string path, std::size_t permits, lock_options options = {});
-  // Releases every permit it holds. Calls that wait in it end with operation_aborted.
+  // Releases all its permits. Calls that wait for a permit complete with operation_aborted.
   ~semaphore();
   semaphore(const semaphore&) = delete;
   semaphore& operator=(const semaphore&) = delete;
 
   void acquire();
-  // False if the stop was requested before there was a permit.
+  // Returns false if a stop was requested before a permit was granted.
   [[nodiscard]] bool acquire(std::stop_token stop);
-  // False as well if somebody else is just about to take a permit.
+  // Waits only for the server's reply. Also returns false while another contender is acquiring a
+  // permit.
   [[nodiscard]] bool try_acquire();
   template <class Rep, class Period>
   [[nodiscard]] bool try_acquire_for(const std::chrono::duration<Rep, Period>& d) {
@@ -64,15 +66,15 @@ class semaphore {
   }
   void release() noexcept;
 
-  // Permits that release themselves (scoped_hold.hpp). Those of try_ functions own nothing if there
-  // was no permit in time.
+  // Return a permit that is released on destruction (scoped_hold.hpp). The try_ functions return an
+  // empty scoped_hold if no permit is free in time.
   scoped_hold scoped_acquire();
   scoped_hold try_scoped_acquire();
   template <class Rep, class Period>
   scoped_hold try_scoped_acquire_for(const std::chrono::duration<Rep, Period>& d) {
     return scoped_acquire_before(detail::deadline_after(d));
   }
-  // void(error_code, scoped_hold).
+  // Completes with void(error_code, scoped_hold).
   template <class Token>
   auto async_scoped_acquire(Token&& token) {
     return detail::initiate<scoped_hold>(state_, &detail::start_scoped_lock,
@@ -99,7 +101,8 @@ class semaphore {
     return detail::initiate<void>(state_, &detail::start_unlock, std::forward<Token>(token), role);
   }
 
-  // The permit that was acquired last, by this thread if it has one.
+  // The permit that the calling thread acquired last, or that any thread acquired last if the
+  // calling thread has none.
   conclave::hold hold() const;
 
  private:

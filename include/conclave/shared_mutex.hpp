@@ -1,34 +1,33 @@
-// Readers and writers: many may hold it shared, or one alone.
+// A readers-writer lock: either many readers hold it (shared), or one writer holds it (exclusive).
 //
 //   conclave::shared_mutex m{zk, "/locks/catalogue"};
 //   { std::shared_lock reading{m}; ... }
 //   { std::unique_lock writing{m}; ... }
 //
-// Order: by creation, readers and writers in one line. A reader waits for the last writer before
-// it, a writer for the last one of all before it; so nobody starves, and readers that follow one
-// another hold it together.
+// Order: readers and writers stand in one wait queue, in the order of creation. A reader waits for
+// the last writer ahead of it. A writer waits for its predecessor. Adjacent readers hold the lock
+// together, and nobody starves.
 //
-// Owner: the object, not a thread. Every shared hold has a node of its own, and any thread may give
-// one back. unlock_shared() prefers one that this thread took by a blocking call, then one that was
-// taken by an async_ call, which has no thread, then any; and of these one that was lost, otherwise
-// the oldest. async_unlock_shared() prefers those of async_ calls. Writers of one object take turns
-// among themselves.
+// Ownership: the object owns the holds, not a thread. Every shared hold has its own node, and any
+// thread may release one. unlock_shared() first chooses holds that the calling thread acquired by a
+// blocking call. Then it chooses holds of async_ calls, then any. Among these it prefers a lost
+// hold, otherwise the oldest. async_unlock_shared() first chooses holds of async_ calls. Writers
+// that use the same object acquire the lock in turn.
 //
-// Downgrade: a holder that has written goes on as a reader, and no writer can come between.
+// Downgrade: a writer can become a reader, and no other writer can acquire the lock in between.
 //
 //   auto guard = m.scoped_lock();
 //   ...
-//   guard.downgrade();  // released by the same guard
+//   guard.downgrade();  // the same guard releases the shared hold
 //
-// There is no way up: a reader that waited to become a writer would wait for itself, as would two
-// of them for each other. A thread that holds it shared through a blocking call on this object and
-// asks for it exclusively, even by try_lock(), is refused with errc::upgrade_refused. A thread that
-// holds it shared and asks for it shared once more is not: if a writer has come in between, it
-// waits for that writer, which waits for it.
+// There is no upgrade, because a reader that waits for the exclusive lock would wait for itself. A
+// thread that acquired the lock shared by a blocking call gets errc::upgrade_refused from lock()
+// and try_lock() of the same object. Do not acquire the lock shared twice on one thread: if a
+// writer queues in between, the thread and the writer wait for each other.
 //
-// Shared with Curator's InterProcessReadWriteLock and with kazoo's ReadLock and WriteLock, by
-// lock_options::layout. Errors, loss and time limits: as exclusive_lock.hpp says. Each hand-off
-// reads the line, as the other libraries do; lock_options::tickets means nothing here.
+// The same lock can be used by Curator's InterProcessReadWriteLock and by kazoo's ReadLock and
+// WriteLock, if lock_options::layout matches. exclusive_lock.hpp documents errors, loss and
+// timeouts. Each hand-off lists the wait queue, and lock_options::tickets is ignored.
 #pragma once
 
 #include <chrono>
@@ -46,14 +45,14 @@ namespace conclave {
 
 class shared_mutex {
  public:
-  // Throws errc::invalid_path, errc::invalid_argument if the layout is for exclusive locks only.
+  // Throws errc::invalid_path, or errc::invalid_argument if the layout has no shared locks.
   shared_mutex(client& c, std::string path, lock_options options = {});
-  // Unlocks everything it holds. Calls that wait in it end with operation_aborted.
+  // Releases all its holds. Calls that wait for the lock complete with operation_aborted.
   ~shared_mutex();
   shared_mutex(const shared_mutex&) = delete;
   shared_mutex& operator=(const shared_mutex&) = delete;
 
-  // --- alone
+  // --- exclusive (writer)
 
   void lock();
   [[nodiscard]] bool lock(std::stop_token stop);
@@ -68,7 +67,7 @@ class shared_mutex {
   }
   void unlock() noexcept;
 
-  // --- with other readers
+  // --- shared (reader)
 
   void lock_shared();
   [[nodiscard]] bool lock_shared(std::stop_token stop);
@@ -83,31 +82,32 @@ class shared_mutex {
   }
   void unlock_shared() noexcept;
 
-  // --- with a guard: what they give releases what was acquired (scoped_hold.hpp)
+  // --- acquisitions that are released on destruction (scoped_hold.hpp)
 
   downgradable_hold scoped_lock();
   scoped_hold scoped_lock_shared();
-  // void(error_code, downgradable_hold).
+  // Completes with void(error_code, downgradable_hold).
   template <class Token>
   auto async_scoped_lock(Token&& token) {
     return detail::initiate<downgradable_hold>(state_, &detail::start_downgradable_lock,
                                                std::forward<Token>(token));
   }
-  // void(error_code, scoped_hold).
+  // Completes with void(error_code, scoped_hold).
   template <class Token>
   auto async_scoped_lock_shared(Token&& token) {
     return detail::initiate<scoped_hold>(state_, &detail::start_scoped_lock,
                                          std::forward<Token>(token), reader, detail::no_deadline);
   }
 
-  // --- from alone to shared
+  // --- from exclusive to shared
 
-  // Afterwards unlock_shared() ends it. The hold stays the same, with its token. Throws
-  // errc::lock_lost if it is not held (any more), and errc::not_supported for the last 65,536
-  // numbers of the path's counter, where it is held as before.
+  // Turns the exclusive hold into a shared one. The hold and its fencing token stay the same.
+  // Release it by unlock_shared(). Throws errc::lock_lost if the lock is not held, and errc::closed
+  // if it was lost because the client was closed. Throws errc::not_supported, and keeps the
+  // exclusive hold, if the sequence number is among the last 65,536 of its range or has overflowed.
   void downgrade();
 
-  // --- asynchronously, as in exclusive_lock.hpp
+  // --- asynchronous functions, as in exclusive_lock.hpp
 
   template <class Token>
   auto async_lock(Token&& token) {
@@ -142,7 +142,8 @@ class shared_mutex {
     return detail::initiate<void>(state_, &detail::start_downgrade, std::forward<Token>(token));
   }
 
-  // The exclusive hold, and the shared one that was acquired last, by this thread if it has one.
+  // hold() is the exclusive hold. shared_hold() is the shared hold that the calling thread
+  // acquired last, or that any thread acquired last if the calling thread has none.
   conclave::hold hold() const;
   conclave::hold shared_hold() const;
 

@@ -1,4 +1,4 @@
-// What the lock classes have in common. Not for use by itself.
+// Internal declarations shared by the lock classes. Not part of the public interface.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ using deadline = std::chrono::steady_clock::time_point;
 inline constexpr deadline no_deadline = deadline::max();
 inline constexpr deadline at_once = deadline::min();
 
-// What lies too far ahead to be added to the time is never.
+// Durations too large to add to now() mean no deadline.
 inline constexpr std::chrono::duration<double> too_far = std::chrono::hours{24 * 365 * 100};
 template <class Rep, class Period>
 deadline deadline_after(const std::chrono::duration<Rep, Period>& d) {
@@ -31,7 +31,7 @@ deadline deadline_after(const std::chrono::duration<Rep, Period>& d) {
 }
 template <class Clock, class Duration>
 deadline deadline_at(const std::chrono::time_point<Clock, Duration>& t) {
-  // What is too far away, in either direction, is not to be computed exactly either.
+  // Estimates the distance first, because t - now would overflow for distant times.
   const auto now = Clock::now();
   const std::chrono::duration<double> ahead =
       std::chrono::duration<double>(t.time_since_epoch()) - now.time_since_epoch();
@@ -42,11 +42,11 @@ deadline deadline_at(const std::chrono::time_point<Clock, Duration>& t) {
 
 void start_lock(const lock_pointer&, receiver<void>, layout::role);
 void start_try_lock(const lock_pointer&, receiver<bool>, layout::role, deadline);
-// With what was acquired; of nothing if it was not, in time.
+// Complete with an empty hold if the lock was not acquired before the deadline.
 void start_scoped_lock(const lock_pointer&, receiver<scoped_hold>, layout::role, deadline);
 void start_downgradable_lock(const lock_pointer&, receiver<downgradable_hold>);
 void start_unlock(const lock_pointer&, receiver<void>, layout::role);
 void start_downgrade(const lock_pointer&, receiver<void>);
-void start_resign(const lock_pointer&, receiver<void>);  // of elections
+void start_resign(const lock_pointer&, receiver<void>);  // for elections
 
 }  // namespace conclave::detail
