@@ -1,4 +1,4 @@
-// Access control lists of nodes.
+// Access control lists (ACLs) of nodes.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace conclave {
 
-// Permissions are bits of an int; combine them with |.
+// Permission bits. Combine them with |.
 namespace permission {
 inline constexpr std::int32_t read = 1;
 inline constexpr std::int32_t write = 2;
@@ -27,11 +27,11 @@ struct acl_entry {
 
 using acl = std::vector<acl_entry>;
 
-// Anybody may do anything.
+// Everybody may do everything.
 inline acl open_acl() { return {acl_entry{}}; }
-// Anybody may read, nobody may change.
+// Everybody may read, and nobody may write.
 inline acl read_only_acl() { return {acl_entry{permission::read, "world", "anyone"}}; }
-// Only those who have the credentials of the creating client.
+// Full access, but only with the credentials of the client that creates the node.
 inline acl creator_all_acl() { return {acl_entry{permission::all, "auth", ""}}; }
 
 }  // namespace conclave

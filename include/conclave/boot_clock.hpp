@@ -1,7 +1,7 @@
-// The clock that leases are measured on: CLOCK_BOOTTIME.
+// A clock on CLOCK_BOOTTIME, which measures session timeouts.
 //
-// It never jumps when somebody sets the date, and unlike std::chrono::steady_clock it goes on
-// while the machine is suspended, as the server's clock does. Meets the standard's Clock
+// It does not jump when the date is changed. Unlike std::chrono::steady_clock, it also advances
+// while the machine is suspended, like the server's clock. It meets the standard's Clock
 // requirements.
 #pragma once
 

@@ -1,26 +1,29 @@
-// A client of a ZooKeeper ensemble: one session, and every operation of the protocol.
+// A client of a ZooKeeper ensemble. It has one session and offers every operation of the protocol.
 //
 //   conclave::client zk{"zk1:2181,zk2:2181,zk3:2181/app"};
 //   zk.create("/config", "blue");
 //   auto [data, stat] = zk.get("/config", [](const conclave::watch_event& e) { ... });
 //
-// Each operation comes as a blocking member, which throws conclave::error, and as an async_ member
-// that takes any Asio completion token and completes with an error_code (error.hpp says what
-// becomes of it with use_awaitable and use_future). Both may be called from any thread. A request
-// is sent by the calling thread itself; requests of one client are answered in the order in which
-// they were made, as long as the connection lasts.
+// Every operation has two forms. The blocking member throws conclave::error. The async_ member
+// takes any Asio completion token and completes with an error_code (error.hpp describes
+// use_awaitable and use_future). Both forms may be called from any thread. The calling thread sends
+// the request itself. On one connection, the server answers requests in the order in which they
+// were made.
 //
-// Connecting, waiting and retrying. The client connects in the background and stays connected.
-// An operation waits for a connection as long as client_options::connect_wait says. If the
-// connection ends while a request is under way, reads are repeated on the next one; writes never
-// are, and complete with errc::connection_loss (condition::outcome_unknown).
+// The client connects in the background and reconnects after a lost connection. An operation waits
+// for a connection at most client_options::connect_wait. If the connection is lost before the reply
+// arrives, reads are repeated on the next connection. A write that was sent is never repeated and
+// completes with errc::connection_loss (condition::outcome_unknown). A write that was not sent yet
+// waits for the next connection. If it follows a write with an unknown outcome, it completes with
+// errc::not_connected.
 //
-// Cancelling an async_ operation through its cancellation slot (any type) completes it at once with
-// operation_aborted; a write that was sent may still take effect. Handlers without an executor of
-// their own run on the context's thread (see context.hpp); with one they are dispatched to it.
+// Cancelling an async_ operation by its cancellation slot (any cancellation type) completes it at
+// once with operation_aborted. A write that was already sent may still take effect. Handlers that
+// have an associated executor are dispatched to it. Other handlers run on the I/O thread, see
+// context.hpp.
 //
-// Paths are checked before anything is sent (errc::invalid_path). Those given and returned are
-// without the chroot.
+// The client checks paths before it sends anything (errc::invalid_path). Paths given to the client
+// and returned by it do not include the chroot.
 #pragma once
 
 #if __cplusplus < 202002L
@@ -60,7 +63,7 @@ namespace detail {
 
 struct client_core;
 using core_pointer = std::shared_ptr<client_core>;
-struct core_access;  // by which locks reach the core of their client
+struct core_access;  // gives locks access to their client's core
 
 template <class Result>
 struct signature_of {
@@ -75,7 +78,7 @@ using signature = typename signature_of<Result>::type;
 template <class Result>
 using handler = boost::asio::any_completion_handler<signature<Result>>;
 
-// Who gets the result: a handler, or a thread that waits for it.
+// The recipient of a result: a completion handler or a blocked thread.
 template <class Result>
 struct blocking_call;
 template <class Result>
@@ -104,7 +107,7 @@ void start_add_watch(const core_pointer&, receiver<void>, std::string path, watc
 void start_remove_watch(const core_pointer&, receiver<void>, std::string path, watch_kind, watcher);
 void start_close(const core_pointer&, receiver<void>);
 
-// Object: a client's core, or a lock's.
+// Object is the core of a client, lock, queue or claim.
 template <class Result, class Object, class Token, class... Parameters, class... Arguments>
 auto initiate(const Object& object, void (*start)(const Object&, receiver<Result>, Parameters...),
               Token&& token, Arguments&&... arguments) {
@@ -117,8 +120,9 @@ auto initiate(const Object& object, void (*start)(const Object&, receiver<Result
 
 }  // namespace detail
 
-// Keeps a session listener. Once its destructor has returned, the listener is not running and will
-// not be called again (on the I/O thread: unless it is the one that is running).
+// Keeps a session listener registered. After the destructor has returned, the listener is not
+// running and is not called again. The exception is a destructor call on the I/O thread from the
+// listener itself.
 class [[nodiscard]] subscription {
  public:
   subscription() = default;
@@ -130,57 +134,60 @@ class [[nodiscard]] subscription {
 
 class client {
  public:
-  // Begins to connect and returns at once. `hosts` is a connect string (connect_string.hpp). Throws
-  // errc::bad_connect_string, errc::tls_failed if a certificate or key cannot be read,
-  // errc::invalid_argument or errc::not_supported for options.
+  // Starts to connect and returns at once. `hosts` is a connect string, see connect_string.hpp.
+  // Throws errc::bad_connect_string, or errc::tls_failed if a certificate or key cannot be read.
+  // Throws errc::invalid_argument or errc::not_supported if an option is not valid.
   explicit client(std::string_view hosts, const client_options& options = {});
   client(context& shared, std::string_view hosts, const client_options& options = {});
 
-  // Closes the session as close() does. With a context of its own it also ends that context's
-  // thread, which a name that is being resolved can hold up for two seconds.
-  // After a move, only destruction and assignment are allowed.
+  // Closes the session like close(). A client without a shared context also stops its I/O thread,
+  // which takes up to two seconds if a host name is being resolved. A moved-from client may only be
+  // destroyed or assigned to.
   ~client();
   client(client&&) noexcept;
   client& operator=(client&&) noexcept;
 
-  // Ends the session: its ephemeral nodes go, every pending operation completes. Waits for the
-  // server's confirmation, at most a third of the session timeout; without one the server ends the
-  // session when its timeout has passed. When it returns, every handler and watcher that runs on
-  // the I/O thread has run. On the I/O thread itself it does not wait.
+  // Closes the session. The server deletes the session's ephemeral nodes, and all pending
+  // operations complete. Waits for the server's confirmation for at most a third of the session
+  // timeout. Without confirmation, the server expires the session after its timeout. When close()
+  // returns, all handlers and watchers on the I/O thread have run. If it is called on the I/O
+  // thread, it does not wait.
   void close() noexcept;
 
   // --- the session
 
-  // Waits for a connection; false if there is none in time.
+  // Waits until the client is connected. Returns false if it is not connected within `limit`.
   bool wait_connected(std::chrono::nanoseconds limit);
 
   session_state state() const;
-  std::int64_t session_id() const;  // 0 while there is no session
-  std::chrono::milliseconds session_timeout()
-      const;               // given by the server; before, the one asked for
-  bool read_only() const;  // attached to a server that only reads
+  std::int64_t session_id() const;  // 0 if there is no session
+  // Granted by the server. Before the first connection, the requested timeout.
+  std::chrono::milliseconds session_timeout() const;
+  bool read_only() const;  // connected to a server that accepts only reads
 
-  // A single server cannot have expired the session before this moment: the last request that was
-  // answered was *sent* at t, so not before t + timeout, less a tenth of the timeout to be safe.
-  // It lies in the past if the session may be gone; boot_clock's smallest time if there is none.
+  // A single server cannot expire the session before this time. The client counts the session
+  // timeout from the moment it *sent* the last request that was answered, and subtracts a tenth as
+  // a safety margin. Once this time has passed, the session may have expired. Returns
+  // time_point::min() if there is no session.
   //
-  // On an ensemble this is best effort: a server that is cut off from its leader, or dies before it
-  // has told the leader of our request, leaves the leader counting from an earlier one. What must
-  // be safe there compares fencing tokens (node_stat::czxid).
+  // On an ensemble this is best effort. A server can lose contact with the leader, or fail, before
+  // the leader learns of the client's request. The leader then counts from an earlier request. Use
+  // fencing tokens (node_stat::czxid) where this matters.
   //
-  // On the Unix socket of our own server there is no such moment as long as the connection is
-  // whole: it is then boot_clock's largest time.
+  // On the Unix socket of the embedded server, the session does not expire while the connection is
+  // open. Returns time_point::max() then.
   boot_clock::time_point session_deadline() const;
 
-  // Tells each session event from now on, on the I/O thread.
+  // Calls the listener on the I/O thread for each session event from now on.
   subscription on_session_event(std::function<void(const session_event&)> listener);
 
-  // The context's executor, on which handlers without one of their own run.
+  // The I/O thread's executor. Handlers without an associated executor run there.
   using executor_type = boost::asio::any_io_executor;
   executor_type get_executor() const;
 
-  // Requests started while this lives leave together when it ends, in one write. A blocking call
-  // sends them earlier, and so does what a lock has to send.
+  // Requests that are started during the lifetime of a batch are sent together, in one write, when
+  // it is destroyed. They are sent earlier if a blocking call is made, or if a lock, election or
+  // queue sends a request.
   class [[nodiscard]] batch {
    public:
     ~batch();
@@ -210,7 +217,7 @@ class client {
                                   std::move(path), version);
   }
 
-  // Nothing if there is no such node; a watcher is then told of its creation.
+  // Returns nothing if the node does not exist. The watcher is then notified when it is created.
   std::optional<node_stat> exists(std::string path, watcher w = {});
   template <class Token>
   auto async_exists(std::string path, watcher w, Token&& token) {
@@ -251,7 +258,7 @@ class client {
     return async_children(std::move(path), watcher{}, std::forward<Token>(token));
   }
 
-  // Afterwards, reads show at least everything that was written anywhere before this call.
+  // Afterwards, reads return at least everything that any client wrote before this call.
   void sync(std::string path = "/");
   template <class Token>
   auto async_sync(std::string path, Token&& token) {
@@ -266,7 +273,7 @@ class client {
                                         std::move(path));
   }
 
-  // The version is that of the ACL (node_stat::aversion).
+  // `version` is the version of the ACL (node_stat::aversion).
   node_stat set_acl(std::string path, acl list, std::int32_t version = any_version);
   template <class Token>
   auto async_set_acl(std::string path, acl list, std::int32_t version, Token&& token) {
@@ -274,7 +281,7 @@ class client {
                                        std::move(path), std::move(list), version);
   }
 
-  // Paths of this session's ephemeral nodes that begin with the prefix.
+  // Paths of this session's ephemeral nodes that start with the prefix.
   std::vector<std::string> ephemerals(std::string prefix = "/");
   template <class Token>
   auto async_ephemerals(std::string prefix, Token&& token) {
@@ -282,7 +289,7 @@ class client {
         core_, &detail::start_ephemerals, std::forward<Token>(token), std::move(prefix));
   }
 
-  // How many nodes there are below this one, at any depth.
+  // The number of nodes below this one, at any depth.
   std::int32_t count_descendants(std::string path);
   template <class Token>
   auto async_count_descendants(std::string path, Token&& token) {
@@ -290,12 +297,12 @@ class client {
                                           std::forward<Token>(token), std::move(path));
   }
 
-  // --- several at once
+  // --- transactions and groups of reads
 
-  // The blocking form throws transaction_error with every part's result; the other one completes
-  // with the failed part's code and the results (which use_awaitable and use_future lose in an
-  // exception: as_tuple keeps them). A part that no server would take is refused before anything is
-  // sent, with no results. An empty transaction succeeds.
+  // commit() throws transaction_error with the results of all parts. async_commit() completes with
+  // the error code of the failed part and with the results. use_awaitable and use_future lose these
+  // results in an exception, but as_tuple keeps them. If a part has invalid arguments, nothing is
+  // sent and there are no results. An empty transaction succeeds.
   transaction_result commit(transaction t);
   template <class Token>
   auto async_commit(transaction t, Token&& token) {
@@ -310,7 +317,7 @@ class client {
                                                       std::forward<Token>(token), std::move(group));
   }
 
-  // --- watches that stay
+  // --- persistent watches
 
   void add_watch(std::string path, watch_mode mode, watcher w);
   template <class Token>
@@ -319,9 +326,9 @@ class client {
                                   std::move(path), mode, std::move(w));
   }
 
-  // Takes the watcher (none: every watcher) off the path's watches of that kind; watches left by
-  // add_watch are of kind any. The server is told once nobody here needs its watch any more.
-  // errc::no_watcher if there is none.
+  // Removes the watcher from this path's watches of the given kind, or all watchers if `w` is
+  // empty. Use watch_kind::any for watches set by add_watch(). The server's watch is removed when
+  // no watcher of this client needs it. Throws errc::no_watcher if there is no such watch.
   void remove_watch(std::string path, watch_kind kind, watcher w = {});
   template <class Token>
   auto async_remove_watch(std::string path, watch_kind kind, watcher w, Token&& token) {
@@ -329,10 +336,10 @@ class client {
                                   std::move(path), kind, std::move(w));
   }
 
-  // --- who we are
+  // --- authentication
 
-  // Adds to client_options::credentials, for this connection and those to come. SASL is
-  // errc::not_supported.
+  // Adds credentials to client_options::credentials, for this and all later connections. The scheme
+  // "sasl" fails with errc::not_supported.
   void add_auth(credentials c);
   template <class Token>
   auto async_add_auth(credentials c, Token&& token) {

@@ -1,4 +1,4 @@
-// Everything that can be set on a client. The defaults are meant for use.
+// Options of a client. The defaults are meant for production use.
 #pragma once
 
 #include <chrono>
@@ -17,74 +17,77 @@ namespace conclave {
 
 enum class log_level { debug, info, warning, error };
 
-// Called from the I/O thread and from threads that make calls, so it must be safe for that.
-// Secrets and node data never reach it.
+// Called on the I/O thread and on threads that call the client, so it must be thread-safe. Log
+// messages never contain secrets or node data.
 using log_callback = std::function<void(log_level, std::string_view)>;
 
-// How long to wait before the n-th try (n = 1, 2, ...) after all servers were tried in vain.
-// It must not throw, nor call the client.
+// Returns the delay before round n (n = 1, 2, ...) of connection attempts, after all servers have
+// failed. It must not throw and must not call the client.
 using reconnect_policy = std::function<std::chrono::milliseconds(unsigned n)>;
 
-// Doubles from `first` up to `most`; each delay is drawn at random from its upper half, so that
-// the clients of a restarted server do not come back in step.
+// The delay doubles from `first` up to `most`. Each delay is random, between half and all of its
+// value, so that clients of a restarted server do not reconnect at the same time.
 reconnect_policy exponential_backoff(std::chrono::milliseconds first,
                                      std::chrono::milliseconds most);
 
 struct tls_options {
-  std::string ca_file;           // PEM; empty: the system's authorities
-  std::string certificate_file;  // PEM chain, if the server asks clients for one
-  std::string key_file;          // PEM; its password, if any:
-  secret key_password;
-  bool verify_host = true;  // the certificate must be for the host of the connect string
+  std::string ca_file;           // PEM; empty: the system's certificate authorities
+  std::string certificate_file;  // PEM chain, if the server requires a client certificate
+  std::string key_file;          // PEM
+  secret key_password;           // for an encrypted key_file
+  bool verify_host = true;       // the certificate must match the host name in the connect string
 };
 
 struct client_options {
   client_options() = default;
 
-  // Asked of the server, which may give another; see client::session_timeout().
+  // Requested from the server, which may grant another value. See client::session_timeout().
   std::chrono::milliseconds session_timeout{30'000};
-  // How long an operation may wait for a connection before it fails with errc::not_connected.
-  // Zero: as long as the session timeout. Once sent, it is answered or fails with the connection.
+  // How long an operation waits for a connection before it fails with errc::not_connected. Zero
+  // means the session timeout. The limit does not apply to requests that were already sent.
   std::chrono::milliseconds connect_wait{0};
-  // After an expired session: begin a new one (true), or stay dead.
+  // Start a new session after the current one has expired. If false, the client stays expired.
   bool renew_expired = true;
-  // Accept a server that is cut off from its ensemble and can only read. The client stays there as
-  // long as that connection lasts; servers end it when they have a majority again.
+  // Accept a server that has lost its ensemble and can only read. The client keeps this
+  // connection until the server ends it, when it is part of a majority again.
   bool allow_read_only = false;
-  // Try the hosts in random order, so that clients spread over the servers.
+  // Try the servers in random order, to distribute clients over the servers.
   bool shuffle_hosts = true;
-  // Programs that this process starts inherit the connection, if it is by a Unix socket. On our own
-  // server the session then lives until the last of them has ended, as with flock(2): server.hpp.
-  // They can send any request with it; for programs that must not, see session_keeper.hpp.
+  // Let child processes inherit the connection, if it uses a Unix socket. On the embedded server,
+  // the session then lives until the last of these processes has exited, as with flock(2). See
+  // server.hpp. The child processes can send any request. If they must not, use
+  // session_keeper.hpp.
   bool inheritable = false;
 
   reconnect_policy reconnect =
       exponential_backoff(std::chrono::milliseconds{100}, std::chrono::seconds{5});
 
-  // Shown to the server on every connection.
+  // Presented to the server on every connection.
   std::vector<conclave::credentials> credentials;
-  // For nodes created without an ACL. Empty: creator_all_acl() if there are credentials, otherwise
-  // open_acl(), which is said once in the log. Missing nodes above the path of a lock, queue or
-  // election are shared with other users: they get this ACL, or open_acl() if it is empty.
+  // The ACL of nodes created without one. If empty: creator_all_acl() if there are credentials,
+  // otherwise open_acl(), which the client logs once. Nodes that are created above the path of a
+  // lock, queue or election are shared with other users. They get this ACL, or open_acl() if it is
+  // empty.
   conclave::acl default_acl;
-  std::optional<tls_options> tls;  // for all hosts but Unix sockets, over which it is not spoken
+  // For all servers except those on Unix sockets, which never use TLS.
+  std::optional<tls_options> tls;
 
-  // Bounds on requests that are not answered yet. Beyond them a blocking call waits and an async_
-  // one completes with errc::backlog_full. Locks are not bound by them: a lock sends few requests
-  // for each caller, and one that holds or waits must not be kept from the server.
+  // Limits on requests that wait for their reply. Above them, blocking calls wait and async_ calls
+  // complete with errc::backlog_full. Locks, elections and queues ignore these limits, because they
+  // send few requests and must be able to reach the server.
   std::size_t max_outstanding = 4096;
   std::size_t max_outstanding_bytes = 32u << 20;
   // Must not exceed the server's jute.maxbuffer.
   std::size_t max_request_bytes = 0xfffff;
-  // Large lists of children exceed the request limit. A call whose reply is above this fails with
-  // errc::reply_too_large; the connection and other calls are not affected. Locks, elections and
-  // queues are not bound by it: they list whatever the server has accepted.
+  // A larger reply fails its call with errc::reply_too_large, without effect on the connection and
+  // on other calls. The default exceeds max_request_bytes because lists of children can be large.
+  // Locks, elections and queues ignore this limit.
   std::size_t max_reply_bytes = 16u << 20;
 
-  // Told every session event from the first one on, like client::on_session_event.
+  // Like client::on_session_event(), but called for all events from the first one on.
   std::function<void(const session_event&)> on_session_event;
 
-  log_callback log;  // silent without one
+  log_callback log;  // empty: no logging
 };
 
 }  // namespace conclave

@@ -1,4 +1,5 @@
-// All of the library but the embedded server, which is a library of its own: conclave/server.hpp.
+// Includes the whole library except the embedded server (conclave/server.hpp), which is a separate
+// library.
 #pragma once
 
 // IWYU pragma: begin_exports

@@ -1,12 +1,13 @@
-// Where the servers are, as ZooKeeper's users write it: `host:port,host:port/chroot`.
+// A connect string lists the servers in ZooKeeper's format: `host:port,host:port/chroot`.
 //
-// The port may be left out (2181). IPv6 addresses stand in brackets: `[::1]:2181`. The chroot,
-// if given, is put before every path that the client uses; it must exist, and is not created.
+// The default port is 2181. IPv6 addresses are written in brackets: `[::1]:2181`. The client
+// prepends the chroot, if there is one, to every path. The chroot must exist. The client does not
+// create it.
 //
-// `unix:/path` is a server on this machine that listens on a Unix socket; such hosts and others may
-// stand in one list. The path ends at a ',' or ':', so a chroot after it needs a colon of its own:
-// `unix:/run/conclave/socket:/chroot`. TLS is not spoken over a Unix socket, whatever the client's
-// options say: the file's permissions tell who may connect.
+// `unix:/path` names a server on this machine that listens on a Unix socket. A list may contain
+// both kinds. The socket's path ends at ',' or ':', so a chroot follows after a colon:
+// `unix:/run/conclave/socket:/chroot`. Connections to a Unix socket never use TLS, whatever the
+// client's options are. The permissions of the socket file control access.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +20,19 @@ namespace conclave {
 struct endpoint {
   std::string host;
   std::uint16_t port = 2181;
-  std::string socket_path{};  // absolute; if not empty, this is a Unix socket without host and port
+  std::string socket_path{};  // absolute path of a Unix socket; host and port are then unused
 
   friend bool operator==(const endpoint&, const endpoint&) = default;
 };
 
-// As in a connect string: "host:port", with brackets where the host is an IPv6 address, or
-// "unix:/path".
+// Formats the endpoint as in a connect string: "host:port", "[ipv6]:port" or "unix:/path".
 std::string to_string(const endpoint& e);
 
 struct connect_string {
   std::vector<endpoint> hosts;
-  std::string chroot;  // empty, or "/a/b" without a slash at its end
+  std::string chroot;  // empty, or "/a/b" without a trailing slash
 
-  // Throws conclave::error (errc::bad_connect_string) that says what is wrong where.
+  // Throws errc::bad_connect_string with a message that describes the error.
   static connect_string parse(std::string_view text);
 };
 

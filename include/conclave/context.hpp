@@ -1,15 +1,16 @@
-// The thread that reads for clients.
+// A context owns the I/O thread, which reads replies and runs callbacks for any number of clients.
 //
-// One context serves any number of clients with one thread and no buffers per idle client. A client
-// made without one has its own. Clients keep the context's thread alive, so the order of
-// destruction does not matter.
+// Clients can share one context. Each client made without one has its own. An idle client needs no
+// buffer of its own. Clients keep the I/O thread alive, so contexts and clients may be destroyed in
+// any order.
 //
-// Completion handlers without an executor of their own, watchers and session listeners run on this
-// thread: they must not block, and an exception that leaves one ends the program.
+// Watchers, session listeners and completion handlers without an associated executor run on the I/O
+// thread. They must not block. An exception that leaves one of them terminates the program.
 //
-// After fork() the child has no such thread: there, contexts and clients of the parent refuse
-// every operation (errc::forked) and their destructors leave the parent's sessions alone. A child
-// forked on this very thread, by a handler, must not return from that handler: it is ended there.
+// After fork(), the child process has no I/O thread. Contexts and clients of the parent then fail
+// every operation with errc::forked, and their destructors leave the parent's sessions alone. If a
+// handler calls fork() on the I/O thread, the child must not return from the handler. The child
+// exits if it does.
 #pragma once
 
 #include <memory>

@@ -1,12 +1,13 @@
-// What can go wrong, one line per value.
+// Error codes and error conditions.
 //
-// Asynchronous operations complete with an error_code. Blocking ones throw conclave::error, which
-// carries the same code. Tokens that turn a code into an exception (use_awaitable, use_future)
-// throw boost::system::system_error instead, as they do for every Asio operation; its code()
-// compares alike, and as_tuple(use_awaitable) gives the code itself. Ask about the *meaning* of a
-// code with the conditions at the end of this file rather than by listing codes:
+// Asynchronous operations complete with an error_code. Blocking operations throw conclave::error,
+// which contains the same code. The completion tokens use_awaitable and use_future throw
+// boost::system::system_error, as for every Asio operation. Its code() compares equal to the same
+// values. as_tuple(use_awaitable) returns the code without an exception.
 //
-//   if (ec == conclave::condition::outcome_unknown) { ... look before trying again ... }
+// To find out what a code means, compare it with a condition instead of listing codes:
+//
+//   if (ec == conclave::condition::outcome_unknown) { ... read the node before you retry ... }
 #pragma once
 
 #include <string>
@@ -21,73 +22,74 @@ namespace conclave {
 
 using error_code = boost::system::error_code;
 
-// Negative values are the server's own numbers; positive ones arise in this library.
-// A cancelled operation completes with boost::asio::error::operation_aborted, as Asio's do.
+// Negative values are ZooKeeper's error codes. Positive values come from this library. A cancelled
+// operation completes with boost::asio::error::operation_aborted, as in Asio.
 enum class errc {
-  // Answered by the server.
-  system_error = -1,                        // the server failed inside
-  runtime_inconsistency = -2,               // in a transaction: not tried, an earlier part failed
-  data_inconsistency = -3,                  // the server found its data inconsistent
-  connection_loss = -4,                     // sent, but the connection ended before the answer
-  marshalling_error = -5,                   // the server could not read the request
-  unimplemented = -6,                       // the server does not know this operation
-  operation_timeout = -7,                   // the server gave up on the operation
-  bad_arguments = -8,                       // the server refuses the arguments
-  no_node = -101,                           // there is no such node
-  no_auth = -102,                           // the ACL does not allow it
-  bad_version = -103,                       // the node has another version
-  no_children_for_ephemerals = -108,        // an ephemeral node cannot have children
-  node_exists = -110,                       // there is such a node already
-  not_empty = -111,                         // the node has children
-  session_expired = -112,                   // the server ended the session
-  invalid_acl = -114,                       // the ACL is empty or malformed
-  auth_failed = -115,                       // the server refuses the credentials
-  session_moved = -118,                     // the session continues on another connection
-  not_read_only = -119,                     // a write on a server that only reads now
-  ephemeral_on_local_session = -120,        // this kind of session has no ephemeral nodes
-  no_watcher = -121,                        // no such watch
-  request_timeout = -122,                   // the server gave up on the request
-  reconfig_disabled = -123,                 // the ensemble cannot be changed at run time
-  session_closed_require_sasl_auth = -124,  // the server wants SASL, which is not supported
-  quota_exceeded = -125,                    // a quota of the server is used up
+  // From the server.
+  system_error = -1,           // an internal error of the server
+  runtime_inconsistency = -2,  // in a transaction: not executed, because an earlier part failed
+  data_inconsistency = -3,     // the server found its data inconsistent
+  connection_loss = -4,        // the connection was lost before the reply; the outcome is unknown
+  marshalling_error = -5,      // the server could not parse the request
+  unimplemented = -6,          // the server does not support this operation
+  operation_timeout = -7,      // the operation timed out in the server; the outcome is unknown
+  bad_arguments = -8,          // the server rejects the arguments
+  no_node = -101,              // the node does not exist
+  no_auth = -102,              // the ACL does not allow the operation
+  bad_version = -103,          // the node has another version
+  no_children_for_ephemerals = -108,  // an ephemeral node cannot have children
+  node_exists = -110,                 // the node already exists
+  not_empty = -111,                   // the node has children
+  session_expired = -112,             // the session has expired
+  invalid_acl = -114,                 // the ACL is empty or malformed
+  auth_failed = -115,                 // the server rejects the credentials
+  session_moved = -118,               // the session has moved to another connection
+  not_read_only = -119,               // a write on a server that accepts only reads
+  ephemeral_on_local_session = -120,  // a local session cannot have ephemeral nodes
+  no_watcher = -121,                  // there is no such watch
+  request_timeout = -122,             // the request timed out in the server; the outcome is unknown
+  reconfig_disabled = -123,           // the ensemble cannot be reconfigured at run time
+  session_closed_require_sasl_auth = -124,  // the server requires authentication
+  quota_exceeded = -125,                    // a quota of the server is exceeded
   throttled = -127,                         // the server is overloaded
 
-  // Found here, before or instead of an answer.
+  // From this library.
   not_connected = 1,        // no server could be reached in time; nothing was sent
   closed = 2,               // the client was closed
-  backlog_full = 3,         // too many requests or bytes outstanding; nothing was sent
+  backlog_full = 3,         // too many requests wait for a reply; nothing was sent
   invalid_path = 4,         // not a valid node path
-  invalid_argument = 5,     // arguments that no server would take
-  too_large = 6,            // the request would not fit the server's frame limit
-  protocol_error = 7,       // the server sent something that is not ZooKeeper's protocol
-  would_deadlock = 8,       // a blocking call on the I/O thread, which it would wait for
-  forked = 9,               // this client belongs to the parent process
-  not_supported = 10,       // not supported by this library (SASL)
-  bad_connect_string = 11,  // the connect string cannot be read
-  tls_failed = 12,          // the TLS handshake failed, or a certificate is not the one expected
-  bad_secret = 13,          // a secret's file or environment variable cannot be read
-  reply_too_large = 14,     // the answer is above client_options::max_reply_bytes
+  invalid_argument = 5,     // the arguments are not valid
+  too_large = 6,            // larger than client_options::max_request_bytes; nothing was sent
+  protocol_error = 7,       // the server does not follow ZooKeeper's protocol
+  would_deadlock = 8,       // a blocking call on the I/O thread would wait for itself
+  forked = 9,               // the client belongs to the parent process
+  not_supported = 10,       // not supported by this library
+  bad_connect_string = 11,  // the connect string is not valid
+  tls_failed = 12,          // the TLS handshake failed, or a certificate is not valid
+  bad_secret = 13,          // a file or environment variable with a secret cannot be read
+  reply_too_large = 14,     // the reply is larger than client_options::max_reply_bytes
 
-  // Of locks.
-  taken = 15,             // somebody else holds it, and we were not to wait
-  lock_lost = 16,         // the call needs a lock that is not held, or not any more
-  out_of_line = 17,       // our place in the line is gone: its node was deleted by somebody
-  layout_mismatch = 18,   // other programs use it with another node layout, and would not see us
-  upgrade_refused = 19,   // this thread holds it shared, and would wait for itself to write
+  // From locks.
+  taken = 15,             // another contender holds the lock, and the call does not wait
+  lock_lost = 16,         // the call needs a lock that is not held
+  out_of_line = 17,       // somebody deleted the node of a waiter
+  layout_mismatch = 18,   // other programs use another node layout on this path
+  upgrade_refused = 19,   // the thread holds the lock shared and would wait for itself
   permits_mismatch = 20,  // in use with another number of permits, or as another kind of lock
 
-  // Why a lock was lost; closed, session_expired and auth_failed are others.
-  deadline_passed = 22,  // the server was silent for so long that the session may have expired
+  // Reasons for a loss. The other reasons are closed, session_expired and auth_failed.
+  deadline_passed = 22,  // the server did not answer for so long that the session may have expired
   node_deleted = 23,     // somebody deleted the lock's node
 };
 
-// What a code means for the caller.
+// Error conditions group the codes by their meaning for the caller.
 enum class condition {
-  // The request may or may not have taken effect: look at the nodes before repeating a write.
+  // The request may have taken effect or not. Read the nodes before you repeat a write. Also
+  // matches operation_aborted.
   outcome_unknown = 1,
-  // The session is over; its ephemeral nodes are gone or will go.
+  // The session has ended. Its ephemeral nodes are deleted, or the server will delete them.
   session_dead = 2,
-  // A lock is not held any more, for whatever reason.
+  // The lock is not held any more. Also matches all codes of session_dead.
   lock_lost = 3,
 };
 
@@ -97,14 +99,14 @@ const boost::system::error_category& condition_category() noexcept;
 error_code make_error_code(errc e) noexcept;
 boost::system::error_condition make_error_condition(condition c) noexcept;
 
-// Thrown by blocking calls. what() names the operation, its path and the reason.
+// Thrown by blocking calls. what() contains the operation, its path and the reason.
 class error : public std::system_error {
  public:
   error(error_code ec, const std::string& what)
       : std::system_error{std::error_code{ec}, what}, code_{ec} {}
 
-  // The code in the form asynchronous operations give, so that `e.code() == errc::no_node` and
-  // `e.code() == condition::session_dead` read the same in both worlds.
+  // The same code as in asynchronous operations, so that it compares with errc and condition in the
+  // same way.
   const error_code& code() const noexcept { return code_; }
 
  private:

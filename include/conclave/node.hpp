@@ -1,4 +1,4 @@
-// A node and its metadata, as the server tells them.
+// A node's data and metadata, as the server returns them.
 #pragma once
 
 #include <chrono>
@@ -15,17 +15,17 @@ namespace conclave {
 inline constexpr std::int32_t any_version = -1;
 
 struct node_stat {
-  std::int64_t czxid = 0;            // the transaction that created the node: a fencing token
-  std::int64_t mzxid = 0;            // the transaction that last changed its data
-  std::int64_t ctime = 0;            // created, in milliseconds since 1970 by the server's clock
-  std::int64_t mtime = 0;            // data last changed, likewise
-  std::int32_t version = 0;          // number of changes of the data
-  std::int32_t cversion = 0;         // number of changes of the children
-  std::int32_t aversion = 0;         // number of changes of the ACL
-  std::int64_t ephemeral_owner = 0;  // the session that owns an ephemeral node, otherwise 0
+  std::int64_t czxid = 0;     // zxid of the creation; usable as a fencing token
+  std::int64_t mzxid = 0;     // zxid of the last change of the data
+  std::int64_t ctime = 0;     // creation time in milliseconds since 1970, by the server's clock
+  std::int64_t mtime = 0;     // time of the last change of the data, likewise
+  std::int32_t version = 0;   // number of changes of the data
+  std::int32_t cversion = 0;  // number of changes of the list of children
+  std::int32_t aversion = 0;  // number of changes of the ACL
+  std::int64_t ephemeral_owner = 0;  // session id of the owner of an ephemeral node, otherwise 0
   std::int32_t data_length = 0;
   std::int32_t num_children = 0;
-  std::int64_t pzxid = 0;  // the transaction that last changed the children
+  std::int64_t pzxid = 0;  // zxid of the last change of the list of children
 
   friend bool operator==(const node_stat&, const node_stat&) = default;
 };
@@ -35,12 +35,12 @@ enum class create_mode : std::int32_t {
   ephemeral = 1,
   persistent_sequential = 2,
   ephemeral_sequential = 3,
-  container = 4,  // removed by the server some time after its last child went
+  container = 4,  // the server deletes it some time after its last child is deleted
   persistent_ttl = 5,
   persistent_sequential_ttl = 6,
 };
 
-// How to create a node. Converts from a mode, since most callers need no more.
+// How to create a node. Converts implicitly from a mode, because most callers need nothing else.
 struct create_options {
   create_options(create_mode m = create_mode::persistent) : mode{m} {}
   create_options(create_mode m, conclave::acl a) : mode{m}, acl{std::move(a)} {}
@@ -48,12 +48,12 @@ struct create_options {
       : mode{m}, ttl{time_to_live} {}
 
   create_mode mode;
-  conclave::acl acl;                 // empty: the client's default ACL
-  std::chrono::milliseconds ttl{0};  // for the two _ttl modes
+  conclave::acl acl;                 // empty: client_options::default_acl
+  std::chrono::milliseconds ttl{0};  // only for the two _ttl modes
 };
 
 struct create_result {
-  std::string path;  // with the suffix that the server gave a sequential node
+  std::string path;  // with the sequence number, if the node is sequential
   node_stat stat;
 };
 
@@ -63,7 +63,7 @@ struct get_result {
 };
 
 struct children_result {
-  std::vector<std::string> names;  // in no particular order, without the parent's path
+  std::vector<std::string> names;  // without the parent's path, in no particular order
   node_stat stat;                  // of the parent
 };
 
@@ -72,7 +72,7 @@ struct acl_result {
   node_stat stat;
 };
 
-// Who the server takes this client for: one entry for each scheme it was authenticated with.
+// An identity that the server has authenticated for this client.
 struct identity {
   std::string scheme;
   std::string id;

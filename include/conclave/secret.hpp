@@ -1,6 +1,7 @@
-// A password or key that never reaches a log: it cannot be printed, and its memory is wiped.
+// A password or key. It cannot be printed, and its memory is cleared when it is destroyed.
 //
-// There is no way to give one on a command line, where every user of the machine could read it.
+// Secrets come from memory, a file or an environment variable, but not from a command line, which
+// other users can read.
 #pragma once
 
 #include <string>
@@ -17,20 +18,21 @@ class secret {
   ~secret();
 
   static secret from_memory(std::string_view value);
-  // The file's content without a line end at its end. Throws errc::bad_secret, naming the file.
+  // Reads a file and removes line breaks at the end. Throws errc::bad_secret if the file cannot be
+  // read or is empty.
   static secret from_file(const std::string& path);
-  // Throws errc::bad_secret, naming the variable, if it is not set.
+  // Throws errc::bad_secret if the variable is not set.
   static secret from_environment(const std::string& variable);
 
   bool empty() const noexcept { return value_.empty(); }
-  // For the few places that must have it. The view ends with this object.
+  // The value itself. The view is valid as long as this object.
   std::string_view reveal() const noexcept { return value_; }
 
  private:
   std::string value_;
 };
 
-// What a client shows the server: `{"digest", secret "user:password"}`.
+// What a client presents to the server, for example scheme "digest" and value "user:password".
 struct credentials {
   credentials(std::string s, secret v) : scheme{std::move(s)}, value{std::move(v)} {}
 

@@ -1,15 +1,15 @@
-// The life of a client's session, told in one order from one thread.
+// States of a client's session, and the events that report their changes in order.
 //
 //   connecting --connected--> connected --suspended--> suspended --reconnected--> connected
 //                                                        suspended --expired-----> connecting
 //   any --closed--> closed        any --authentication_failed--> authentication_failed
 //
-// A server that falls silent is left after two thirds of the session timeout; a shorter pause shows
-// only as slow calls.
+// The client gives up a connection when the server sends nothing for two thirds of the session
+// timeout. Shorter interruptions only slow calls down.
 //
-// Suspended is not lost: the session and its ephemeral nodes live on at the server until the
-// session timeout has passed. Only the server can say that it expired; until when it cannot have,
-// session_deadline() tells.
+// A suspended session is not lost. The server keeps it and its ephemeral nodes until the session
+// timeout has passed. Only the server knows whether the session has expired.
+// client::session_deadline() tells until when it cannot have expired.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace conclave {
 enum class session_state {
   connecting,  // no session yet
   connected,
-  suspended,  // a session, but no connection to a server
-  expired,    // only with client_options::renew_expired off
+  suspended,  // the session has no connection to a server
+  expired,    // only if client_options::renew_expired is false
   closed,
   authentication_failed,
 };
@@ -31,15 +31,15 @@ struct session_event {
   enum class kind {
     connected,              // a new session
     suspended,              // the connection was lost
-    reconnected,            // the same session again, perhaps on another server
-    expired,                // the session and its ephemeral nodes are gone
-    closed,                 // by close()
-    authentication_failed,  // the server refused the credentials; the client is of no more use
+    reconnected,            // the same session, possibly on another server
+    expired,                // the session has expired, and its ephemeral nodes are deleted
+    closed,                 // by client::close()
+    authentication_failed,  // the server refused the credentials; the client has ended
   };
 
   kind type{};
   std::int64_t session_id = 0;
-  error_code reason;  // why suspended
+  error_code reason;  // only for suspended
 };
 
 const char* to_string(session_state s) noexcept;

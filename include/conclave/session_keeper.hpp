@@ -1,16 +1,17 @@
-// Keeps a client's session alive from other processes, without its connection.
+// A session_keeper keeps a client's session alive from another process, without its connection.
 //
-// On the Unix socket of our own server a session lives as long as a process holds one of its
+// On the Unix socket of the embedded server, a session lives while any process keeps one of its
 // connections open (server.hpp). A session_keeper is such a connection, on which the server accepts
-// no requests: it can be passed on to programs that are not trusted with the session itself.
+// no requests. Programs that must not use the session can inherit it.
 //
 //   session_keeper keeper{"/run/conclave/socket", session_key::of(zk), 1s};
-//   if (keeper.state() == session_keeper::result::attached) ... a child inherits
-//   keeper.descriptor()
+//   if (keeper.state() == session_keeper::result::attached) {
+//     // let a child process inherit keeper.descriptor()
+//   }
 //
-// The session then lives until the last process has closed the keeper, even if this one is killed.
-// A restarted server does not know the connection any more: broken() is true, and another keeper
-// must be attached within the session timeout.
+// The session then lives until the last process has closed the keeper, even if the first process is
+// killed. A restarted server does not know the connection any more, and broken() returns true. A
+// new keeper must then attach within the session timeout.
 #pragma once
 
 #include <array>
@@ -22,9 +23,9 @@ namespace conclave {
 
 class client;
 
-// What identifies a session to its server. Whoever has it can use and close the session.
+// Identifies a session to its server. Anyone who has the key can use and close the session.
 struct session_key {
-  std::int64_t session = 0;  // 0: there is none
+  std::int64_t session = 0;  // 0: no session
   std::array<char, 16> password{};
   std::chrono::milliseconds timeout{0};
 
@@ -36,12 +37,12 @@ class session_keeper {
   enum class result {
     attached,
     session_over,  // the server does not know the session
-    refused,       // the server closed the connection: it just ended, or knows no keepers
-    no_server,
+    refused,       // the server closed the connection: it is stopping or supports no keepers
+    no_server,     // nobody listens on the socket, or the server did not reply in time
   };
 
   session_keeper() = default;
-  // Blocks for at most `limit`. Never throws.
+  // Connects and attaches to the session. Blocks for at most `limit`.
   session_keeper(const std::string& socket, const session_key& key,
                  std::chrono::milliseconds limit) noexcept;
   session_keeper(session_keeper&& other) noexcept;
@@ -49,19 +50,22 @@ class session_keeper {
   ~session_keeper();
 
   result state() const noexcept { return state_; }
-  // Closed by execve(2) unless that is changed; -1 if not attached.
+  // The connection's descriptor, or -1 if not attached. execve(2) closes it, unless the caller
+  // clears FD_CLOEXEC.
   int descriptor() const noexcept { return descriptor_; }
-  // The server has closed it: it keeps nothing any more.
+  // Returns true if the connection does not keep the session alive: it is not attached, or the
+  // server has closed it.
   bool broken() const noexcept;
 
-  // Gives up this connection for every process that has inherited it. The session lives on if
-  // something else keeps it.
+  // Shuts the connection down, also for processes that inherited it. The session lives on if
+  // another connection keeps it alive.
   void end() noexcept;
 
-  // Makes the session this process's own, so that it ends with this process and the last other
-  // keeper. For a session whose own process has ended: a live client would lose its connection.
-  // False if the server did not confirm it in time. The connection stays open until the process
-  // ends.
+  // Binds the session to this process. The session then ends when this process has exited and no
+  // other keeper is left. Use it only if the session's own process has exited, because a live
+  // client would lose its connection. Returns true if the server confirms, or if the session has
+  // already ended. Returns false if the server does not confirm in time. The connection stays open
+  // until this process exits.
   static bool bind_session(const std::string& socket, const session_key& key,
                            std::chrono::milliseconds limit) noexcept;
 

@@ -1,4 +1,4 @@
-// Several operations as one: transactions of writes, and groups of reads.
+// Transactions of writes, and groups of reads.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,11 @@ namespace recipes {
 class hold_state;
 }
 
-// Writes that happen all or not at all, in one step that nobody sees the middle of.
-//
-//   client.commit(transaction{}.check("/config", 7).set("/config/size",
-//   "12").remove("/config/old"));
+// A transaction executes several writes atomically: all of them or none.
+//   client.commit(transaction{}
+//                     .check("/config", 7)
+//                     .set("/config/size", "12")
+//                     .remove("/config/old"));
 class transaction {
  public:
   struct create_part {
@@ -58,13 +59,13 @@ class transaction {
     parts_.push_back(set_part{std::move(path), std::move(data), version});
     return *this;
   }
-  // The node exists (and has this version), or the transaction fails.
+  // Fails the transaction unless the node exists and has this version.
   transaction& check(std::string path, std::int32_t version = any_version) {
     parts_.push_back(check_part{std::move(path), version});
     return *this;
   }
 
-  // Behind the parts that are there.
+  // Appends the parts and holds of another transaction.
   transaction& append(const transaction& more) {
     parts_.insert(parts_.end(), more.parts_.begin(), more.parts_.end());
     holds_.insert(holds_.end(), more.holds_.begin(), more.holds_.end());
@@ -75,7 +76,7 @@ class transaction {
   bool empty() const noexcept { return parts_.empty(); }
   std::size_t size() const noexcept { return parts_.size(); }
 
-  // The locks under which alone it is committed; see hold::fenced().
+  // The holds that client::commit() requires. See hold::fenced().
   using holds = std::vector<std::shared_ptr<const recipes::hold_state>>;
   const holds& under() const noexcept { return holds_; }
 
@@ -85,20 +86,20 @@ class transaction {
   holds holds_;
 };
 
-// What became of one part.
+// The result of one part of a transaction.
 struct part_result {
-  // Of the failed part; those after it have errc::runtime_inconsistency, those before it none,
-  // although they were undone with it.
+  // Set for the failed part. Later parts have errc::runtime_inconsistency. Earlier parts have no
+  // error, although they were rolled back.
   error_code ec;
   std::string path;  // of a created node
-  node_stat stat;    // of a node that was set (the server tells none for a created one)
+  node_stat stat;    // of a node whose data was set; not set for a created node
 };
 
 struct transaction_result {
-  std::int64_t zxid = 0;           // one for all parts: the czxid of nodes created by it
+  std::int64_t zxid = 0;           // the same for all parts, and the czxid of created nodes
   std::vector<part_result> parts;  // in the order of the transaction
 
-  // Which part made the transaction fail, counted from 0; none if it was done.
+  // The index of the part that made the transaction fail. Returns nothing if it succeeded.
   std::optional<std::size_t> failed_part() const noexcept {
     for (std::size_t i = 0; i < parts.size(); ++i)
       if (parts[i].ec) return i;
@@ -106,7 +107,8 @@ struct transaction_result {
   }
 };
 
-// Thrown by commit() when the server refused; code() is that of the part at fault.
+// Thrown by client::commit() if the server refuses the transaction. code() is that of the failed
+// part.
 class transaction_error : public error {
  public:
   transaction_error(error_code ec, const std::string& what, transaction_result r,
@@ -114,14 +116,14 @@ class transaction_error : public error {
       : error{ec, what}, result_{std::move(r)}, failed_{failed} {}
 
   const transaction_result& result() const noexcept { return result_; }
-  std::size_t failed_part() const noexcept { return failed_; }  // counted from 0
+  std::size_t failed_part() const noexcept { return failed_; }  // the index of the part
 
  private:
   transaction_result result_;
   std::size_t failed_;
 };
 
-// Reads that are answered together, each with a result of its own.
+// Several reads in one request. Each read has its own result.
 class read_group {
  public:
   struct get_part {
@@ -151,7 +153,7 @@ class read_group {
 };
 
 struct read_result {
-  error_code ec;                   // of this read alone
+  error_code ec;                   // only of this read
   std::string data;                // get
   node_stat stat;                  // get
   std::vector<std::string> names;  // children

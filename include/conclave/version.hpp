@@ -1,5 +1,4 @@
-// The version of this library, for the preprocessor and for people.
-// What the numbers promise stands in docs/abi.md.
+// The version of this library. docs/abi.md describes which versions are compatible.
 #pragma once
 
 #define CONCLAVE_VERSION_MAJOR 0

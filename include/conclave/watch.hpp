@@ -1,15 +1,15 @@
-// Being told about changes.
+// Watches notify a program when nodes change.
 //
-// A watch is left with the server by a read (get, exists, children: told once) or by add_watch
-// (told every time, until removed). Events arrive on the I/O thread in the order of the changes,
-// and before any reply that already shows the change. They end with the session, which is told by a
-// last event unless it was this program itself that closed it.
+// The reads get, exists and children set a one-shot watch. add_watch() sets a persistent watch,
+// which lasts until it is removed. Watch events arrive on the I/O thread in the order of the
+// changes, and before any reply that shows the change. Watches end with the session. A last event
+// reports this, unless the program itself closed the client.
 //
-// Watches survive a reconnect. What a one-shot watch missed meanwhile is delivered then. The server
-// does not do that for watches left by add_watch: their watchers are told possibly_missed instead.
+// Watches survive a reconnect. One-shot watches then deliver the events they missed. For persistent
+// watches the server does not do this, so their watchers receive possibly_missed instead.
 //
-// A watcher must not block: it runs on the thread that reads everybody's replies. Starting
-// async_ operations from it is fine; a blocking call there throws errc::would_deadlock.
+// Watchers run on the I/O thread and must not block. They may start async_ operations. A blocking
+// call throws errc::would_deadlock there.
 #pragma once
 
 #include <concepts>
@@ -25,11 +25,11 @@ struct watch_event {
   enum class kind {
     created = 1,
     deleted = 2,
-    changed = 3,            // the node's data
-    children_changed = 4,   // a child was added or removed
-    session_ended = 100,    // the session expired or was refused, and the watch went with it
-    possibly_missed = 101,  // after a reconnect, to watchers of add_watch: look for yourself
-    watch_lost = 102,       // the server does not keep this watch: look, and leave it again
+    changed = 3,            // the node's data changed
+    children_changed = 4,   // a child was created or deleted
+    session_ended = 100,    // the session ended, and the watch with it
+    possibly_missed = 101,  // for persistent watches, after a reconnect: read the node again
+    watch_lost = 102,  // the server did not set this watch: read the node and set the watch again
   };
 
   kind type{};
@@ -38,11 +38,11 @@ struct watch_event {
 
 const char* to_string(watch_event::kind k) noexcept;
 
-// A callback with an identity: copies are the same watcher, which is how remove_watch knows it.
-// One watcher left several times on one path is called once per change.
+// A callback with an identity. Copies compare equal, so remove_watch() can find the watcher. A
+// watcher that is set several times on one path is called once per change.
 //
-// In a coroutine, name a watcher before the co_await expression that uses it: g++ 12 destroys
-// temporaries of such expressions twice.
+// In a coroutine, give the watcher a name before the co_await expression that uses it. g++ 12
+// destroys temporaries in such expressions twice.
 class watcher {
  public:
   using callback = std::function<void(const watch_event&)>;
@@ -62,15 +62,15 @@ class watcher {
   std::shared_ptr<callback> callback_;
 };
 
-// What add_watch tells: changes of the node itself and of its list of children, or created,
-// deleted and changed of the node and everything below it.
+// What add_watch() reports. `persistent` reports changes of the node and of its list of children.
+// `recursive` reports that the node or any node below it was created, deleted or changed.
 //
-// Servers before ZooKeeper 3.9 keep one kind of watch for a path and session, the one left last.
-// One-shot watches beside these are taken care of here, but there a client cannot have both modes
-// on the same node, nor watch the children once of a node that it watches recursively.
+// Servers before ZooKeeper 3.9 keep only one kind of watch per path and session, the one set last.
+// On these servers, a client cannot use both modes on one node. It also cannot set a one-shot watch
+// on the children of a node that it watches recursively. Other one-shot watches work.
 enum class watch_mode { persistent = 0, recursive = 1 };
 
-// Which watches of a path remove_watch takes away.
+// Selects which watches of a path remove_watch() removes.
 enum class watch_kind { children = 1, data = 2, any = 3 };
 
 }  // namespace conclave
