@@ -1,13 +1,15 @@
-// The steps of a candidacy, as ZooKeeper's LeaderElectionSupport has them.
+// The steps of a candidacy, as in ZooKeeper's LeaderElectionSupport.
 //
-//   start → offer → determine → elected            we lead
-//                       ↑ ↓                        the one before us has gone: look again
-//                      ready                       there is somebody before us
+//   start → offer → determine → elected     the candidate leads
+//                       ↑ ↓                 the predecessor is gone: check again
+//                      ready                there is a predecessor
 //
-// From anywhere: failed (the candidacy ended with an error, or leadership was lost), and stop
-// (resigned, or given up). A candidate whose session expires while it waits goes back to offer. If
-// the next candidacy of an object begins before the last one has been confirmed to be over, its
-// first steps are told before that stop_complete.
+// Every step can be followed by `failed` or `stop`. `failed` means that the candidacy ended with an
+// error or that the leadership was lost. `stop` means that the candidate resigned or gave up. A
+// waiting candidate whose session expires returns to `offer`.
+//
+// If an object starts a new candidacy before the server has confirmed the end of the old one,
+// events of the new one can come before stop_complete of the old one.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +20,11 @@
 namespace conclave {
 
 enum class election_state {
-  stop,       // no candidate
-  start,      // asked to be one
-  offer,      // makes its node
-  determine,  // looks who is before it
-  ready,      // waits for the one before it to go
+  stop,       // not a candidate
+  start,      // has asked to become a candidate
+  offer,      // creates its node
+  determine,  // determines its predecessor
+  ready,      // waits for its predecessor
   elected,    // leads
   failed,     // the candidacy or the leadership ended with an error
 };
@@ -40,14 +42,14 @@ struct election_event {
     ready_complete,
     failed,
     stop_start,
-    stop_complete,  // the server has confirmed that we are gone, or the session is over
+    stop_complete,  // the server has confirmed the end of the candidacy, or the session has ended
   };
   kind type;
-  std::string node;  // our node's path; empty before offer_complete
-  error_code why;    // of failed
+  std::string node;  // path of the candidate's node; empty before offer_complete
+  error_code why;    // only for failed
 };
 
-// "offer_complete" and so on.
+// Returns the name of the enumerator, for example "offer_complete".
 const char* to_string(election_event::kind k) noexcept;
 const char* to_string(election_state s) noexcept;
 

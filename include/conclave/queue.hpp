@@ -1,55 +1,59 @@
-// A queue across processes and machines: ZooKeeper's DistributedQueue.
+// A queue shared by processes and machines, compatible with ZooKeeper's DistributedQueue.
 //
 //   conclave::queue jobs{zk, "/jobs"};
 //   jobs.push("resize 1.png");
-//   std::string next = jobs.pop().data;             // waits for one
+//   std::string next = jobs.pop().data;        // waits for an item
 //
-//   conclave::queue_claim job = jobs.claim();       // or so: kept until we say that it is done
+//   conclave::queue_claim job = jobs.claim();  // or: the item stays until complete()
 //   resize(job.data());
 //   job.complete();
 //
-// Two ways to consume:
+// There are two ways to consume items. All consumers of a queue must use the same way, because
+// pop() ignores claims.
 //
-// *Popping* takes an item away for good. An item is popped by one consumer only, and as long as the
-// session lives no lost reply loses or doubles one: the transaction that removes items also counts
-// in a node of this consumer's, so that after a cut it is known whether it happened. What remains:
-// a program that ends after the removal and before it has done its work takes the item with it; and
-// if the session ends while a removal is under way, the call fails with errc::session_expired (or
-// errc::connection_loss, if somebody touched that node), and its item may be gone.
+// Popping removes an item permanently, and exactly one consumer gets it. While the session lives, a
+// lost reply neither loses nor duplicates an item. Each removal also changes a node of the
+// consumer, which shows after a reconnect whether the removal happened. Two risks remain. If the
+// program exits before it has processed the item, the item is lost. If the session ends during a
+// removal, the call fails with errc::session_expired, and the item may be lost. (It fails with
+// errc::connection_loss if somebody changed the consumer's node.)
 //
-// *Claiming* leaves the item in the queue, marked as ours, until complete(). If we give it back,
-// die, or lose our session, it is there again for others, in its old place; nobody else has it
-// while our claim is held (queue_claim is a hold, as a lock's: hold.hpp). Attempts are counted.
-// All consumers of a queue must consume in the same way, as a pop does not look for claims.
-// Claiming takes the permission to write to the items (which counts the attempt), popping only that
-// to remove them.
+// Claiming leaves the item in the queue and marks it until complete(). While the claim is held, no
+// other consumer gets the item. (A claim has a hold like a lock: hold.hpp.) If the consumer gives
+// the item back, exits or loses its session, the item is available again at its old position. The
+// queue counts the attempts. Claiming needs write permission on the items, to count attempts.
+// Popping needs only delete permission.
 //
-// Pushing: repeated after a cut without doubling, by the same kind of counter. If the session ends
-// meanwhile it fails with errc::session_expired or errc::connection_loss, and the items may or may
-// not be there (condition::outcome_unknown).
+// Pushing is repeated after a lost connection, and never duplicates items while the session lives.
+// If the session ends during a push, the call fails with errc::session_expired or
+// errc::connection_loss. The outcome is then unknown.
 //
-// Order: by priority, where the layout has them (lower numbers first), then first in, first out. A
-// single consumer takes them in exactly this order. Consumers that take items at the same time
-// share what is there among themselves, so as not to fight for each one: each takes its share in
-// order. An item with a higher priority than those that a consumer has seen is seen by it some
-// hundred items later.
+// Order: items are ordered by priority, if the layout has priorities (lower numbers first), and
+// then first in, first out. A single consumer gets them in exactly this order. Concurrent consumers
+// divide the items among themselves, and each gets its share in order. A consumer lists the queue
+// again only after 512 items, or after a sixteenth of a longer queue. It may therefore notice an
+// item with a higher priority late.
 //
-// Waiting: consumers that wait for an item stand in a line, and a new item wakes the first of it
-// only. The node PATH.conclave beside the queue holds that line and the counters.
+// Waiting consumers stand in a wait queue, and a new item wakes only the first of them. The node
+// PATH.conclave next to the queue contains this wait queue and the nodes that resolve unknown
+// outcomes.
 //
-// Names in ZooKeeper's recipe, and what happens if the queue is empty:
+// Equivalents in ZooKeeper's recipe, and the result if the queue is empty:
 //
 //   offer(data)   push(data)
 //   peek()        front()        nothing
-//   element()     front()        nothing, rather than an exception
+//   element()     front()        nothing, no exception
 //   poll()        try_pop()      nothing
-//   remove()      try_pop()      nothing, rather than an exception
+//   remove()      try_pop()      nothing, no exception
 //   take()        pop()          waits
 //
-// Several threads may use one object. Errors are thrown as by the client's calls; errc::too_large
-// if an item does not fit into a request, with what claiming it will take, before anything is sent;
-// errc::layout_mismatch by whatever looks for items and finds only those of another layout. A queue
-// keeps what it needs of its client alive, but works only until the client is closed or destroyed.
+// Several threads may use one object. Functions throw the same errors as the client's calls, and
+// also:
+// - errc::too_large: an item, together with the data of a claim, does not fit into a request.
+//   Nothing is sent.
+// - errc::layout_mismatch: the queue contains only items of another layout.
+//
+// A queue works until its client is closed or destroyed.
 #pragma once
 
 #include <chrono>
@@ -76,20 +80,20 @@ struct claim_handle;
 using claim_pointer = std::shared_ptr<claim_handle>;
 }  // namespace detail
 
-// Of layouts with priorities: 0 to 999, lower ones first.
+// Priorities range from 0 to 999. Lower numbers come first.
 inline constexpr int default_priority = 100;
 
 struct queue_item {
-  std::string name;  // of its node
+  std::string name;  // the name of the item's node
   std::string data;
   int priority = default_priority;
 };
 
-// An item that was claimed. Destroying it gives it back. One of nothing is not held; whatever asks
-// it for its item throws errc::lock_lost.
+// A claimed item. The destructor gives the item back unless it was completed. An empty claim is not
+// held, and functions that access its item throw errc::lock_lost.
 class queue_claim {
  public:
-  queue_claim() = default;  // of nothing
+  queue_claim() = default;  // empty
   queue_claim(queue_claim&&) noexcept = default;
   queue_claim& operator=(queue_claim&& other) noexcept;
   ~queue_claim();
@@ -97,21 +101,22 @@ class queue_claim {
   const std::string& data() const;
   const std::string& name() const;
   int priority() const;
-  int attempts() const;  // how often it was claimed, this time included
+  int attempts() const;  // how often the item was claimed, including this claim
 
-  // Removes the item. Throws errc::lock_lost if the claim was lost, or completed or given back
-  // before: then somebody else may work on it, or has. Throws errc::session_expired if that cannot
-  // be told; any other error if the item may not be removed, which then is given back. In either
-  // case there is nothing to repeat.
+  // Removes the item from the queue. Do not repeat it if it throws:
+  // - errc::lock_lost: the claim was lost, completed or given back before. Another consumer may
+  //   process the item, or already has.
+  // - errc::session_expired: the session ended, and the outcome is unknown.
+  // - Any other error: the item cannot be removed, and is given back.
   void complete();
-  // void(error_code).
+  // Completes with void(error_code).
   template <class Token>
   auto async_complete(Token&& token);
-  // Returns at once: it is sent, and repeated until the server has confirmed it or the session is
-  // over.
+  // Returns at once. The library sends the request and retries until the server confirms it or the
+  // session ends.
   void give_back() noexcept;
 
-  // fencing_token(), held(), remaining(), lost(), node(), fenced(): as of a lock.
+  // The claim's hold, with the same members as that of a lock.
   conclave::hold hold() const;
   bool held() const { return hold().held(); }
   std::stop_token lost() const { return hold().lost(); }
@@ -141,27 +146,28 @@ inline std::vector<std::string> one(std::string data) {
 
 class queue {
  public:
-  // Throws errc::invalid_path. Nothing is sent yet.
+  // Sends nothing. Throws errc::invalid_path.
   queue(client& c, std::string path, queue_options options = {});
-  // Pushes that were sent are still repeated if they must be. Calls that wait in it end with
-  // operation_aborted. Claims live on.
+  // Pushes that were already sent are completed. Waiting calls complete with operation_aborted.
+  // Claims stay valid.
   ~queue();
   queue(const queue&) = delete;
   queue& operator=(const queue&) = delete;
 
   // --- producing
 
-  // Several items are pushed in one transaction, next to one another: all of them or none. Pushes
-  // of several callers may go in one transaction, too. Throws errc::invalid_argument for a
-  // priority that the layout does not have.
+  // Several items are pushed in one transaction, all or none, and stay adjacent. Pushes of several
+  // callers may share a transaction. Throws errc::invalid_argument if the layout does not have this
+  // priority.
   void push(std::string data, int priority = default_priority);
   void push(std::vector<std::string> items, int priority = default_priority);
   void push(std::initializer_list<std::string> items, int priority = default_priority) {
     push(std::vector<std::string>{items}, priority);
   }
-  // False if there is no room, or others of this object wait for it (or the time is up before there
-  // is any): nothing was pushed. Only with a capacity. A call whose items are just being pushed
-  // waits for the outcome of that, even if its time is up.
+  // These functions return false, and push nothing, if the queue stays full until the deadline.
+  // try_push() also returns false while other callers of this object wait for capacity. Without a
+  // capacity they always return true. If the push was already sent when the deadline passes, they
+  // wait for its outcome.
   bool try_push(std::string data, int priority = default_priority);
   bool try_push(std::vector<std::string> items, int priority = default_priority);
   bool try_push(std::initializer_list<std::string> items, int priority = default_priority) {
@@ -182,7 +188,7 @@ class queue {
                 std::initializer_list<std::string> items, int priority = default_priority) {
     return push_for(d, std::vector<std::string>{items}, priority);
   }
-  // void(error_code, bool): true unless cancelled while the queue was full.
+  // Completes with void(error_code, bool). The bool is true if there is no error.
   template <class Token>
   auto async_push(std::string data, int priority, Token&& token) {
     return async_push(detail::one(std::move(data)), priority, std::forward<Token>(token));
@@ -210,30 +216,30 @@ class queue {
     return async_push(std::vector<std::string>{items}, std::forward<Token>(token));
   }
 
-  // --- looking
+  // --- inspecting
 
-  // The first item, which stays where it is; none if there is none. Of items that are claimed too.
+  // Returns the first item without removing it, even if it is claimed. Returns nothing if the queue
+  // is empty.
   std::optional<queue_item> front();
-  // void(error_code, std::optional<queue_item>).
+  // Completes with void(error_code, std::optional<queue_item>).
   template <class Token>
   auto async_front(Token&& token) {
     return detail::initiate<std::optional<queue_item>>(state_, &detail::start_front,
                                                        std::forward<Token>(token));
   }
-  // How many children the items' node has, without what Conclave itself keeps there: a small read
-  // or two, so what others may have put there that is no item counts, too. names().size() does not
-  // count that.
+  // The number of child nodes in the queue, except Conclave's own. This is cheap, but it also
+  // counts foreign nodes that are not items. names().size() counts only items.
   std::size_t size() const;
   bool empty() const { return size() == 0; }
-  // The items' names, in order; client::get(item_path(name)) has the data.
+  // The names of all items in order. client::get(item_path(name)) returns an item's data.
   std::vector<std::string> names() const;
   std::string item_path(const std::string& name) const;
 
-  // --- popping; errc::invalid_argument with a layout that is for claiming only
+  // --- popping. Throws errc::invalid_argument if the layout supports only claims.
 
   queue_item pop();
-  // None if the stop was requested, or the time was up, before there was an item. A call whose item
-  // is just being removed waits for the outcome of that.
+  // These functions return nothing if a stop is requested or the deadline passes before there is an
+  // item. A call whose item is already being removed waits for the outcome.
   std::optional<queue_item> pop(std::stop_token stop);
   std::optional<queue_item> try_pop();
   template <class Rep, class Period>
@@ -244,14 +250,15 @@ class queue {
   std::optional<queue_item> pop_until(const std::chrono::time_point<Clock, Duration>& t) {
     return pop_before(detail::deadline_at(t));
   }
-  // void(error_code, std::optional<queue_item>), the item always there unless there is an error.
-  // Many at once are removed in one transaction. Cancelling is as pop(stop).
+  // Completes with void(error_code, std::optional<queue_item>). The item is set unless there is an
+  // error. Concurrent pops are removed in one transaction. Cancelling works like the stop of
+  // pop(stop).
   template <class Token>
   auto async_pop(Token&& token) {
     return detail::initiate<std::optional<queue_item>>(
         state_, &detail::start_pop, std::forward<Token>(token), detail::no_deadline);
   }
-  // None if there was no item in time. A duration of zero or less is try_pop().
+  // Completes without an item if there is none in time. A duration of zero or less means try_pop().
   template <class Rep, class Period, class Token>
   auto async_pop_for(const std::chrono::duration<Rep, Period>& d, Token&& token) {
     return detail::initiate<std::optional<queue_item>>(
@@ -261,14 +268,14 @@ class queue {
   // --- claiming
 
   queue_claim claim();
-  // None as for pop(stop).
+  // Returns nothing in the same cases as pop(stop).
   std::optional<queue_claim> claim(std::stop_token stop);
   std::optional<queue_claim> try_claim();
   template <class Rep, class Period>
   std::optional<queue_claim> claim_for(const std::chrono::duration<Rep, Period>& d) {
     return claim_before(detail::deadline_after(d));
   }
-  // void(error_code, std::optional<queue_claim>), as async_pop.
+  // Completes with void(error_code, std::optional<queue_claim>), like async_pop().
   template <class Token>
   auto async_claim(Token&& token) {
     return detail::initiate<std::optional<queue_claim>>(
@@ -280,12 +287,13 @@ class queue {
         state_, &detail::start_claim, std::forward<Token>(token), detail::deadline_after(d));
   }
 
-  // Items that failed too often (queue_options::max_attempts), by name.
+  // Items that were set aside after too many attempts (queue_options::max_attempts), in order.
   std::vector<queue_item> set_aside() const;
-  // Puts one of them back, by its name, at the end of the queue: as it was set aside, with no
-  // attempts counted. errc::no_node if it is not there any more.
+  // Moves an item that was set aside back to the end of the queue, with no attempts counted. The
+  // item is identified by its name. Throws errc::no_node if it is not set aside any more.
   void restore(const queue_item& item);
-  // Removes one of them, by its name; nothing happens if it is not there any more.
+  // Deletes an item that was set aside, identified by its name. No effect if it does not exist any
+  // more.
   void discard(const queue_item& item);
 
  private:

@@ -1,4 +1,4 @@
-// What can be set on a queue. The defaults are meant for use.
+// Options of a queue. The defaults are meant for production use.
 #pragma once
 
 #include <cstddef>
@@ -6,15 +6,15 @@
 
 namespace conclave {
 
-// How the items' nodes are named, so that programs of other libraries can share the queue. Every
-// program that uses it must agree.
+// How the items' nodes are named, so that programs of other libraries can share the queue. All
+// programs must use the same layout. N is the sequence number, and PPP is the priority.
 enum class queue_layout {
-  // PATH/qn-N: ZooKeeper's DistributedQueue, Curator's SimpleDistributedQueue. No priorities.
+  // PATH/qn-N: ZooKeeper's DistributedQueue and Curator's SimpleDistributedQueue. No priorities.
   zookeeper,
   // PATH/entry-PPP-N: kazoo's Queue.
   kazoo,
-  // PATH/entries/entry-PPP-N, claims at PATH/taken: kazoo's LockingQueue. For claiming only: what
-  // pops is refused with errc::invalid_argument.
+  // PATH/entries/entry-PPP-N, with claims at PATH/taken: kazoo's LockingQueue. Only for claiming:
+  // popping fails with errc::invalid_argument.
   kazoo_locking,
 };
 
@@ -23,16 +23,16 @@ struct queue_options {
 
   queue_layout layout = queue_layout::zookeeper;
 
-  // Producers of this object wait while the queue has so many items, claimed ones included; 0: no
-  // limit. What is larger by itself is pushed when the queue is empty. Each producer counts for
-  // itself: several that push at the same moment may pass the limit by what they push.
+  // Producers wait while the queue has this many items, including claimed ones. 0: no limit. A push
+  // of more items than this waits until the queue is empty. Each object counts for itself, so
+  // objects that push at the same time can exceed the limit by the items they push.
   std::size_t capacity = 0;
 
-  // An item that was claimed this many times and never completed is set aside by whoever meets it
-  // next; see queue::set_aside(). 0: never.
+  // An item that was claimed this many times and never completed is set aside by the next consumer
+  // that finds it. See queue::set_aside(). 0: never.
   int max_attempts = 0;
 
-  // Who we are, for people who look at claims. Empty: the host's name and the process id.
+  // Describes this consumer to people who inspect claims. Empty: the host name and the process id.
   std::string owner;
 };
 

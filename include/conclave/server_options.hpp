@@ -1,4 +1,4 @@
-// Everything that can be set on a server. The defaults are meant for use.
+// Options of a server. The defaults are meant for production use.
 #pragma once
 
 #include <chrono>
@@ -15,11 +15,12 @@ namespace conclave {
 
 // PEM files.
 struct server_tls_options {
-  std::string certificate_file;  // the chain, the server's own certificate first
-  std::string key_file;          // its password, if any:
-  secret key_password;
-  // Who signs clients' certificates. If given, clients are asked for one; one that is shown must be
-  // good, and showing none is allowed unless it is required.
+  std::string certificate_file;  // the certificate chain, the server's own certificate first
+  std::string key_file;
+  secret key_password;  // for an encrypted key_file
+  // Certificate authorities for client certificates. If set, the server requests a certificate from
+  // every client and verifies it. Clients without a certificate are refused only if
+  // require_client_certificate is set.
   std::string client_ca_file;
   bool require_client_certificate = false;
 };
@@ -27,59 +28,63 @@ struct server_tls_options {
 struct server_options {
   server_options() = default;
 
-  // The folder where nodes and sessions are kept; made if it is missing. Everything a client has
-  // been told is on disk there. Empty: kept in memory only, and gone when the server ends.
+  // The folder for nodes and sessions. It is created if it does not exist. The server writes every
+  // change to disk before it replies. Empty: data is only in memory and is lost when the server
+  // ends.
   std::filesystem::path data;
 
-  // TCP: "127.0.0.1:2181", "[::1]:2181", "0.0.0.0:2181"; "2181" is 127.0.0.1:2181. Port 0 is a free
-  // one. With neither these nor a socket: 127.0.0.1:0.
+  // TCP addresses: "127.0.0.1:2181", "[::1]:2181", "0.0.0.0:2181". "2181" means 127.0.0.1:2181.
+  // Port 0 selects a free port. Without any address or socket, the server listens on 127.0.0.1:0.
   std::vector<std::string> listen;
-  std::vector<std::string> listen_tls;  // the same, with TLS
+  std::vector<std::string> listen_tls;  // likewise, with TLS
   std::optional<server_tls_options> tls;
-  // A Unix socket, for this user and root only, or for a group as well. Its folder is made (for
-  // the same ones only) if it is missing. Sessions on it are bound to processes: one lives as long
-  // as some process holds its connection open, and ends at once when the last of them is gone.
+  // The path of a Unix socket. Only the server's user, root and socket_group can connect. The
+  // folder is created with the same access if it does not exist. A session on this socket is bound
+  // to processes: it lives while any process keeps its connection open, and ends when the last one
+  // closes it. A connection through a relay is not bound, and its session ends by timeout.
   std::filesystem::path socket;
-  std::string socket_group;  // by name
+  std::string socket_group;  // name of a group that may use the socket; empty: none
 
-  // Session timeouts are held between these; without values, between 2 and 20 ticks.
+  // Limits of the session timeout that a client can get. Default: between 2 and 20 ticks.
   std::chrono::milliseconds tick{2000};
   std::optional<std::chrono::milliseconds> min_session_timeout;
   std::optional<std::chrono::milliseconds> max_session_timeout;
-  // How often empty containers and TTL nodes past their time are looked for.
+  // How often the server deletes empty container nodes and expired TTL nodes.
   std::chrono::milliseconds reap_interval{60'000};
 
-  // A client must be authenticated by one of these schemes, "digest" or "ip", before its requests
-  // are answered. Empty: no authentication is needed. A digest is any user name and password: what
-  // that user may do is decided by ACLs. A client on the Unix socket has no "ip".
+  // If not empty, a client must authenticate with one of these schemes ("digest" or "ip") before
+  // the server answers requests. Any user name and password is a valid digest: ACLs decide what
+  // that user may do. A client on the Unix socket has no "ip".
   std::vector<std::string> required_auth;
-  bool digest_auth = true;  // false: nobody can authenticate by digest, and ACLs cannot name one
-  bool ttl_nodes = true;    // false: to create one is refused (errc::unimplemented)
-  // Who may do everything: "super:" and a hash, made by ZooKeeper's DigestAuthenticationProvider.
+  bool digest_auth = true;  // false: clients and ACLs cannot use the scheme "digest"
+  bool ttl_nodes = true;    // false: creating a TTL node fails with errc::unimplemented
+  // The user with full access: "super:" and a hash of ZooKeeper's DigestAuthenticationProvider.
   std::string super_digest;
-  // Four-letter words that are answered; "*" stands for all of them. Not among these: wchc and
-  // wchp, which are dear when there are many watches, dirs, crst and srst.
+  // Four-letter words that the server answers. "*" means all of them. The default excludes dirs,
+  // crst and srst, and also wchc and wchp, which are expensive if there are many watches.
   std::vector<std::string> words{"ruok", "srvr", "stat", "mntr", "conf",
                                  "cons", "dump", "envi", "isro", "wchs"};
 
   std::size_t max_connections = 16'000;
-  // On TCP, so that one client cannot take them all; zero: no limit. Without a value, a quarter of
-  // max_connections, but at least 60. 127.0.0.0/8 counts as one address, and so do the IPv6
-  // addresses with the same upper half. The last eighth of max_connections is kept for the Unix
-  // socket and for sessions that reconnect.
+  // Limit for TCP connections from one address. Zero: no limit. Default: a quarter of
+  // max_connections, but at least 60. All of 127.0.0.0/8 counts as one address, and so do IPv6
+  // addresses with the same upper 64 bits. The last eighth of max_connections is reserved for the
+  // Unix socket and for sessions that reconnect.
   std::optional<std::size_t> max_connections_per_address;
   std::size_t max_sessions = 100'000;
   std::size_t max_request_bytes = 0xfffff;
-  std::chrono::milliseconds handshake_limit{10'000};  // to say who one is
-  // A client that does not read its answers is dropped when this much waits for it; on TCP also
-  // when it has taken nothing for so long.
+  std::chrono::milliseconds handshake_limit{10'000};  // for the client's handshake
+  // The server disconnects a client that does not read its replies. It does so when this many bytes
+  // wait for the client, or when the client has read nothing for stall_limit. stall_limit does not
+  // apply to sessions that are bound to a process on the Unix socket. A client is also disconnected
+  // when more than 512 MB wait for all clients together.
   std::size_t max_unsent_bytes = 64u << 20;
   std::chrono::milliseconds stall_limit{30'000};
 
-  // End by itself when there was neither a session nor a connection for so long. Zero: never.
+  // The server ends if there was no session and no connection for this time. Zero: never.
   std::chrono::milliseconds idle_exit{0};
 
-  log_callback log;  // silent without one
+  log_callback log;  // empty: no logging
 };
 
 }  // namespace conclave
