@@ -299,10 +299,10 @@ class client {
 
   // --- transactions and groups of reads
 
-  // commit() throws transaction_error with the results of all parts. async_commit() completes with
-  // the error code of the failed part and with the results. use_awaitable and use_future lose these
-  // results in an exception, but as_tuple keeps them. If a part has invalid arguments, nothing is
-  // sent and there are no results. An empty transaction succeeds.
+  // If the server refuses a part, commit() throws transaction_error with the results of all parts,
+  // and async_commit() completes with the code of the failed part and these results. The results
+  // are lost with use_awaitable and use_future, which throw, but not with as_tuple. If a part has
+  // invalid arguments, nothing is sent and there are no results. An empty transaction succeeds.
   transaction_result commit(transaction t);
   template <class Token>
   auto async_commit(transaction t, Token&& token) {

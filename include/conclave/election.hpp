@@ -18,7 +18,7 @@
 // lead in turn. Use several objects for several candidates.
 //
 // A session holds the leadership, and sessions can expire. hold() reports the loss, as for a lock.
-// The same object can campaign again after a loss. exclusive_lock.hpp documents the errors.
+// The same object can campaign again after a loss. See exclusive_lock.hpp for the errors.
 //
 // Equivalents in ZooKeeper's recipe: start() is async_campaign() or campaign(), stop() is resign(),
 // getLeaderHostName() is leader()->owner, and addListener() is election_options::on_event.

@@ -8,8 +8,8 @@
 // error or that the leadership was lost. `stop` means that the candidate resigned or gave up. A
 // waiting candidate whose session expires returns to `offer`.
 //
-// If an object starts a new candidacy before the server has confirmed the end of the old one,
-// events of the new one can come before stop_complete of the old one.
+// An object can start a new candidacy before the server has confirmed the end of the old one.
+// Events of the new one can then come before stop_complete of the old one.
 #pragma once
 
 #include <cstddef>

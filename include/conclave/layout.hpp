@@ -10,7 +10,7 @@
 // and their readers and writers do not see mutexes. Conclave therefore also throws
 // errc::layout_mismatch when a node of another library is of the other kind.
 //
-// kazoo's Lock and WriteLock use the same node names, so Conclave cannot tell them apart. kazoo's
+// The Lock and WriteLock of kazoo use the same node names, so Conclave cannot tell them apart. The
 // Lock does not see readers. Use kazoo's WriteLock on a path that has readers.
 //
 // The server appends a sequence number to each name, which orders the contenders. Conclave names

@@ -8,7 +8,7 @@
 // deadlock too, but it releases locks and tries again.) On each path, the contender is like that of
 // a mutex and excludes mutexes of this and other libraries.
 //
-// exclusive_lock.hpp documents the member functions, ownership, order and errors. One fencing token
+// See exclusive_lock.hpp for the member functions, ownership, order and errors. One fencing token
 // covers all paths.
 #pragma once
 

@@ -7,7 +7,7 @@
 //     ...
 //   }
 //
-// exclusive_lock.hpp documents the member functions, ownership, order and errors.
+// See exclusive_lock.hpp for the member functions, ownership, order and errors.
 //
 // Cost: locking a free lock takes one round trip. unlock() does not wait for the server. Unlocking
 // and immediately locking again usually takes one request. A hand-off takes a constant number of

@@ -17,8 +17,8 @@
 //
 // A persistent node of the same name blocks the lock until somebody removes it.
 //
-// exclusive_lock.hpp documents the member functions, ownership and errors. Its rules on order do
-// not apply.
+// See exclusive_lock.hpp for the member functions, ownership and errors. Its rules on order do not
+// apply.
 #pragma once
 
 #include <string>

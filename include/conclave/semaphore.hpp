@@ -22,7 +22,7 @@
 // contenders(zk, PATH + "/leases", layout::custom("lease-")) lists the permits. The newest one may
 // still wait for a free permit, and contender_info::holds has no meaning there.
 //
-// exclusive_lock.hpp documents errors and loss. A newer permit has a larger fencing token, but a
+// See exclusive_lock.hpp for errors and loss. A newer permit has a larger fencing token, but a
 // smaller token can be valid too, because several holders exist at a time.
 #pragma once
 
@@ -101,8 +101,8 @@ class semaphore {
     return detail::initiate<void>(state_, &detail::start_unlock, std::forward<Token>(token), role);
   }
 
-  // The permit that the calling thread acquired last, or that any thread acquired last if the
-  // calling thread has none.
+  // The permit that the calling thread acquired last. If it has none, the one that any thread
+  // acquired last.
   conclave::hold hold() const;
 
  private:

@@ -27,9 +27,9 @@ namespace conclave {
 
 class server {
  public:
-  // The server accepts connections when the constructor returns. Throws std::runtime_error if the
-  // data folder is in use, damaged or of a newer version, if an address is in use, or if a
-  // certificate is not valid. The message says what to do.
+  // The server accepts connections when the constructor returns. Throws std::runtime_error with a
+  // message that says what to do. Reasons are a data folder that is in use, damaged or of a newer
+  // version, an address that is in use, and a certificate that is not valid.
   explicit server(server_options options = {});
   // Stops the server. Clients reconnect to their sessions if a server with the same data folder
   // starts within the session timeout.

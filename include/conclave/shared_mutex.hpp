@@ -26,7 +26,7 @@
 // writer queues in between, the thread and the writer wait for each other.
 //
 // The same lock can be used by Curator's InterProcessReadWriteLock and by kazoo's ReadLock and
-// WriteLock, if lock_options::layout matches. exclusive_lock.hpp documents errors, loss and
+// WriteLock, if lock_options::layout matches. See exclusive_lock.hpp for errors, loss and
 // timeouts. Each hand-off lists the wait queue, and lock_options::tickets is ignored.
 #pragma once
 
@@ -143,7 +143,7 @@ class shared_mutex {
   }
 
   // hold() is the exclusive hold. shared_hold() is the shared hold that the calling thread
-  // acquired last, or that any thread acquired last if the calling thread has none.
+  // acquired last. If it has none, it is the one that any thread acquired last.
   conclave::hold hold() const;
   conclave::hold shared_hold() const;
 
