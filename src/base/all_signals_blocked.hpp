@@ -4,7 +4,8 @@
 
 namespace conclave {
 
-// Signals are the application's: a thread started under this gets none.
+// Blocks all signals. A thread that is started during its lifetime receives none, so that signals
+// stay with the application's own threads.
 class all_signals_blocked {
  public:
   all_signals_blocked() {

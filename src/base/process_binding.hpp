@@ -1,11 +1,11 @@
-// How a client and a server on a Unix socket know that they are at the two ends of it, without a
-// relay between them.
+// Lets a client and a server on a Unix socket verify that they are connected directly, without a
+// relay.
 //
-// On its Unix socket the embedded server keeps a session for as long as the connection is open, and
-// ends it with the process. That is right only if the process at the server's end is the client. So
-// both send a number made of the machine's boot, the pid namespace, the server's process and the
-// client's, each as the kernel names the other (SO_PEERCRED). The numbers agree if both speak of
-// one connection; a relay (socat, ssh -L) is another process at one end at least.
+// On its Unix socket, the embedded server keeps a session while the connection is open and ends it
+// with the process. This is correct only if the process at the other end is the client itself.
+// Client and server therefore both send a hash of the boot id, the pid namespace, the server's pid
+// and the client's pid. Each takes the other's pid from the kernel (SO_PEERCRED). The hashes are
+// equal only if there is no relay (socat, ssh -L), because a relay is another process.
 #pragma once
 
 #include <sys/types.h>
@@ -14,11 +14,11 @@
 
 namespace conclave {
 
-// Never 1. Zero: nothing can be proved, since a process is unknown here (another pid namespace) or
-// /proc is missing.
+// Returns zero if the binding cannot be verified: a process is unknown (in another pid namespace),
+// or /proc is missing. Never returns 1 or 2, which have another meaning in the protocol.
 std::int32_t process_binding(pid_t server, pid_t client);
 
-// The process at the other end of a Unix socket: the one that listened, or that connected. Zero:
+// The process at the other end of a Unix socket, which called listen() or connect(). Zero if
 // unknown.
 pid_t peer_process(int socket);
 

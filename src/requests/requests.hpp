@@ -1,8 +1,7 @@
-// Every operation of the protocol: what is sent, how its answer is read, and what becomes of it
-// when the connection ends before the answer.
+// All operations of the protocol: their frames, the parsing of their replies, and the rule for a
+// lost connection.
 //
-// Nothing here sends anything: a request becomes an operation of a session, by `client` for its
-// users and by `recipes` for themselves.
+// Nothing is sent here. The client and the recipes turn a request into an operation of a session.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +19,12 @@
 
 namespace conclave::requests {
 
-// What a client adds to every request.
+// Settings of a client that apply to every request.
 struct defaults {
-  std::string chroot;  // in front of every path
-  conclave::acl acl;   // of nodes created without one
-  // Of nodes that a recipe creates above its own path. Other users have their locks and queues
-  // below them, too.
+  std::string chroot;  // prepended to every path
+  conclave::acl acl;   // for nodes created without an ACL
+  // For nodes that a recipe creates above its own path. Locks and queues of other users may be
+  // below them.
   conclave::acl ancestors_acl = open_acl();
 };
 
@@ -35,7 +34,7 @@ template <class Result>
 struct request {
   using reader = bool (*)(const defaults&, const wire::reply_header&, wire::reader&, Result&);
 
-  error_code refused;  // no server would take it; the rest is then empty
+  error_code refused;  // set if the arguments are not valid; all other members are then empty
   wire::opcode type{};
   session::on_cut rule{};
   std::string frame{};
@@ -64,9 +63,9 @@ request<nothing> remove_watch(const defaults&, std::string_view path, watch_kind
 request<nothing> add_auth(const credentials&);
 request<std::vector<identity>> who_am_i();
 
-// What the answer's code means for the caller, once it was read: a missing node is an answer to
-// exists, a watch that the server has not got is as removed as can be (its event was under way),
-// and a transaction has its errors in its parts.
+// Converts the error code of a reply for the caller. A missing node is a valid result of exists. If
+// the server does not have a watch that is to be removed, its event is on the way and the removal
+// has succeeded. A transaction has its errors in its parts.
 template <class Result>
 error_code verdict(wire::opcode type, error_code answered, const Result& result) noexcept {
   if constexpr (std::is_same_v<Result, transaction_result>) {

@@ -1,7 +1,7 @@
-// Timers on CLOCK_BOOTTIME for all sessions of one I/O thread, on one timerfd.
+// CLOCK_BOOTTIME timers for all sessions of one I/O thread, on one timerfd.
 //
-// Asio's own timers stand still while the machine is suspended, and a session's deadline does not.
-// Used on the I/O thread only.
+// Asio's own timers do not advance while the machine is suspended, but session deadlines do. Use
+// only on the I/O thread.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ class boot_timers {
   explicit boot_timers(boost::asio::io_context& io);
 
   handle arm(boot_clock::time_point when, callback f);
-  // Not for one that was called.
+  // The callback must not have been called yet.
   void cancel(handle h);
 
  private:

@@ -1,9 +1,9 @@
-// Knowing that fork() happened.
+// Detects that the process was forked.
 //
-// A child process has copies of its parent's descriptors and memory but none of its threads. If it
-// sent a byte, closed a session or even removed a socket from the shared epoll set, its parent
-// would suffer. So everything that belongs to the parent is left alone in a child: calls fail with
-// errc::forked, and destructors do nothing.
+// A child process has copies of its parent's memory and descriptors, but none of its threads.
+// Sending data, closing a session or changing the shared epoll set in the child would harm the
+// parent. In a child process, calls on the parent's objects therefore fail with errc::forked, and
+// their destructors do nothing.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace conclave::runtime {
 class fork_guard {
  public:
   fork_guard() noexcept;
-  // This object was made before a fork(), and this is the child.
+  // Returns true in a child process if this object was created before the fork().
   bool in_child() const noexcept;
 
  private:

@@ -1,5 +1,5 @@
-// A signal given once, for a blocking call to wait on: one futex, woken without a lock held, so
-// that the woken thread never runs into one.
+// A one-time event on which a blocking call waits. It is a futex and is set without a mutex held,
+// so the woken thread never has to wait for one.
 #pragma once
 
 #include <atomic>
@@ -10,10 +10,10 @@ namespace conclave::runtime {
 
 class one_shot {
  public:
-  // The waiter may destroy this object as soon as set() made it visible.
+  // The waiter may destroy this object as soon as it sees the event.
   void set() noexcept;
   void wait() noexcept;
-  // Whether it was given by then.
+  // Returns true if the event was set before the deadline.
   bool wait_until(std::chrono::steady_clock::time_point deadline) noexcept;
 
  private:

@@ -1,8 +1,8 @@
-// Runs one session: the machine behind a short lock, a socket, the clock, and the I/O thread.
+// Runs one session: it connects the state machine to a socket, a clock and the I/O thread.
 //
-// A calling thread serialises, submits and sends by itself; nothing is posted just to be sent. The
-// I/O thread reads, and alone delivers: completions, watches and session events reach the user
-// from it, one at a time, in the machine's order, with no lock held.
+// Calling threads serialise, submit and send requests themselves. The I/O thread reads and delivers
+// completions, watch events and session events, one at a time, in the machine's order and with no
+// lock held.
 #pragma once
 
 #include <chrono>
@@ -26,44 +26,46 @@ namespace conclave::runtime {
 
 class session_driver : public std::enable_shared_from_this<session_driver> {
  public:
-  // Begins to connect. Throws only what is wrong with the TLS files.
+  // Starts to connect. Throws only if the TLS files are not valid.
   static std::shared_ptr<session_driver> start(std::shared_ptr<io_loop> loop, connect_string where,
                                                const client_options& options);
   session_driver(std::shared_ptr<io_loop> loop, connect_string where,
                  const client_options& options);
   ~session_driver();
 
-  // Takes the operation over, or says why not and leaves it alone. For a call that blocks, a full
-  // backlog is something to wait for.
+  // Takes ownership of the operation. On error, returns the reason and leaves `op` unchanged. A
+  // blocking call waits while the backlog is full.
   error_code submit(std::unique_ptr<session::operation>& op, bool blocking);
 
   void cancel(std::uint64_t id);
 
-  // As submit(), for an operation that tells the server to forget a watch: not sent at all, and
-  // completed, if nobody is left without it anyway.
+  // Like submit(), for an operation that removes a watch. It completes without being sent if the
+  // server's watch need not be removed.
   error_code submit_watch_removal(std::unique_ptr<session::operation>& op, watch_kind kind,
                                   std::string_view path, const watcher& w, bool blocking);
 
-  // What is submitted stays in the buffer until the last uncork(), or until a call that waits or an
-  // operation that is to be sent at once. These, in turn, wait for each other between gather() and
-  // scatter().
+  // Between cork() and the last uncork(), submitted requests stay in the buffer. A blocking call or
+  // an operation with at_once sends them earlier. Between gather() and scatter(), at_once
+  // operations are collected too.
   void cork();
   void uncork();
   void gather();
   void scatter();
 
-  // Ends the session; the operation, if any, completes when that is done.
+  // Closes the session. The operation, if any, completes when the session has ended.
   void begin_close(std::unique_ptr<session::operation> when_closed = nullptr);
-  // Returns when the session is over and the last handler was called; at once on the I/O thread.
+  // Returns when the session has ended and all handlers have run. Returns at once on the I/O
+  // thread.
   void wait_closed();
-  // Whether there was a connection in time.
+  // Returns true if the session is connected within `limit`.
   bool wait_connected(std::chrono::nanoseconds limit);
 
-  // Session events from now on. The returned token keeps the listener; once its destruction has
-  // returned, the listener is not running and will not be called (unless destroyed by itself).
+  // Registers a listener for session events. The returned token keeps it registered. After the
+  // token's destructor has returned, the listener is not running and is not called again. The
+  // exception is a destructor call by the listener itself.
   std::shared_ptr<void> listen(std::function<void(const session_event&)> listener);
 
-  // What the machine knows, under the lock; in a child process nothing is known.
+  // Calls f(machine) with the lock held. Returns `in_child` in a forked child process.
   template <class T, class F>
   T ask(T in_child, F f) const {
     if (loop_->in_child()) return in_child;
@@ -71,8 +73,8 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
     return f(machine_);
   }
 
-  // How the session stands. The deadline is that of client::session_deadline(): a connection that
-  // the server holds a session open for, and that the kernel knows to be whole, has none.
+  // The state of the session. The deadline is client::session_deadline(). It is time_point::max()
+  // while the server keeps the session for an open connection.
   struct standing {
     std::int64_t session_id = 0;
     bool connected = false;
@@ -82,14 +84,14 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   standing stands() const;
 
   io_loop& loop() noexcept { return *loop_; }
-  // Completes an operation that was refused, from the I/O thread like any other, never from inside
-  // its initiation.
+  // Completes an operation that was refused. Like all completions, this happens on the I/O thread
+  // and never inside the initiating function.
   void refuse(std::unique_ptr<session::operation> op, error_code ec);
 
  private:
   struct listener;
 
-  // On the I/O thread.
+  // Called on the I/O thread.
   void process();
   void apply(const session::machine::wish& wish);
   void connect(const endpoint& to);
@@ -98,13 +100,13 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   void wait_readable(const std::shared_ptr<socket_link>& link);
   void deliver(session::notice& n) noexcept;
 
-  // On the I/O thread with the lock held.
+  // Called on the I/O thread with the lock held.
   void wait_writable(const std::shared_ptr<socket_link>& link);
   void rearm_timer();
 
-  // With the lock held.
+  // Called with the lock held.
   void wait_for_room(std::unique_lock<std::mutex>& lock);
-  // Returns how long to let further answers gather before the next read.
+  // Returns how long to wait for more replies before the next read.
   std::chrono::nanoseconds take_in(std::string_view bytes, session::time_point now);
   void decrypt(std::string_view bytes, session::time_point now);
   void flush();
@@ -113,41 +115,41 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   bool needs_processing() const noexcept;
   bool held_back() const noexcept { return gathers_ > 0 || (corks_ > 0 && !urgent_); }
 
-  // Gives the lock back, and wakes the I/O thread if there is something for it to do.
+  // Releases the lock, and wakes the I/O thread if it has something to do.
   void nudge(std::unique_lock<std::mutex>& lock, bool surely = false);
 
   std::shared_ptr<io_loop> loop_;
-  boost::asio::steady_timer gathering_;  // of answers, between two reads
+  boost::asio::steady_timer gathering_;  // delays the next read, so that replies can gather
   log_callback log_;
   std::optional<tls::tls_settings> tls_;
   const bool inheritable_;
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;  // for those who wait for room, a connection or the end
+  std::condition_variable changed_;  // for threads that wait for room, a connection or the end
   unsigned waiters_ = 0;
   session::machine machine_;
-  std::shared_ptr<socket_link> link_;  // sends only once it is connected
+  std::shared_ptr<socket_link> link_;  // may send only after it has connected
   bool can_send_ = false;
   unsigned corks_ = 0;
   unsigned gathers_ = 0;
-  bool urgent_ = false;        // something that is to be sent at once is in the buffer
-  bool nudged_ = false;        // the I/O thread was asked to send what has gathered
+  bool urgent_ = false;        // the buffer contains an operation with at_once
+  bool nudged_ = false;        // the I/O thread was asked to send the buffer
   bool send_blocked_ = false;  // the socket's buffer is full
-  bool write_wait_ = false;    // and the I/O thread waits for room in it
+  bool write_wait_ = false;    // the I/O thread waits until the socket is writable
   std::optional<tls::tls_engine> engine_;
   endpoint host_;
   session::time_point armed_ = session::time_point::max();
   std::vector<std::unique_ptr<session::operation>> closers_;
-  bool ended_ = false;  // the session is finished and everything about it was delivered
+  bool ended_ = false;  // the session has ended and all its notices were delivered
 
-  // Used by the I/O thread alone.
+  // Used only by the I/O thread.
   bool processing_ = false;
   std::optional<boot_timers::handle> timer_;
   std::string plain_;
 
   std::mutex listeners_mutex_;
   std::vector<std::weak_ptr<listener>> listeners_;
-  std::shared_ptr<listener> first_listener_;  // that of the options
+  std::shared_ptr<listener> first_listener_;  // from client_options
 };
 
 }  // namespace conclave::runtime

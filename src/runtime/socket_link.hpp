@@ -1,9 +1,7 @@
-// One connection to one server, by TCP or by a Unix socket, from resolving its name to closing the
-// socket.
+// One TCP or Unix socket connection to a server, from name resolution to closing the socket.
 //
-// Everything happens on the I/O thread but send(), which any thread may call under the owner's
-// lock; close() is called under that lock, too, so that a descriptor is never used after it was
-// given back.
+// All functions run on the I/O thread, except send(), which any thread may call with the owner's
+// lock held. close() also needs this lock, so that no thread uses a closed descriptor.
 #pragma once
 
 #include <cstddef>
@@ -25,20 +23,19 @@ namespace conclave::runtime {
 
 class socket_link : public std::enable_shared_from_this<socket_link> {
  public:
-  // Inheritable: by a program that this process starts; Unix sockets only.
+  // `inheritable`: child processes inherit the descriptor. Only for Unix sockets.
   socket_link(boost::asio::io_context& io, bool inheritable)
       : socket_{io}, resolver_{io}, inheritable_{inheritable} {}
 
-  // Resolves the name anew, then tries its addresses one after the other. A Unix socket has no name
-  // to resolve.
+  // Resolves the host name and tries its addresses in turn. A Unix socket needs no name resolution.
   void connect(const endpoint& to, std::function<void(error_code)> done);
 
   struct transfer {
     std::size_t bytes = 0;
-    error_code ec;  // would_block if the socket has no room or nothing to give
+    error_code ec;  // would_block if nothing can be sent or received now
   };
   transfer send(std::string_view bytes) noexcept;
-  // Nothing and no error: the server ended the connection.
+  // Zero bytes and no error mean that the server closed the connection.
   transfer receive(char* into, std::size_t size) noexcept;
 
   template <class F>
@@ -50,9 +47,10 @@ class socket_link : public std::enable_shared_from_this<socket_link> {
     socket_.async_wait(socket_type::wait_write, std::move(f));
   }
 
-  // Of a Unix socket: process_binding(). Otherwise zero.
+  // process_binding() for a Unix socket, otherwise zero.
   std::int32_t binding() const noexcept { return binding_; }
-  // Whether the other side has closed, read or not; as send() from any thread under the lock.
+  // Returns true if the peer has closed the connection, even if unread data is left. Any thread may
+  // call it with the owner's lock held.
   bool peer_gone() const noexcept;
 
   void close() noexcept;

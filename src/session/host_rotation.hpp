@@ -1,4 +1,4 @@
-// Which server to try next, and how long to wait before.
+// Chooses the next server to try, and the delay before the attempt.
 #pragma once
 
 #include <chrono>
@@ -17,11 +17,11 @@ class host_rotation {
 
   struct attempt {
     endpoint host;
-    std::chrono::milliseconds delay;  // zero until every host was tried once
+    std::chrono::milliseconds delay;  // zero until every server was tried once
   };
   attempt next();
 
-  // A session was established: the next loss starts with quick tries again.
+  // A session was established. After the next lost connection, the first round has no delay again.
   void succeeded() noexcept { tried_ = 0; }
 
   std::size_t size() const noexcept { return hosts_.size(); }
@@ -30,7 +30,7 @@ class host_rotation {
   std::vector<endpoint> hosts_;
   reconnect_policy policy_;
   std::size_t position_ = 0;
-  std::size_t tried_ = 0;  // since the last success
+  std::size_t tried_ = 0;  // attempts since the last success
 };
 
 }  // namespace conclave::session

@@ -1,11 +1,11 @@
 // One client session as a state machine without I/O.
 //
-// In go the user's operations, the bytes that arrive, what became of a connection, and the time.
-// Out come bytes to send, a wish to connect or disconnect, the time to be called again, and
-// notices: completed operations, fired watches and session events in the one order in which they
-// are to be delivered. Nothing here blocks, sleeps, reads a clock or calls the user.
+// Inputs are the user's operations, received bytes, changes of the connection, and the time.
+// Outputs are bytes to send, requests to connect or disconnect, the time of the next call, and
+// notices. Notices are completed operations, watch events and session events, in the order of
+// delivery. The machine never blocks, sleeps, reads a clock or calls user code.
 //
-// Not safe for concurrent use; the driver holds a lock around every call.
+// Not thread-safe: the driver holds a lock around every call.
 #pragma once
 
 #include <chrono>
@@ -43,8 +43,8 @@ struct firing {
   std::vector<watcher> watchers;
   watch_event event;
 };
-// Watchers that are not needed any more. The user's objects in them must not be destroyed inside
-// the machine, whose lock they may want.
+// Watchers that are not needed any more. The driver destroys them outside the machine's lock,
+// because destructors of user objects may need that lock.
 struct discarded {
   std::vector<watcher> watchers;
 };
@@ -56,48 +56,49 @@ using notice = std::variant<completion, firing, discarded, session_event, log_li
 
 class machine {
  public:
-  // shuffle_seed 0: the hosts in their given order.
+  // shuffle_seed 0 keeps the order of the hosts.
   machine(connect_string where, const client_options& options, std::uint64_t shuffle_seed);
 
-  // --- from the user
+  // --- calls by the user
 
-  // Connects; call once, first.
+  // Starts to connect. Call it once, before anything else.
   void start(time_point now);
 
-  // Takes the operation over, or says why not and leaves it alone.
+  // Takes ownership of the operation. On error, returns the reason and leaves `op` unchanged.
   error_code submit(std::unique_ptr<operation>& op, time_point now);
 
-  // Completes an operation at once with operation_aborted. If it was sent, its effect happens or
-  // not, and its answer is dropped.
+  // Completes an operation at once with operation_aborted. If it was already sent, it may still
+  // take effect, and its reply is dropped.
   void cancel(std::uint64_t id);
 
-  // Forgets the watch; returns whether the server has to be told, too (by a remove_watches
-  // operation submitted before anything else is). ec: errc::no_watcher if there is none.
+  // Removes the watch. Returns true if the server's watch must be removed too. The caller then
+  // submits a remove_watches operation before any other operation. Sets ec to errc::no_watcher if
+  // there is no such watch.
   bool forget_watch(watch_kind kind, std::string_view path, const watcher& w, error_code& ec);
 
-  // Ends the session. Requests sent before are answered first.
+  // Closes the session. The server first answers the requests that were sent before.
   void close(time_point now);
 
-  // --- from the transport
+  // --- calls by the transport
 
-  // On a Unix socket with process_binding(): the server is asked to hold the session open for as
-  // long as the connection is.
+  // If process_binding is not zero, the client asks the server to keep the session while this Unix
+  // socket connection is open.
   void connected(time_point now, std::int32_t process_binding = 0);
   void disconnected(error_code why, time_point now);
-  // The bytes must stay valid during the call only.
+  // The bytes must stay valid only during the call.
   void received(std::string_view bytes, time_point now);
   void time_passed(time_point now);
 
-  // --- to the transport
+  // --- output for the transport
 
-  // Bytes to send, and how many of them were.
+  // The bytes to send. sent() reports how many of them were sent.
   std::string_view output() const noexcept {
     return std::string_view{output_}.substr(output_sent_);
   }
   void sent(std::size_t n) noexcept;
 
-  // What to do with the connection; each wish is handed out once. A connection that there still is
-  // ends in either case.
+  // What the transport must do with the connection. Each wish is returned once. Both wishes also
+  // end an existing connection.
   struct connect_to {
     endpoint host;
   };
@@ -106,51 +107,50 @@ class machine {
   wish take_wish();
   bool has_wish() const noexcept { return !std::holds_alternative<std::monostate>(wish_); }
 
-  // When to call time_passed() at the latest.
+  // time_passed() must be called at this time at the latest.
   time_point next_deadline() const noexcept;
 
-  // Everything to be delivered, in order.
+  // All notices to be delivered, in order.
   std::vector<notice> take_notices() { return std::exchange(notices_, {}); }
   bool has_notices() const noexcept { return !notices_.empty(); }
 
-  // Adds a line to the notices, if anybody reads the log.
+  // Adds a log line to the notices, if a log callback is set.
   void log(log_level level, std::string text);
 
-  // --- what is known
+  // --- state
 
   session_state state() const noexcept;
   bool finished() const noexcept { return phase_ == phase::finished; }
-  // Nothing is accepted any more, nor will be: finished, or about to be.
+  // The session accepts no more operations: it is closed, or is being closed.
   bool over() const noexcept { return phase_ == phase::finished || phase_ == phase::closing; }
   std::int64_t session_id() const noexcept { return session_id_; }
   const std::string& session_password() const noexcept { return password_; }
-  // Counts handshakes that succeeded, so each connection has a number of its own.
+  // The number of successful handshakes, which identifies the current connection.
   std::uint64_t connection() const noexcept { return connection_; }
   std::chrono::milliseconds session_timeout() const noexcept { return timeout_; }
   bool read_only() const noexcept { return read_only_; }
   std::int64_t last_zxid() const noexcept { return last_zxid_; }
   std::size_t watch_count() const noexcept { return watches_.size(); }
-  // "host:port: why" of the last attempt to connect that failed; empty if none did.
+  // "host:port: reason" of the last failed connection attempt. Empty if there was none.
   const std::string& last_failure() const noexcept { return last_failure_; }
   std::size_t max_request_bytes() const noexcept { return options_.max_request_bytes; }
 
-  // Until when a single server cannot have expired the session, a tenth of the timeout off:
-  // the last answered request was sent at t, so not before t + timeout. The smallest time point if
-  // there is no session.
+  // A single server cannot expire the session before this time: the send time of the last answered
+  // request, plus nine tenths of the timeout. time_point::min() if there is no session.
   time_point session_deadline() const noexcept;
 
-  // The server does not expire the session while this connection lasts.
+  // The server does not expire the session while this connection is open.
   bool held_open() const noexcept { return phase_ == phase::attached && held_open_; }
 
   std::size_t outstanding() const noexcept {
     return waiting_.size() + in_flight_.size() + auths_in_flight_.size();
   }
   std::size_t in_flight() const noexcept { return in_flight_.size(); }
-  // How long the latest answer took, counted until now.
+  // Time between sending the last answered request and `now`.
   duration answer_time(time_point now) const noexcept {
     return last_answered_sent_ == time_point::min() ? duration{0} : now - last_answered_sent_;
   }
-  // Whether submit() would answer errc::backlog_full.
+  // Returns true if submit() would return errc::backlog_full.
   bool full() const noexcept;
 
  private:
@@ -161,12 +161,12 @@ class machine {
     time_point give_up;
   };
   struct sent_operation {
-    std::unique_ptr<operation> op;  // none: cancelled, the answer is dropped
+    std::unique_ptr<operation> op;  // null: cancelled, the reply is dropped
     wire::opcode type;
     std::int32_t xid;
     time_point sent_at;
-    std::uint64_t position;  // of its first byte in this connection's stream
-    bool covered;            // its watch was not asked for, since a lasting one brings the event
+    std::uint64_t position;  // offset of its first byte in the stream
+    bool covered;  // no watch was requested, because a persistent watch delivers its events
   };
 
   void schedule_connect(time_point now);
@@ -206,12 +206,13 @@ class machine {
   client_options options_;
   std::string chroot_;
   host_rotation hosts_;
-  endpoint host_;  // tried or attached now
+  endpoint host_;  // the server being tried or connected
   std::string last_failure_;
 
   phase phase_ = phase::finished;
   wish wish_;
-  time_point phase_deadline_{};  // pausing: connect; connecting, handshaking, closing: give up
+  time_point phase_deadline_{};  // time to connect (pausing) or to give up (connecting,
+                                 // handshaking, closing)
 
   // The session.
   std::int64_t session_id_ = 0;
@@ -220,8 +221,8 @@ class machine {
   std::int64_t last_zxid_ = 0;
   bool read_only_ = false;
   std::int32_t process_binding_ = 0;  // of this connection
-  bool held_open_ = false;            // as the server of this connection agrees
-  bool real_session_ = false;         // made or confirmed by a server that is not read-only
+  bool held_open_ = false;            // confirmed by the server of this connection
+  bool real_session_ = false;         // created or confirmed by a server that is not read-only
   session_event::kind ended_ = session_event::kind::closed;
 
   // The connection.
@@ -233,10 +234,10 @@ class machine {
   time_point last_send_{};
   time_point last_heard_{};
   time_point last_answered_sent_ = time_point::min();
-  std::chrono::milliseconds lease_{0};  // the timeout that counted from then on
+  std::chrono::milliseconds lease_{0};  // the session timeout when last_answered_sent_ was set
   std::optional<time_point> ping_sent_;
-  bool heard_on_this_connection_ = false;  // more than the handshake
-  bool doubtful_ = false;                  // a message asks for another handshake
+  bool heard_on_this_connection_ = false;  // a message other than the handshake
+  bool doubtful_ = false;                  // the last message requires a new handshake
   time_point handshake_sent_{};
   std::int32_t next_xid_ = 1;
   std::optional<std::int32_t> close_xid_;
@@ -244,12 +245,13 @@ class machine {
   // Operations.
   std::deque<waiting_operation> waiting_;  // not sent yet
   std::deque<sent_operation> in_flight_;
-  std::deque<std::unique_ptr<operation>> auths_in_flight_;  // none: credentials shown on connecting
+  std::deque<std::unique_ptr<operation>> auths_in_flight_;  // null: credentials sent on connecting
   std::size_t outstanding_bytes_ = 0;
   std::size_t add_watches_in_flight_ = 0;
 
   watch_registry watches_;
-  // Paths of lasting watches that the server still has for others' sake, though nobody wants them.
+  // Paths of persistent watches that no watcher needs. They stay at the server because removing
+  // them would also remove other watches of the path.
   std::set<std::string, std::less<>> left_watches_;
   std::vector<notice> notices_;
 };

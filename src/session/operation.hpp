@@ -1,4 +1,4 @@
-// One request of the user's on its way through a session.
+// A request of the user, from its submission to its completion.
 #pragma once
 
 #include <atomic>
@@ -16,16 +16,16 @@
 
 namespace conclave::session {
 
-// What becomes of an operation whose connection ends before the answer.
+// What happens to an operation if the connection is lost before the reply.
 enum class on_cut {
-  fail,     // it may have taken effect: errc::connection_loss
-  repeat,   // it changes nothing, or the same thing twice is the same as once
-  succeed,  // the cut itself did what was asked
+  fail,     // it completes with errc::connection_loss, because the outcome is unknown
+  repeat,   // it is sent again, because it is a read or idempotent
+  succeed,  // it completes without error, because the lost connection has the same effect
 };
 
 class operation {
  public:
-  // As large as any frame can be.
+  // Accepts a reply of any size.
   static constexpr std::size_t any_reply = std::numeric_limits<std::int32_t>::max();
 
   operation(wire::opcode type, on_cut rule) : type_{type}, on_cut_{rule} {}
@@ -33,27 +33,28 @@ class operation {
   operation& operator=(const operation&) = delete;
   virtual ~operation() = default;
 
-  // Takes the answer apart; called inside the machine, before complete(). False if it is
-  // malformed. Most answers with an error in their header have no body.
+  // Parses the reply. Called inside the machine, before complete(). Returns false if the reply is
+  // malformed. Most replies with an error code have no body.
   virtual bool read_answer(const wire::reply_header& header, wire::reader& body) = 0;
 
-  // Exactly once, by the driver, outside the machine.
+  // Called exactly once, by the driver, outside the machine.
   virtual void complete(error_code ec) noexcept = 0;
 
-  // What the answer's code means for the caller, once it was read: no_node is a result for exists,
-  // and a transaction has its errors in its parts.
+  // Converts the error code of the parsed reply for the caller. For example, no_node is a valid
+  // result of exists, and the errors of a transaction are in its parts.
   virtual error_code verdict(error_code answered) const noexcept { return answered; }
 
-  // Why it may not be submitted any more, if anything; asked with the session's lock held.
+  // Returns the reason if the operation may not be submitted any more. Called with the session's
+  // lock held.
   virtual error_code barred() const noexcept { return {}; }
 
   wire::opcode type() const noexcept { return type_; }
   on_cut cut_rule() const noexcept { return on_cut_; }
 
-  // The whole frame with a zero xid, which the machine fills in when it sends.
+  // The complete frame. The machine sets the xid when it sends the frame.
   std::string frame;
 
-  // The watch that a successful answer leaves behind, by the server's path.
+  // The watch that a successful reply sets. The path includes the chroot.
   struct wanted_watch {
     watch_slot slot;
     std::string path;
@@ -61,31 +62,33 @@ class operation {
   };
   std::optional<wanted_watch> watch;
 
-  // Of add_auth: shown again on every later connection once they were accepted.
+  // For add_auth: credentials that are sent again on every later connection once the server has
+  // accepted them.
   std::optional<credentials> shown;
 
-  // The session and the connection in which alone it may be sent; 0: any. Elsewhere it completes
-  // unsent with errc::session_expired or errc::not_connected.
+  // The only session and connection in which the operation may be sent (0: any). Otherwise it
+  // completes unsent with errc::session_expired or errc::not_connected.
   struct place {
     std::int64_t session = 0;
-    std::uint64_t connection = 0;  // as machine::connection() counts them
+    std::uint64_t connection = 0;  // see machine::connection()
   };
   place only_in;
 
-  // Taken although the backlog is full: whoever sends such operations bounds them by itself.
+  // Accept the operation even if the backlog is full. The sender limits the number of such
+  // operations itself.
   bool beyond_limits = false;
 
-  // Its answer may be larger than client_options::max_reply_bytes, if it is not larger than this.
+  // Accept a reply above client_options::max_reply_bytes, up to this size.
   std::size_t max_reply_bytes = 0;
 
-  // Not kept by a batch of the user's, who may not even know of it.
+  // Send at once, even while the user has an open client::batch.
   bool at_once = false;
 
-  // Kept by the machine.
+  // Set by the machine.
   place sent_in;
   unsigned repeats = 0;
 
-  // For machine::cancel(); unique in this process.
+  // Identifies the operation for machine::cancel(). Unique in this process.
   std::uint64_t id() const noexcept { return id_; }
 
  private:

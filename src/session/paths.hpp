@@ -1,4 +1,4 @@
-// Node paths: what is allowed, and the chroot in front of them.
+// Validates node paths, and adds or removes the chroot.
 #pragma once
 
 #include <string>
@@ -6,16 +6,17 @@
 
 namespace conclave::session {
 
-// ZooKeeper's rules: absolute, no empty, "." or ".." parts, no slash at the end (but for the root),
-// valid UTF-8 without control characters and the code points the server refuses.
+// ZooKeeper's rules: a path is absolute, has no empty, "." or ".." component, and has no trailing
+// slash (except "/"). It is valid UTF-8 without control characters and other characters that the
+// server refuses.
 bool valid_path(std::string_view path) noexcept;
 
-// The path as the server knows it.
+// The path as the server knows it, with the chroot.
 std::string with_chroot(std::string_view chroot, std::string_view path);
 
 bool in_chroot(std::string_view chroot, std::string_view path) noexcept;
 
-// The path as the user knows it; paths outside the chroot are left as they are.
+// The path as the user knows it. Paths outside the chroot are returned unchanged.
 std::string_view without_chroot(std::string_view chroot, std::string_view path) noexcept;
 
 }  // namespace conclave::session

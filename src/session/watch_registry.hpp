@@ -1,5 +1,5 @@
-// The watches a session has left with its server, so that events find their watchers and a new
-// connection can be told about them again.
+// Stores the watches of a session. It finds the watchers for each watch event, and sets the watches
+// again on a new connection.
 #pragma once
 
 #include <cstddef>
@@ -14,40 +14,40 @@
 
 namespace conclave::session {
 
-// The server's five kinds of watches. One left on a missing node by exists() waits for its
-// creation.
+// The server's five kinds of watches. `exist` is a watch set by exists() on a missing node.
 enum class watch_slot { data, exist, child, persistent, recursive };
 inline constexpr std::size_t watch_slots = 5;
 
 class watch_registry {
  public:
-  // Paths are the server's.
+  // All paths include the chroot.
   void add(watch_slot slot, std::string_view path, const watcher& w);
 
-  // The watchers that an event concerns, each once; one-shot watches are gone afterwards.
+  // Returns the watchers for an event, each once, and removes one-shot watches.
   std::vector<watcher> fire(watch_event::kind type, std::string_view path);
 
-  // Takes w (or every watcher, if w is none) off the watches of that kind and returns them;
-  // `emptied` tells whether nobody is left who needs the server's watch.
+  // Removes w, or all watchers if w is empty, from the watches of this kind, and returns them.
+  // `emptied` is true if no remaining watcher needs the server's watch.
   std::vector<watcher> remove(watch_kind kind, std::string_view path, const watcher& w,
                               bool& emptied);
 
-  // Every watcher with the path it watches; nothing is left.
+  // Removes all watchers and returns them with their paths.
   std::vector<std::pair<std::string, watcher>> take_all();
 
-  // The watchers of add_watch, each with its path.
+  // The watchers of persistent watches, each with its path.
   std::vector<std::pair<std::string, watcher>> lasting() const;
 
-  // Whether a watch left by add_watch on this very path tells all that the one-shot watch would.
+  // Returns true if a persistent watch on this path delivers all events of the given one-shot
+  // watch.
   bool has_lasting(watch_slot one_shot, std::string_view path) const;
-  // Whether anybody watches this very path, in whatever way.
+  // Returns true if there is any watch on this path.
   bool contains(std::string_view path) const;
 
-  std::size_t size() const noexcept;  // watched paths, over all kinds
+  std::size_t size() const noexcept;  // number of watched paths, summed over all kinds
 
-  // Frames that leave all watches with a new server, each below the size given (a path that is
-  // longer stands alone): setWatches2, or setWatches where that says it all, since servers before
-  // ZooKeeper 3.6 know no other.
+  // Request frames that set all watches on a new connection. Each frame is at most `max_bytes`
+  // long, unless a single path is longer. Uses setWatches where possible, because servers before
+  // ZooKeeper 3.6 do not know setWatches2.
   std::vector<std::string> rearm_frames(std::int64_t last_zxid, std::size_t max_bytes) const;
 
  private:

@@ -1,11 +1,12 @@
-// Why OpenSSL refused something, in words.
+// Describes an OpenSSL error.
 #pragma once
 
 #include <string>
 
 namespace conclave::tls {
 
-// The first error in this thread's queue, which is the cause of those behind it. Empties the queue.
+// Returns the first error in this thread's OpenSSL error queue, which caused the later ones. Clears
+// the queue.
 std::string openssl_reason();
 
 }  // namespace conclave::tls

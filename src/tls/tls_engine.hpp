@@ -1,8 +1,8 @@
-// TLS over memory, for a client or a server: plain bytes in and out on one side, cipher bytes on
-// the other.
+// TLS without a socket, for clients and servers. It converts between plaintext and encrypted bytes
+// in memory.
 //
-// No socket in here, so that a calling thread can encrypt and send under the session's lock as it
-// does without TLS. For one thread at a time.
+// A calling thread can therefore encrypt and send under the session's lock, as without TLS. Not
+// thread-safe.
 #pragma once
 
 #include <memory>
@@ -19,28 +19,28 @@ namespace conclave::tls {
 
 class tls_engine {
  public:
-  // A client's. A host name that cannot be verified makes the handshake fail, not this.
+  // For a client. If the host name cannot be verified, the handshake fails, not the constructor.
   tls_engine(const tls_settings& settings, const std::string& host);
-  // A server's.
+  // For a server.
   explicit tls_engine(const tls_server_settings& settings);
 
-  // Begins or goes on with the handshake, and reads. `plain` gets what was decrypted. A client
-  // calls it once without bytes, to say hello. Fails with errc::tls_failed, and then ever after;
-  // `output` may hold an alert that tells the peer why.
+  // Continues the handshake and decrypts received bytes into `plain`. A client calls it once
+  // without bytes to start the handshake. After the first error, every call fails with
+  // errc::tls_failed. `output` may then contain an alert for the peer.
   error_code receive(std::string_view cipher, std::string& plain);
-  // Only once established.
+  // Requires established().
   error_code encrypt(std::string_view plain);
 
-  // In TLS 1.3 a client has this before the server has judged its certificate: a refusal comes with
-  // a later receive().
+  // With TLS 1.3, a client is established before the server has verified the client's certificate.
+  // A later receive() reports a refusal.
   bool established() const noexcept { return established_; }
-  // Why it failed, for the log.
+  // The reason for the failure, for the log.
   const std::string& reason() const noexcept { return reason_; }
-  // Whom the peer's certificate names, as in RFC 2253: "CN=worker,O=Example". Empty if it showed
-  // none. Only once established; from then on the certificate is verified.
+  // The subject of the peer's verified certificate as in RFC 2253: "CN=worker,O=Example". Empty if
+  // the peer sent none. Requires established().
   std::string peer_subject() const;
 
-  // Cipher bytes to be sent; the caller takes them off the front.
+  // Encrypted bytes to send. The caller removes them from the front.
   std::string output;
 
  private:

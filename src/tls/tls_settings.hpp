@@ -1,8 +1,8 @@
-// Certificates and keys, read once per client or server. Minimum is TLS 1.2.
+// Certificates and keys, read once per client or server. The minimum version is TLS 1.2.
 //
-// Both constructors throw conclave::error (errc::tls_failed) that names the file at fault. The
-// files are not read again; to use renewed ones, make new settings. Engines keep what they need of
-// their settings, which may end before them. Any thread may make engines of one settings object.
+// Both constructors throw conclave::error (errc::tls_failed) with the name of the invalid file. To
+// use renewed files, create a new settings object. Engines may outlive their settings. Any thread
+// may create engines from one settings object.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ struct free_context {
 };
 using context_ptr = std::unique_ptr<ssl_ctx_st, free_context>;
 
-// A client's.
+// For a client.
 class tls_settings {
  public:
   explicit tls_settings(const tls_options& options);
@@ -35,8 +35,8 @@ class tls_settings {
 
 class tls_server_settings {
  public:
-  // Also throws errc::invalid_argument if the certificate or its key is not named, or if a client
-  // certificate is required but no client_ca_file is there to check it with.
+  // Also throws errc::invalid_argument if the certificate file or key file is missing, or if client
+  // certificates are required without a client_ca_file.
   explicit tls_server_settings(const server_tls_options& options);
 
   ssl_ctx_st* context() const noexcept { return context_.get(); }

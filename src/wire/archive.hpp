@@ -1,7 +1,7 @@
-// Bytes <-> values. ZooKeeper's encoding is big-endian; strings and buffers are an int32 length
-// (-1 = null) and bytes; vectors an int32 count and elements.
+// Serialisation of ZooKeeper's protocol. Integers are big-endian. Strings and buffers are an int32
+// length (-1 for null) and bytes. Vectors are an int32 count and elements.
 //
-// A record describes its fields once, and both directions follow from that:
+// A record lists its fields once, for reading and writing:
 //
 //   struct get_request {
 //     std::string_view path;
@@ -9,8 +9,8 @@
 //     static void fields(auto& io, auto& r) { io(r.path, r.watch); }
 //   };
 //
-// Strings are views: while reading they point into the frame, while writing at the caller's data.
-// A null string reads as a view without data(), and is written from one.
+// Strings are views. When reading, they point into the frame. When writing, they point to the
+// caller's data. A null string is a view whose data() is null.
 #pragma once
 
 #include <concepts>
@@ -40,7 +40,7 @@ inline constexpr bool is_vector = false;
 template <class T>
 inline constexpr bool is_vector<std::vector<T>> = true;
 
-// Bytes that were encoded already, to be written as they are.
+// Bytes that are already encoded and are written unchanged.
 struct encoded {
   std::string_view bytes;
 };
@@ -82,8 +82,8 @@ class writer {
   std::string& out_;
 };
 
-// Reads from a frame and never beyond it. After the first thing that does not fit, ok() is false
-// and all further values are zero or empty.
+// Reads values from a frame, never beyond its end. After the first error, ok() is false and all
+// further values are zero or empty.
 class reader {
  public:
   explicit reader(std::string_view in) : rest_{in} {}
@@ -150,8 +150,8 @@ class reader {
     v.clear();
     const auto count = read<std::int32_t>();
     if (!ok_ || count == -1) return;
-    // Every element takes at least one byte, so a count above what is left is a lie: refuse it
-    // before memory is taken for it.
+    // Every element takes at least one byte, so a larger count is invalid. Reject it before
+    // allocating memory.
     if (count < 0 || static_cast<std::size_t>(count) > rest_.size()) return fail();
     for (std::int32_t i = 0; i < count && ok_; ++i) take(v.emplace_back());
     if (!ok_) v.clear();

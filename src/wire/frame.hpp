@@ -1,4 +1,4 @@
-// Frames: an int32 length and that many bytes.
+// A frame is an int32 length followed by that many bytes of payload.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace conclave::wire {
 
-// The length stands before the payload.
+// The size of the length field.
 inline constexpr std::size_t frame_prefix = 4;
 
-// Writes one frame: its length, then the parts one after the other.
+// Appends one frame: the length, then the parts.
 template <class... Parts>
 void append_frame(std::string& out, const Parts&... parts) {
   const auto begin = out.size();
@@ -24,46 +24,46 @@ void append_frame(std::string& out, const Parts&... parts) {
   out.replace(begin, frame_prefix, reinterpret_cast<const char*>(&length), frame_prefix);
 }
 
-// Cuts a stream of bytes into frames. Memory grows with what has arrived, never with what a
-// length field promises.
+// Splits a byte stream into frames. Memory use depends on the received bytes, not on the length
+// field.
 class frame_splitter {
  public:
   explicit frame_splitter(std::size_t max_payload) : max_payload_{max_payload} {}
-  // Of a frame above the limit the first bytes, `shown` of them, are shown to the caller, who
-  // accepts or skips it; without this it ends the stream.
+  // The caller sees the first `shown` bytes of a frame above the limit, and accepts or skips it.
+  // The other constructor treats such a frame as a failure.
   frame_splitter(std::size_t max_payload, std::size_t shown)
       : max_payload_{max_payload}, shown_{shown} {}
 
-  // Adds what arrived. The bytes must stay where they are until next() has returned nothing.
+  // Adds received bytes. They must stay valid until next() has returned nothing.
   void feed(std::string_view bytes);
 
-  // The payload of the next whole frame, valid until the next call; nothing if there is none yet,
-  // or failed(), or oversized().
+  // The payload of the next complete frame, valid until the next call. Returns nothing if there is
+  // no complete frame, or if failed() or oversized().
   std::optional<std::string_view> next();
 
-  // The next frame is above the limit, and its first bytes are there.
+  // Set if the next frame is above the limit and its first bytes have arrived.
   struct oversized_frame {
     std::size_t size;
     std::string_view beginning;
   };
   std::optional<oversized_frame> oversized() const;
-  // As well, but its first bytes may still be to come.
+  // Like oversized(), but also true if the first bytes have not arrived yet.
   bool begins_oversized() const noexcept {
     return oversized_ == oversize::beginning || oversized_ == oversize::undecided;
   }
-  // It is put together all the same.
+  // Assembles the frame in spite of its size.
   void accept_oversized() noexcept { oversized_ = oversize::accepted; }
-  // Its bytes are dropped as they arrive.
+  // Drops the bytes of the frame as they arrive.
   void skip_oversized() noexcept;
 
-  // What was fed and is not part of a frame that was handed out, nor of one that was begun.
+  // Bytes that were fed and do not belong to a returned or started frame.
   std::string_view rest() const noexcept { return fed_; }
-  // For the frames to come.
+  // Applies to later frames.
   void set_limit(std::size_t max_payload) noexcept { max_payload_ = max_payload; }
 
-  // A length below zero or above the limit was seen: the stream cannot be read any further.
+  // A length was negative or above the limit. The rest of the stream cannot be parsed.
   bool failed() const noexcept { return failed_; }
-  // It was a length that could be one, only too large.
+  // The length was valid but above the limit.
   bool too_large() const noexcept { return too_large_; }
 
   void reset();
@@ -76,10 +76,10 @@ class frame_splitter {
   std::size_t max_payload_;
   std::size_t shown_ = 0;
   std::size_t to_skip_ = 0;
-  oversize oversized_ = oversize::no;  // the frame in partial_
-  std::string partial_;                // the beginning of a frame whose end is still to come
-  std::string complete_;               // a frame put together from pieces, handed out last
-  std::string_view fed_;               // what arrived and was not looked at yet
+  oversize oversized_ = oversize::no;  // state of the frame in partial_
+  std::string partial_;                // the beginning of an incomplete frame
+  std::string complete_;               // the last returned frame, if it came in pieces
+  std::string_view fed_;               // received bytes that were not parsed yet
   bool failed_ = false;
   bool too_large_ = false;
 };

@@ -1,10 +1,10 @@
-// A connection that keeps a session alive and accepts no requests: an addition of our own server,
-// on its Unix socket only.
+// A connection that keeps a session alive and accepts no requests. This is an extension of the
+// embedded server, only on its Unix socket.
 //
 // The client sends a connect_request with this protocol version and the session's id and password.
-// The server answers with a connect_response of the same version, whose password is zeros; or with
-// session id 0 if there is no such session, and closes the connection. Anything that the client
-// sends after that closes the connection.
+// The server answers with a connect_response of the same version and a zero password. If there is
+// no such session, it answers with session id 0 and closes the connection. The server also closes
+// the connection if the client sends anything after that.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace conclave::wire {
 
 inline constexpr std::int32_t keep_session_version = 2;
 
-// In the place of the last zxid seen. A server that does not know the request refuses a client from
-// the future, and does not take the connection for the session's own.
+// Sent in place of the last zxid seen. A server without this extension refuses the connection
+// because of this zxid, instead of moving the session to it.
 inline constexpr std::int64_t keep_session_zxid = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace conclave::wire

@@ -1,5 +1,5 @@
-// Transactions (multi) and groups of reads (multi_read): a list of parts, each with a small header
-// of its own, ended by a header that says so.
+// Transactions (multi) and groups of reads (multi_read). Both are lists of parts, each with a small
+// header, that end with a special header.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,9 @@ struct multi_header {
 
 inline constexpr multi_header multi_end{opcode::error, true, -1};
 
-// One part of a request. `type` says how `body` is to be read: create, create2, create_container,
-// create_ttl, remove, set_data, check; in a group of reads get_data and get_children.
+// One part of a request. `type` determines the type of `body`. It is create, create2,
+// create_container, create_ttl, remove, set_data or check. In a group of reads it is get_data or
+// get_children.
 struct multi_part {
   opcode type{};
   std::variant<create_request, create_ttl_request, path_version_request, set_data_request,
@@ -29,7 +30,7 @@ struct multi_part {
       body;
 };
 
-// One part of an answer.
+// One part of a reply. The comments name the types that set a member.
 struct multi_answer {
   opcode type = opcode::error;
   std::int32_t error = 0;               // for opcode::error
@@ -39,11 +40,11 @@ struct multi_answer {
   stat_record stat;                     // create2, set_data, get_data
 };
 
-// The most parts that are read from one message.
+// The maximum number of parts in one message.
 inline constexpr std::size_t max_multi_parts = 65'536;
 
 void write_multi_request(writer& out, const std::vector<multi_part>& parts);
-// False if the message is malformed, has too many parts, or one of an unknown type.
+// Returns false if the message is malformed, has too many parts, or has a part of unknown type.
 bool read_multi_request(reader& in, std::vector<multi_part>& parts);
 
 void write_multi_response(writer& out, const std::vector<multi_answer>& answers);

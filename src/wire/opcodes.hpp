@@ -1,4 +1,5 @@
-// The numbers of ZooKeeper's requests, and of messages that are not answers to one.
+// Request codes of ZooKeeper's protocol, and the xids of messages that are not replies to a
+// request.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +37,10 @@ enum class opcode : std::int32_t {
   who_am_i = 107,
   create_session = -10,
   close_session = -11,
-  error = -1,  // in a transaction's results: a part that failed or was not done
+  error = -1,  // in results of a transaction: the part failed or was not executed
 };
 
-// Transaction ids below zero are not the client's count of requests.
+// Negative xids are reserved.
 namespace special_xid {
 inline constexpr std::int32_t watch_event = -1;
 inline constexpr std::int32_t ping = -2;

@@ -1,5 +1,5 @@
-// Every record of the client protocol but the transactions (multi.hpp), in both directions.
-// Field order is wire order.
+// All records of the client protocol, except those of transactions (multi.hpp). The order of the
+// fields is the order on the wire.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace conclave::wire {
 
 // --- handshake
 
-// The protocol's version is 0 in both directions. Our own client and server use its place on a Unix
-// socket: both send process_binding() if the server is to keep the session for as long as this
-// connection is held open, whatever the timeout. Others do not look at it.
+// The protocol version is 0 in both directions. Conclave's client and server also use this field on
+// a Unix socket. Both send process_binding() if the server is to keep the session while this
+// connection is open, regardless of the timeout. Other clients and servers ignore the field.
 
 struct connect_request {
   std::int32_t protocol_version = 0;
@@ -39,7 +39,7 @@ struct connect_response {
   }
 };
 
-// Old clients and servers leave this last byte of the handshake out.
+// The last byte of the handshake. Old clients and servers omit it.
 struct read_only_flag {
   bool read_only = false;
   static void fields(auto& io, auto& r) { io(r.read_only); }
