@@ -92,7 +92,7 @@ struct part_result {
   // error, although they were rolled back.
   error_code ec;
   std::string path;  // of a created node
-  node_stat stat;    // of a node whose data was set; not set for a created node
+  node_stat stat;    // only for a node whose data was set
 };
 
 struct transaction_result {

@@ -25,7 +25,7 @@ class fnv1a {
 
 }  // namespace
 
-// Read each time: a child of fork() may be in another pid namespace than its parent.
+// Read on each call, because a child of fork() may be in another pid namespace.
 std::int32_t process_binding(pid_t server, pid_t client) {
   if (server <= 0 || client <= 0) return 0;
   std::array<char, 36> boot{};  // a UUID
@@ -44,8 +44,8 @@ std::int32_t process_binding(pid_t server, pid_t client) {
   hash.add(static_cast<std::uint64_t>(server));
   hash.add(static_cast<std::uint64_t>(client));
   const auto folded = hash.value() ^ (hash.value() >> 32);
-  // 1 is what servers sent before, without a proof; 2 asks for a connection that only keeps a
-  // session (wire/keep_session.hpp).
+  // Older servers send 1 without verification. 2 requests a connection that only keeps a session
+  // (wire/keep_session.hpp).
   const auto number = static_cast<std::int32_t>(folded & 0x7fff'ffff);
   return number > 2 ? number : number + 3;
 }

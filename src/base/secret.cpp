@@ -20,7 +20,7 @@ void wipe(std::string& s) noexcept {
 
 secret::secret(const secret& other) = default;
 
-// Short strings are moved by copying, so the source is wiped, not only emptied.
+// Moving a short string copies it, so the source must be wiped.
 secret::secret(secret&& other) noexcept {
   value_ = other.value_;
   wipe(other.value_);
@@ -43,10 +43,10 @@ secret secret::from_file(const std::string& path) {
   std::ifstream in{path, std::ios::binary};
   secret s;
   try {
-    s.value_.reserve(4096);  // growing would leave copies behind
+    s.value_.reserve(4096);  // growing would leave copies in freed memory
     s.value_.assign(std::istreambuf_iterator<char>{in}, {});
   } catch (const std::ios_base::failure&) {
-    in.setstate(std::ios::failbit);  // a directory can be opened, but not read
+    in.setstate(std::ios::failbit);  // a directory can be opened but not read
   }
   while (!s.value_.empty() && (s.value_.back() == '\n' || s.value_.back() == '\r'))
     s.value_.pop_back();

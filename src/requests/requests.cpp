@@ -31,8 +31,8 @@ bool is_sequential(create_mode m) {
          m == create_mode::persistent_sequential_ttl;
 }
 
-// What is wrong with a node to be created, if anything. The server appends its number to a
-// sequential path, so that may end with a slash.
+// Why the node cannot be created, if it cannot. A sequential path may end with a slash, because the
+// server appends the sequence number.
 error_code check(std::string_view path, const create_options& options) {
   if (!session::valid_path(is_sequential(options.mode) ? std::string{path} + '1' : path))
     return errc::invalid_path;
@@ -44,8 +44,7 @@ error_code check(std::string_view path) {
   return session::valid_path(path) ? error_code{} : errc::invalid_path;
 }
 
-// The server's path of a node to be created. "/" alone names the root, but with a number behind it
-// a child of the root.
+// The server's path of a node to be created. For a sequential node, "/" means a child of the root.
 std::string path_to_create(const defaults& d, std::string_view path) {
   return path == "/" ? d.chroot + "/" : session::with_chroot(d.chroot, path);
 }
@@ -61,8 +60,8 @@ request<Result> refuse(error_code ec) {
   return r;
 }
 
-// The body's fields lie in the frame behind a header with a zero xid; answers to auth carry a
-// number of their own, and the machine gives the others theirs.
+// The frame is a request header and the body's fields. auth has a reserved xid. For other requests,
+// the machine sets the xid later.
 template <class Result, class... Body>
 request<Result> make(opcode type, on_cut rule, typename request<Result>::reader read,
                      const Body&... body) {
@@ -79,8 +78,8 @@ request<Result> watching(request<Result> r, session::watch_slot slot, std::strin
   return r;
 }
 
-// A reader of answers: takes a record of the answer and turns it into the result with Convert, a
-// function object without state. Answers with an error have no record.
+// Returns a function that parses a record of the reply and converts it into the result. Convert is
+// a stateless function object. Replies with an error have no record.
 template <class Record, class Result, class Convert>
 typename request<Result>::reader reading(Convert) {
   return [](const defaults& d, const wire::reply_header& header, wire::reader& in, Result& out) {
@@ -198,11 +197,11 @@ request<node_stat> set_acl(const defaults& d, std::string_view path, const acl& 
 
 request<std::vector<std::string>> ephemerals(const defaults& d, std::string_view prefix) {
   using result = std::vector<std::string>;
-  // It may end with a slash.
+  // The prefix may end with a slash.
   if (const auto ec = check(std::string{prefix} + 'x')) return refuse<result>(ec);
   const auto read =
       reading<wire::names_response, result>([](const defaults& at, const auto& in, result& out) {
-        // The server compares text, so it may name nodes beside the chroot.
+        // The server compares text, so it may also return nodes outside the chroot.
         for (const auto path : in.names)
           if (session::in_chroot(at.chroot, path))
             out.emplace_back(session::without_chroot(at.chroot, path));
@@ -219,11 +218,11 @@ request<std::int32_t> count_descendants(const defaults& d, std::string_view path
                             wire::path_record{session::with_chroot(d.chroot, path)});
 }
 
-// --- several at once
+// --- transactions and groups of reads
 
 namespace {
 
-// The parts of a transaction as the server wants them; an error for one that no server would take.
+// Builds the parts of a transaction. Returns an error for a part with invalid arguments.
 class multi_builder {
  public:
   multi_builder(const defaults& d, std::size_t parts) : defaults_{d} {

@@ -24,17 +24,17 @@ boot_timers::handle boot_timers::arm(boot_clock::time_point when, callback f) {
 }
 
 void boot_timers::cancel(handle h) {
-  // The descriptor may fire for nothing later; that costs less than setting it again now.
+  // The descriptor may now fire without a due timer. That costs less than setting it again.
   queue_.erase(h);
   if (queue_.empty() && waiting_)
-    descriptor_.cancel();  // let the I/O thread end when it has nothing to do
+    descriptor_.cancel();  // lets the I/O thread end when it has nothing to do
 }
 
 void boot_timers::set_descriptor() {
   const auto when = queue_.begin()->first;
   if (when < set_to_) {
     set_to_ = when;
-    // Zero would switch the timer off.
+    // Zero would disarm the timer.
     const auto ns = std::max<boot_clock::rep>(when.time_since_epoch().count(), 1);
     const itimerspec spec{{0, 0}, {ns / 1'000'000'000, ns % 1'000'000'000}};
     ::timerfd_settime(descriptor_.native_handle(), TFD_TIMER_ABSTIME, &spec, nullptr);

@@ -34,7 +34,8 @@ io_thread::io_thread() : loop_{std::make_shared<io_loop>()} {
 
 io_thread::~io_thread() {
   if (loop_->in_child()) {
-    // There is no such thread in this process, and the epoll set is the parent's: leave everything.
+    // The thread does not exist in this process and the epoll set belongs to the parent, so destroy
+    // nothing.
     new (std::nothrow) std::shared_ptr<io_loop>{std::move(loop_)};
     new (std::nothrow) std::thread{std::move(thread_)};
     return;

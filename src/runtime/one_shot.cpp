@@ -15,7 +15,7 @@ constexpr std::uint32_t given = 2;
 }  // namespace
 
 void one_shot::set() noexcept {
-  // Waking an address that is gone by now is harmless: at worst an unrelated futex there sees a
+  // Waking an address that is already freed is harmless. At worst, an unrelated futex there gets a
   // spurious wake-up, which every futex user must expect.
   auto* address = &state_;
   if (state_.exchange(given, std::memory_order_acq_rel) == waiting)

@@ -17,21 +17,20 @@ namespace {
 
 using session::machine;
 
-// With more unanswered requests than this we work in batches, in both directions.
+// With more requests in flight than this, the driver batches in both directions.
 //
-// A calling thread leaves its bytes in the buffer and wakes the I/O thread, unless that is on its
-// way already; it sends all that has gathered by then.
+// A calling thread leaves its bytes in the buffer and wakes the I/O thread, unless it was already
+// woken. The I/O thread sends the whole buffer.
 //
-// The I/O thread lets answers gather for a moment before it reads on, since waking up for each of
-// them costs more than all the rest: an eighth of the time that answers take at present, which
-// hardly anybody can notice.
+// The I/O thread waits before it reads again, so that replies can gather. One wake-up per reply
+// would cost more than everything else. The pause is an eighth of the current reply time.
 constexpr std::size_t deep_pipeline = 64;
 constexpr int pause_fraction = 8;
 constexpr std::chrono::microseconds shortest_pause{50};
 constexpr std::chrono::microseconds longest_pause{2000};
-// Unless so much has gathered that it fills a segment or two anyway.
+// A calling thread sends by itself if its buffer has this many bytes.
 constexpr std::size_t gather_bytes = std::size_t{32} * 1024;
-// Reads in a row for one session before others on the thread get their turn.
+// Reads in a row for one session before other sessions on the thread get their turn.
 constexpr int reads_in_a_row = 4;
 
 std::uint64_t shuffle_seed(const client_options& options) {
@@ -43,7 +42,7 @@ struct overloaded : F... {
   using F::operator()...;
 };
 template <class... F>
-overloaded(F...) -> overloaded<F...>;  // clang 14 does not find it by itself
+overloaded(F...) -> overloaded<F...>;  // clang 14 does not deduce it
 
 }  // namespace
 
@@ -79,10 +78,10 @@ session_driver::session_driver(std::shared_ptr<io_loop> loop, connect_string whe
 
 session_driver::~session_driver() = default;
 
-// --- on the caller's thread
+// --- on the calling thread
 
 void session_driver::wait_for_room(std::unique_lock<std::mutex>& lock) {
-  // Room comes with answers, and those only to what was sent.
+  // Replies make room, and only requests that were sent get replies.
   flush();
   nudge(lock);
   lock.lock();
@@ -99,7 +98,7 @@ error_code session_driver::submit(std::unique_ptr<session::operation>& op, bool 
   const bool at_once = op->at_once;
   if (const auto ec = machine_.submit(op, boot_clock::now())) return ec;
   if (at_once) urgent_ = true;
-  // While the I/O thread delivers, it sends once, at the end, for all that was submitted meanwhile.
+  // While the I/O thread delivers notices, it sends all submitted requests once, at the end.
   const bool held = delivering || (held_back() && !blocking);
   const bool deep = corks_ == 0 && gathers_ == 0 && machine_.in_flight() > deep_pipeline &&
                     machine_.output().size() < gather_bytes;
@@ -112,10 +111,10 @@ error_code session_driver::submit_watch_removal(std::unique_ptr<session::operati
                                                 watch_kind kind, std::string_view path,
                                                 const watcher& w, bool blocking) {
   if (loop_->in_child()) return errc::forked;
-  // Under one lock with the submission, so that nobody's read can come between.
+  // The removal and the submission happen under one lock, so that no read can come in between.
   std::unique_lock lock{mutex_};
   if (blocking && machine_.full()) wait_for_room(lock);
-  if (machine_.finished()) return machine_.submit(op, boot_clock::now());  // says why
+  if (machine_.finished()) return machine_.submit(op, boot_clock::now());  // returns the reason
   if (machine_.full() && !op->beyond_limits) return errc::backlog_full;
   error_code ec;
   const bool tell_server = machine_.forget_watch(kind, path, w, ec);
@@ -124,7 +123,7 @@ error_code session_driver::submit_watch_removal(std::unique_ptr<session::operati
     flush();
   }
   nudge(lock);
-  if (!ec && op) refuse(std::move(op), {});  // done already
+  if (!ec && op) refuse(std::move(op), {});  // already done
   return ec;
 }
 
@@ -201,10 +200,10 @@ void session_driver::wait_closed() {
   if (loop_->in_child() || loop_->is_current()) return;
   std::unique_lock lock{mutex_};
   ++waiters_;
-  changed_.wait(lock, [&] { return ended_; });  // the machine bounds how long closing takes
+  changed_.wait(lock, [&] { return ended_; });  // the machine limits how long closing takes
   --waiters_;
   lock.unlock();
-  // Refused operations complete on their own, behind one another: wait for those before us, too.
+  // Refused operations complete in posted handlers. Wait for those that were posted before.
   one_shot all_have_run;
   boost::asio::post(loop_->io(), [&] { all_have_run.set(); });
   all_have_run.wait();
@@ -214,7 +213,7 @@ bool session_driver::wait_connected(std::chrono::nanoseconds limit) {
   std::unique_lock lock{mutex_};
   ++waiters_;
   const auto connected = [&] { return machine_.state() == session_state::connected; };
-  // A limit that the clock cannot add must not become one in the past.
+  // A limit that is too large to add to now() must not overflow.
   changed_.wait_for(lock, std::min<std::chrono::nanoseconds>(limit, std::chrono::hours{24 * 365}),
                     [&] { return connected() || machine_.finished(); });
   --waiters_;
@@ -244,7 +243,7 @@ std::shared_ptr<void> session_driver::listen(std::function<void(const session_ev
     std::erase_if(listeners_, [](const auto& l) { return l.expired(); });
     listeners_.push_back(entry);
   }
-  // The token's deleter waits for a call in progress; on the I/O thread it may be that call.
+  // The token's deleter waits for a running call. On the I/O thread, it may be inside that call.
   return {entry.get(), [entry, self = weak_from_this()](void*) mutable {
             const auto driver = self.lock();
             if (driver && !driver->loop_->in_child() && !driver->loop_->is_current()) {
@@ -281,7 +280,8 @@ void session_driver::process() {
     apply(wish);
     for (auto& n : notices) deliver(n);
     for (auto& op : closers) op->complete({});
-    // A child that was forked by a handler and returned from it: it must not touch anything here.
+    // A child process that a handler forked has returned from the handler. It must not touch
+    // anything here.
     if (loop_->in_child()) ::_exit(127);
   }
   processing_ = false;
@@ -324,7 +324,7 @@ void session_driver::connected(const std::shared_ptr<socket_link>& link) {
     can_send_ = true;
     if (tls_ && host_.socket_path.empty()) {
       engine_.emplace(*tls_, host_.host);
-      take_in({}, boot_clock::now());  // says hello
+      take_in({}, boot_clock::now());  // starts the TLS handshake
     } else {
       machine_.connected(boot_clock::now(), link->binding());
     }
@@ -407,8 +407,8 @@ void session_driver::deliver(session::notice& n) noexcept {
 void session_driver::rearm_timer() {
   const auto when = machine_.next_deadline();
   const bool ended = when == session::time_point::max();
-  // Deadlines mostly move away; firing early and looking again is cheaper than setting the timer
-  // with every request.
+  // Deadlines mostly move later. An early timer that checks again is cheaper than setting the timer
+  // for every request.
   if (timer_ && (ended || when < armed_)) {
     loop_->timers().cancel(*timer_);
     timer_.reset();
@@ -436,7 +436,7 @@ std::chrono::nanoseconds session_driver::take_in(std::string_view bytes, session
     decrypt(bytes, now);
   else
     machine_.received(bytes, now);
-  if (!attached) flush();  // the handshake and what waited for its end, whoever holds a batch
+  if (!attached) flush();  // sends the handshake and waiting requests, in spite of open batches
   if (machine_.in_flight() <= deep_pipeline) return {};
   return std::min<std::chrono::nanoseconds>(machine_.answer_time(now) / pause_fraction,
                                             longest_pause);
@@ -458,7 +458,7 @@ void session_driver::decrypt(std::string_view bytes, session::time_point now) {
 }
 
 void session_driver::flush() {
-  urgent_ = false;  // if the socket does not take it now, it will be sent as soon as it does
+  urgent_ = false;  // if the socket is full, it is sent as soon as there is room
   if (!can_send_ || send_blocked_) return;
   for (;;) {
     std::string_view bytes;
@@ -478,7 +478,7 @@ void session_driver::flush() {
       send_blocked_ = true;
       return;
     }
-    // A broken connection is noticed by the reading side, too; one place is enough to act on it.
+    // The reading side also notices a broken connection, and handles it.
     if (done.ec) {
       can_send_ = false;
       return;

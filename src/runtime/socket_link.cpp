@@ -22,8 +22,8 @@ using boost::asio::ip::tcp;
 
 error_code system_error(int value) { return {value, boost::system::system_category()}; }
 
-// Far from the numbers that scripts use for themselves, yet below 64: the kernel's table has so
-// many to begin with, and to enlarge it under more than one thread takes 10 ms (an RCU period).
+// Use a number that scripts do not use, but below 64. The kernel's descriptor table has 64 entries
+// at first, and enlarging it in a process with several threads takes 10 ms (an RCU period).
 int moved_up(int fd) {
   constexpr int first_number = 48;
   const int moved = ::fcntl(fd, F_DUPFD, first_number);
@@ -42,7 +42,7 @@ socket_link::transfer transferred(ssize_t n) {
 void socket_link::connect(const endpoint& to, std::function<void(error_code)> done) {
   done_ = std::move(done);
   if (!to.socket_path.empty()) return connect_local(to.socket_path);
-  // A number needs no resolver, which is a thread of its own.
+  // A numeric address needs no resolver, which would start a thread.
   boost::system::error_code not_a_number;
   const auto number = boost::asio::ip::make_address(to.host, not_a_number);
   if (!not_a_number) {
@@ -55,8 +55,8 @@ void socket_link::connect(const endpoint& to, std::function<void(error_code)> do
                                   const tcp::resolver::results_type& found) {
         if (ec == boost::asio::error::operation_aborted) return;
         for (const auto& entry : found) self->addresses_.emplace_back(entry.endpoint());
-        // Another one first each time: one that swallows our packets would use
-        // up the time for all.
+        // Start with another address each time. One that drops our packets would use up the time
+        // for all.
         thread_local std::minstd_rand random{std::random_device{}()};
         std::shuffle(self->addresses_.begin(), self->addresses_.end(), random);
         self->try_next(ec ? ec : error_code{boost::asio::error::host_not_found});
@@ -66,7 +66,7 @@ void socket_link::connect(const endpoint& to, std::function<void(error_code)> do
 void socket_link::connect_local(const std::string& path) {
   const address to{boost::asio::local::stream_protocol::endpoint{path}};
   auto ec = open(to);
-  // Here and now, since Asio takes the EAGAIN of a full backlog for a connection that will come.
+  // Connect synchronously, because Asio mistakes EAGAIN of a full backlog for a pending connection.
   if (!ec && ::connect(socket_.native_handle(), to.data(), static_cast<socklen_t>(to.size())) != 0)
     ec = system_error(errno);
   if (!ec) binding_ = process_binding(peer_process(socket_.native_handle()), ::getpid());
@@ -76,8 +76,8 @@ void socket_link::connect_local(const std::string& path) {
 error_code socket_link::open(const address& to) {
   error_code ec;
   socket_.close(ec);
-  // Asio's own sockets are not close-on-exec, and a program started meanwhile must not keep our
-  // session's connection open unless it is meant to.
+  // Asio's own sockets are not close-on-exec. A child process must not keep the session's
+  // connection open unless that is intended.
   const int at_exec = inheritable_ && to.protocol().family() == AF_UNIX ? 0 : SOCK_CLOEXEC;
   int fd = ::socket(to.protocol().family(), to.protocol().type() | at_exec | SOCK_NONBLOCK,
                     to.protocol().protocol());
@@ -89,7 +89,7 @@ error_code socket_link::open(const address& to) {
 }
 
 void socket_link::report(error_code ec) {
-  // Posted: connect() must not call its owner back before it returns.
+  // Posted, because connect() must not call its owner before it returns.
   boost::asio::post(socket_.get_executor(), [self = shared_from_this(), ec] {
     if (!self->closed_) std::exchange(self->done_, nullptr)(ec);
   });
@@ -106,8 +106,8 @@ void socket_link::try_next(error_code last) {
     boost::system::error_code ignored;
     self->socket_.set_option(tcp::no_delay{true}, ignored);
     self->socket_.non_blocking(true, ignored);
-    // Asio still waits for the socket to become writable, as it did to connect, and would be woken
-    // for that with every wait to come: let it begin anew.
+    // Asio still waits for the socket to become writable, as it did to connect. It would wake up
+    // for that on every later wait, so register the socket again.
     const auto protocol = self->addresses_[self->next_address_ - 1].protocol();
     const int connected = self->socket_.release(ignored);
     boost::system::error_code unassigned;
@@ -138,7 +138,7 @@ socket_link::transfer socket_link::receive(char* into, std::size_t size) noexcep
 
 bool socket_link::peer_gone() const noexcept {
   if (closed_) return true;
-  // native_handle() is not const, but does not change anything.
+  // native_handle() is not const, but changes nothing.
   pollfd p{const_cast<socket_type&>(socket_).native_handle(), POLLRDHUP, 0};
   return ::poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }

@@ -10,11 +10,11 @@ namespace conclave {
 namespace {
 
 constexpr std::string_view unix_prefix = "unix:";
-constexpr std::size_t longest_socket_path = 107;  // sockaddr_un has room for a NUL behind it
+constexpr std::size_t longest_socket_path = 107;  // sockaddr_un also needs a terminating NUL
 
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
   std::string shown{text};
-  std::replace(shown.begin(), shown.end(), '\0', '?');  // what() would end there
+  std::replace(shown.begin(), shown.end(), '\0', '?');  // what() would end at a NUL
   throw error{errc::bad_connect_string, "'" + shown + "': " + why};
 }
 

@@ -14,7 +14,7 @@ host_rotation::host_rotation(std::vector<endpoint> hosts, reconnect_policy polic
 
 host_rotation::attempt host_rotation::next() {
   attempt a{hosts_[position_], std::chrono::milliseconds{0}};
-  // A delay before each round but the first: within a round the other servers may well be up.
+  // Every round except the first starts with a delay. Within a round, the other servers may be up.
   const auto round = tried_ / hosts_.size();
   if (round > 0 && tried_ % hosts_.size() == 0)
     a.delay = std::max(policy_(static_cast<unsigned>(round)), std::chrono::milliseconds{0});

@@ -15,11 +15,11 @@ using kind = session_event::kind;
 constexpr std::size_t password_size = 16;
 constexpr std::size_t reply_header_bytes = 16;  // xid, zxid, error
 constexpr std::size_t handshake_bytes = std::size_t{64} * 1024;
-// An output buffer above this is given back when it is empty, and moved up when half of it is sent.
+// A larger output buffer is freed when it is empty, and compacted when half of it has been sent.
 constexpr std::size_t kept_output = std::size_t{64} * 1024;
-// As long as anybody can mean by it, and short enough to be added to a time.
+// Practically forever, but small enough to add to a time_point.
 constexpr std::chrono::milliseconds for_ever = std::chrono::hours{24 * 365};
-// A read that was repeated so often is not going to be answered.
+// A read that was repeated this often fails.
 constexpr unsigned max_repeats = 8;
 
 error_code aborted() { return {ECANCELED, boost::system::system_category()}; }
@@ -34,7 +34,7 @@ machine::machine(connect_string where, const client_options& options, std::uint6
       timeout_{options.session_timeout},
       input_{options.max_reply_bytes, reply_header_bytes} {}
 
-// --- from the user
+// --- calls by the user
 
 void machine::start(time_point now) { schedule_connect(now); }
 
@@ -63,7 +63,7 @@ error_code machine::submit(std::unique_ptr<operation>& op, time_point now) {
   return {};
 }
 
-// What keeps an operation from being sent in this session and on this connection.
+// Why the operation may not be sent in this session and on this connection, if it may not.
 error_code machine::kept_back(const operation& op) const noexcept {
   if (const auto ec = op.barred()) return ec;
   const auto& [session, connection] = op.only_in;
@@ -99,14 +99,14 @@ bool machine::forget_watch(watch_kind what, std::string_view path, const watcher
     return false;
   }
   notices_.push_back(discarded{std::move(removed)});
-  if (phase_ != phase::attached) return false;  // there is no watch at any server
+  if (phase_ != phase::attached) return false;  // no server has the watch
   if (emptied && !watch_under_way(path)) return !remove_left_watch(path);
   if (lasting && !watches_.has_lasting(watch_slot::data, path)) left_watches_.emplace(path);
   return false;
 }
 
-// Somebody's read that leaves a watch there is ahead of a removal: the server would take that
-// watch, too.
+// A read that sets a watch on this path is waiting or in flight. A removal sent now would also
+// remove its watch at the server.
 bool machine::watch_under_way(std::string_view path) const {
   const auto needs = [&](const auto& each) {
     return each.op && each.op->watch && each.op->watch->path == path;
@@ -115,8 +115,8 @@ bool machine::watch_under_way(std::string_view path) const {
          std::any_of(waiting_.begin(), waiting_.end(), needs);
 }
 
-// Takes a lasting watch that nobody wants from the server, with all others of the path: so only if
-// nobody needs one of those.
+// Removes a persistent watch that no watcher needs from the server. This removes all watches of the
+// path, so it happens only if no watcher needs any of them.
 bool machine::remove_left_watch(std::string_view path) {
   const auto left = left_watches_.find(path);
   if (left == left_watches_.end() || phase_ != phase::attached || watches_.contains(path) ||
@@ -167,7 +167,7 @@ void machine::connected(time_point now, std::int32_t process_binding) {
   ping_sent_.reset();
   heard_on_this_connection_ = false;
   handshake_sent_ = last_heard_ = now;
-  // A session that only a read-only server knows means nothing to the others: ask for a real one.
+  // Other servers do not know a session of a read-only server, so request a new one.
   const bool again = real_session_;
   const std::string no_password(password_size, '\0');
   process_binding_ = process_binding;
@@ -187,7 +187,7 @@ void machine::disconnected(error_code why, time_point now) {
   if (phase_ != phase::finished && phase_ != phase::pausing) drop(why, now);
 }
 
-// Ends the connection, settles what was in flight on it and tries the next host.
+// Ends the connection, completes or requeues the operations in flight, and tries the next host.
 void machine::drop(error_code why, time_point now) {
   const bool was_attached = phase_ == phase::attached;
   wish_ = disconnect{};
@@ -216,7 +216,7 @@ void machine::settle_in_flight(time_point now) {
   for (auto& s : std::exchange(in_flight_, {})) {
     if (!s.op) continue;
     const auto rule = s.op->cut_rule();
-    // What the socket never took cannot have had an effect.
+    // Bytes that the socket did not accept cannot have had an effect.
     const bool never_sent = s.position >= stream_sent_;
     if (rule == on_cut::succeed) {
       complete(std::move(s.op), {});
@@ -229,7 +229,7 @@ void machine::settle_in_flight(time_point now) {
     } else if (never_sent && !write_lost) {
       keep(std::move(s.op));
     } else {
-      // Behind a write whose outcome is unknown nothing is written that may depend on it.
+      // Later writes may depend on a write whose outcome is unknown, so they are not sent.
       complete(std::move(s.op), never_sent ? errc::not_connected : errc::connection_loss);
       write_lost = true;
     }
@@ -239,7 +239,7 @@ void machine::settle_in_flight(time_point now) {
   waiting_ = std::move(again);
 }
 
-// The answer that stands at the front cannot be taken: asking again would bring the same one.
+// The reply to the first operation cannot be parsed. A repeated request would get the same reply.
 void machine::fail_unreadable(errc read_error) {
   if (in_flight_.empty() || !in_flight_.front().op) return;
   auto op = std::move(in_flight_.front().op);
@@ -255,7 +255,7 @@ void machine::time_passed(time_point now) {
     case phase::pausing:
       if (now < phase_deadline_) break;
       phase_ = phase::connecting;
-      // Every host should get its chance before the session can expire.
+      // Every host should be tried before the session can expire.
       phase_deadline_ =
           now + std::max<duration>(
                     timeout_ / static_cast<int>(std::max<std::size_t>(hosts_.size(), 3)), 100ms);
@@ -317,7 +317,7 @@ void machine::send(std::unique_ptr<operation> op, time_point now) {
   const auto at = output_.size();
   send_frame(op->frame, now);
   const bool covered = covered_by_lasting_watch(*op);
-  if (covered) output_.back() = '\0';  // the request's last field: no watch
+  if (covered) output_.back() = '\0';  // the last field of the request: no watch
   if (op->type() == wire::opcode::add_watch) ++add_watches_in_flight_;
   if (op->type() == wire::opcode::auth) {
     auths_in_flight_.push_back(std::move(op));
@@ -332,8 +332,8 @@ void machine::send(std::unique_ptr<operation> op, time_point now) {
   in_flight_.push_back({std::move(op), type, xid, now, position, covered});
 }
 
-// A server before 3.9 keeps one kind of watch for a path and session, so a one-shot watch would end
-// a lasting one there. The lasting one brings the event anyway.
+// Servers before 3.9 keep one kind of watch per path and session, so a one-shot watch would replace
+// a persistent one. The persistent watch delivers the event in any case.
 bool machine::covered_by_lasting_watch(const operation& op) const {
   if (!op.watch || op.type() == wire::opcode::add_watch) return false;
   const auto slot = op.watch->slot;
@@ -369,7 +369,7 @@ void machine::sent(std::size_t n) noexcept {
 
 machine::wish machine::take_wish() { return std::exchange(wish_, std::monostate{}); }
 
-// --- endings
+// --- end of the session
 
 void machine::expire(time_point now) {
   wish_ = disconnect{};
@@ -385,7 +385,7 @@ void machine::forget_session() {
   password_.clear();
   real_session_ = false;
   last_answered_sent_ = time_point::min();
-  last_zxid_ = 0;  // a new session may begin on a server that was set up anew
+  last_zxid_ = 0;  // the server of the new session may have been reset
   timeout_ = options_.session_timeout;
   fail_all(errc::session_expired);
   end_watches(watch_event::kind::session_ended);
@@ -397,7 +397,7 @@ void machine::finish(kind last, error_code ec) {
   ended_ = last;
   tell(last);
   fail_all(ec);
-  // Who closes a client may have let go of what its watchers use: those are not called any more.
+  // The program may already have destroyed objects that its watchers use, so they are not called.
   if (last == kind::closed) {
     discarded silent;
     for (auto& [path, w] : watches_.take_all()) silent.watchers.push_back(std::move(w));
@@ -430,13 +430,13 @@ void machine::end_watches(watch_event::kind why) {
 }
 
 void machine::answered(time_point sent_at) noexcept {
-  // A read-only server's word says nothing about the session's life at the others.
+  // A reply of a read-only server does not prove that the session lives at the other servers.
   if (phase_ != phase::attached || read_only_) return;
   last_answered_sent_ = std::max(last_answered_sent_, sent_at);
   lease_ = timeout_;
 }
 
-// --- telling
+// --- state and notices
 
 session_state machine::state() const noexcept {
   if (phase_ == phase::attached) return session_state::connected;

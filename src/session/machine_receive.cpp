@@ -1,4 +1,4 @@
-// What a session does with the bytes that arrive: the handshake, answers, events.
+// Processes received bytes: the handshake, replies and watch events.
 #include <utility>
 
 #include "session/machine.hpp"
@@ -9,8 +9,8 @@ namespace {
 
 using kind = session_event::kind;
 
-// ZooKeeper closes the connection on a larger frame, for ever; and its setWatches has no answer
-// that says so.
+// ZooKeeper closes the connection if a frame is larger. As setWatches has no error reply for that,
+// the client would reconnect forever.
 constexpr std::size_t rearm_bytes = std::size_t{128} * 1024;
 
 bool ends_session(errc e) { return e == errc::session_expired || e == errc::session_moved; }
@@ -33,7 +33,7 @@ void machine::received(std::string_view bytes, time_point now) {
       fail_unreadable(errc::protocol_error);
       return drop(errc::protocol_error, now);
     }
-    if (phase_ != phase::attached && phase_ != phase::closing) return;  // the connection is over
+    if (phase_ != phase::attached && phase_ != phase::closing) return;  // the connection has ended
     if (std::exchange(doubtful_, false)) return drop(errc::connection_loss, now);
   }
   const bool nobody_asked = phase_ == phase::handshaking || in_flight_.empty();
@@ -44,8 +44,8 @@ void machine::received(std::string_view bytes, time_point now) {
   }
 }
 
-// A frame above max_reply_bytes. Only an answer that is waited for may be so large: its operation
-// takes it, or fails alone, while its bytes are dropped as they arrive.
+// A frame above max_reply_bytes must be the reply to the first operation in flight. The operation
+// accepts it, or fails alone while its bytes are dropped.
 bool machine::take_oversized(const wire::frame_splitter::oversized_frame& frame) {
   if (phase_ != phase::attached && phase_ != phase::closing) return false;
   wire::reader in{frame.beginning};
@@ -65,7 +65,7 @@ bool machine::take_oversized(const wire::frame_splitter::oversized_frame& frame)
   if (sent.type == wire::opcode::add_watch && add_watches_in_flight_ > 0) --add_watches_in_flight_;
   auto op = std::move(sent.op);
   in_flight_.pop_front();
-  // What a write has done stands in the answer.
+  // The outcome of a write is in the reply, which is dropped.
   if (op) {
     const auto ec = op->cut_rule() == on_cut::fail ? errc::connection_loss : errc::reply_too_large;
     complete(std::move(op), ec);
@@ -87,8 +87,8 @@ bool machine::take_handshake(std::string_view payload, time_point now) {
   if (response.password.size() > 64 || response.session_id == 0) return false;
   const bool same = real_session_ && response.session_id == session_id_;
   if (session_id_ != 0 && !same) {
-    // A server that answers with another session than the one asked for, or the first real
-    // session after a read-only one: what belonged to the old one is gone.
+    // The server answered with another session than the requested one, or this is the first real
+    // session after a read-only one. The old session's nodes and watches are gone.
     if (!options_.renew_expired) {
       finish(kind::expired, errc::session_expired);
       return true;
@@ -116,7 +116,7 @@ bool machine::take_handshake(std::string_view payload, time_point now) {
   return true;
 }
 
-// On a new connection: first who we are, then our watches, then what waited.
+// On a new connection: first sends the credentials, then the watches, then the waiting operations.
 void machine::resume(time_point now) {
   for (const auto& c : options_.credentials) {
     std::string frame;
@@ -134,19 +134,20 @@ bool machine::take_message(std::string_view payload) {
   wire::reader in{payload};
   const auto header = in.read<wire::reply_header>();
   if (!in.ok() || !take_message(header, in)) return false;
-  // Only now: a message that is refused must not make us ask for a future no server has.
+  // Only after the message was accepted. A zxid from an invalid message could be one that no server
+  // has, and every server would refuse it.
   last_zxid_ = std::max(last_zxid_, header.zxid);
   return true;
 }
 
 bool machine::take_message(const wire::reply_header& header, wire::reader& in) {
-  // Not earlier, so that a server which ends every connection after its handshake, or has no time
-  // for our watches, is not asked again without a pause.
+  // A handshake alone does not count as success. Otherwise the client would reconnect without delay
+  // to a server that ends every connection after the handshake or refuses the watches.
   const bool overloaded = header.xid == wire::special_xid::set_watches && header.error != 0;
   if (!overloaded && !std::exchange(heard_on_this_connection_, true)) hosts_.succeeded();
   if (static_cast<errc>(header.error) == errc::session_closed_require_sasl_auth) {
-    // The server answers nobody who has not authenticated, and we have shown all we have: to ask
-    // again on another connection would go on for ever.
+    // The server requires authentication, and all credentials were sent. A reconnect would have the
+    // same result.
     if (!in_flight_.empty() && in_flight_.front().xid == header.xid && in_flight_.front().op) {
       auto op = std::move(in_flight_.front().op);
       in_flight_.pop_front();
@@ -178,7 +179,8 @@ bool machine::take_message(const wire::reply_header& header, wire::reader& in) {
 void machine::watches_refused(errc e) {
   log(log_level::error,
       to_string(host_) + " does not take our watches: " + error_code{e}.message());
-  // An overloaded server may take them next time; one that does not know the request never will.
+  // An overloaded server may accept the watches next time. A server that does not know the request
+  // never will.
   doubtful_ = e == errc::throttled || e == errc::operation_timeout || e == errc::request_timeout ||
               e == errc::system_error;
   if (!doubtful_) end_watches(watch_event::kind::watch_lost);
@@ -195,7 +197,7 @@ bool machine::take_event(wire::reader& in) {
         firing{std::move(watchers), {type, std::string{without_chroot(chroot_, event.path)}}});
     return true;
   }
-  // Nobody wanted it. It may have come by a recursive watch, of a path above.
+  // No watcher needs this event. It may come from a recursive watch on a parent path.
   for (auto path = event.path; !left_watches_.empty() && path.starts_with('/');) {
     if (remove_left_watch(path) || path == "/") break;
     path = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
@@ -221,17 +223,17 @@ bool machine::take_auth_answer(const wire::reply_header& header) {
   return true;
 }
 
-// Answers come in the order of the requests; anything else is another protocol or a lost place.
+// Replies arrive in the order of the requests. Anything else is a protocol error.
 bool machine::awaits(const wire::reply_header& header) const noexcept {
   return !in_flight_.empty() && in_flight_.front().xid == header.xid &&
-         in_flight_.front().position < stream_sent_;  // otherwise not even asked yet
+         in_flight_.front().position < stream_sent_;  // otherwise not sent yet
 }
 
 bool machine::take_answer(const wire::reply_header& header, wire::reader& in) {
   if (!awaits(header)) return false;
   auto& sent = in_flight_.front();
-  // A server that calls the session dead says nothing good about its life, whatever the next
-  // handshake will bring.
+  // The server reports that the session has ended, so its replies no longer extend the deadline.
+  // The next handshake will tell for certain.
   doubtful_ = ends_session(static_cast<errc>(header.error));
   if (doubtful_)
     last_answered_sent_ = time_point::min();
@@ -247,7 +249,8 @@ bool machine::take_answer(const wire::reply_header& header, wire::reader& in) {
   const bool covered = sent.covered;
   in_flight_.pop_front();
   const bool watching = leave_watch(*op, header.error);
-  // The lasting watch that was to bring its event did not come about: no server has this watch.
+  // The persistent watch that would have delivered the event was not set, so no server has this
+  // watch.
   std::optional<operation::wanted_watch> unwatched;
   if (covered && watching && !watches_.has_lasting(op->watch->slot, op->watch->path))
     unwatched = op->watch;
@@ -266,7 +269,7 @@ bool machine::take_answer(const wire::reply_header& header, wire::reader& in) {
   return true;
 }
 
-// Notes the watch that an answer leaves behind; whether it does.
+// Stores the watch that a reply sets. Returns true if there is one.
 bool machine::leave_watch(const operation& op, std::int32_t error) {
   if (!op.watch) return false;
   const auto& [slot, path, w] = *op.watch;

@@ -5,7 +5,8 @@
 namespace conclave::session {
 namespace {
 
-// Takes one UTF-8 code point off the front; 0 (which no path may contain) if it is malformed.
+// Removes the first UTF-8 code point and returns it. Returns 0, which no path may contain, if it is
+// malformed.
 std::uint32_t take_code_point(std::string_view& s) noexcept {
   const auto byte = [&](std::size_t i) {
     return static_cast<std::uint32_t>(static_cast<unsigned char>(s[i]));
@@ -28,7 +29,7 @@ std::uint32_t take_code_point(std::string_view& s) noexcept {
   return c;
 }
 
-// What is above 0xffff stands as two surrogates in Java's strings, which ZooKeeper refuses.
+// In Java, code points above 0xffff are two surrogates, which ZooKeeper refuses.
 bool allowed(std::uint32_t c) noexcept {
   return c >= 0x20 && !(c >= 0x7f && c <= 0x9f) && !(c >= 0xd800 && c <= 0xf8ff) && c < 0xfff0;
 }
@@ -41,7 +42,7 @@ bool valid_path(std::string_view path) noexcept {
   for (auto rest = path; !rest.empty();)
     if (!allowed(take_code_point(rest))) return false;
   for (auto rest = path; !rest.empty();) {
-    rest.remove_prefix(1);  // the slash before each part
+    rest.remove_prefix(1);  // the slash before each component
     const auto part = rest.substr(0, rest.find('/'));
     if (part.empty() || part == "." || part == "..") return false;
     rest.remove_prefix(part.size());

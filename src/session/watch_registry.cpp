@@ -36,7 +36,7 @@ std::vector<watcher> watch_registry::fire(watch_event::kind type, std::string_vi
   if (type == kind::children_changed || type == kind::deleted)
     collect(watch_slot::child, path, true, called);
   collect(watch_slot::persistent, path, false, called);
-  // A recursive watch tells of every node, so it need not tell that a list of children changed.
+  // A recursive watch reports every node itself, so it does not report changed lists of children.
   if (type != kind::children_changed && !at(watch_slot::recursive).empty()) {
     for (auto above = path; above.starts_with('/');) {
       collect(watch_slot::recursive, above, false, called);
@@ -70,7 +70,8 @@ std::vector<watcher> watch_registry::remove(watch_kind kind, std::string_view pa
     from(watch_slot::persistent);
     from(watch_slot::recursive);
   } else {
-    // The server keeps a persistent watch as both a data and a child watch, and would take it too.
+    // The server stores a persistent watch as a data watch and a child watch, and would remove it
+    // too.
     remains |=
         at(watch_slot::persistent).contains(path) || at(watch_slot::recursive).contains(path);
   }
@@ -118,7 +119,8 @@ std::vector<std::string> watch_registry::rearm_frames(std::int64_t last_zxid,
   wire::set_watches2_request request;
   std::vector<std::string_view>* lists[] = {&request.data, &request.exist, &request.child,
                                             &request.persistent, &request.recursive};
-  // Around the paths: the frame's length, the header, the zxid and the counts of five lists.
+  // Everything except the paths: the frame's length, the header, the zxid and the counts of five
+  // lists.
   constexpr std::size_t fixed_bytes = 4 + 8 + 8 + 5 * 4;
   std::size_t bytes = 0;
   const auto flush = [&] {

@@ -19,7 +19,7 @@ bool is_address(const std::string& host) {
   return ip != nullptr;
 }
 
-// What waits in a memory BIO.
+// Moves the content of a memory BIO.
 void take_all(BIO* from, std::string& into) {
   char block[std::size_t{16} * 1024];
   for (int n; (n = BIO_read(from, block, sizeof block)) > 0;)
@@ -50,7 +50,7 @@ tls_engine::tls_engine(const tls_settings& settings, const std::string& host)
     auto* expected = SSL_get0_param(ssl_.get());
     const int known = address ? X509_VERIFY_PARAM_set1_ip_asc(expected, host.c_str())
                               : X509_VERIFY_PARAM_set1_host(expected, host.c_str(), host.size());
-    failed_ = known != 1;  // going on would mean not to check the name
+    failed_ = known != 1;  // otherwise the name would not be checked
     if (failed_) reason_ = "cannot check certificates for this host: " + openssl_reason();
   }
 }
@@ -64,13 +64,13 @@ error_code tls_engine::fail() {
   const auto verify = SSL_get_verify_result(ssl_.get());
   reason_ = verify != X509_V_OK ? X509_verify_cert_error_string(verify) : openssl_reason();
   ERR_clear_error();
-  collect_output();  // the alert that tells the peer why
+  collect_output();  // the alert for the peer
   return errc::tls_failed;
 }
 
 error_code tls_engine::receive(std::string_view cipher, std::string& plain) {
   if (failed_) return errc::tls_failed;
-  // What other code left in this thread's queue of errors would be taken for ours.
+  // Errors of other code in this thread's queue would be mistaken for ours.
   ERR_clear_error();
   auto* in = SSL_get_rbio(ssl_.get());
   while (!cipher.empty()) {
@@ -117,7 +117,7 @@ std::string tls_engine::peer_subject() const {
   const auto* certificate = established_ ? SSL_get0_peer_certificate(ssl_.get()) : nullptr;
   if (certificate == nullptr) return subject;
   auto* text = BIO_new(BIO_s_mem());
-  // Not ESC_MSB: names in UTF-8 stay readable, as in Java.
+  // Without ESC_MSB, UTF-8 names stay readable, as in Java.
   X509_NAME_print_ex(text, X509_get_subject_name(certificate), 0,
                      XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
   take_all(text, subject);

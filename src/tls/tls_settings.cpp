@@ -16,7 +16,7 @@ namespace {
 }
 
 context_ptr make_context(const SSL_METHOD* role) {
-  ERR_clear_error();  // what other code left there would be taken for our reason
+  ERR_clear_error();  // errors of other code would be mistaken for ours
   context_ptr c{SSL_CTX_new(role)};
   if (!c) refuse("cannot set up TLS");
   SSL_CTX_set_min_proto_version(c.get(), TLS1_2_VERSION);
@@ -37,7 +37,7 @@ int give_password(char* buffer, int size, int, void* password) {
 
 void use_certificate(SSL_CTX* c, const std::string& certificate_file, const std::string& key_file,
                      const secret& key_password) {
-  // The password is asked for while the key is read, and not kept.
+  // OpenSSL asks for the password while it reads the key, and does not store it.
   SSL_CTX_set_default_passwd_cb(c, give_password);
   SSL_CTX_set_default_passwd_cb_userdata(c, const_cast<secret*>(&key_password));
   if (!certificate_file.empty() &&
@@ -74,15 +74,15 @@ tls_server_settings::tls_server_settings(const server_tls_options& options)
     throw error{errc::invalid_argument,
                 "require_client_certificate needs a client_ca_file to check the certificates with"};
   auto* c = context_.get();
-  // Connections last as long as sessions: resuming them would save nothing and needs keys to keep.
+  // Connections last as long as sessions, so resumption saves nothing and would need keys.
   SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(c, 0);
   SSL_CTX_set_options(c, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
-  SSL_CTX_set_mode(c, SSL_MODE_RELEASE_BUFFERS);  // 34 kB for each idle connection
+  SSL_CTX_set_mode(c, SSL_MODE_RELEASE_BUFFERS);  // saves 34 kB per idle connection
   use_certificate(c, options.certificate_file, options.key_file, options.key_password);
   if (options.client_ca_file.empty()) return;
   trust(c, options.client_ca_file);
-  // Told to the client, so that it can choose among its certificates.
+  // Sent to clients, so that they can choose a matching certificate.
   auto* names = SSL_load_client_CA_file(options.client_ca_file.c_str());
   if (names == nullptr)
     refuse("cannot read the certificate authorities in " + options.client_ca_file);

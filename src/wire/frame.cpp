@@ -6,7 +6,7 @@ namespace conclave::wire {
 namespace {
 
 constexpr std::size_t kept_capacity = std::size_t{64} * 1024;
-// Above this it is no length, but something else than this protocol.
+// A larger value is not a length, so the peer uses another protocol.
 constexpr std::int32_t longest_skipped = std::int32_t{1} << 30;
 
 }  // namespace
@@ -35,7 +35,7 @@ std::optional<std::string_view> frame_splitter::next() {
     const auto length = payload_length(fed_);
     if (failed_) return std::nullopt;
     if (oversized_ == oversize::no && fed_.size() - frame_prefix >= length) {
-      const auto payload = fed_.substr(frame_prefix, length);  // where it arrived: no copy
+      const auto payload = fed_.substr(frame_prefix, length);  // in place, without a copy
       fed_.remove_prefix(frame_prefix + length);
       return payload;
     }
@@ -55,8 +55,7 @@ std::optional<std::string_view> frame_splitter::next() {
   return std::string_view{complete_}.substr(frame_prefix);
 }
 
-// Of the frame that begins with these bytes. Also says in failed_ and oversized_ what is to become
-// of it.
+// The length of the frame that starts with these bytes. Also sets failed_ and oversized_.
 std::size_t frame_splitter::payload_length(std::string_view prefix) {
   const auto length = reader{prefix}.read<std::int32_t>();
   const bool too_large = length > 0 && static_cast<std::size_t>(length) > max_payload_;

@@ -3,7 +3,7 @@
 namespace conclave::wire {
 namespace {
 
-// The body that belongs to a part's type, empty; false for a type that cannot stand in a multi.
+// Sets an empty body for the part's type. Returns false if the type is not allowed in a multi.
 bool choose_body(multi_part& part) {
   switch (part.type) {
     case opcode::create:
@@ -19,13 +19,13 @@ bool choose_body(multi_part& part) {
   }
 }
 
-// The fields of an answer of this type, for both directions; false for an unknown type.
+// Reads or writes the fields of a reply of this type. Returns false if the type is unknown.
 bool answer_fields(auto& io, auto& a) {
   switch (a.type) {
     case opcode::error: io(a.error); return true;
     case opcode::create: io(a.path); return true;
-    // A container or a node with a TTL is answered as create2 by some servers and under its own
-    // number by others; the fields are the same.
+    // For containers and TTL nodes, some servers reply with create2 and others with the request's
+    // own type. The fields are the same.
     case opcode::create_container:
     case opcode::create_ttl:
     case opcode::create2: io(a.path, a.stat); return true;
@@ -38,7 +38,7 @@ bool answer_fields(auto& io, auto& a) {
   }
 }
 
-// Calls read_part(header) for each part until the end mark.
+// Calls read_part(header) for each part until the end header.
 bool read_parts(reader& in, auto read_part) {
   for (std::size_t n = 0;; ++n) {
     const auto header = in.read<multi_header>();
