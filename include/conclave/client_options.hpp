@@ -21,8 +21,8 @@ enum class log_level { debug, info, warning, error };
 // messages never contain secrets or node data.
 using log_callback = std::function<void(log_level, std::string_view)>;
 
-// Returns the delay before round n (n = 1, 2, ...) of connection attempts, after all servers have
-// failed. It must not throw and must not call the client.
+// Returns the delay before the next round of connection attempts. n counts the rounds in which all
+// servers have failed (1, 2, ...). It must not throw and must not call the client.
 using reconnect_policy = std::function<std::chrono::milliseconds(unsigned n)>;
 
 // The delay doubles from `first` up to `most`. Each delay is random, between half and all of its
@@ -48,8 +48,8 @@ struct client_options {
   std::chrono::milliseconds connect_wait{0};
   // Start a new session after the current one has expired. If false, the client stays expired.
   bool renew_expired = true;
-  // Accept a server that has lost its ensemble and can only read. The client keeps this
-  // connection until the server ends it, when it is part of a majority again.
+  // Accept a server that has lost contact with its ensemble and can only read. The client stays
+  // connected to it. The server ends the connection when it is part of a majority again.
   bool allow_read_only = false;
   // Try the servers in random order, to distribute clients over the servers.
   bool shuffle_hosts = true;

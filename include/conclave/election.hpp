@@ -47,7 +47,7 @@
 namespace conclave {
 
 // Callbacks run on the I/O thread or on the thread whose call caused them. The library holds none
-// of its internal locks then. Callbacks must not block and must not throw.
+// of its internal locks while a callback runs. Callbacks must not block and must not throw.
 struct election_options {
   election_options() = default;
 
@@ -145,7 +145,7 @@ class election {
   std::int64_t fencing_token() const { return hold().fencing_token(); }
   std::stop_token lost() const { return hold().lost(); }
 
-  // May be ahead of the event that on_event is being called with.
+  // May already be ahead of the event that on_event is handling.
   election_state state() const;
   const std::string& id() const noexcept;
 

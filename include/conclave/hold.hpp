@@ -82,9 +82,9 @@ class hold {
 
   // Returns the transaction, restricted to this hold. Commit it with the lock's own client. It is
   // sent only while the lock is held, and only in the session that holds it. Otherwise the commit
-  // fails with errc::lock_lost. The server also checks that the lock's node exists
-  // and answers errc::no_node if somebody deleted it. Several holds of one session can fence the
-  // same transaction. Throws errc::lock_lost if the lock is not held now.
+  // fails with errc::lock_lost and nothing is sent. The server also checks that the lock's node
+  // exists and answers errc::no_node if somebody deleted it. Several holds of one session can fence
+  // the same transaction. Throws errc::lock_lost if the lock is not held now.
   transaction fenced(transaction t) const;
 
  private:

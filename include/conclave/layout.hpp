@@ -8,7 +8,7 @@
 // In every layout, Conclave's mutexes, readers and writers stand in one wait queue, ordered by
 // sequence number, and exclude each other. Other libraries' mutexes do not see readers and writers,
 // and their readers and writers do not see mutexes. Conclave therefore also throws
-// errc::layout_mismatch when a node of another library is of the other kind.
+// errc::layout_mismatch if a mutex finds a reader or writer of another library, or the reverse.
 //
 // The Lock and WriteLock of kazoo use the same node names, so Conclave cannot tell them apart. The
 // Lock does not see readers. Use kazoo's WriteLock on a path that has readers.
@@ -76,7 +76,7 @@ class layout {
   static std::string known_as(std::string_view name);
   // Returns true if this may be a writer's node in any layout known to Conclave.
   static bool may_be_writer(std::string_view name);
-  // Explains to a person why this child of the lock's path does not match this layout.
+  // A message that explains why this child of the lock's path does not match this layout.
   std::string explain_mismatch(std::string_view child) const;
 
  private:

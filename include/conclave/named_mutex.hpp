@@ -8,8 +8,8 @@
 //
 // If somebody deletes the node by hand, the next contender may acquire the lock before the old
 // holder receives the watch event. A release that the old holder sends in this interval can delete
-// the new holder's node. A fenced transaction that it sends then can succeed. The holder watches
-// its node from the grant on, to keep this interval short.
+// the new holder's node. A fenced transaction sent in this interval can succeed, although the lock
+// is lost. The holder watches its node from the grant on, to keep this interval short.
 //
 // Any client that may delete children of the parent can delete the lock's node. Conclave creates
 // missing parents with client_options::default_acl, or open to everybody if that is empty. Create

@@ -24,8 +24,8 @@
 // queue counts the attempts. Claiming needs write permission on the items, to count attempts.
 // Popping needs only delete permission.
 //
-// Pushing is repeated after a lost connection, and never duplicates items while the session lives.
-// If the session ends during a push, the call fails with errc::session_expired or
+// A push is repeated after a lost connection. It never duplicates items while the session lives. If
+// the session ends during a push, the call fails with errc::session_expired or
 // errc::connection_loss. The outcome is then unknown.
 //
 // Order: items are ordered by priority, if the layout has priorities (lower numbers first), and
@@ -251,8 +251,8 @@ class queue {
     return pop_before(detail::deadline_at(t));
   }
   // Completes with void(error_code, std::optional<queue_item>). The item is set unless there is an
-  // error. Concurrent pops are removed in one transaction. Cancelling works like the stop of
-  // pop(stop).
+  // error. Items of concurrent calls are removed in one transaction. Cancelling has the same effect
+  // as a stop request in pop(stop).
   template <class Token>
   auto async_pop(Token&& token) {
     return detail::initiate<std::optional<queue_item>>(

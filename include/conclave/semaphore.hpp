@@ -7,13 +7,13 @@
 //   slots.release();
 //
 // It is compatible with Curator's InterProcessSemaphoreV2. A contender first acquires a mutex at
-// PATH/locks. It then waits until a permit is free and owns it by a node under PATH/leases. Permits
-// are therefore granted in order of arrival, and each release wakes one waiter.
+// PATH/locks. It then creates a node under PATH/leases, and holds a permit when no more than
+// `permits` such nodes exist. Permits are therefore granted in order of arrival, and each release
+// wakes one waiter.
 //
 // All programs must use the same number of permits. Holders record it in the data of PATH.
-// Acquiring with another number fails with errc::permits_mismatch while somebody holds a permit.
-// The same error reports a semaphore on a path that a lock uses, and a lock on a path that a
-// semaphore uses.
+// Acquiring with another number fails with errc::permits_mismatch while somebody holds a permit. A
+// semaphore and a lock on the same path fail with the same error.
 //
 // Ownership: the object owns its permits, and any thread may release one. release() first chooses
 // permits that the calling thread acquired by a blocking call. Then it chooses permits of async_

@@ -8,8 +8,8 @@
 // timeout. Shorter interruptions only slow calls down.
 //
 // A suspended session is not lost. The server keeps it and its ephemeral nodes until the session
-// timeout has passed. Only the server knows whether the session has expired.
-// client::session_deadline() tells until when it cannot have expired.
+// timeout has passed. Only the server knows whether the session has expired. It cannot have expired
+// before client::session_deadline().
 #pragma once
 
 #include <cstdint>

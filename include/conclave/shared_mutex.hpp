@@ -21,8 +21,8 @@
 //   guard.downgrade();  // the same guard releases the shared hold
 //
 // There is no upgrade, because a reader that waits for the exclusive lock would wait for itself. A
-// thread that acquired the lock shared by a blocking call gets errc::upgrade_refused from lock()
-// and try_lock() of the same object. Do not acquire the lock shared twice on one thread: if a
+// thread that holds the lock shared by a blocking call gets errc::upgrade_refused if it calls
+// lock() or try_lock() on the same object. Do not acquire the lock shared twice on one thread: if a
 // writer queues in between, the thread and the writer wait for each other.
 //
 // The same lock can be used by Curator's InterProcessReadWriteLock and by kazoo's ReadLock and
