@@ -17,9 +17,9 @@
 // waits for the next connection. If it follows a write with an unknown outcome, it completes with
 // errc::not_connected.
 //
-// Cancelling an async_ operation by its cancellation slot (any cancellation type) completes it at
-// once with operation_aborted. A write that was already sent may still take effect. Handlers that
-// have an associated executor are dispatched to it. Other handlers run on the I/O thread, see
+// Cancelling an async_ operation through its cancellation slot (any cancellation type) completes it
+// at once with operation_aborted. A write that was already sent may still take effect. Handlers
+// that have an associated executor are dispatched to it. Other handlers run on the I/O thread, see
 // context.hpp.
 //
 // The client checks paths before it sends anything (errc::invalid_path). Paths given to the client
@@ -121,8 +121,8 @@ auto initiate(const Object& object, void (*start)(const Object&, receiver<Result
 }  // namespace detail
 
 // Keeps a session listener registered. After the destructor has returned, the listener is not
-// running and is not called again. The exception is a destructor call on the I/O thread from the
-// listener itself.
+// running and is not called again. If the listener itself destroys the subscription, only its
+// current call continues.
 class [[nodiscard]] subscription {
  public:
   subscription() = default;

@@ -37,8 +37,8 @@ struct contender_info {
 
 // Returns the contenders in the order of the wait queue. Returns an empty list if nobody uses the
 // lock or the path does not exist. Reads the node of every contender, so use it for inspection and
-// not for decisions: the wait queue may have changed when it returns. Throws as the client's calls
-// do, and errc::layout_mismatch.
+// not for decisions: the wait queue may have changed when it returns. Throws the same errors as the
+// client's calls, and errc::layout_mismatch.
 std::vector<contender_info> contenders(client& c, const std::string& path,
                                        const layout& names = layout::curator());
 

@@ -62,8 +62,8 @@ struct election_options {
   // Called for every step of the candidacy, one at a time and in order. See election_event.hpp.
   std::function<void(const election_event&)> on_event;
 
-  // The connection was lost while this candidate led, or the session reconnected in time. See
-  // hold.hpp.
+  // on_suspended runs when the connection is lost while this candidate leads. on_restored runs when
+  // the session has reconnected in time. See hold.hpp.
   std::function<void(const hold&)> on_suspended;
   std::function<void(const hold&)> on_restored;
   // The leadership was lost for the reason `why`. See hold::lost() and hold::why_lost().

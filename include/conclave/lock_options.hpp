@@ -38,8 +38,8 @@ struct lock_options {
   std::function<void(const hold&)> on_acquired;
   std::function<void(const hold&)> on_released;
 
-  // The connection was lost while the lock was held, or the session reconnected in time. See
-  // hold.hpp.
+  // on_suspended runs when the connection is lost while the lock is held. on_restored runs when the
+  // session has reconnected in time. See hold.hpp.
   std::function<void(const hold&)> on_suspended;
   std::function<void(const hold&)> on_restored;
   // The hold was lost for the reason `why`. See hold::lost() and hold::why_lost().
@@ -50,8 +50,8 @@ struct lock_options {
   // read for each acquisition.
   std::function<void(const hold&)> on_revocation;
 
-  // Lets most acquisitions and hand-offs avoid listing the wait queue. If false, each of them lists
-  // it, as other libraries do.
+  // Lets most acquisitions and hand-offs avoid listing the wait queue. If false, every acquisition
+  // and hand-off lists it, as in other libraries.
   bool tickets = true;
 };
 

@@ -49,8 +49,8 @@ class server {
 
   // Starts to stop the server and returns at once. May be called again.
   void stop() noexcept;
-  // Waits until the server has stopped: by stop(), by idle_exit or because of a disk error, which
-  // it throws.
+  // Waits until the server has stopped by stop() or idle_exit. If a disk error has stopped it,
+  // throws that error.
   void wait();
 
  private:

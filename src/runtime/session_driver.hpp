@@ -61,8 +61,8 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   bool wait_connected(std::chrono::nanoseconds limit);
 
   // Registers a listener for session events. The returned token keeps it registered. After the
-  // token's destructor has returned, the listener is not running and is not called again. The
-  // exception is a destructor call by the listener itself.
+  // token's destructor has returned, the listener is not running and is not called again. If the
+  // listener itself destroys the token, only its current call continues.
   std::shared_ptr<void> listen(std::function<void(const session_event&)> listener);
 
   // Calls f(machine) with the lock held. Returns `in_child` in a forked child process.
