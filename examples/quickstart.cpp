@@ -1,4 +1,4 @@
-// Connects, creates, watches: the program of the README.
+// Connects, creates a node and watches it: the client without locks.
 #include <future>
 #include <iostream>
 
