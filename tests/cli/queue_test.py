@@ -1,5 +1,6 @@
 """`conclave queue`: what goes in, what comes out, and what is never lost on the way."""
 
+import contextlib
 import json
 import os
 import re
@@ -570,6 +571,44 @@ def test_a_claim_is_lost(world, peer):
     # It is the first of the queue again.
     assert p.stdout.readline().split()[0] in "ab"
     assert p.poll() is None
+
+
+def full_pipe():
+    """Both ends; whoever writes to it waits."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writing, b"x" * 4096)
+    os.set_blocking(writing, True)
+    return reading, writing
+
+
+def waits_in_write(pid):
+    """Whether its first thread does, to stderr."""
+    with open(f"/proc/{pid}/syscall") as f:
+        return f.read().split()[:2] == ["1", "0x2"]
+
+
+@pytest.mark.parametrize("local", [True, False], ids=["unix", "tcp"])
+def test_a_claim_is_lost_while_nobody_reads_the_messages(world, peer, local):
+    """The next worker gets the item at once, so its command must not wait for the worker's end."""
+    args = ["q"] if local else ["-C", peer.address, "q"]
+    push(world, *args, "a")
+    reading, writing = full_pipe()
+    worker = world.start_conclave(
+        "queue", "work", "-j", "2", *args, "-c",
+        "read -r x; [ $x = a ] || exit 1; setsid sleep 1000 & echo $$ $! >pids; exec sleep 1000",
+        stderr=writing)
+    os.close(writing)
+    until(lambda: world.lines("pids"), "the command")
+    processes = list(map(int, world.lines("pids")[0].split()))
+    push(world, *args, "b")  # its failure is a message
+    until(lambda: waits_in_write(worker.pid), "a worker that waits for a reader")
+    world.ok("znode", "rm", *args[:-1], "/conclave/q.conclave/taken/qn-0000000000")
+    until(lambda: not any(map(alive, processes)), "the end of the command")
+    assert waits_in_write(worker.pid)
+    os.close(reading)
 
 
 def test_the_server_is_gone(world):

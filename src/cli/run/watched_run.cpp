@@ -26,7 +26,8 @@ watched_run::watched_run(const loop& l, program p, client& zk, hold held, run_op
       client_{zk},
       held_{std::move(held)},
       options_{std::move(options)},
-      ended_{std::move(ended)} {
+      ended_{std::move(ended)},
+      kill_on_loss_{held_, descendants_} {
   start();
 }
 
@@ -53,12 +54,16 @@ bool watched_run::start() {
   const auto by = find_keeper();
   if (by == kept_by::unknown) return false;
   guard_ = new_guard();
-  child_.emplace(program_, child::terms{signal_mask_,
-                                        by == kept_by::us,
-                                        guard_->group(),
-                                        {descendants_.inherited(), keeper_.descriptor()}});
-  descendants_.started();
-  return true;
+  const bool started = kill_on_loss_.start_unless_lost([&] {
+    child_.emplace(program_, child::terms{signal_mask_,
+                                          by == kept_by::us,
+                                          guard_->group(),
+                                          {descendants_.inherited(), keeper_.descriptor()}});
+    descendants_.started();
+    return child_->group();
+  });
+  if (!started) guard_.reset();
+  return started;
 }
 
 std::unique_ptr<guard> watched_run::new_guard() const {
@@ -195,6 +200,7 @@ void watched_run::finish() {
     look_after_guard();
   else
     guard_.reset();
+  kill_on_loss_.program_ended();
   r.code = child_->reap();
   r.interrupted = (had_terminal || interrupted_) && r.code == 128 + SIGINT;
   // The terminal has told nobody but the program's group.

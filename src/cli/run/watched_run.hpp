@@ -2,7 +2,8 @@
 //
 // When the hold comes near its end and there is no word from the server, the program's group is
 // asked to end (SIGTERM) and, a grace later, killed: all of it before the server can give the lock
-// to anybody else. The time for that is taken from the end of the hold backwards.
+// to anybody else. The time for that is taken from the end of the hold backwards. When the hold is
+// lost, it is killed at once, whatever the loop is doing.
 //
 // On a server that sees processes, what the program and everything that it starts inherit keeps the
 // hold, with or without us; the guard makes up for a restart of the server.
@@ -18,6 +19,7 @@
 #include "cli/run/child.hpp"
 #include "cli/run/descendants.hpp"
 #include "cli/run/guard.hpp"
+#include "cli/run/kill_on_loss.hpp"
 #include "cli/run/loop.hpp"
 #include "cli/run/terminal.hpp"
 #include "conclave/client.hpp"
@@ -105,6 +107,7 @@ class watched_run {
   bool lost_ = false;
   bool held_still_ = false;  // stopped by us, until the connection is back
   std::optional<loop::clock::time_point> kill_at_;
+  kill_on_loss kill_on_loss_;  // the last: another thread uses what is above
 };
 
 }  // namespace conclave::cli

@@ -1,0 +1,70 @@
+// Kills a program and its descendants when its hold is lost, on the thread that notices the loss.
+//
+// A client removes the node of a lost hold as soon as it has a connection, and the next contender
+// is granted the lock. The program must be dead by then. The loop may be late: it waits for a
+// keeper, for a reader of its messages, or for a processor.
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <functional>
+#include <mutex>
+#include <stop_token>
+#include <utility>
+
+#include "cli/run/descendants.hpp"
+#include "conclave/hold.hpp"
+
+namespace conclave::cli {
+
+class kill_on_loss {
+ public:
+  // `d` must outlive this.
+  kill_on_loss(const hold& held, const descendants& d)
+      : held_{held}, descendants_{d}, on_loss_{held_.lost(), [this] { lost(); }} {}
+  kill_on_loss(const kill_on_loss&) = delete;
+  kill_on_loss& operator=(const kill_on_loss&) = delete;
+
+  // `start` starts the program and returns its process group. False, and not called, if the hold is
+  // lost already.
+  template <class F>
+  bool start_unless_lost(F start) {
+    const std::lock_guard lock{mutex_};
+    if (state_ == state::lost || !held_.held()) return false;
+    group_ = start();
+    state_ = state::running;
+    return true;
+  }
+
+  // The program is about to be reaped: its group's number may then be given to others. What it has
+  // left in the background may live on.
+  void program_ended() {
+    const std::lock_guard lock{mutex_};
+    if (state_ == state::running) state_ = state::ended;
+  }
+
+ private:
+  enum class state { not_started, running, ended, lost };
+
+  void lost() noexcept {
+    const std::lock_guard lock{mutex_};
+    const auto before = std::exchange(state_, state::lost);
+    if (before == state::not_started) return;
+    if (before == state::running) ::kill(-group_, SIGKILL);
+    try {
+      descendants_.kill_all();
+    } catch (...) {
+      // the loop does it once more
+    }
+  }
+
+  const hold held_;
+  const descendants& descendants_;
+  std::mutex mutex_;
+  state state_ = state::not_started;
+  pid_t group_ = 0;
+  std::stop_callback<std::function<void()>> on_loss_;  // the last: it may call at once
+};
+
+}  // namespace conclave::cli
