@@ -67,11 +67,12 @@ chaos_run = build/proof/tests/chaos/chaos --minutes $(MINUTES) $(if $(SEED),--se
 chaos: ## MINUTES=10 of faults on SERVER=ensemble|embedded|both|processes, judged; report in build/chaos
 	tools/install-packages build server
 	cmake --preset proof
-	cmake --build --preset proof -j $(JOBS) --target $(if $(filter processes,$(SERVER)),conclave_cli,chaos)
+	cmake --build --preset proof -j $(JOBS) --target $(if $(filter processes,$(SERVER)),conclave_cli judge_history,chaos)
 	mkdir -p build/chaos
 ifeq ($(SERVER),processes)
 	/usr/bin/python3 -B tests/cli/process_chaos.py --binary build/proof/src/cli/conclave \
-	    --seconds $$(($(MINUTES) * 30)) $(if $(SEED),--seed $(SEED))
+	    --judge build/proof/tests/checkers/judge_history --report build/chaos/processes \
+	    --seconds $$(($(MINUTES) * 20)) $(if $(SEED),--seed $(SEED))
 else ifeq ($(SERVER),both)
 	$(chaos_run) ensemble --report build/chaos; first=$$?; \
 	    $(chaos_run) embedded --report build/chaos/embedded && exit $$first

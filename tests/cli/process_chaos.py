@@ -1,12 +1,23 @@
-"""Chaos at the command line: `conclave lock`, `elect` and `queue work` as processes, whose commands
-leave children in the background. Their server is killed, stopped and restarted; `conclave`, its guards
-and its commands are killed and stopped.
+"""Chaos at the command line: `conclave lock` (alone, --shared, --permits, several paths), `elect` and
+`queue work` as processes, whose commands leave children in the background. Their server is killed,
+stopped and restarted; `conclave`, its guards and its commands are killed, ended and stopped.
 
-The commands themselves append to a history when they were alive, by the monotonic clock. It is judged
-for exclusion: no two holds of one resource overlap, and later holds have greater fencing tokens. A hold
-lasts from the first to the last sign of life of any process of the command.
+    process_chaos.py --binary build/dev/src/cli/conclave --judge build/dev/tests/checkers/judge_history \\
+        --seconds 300 --server local
 
-    process_chaos.py --binary build/release/src/cli/conclave --seconds 300 --server local
+Servers: `local` is started on demand by the commands themselves. `served` is at a Unix socket that
+CONCLAVE_CONNECT names; the driver restarts it. `system` is at /run/conclave/socket, in a mount namespace
+of its own; the driver restarts it, too, and removes its socket or the folder meanwhile. A command there
+finds the server without being told, and one that started a server of its own would be a second holder.
+
+The commands themselves append to a history when they were alive, by the monotonic clock. The driver turns
+that into events and gives them to tests/checkers/judge_history:
+
+- A hold lasts from the first to the last sign of life of any process of the command.
+- An item of a queue is a resource like a lock: worked on by one at a time. It is delivered once
+  `queue work` has exited with 0 for it. If the command was done, but `queue work` did not exit with 0, its
+  outcome is unknown; not so if `queue work` had been killed before the command was done, since only it can
+  complete an item. In the end the queue is emptied, which delivers the rest.
 
 Never are a `conclave` and its guard hit at the same time: then nobody is left to keep the lock when the
 server ends as well (docs/cli.md).
@@ -14,10 +25,14 @@ server ends as well (docs/cli.md).
 
 import argparse
 import collections
+import contextlib
+import dataclasses
 import os
 import random
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -26,6 +41,12 @@ import time
 
 HOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "holder.py")
 SESSION = "2s"
+SERVERS = ["local", "served", "system"]
+PERMITS = 2
+SIGN_INTERVAL = 10_000_000  # nanoseconds from one sign of life to the next, on a busy machine
+FAILED = 7  # exit code of commands that fail
+LONGEST_START = 60  # seconds beyond those asked for until a fault must have hit a hold
+LONGEST_END = 60  # seconds until a command that is asked to end counts as stuck
 
 
 def children(pid):
@@ -52,161 +73,379 @@ def send(pid, s):
         return False
 
 
-class Run:
-    def __init__(self, binary, server, seed):
-        self.binary, self.kind = binary, server
-        self.random = random.Random(seed)
-        self.folder = tempfile.mkdtemp(prefix="chaos")
-        self.history = os.path.join(self.folder, "history")
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith("CONCLAVE_")}
-        self.env.update(CONCLAVE_CONFIG="/dev/null", CONCLAVE_LOCAL=self.folder + "/local")
-        # LeakSanitizer stops all threads to look for leaks, and hangs if a SIGSTOP does so, too.
-        self.env["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
-        self.socket = self.folder + "/local/socket"
-        self.server = None
-        if server == "served":  # by us, as a system server is by systemd
-            self.socket = self.folder + "/served"
-            self.env["CONCLAVE_CONNECT"] = "unix:" + self.socket
-            self.serve()
-        self.over = threading.Event()
-        self.lock = threading.Lock()
-        self.running = {}  # Popen: whether it is being hurt
-        self.faults = []   # (time, what)
-        self.codes = collections.Counter()
-        self.pushed = set()
-        self.failed = []
+def processes_with(is_ours):
+    """Those for whose folder in /proc is_ours() is true."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if is_ours(f"/proc/{pid}"):
+                yield int(pid)
 
-    # --- servers
 
-    def serve(self):
-        self.server = subprocess.Popen(
-            [self.binary, "serve", "--data", self.folder + "/data", "--socket", self.socket,
-             "--quiet", "--tick", "200ms"], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.server.stdout.readline()
+def judge(program, events):
+    """The violations in a history."""
+    r = subprocess.run([program, events], capture_output=True, text=True)
+    if r.returncode not in (0, 1) or (r.returncode == 1) != bool(r.stdout):
+        raise RuntimeError(f"{program} ended with {r.returncode}: {r.stderr}")
+    return r.stdout.splitlines()
 
-    def server_pid(self):
-        if self.server:
-            return self.server.pid
-        import socket as sockets
-        import struct
-        with sockets.socket(sockets.AF_UNIX) as s:
+
+# --- servers
+
+
+class Local:
+    """The commands start it, and start it again."""
+
+    def __init__(self, binary, folder, env):
+        self.folder = folder
+        self.env = {**env, "CONCLAVE_LOCAL": folder + "/local"}
+        self.inside = []  # how to run a command where it finds the server
+
+    def pid(self):
+        with socket.socket(socket.AF_UNIX) as s:
             try:
                 s.settimeout(0.2)
-                s.connect(self.socket)
-                credentials = s.getsockopt(sockets.SOL_SOCKET, sockets.SO_PEERCRED, 12)
+                s.connect(self.folder + "/local/socket")
+                credentials = s.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
                 return struct.unpack("iii", credentials)[0]
             except OSError:
                 return None
 
+    def ended(self, rng):
+        """After a signal that ends it."""
+
+    def problems(self):
+        return []
+
+    def close(self):
+        mark = f"CONCLAVE_LOCAL={self.folder}/local".encode()
+
+        def is_ours(process):
+            with open(process + "/environ", "rb") as f:
+                return mark in f.read().split(b"\0")
+
+        for pid in processes_with(is_ours):
+            send(pid, signal.SIGKILL)
+        if (pid := self.pid()) is not None:  # its environment is empty
+            send(pid, signal.SIGKILL)
+
+
+class Served(Local):
+    """The driver restarts it. Sometimes that takes longer than a session lasts."""
+
+    def __init__(self, binary, folder, env):
+        super().__init__(binary, folder, env)
+        self.binary = binary
+        self.prepare()
+        self.serve()
+
+    def prepare(self):
+        self.data, self.socket = self.folder + "/data", self.folder + "/served"
+        self.env["CONCLAVE_CONNECT"] = "unix:" + self.socket
+
+    def serve(self):
+        self.server = subprocess.Popen(
+            [*self.inside, self.binary, "serve", "--data", self.data, "--socket", self.socket,
+             "--quiet", "--tick", "200ms"],
+            env=self.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        if not self.server.stdout.readline().startswith("conclave ready"):
+            raise RuntimeError("the server does not start")
+
+    def pid(self):
+        return self.server.pid
+
+    def ended(self, rng):
+        self.server.wait()
+        self.server.stdout.close()
+        self.while_away(rng)
+        time.sleep(rng.uniform(0, 0.8) if rng.random() < 0.85 else rng.uniform(1, 4))
+        self.serve()
+
+    def while_away(self, rng):
+        pass
+
+    def close(self):
+        self.server.kill()
+        self.server.wait()
+        self.server.stdout.close()
+        super().close()
+
+
+class System(Served):
+    """In a mount namespace in which /run, /var/lib and /etc/systemd are ours, and so is the user's home:
+    a private server would be there."""
+
+    def prepare(self):
+        self.home = self.folder + "/home"
+        os.mkdir(self.home)
+        del self.env["CONCLAVE_LOCAL"]
+        user = [] if os.geteuid() == 0 else ["--map-root-user"]  # there, everybody is root
+        with open(self.folder + "/passwd", "w") as f:
+            f.write(f"root:x:0:0::{self.home}:/bin/sh\n")
+        script = ("for p in /run /var/lib /etc/systemd; do"
+                  " mkdir -p $p && mount -t tmpfs -o mode=755 none $p || exit; done;"
+                  ' mount --bind "$0" /etc/passwd && echo ready && exec cat')
+        self.keeper = subprocess.Popen(
+            ["unshare", *user, "--mount", "sh", "-c", script, self.folder + "/passwd"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if self.keeper.stdout.readline() != "ready\n":
+            raise RuntimeError("no mount namespace: " + self.keeper.stderr.read())
+        of = f"/proc/{self.keeper.pid}"
+        # A namespace's own root is not ours if we run in a chroot.
+        self.inside = ["nsenter", f"--mount={of}/ns/mnt", f"--root={of}/root",
+                       *([f"--user={of}/ns/user", "--preserve-credentials"] if user else []), "--"]
+        self.data, self.socket = "/var/lib/conclave", "/run/conclave/socket"
+
+    def while_away(self, rng):
+        """A unit that is stopped and started loses its folder; one that is killed keeps everything."""
+        folder = f"/proc/{self.keeper.pid}/root/run/conclave"
+        what = rng.choice(["all stays", "no socket", "no folder"])
+        if what == "no folder":
+            shutil.rmtree(folder)
+        elif what == "no socket":
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(folder + "/socket")
+
+    def problems(self):
+        return [f"a private server was started: {f}" for f in os.listdir(self.home)]
+
+    def close(self):
+        namespace = os.readlink(f"/proc/{self.keeper.pid}/ns/mnt")
+        for pid in processes_with(lambda p: os.readlink(p + "/ns/mnt") == namespace):
+            send(pid, signal.SIGKILL)
+        self.server.wait()
+        self.server.stdout.close()
+        self.keeper.communicate()
+
+
+# --- commands
+
+
+@dataclasses.dataclass(eq=False)
+class Command:
+    """A `conclave` that runs a command."""
+    number: int
+    kind: str
+    arguments: list
+    ends_after: float = None  # seconds; it does not end by itself
+    process: subprocess.Popen = None
+    is_hurt: bool = False
+    killed: int = None  # when, by SIGKILL
+    exited: int = None  # when
+    code: int = None
+
+    def __str__(self):
+        return f"{self.kind.replace(' ', '_')}#{self.number}"
+
+    def guard(self):
+        return next((c for c in children(self.process.pid) if name_of(c) == "conclave-guard"), None)
+
+
+@dataclasses.dataclass
+class Hold:
+    number: int
+    by: Command
+    resource: str  # several have a comma in between
+    token: int
+    first: int
+    last: int
+    command_ended: int = 0  # what lives after that is in the background
+    done: int = None
+
+    def hit(self, at):
+        """A fault may be what ended it: there is a sign of life every few milliseconds only."""
+        return self.first <= at <= self.last + SIGN_INTERVAL
+
+    def row(self, at):
+        left = at > self.command_ended + SIGN_INTERVAL
+        return self.by.kind + (", left in background" if left else "")
+
+
+FAULTS = ["server killed", "server ended", "server stopped", "conclave killed", "conclave ended",
+          "conclave stopped", "guard killed", "guard stopped", "command killed"]
+
+
+@dataclasses.dataclass
+class Result:
+    violations: list
+    holds: int
+    hits: collections.Counter  # (kind of command, fault) that came while it held
+    codes: collections.Counter  # (kind of command, exit code)
+    events: collections.Counter
+
+    def table(self):
+        """Which faults hit which kinds of commands while they held, as Markdown."""
+        rows = [["", *FAULTS]]
+        for kind in sorted({k for k, _ in self.hits}):
+            rows.append([kind, *(str(self.hits[kind, f]) for f in FAULTS)])
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        lines = ["| " + " | ".join(w.ljust(n) for w, n in zip(r, widths)) + " |" for r in rows]
+        lines.insert(1, "|" + "|".join("-" * (n + 2) for n in widths) + "|")
+        return "\n".join(lines)
+
+
+class Run:
+    def __init__(self, binary, judge, server, seed):
+        self.binary, self.judge = binary, judge
+        self.random = random.Random(seed)
+        self.folder = tempfile.mkdtemp(prefix="chaos")
+        self.history = self.folder + "/history"
+        self.events = self.folder + "/events"
+        env = {k: v for k, v in os.environ.items() if not k.startswith("CONCLAVE_")}
+        env["CONCLAVE_CONFIG"] = "/dev/null"
+        # LeakSanitizer stops all threads to look for leaks, and hangs if a SIGSTOP does so, too.
+        env["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+        self.server = {"local": Local, "served": Served, "system": System}[server](
+            binary, self.folder, env)
+        self.over = threading.Event()
+        self.lock = threading.Lock()
+        self.commands = {}  # by number
+        self.running = set()
+        self.faults = []  # (time, what, command or None)
+        self.pushes = []  # (time, item, fate)
+        self.popped = []  # (time, item)
+        self.failed = []
+
     # --- what is done
 
-    def command(self, rng, resource):
+    def holder(self, rng, number, resource):
         # Some outlive a session that nobody keeps: a short timeout is 2 s, or 4 s on a local server.
         background = rng.choice([0, 0, 0, 0, rng.randint(50, 1500), rng.randint(3000, 7000)])
         if resource == "item":  # which is completed when the command ends
             background = 0
-        return [sys.executable, "-S", "-I", HOLDER, self.history, resource,
-                str(rng.randint(1, 250)), str(background), str(rng.randint(0, 1)), "0"]
+        return [sys.executable, "-S", "-I", HOLDER, self.history, str(number), resource,
+                str(rng.choice([rng.randint(1, 250)] * 3 + [rng.randint(250, 1500)])), str(background), str(rng.randint(0, 1)),
+                str(rng.choice([0, 0, 0, FAILED]))]
 
-    def arguments(self, rng):
-        what = rng.random()
-        common = ["--session-timeout", SESSION]
-        if what < 0.65:
-            path = rng.choice(["a", "b"])
-            return ["lock", *common, "-w", "20", path, "--", *self.command(rng, "lock:" + path)]
-        if what < 0.8:
-            return ["elect", *common, "-q", "e", "--", *self.command(rng, "election:e")]
-        name = f"item{rng.getrandbits(60)}"
-        if self.conclave("queue", "push", "q", name).returncode == 0:
-            self.pushed.add(name)
-        return ["queue", "work", *common, "-q", "--count", "1", "q", "--",
-                *self.command(rng, "item")]
+    def next_command(self, rng):
+        kind, paths = rng.choices(
+            [("lock", rng.choice("abcd")), ("lock several", ",".join(rng.sample("abcd", 2))),
+             ("lock shared", "rw"), ("lock beside shared", "rw"), ("lock permits", "p"),
+             ("elect", rng.choice("ef")), ("elect forever", rng.choice("ef")), ("queue work", "q")],
+            weights=[25, 8, 16, 8, 14, 9, 6, 14])[0]
+        flags = ["--session-timeout", SESSION, "-q"]
+        ends_after = None
+        if kind.startswith("lock"):
+            words = ["lock", *flags]
+            words += rng.choice([["-n"], ["-w", "0.3"], ["-w", "3"], ["-w", "20"], ["-w", "20"], []])
+            words += {"lock shared": ["--shared"], "lock permits": ["--permits", str(PERMITS)]}.get(
+                kind, [])
+            words += paths.split(",")
+            resource = ",".join("lock:" + p for p in paths.split(","))
+        elif kind.startswith("elect"):
+            words, resource = ["elect", *flags, paths], "election:" + paths
+            if kind == "elect forever":
+                words.insert(1, "--forever")
+                ends_after = rng.uniform(0.5, 4)
+        else:
+            words, resource = ["queue", "work", *flags, "--count", "1", paths], "item"
+            self.push(rng)
+        with self.lock:
+            number = len(self.commands) + 1
+            c = self.commands[number] = Command(number, kind, [], ends_after)
+        c.arguments = [*words, "--", *self.holder(rng, number, resource)]
+        return c
+
+    def push(self, rng):
+        item = f"i{rng.getrandbits(60)}"
+        code = self.conclave("queue", "push", "q", item).returncode
+        # Whatever else it says, the server may have got it.
+        self.pushes.append((time.monotonic_ns(), item, "done" if code == 0 else "unclear"))
 
     def conclave(self, *args):
-        return subprocess.run([self.binary, *args], env=self.env, capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL)
+        return subprocess.run([*self.server.inside, self.binary, *args], env=self.server.env,
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL)
+
+    def messages(self, c):
+        return f"{self.folder}/{c.number}.messages"
 
     def work(self, seed):
         rng = random.Random(seed)
         while not self.over.is_set():
-            args = self.arguments(rng)
-            p = subprocess.Popen([self.binary, *args], env=self.env, stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            c = self.next_command(rng)
+            with open(self.messages(c), "w") as messages:
+                c.process = subprocess.Popen(
+                    [*self.server.inside, self.binary, *c.arguments], env=self.server.env,
+                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=messages)
             with self.lock:
-                self.running[p] = False
-            while p.poll() is None:
-                if self.over.is_set():
-                    send(p.pid, signal.SIGCONT)
-                    p.terminate()
+                self.running.add(c)
+            end = time.monotonic() + (c.ends_after or float("inf"))
+            asked = None
+            while c.process.poll() is None:
+                now = time.monotonic()
+                if asked is None and (self.over.is_set() or now >= end):
+                    asked = now
+                    c.process.terminate()
+                if asked is not None and now > asked + LONGEST_END:
+                    self.failed.append(f"{c} did not end: {' '.join(c.arguments)}")
+                    c.process.kill()
+                    c.process.wait()
                 time.sleep(0.01)
+            c.code, c.exited = c.process.returncode, time.monotonic_ns()
             with self.lock:
-                self.running.pop(p, None)
-            self.codes[args[0], p.returncode] += 1
+                self.running.discard(c)
 
     # --- what goes wrong
 
-    def note(self, what):
-        self.faults.append((time.monotonic_ns(), what))
-
-    def pair(self, rng):
-        """One that has a guard, and nobody hurts it until release()."""
+    def victim(self, rng):
+        """A command that has a guard, and that nobody hurts until release(); each kind as often."""
         with self.lock:
-            for p in rng.sample(list(self.running), len(self.running)):
-                guard = [c for c in children(p.pid) if name_of(c) == "conclave-guard"]
-                if not self.running[p] and guard:
-                    self.running[p] = True
-                    return p, guard[0]
+            by_kind = collections.defaultdict(list)
+            for c in self.running:
+                by_kind[c.kind].append(c)
+            for kind in rng.sample(sorted(by_kind), len(by_kind)):
+                for c in by_kind[kind]:
+                    if not c.is_hurt and (guard := c.guard()) is not None:
+                        c.is_hurt = True
+                        return c, guard
         return None, None
 
-    def release(self, p):
-        with self.lock:
-            if p in self.running:
-                self.running[p] = False
+    def note(self, what, whom=None):
+        self.faults.append((time.monotonic_ns(), what, whom))
 
     def hurt_server(self, rng):
-        pid = self.server_pid()
+        pid = self.server.pid()
         if pid is None:
             return
-        if rng.random() < 0.25:
-            self.note("server stopped")
+        what = rng.choice(["server stopped", "server killed", "server killed", "server ended"])
+        self.note(what)
+        if what == "server stopped":
             send(pid, signal.SIGSTOP)
             time.sleep(rng.uniform(0.1, 1.5))
             send(pid, signal.SIGCONT)
             return
-        s = rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM])
-        self.note("server killed" if s == signal.SIGKILL else "server ended")
-        send(pid, s)
-        if self.server:
-            self.server.wait()
-            time.sleep(rng.uniform(0, 0.8))
-            self.serve()
+        send(pid, signal.SIGKILL if what == "server killed" else signal.SIGTERM)
+        self.server.ended(rng)
 
     def hurt_process(self, rng):
-        p, guard = self.pair(rng)
-        if p is None:
+        c, guard = self.victim(rng)
+        if c is None:
             return
-        what = rng.choice(["conclave killed", "conclave killed", "conclave stopped", "guard killed",
-                           "guard stopped", "command killed"])
-        self.note(what)
+        pid = c.process.pid
+        what = rng.choice(["conclave killed", "conclave killed", "conclave ended", "conclave stopped",
+                           "guard killed", "guard stopped", "command killed"])
+        self.note(what, c)
         if what == "conclave killed":
-            send(p.pid, signal.SIGKILL)
+            if send(pid, signal.SIGKILL):
+                c.killed = time.monotonic_ns()
             return  # its guard is left alone
-        if what == "conclave stopped" or what == "guard stopped":
-            pid = p.pid if what == "conclave stopped" else guard
-            send(pid, signal.SIGSTOP)
+        if what == "conclave ended":
+            send(pid, signal.SIGTERM)
+        elif what in ("conclave stopped", "guard stopped"):
+            stopped = pid if what == "conclave stopped" else guard
+            send(stopped, signal.SIGSTOP)
             time.sleep(rng.uniform(0.1, 3))
-            send(pid, signal.SIGCONT)
+            send(stopped, signal.SIGCONT)
         elif what == "guard killed":
             send(guard, signal.SIGKILL)
             end = time.monotonic() + 5  # until there is another one
-            while p.poll() is None and time.monotonic() < end and not any(
-                    name_of(c) == "conclave-guard" and c != guard for c in children(p.pid)):
+            while (c.process.poll() is None and time.monotonic() < end
+                   and c.guard() in (None, guard)):
                 time.sleep(0.005)
         else:
-            for c in children(p.pid):
-                if c != guard:
-                    send(c, signal.SIGKILL)
-        self.release(p)
+            for child in children(pid):
+                if child != guard:
+                    send(child, signal.SIGKILL)
+        c.is_hurt = False
 
     def hurt(self, seed, what, longest_pause):
         rng = random.Random(seed)
@@ -220,34 +459,95 @@ class Run:
     # --- the judgement
 
     def holds(self):
-        """By resource: first and last sign of life, token."""
-        found = collections.defaultdict(dict)
-        with open(self.history) as f:
+        found = {}
+        with open(self.history, "a+") as f:  # there may be none yet
+            f.seek(0)
             for line in f:
-                resource, token, _, at = line.split()
+                if not line.endswith("\n"):
+                    break  # it is being written
+                run, resource, token, what, at = line.split()
                 at = int(at)
-                first, last = found[resource].get(int(token), (at, at))
-                found[resource][int(token)] = min(first, at), max(last, at)
-        return {r: sorted((*span, token) for token, span in h.items()) for r, h in found.items()}
+                h = found.get((run, resource, token))
+                if h is None:
+                    h = found[run, resource, token] = Hold(
+                        len(found) + 1, self.commands[int(run)], resource, int(token), at, at)
+                h.first, h.last = min(h.first, at), max(h.last, at)
+                if what != "background":
+                    h.command_ended = max(h.command_ended, at)
+                if what == "done":
+                    h.done = at
+        return list(found.values())
 
-    def judge(self):
+    def hits(self, holds):
+        return collections.Counter(
+            (h.row(at), what) for at, what, whom in list(self.faults) for h in holds
+            if h.hit(at) and whom in (None, h.by))
+
+    def write_events(self, holds):
+        """(time, order at the same time, line): a hold that begins when another ends overlaps it."""
+        events = []
+        for h in holds:
+            how = {"lock shared": " shared", "lock permits": f" permits={PERMITS}"}.get(h.by.kind, "")
+            for r in h.resource.split(","):
+                events.append((h.first, 0, f"granted {h.number} {h.by} {h.token} {r}{how}"))
+            events.append((h.last, 1, f"ended {h.number}"))
+            if h.done is None or not h.resource.startswith("item:"):
+                continue
+            item = h.resource.removeprefix("item:")
+            if h.by.code == 0:
+                events.append((h.by.exited, 2, f"delivered {item}"))
+            elif h.by.killed is None or h.by.killed > h.done:
+                events.append((h.by.exited, 2, f"perhaps-delivered {item}"))
+        events += [(at, 2, f"pushed {item} {fate}") for at, item, fate in self.pushes]
+        events += [(at, 2, f"delivered {item}") for at, item in self.popped]
+        events += [(at, 3, what + (f" {whom}" if whom else "")) for at, what, whom in self.faults]
+        for c in self.commands.values():
+            if c.exited is not None:
+                events.append((c.exited, 3, f"exited {c} {c.code}{self.said(c)}"))
+        with open(self.events, "w") as f:
+            for at, order, text in sorted(events):
+                f.write(f"# {at} {text}\n" if order == 3 else f"{at} {text}\n")
+        return collections.Counter(text.split()[0] for _, order, text in events if order != 3)
+
+    def said(self, c):
+        try:
+            with open(self.messages(c)) as f:
+                return "".join(": " + line.strip() for line in f)
+        except FileNotFoundError:
+            return ""
+
+    def exit_codes(self, holds):
+        """What they say must be so."""
+        ran = {h.by for h in holds}
+        done = {h.by for h in holds if h.done is not None}
+        for c in self.commands.values():
+            if c.code == 0 and c not in done:
+                self.failed.append(f"{c} exited with 0, and its command was not done")
+            if c.code == 1 and c.kind.startswith("lock") and c in ran:
+                self.failed.append(f"{c} exited with 1 (not acquired), and its command ran")
+
+    def empty_queue(self):
+        """Items that dead workers had claimed come back when their sessions end."""
+        end = time.monotonic() + 30
+        while self.conclave("queue", "len", "q").stdout.strip() != "0":
+            if time.monotonic() > end:
+                left = self.conclave("queue", "ls", "q").stdout
+                self.failed.append(f"items stay claimed after all workers have ended: {left}")
+                return
+            r = self.conclave("queue", "pop", "-n", "1000", "-w", "0.5", "q")
+            if r.returncode not in (0, 1):
+                self.failed.append(f"queue pop ended with {r.returncode}: {r.stderr}")
+            self.popped += [(time.monotonic_ns(), item) for item in r.stdout.splitlines()]
+
+    def result(self):
+        self.empty_queue()
         holds = self.holds()
-        for resource, all_of_it in holds.items():
-            for (_, end, token), (begin, _, later) in zip(all_of_it, all_of_it[1:]):
-                if begin <= end:
-                    self.failed.append(f"{resource}: held by {token} until {end} and by {later} "
-                                       f"from {begin}: {(end - begin) / 1e6:.3f} ms")
-                if later <= token:
-                    self.failed.append(f"{resource}: token {later} after {token}")
-        hits = collections.Counter(
-            what for at, what in self.faults
-            if any(first <= at <= last for h in holds.values() for first, last, _ in h))
-        left = self.conclave("queue", "ls", "q").stdout
-        begun = len([r for r in holds if r.startswith("item:")])
-        if begun + left.count("\n") < len(self.pushed):
-            self.failed.append(f"{len(self.pushed)} items were pushed, {begun} were begun, and "
-                               f"{left.count(chr(10))} are left")
-        return sum(map(len, holds.values())), hits
+        events = self.write_events(holds)
+        self.failed += judge(self.judge, self.events)
+        self.exit_codes(holds)
+        self.failed += self.server.problems()
+        codes = collections.Counter((c.kind, c.code) for c in self.commands.values())
+        return Result(self.failed, len(holds), self.hits(holds), codes, events)
 
     def run(self, seconds, workers):
         threads = [threading.Thread(target=self.work, args=(self.random.getrandbits(32),))
@@ -259,31 +559,29 @@ class Run:
         for t in threads:
             t.start()
         time.sleep(seconds)
+        # A run in which no fault hits a hold shows nothing; a busy machine takes longer for one.
+        end = time.monotonic() + LONGEST_START
+        while not self.hits(self.holds()) and time.monotonic() < end:
+            time.sleep(0.5)
         self.over.set()
         for t in threads:
             t.join()
 
     def close(self):
-        mark = f"CONCLAVE_LOCAL={self.folder}/local".encode()
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{pid}/environ", "rb") as f:
-                    if mark in f.read().split(b"\0"):
-                        os.kill(int(pid), signal.SIGKILL)
-            except OSError:
-                pass
-        if (pid := self.server_pid()) is not None:
-            send(pid, signal.SIGKILL)
+        self.server.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def chaos(binary, server, seconds, seed, workers=6):
-    """(violations, holds, faults by what they hit, exit codes)"""
-    r = Run(binary, server, seed)
+def chaos(binary, judge, server, seconds, seed, workers=12, report=None):
+    """A Result; in case of violations the history goes to the folder `report`."""
+    r = Run(binary, judge, server, seed)
     try:
         r.run(seconds, workers)
-        holds, hits = r.judge()
-        return r.failed, holds, hits, r.codes
+        result = r.result()
+        if report and result.violations:
+            os.makedirs(report, exist_ok=True)
+            shutil.copy(r.events, os.path.join(report, f"{server}-{seed}.history"))
+        return result
     finally:
         r.close()
 
@@ -291,18 +589,23 @@ def chaos(binary, server, seconds, seed, workers=6):
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--binary", required=True)
-    p.add_argument("--seconds", type=float, default=60)
-    p.add_argument("--server", choices=["local", "served", "both"], default="both")
+    p.add_argument("--judge", required=True)
+    p.add_argument("--seconds", type=float, default=60, help="for each server")
+    p.add_argument("--server", choices=[*SERVERS, "all"], default="all")
     p.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
+    p.add_argument("--report", help="the folder that gets histories with violations")
     a = p.parse_args()
     bad = False
-    for server in ["local", "served"] if a.server == "both" else [a.server]:
-        failed, holds, hits, codes = chaos(os.path.abspath(a.binary), server, a.seconds, a.seed)
-        print(f"{server}, seed {a.seed}: {holds} holds; faults that hit holders: {dict(hits)}; "
-              f"exit codes: { {' '.join(map(str, k)): n for k, n in sorted(codes.items())} }")
-        for line in failed:
+    for server in SERVERS if a.server == "all" else [a.server]:
+        r = chaos(os.path.abspath(a.binary), os.path.abspath(a.judge), server, a.seconds, a.seed,
+                  report=a.report)
+        print(f"{server}, seed {a.seed}: {r.holds} holds; {dict(r.events)}; {len(r.violations)} "
+              f"violations\n\nFaults that hit a hold, by the command that had it:\n\n{r.table()}\n\n"
+              f"Exit codes: { {' '.join(map(str, k)): n for k, n in sorted(r.codes.items())} }\n",
+              flush=True)
+        for line in r.violations:
             print("VIOLATION", line)
-        bad = bad or bool(failed) or holds == 0 or not hits
+        bad = bad or bool(r.violations) or r.holds == 0 or not r.hits
     return bad
 
 

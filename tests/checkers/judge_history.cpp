@@ -1,0 +1,27 @@
+// judge_history FILE: judges a history (history_judge.hpp). Prints a line for each violation; exit
+// code 1 if there is one, 2 if the file cannot be read or makes no sense.
+#include <exception>
+#include <fstream>
+#include <iostream>
+
+#include "history_judge.hpp"
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "usage: judge_history FILE\n";
+    return 2;
+  }
+  std::ifstream history{argv[1]};
+  if (!history) {
+    std::cerr << "judge_history: cannot read " << argv[1] << "\n";
+    return 2;
+  }
+  try {
+    const auto violations = conclave::checkers::judge_history(history);
+    for (const auto& v : violations) std::cout << v << "\n";
+    return violations.empty() ? 0 : 1;
+  } catch (const std::exception& e) {
+    std::cerr << "judge_history: " << argv[1] << ": " << e.what() << "\n";
+    return 2;
+  }
+}
