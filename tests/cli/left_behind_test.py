@@ -164,6 +164,29 @@ def test_a_guard_that_is_killed_is_replaced(world):
     assert (r.returncode, alive(child)) == (1, True), r
 
 
+def test_a_guard_that_is_stopped_while_the_server_is_restarted_is_replaced(world):
+    """`conclave` ends only when a guard keeps the session: nobody else would."""
+    p = world.start_conclave("lock", "--session-timeout", "2s", "x", "--", "sh", "-c",
+                             BACKGROUND + "; read a", stdin=subprocess.PIPE)
+    left = int(p.stdout.readline())
+    first, = until(lambda: guards(world), "the guard")
+    os.kill(first, signal.SIGSTOP)
+    before = kill_server(world)
+    until(lambda: world.local_pid() not in (None, before), "another server")
+    # Longer than a restarted server waits for those who keep a session.
+    r = world.conclave("lock", "-w", "1.5", "x", "--", "true")
+    assert (r.returncode, alive(left)) == (1, True), r
+    p.communicate("\n")
+    assert p.returncode == 0
+    not_free_while_it_runs(world, left)
+    kill_server(world)
+    r = world.conclave("lock", "-w", "4", "x", "--", "true")
+    assert (r.returncode, alive(left)) == (1, True), r
+    assert first not in guards(world)
+    kill(left)
+    until(lambda: is_free(world), "the lock")
+
+
 def test_a_session_that_is_over_takes_everything_along(world):
     """Also what has left the process group."""
     lines = world.ok("lock", "--session-timeout", "2s", "x", "--", "sh", "-c",

@@ -5,9 +5,9 @@
 // keeper, for a reader of its messages, or for a processor.
 #pragma once
 
-#include <signal.h>
 #include <sys/types.h>
 
+#include <csignal>
 #include <functional>
 #include <mutex>
 #include <stop_token>

@@ -84,6 +84,21 @@ void watched_run::look_after_guard() {
   guard_ = std::move(made);
 }
 
+// After our end nothing but the guard keeps the session. If the server was restarted, the guard may
+// not be attached yet: it is stopped, or has got no processor. Then another one begins with a
+// keeper that is attached. False: there is no server just now.
+bool watched_run::hand_over_to_guard() {
+  look_after_guard();
+  if (!keeper_of_guard_.broken()) return true;
+  session_keeper fresh{options_.server_socket, session_key::of(client_), 1s};
+  if (fresh.state() != session_keeper::result::attached) return false;
+  keeper_of_guard_ = std::move(fresh);
+  auto made = new_guard();
+  made->group() = guard_->group().load();
+  guard_ = std::move(made);
+  return true;
+}
+
 void watched_run::pass_on(int signal) {
   if (finished_) return;
   if (!child_) {
@@ -118,6 +133,17 @@ void watched_run::restored() {
 
 loop::clock::time_point watched_run::check() {
   const auto now = loop::clock::now();
+  if (handing_over_) {
+    if (!held_.held() || lost_) {
+      kill();
+      handing_over_->left_something = false;
+    } else if (descendants_.alive() && !hand_over_to_guard()) {
+      return now + 20ms;
+    }
+    handing_over_->lost = lost_;
+    ended_(*std::exchange(handing_over_, std::nullopt));
+    return now;
+  }
   if (finished_) {
     if (!guard_) return loop::clock::time_point::max();
     look_after_guard();
@@ -196,17 +222,18 @@ void watched_run::finish() {
     keeper_.end();
     keeper_of_guard_.end();
     r.left_something = false;
-  } else if (r.left_something)
-    look_after_guard();
-  else
+  } else if (!r.left_something) {
     guard_.reset();
+  }
   kill_on_loss_.program_ended();
   r.code = child_->reap();
   r.interrupted = (had_terminal || interrupted_) && r.code == 128 + SIGINT;
   // The terminal has told nobody but the program's group.
   if (had_terminal && r.interrupted) ::kill(0, SIGINT);
   r.lost = lost_;
-  ended_(r);
+  if (!r.left_something) return ended_(r);
+  handing_over_ = r;
+  check();
 }
 
 void watched_run::finish_unstarted(int signal) {

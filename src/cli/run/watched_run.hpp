@@ -81,6 +81,7 @@ class watched_run {
   bool start();
   std::unique_ptr<guard> new_guard() const;
   void look_after_guard();
+  bool hand_over_to_guard();
   void child_changed();
   void stopped(int signal);
   void stop_with_child();
@@ -105,7 +106,8 @@ class watched_run {
   bool interrupted_ = false;  // SIGINT was passed on to it
   bool finished_ = false;
   bool lost_ = false;
-  bool held_still_ = false;  // stopped by us, until the connection is back
+  std::optional<result> handing_over_;  // the program has ended, and the guard is not ready yet
+  bool held_still_ = false;             // stopped by us, until the connection is back
   std::optional<loop::clock::time_point> kill_at_;
   kill_on_loss kill_on_loss_;  // the last: another thread uses what is above
 };
