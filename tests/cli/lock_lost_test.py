@@ -65,7 +65,7 @@ def test_stopped_past_the_timeout(world, server):
     p, child = beating(world, server)
     p.send_signal(signal.SIGSTOP)
     assert take_over(world, server) > last_beat(world)
-    assert not alive(child)
+    until(lambda: not alive(child), "the end of the command")
     p.send_signal(signal.SIGCONT)
     assert p.wait() == LOST
     assert p.stderr.read() == "conclave: the lock was lost while the command ran\n"

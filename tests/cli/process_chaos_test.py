@@ -8,7 +8,7 @@ from process_chaos import SERVERS, Command, Run, chaos, judge
 from system_server_test import needs_mount
 
 JUDGE = os.environ["CONCLAVE_JUDGE"]
-SECONDS = 4.5
+SECONDS = 3.5
 
 
 @pytest.mark.parametrize("server", [
