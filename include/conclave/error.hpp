@@ -57,7 +57,7 @@ enum class errc {
   not_connected = 1,        // no server could be reached in time; nothing was sent
   closed = 2,               // the client was closed
   backlog_full = 3,         // too many requests wait for a reply; nothing was sent
-  invalid_path = 4,         // not a valid node path
+  invalid_path = 4,         // not a valid node path, or not allowed for a lock (layout.hpp)
   invalid_argument = 5,     // the arguments are not valid
   too_large = 6,            // larger than client_options::max_request_bytes; nothing was sent
   protocol_error = 7,       // the server does not follow ZooKeeper's protocol

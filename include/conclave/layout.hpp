@@ -13,6 +13,10 @@
 // The Lock and WriteLock of kazoo use the same node names, so Conclave cannot tell them apart. The
 // Lock does not see readers. Use kazoo's WriteLock on a path that has readers.
 //
+// A lock's path must not contain a name that looks like a contender's node, a permit or a queue's
+// item, such as `/backups/lock-1763287000`. The lock `/backups` would take it for a contender that
+// never leaves. Locks, semaphores, elections and queues throw errc::invalid_path for such a path.
+//
 // The server appends a sequence number to each name, which orders the contenders. Conclave names
 // its nodes by prefix and sequence number only, and writes the owner into the node's data.
 #pragma once

@@ -7,6 +7,7 @@
 #include "recipes/candidacy.hpp"
 #include "recipes/describe.hpp"
 #include "recipes/front.hpp"
+#include "recipes/recipe_path.hpp"
 
 namespace conclave {
 
@@ -51,16 +52,15 @@ struct election::own : std::enable_shared_from_this<own> {
 
 namespace {
 
-detail::core_pointer checked(client& c, const std::string& path) {
-  if (!session::valid_path(path) || path == "/")
-    throw error{errc::invalid_path, "election " + path};
+detail::core_pointer checked(client& c, const std::string& path, const layout& names) {
+  recipes::require_recipe_path("election", path, names);
   return detail::core_access::of(c);
 }
 
 }  // namespace
 
 election::election(client& c, std::string path, election_options options)
-    : own_{std::make_shared<own>(checked(c, path), path, std::move(options))} {
+    : own_{std::make_shared<own>(checked(c, path, options.layout), path, std::move(options))} {
   recipes::terms t;
   t.parents = {own_->path};
   t.layout = own_->options.layout;

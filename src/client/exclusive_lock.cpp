@@ -6,6 +6,7 @@
 #include "conclave/multi_mutex.hpp"
 #include "conclave/mutex.hpp"
 #include "conclave/named_mutex.hpp"
+#include "recipes/recipe_path.hpp"
 
 namespace conclave {
 namespace {
@@ -18,8 +19,8 @@ detail::lock_pointer make_multi(client& c, std::vector<std::string> paths, lock_
 }
 
 detail::lock_pointer make_named(client& c, const std::string& path, lock_options options) {
+  recipes::require_recipe_path("lock", path);
   const auto slash = path.rfind('/');
-  if (!session::valid_path(path) || path == "/") throw error{errc::invalid_path, "lock " + path};
   recipes::terms t;
   t.rule = recipes::rule::unique_name;
   t.parents = {slash == 0 ? "/" : path.substr(0, slash)};

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <utility>
 
-#include "session/paths.hpp"
+#include "recipes/recipe_path.hpp"
 
 namespace conclave::detail {
 namespace {
@@ -148,9 +148,6 @@ std::string host_name() {
 lock_pointer make_lock(client& c, std::string path, recipes::terms t,
                        std::optional<recipes::terms> gate, lock_options options,
                        recipes::follower f) {
-  for (const auto& parent : t.parents)
-    if (!session::valid_path(parent) || (parent == "/" && t.rule != recipes::rule::unique_name))
-      throw error{errc::invalid_path, "lock " + path};
   if (options.owner.empty()) options.owner = this_process();
   auto l = std::make_shared<lock_handle>();
   l->core = core_access::of(c);
@@ -168,6 +165,7 @@ lock_pointer make_lock(client& c, std::string path, recipes::terms t,
 }
 
 lock_pointer make_lock(client& c, std::vector<std::string> paths, role r, lock_options options) {
+  for (const auto& path : paths) recipes::require_recipe_path("lock", path, options.layout);
   if (options.layout.name_prefix(r).empty() ||
       (r == role::writer && options.layout.name_prefix(role::reader).empty()))
     throw error{errc::invalid_argument, "lock " + paths[0] + ": the layout is for other locks"};

@@ -28,12 +28,12 @@ struct lock_handle {
   std::shared_ptr<teller> told = std::make_shared<teller>();
 };
 
-// Throws errc::invalid_path, and errc::invalid_argument if the layout has no such roles. What
-// remains to be filled in of the terms is.
+// Fills in what remains to be filled in of the terms, whose path was checked.
 lock_pointer make_lock(client& c, std::string path, recipes::terms t,
                        std::optional<recipes::terms> gate, lock_options options,
                        recipes::follower f = {});
-// For a lock of this role on these paths.
+// For a lock of this role on these paths. Throws errc::invalid_path, and errc::invalid_argument if
+// the layout has no such roles.
 lock_pointer make_lock(client& c, std::vector<std::string> paths, role r, lock_options options);
 
 void lock(const lock_pointer& l, role r);

@@ -12,6 +12,7 @@
 #include "recipes/queue/consumer.hpp"
 #include "recipes/queue/glance.hpp"
 #include "recipes/queue/producer.hpp"
+#include "recipes/recipe_path.hpp"
 
 namespace conclave {
 namespace detail {
@@ -180,7 +181,7 @@ void make_folder(const queue_handle& q, const std::string& what) {
 }
 
 queue_pointer make_queue(client& c, std::string path, queue_options o) {
-  if (!session::valid_path(path) || path == "/") throw error{errc::invalid_path, "queue " + path};
+  recipes::require_recipe_path("queue", path);
   if (o.owner.empty()) o.owner = host_name() + ':' + std::to_string(::getpid());
   auto q = std::make_shared<queue_handle>();
   q->core = core_access::of(c);

@@ -1,14 +1,14 @@
 #include "conclave/semaphore.hpp"
 
 #include "client/locking.hpp"
+#include "recipes/recipe_path.hpp"
 
 namespace conclave {
 namespace {
 
 detail::lock_pointer make(client& c, const std::string& path, std::size_t permits,
                           lock_options options) {
-  if (!session::valid_path(path) || path == "/")
-    throw error{errc::invalid_path, "semaphore " + path};
+  recipes::require_recipe_path("semaphore", path);
   if (permits == 0) throw error{errc::invalid_argument, "semaphore " + path + " without permits"};
   recipes::terms gate;
   gate.parents = {path + "/locks"};

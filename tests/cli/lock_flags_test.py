@@ -393,3 +393,19 @@ def test_a_command_that_cannot_be_run(world):
         line = world.refused("lock", "x", "--", command, code=code)
         assert f"'{command}'" in line
         assert not taken(world, "x")
+
+
+def test_a_path_that_looks_like_a_contender_of_the_path_above_is_refused(world):
+    """From `lock-$(date +%s)`: it would block the lock of the path above for ever."""
+    name = "backups/lock-1763287000"
+    why = (" ('lock-1763287000' has the name of a contender's node of /conclave/backups, and would "
+           "be taken for one; use a name that does not end with a number of ten digits): not a "
+           "valid node path\n")
+    for line in ["lock", name], ["lock", "-s", name], ["lock", "other", name], [
+            "lock", "--permits", "2", name], ["elect", name]:
+        assert world.refused(*line, "--", "echo", "ran").endswith(why)
+    assert world.refused("queue", "push", name, "item").endswith(why)
+    assert "__WRIT__0000000001" in world.refused("lock", "a/__WRIT__0000000001/b", "--", "true")
+    assert world.json("znode", "ls", "--json", "/") in ([], ["zookeeper"])
+    assert world.ok("lock", "backups/lock-1763287000.d", "--", "echo", "ran") == "ran\n"
+    assert not taken(world, "backups")

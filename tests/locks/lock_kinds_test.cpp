@@ -7,6 +7,7 @@
 #include "conclave/multi_mutex.hpp"
 #include "conclave/named_mutex.hpp"
 #include "conclave/recursive_mutex.hpp"
+#include "conclave/shared_mutex.hpp"
 #include "locks/in_line.hpp"
 
 namespace conclave::testing {
@@ -166,6 +167,20 @@ TEST_F(recursive_mutex_test, a_lost_lock_is_not_locked_again) {
   m.lock();
   EXPECT_TRUE(m.held());
   m.unlock();
+}
+
+// It would be a contender of the path above that never leaves.
+TEST_F(lock_kinds, none_is_at_a_path_that_looks_like_a_contender) {
+  const auto at = path + "/lock-1763287000";
+  EXPECT_EQ(code_of([&] { mutex(zk, at); }), errc::invalid_path);
+  EXPECT_EQ(code_of([&] { recursive_mutex(zk, at); }), errc::invalid_path);
+  EXPECT_EQ(code_of([&] { named_mutex(zk, at); }), errc::invalid_path);
+  EXPECT_EQ(code_of([&] { shared_mutex(zk, at + "/below"); }), errc::invalid_path);
+  EXPECT_EQ(code_of([&] { multi_mutex(zk, {path, at}); }), errc::invalid_path);
+  lock_options own;
+  own.layout = layout::custom("job-");
+  EXPECT_EQ(code_of([&] { mutex(zk, path + "/job-1763287000", own); }), errc::invalid_path);
+  EXPECT_TRUE(zk.children(path).names.empty());
 }
 
 using contenders_test = lock_kinds;

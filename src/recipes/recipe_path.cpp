@@ -1,0 +1,49 @@
+#include "recipes/recipe_path.hpp"
+
+#include <string_view>
+
+#include "conclave/error.hpp"
+#include "recipes/queue/names.hpp"
+#include "session/paths.hpp"
+
+namespace conclave::recipes {
+namespace {
+
+// What a child of this name would be taken for; empty if for nothing.
+std::string_view taken_for(std::string_view name, const layout* names) {
+  static const layout permits = layout::custom("lease-"),
+                      others_permits = layout::custom("_c_*-lease-");
+  static const queue_names plain{{}, queue_layout::zookeeper}, entries{{}, queue_layout::kazoo};
+  if (layout::known_elsewhere(name) || (names != nullptr && names->parse(name))) return "contender";
+  if (permits.parse(name) || others_permits.parse(name)) return "permit";
+  if (plain.parse(name) || entries.parse(name)) return "queue item";
+  return {};
+}
+
+void check(const std::string& recipe, const std::string& path, const layout* names) {
+  const auto what = recipe + ' ' + path;
+  if (!session::valid_path(path) || path == "/") throw error{errc::invalid_path, what};
+  for (std::size_t slash = 0; slash != path.npos;) {
+    const auto next = path.find('/', slash + 1);
+    const auto name = path.substr(slash + 1, next == path.npos ? next : next - slash - 1);
+    if (const auto kind = taken_for(name, names); !kind.empty())
+      throw error{errc::invalid_path,
+                  what + " ('" + name + "' has the name of a " + std::string{kind} + "'s node of " +
+                      (slash == 0 ? "/" : path.substr(0, slash)) +
+                      ", and would be taken for one; use a name that does not end with a number "
+                      "of ten digits)"};
+    slash = next;
+  }
+}
+
+}  // namespace
+
+void require_recipe_path(const std::string& recipe, const std::string& path) {
+  check(recipe, path, nullptr);
+}
+
+void require_recipe_path(const std::string& recipe, const std::string& path, const layout& names) {
+  check(recipe, path, &names);
+}
+
+}  // namespace conclave::recipes
