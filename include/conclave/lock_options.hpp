@@ -25,8 +25,8 @@ struct lock_options {
   std::string owner;
 
   // Called once for each acquisition that waits in the server's wait queue, with its position: the
-  // number of contenders ahead. Not called for callers that wait for another caller of the same
-  // object. With this callback, an acquisition that finds contenders ahead lists the whole wait
+  // number of contenders ahead. Not called for try_lock(), which never waits, nor for callers that
+  // wait for another caller of the same object. With this callback, an acquisition that finds contenders ahead lists the whole wait
   // queue.
   std::function<void(std::size_t before_us)> on_enqueued;
 

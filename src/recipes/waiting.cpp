@@ -67,12 +67,12 @@ task<error_code> contender::wait_for_turn(seat& s) {
       if (leaving_ || session_over_) co_return why_interrupted();
       if (connection_trouble(now.ec) && terms_.patient) continue;  // we keep our place
       if (now.ec || !now.in_our_way) co_return now.ec;
-      if (terms_.counted && !std::exchange(told, true) && !quiet_)
-        events_->enqueued(now.before_us.size());
       if (!terms_.patient) {
         seen_holder_ = s.child(now.before_us.front().name);
         co_return errc::taken;
       }
+      if (terms_.counted && !std::exchange(told, true) && !quiet_)
+        events_->enqueued(now.before_us.size());
       const auto& next = now.before_us[*now.in_our_way];
       s.other = next.name;
       s.other_czxid = next.czxid;

@@ -190,6 +190,17 @@ TEST_P(waiting, one_that_counts_is_told_how_many_are_before_it) {
   EXPECT_EQ(d->journal(), (lines{"enqueued 2", "granted", "gone"}));
 }
 
+TEST_P(waiting, one_that_does_not_wait_is_told_of_nobody) {
+  const auto a = holder();
+  auto t = c.terms;
+  t.counted = true;
+  t.patient = false;
+  const auto b = c.begin(1, t);
+  c.world.advance(20ms);
+  EXPECT_EQ(b->journal(), (lines{"failed taken", "gone"}));
+  everybody_gets_it({a});
+}
+
 TEST_P(waiting, strangers_are_ignored) {
   auto& hand = c.world.by_hand();
   hand.create("/locks/one/readme");
