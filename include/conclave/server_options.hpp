@@ -1,11 +1,13 @@
 // Options of a server. The defaults are meant for production use.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "conclave/client_options.hpp"
@@ -24,6 +26,11 @@ struct server_tls_options {
   std::string client_ca_file;
   bool require_client_certificate = false;
 };
+
+// All that a server knows.
+inline constexpr std::array<std::string_view, 15> four_letter_words{
+    "ruok", "srvr", "stat", "mntr", "conf", "cons", "dump", "envi",
+    "isro", "wchs", "wchc", "wchp", "dirs", "crst", "srst"};
 
 struct server_options {
   server_options() = default;

@@ -79,3 +79,39 @@ def test_a_lock_that_is_not_acquired_says_so_on_a_terminal(world):
 def test_an_empty_name_among_the_servers(world):
     for hosts in "a,,b", ",a", "a,", "a,/chroot":
         assert hosts in world.refused("status", "-C", hosts)
+
+
+@pytest.mark.parametrize("line, named", [
+    ("serve --listen 99999", "99999"), ("serve --listen ::1:0", "[::1]:0"),
+    ("serve --words foo", "'foo'"), ("serve --words ruok,stat,foo", "srvr"),
+    ("serve --socket-group nosuch", "--socket-group"),
+    ("serve --socket here --socket-group nosuch", "groupadd"),
+    ("serve --tls-listen 0 --tls-cert missing --tls-key missing", "missing"),
+    ("serve --tick 0", "session timeout"), ("serve --config missing", "missing"),
+    ("status -C 127.0.0.1:1 --tls-ca missing", "missing"),
+    ("lock -C 127.0.0.1:1 --tls-cert missing --tls-key missing x -- true", "missing"),
+    ("status --watch=abc", "'abc'"), ("status --watch=-1s x", "'-1s'")])
+def test_bad_usage_is_64(world, line, named):
+    words = line.split()
+    if words[0] == "serve":
+        words[1:1] = ["--durability", "none"]
+    assert named in world.refused(*words)
+
+
+def test_words_that_there_are(world):
+    for words in "ruok,wchc", "*":
+        world.serve("--words", words)
+
+
+def test_several_unix_sockets(world):
+    """As with TCP, any of them that answers is used; nobody tells which one has the session."""
+    _, address = world.serve("--socket", world.path("socket"))
+    hosts = f"unix:{world.path('missing')},unix:{world.path('socket')}"
+    assert world.ok("lock", "-C", hosts, "x", "--", "echo", "ran") == "ran\n"
+    p, _ = world.hold("-C", hosts, "x")
+    assert world.conclave("lock", "-C", address, "-n", "x", "--", "true").returncode == 1
+    p.kill()
+    world.ok("lock", "-C", hosts, "x", "--", "true")
+    assert "missing" in world.refused("status", "--connect-timeout", "50ms", "-C",
+                                      f"unix:{world.path('missing')},unix:{world.path('none')}",
+                                      code=69)

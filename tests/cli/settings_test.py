@@ -248,8 +248,7 @@ def test_tls_files_that_cannot_be_used(world, flags):
     certificate(world)
     world.secret("no certificate\n", "text")
     _, address = world.serve()
-    said = world.refused("lock", "-C", address, "--connect-timeout", "0.3", *flags, "x", "--",
-                   "echo", "ran", code=69)
+    said = world.refused("lock", "-C", address, *flags, "x", "--", "echo", "ran")
     assert flags[-1] in said or flags[1] in said
 
 

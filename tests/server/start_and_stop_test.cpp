@@ -155,7 +155,7 @@ TEST(serve_refuses, a_socket_path_that_is_too_long_or_not_its_own) {
   const temporary_directory folder;
   const auto deep = folder.path() / std::string(100, 'x') / "socket";
   const auto long_path = run_conclave({"serve", "--data", folder.path() / "a", "--socket", deep});
-  EXPECT_EQ(long_path.status.code, 1);
+  EXPECT_EQ(long_path.status.code, 64);
   EXPECT_TRUE(
       long_path.says("a socket's path has at most 107 bytes; choose a shorter one with "
                      "--socket"))
@@ -196,18 +196,22 @@ TEST(serve_refuses, a_socket_whose_queue_is_full) {
 
 TEST(serve_refuses, addresses_that_are_none) {
   const temporary_directory folder;
-  const std::pair<std::string, std::string> wrong[] = {
-      {"70000", "ports end at 65535"},
-      {"127.0.0.1:99999999999999999999", "ports end at 65535"},
-      {"127.0.0.1:", "write HOST:PORT"},
-      {"127.0.0.1:-1", "write HOST:PORT"},
-      {"::1:0", "[::1]:0"},
-      {"no.such.host.invalid:0", "cannot listen on no.such.host.invalid:0"},
-      {"192.0.2.1:0", "Cannot assign requested address"}};
-  for (const auto& [address, why] : wrong) {
+  struct refused_address {
+    std::string address, why;
+    int code;
+  };
+  const refused_address wrong[] = {
+      {"70000", "ports end at 65535", 64},
+      {"127.0.0.1:99999999999999999999", "ports end at 65535", 64},
+      {"127.0.0.1:", "write HOST:PORT", 64},
+      {"127.0.0.1:-1", "write HOST:PORT", 64},
+      {"::1:0", "[::1]:0", 64},
+      {"no.such.host.invalid:0", "cannot listen on no.such.host.invalid:0", 1},
+      {"192.0.2.1:0", "Cannot assign requested address", 1}};
+  for (const auto& [address, why, code] : wrong) {
     const auto run =
         run_conclave({"serve", "--data", folder.path() / "data", "--listen=" + address});
-    EXPECT_EQ(run.status.code, 1) << address;
+    EXPECT_EQ(run.status.code, code) << address;
     EXPECT_TRUE(run.says(why)) << run.text;
   }
 }
@@ -218,10 +222,10 @@ TEST(serve_refuses, tls_without_a_usable_certificate) {
   const auto run =
       run_conclave({"serve", "--data", folder.path() / "data", "--tls-listen", "0", "--tls-cert",
                     folder.path() / "letter", "--tls-key", folder.path() / "missing"});
-  EXPECT_EQ(run.status.code, 1);
+  EXPECT_EQ(run.status.code, 64);
   EXPECT_TRUE(run.says("letter") || run.says("missing")) << run.text;
   const auto none = run_conclave({"serve", "--data", folder.path() / "data", "--tls-listen", "0"});
-  EXPECT_EQ(none.status.code, 1);
+  EXPECT_EQ(none.status.code, 64);
   EXPECT_TRUE(none.says("listening with TLS needs a certificate and its key")) << none.text;
 }
 
@@ -401,7 +405,7 @@ TEST(command_line, what_makes_no_sense_is_told) {
     argument_list arguments{"serve", "--data", folder.path() / "x"};
     arguments.insert(arguments.end(), odd.begin(), odd.end());
     const auto run = run_conclave(arguments);
-    EXPECT_EQ(run.status.code, 1) << run.text;
+    EXPECT_EQ(run.status.code, 64) << run.text;
     EXPECT_TRUE(run.says("session timeout")) << run.text;
   }
 }

@@ -30,7 +30,7 @@ class zoo_cfg : public ::testing::Test {
   }
   finished_run refused(const std::string& text) {
     auto run = run_conclave({"serve", "--config", file(text)});
-    EXPECT_EQ(run.status.code, 1) << run.text;
+    EXPECT_EQ(run.status.code, 64) << run.text;
     return run;
   }
 
@@ -233,10 +233,10 @@ TEST_F(zoo_cfg, a_line_that_is_none_is_told_by_number) {
   const auto run = refused("# comment\n" + its_data + "tickTime 500\n");
   EXPECT_TRUE(run.says("zoo.cfg:3: write NAME=VALUE, not 'tickTime 500'")) << run.text;
   const auto missing = run_conclave({"serve", "--config", folder.path() / "missing"});
-  EXPECT_EQ(missing.status.code, 1);
+  EXPECT_EQ(missing.status.code, 64);
   EXPECT_TRUE(missing.says("cannot read " + (folder.path() / "missing").string())) << missing.text;
   const auto a_folder = run_conclave({"serve", "--config", folder.path()});
-  EXPECT_EQ(a_folder.status.code, 1) << "a folder is no configuration: " << a_folder.text;
+  EXPECT_EQ(a_folder.status.code, 64) << "a folder is no configuration: " << a_folder.text;
 }
 
 }  // namespace

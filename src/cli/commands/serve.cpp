@@ -1,6 +1,7 @@
 // `conclave serve`: the embedded server as a program of its own.
 #include "cli/serve/serve.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
@@ -114,6 +115,19 @@ void add_flags(CLI::App& app, serve_flags& f) {
   app.add_flag("-q,--quiet", f.quiet, "log errors only");
 }
 
+std::vector<std::string> known_words(const std::string& list) {
+  auto words = listed(list);
+  for (const auto& word : words) {
+    if (word == "*" || std::find(four_letter_words.begin(), four_letter_words.end(), word) !=
+                           four_letter_words.end())
+      continue;
+    std::string all;
+    for (const auto& known : four_letter_words) all.append(" ").append(known);
+    throw failure{usage, "--words: there is no word '" + word + "'; there are" + all + ", and *"};
+  }
+  return words;
+}
+
 int run(serve_flags& f, const invocation&) {
   serve_command command;
   auto& o = command.options;
@@ -135,6 +149,8 @@ int run(serve_flags& f, const invocation&) {
   // A throw-away server must not stand in for the real one there.
   if (o.socket.empty() && !f.no_socket && f.config.empty() && f.durability == "full")
     o.socket = o.data / "socket";
+  if (!f.socket_group.empty() && o.socket.empty())
+    throw failure{usage, "--socket-group: this server has no Unix socket; name one with --socket"};
   if (!f.backup.empty()) return backup(o.socket.empty() ? o.data / "socket" : o.socket, f.backup);
   if (f.durability == "none") o.data.clear();
   refuse_apache_data(o.data);
@@ -162,7 +178,7 @@ int run(serve_flags& f, const invocation&) {
   if (!f.super_digest.empty() && f.super_digest.find(':') == std::string::npos)
     throw std::invalid_argument{"--super-digest is super:HASH, not '" + f.super_digest + "'"};
   if (!f.super_digest.empty()) o.super_digest = f.super_digest;
-  if (!f.words.empty()) o.words = listed(f.words);
+  if (!f.words.empty()) o.words = known_words(f.words);
   if (!f.require_auth.empty()) o.required_auth = listed(f.require_auth);
   const auto limit = [](std::size_t given, auto& into) {
     if (given != 0) into = given;
@@ -177,7 +193,7 @@ int run(serve_flags& f, const invocation&) {
   try {
     return serve(std::move(command));
   } catch (const error& e) {
-    throw failure{failed, e.what()};  // of our own files: not that there is no server
+    throw failure{usage, e.what()};  // options or files that it was given; not "no server"
   }
 }
 

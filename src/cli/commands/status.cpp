@@ -1,6 +1,7 @@
 // `conclave status`: the locks, queues and elections in use.
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <iostream>
 
@@ -152,18 +153,22 @@ class live_status {
   loop::clock::time_point drawn_{};
 };
 
-// `--watch backups`: what follows is the first path, unless it is a time.
-void read_watch(status_flags& f) {
+// `--watch backups`: what follows is the first path, unless it is a time. `--watch=TIME` can be
+// nothing else.
+void read_watch(status_flags& f, const std::vector<std::string>& words) {
   if (f.watch.empty()) return;
+  const bool must_be_time =
+      std::find(words.begin(), words.end(), "--watch=" + f.watch) != words.end();
   try {
     f.interval = parse_duration(f.watch);
-  } catch (const std::invalid_argument&) {
+  } catch (const std::invalid_argument& e) {
+    if (must_be_time) throw failure{usage, std::string{"--watch: "} + e.what()};
     f.paths.insert(f.paths.begin(), f.watch);
   }
 }
 
-int run(status_flags& f, const invocation&) {
-  read_watch(f);
+int run(status_flags& f, const invocation& call) {
+  read_watch(f, call.words);
   if (f.all && !f.paths.empty()) throw failure{usage, "--all is instead of paths"};
   if (!f.watch.empty()) return live_status{f}.run();
   const auto roots = roots_of(f);

@@ -116,7 +116,11 @@ connection::connection(server_address at, without_waiting)
     if (reviver_) reviver_->told(e);
     if (also) also(e);
   };
-  client_ = std::make_unique<client>(at_.hosts, options);
+  try {
+    client_ = std::make_unique<client>(at_.hosts, options);
+  } catch (const error& e) {
+    throw failure{usage, e.what()};  // options or files of its own: nothing was sent yet
+  }
 }
 
 connection::~connection() = default;

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "cli/connect/private_file.hpp"
+#include "cli/exit_code.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -45,14 +46,14 @@ class settings {
  public:
   explicit settings(const std::filesystem::path& file) : file_{file} {
     std::ifstream in{file};
-    if (!in) throw std::runtime_error{"cannot read " + file.string()};
+    if (!in) throw failure{usage, "cannot read " + file.string()};
     std::string line;
     for (int number = 1; std::getline(in, line); ++number) {
       line = trimmed(line);
       if (line.empty() || line.front() == '#') continue;
       const auto equals = line.find('=');
       if (equals == std::string::npos)
-        throw std::runtime_error{file.string() + ":" + std::to_string(number) +
+        throw failure{usage, file.string() + ":" + std::to_string(number) +
                                  ": write NAME=VALUE, not '" + line + "'"};
       // A system property of Apache's server is the same setting with this in front of it.
       constexpr std::string_view prefix = "zookeeper.";
@@ -60,7 +61,7 @@ class settings {
       if (name.starts_with(prefix)) name.erase(0, prefix.size());
       values_[name] = trimmed(line.substr(equals + 1));
     }
-    if (in.bad()) throw std::runtime_error{"cannot read " + file.string()};  // a folder
+    if (in.bad()) throw failure{usage, "cannot read " + file.string()};  // a folder
   }
 
   std::string text(const std::string& name) {
@@ -80,7 +81,7 @@ class settings {
     const auto* const end = value.data() + value.size();
     const auto [rest, ec] = std::from_chars(value.data(), end, n);
     if (ec != std::errc{} || rest != end || n < 0)
-      throw std::runtime_error{file_.string() + ": " + name + " is not a number: '" + value + "'"};
+      throw failure{usage, file_.string() + ": " + name + " is not a number: '" + value + "'"};
     f(n);
   }
 
@@ -89,8 +90,7 @@ class settings {
     const auto value = lower(text(name));
     if (value.empty()) return {};
     if (value != "true" && value != "false")
-      throw std::runtime_error{file_.string() + ": " + name + " is true or false, not '" + value +
-                               "'"};
+      throw failure{usage, file_.string() + ": " + name + " is true or false, not '" + value + "'"};
     return value == "true";
   }
 
@@ -164,8 +164,8 @@ void read_authentication(settings& s, const std::filesystem::path& file, server_
   const auto schemes = listed(s.text("enforce.auth.schemes"));
   if (!s.yes_or_no("enforce.auth.enabled").value_or(false)) return;
   if (schemes.empty())
-    throw std::runtime_error{file.string() +
-                             ": enforce.auth.enabled needs enforce.auth.schemes=digest"};
+    throw failure{usage,
+                  file.string() + ": enforce.auth.enabled needs enforce.auth.schemes=digest"};
   options.required_auth = schemes;
 }
 
@@ -214,8 +214,8 @@ std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_
     tls.client_ca_file = s.text("ssl.trustStore.location");
     const auto wanted = lower(s.text("ssl.clientAuth"));
     if (!wanted.empty() && wanted != "none" && wanted != "want" && wanted != "need")
-      throw std::runtime_error{file.string() + ": ssl.clientAuth is none, want or need, not '" +
-                               wanted + "'"};
+      throw failure{usage,
+                    file.string() + ": ssl.clientAuth is none, want or need, not '" + wanted + "'"};
     tls.require_client_certificate = wanted.empty() || wanted == "need";
     if (wanted == "none") tls.client_ca_file.clear();
     if (const auto word = s.text("ssl.keyStore.password"); !word.empty())
@@ -227,16 +227,16 @@ std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_
   }
 
   if (options.listen.empty() && options.listen_tls.empty())
-    throw std::runtime_error{file.string() + " names no clientPort"};
-  if (options.data.empty()) throw std::runtime_error{file.string() + " names no dataDir"};
+    throw failure{usage, file.string() + " names no clientPort"};
+  if (options.data.empty()) throw failure{usage, file.string() + " names no dataDir"};
 
   std::vector<std::string> without_meaning;
   for (const auto& [name, value] : s.left()) {
     if (name.starts_with("server."))
-      throw std::runtime_error{file.string() + " describes an ensemble (" + name +
+      throw failure{usage, file.string() + " describes an ensemble (" + name +
                                "); conclave serve is for one machine, run Apache ZooKeeper there"};
     if (!is_idle(name) && promises_protection(name, value))
-      throw std::runtime_error{file.string() + ": " + name +
+      throw failure{usage, file.string() + ": " + name +
                                " is about security, and this server does not have it; remove the "
                                "setting, or run Apache ZooKeeper"};
     if (!is_idle(name)) without_meaning.push_back(name);

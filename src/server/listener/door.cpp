@@ -14,6 +14,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "conclave/error.hpp"
+
 namespace conclave::embedded {
 namespace {
 
@@ -23,6 +25,11 @@ constexpr int waiting_guests = 4096;
 
 [[noreturn]] void refuse(const std::string& address, const std::string& why) {
   throw std::runtime_error{"cannot listen on " + address + ": " + why};
+}
+
+// What no system would allow.
+[[noreturn]] void refuse_option(const std::string& address, const std::string& why) {
+  throw error{errc::invalid_argument, "cannot listen on " + address + " (" + why + ")"};
 }
 
 [[noreturn]] void refuse_errno(const std::string& address) {
@@ -76,7 +83,8 @@ gid_t number_of_group(const std::string& address, const std::string& name) {
   group* found = nullptr;
   ::getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
   if (found == nullptr)
-    refuse(address, "there is no group '" + name + "'; make it with: groupadd --system " + name);
+    refuse_option(address,
+                  "there is no group '" + name + "'; make it with: groupadd --system " + name);
   return found->gr_gid;
 }
 
@@ -97,12 +105,12 @@ door door::tcp(boost::asio::io_context& io, const std::string& address, kind k) 
   if (host.size() > 1 && host.front() == '[' && host.back() == ']')
     host = host.substr(1, host.size() - 2);
   else if (host.find(':') != std::string::npos)
-    refuse(address, "an IPv6 address stands in brackets: [" + host + "]:" + port);
+    refuse_option(address, "an IPv6 address stands in brackets: [" + host + "]:" + port);
   if (host == "*") host = "0.0.0.0";
   if (host.empty() || port.empty() || port.find_first_not_of("0123456789") != std::string::npos)
-    refuse(address, "write HOST:PORT, or PORT for 127.0.0.1");
+    refuse_option(address, "write HOST:PORT, or PORT for 127.0.0.1");
   // getaddrinfo would cut off its upper bits.
-  if (port.size() > 5 || std::stoi(port) > 65'535) refuse(address, "ports end at 65535");
+  if (port.size() > 5 || std::stoi(port) > 65'535) refuse_option(address, "ports end at 65535");
 
   addrinfo wanted{};
   wanted.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
@@ -135,8 +143,8 @@ door door::unix_socket(boost::asio::io_context& io, const std::filesystem::path&
   sockaddr_un at{};
   at.sun_family = AF_UNIX;
   if (place.string().size() >= sizeof at.sun_path)
-    refuse(address, "a socket's path has at most " + std::to_string(sizeof at.sun_path - 1) +
-                        " bytes; choose a shorter one with --socket");
+    refuse_option(address, "a socket's path has at most " + std::to_string(sizeof at.sun_path - 1) +
+                               " bytes; choose a shorter one with --socket");
   std::memcpy(at.sun_path, place.c_str(), place.string().size());
 
   const bool shared = !group.empty();

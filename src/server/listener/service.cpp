@@ -83,16 +83,17 @@ core_options service::options_for_core() const {
   c.min_session_timeout = options_.min_session_timeout.value_or(2 * options_.tick);
   c.max_session_timeout = options_.max_session_timeout.value_or(20 * options_.tick);
   if (c.min_session_timeout.count() <= 0 || c.min_session_timeout > c.max_session_timeout)
-    throw std::runtime_error{
-        "session timeouts must be above zero, and the shortest not above the longest"};
+    throw error{errc::invalid_argument,
+                "session timeouts must be above zero, and the shortest not above the longest"};
   if (options_.reap_interval.count() <= 0)
-    throw std::runtime_error{"the time between looks for empty containers must be above zero"};
+    throw error{errc::invalid_argument,
+                "the time between looks for empty containers must be above zero"};
   c.reap_interval = options_.reap_interval;
   c.super_digest = options_.super_digest;
   for (const auto& scheme : options_.required_auth)
     if (scheme != "ip" && (scheme != "digest" || !options_.digest_auth))
-      throw std::runtime_error{"nobody can authenticate by '" + scheme +
-                               "' here; required_auth is digest or ip"};
+      throw error{errc::invalid_argument, "nobody can authenticate by '" + scheme +
+                                              "' here; required_auth is digest or ip"};
   c.required_auth = options_.required_auth;
   c.digest_auth = options_.digest_auth;
   c.ttl_nodes = options_.ttl_nodes;
@@ -301,7 +302,7 @@ void service::look_around() {
 
 void service::open_doors() {
   if (!options_.listen_tls.empty() && tls_ == nullptr)
-    throw std::runtime_error{"listening with TLS needs a certificate and its key"};
+    throw error{errc::invalid_argument, "listening with TLS needs a certificate and its key"};
   auto tcp = options_.listen;
   if (tcp.empty() && options_.listen_tls.empty() && options_.socket.empty())
     tcp.emplace_back("127.0.0.1:0");

@@ -17,9 +17,6 @@ namespace {
 // Clients choose what they dare by this version.
 constexpr std::string_view protocol_version = "3.8.0";
 
-constexpr std::array<std::string_view, 15> known{"ruok", "srvr", "stat", "mntr", "conf",
-                                                 "cons", "dump", "envi", "isro", "wchs",
-                                                 "wchc", "wchp", "dirs", "crst", "srst"};
 // "bkup", a file's path and a newline; on the Unix socket only, and for our user and root only.
 constexpr std::string_view backup_word = "bkup";
 constexpr std::size_t longest_path = 4096;
@@ -49,7 +46,8 @@ bool service::is_word(const link_ptr& l, std::string_view bytes) {
     const auto end = bytes.find('\n');
     if (end == std::string_view::npos && bytes.size() < longest_path) return wait_for_more();
     questions_.emplace_back(l, bytes.substr(0, end));
-  } else if (std::find(known.begin(), known.end(), word) != known.end()) {
+  } else if (std::find(four_letter_words.begin(), four_letter_words.end(), word) !=
+             four_letter_words.end()) {
     questions_.emplace_back(l, word);
   } else {
     l->word_ruled_out = true;
