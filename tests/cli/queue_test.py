@@ -297,7 +297,7 @@ def test_an_item_that_cannot_be_an_argument_fails_alone(world):
     assert r.returncode == 1
     assert r.stdout == "<good><" + "x" * 100 + ">"
     assert "cannot be an argument" in r.stderr
-    assert [i["size"] for i in listed(world, "q")] == [5]
+    assert [i["data_length"] for i in listed(world, "q")] == [5]
 
 
 # --- looking
@@ -313,7 +313,7 @@ def test_ls(world):
     assert p.stdout.readline() == "up\n"
     all_of_it = listed(world, "q")
     assert [i["name"] for i in all_of_it] == sorted(i["name"] for i in all_of_it)
-    assert [i["size"] for i in all_of_it] == [1, 3, 1, 12]
+    assert [i["data_length"] for i in all_of_it] == [1, 3, 1, 12]
     assert [i["claimed_by"] for i in all_of_it] == ["somebody", None, None, None]
     assert [i["attempts"] for i in all_of_it] == [1, 0, 0, 0]
     assert [i["data"] for i in all_of_it] == ["a", "bcd", "e", "f" * 12]
@@ -333,7 +333,7 @@ def test_ls(world):
 
 def test_ls_of_more_than_is_asked_for_at_a_time(world):
     push(world, "q", input="".join(f"{i}\n" for i in range(1100)))
-    assert [i["size"] for i in listed(world, "q")] == [len(str(i)) for i in range(1100)]
+    assert [i["data_length"] for i in listed(world, "q")] == [len(str(i)) for i in range(1100)]
 
 
 # --- working

@@ -90,9 +90,12 @@ def test_tree(world):
     top = world.json("znode", "tree", "--json", "t")
     assert top["path"] == "/conclave/t"
     assert [c["name"] for c in top["children"]] == ["a", "c"]
-    assert top["children"][0]["children"][0] == {
-        "name": "b", "path": "/conclave/t/a/b", "num_children": 0, "data_length": 5,
-        "ephemeral_owner": 0}
+    b, e = top["children"][0]["children"]
+    shown = {**world.json("znode", "stat", "--json", "t/a/b"), "name": "b"}
+    assert b == shown and (b["data_length"], b["num_children"]) == (5, 0)
+    assert e["ephemeral_owner_text"] == hex(e["ephemeral_owner"]) != "0x0"
+    # One name for each: times are created and changed, with _ms.
+    assert not {"ctime", "mtime", "size"} & b.keys() and b["created_ms"] <= b["changed_ms"]
     assert world.ok("znode", "tree", "/").startswith("/ (2)\n  conclave (1)\n    t (2)\n")
     assert "no such node" in refused(world, 1, "tree", "u")
 

@@ -100,8 +100,6 @@ json::object stat_json(const node_stat& s) {
                  {"aversion", s.aversion},
                  {"data_length", s.data_length},
                  {"num_children", s.num_children},
-                 {"ctime", s.ctime},
-                 {"mtime", s.mtime},
                  {"ephemeral_owner", s.ephemeral_owner},
                  {"ephemeral_owner_text", hex(s.ephemeral_owner)}};
   add_number(o, "czxid", s.czxid);

@@ -97,7 +97,7 @@ json::value as_json(const std::vector<listed>& items) {
   json::array list;
   for (const auto& i : items) {
     json::object o{{"name", i.name},
-                   {"size", i.stat.data_length},
+                   {"data_length", i.stat.data_length},
                    {"created", iso_date(i.stat.ctime)},
                    {"created_ms", i.stat.ctime},
                    {"attempts", i.stat.version},
@@ -140,7 +140,7 @@ int show_set_aside(client& zk, const ls_flags& f) {
   if (f.json) {
     json::array list;
     for (const auto& i : items) {
-      json::object o{{"name", i.name}, {"size", i.data.size()}};
+      json::object o{{"name", i.name}, {"data_length", i.data.size()}};
       add_data(o, i.data);
       list.push_back(std::move(o));
     }

@@ -92,11 +92,8 @@ json::object as_json(const std::vector<member>& all) {
     json::array children;
     for (const auto child : m.children)
       if (all[child].there) children.push_back(std::move(made[child]));
-    made[i] = {{"name", m.name},
-               {"path", m.path},
-               {"num_children", m.stat.num_children},
-               {"data_length", m.stat.data_length},
-               {"ephemeral_owner", m.stat.ephemeral_owner}};
+    made[i] = {{"name", m.name}, {"path", m.path}};
+    for (const auto& field : stat_json(m.stat)) made[i].insert(field);
     if (!m.children.empty()) made[i]["children"] = std::move(children);
   }
   return std::move(made.front());
