@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from conftest import alive, until
+from conftest import BINARY, alive, until
 
 # Without our pipes, so that whoever reads them is not kept waiting.
 BACKGROUND = "sleep 1000 >/dev/null 2>&1 </dev/null & echo $!"
@@ -185,6 +185,37 @@ def test_a_guard_that_is_stopped_while_the_server_is_restarted_is_replaced(world
     assert first not in guards(world)
     kill(left)
     until(lambda: is_free(world), "the lock")
+
+
+# The group of a command that has ended, with a stranger in it: in a PID namespace, since the number
+# is chosen by writing /proc/sys/kernel/ns_last_pid.
+STRANGER = """
+conclave serve --durability none --socket "$PWD/socket" >ready &
+server=$!
+until [ -s ready ]; do sleep 0.01; done
+conclave lock -C "unix:$PWD/socket" --session-timeout 2s x -- sh -c '
+  echo $$ >leader
+  setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo $! >left; until [ -e /proc/$!/exe ]; do :; done'
+set -m
+for i in $(seq 100); do
+  echo $(($(cat leader) - 1)) >/proc/sys/kernel/ns_last_pid
+  sleep 1000 & stranger=$!
+  [ $stranger = $(cat leader) ] && break
+  kill -9 $stranger
+done
+[ $stranger = $(cat leader) ] || { echo the number was not given again; exit 1; }
+kill -9 $server
+while [ -e /proc/$(cat left)/exe ]; do sleep 0.01; done
+kill -0 $stranger && echo the stranger lives
+"""
+
+
+@pytest.mark.xfail(os.geteuid() != 0, reason="PID namespaces are for root", run=False)
+def test_a_group_whose_number_is_given_again_is_left_alone(world):
+    bin = os.path.dirname(BINARY)
+    r = world.run("unshare", "--pid", "--fork", "--mount-proc", "--kill-child", "bash", "-c", STRANGER,
+                  env={"PATH": bin + ":" + os.environ["PATH"]})
+    assert r.stdout.endswith("the stranger lives\n"), r
 
 
 def test_a_session_that_is_over_takes_everything_along(world):

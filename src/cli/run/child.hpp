@@ -35,8 +35,11 @@ class child {
   child(const child&) = delete;
   child& operator=(const child&) = delete;
 
+  // 0 once it was reaped: its number may be another group's then.
   pid_t group() const noexcept { return pid_; }
-  void signal(int s) const noexcept { ::kill(-pid_, s); }
+  void signal(int s) const noexcept {
+    if (pid_ != 0) ::kill(-pid_, s);
+  }
 
   struct change {
     enum class kind { none, stopped, ended } what = kind::none;
@@ -49,7 +52,7 @@ class child {
   int reap();
 
  private:
-  pid_t pid_ = -1;
+  pid_t pid_ = 0;
 };
 
 }  // namespace conclave::cli

@@ -70,7 +70,7 @@ bool descendants::alive(int watched) noexcept {
   return ::poll(&p, 1, 0) == 0;
 }
 
-void descendants::kill_all(int watched) {
+void descendants::kill_all(int watched, pid_t group) {
   struct stat found {};
   if (::fstat(watched, &found) != 0) return;
   const auto pipe = "pipe:[" + std::to_string(found.st_ino) + "]";
@@ -83,7 +83,10 @@ void descendants::kill_all(int watched) {
       pid_t pid = 0;
       const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
       if (bad != std::errc{} || *end != '\0' || pid == ::getpid()) continue;
-      if (has_inherited(process.path(), pipe) && ::kill(pid, SIGKILL) == 0) killed = true;
+      if (!has_inherited(process.path(), pipe)) continue;
+      // With a process of ours in it, the group's number is not given to others.
+      if (group != 0 && ::getpgid(pid) == group) ::kill(-group, SIGKILL);
+      if (::kill(pid, SIGKILL) == 0) killed = true;
     }
   }
 }

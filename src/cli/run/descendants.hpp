@@ -2,6 +2,8 @@
 // not closed what it inherited from us.
 #pragma once
 
+#include <sys/types.h>
+
 namespace conclave::cli {
 
 class descendants {
@@ -23,8 +25,9 @@ class descendants {
 
   // For another process that has inherited watched().
   static bool alive(int watched) noexcept;
-  // SIGKILL to each of them that we may see and kill, also if it has left its process group.
-  static void kill_all(int watched);
+  // SIGKILL to each of them that we may see and kill, also if it has left its process group; and to
+  // all of `group` if one of them is in it (0: none).
+  static void kill_all(int watched, pid_t group = 0);
 
  private:
   int reading_ = -1;

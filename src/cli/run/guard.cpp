@@ -128,6 +128,8 @@ void guard::watch_time(shared& page) {
   ::_exit(0);
 }
 
+// The number is still that of the command's group: conclave clears it before it reaps the command.
+// If conclave was killed, this is called at once.
 void guard::kill_command(shared& page) noexcept {
   page.killed = true;
   if (const pid_t group = page.group; group != 0) ::kill(-group, SIGKILL);
@@ -192,8 +194,10 @@ int guard::run_program() {
       ::poll(events.data(), 1, 20);
   }
   if (outcome == verdict::lost) {
-    kill_command(page);
-    descendants::kill_all(command_pipe);
+    page.killed = true;
+    // Not by kill_command(): if conclave was killed, another one may have reaped the command, and
+    // its group's number can be that of a stranger.
+    descendants::kill_all(command_pipe, page.group);
     return ok;
   }
   // We end before our parent only if it has ended.

@@ -38,8 +38,9 @@ class guard {
   // group() is set.
   guard(const descendants& command, const std::optional<kept_session>& kept);
 
-  // Whom it guards. To be set by the command's process itself, before it becomes the command: we
-  // may be killed or stopped at any moment.
+  // Whom it guards; 0: nobody. To be set by the command's process itself, before it becomes the
+  // command: we may be killed or stopped at any moment. To be cleared before that process is
+  // reaped: until then its number is not given to another process, whose group would be killed.
   std::atomic<pid_t>& group() noexcept { return page_->group; }
   // The guard ends, and the command lives. To leave the command to the guard, end by _exit(2).
   ~guard();

@@ -246,3 +246,4 @@ void watched_run::finish_unstarted(int signal) {
 }
 
 }  // namespace conclave::cli
+  if (guard_) guard_->group() = 0;
