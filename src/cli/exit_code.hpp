@@ -16,7 +16,7 @@ enum exit_code {
   unavailable = 69,     // no server
   system_failure = 71,  // the system refuses what we need: descriptors, processes
   cannot_write = 74,    // what was taken was put back
-  lost = 75,            // the lock, or leadership, was lost while the command ran
+  lost = 75,            // the lock, or leadership, was lost, or the command ended for its sake
   no_permission = 77,   // refused by an ACL
   disagrees = 78,       // others use the path with another layout or number of permits
   not_executable = 126,

@@ -187,6 +187,22 @@ def test_a_guard_that_is_stopped_while_the_server_is_restarted_is_replaced(world
     until(lambda: is_free(world), "the lock")
 
 
+def test_a_guard_that_is_killed_again_and_again(world):
+    """It is replaced, but not as fast as it can be killed."""
+    p = world.start_conclave("lock", "x", "--", "sh", "-c", "echo $$; exec sleep 1000")
+    child = int(p.stdout.readline())
+    killed = []
+    begin = time.monotonic()
+    while len(killed) < 10:
+        killed += until(lambda: [g for g in guards(world)
+                                 if g not in killed and parent(g) == p.pid], "another guard")
+        os.kill(killed[-1], signal.SIGKILL)
+    assert time.monotonic() - begin >= 0.8  # the first of them was replaced at once
+    assert "again and again" in p.stderr.readline()
+    until(lambda: [g for g in guards(world) if g not in killed], "another guard")
+    assert alive(child) and p.poll() is None and not is_free(world)
+
+
 # The group of a command that has ended, with a stranger in it: in a PID namespace, since the number
 # is chosen by writing /proc/sys/kernel/ns_last_pid.
 STRANGER = """

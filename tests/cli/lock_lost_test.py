@@ -130,6 +130,8 @@ def test_on_suspend_term(world, server, relay):
     assert p.wait() == LOST
     assert p.stdout.read() == "asked to end\n"
     assert time.monotonic() - begin < 1  # and not only when the time runs out
+    assert p.stderr.read() == ("conclave: the command was ended because the connection was lost; "
+                               "the lock was held until its end\n")
 
 
 def test_on_suspend_stop(world, server, relay):

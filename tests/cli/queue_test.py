@@ -619,7 +619,7 @@ def test_the_server_is_gone(world):
     p = world.start_conclave("queue", "work", *args, "-c", "echo $$; exec sleep 1000")
     child = int(p.stdout.readline())
     server.kill()
-    assert "claim was lost" in p.stderr.readline()
+    assert "ended because the connection was lost" in p.stderr.readline()
     assert not alive(child)
     assert p.poll() is None
     p.send_signal(signal.SIGTERM)

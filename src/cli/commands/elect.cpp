@@ -154,7 +154,7 @@ class electing {
                      [this](const watched_run::result& r) { result_ = r; });
   }
 
-  void once_more(const char* why) {
+  void once_more(const std::string& why) {
     std::cerr << "conclave: " << why << "; campaigning again\n";
     again_at_ = loop::clock::now() + shortest_round;
   }
@@ -163,10 +163,10 @@ class electing {
   void after_run() {
     const auto r = *result_;
     if (!flags_.forever) {
-      if (r.lost) std::cerr << "conclave: leadership was lost while the command ran\n";
-      keep_ = r.left_something && !r.lost;
-      if (r.interrupted && !r.lost) return loop_.end_by(SIGINT);
-      return loop_.end(r.lost ? lost : r.code);
+      if (!r.kept()) std::cerr << "conclave: " << r.explanation("leadership") << "\n";
+      keep_ = r.left_something && r.kept();
+      if (r.interrupted && r.kept()) return loop_.end_by(SIGINT);
+      return loop_.end(r.kept() ? r.code : lost);
     }
     // Whoever leads next must not meet what this command has left.
     const bool left = r.left_something && held_.held() && running_->left_something();
@@ -178,7 +178,7 @@ class electing {
     if (left) return;
     running_.reset();
     election_->resign();
-    if (r.lost) return once_more("leadership was lost while the command ran");
+    if (!r.kept()) return once_more(r.explanation("leadership"));
     again_at_ = std::max(loop::clock::now(), began_ + shortest_round);
   }
 

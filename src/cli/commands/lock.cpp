@@ -215,10 +215,10 @@ class locking {
   }
 
   void ended(const watched_run::result& r) {
-    if (r.lost) std::cerr << "conclave: the lock was lost while the command ran\n";
-    keep_ = r.left_something && !r.lost;
-    if (r.interrupted && !r.lost) return loop_.end_by(SIGINT);
-    loop_.end(r.lost ? lost : r.code);
+    if (!r.kept()) std::cerr << "conclave: " << r.explanation("the lock") << "\n";
+    keep_ = r.left_something && r.kept();
+    if (r.interrupted && r.kept()) return loop_.end_by(SIGINT);
+    loop_.end(r.kept() ? r.code : lost);
   }
 
   void on_signal(int s) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iostream>
 
 namespace conclave::cli {
 
@@ -13,10 +14,20 @@ namespace {
 // A hold that ends later than that has no deadline.
 constexpr auto without_deadline = 24h;
 
+// The first guard that is killed is replaced at once, others after this time at the earliest.
+constexpr auto between_guards = 100ms;
+constexpr int suspicious_guards = 10;
+
 }  // namespace
 
 std::chrono::milliseconds longest_grace(std::chrono::milliseconds session_timeout) {
   return session_timeout / 4;
+}
+
+std::string watched_run::result::explanation(const std::string& what) const {
+  if (fate == hold_fate::lost) return what + " was lost while the command ran";
+  return "the command was ended because the connection was lost; " + what +
+         " was held until its end";
 }
 
 watched_run::watched_run(const loop& l, program p, client& zk, hold held, run_options options,
@@ -76,19 +87,31 @@ std::unique_ptr<guard> watched_run::new_guard() const {
   return made;
 }
 
-void watched_run::look_after_guard() {
-  if (!guard_ || guard_->alive()) return;
-  if (guard_->killed_the_command()) return kill();
+loop::clock::time_point watched_run::look_after_guard() {
+  constexpr auto never = loop::clock::time_point::max();
+  if (!guard_ || guard_->alive()) return never;
+  if (guard_->killed_the_command()) {
+    kill(hold_fate::lost);
+    return never;
+  }
+  const auto now = loop::clock::now();
+  if (now < next_guard_) return next_guard_;
+  next_guard_ = now + between_guards;
+  if (++killed_guards_ == suspicious_guards)
+    std::cerr << "conclave: the guard process is killed again and again; the command runs without "
+                 "one for a moment each time\n";
   auto made = new_guard();
   made->group() = child_->group();
   guard_ = std::move(made);
+  return never;
 }
 
 // After our end nothing but the guard keeps the session. If the server was restarted, the guard may
 // not be attached yet: it is stopped, or has got no processor. Then another one begins with a
-// keeper that is attached. False: there is no server just now.
+// keeper that is attached. False: not now, there is no server or no guard.
 bool watched_run::hand_over_to_guard() {
   look_after_guard();
+  if (!guard_->alive()) return false;  // it was killed, and is replaced after a pause
   if (!keeper_of_guard_.broken()) return true;
   session_keeper fresh{options_.server_socket, session_key::of(client_), 1s};
   if (fresh.state() != session_keeper::result::attached) return false;
@@ -134,51 +157,51 @@ void watched_run::restored() {
 loop::clock::time_point watched_run::check() {
   const auto now = loop::clock::now();
   if (handing_over_) {
-    if (!held_.held() || lost_) {
-      kill();
+    if (!held_.held() || fate_ != hold_fate::kept) {
+      kill(hold_fate::lost);
       handing_over_->left_something = false;
     } else if (descendants_.alive() && !hand_over_to_guard()) {
       return now + 20ms;
     }
-    handing_over_->lost = lost_;
+    handing_over_->fate = fate_;
     ended_(*std::exchange(handing_over_, std::nullopt));
     return now;
   }
   if (finished_) {
     if (!guard_) return loop::clock::time_point::max();
     look_after_guard();
-    if (!held_.held()) kill();
-    return now + 100ms;
+    if (!held_.held()) kill(hold_fate::lost);
+    return now + between_guards;
   }
   if (!child_) {
     if (held_.held()) return start() ? now : now + 20ms;
-    lost_ = true;
+    fate_ = hold_fate::lost;
     finish_unstarted(SIGTERM);
     return now;
   }
-  look_after_guard();
+  const auto guard_due = look_after_guard();
   const auto left = held_.remaining();
   guard_->alive_for(left);
   if (!held_.held() || (kill_at_ && now >= *kill_at_)) {
-    kill();
+    kill(held_.held() ? hold_fate::ended_in_time : hold_fate::lost);
     return now + 1s;
   }
   if (left <= options_.grace) terminate();
-  if (kill_at_) return std::min(*kill_at_, now + left);
-  return left > without_deadline ? loop::clock::time_point::max() : now + (left - options_.grace);
+  if (kill_at_) return std::min({*kill_at_, now + left, guard_due});
+  return left > without_deadline ? guard_due : std::min(now + (left - options_.grace), guard_due);
 }
 
 void watched_run::terminate() {
   if (kill_at_) return;
-  lost_ = true;
+  fate_ = hold_fate::ended_in_time;
   kill_at_ =
       loop::clock::now() + std::min<std::chrono::nanoseconds>(options_.grace, held_.remaining());
   child_->signal(SIGTERM);
   child_->signal(SIGCONT);
 }
 
-void watched_run::kill() {
-  lost_ = true;
+void watched_run::kill(hold_fate why) {
+  fate_ = why;
   if (!kill_at_) kill_at_ = loop::clock::now();
   if (!finished_) child_->signal(SIGKILL);
   descendants_.kill_all();
@@ -203,20 +226,21 @@ void watched_run::stop_with_child() {
   const bool had_terminal = terminal_.given();
   terminal_.take_back();
   ::kill(::getpid(), SIGSTOP);
-  if (!held_.held()) return kill();
+  if (!held_.held()) return kill(hold_fate::lost);
   if (had_terminal) terminal_.give(child_->group());
   if (!held_still_) child_->signal(SIGCONT);
 }
 
 void watched_run::finish() {
   // What else the program has started must not run on without the hold.
-  if (lost_ || !held_.held() || guard_->killed_the_command()) kill();
+  if (!held_.held() || guard_->killed_the_command()) fate_ = hold_fate::lost;
+  if (fate_ != hold_fate::kept) kill(fate_);
   finished_ = true;
   const bool had_terminal = terminal_.given();
   terminal_.take_back();
   result r;
   if (descendants_.alive()) guard_->wait_until_begun();
-  r.left_something = keeper_.descriptor() >= 0 && !lost_ && descendants_.alive();
+  r.left_something = keeper_.descriptor() >= 0 && fate_ == hold_fate::kept && descendants_.alive();
   if (r.left_something && options_.ends == run_options::hold_ends::with_program) {
     guard_.reset();
     keeper_.end();
@@ -226,11 +250,12 @@ void watched_run::finish() {
     guard_.reset();
   }
   kill_on_loss_.program_ended();
+  if (guard_) guard_->group() = 0;
   r.code = child_->reap();
   r.interrupted = (had_terminal || interrupted_) && r.code == 128 + SIGINT;
   // The terminal has told nobody but the program's group.
   if (had_terminal && r.interrupted) ::kill(0, SIGINT);
-  r.lost = lost_;
+  r.fate = fate_;
   if (!r.left_something) return ended_(r);
   handing_over_ = r;
   check();
@@ -240,10 +265,9 @@ void watched_run::finish_unstarted(int signal) {
   finished_ = true;
   result r;
   r.code = 128 + signal;
-  r.lost = lost_;
+  r.fate = fate_;
   r.interrupted = signal == SIGINT;
   ended_(r);
 }
 
 }  // namespace conclave::cli
-  if (guard_) guard_->group() = 0;

@@ -48,13 +48,24 @@ std::chrono::milliseconds longest_grace(std::chrono::milliseconds session_timeou
 
 class watched_run {
  public:
+  // What became of the hold while the program ran.
+  enum class hold_fate {
+    kept,
+    // The connection was lost, and the program was asked to end: at once (on_suspend::term), or
+    // because the time was nearly over. It ended while nobody else could have the lock.
+    ended_in_time,
+    lost,
+  };
   struct result {
-    int code = 0;       // the program's
-    bool lost = false;  // the hold was, before the program had ended
+    int code = 0;  // the program's
+    hold_fate fate = hold_fate::kept;
     // Something that the program started lives on, and keeps the hold. The guard looks after it, as
     // long as this watched_run is not destroyed.
     bool left_something = false;
     bool interrupted = false;  // it died of Ctrl-C
+    bool kept() const noexcept { return fate == hold_fate::kept; }
+    // What to say, of "the lock" for instance, unless it was kept.
+    std::string explanation(const std::string& what) const;
   };
 
   // Throws failure if the program cannot be started. `ended` is called in the loop, from the
@@ -80,13 +91,14 @@ class watched_run {
   kept_by find_keeper();
   bool start();
   std::unique_ptr<guard> new_guard() const;
-  void look_after_guard();
+  // Replaces a killed guard, but not without a pause. Returns when to call it again.
+  loop::clock::time_point look_after_guard();
   bool hand_over_to_guard();
   void child_changed();
   void stopped(int signal);
   void stop_with_child();
   void terminate();
-  void kill();
+  void kill(hold_fate why);
   void finish();
   void finish_unstarted(int signal);
 
@@ -101,11 +113,13 @@ class watched_run {
   session_keeper keeper_of_guard_;  // so the guard has another one
   descendants descendants_;
   std::unique_ptr<guard> guard_;
+  loop::clock::time_point next_guard_{};  // not before
+  int killed_guards_ = 0;
   std::optional<child> child_;  // none: it waits for the server
   terminal terminal_;
   bool interrupted_ = false;  // SIGINT was passed on to it
   bool finished_ = false;
-  bool lost_ = false;
+  hold_fate fate_ = hold_fate::kept;
   std::optional<result> handing_over_;  // the program has ended, and the guard is not ready yet
   bool held_still_ = false;             // stopped by us, until the connection is back
   std::optional<loop::clock::time_point> kill_at_;

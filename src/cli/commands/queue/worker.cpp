@@ -250,8 +250,8 @@ worker::clock::time_point worker::look_after(job& j) {
 
 void worker::ended(job& j) {
   stir();  // another may have come meanwhile
-  if (j.result->lost) {
-    say(j.claim.name() + ": the claim was lost, and its command ended; others may take it");
+  if (!j.result->kept()) {
+    say(j.claim.name() + ": " + j.result->explanation("the claim") + "; others may take it");
     not_completed_.insert(j.claim.name());
   } else if (j.result->code == 0) {
     complete(std::move(j.claim));
