@@ -64,7 +64,8 @@ std::vector<contender_info> contenders(const core_pointer& core, const std::stri
       info.role = parsed->role;
       line.push_back({*parsed, std::move(info)});
     } else if (layout::known_elsewhere(name)) {
-      throw error{errc::layout_mismatch, "contenders of " + path};
+      throw error{errc::layout_mismatch,
+                  "contenders of " + path + " (" + names.explain_mismatch(name) + ")"};
     }
   }
   get_result lock;  // its path, read after them

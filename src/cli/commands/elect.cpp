@@ -142,6 +142,8 @@ class electing {
     waiting_.reset();
     if (ec == errc::not_connected && flags_.forever) return once_more("no connection to a server");
     if (ec) throw error{ec, "election " + flags_.path};
+    if (ec == errc::layout_mismatch)
+      throw election_disagreement(connection_.zk(), "elect", path_, flags_.layout);
     held_ = election_->hold();
     what_.environment = environment_of(held_);
     what_.environment.emplace_back("CONCLAVE_ELECTION_PATH", path_);

@@ -45,9 +45,19 @@ void show(const std::vector<contender_info>& them) {
               << ", " << c.node << "\n";
 }
 
+std::vector<contender_info> candidates(client& zk, const std::string& path,
+                                       const std::string& layout) {
+  try {
+    return contenders(zk, path, election_layout(layout));
+  } catch (const error& e) {
+    if (e.code() != errc::layout_mismatch) throw;
+    throw election_disagreement(zk, "leader", path, layout);
+  }
+}
+
 int run(leader_flags& f, const invocation&) {
   connection c{f.connect};
-  auto them = contenders(c.zk(), node_path(f.path), election_layout(f.layout));
+  auto them = candidates(c.zk(), node_path(f.path), f.layout);
   if (!f.all && them.size() > 1) them.resize(1);
   if (f.json)
     show_json(them, f.all);

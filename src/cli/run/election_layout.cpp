@@ -1,8 +1,26 @@
 #include "cli/run/election_layout.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string_view>
+#include <vector>
 
 namespace conclave::cli {
+namespace {
+
+const std::vector<std::string>& flags() {
+  static const std::vector<std::string> all{"election", "leader-latch", "curator", "kazoo"};
+  return all;
+}
+
+// Of this node; as the flag says it, if one does.
+std::string layout_of(std::string_view node) {
+  for (const auto& flag : flags())
+    if (election_layout(flag).parse(node)) return flag;
+  return layout::known_as(node);
+}
+
+}  // namespace
 
 layout election_layout(const std::string& text) {
   if (text == "leader-latch") return layout::leader_latch();
@@ -11,11 +29,31 @@ layout election_layout(const std::string& text) {
   return layout::election();
 }
 
+failure election_disagreement(client& zk, const std::string& command, const std::string& path,
+                              const std::string& flag) {
+  const auto what = command + ' ' + path + ": ";
+  try {
+    auto nodes = zk.children(path).names;
+    std::sort(nodes.begin(), nodes.end());
+    for (const auto& node : nodes) {
+      if (election_layout(flag).parse(node) || !layout::known_elsewhere(node)) continue;
+      const auto found = layout_of(node);
+      const bool known = std::find(flags().begin(), flags().end(), found) != flags().end();
+      return {disagrees, what + "node " + node + " has the layout " + found +
+                             ", this command the layout " + flag +
+                             (known ? "; pass --layout " + found : "; use another path")};
+    }
+  } catch (const error&) {
+    // It has changed meanwhile, or may not be read.
+  }
+  return {disagrees, what + error_code{errc::layout_mismatch}.message()};
+}
+
 void add_election_layout(CLI::App& app, std::string& text) {
   app.add_option("--layout", text,
                  "names of nodes, for sharing with other programs: election (ZooKeeper's recipe), "
                  "leader-latch or curator (Curator's LeaderLatch, LeaderSelector), kazoo")
-      ->check(CLI::IsMember({"election", "leader-latch", "curator", "kazoo"}))
+      ->check(CLI::IsMember(flags()))
       ->type_name("L")
       ->capture_default_str();
 }
