@@ -2,6 +2,7 @@
 
 import pytest
 from conftest import BINARY
+from relay import Relay
 
 
 @pytest.mark.parametrize("line, meant", [
@@ -64,6 +65,45 @@ def test_verbose(world):
     while "waiting for x · 1 before us · held by me for " not in line:
         assert line.startswith("conclave: ")
         line = p.stderr.readline()
+
+
+def test_verbose_tells_of_a_suspension(world):
+    _, address = world.serve()
+    world.hold("-C", address, "x")
+    relay = Relay(address)
+    p = world.start_conclave("lock", "-w", "20", "-v", "-C", relay.address, "x", "--", "true")
+
+    def expect(part):
+        line = p.stderr.readline()
+        while part not in line:
+            assert line.startswith("conclave: "), line
+            line = p.stderr.readline()
+
+    expect("1 before us")
+    relay.cut()
+    expect(" suspended")
+    expect(f"waiting for x · no connection to {relay.address}")
+    relay.heal()
+    expect(" reconnected")
+    expect("1 before us")
+    relay.close()
+
+
+@pytest.mark.parametrize("line", ["lock x -- true", "queue pop -w 100 q"])
+def test_on_a_terminal_a_command_says_that_it_waits_for_its_server(world, line):
+    _, address = world.serve()
+    world.hold("-C", address, "x")
+    relay = Relay(address)
+    relay.cut()
+    t = world.terminal(BINARY, "-C", relay.address, *line.split())
+    t.expect(f"no connection to {relay.address}")
+    t.text = ""
+    relay.heal()
+    t.expect("before us" if "lock" in line else f"connected to {relay.address}")
+    t.text = ""
+    relay.cut()
+    t.expect(f"no connection to {relay.address}")
+    relay.close()
 
 
 def test_a_lock_that_is_not_acquired_says_so_on_a_terminal(world):

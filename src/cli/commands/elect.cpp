@@ -134,16 +134,17 @@ class electing {
     const bool verbose = connection_.at().verbose;
     if (!flags_.quiet && (verbose || in_foreground()))
       waiting_.emplace(connection_.zk(),
-                       waiting_line::subject{flags_.path, path_, election_layout(flags_.layout)},
+                       waiting_line::subject{flags_.path, path_, election_layout(flags_.layout),
+                                             connection_.at().hosts},
                        verbose ? waiting_line::form::log : waiting_line::form::one_line);
   }
 
   void answered(error_code ec) {
     waiting_.reset();
     if (ec == errc::not_connected && flags_.forever) return once_more("no connection to a server");
-    if (ec) throw error{ec, "election " + flags_.path};
     if (ec == errc::layout_mismatch)
       throw election_disagreement(connection_.zk(), "elect", path_, flags_.layout);
+    if (ec) throw error{ec, "election " + flags_.path};
     held_ = election_->hold();
     what_.environment = environment_of(held_);
     what_.environment.emplace_back("CONCLAVE_ELECTION_PATH", path_);

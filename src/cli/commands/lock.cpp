@@ -178,7 +178,7 @@ class locking {
       place += "/leases";
       names = layout::custom("lease-");
     }
-    return {flags_.paths.front(), std::move(place), std::move(names)};
+    return {flags_.paths.front(), std::move(place), std::move(names), connection_.at().hosts};
   }
 
   void answered(error_code ec, bool acquired) {

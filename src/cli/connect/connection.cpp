@@ -8,6 +8,7 @@
 #include "cli/connect/local_server.hpp"
 #include "cli/connect/tls_hint.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/run/terminal.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/node.hpp"
 #include "conclave/connect_string.hpp"
@@ -20,6 +21,9 @@ namespace {
 
 // Well within the shortest session timeout, after which the client gives up by itself.
 constexpr auto look_again = 200ms;
+
+// A server that answers within this time needs no word about it.
+constexpr auto silent_at_first = 1s;
 
 // A server that has no room for a new session hangs up without a word; it tells why on its Unix
 // socket.
@@ -85,7 +89,20 @@ class connection::reviver {
 };
 
 connection::connection(server_address at) : connection{std::move(at), without_waiting{}} {
+  {
+    const std::lock_guard lock{mutex_};
+    if (!at_.verbose && in_foreground()) notice_ = notice::none;
+  }
   wait_until_connected();
+}
+
+void connection::report(bool server_is_there) {
+  const std::lock_guard lock{mutex_};
+  const auto now = server_is_there ? notice::none : notice::waits_for_server;
+  if (notice_ == notice::never_given || std::exchange(notice_, now) == now) return;
+  std::cerr << "conclave: " + std::string{server_is_there ? "connected to " : "no connection to "} +
+                   at_.hosts + (server_is_there ? "" : " (" + at_.said_by + "); waiting for it") +
+                   "\n";
 }
 
 connection::connection(server_address at, without_waiting)
@@ -113,6 +130,9 @@ connection::connection(server_address at, without_waiting)
     if (e.type == session_event::kind::connected) connected_ = true;
     if (at_.verbose)
       std::cerr << "conclave: session " + hex(e.session_id) + " " + to_string(e.type) + "\n";
+    using kind = session_event::kind;
+    if (e.type == kind::suspended) report(false);
+    if (e.type == kind::connected || e.type == kind::reconnected) report(true);
     if (reviver_) reviver_->told(e);
     if (also) also(e);
   };
@@ -140,8 +160,11 @@ std::string connection::trouble() {
 }
 
 void connection::wait_until_connected() {
+  const auto begin = std::chrono::steady_clock::now();
   while (!connected()) {
-    const auto left = until_ - std::chrono::steady_clock::now();
+    const auto now = std::chrono::steady_clock::now();
+    if (now - begin >= silent_at_first) report(false);
+    const auto left = until_ - now;
     client_->wait_connected(std::min<std::chrono::nanoseconds>(left, look_again));
   }
 }

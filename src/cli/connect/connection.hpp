@@ -14,7 +14,8 @@ namespace conclave::cli {
 
 class connection {
  public:
-  // Throws failure with unavailable if there is no server in time, and for what cannot be read.
+  // Throws failure with unavailable if there is no server in time, and for what cannot be read. On
+  // a terminal it says when it waits for the server, then and later, and when the server is back.
   explicit connection(const connect_flags& flags) : connection{find_server(flags)} {}
   explicit connection(server_address at);
   // For a loop that must hear of signals meanwhile, and whose first request can go out as early as
@@ -40,12 +41,17 @@ class connection {
 
  private:
   class reviver;
+  // What people who look at the terminal know.
+  enum class notice { never_given, none, waits_for_server };
+
+  void report(bool server_is_there);
 
   server_address at_;
   const std::chrono::steady_clock::time_point until_;
   std::chrono::steady_clock::time_point next_look_;  // whether our own server is there
   std::atomic<bool> connected_{false};               // once is enough
   std::mutex mutex_;
+  notice notice_ = notice::never_given;
   std::string trouble_;
   log_level gravest_ = log_level::warning;
   // Starts this user's own server again whenever it has died under us.

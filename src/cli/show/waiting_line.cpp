@@ -66,7 +66,8 @@ void waiting_line::show(const state& s) {
 
 waiting_line::state waiting_line::now() const {
   const auto begin = "waiting for " + what_.name;
-  if (zk_.state() != session_state::connected) return {begin + " · no connection", {}};
+  if (zk_.state() != session_state::connected)
+    return {begin + " · no connection to " + what_.server, {}};
   try {
     std::size_t before = 0;
     std::string holder, time;

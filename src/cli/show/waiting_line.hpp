@@ -17,6 +17,7 @@ class waiting_line {
     std::string name;  // as the user wrote it
     std::string path;  // where its contenders are
     layout names;
+    std::string server;  // who is waited for while there is no connection
   };
   enum class form {
     one_line,  // written over again and again
