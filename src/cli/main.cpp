@@ -2,9 +2,13 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <iostream>
 #include <string_view>
+#include <system_error>
+
+#include <boost/system/system_error.hpp>
 
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
@@ -69,6 +73,12 @@ std::string advice(const CLI::ParseError& e, const named_command& c,
   return std::string{e.what()} + "; see: conclave " + name + "--help";
 }
 
+// The system has no more descriptors, processes or memory for us.
+bool is_shortage(int system_code) {
+  return system_code == EMFILE || system_code == ENFILE || system_code == EAGAIN ||
+         system_code == ENOMEM;
+}
+
 int complain(int code, std::string_view what) {
   std::cerr << "conclave: " << what << "\n";
   return code;
@@ -118,6 +128,10 @@ int main(int argc, char** argv) {
     return complain(usage, e.what());
   } catch (const conclave::error& e) {
     return complain(exit_code_of(e.code()), e.what());
+  } catch (const std::system_error& e) {
+    return complain(is_shortage(e.code().value()) ? system_failure : failed, e.what());
+  } catch (const boost::system::system_error& e) {
+    return complain(is_shortage(e.code().value()) ? system_failure : failed, e.what());
   } catch (const std::exception& e) {
     return complain(failed, e.what());
   }

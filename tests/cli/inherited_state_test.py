@@ -6,8 +6,9 @@ import subprocess
 import pytest
 from conftest import BINARY, PATIENCE
 
-# A number of nobody's.
+# Numbers of nobody's.
 STRANGER = 54321
+LONELY = 54322  # all of its processes count
 
 root_only = pytest.mark.xfail(os.geteuid() != 0, reason="only root can become another user",
                               run=False)
@@ -82,6 +83,35 @@ def test_a_limit_that_cannot_be_lifted_is_named(world, limit, said):
         os.close(program)
     assert (r.returncode, r.stdout, r.stderr.count("\n")) == (69, "", 1), r
     assert said in r.stderr and "conclave serve" in r.stderr
+
+
+def test_a_shortage_of_descriptors_is_a_failure_of_the_system(world):
+    _, address = world.serve()
+    args = ["lock", "-C", address, "--connect-timeout", "0.1", "x", "--", "echo", "ran"]
+    codes = set()
+    for n in [*range(10, 16), 64]:
+        r = world.run("prlimit", f"--nofile={n}:{n}", BINARY, *args)
+        assert (r.returncode == 0) == (r.stdout == "ran\n"), r
+        assert r.returncode == 0 or r.stderr.count("\n") == 1, r
+        codes.add(r.returncode)
+    assert {0, 71} <= codes <= {0, 69, 71}
+    assert world.ok(*args) == "ran\n"
+
+
+@root_only
+@pytest.mark.parametrize("limit", ["--nproc=1:1", "--nproc=2:2", "--nofile=6:6"])
+def test_a_shortage_of_processes_is_a_failure_of_the_system(world, limit):
+    """For a thread, for the guard or the command, for an event queue."""
+    _, address = world.serve()
+    os.chmod(world.folder, 0o711)
+    program = os.open(BINARY, os.O_RDONLY)
+    try:
+        r = world.run("prlimit", limit, "setpriv", f"--reuid={LONELY}", f"--regid={LONELY}",
+                      "--clear-groups", f"/proc/self/fd/{program}", "lock", "-C", address, "x", "--",
+                      "echo", "ran", pass_fds=[program])
+    finally:
+        os.close(program)
+    assert (r.returncode, r.stdout, r.stderr.count("\n")) == (71, "", 1), r
 
 
 @root_only
