@@ -36,7 +36,21 @@ std::int64_t now() noexcept {
   return t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec;
 }
 
+void close_all(unsigned from, unsigned to) noexcept {
+  if (from <= to) ::syscall(SYS_close_range, from, to, 0U);
+}
+
 void take_descriptors(std::array<int, 4> ours) noexcept {
+  // First everything else, so that there is room for copies where the limit of open files is low.
+  auto kept = ours;
+  std::sort(kept.begin(), kept.end());
+  unsigned next = STDERR_FILENO + 1;
+  for (const int fd : kept) {
+    if (fd < static_cast<int>(next)) continue;
+    close_all(next, static_cast<unsigned>(fd) - 1);
+    next = static_cast<unsigned>(fd) + 1;
+  }
+  close_all(next, ~0U);
   // Any of them may have one of the numbers that they are to get.
   constexpr int out_of_the_way = first_other;
   for (auto& fd : ours) fd = fd < 0 ? -1 : ::fcntl(fd, F_DUPFD, out_of_the_way);
@@ -48,7 +62,7 @@ void take_descriptors(std::array<int, 4> ours) noexcept {
     if (fd >= 0) ::dup2(fd, number);
     ++number;
   }
-  ::syscall(SYS_close_range, static_cast<unsigned>(first_other), ~0U, 0U);
+  close_all(first_other, ~0U);
 }
 
 template <std::size_t N>
