@@ -29,7 +29,8 @@ class server {
  public:
   // The server accepts connections when the constructor returns. Throws std::runtime_error with a
   // message that says what to do. Reasons are a data folder that is in use, damaged or of a newer
-  // version, an address that is in use, and a certificate that is not valid.
+  // version, and an address that is in use. Options that are not valid, and named files that cannot
+  // be used, throw conclave::error.
   explicit server(server_options options = {});
   // Stops the server. Clients reconnect to their sessions if a server with the same data folder
   // starts within the session timeout.
