@@ -254,6 +254,7 @@ class contender final : public member,
   std::optional<std::int32_t> ticket_to_record(const seat& s) const;
 
   error_code why_interrupted() const noexcept;
+  error_code why_session_may_have_ended() const;
   watcher watching(const seat& s, void (*note)(seat&, const watch_event&));
   watcher own_watcher(const seat& s);
   watcher other_watcher(const seat& s);

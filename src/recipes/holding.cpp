@@ -51,8 +51,9 @@ task<> contender::hold() {
     if (session_over_) {
       lose(session_end_);
     } else if (put_out_of_line()) {
-      // A server that has expired the session deletes its nodes, too: but not before the deadline.
-      lose(port_->now() >= port_->session().deadline ? errc::deadline_passed : errc::node_deleted);
+      // A server that ends the session deletes its nodes, too: but not before the deadline.
+      const auto ended = why_session_may_have_ended();
+      lose(ended ? ended : errc::node_deleted);
     } else if (!downgrades_.empty()) {
       const auto ec = co_await become_reader();
       tell_downgraded(ec);
@@ -100,11 +101,19 @@ task<> contender::check_own_nodes() {
   co_return done;
 }
 
+// No error before the session's deadline.
+error_code contender::why_session_may_have_ended() const {
+  const auto session = port_->session();
+  if (port_->now() < session.deadline) return {};
+  // A session that is being closed has no deadline any more, although the server has answered.
+  return session.over ? session.over : errc::deadline_passed;
+}
+
 time_point contender::look(time_point now) {
   const auto deadline = port_->session().deadline;
-  if (now >= deadline) {
+  if (const auto why = why_session_may_have_ended()) {
     const auto self = shared_from_this();
-    lose(errc::deadline_passed);
+    lose(why);
     poke();
     return time_point::max();
   }

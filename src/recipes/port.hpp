@@ -53,8 +53,10 @@ class session_clock {
   struct session_view {
     std::int64_t id = 0;  // 0: none
     bool connected = true;
-    bool over = false;    // the client was closed, or does not begin a new session
-    time_point deadline;  // as client::session_deadline()
+    // Why there will be no other session: the client was closed, or does not begin a new one. No
+    // error until then.
+    error_code over;
+    time_point deadline;  // as client::session_deadline(); it has passed if it is over
   };
   virtual session_view session() const = 0;
   virtual time_point now() const = 0;

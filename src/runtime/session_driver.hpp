@@ -78,7 +78,7 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   struct standing {
     std::int64_t session_id = 0;
     bool connected = false;
-    bool over = true;
+    error_code over = errc::forked;  // as session::machine::over()
     session::time_point deadline = session::time_point::min();
   };
   standing stands() const;

@@ -47,11 +47,15 @@ duration machine::connect_wait() const noexcept {
   return options_.connect_wait > 0ms ? std::min(options_.connect_wait, for_ever) : timeout_;
 }
 
+error_code machine::over() const noexcept {
+  if (phase_ == phase::closing) return errc::closed;
+  if (phase_ != phase::finished) return {};
+  if (ended_ == kind::closed) return errc::closed;
+  return ended_ == kind::expired ? errc::session_expired : errc::auth_failed;
+}
+
 error_code machine::submit(std::unique_ptr<operation>& op, time_point now) {
-  if (over()) {
-    if (phase_ == phase::closing || ended_ == kind::closed) return errc::closed;
-    return ended_ == kind::expired ? errc::session_expired : errc::auth_failed;
-  }
+  if (const auto why = over()) return why;
   if (op->frame.size() - wire::frame_prefix > options_.max_request_bytes) return errc::too_large;
   if (full() && !op->beyond_limits) return errc::backlog_full;
   if (const auto ec = kept_back(*op)) return ec;

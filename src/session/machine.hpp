@@ -121,8 +121,9 @@ class machine {
 
   session_state state() const noexcept;
   bool finished() const noexcept { return phase_ == phase::finished; }
-  // The session accepts no more operations: it is closed, or is being closed.
-  bool over() const noexcept { return phase_ == phase::finished || phase_ == phase::closing; }
+  // Why the session accepts no more operations: it is closed, or is being closed. No error if it
+  // accepts them.
+  error_code over() const noexcept;
   std::int64_t session_id() const noexcept { return session_id_; }
   const std::string& session_password() const noexcept { return password_; }
   // The number of successful handshakes, which identifies the current connection.
