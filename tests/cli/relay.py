@@ -1,10 +1,11 @@
-"""A relay between a client and a server on TCP or on Unix sockets, which can go silent or cut the
-connections."""
+"""A relay between a client and a server on TCP or on Unix sockets, which can be slow, go silent or
+cut the connections."""
 
 import signal
 import socket
 import sys
 import threading
+import time
 
 
 def _connect_unix(path):
@@ -14,8 +15,8 @@ def _connect_unix(path):
 
 
 class Relay:
-    def __init__(self, to, at=None):
-        """To unix:/path it needs a path to listen at, too."""
+    def __init__(self, to, at=None, delay=0):
+        """To unix:/path it needs a path to listen at, too. Whatever passes takes delay seconds."""
         if at is None:
             host, port = to.rsplit(":", 1)
             self._connect = lambda: socket.create_connection((host, int(port)))
@@ -27,6 +28,7 @@ class Relay:
             self._listener.bind(at)
             self._listener.listen()
             self.address = "unix:" + at
+        self._delay = delay
         self._flows = threading.Event()
         self._flows.set()
         self._open = True
@@ -54,6 +56,7 @@ class Relay:
     def _pump(self, a, b):
         try:
             while data := a.recv(65536):
+                time.sleep(self._delay)
                 self._flows.wait()
                 b.sendall(data)
         except OSError:

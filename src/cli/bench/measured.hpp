@@ -26,7 +26,8 @@ struct measured {
   }
 };
 
-// The time of one measurement: a little to warm up, then what counts.
+// The time of one measurement: a little to warm up, then what counts. It lasts longer where that
+// was too short to count anything.
 class stretch {
  public:
   using clock = std::chrono::steady_clock;
@@ -36,7 +37,9 @@ class stretch {
         until_{counts_from_ + time},
         stop_{std::move(stop)} {}
 
-  bool over(clock::time_point now) const { return now >= until_ || stop_.stop_requested(); }
+  bool over(clock::time_point now, bool counted_any) const {
+    return (now >= until_ && counted_any) || stop_.stop_requested();
+  }
   bool counts(clock::time_point began) const { return began >= counts_from_; }
   clock::time_point until() const { return until_; }
   std::chrono::nanoseconds counted(clock::time_point now) const {

@@ -22,14 +22,18 @@ template <class F>
 measured one_by_one(const stretch& t, F f) {
   measured m;
   auto now = clock::now();
-  while (!t.over(now)) {
+  auto warm = now;
+  while (!t.over(now, !m.each.empty())) {
     const auto begin = now;
     f();
     now = clock::now();
-    if (t.counts(begin)) m.each.push_back(now - begin);
+    if (t.counts(begin))
+      m.each.push_back(now - begin);
+    else
+      warm = now;
   }
   m.count = m.each.size();
-  m.time = t.counted(now);
+  m.time = now - warm;
   return m;
 }
 
@@ -76,9 +80,11 @@ class ring {
         const auto now = clock::now();
         const clock::time_point released{clock::duration{released_}};
         // Who finds nobody else waiting has handed nothing over.
-        if (last_holder_.exchange(i) != i && stretch_.counts(released))
+        if (last_holder_.exchange(i) != i && stretch_.counts(released)) {
           me.each.push_back(now - released);
-        if (stretch_.over(now)) enough_.request_stop();
+          counted_any_ = true;
+        }
+        if (stretch_.over(now, counted_any_)) enough_.request_stop();
         released_ = clock::now().time_since_epoch().count();
         me.lock->unlock();
         if (enough_.stop_requested()) break;
@@ -96,6 +102,7 @@ class ring {
   // Written by the lock's holder only; but the compiler does not know that lock.
   std::atomic<std::size_t> last_holder_{bench_clients};
   std::atomic<clock::rep> released_{0};
+  std::atomic<bool> counted_any_{false};
 };
 
 }  // namespace
@@ -128,7 +135,7 @@ measured bench_creates(client& zk, const std::string& folder, const stretch& t) 
   const auto before = folder + "/node-";
   std::size_t next = 0;
   std::unique_lock lock{mutex};
-  while (!failed && !t.over(clock::now())) {
+  while (!failed && !t.over(clock::now(), m.count > 0)) {
     const auto more = bench_window - under_way;
     under_way += more;
     lock.unlock();

@@ -196,7 +196,8 @@ void describe_bench(CLI::App& app, invocation& call) {
   auto flags = std::make_shared<bench_flags>();
   app.description(
       "Measure the connected server from here: locks, hand-offs, creates, gets, a queue, each for\n"
-      "a fifth of the time. What it makes is below /conclave/bench-ID, and removed at the end.\n"
+      "a fifth of the time, or longer if a slow server has not answered by then. What it makes is\n"
+      "below /conclave/bench-ID, and removed at the end.\n"
       "Other clients of the server will notice.");
   app.footer(
       "Examples:\n"
