@@ -215,6 +215,9 @@ def test_the_guard_goes_with_the_command(world, server):
         return [pid for pid in os.listdir("/proc") if pid.isdigit() and guards_of(pid, p.pid)]
 
     until(lambda: len(guards()) == 1, "the guard")  # it gives itself its name
+    guard, = map(int, guards())
+    assert os.getpgid(guard) == guard, "a signal to our group would reach it"
+    assert os.getsid(guard) == os.getsid(p.pid), "a new session may be scheduled seconds later"
     p.communicate("\n")
     assert p.returncode == 3
     assert guards() == []

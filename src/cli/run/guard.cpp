@@ -91,7 +91,9 @@ guard::guard(const descendants& of, const std::optional<kept_session>& kept) {
   pid_ = ::fork();
   if (pid_ == 0) {
     // Nothing but the kernel is called from here on: other threads' locks are as they were.
-    ::setsid();  // whoever signals our group does not mean the guard
+    // Whoever signals our group does not mean the guard. Not a session of its own: Linux schedules
+    // each session as a group (autogroup), and a new one may wait for seconds on a busy machine.
+    ::setpgid(0, 0);
     ::prctl(PR_SET_NAME, "conclave-guard");
     sigset_t all;
     ::sigfillset(&all);
