@@ -1,8 +1,10 @@
 #include "locks/fenced_storage.hpp"
 
 #include <array>
+#include <utility>
 
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 
@@ -49,24 +51,43 @@ void fenced_storage::read(std::shared_ptr<visit> v) {
   auto& to = *v;
   asio::async_read(to.socket, asio::buffer(to.request),
                    [this, v = std::move(v)](error_code ec, std::size_t) {
-                     if (ec) return;
-                     const auto& m = v->request[0];
-                     v->answer[0] = write(static_cast<int>(m.writer), m.token) ? '+' : '-';
-                     // One byte into an empty buffer does not block.
-                     asio::write(v->socket, asio::buffer(v->answer), ec);
-                     if (!ec) read(v);
+                     if (!ec) write(v);
                    });
 }
 
-bool fenced_storage::write(int writer, std::int64_t token) {
-  bool accepted = false;
+void fenced_storage::answer(const std::shared_ptr<visit>& v) {
+  error_code ec;
+  // One byte into an empty buffer does not block.
+  asio::write(v->socket, asio::buffer(v->answer), ec);
+  if (!ec) read(v);
+}
+
+void fenced_storage::withhold_answers() {
+  const std::lock_guard lock{mutex_};
+  withholds_answers_ = true;
+}
+
+void fenced_storage::answer_again() {
+  const std::lock_guard lock{mutex_};
+  withholds_answers_ = false;
+  for (auto& v : std::exchange(unanswered_, {}))
+    asio::post(io_, [this, v = std::move(v)] { answer(v); });
+}
+
+void fenced_storage::write(const std::shared_ptr<visit>& v) {
+  storage_write w;
+  w.writer = static_cast<int>(v->request[0].writer);
+  w.token = v->request[0].token;
   {
     const std::lock_guard lock{mutex_};
-    accepted = resource_.write(token);
-    if (accepted) last_writer_ = writer;
+    w.accepted = resource_.write(w.token);
+    if (w.accepted) last_writer_ = w.writer;
+    w.answered = !withholds_answers_;
+    if (!w.answered) unanswered_.push_back(v);
+    v->answer[0] = w.accepted ? '+' : '-';
   }
-  writes_.put({writer, token, accepted});
-  return accepted;
+  writes_.put(w);
+  if (w.answered) answer(v);
 }
 
 std::optional<storage_write> fenced_storage::next_of(int writer) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -21,6 +22,7 @@ struct storage_write {
   int writer = 0;
   std::int64_t token = 0;
   bool accepted = false;
+  bool answered = true;  // otherwise the writer waits until answer_again()
 };
 
 class fenced_storage {
@@ -39,17 +41,23 @@ class fenced_storage {
   std::size_t refused() const;
   // Who wrote last: with little doubt the present holder.
   int last_writer() const;
+  // From now on writers wait for their answers, and so hold what they hold, until answer_again().
+  void withhold_answers();
+  void answer_again();
 
  private:
   struct visit;
   void accept();
   void read(std::shared_ptr<visit> v);
-  bool write(int writer, std::int64_t token);
+  void answer(const std::shared_ptr<visit>& v);
+  void write(const std::shared_ptr<visit>& v);
 
   inbox<storage_write> writes_;
   mutable std::mutex mutex_;
   checkers::fenced_resource resource_;
   int last_writer_ = 0;
+  bool withholds_answers_ = false;
+  std::vector<std::shared_ptr<visit>> unanswered_;
   boost::asio::io_context io_{1};
   boost::asio::ip::tcp::acceptor acceptor_;
   std::thread thread_;
