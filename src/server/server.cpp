@@ -16,13 +16,13 @@
 namespace conclave {
 namespace {
 
-embedded::storage open(const std::filesystem::path& folder) {
-  embedded::storage s;
+server_impl::storage open(const std::filesystem::path& folder) {
+  server_impl::storage s;
   if (folder.empty()) {
-    s.keeps = std::make_unique<embedded::memory_store>();
+    s.keeps = std::make_unique<server_impl::memory_store>();
     return s;
   }
-  auto on_disk = std::make_unique<embedded::sqlite_store>(folder);
+  auto on_disk = std::make_unique<server_impl::sqlite_store>(folder);
   if (const auto& d = on_disk->dropped(); d.sessions > 0 || d.ephemeral_nodes > 0)
     s.notice = folder.native() + " is a restored copy; its " + std::to_string(d.sessions) +
                " sessions and " + std::to_string(d.ephemeral_nodes) +
@@ -57,7 +57,7 @@ struct server::state {
   }
 
   const log_callback log;
-  embedded::service service;
+  server_impl::service service;
   const pid_t owner = ::getpid();
   std::mutex mutex;
   std::condition_variable changed;

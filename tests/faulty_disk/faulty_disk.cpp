@@ -20,7 +20,8 @@ bool chance(std::mt19937_64& random, unsigned percent) { return random() % 100 <
 class faulty_disk::folder_claim final : public claim {
  public:
   folder_claim(faulty_disk& disk, std::string folder) : disk_{disk}, folder_{std::move(folder)} {
-    if (!disk_.taken_.insert(folder_).second) throw embedded::store_error{folder_ + " is in use"};
+    if (!disk_.taken_.insert(folder_).second)
+      throw server_impl::store_error{folder_ + " is in use"};
   }
   ~folder_claim() override { disk_.taken_.erase(folder_); }
   folder_claim(const folder_claim&) = delete;
@@ -190,18 +191,19 @@ std::optional<std::uint64_t> faulty_disk::size(const path& file) {
 
 std::string faulty_disk::head(const path& file, std::size_t bytes) {
   const auto* f = find(file);
-  if (f == nullptr || off_) throw embedded::store_error{"cannot read " + file.native()};
+  if (f == nullptr || off_) throw server_impl::store_error{"cannot read " + file.native()};
   return f->now.substr(0, bytes);
 }
 
 void faulty_disk::or_throw(outcome result, std::string_view action, const path& file) const {
   const auto what = "cannot " + std::string{action} + ' ' + file.native();
-  if (result == outcome::no_room || result == outcome::over_quota) throw embedded::disk_full{what};
-  if (result != outcome::done) throw embedded::store_error{what};
+  if (result == outcome::no_room || result == outcome::over_quota)
+    throw server_impl::disk_full{what};
+  if (result != outcome::done) throw server_impl::store_error{what};
 }
 
 void faulty_disk::create(const path& file) {
-  if (find(file) != nullptr) throw embedded::store_error{file.native() + " exists"};
+  if (find(file) != nullptr) throw server_impl::store_error{file.native() + " exists"};
   or_throw(change_names(act::create, {{}, file.native(), std::make_shared<inode>()}), "create",
            file);
 }
@@ -214,7 +216,7 @@ void faulty_disk::sync(const path& file) {
 void faulty_disk::rename(const path& from, const path& to) {
   const auto i = names_.find(from.native());
   if (i == names_.end() || find(to) != nullptr) {
-    throw embedded::store_error{"cannot rename " + from.native()};
+    throw server_impl::store_error{"cannot rename " + from.native()};
   }
   or_throw(change_names(act::rename, {from.native(), to.native(), i->second}), "rename", from);
   const auto result = sync_names(to.native());

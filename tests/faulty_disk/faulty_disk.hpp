@@ -24,7 +24,7 @@ struct sqlite3_vfs;
 
 namespace conclave::testing {
 
-class faulty_disk final : public embedded::disk {
+class faulty_disk final : public server_impl::disk {
  public:
   enum class act { write, truncate, sync, create, remove, rename };
   enum class outcome {

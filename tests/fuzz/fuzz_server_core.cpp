@@ -32,7 +32,7 @@
 #include "server/core/core.hpp"
 #include "wire/frame.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 using namespace std::chrono_literals;
@@ -383,9 +383,9 @@ class fuzz_server {
 };
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  conclave::embedded::fuzz_server{{reinterpret_cast<const char*>(data), size}}.run();
+  conclave::server_impl::fuzz_server{{reinterpret_cast<const char*>(data), size}}.run();
   return 0;
 }

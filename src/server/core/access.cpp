@@ -9,7 +9,7 @@
 
 #include <openssl/evp.h>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 // An address or a network in the form 10.0.0.0/8 or fd00::/8.
@@ -132,4 +132,4 @@ std::string masked_digest(std::string_view id) {
   return std::string{id.substr(0, id.find(':'))} + ":x";
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

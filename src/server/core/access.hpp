@@ -10,7 +10,7 @@
 #include "server/core/kept.hpp"
 #include "wire/records.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 struct identity {
   std::string scheme;
@@ -44,4 +44,4 @@ std::string digest_of(std::string_view user_and_password);
 // What those see of a digest who may not change the ACL: the user, not the hash.
 std::string masked_digest(std::string_view id);
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

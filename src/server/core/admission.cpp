@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 std::size_t admission::default_per_address(std::size_t connections) {
   constexpr std::size_t of_apache = 60;
@@ -44,4 +44,4 @@ void admission::closed(const std::string& address) {
   if (--i->second == 0) per_address_.erase(i);
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

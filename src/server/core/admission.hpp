@@ -9,7 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 class admission {
  public:
@@ -45,4 +45,4 @@ class admission {
   std::unordered_map<std::string, std::size_t> per_address_;
 };
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

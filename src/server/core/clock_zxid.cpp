@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 constexpr std::int64_t begin_ms = 1'735'689'600'000;  // 2025-01-01 00:00 UTC
@@ -24,4 +24,4 @@ std::int64_t clock_zxid(std::int64_t wall_ms, std::int64_t stored_zxid) {
   return stored_zxid < least_of_the_old_form ? by_clock : std::max(by_clock, old_form(wall_ms));
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

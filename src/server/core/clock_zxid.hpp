@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 // Milliseconds since 2025, and 12 bits for the changes of each. Exact in a double until 2094.
 //
@@ -12,4 +12,4 @@ namespace conclave::embedded {
 // form: it may be an older backup, and must continue after everything that was given out since.
 std::int64_t clock_zxid(std::int64_t wall_ms, std::int64_t stored_zxid);
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -11,7 +11,7 @@
 #include "wire/frame.hpp"
 #include "wire/keep_session.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 using wire::opcode;
@@ -465,4 +465,4 @@ std::int64_t core::session_of(connection_id id) const {
   return c == connections_.end() || c->second.session == nullptr ? 0 : c->second.session->row.id;
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -37,7 +37,7 @@
 #include "server/core/watch_table.hpp"
 #include "wire/multi.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 struct core_options {
   core_options() = default;
@@ -234,4 +234,4 @@ class core {
   bool writable_ = true;
 };
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

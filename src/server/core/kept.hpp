@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 struct acl_entry {
   std::int32_t permissions = 0;
@@ -103,4 +103,4 @@ class store {
   virtual void commit(const batch& changes) = 0;
 };
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

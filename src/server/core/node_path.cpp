@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 // U+0000-001F and U+007F-009F; U+D800-F8FF (surrogates and private use) and U+FFF0-FFFF, of which
@@ -58,4 +58,4 @@ bool is_servers_own(std::string_view path) {
          path == "/zookeeper/config";
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 // As ZooKeeper has it: begins with a slash and does not end with one, has no empty, "." or ".."
 // parts, and no control or private characters nor any above U+FFFF; what is not UTF-8 is invalid.
@@ -15,4 +15,4 @@ std::string_view parent_path(std::string_view path);
 // Nodes that are there from the beginning and cannot be removed.
 bool is_servers_own(std::string_view path);
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -3,7 +3,7 @@
 
 #include "server/core/core.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 // A small request can name one large node thousands of times.
@@ -131,4 +131,4 @@ errc core::multi_read(connection& c, wire::reader& in) {
   return errc{};
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 // After a restart of the server; they try every few milliseconds.
@@ -84,4 +84,4 @@ void session_table::take_unwritten(batch& out) {
   unwritten_.clear();
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

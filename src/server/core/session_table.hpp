@@ -12,7 +12,7 @@
 #include "server/core/kept.hpp"
 #include "server/core/watch_table.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 using time_point = std::chrono::steady_clock::time_point;
 
@@ -74,4 +74,4 @@ class session_table {
   std::vector<std::int64_t> removed_;
 };
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string_view>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 struct text_hash {
   using is_transparent = void;
@@ -14,4 +14,4 @@ struct text_hash {
   }
 };
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

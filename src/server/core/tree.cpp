@@ -4,7 +4,7 @@
 
 #include "server/core/node_path.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 std::int64_t size_of(const node& n) {
@@ -289,4 +289,4 @@ void tree::take_unwritten(batch& out) {
   counters_ = 0;
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -18,7 +18,7 @@
 #include "server/core/kept.hpp"
 #include "server/core/text_hash.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 struct node {
   node_row row;
@@ -131,4 +131,4 @@ class tree {
   std::size_t counters_ = 0;
 };
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 constexpr std::uint8_t bit(watch_mode m) { return static_cast<std::uint8_t>(m); }
@@ -106,4 +106,4 @@ void watch_table::trigger(std::string_view path, event_type type, std::vector<co
   }
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -13,7 +13,7 @@
 
 #include "server/core/text_hash.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 using connection_id = std::uint64_t;
 
@@ -72,4 +72,4 @@ class watch_table {
   std::size_t recursive_ = 0;  // none: parents need not be looked at
 };
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -5,7 +5,7 @@
 #include "server/core/node_path.hpp"
 #include "wire/frame.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 constexpr std::int32_t connected_state = 3;  // SyncConnected, in every event
@@ -137,4 +137,4 @@ void core::send_event(connection& c, event_type type, std::string_view path) {
   finish(c, connection::stage::overflowed);
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

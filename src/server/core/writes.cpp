@@ -7,7 +7,7 @@
 #include "server/core/core.hpp"
 #include "server/core/node_path.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 using wire::opcode;
@@ -288,4 +288,4 @@ void core::complete() {
   events_.clear();
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -16,7 +16,7 @@
 
 #include "conclave/error.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 using boost::asio::generic::stream_protocol;
@@ -226,4 +226,4 @@ std::unique_ptr<door::guest> door::let_in(bool& out_of_descriptors) {
   }
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

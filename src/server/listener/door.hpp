@@ -12,7 +12,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 class door {
  public:
@@ -61,4 +61,4 @@ class door {
   ino_t file_number_ = 0;  // of that file
 };
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

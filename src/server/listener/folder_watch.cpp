@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 folder_watch::folder_watch(boost::asio::io_context& io, const std::filesystem::path& folder,
                            std::function<void()> changed)
@@ -38,4 +38,4 @@ void folder_watch::wait() {
       });
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

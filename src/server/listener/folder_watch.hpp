@@ -7,7 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 class folder_watch {
  public:
@@ -24,4 +24,4 @@ class folder_watch {
   std::function<void()> changed_;
 };
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

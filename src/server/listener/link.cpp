@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 bool link::receive(char* buffer, std::size_t size, std::string_view& plain) {
   plain = {};
@@ -74,4 +74,4 @@ bool link::flush() {
   return true;
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

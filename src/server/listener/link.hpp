@@ -15,7 +15,7 @@
 #include "tls/tls_engine.hpp"
 #include "wire/frame.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 class link {
  public:
@@ -65,4 +65,4 @@ class link {
   std::string plain_;     // decrypted by the last receive()
 };
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

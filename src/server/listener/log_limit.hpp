@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 class log_limit {
  public:
@@ -30,4 +30,4 @@ class log_limit {
   std::uint64_t held_back_ = 0;
 };
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

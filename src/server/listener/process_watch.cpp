@@ -3,7 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 process_watch::process_watch(boost::asio::io_context& io, pid_t pid) {
   // Opened while the connection is: the pid cannot have gone to another process, unless its owner
@@ -26,4 +26,4 @@ void process_watch::when_ended(std::function<void()> f) {
                           });
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

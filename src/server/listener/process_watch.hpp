@@ -9,7 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 class process_watch {
  public:
@@ -26,4 +26,4 @@ class process_watch {
   std::unique_ptr<boost::asio::posix::stream_descriptor> descriptor_;
 };
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

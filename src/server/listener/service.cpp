@@ -12,7 +12,7 @@
 #include "base/process_binding.hpp"
 #include "server/core/clock_zxid.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 // Read from one client before others have their turn.
@@ -546,4 +546,4 @@ void service::hang_up(const link_ptr& l) {
   });
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -30,7 +30,7 @@
 #include "server/listener/log_limit.hpp"
 #include "server/store/store_error.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 // Beyond what a store is for the core.
 struct storage {
@@ -161,4 +161,4 @@ class service {
   counts counts_;
 };
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -11,7 +11,7 @@
 #include "conclave/version.hpp"
 #include "server/listener/service.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 // Clients choose what they dare by this version.
@@ -231,4 +231,4 @@ std::string service::configuration() const {
   return text;
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 // ZooKeeper's bits, in the order in which zkCli shows them.
@@ -111,4 +111,4 @@ std::optional<acl> acl_from_text(std::string_view text) {
   return entries;
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

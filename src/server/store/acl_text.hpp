@@ -11,9 +11,9 @@
 
 #include "server/core/kept.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 std::string acl_to_text(const acl& entries);
 std::optional<acl> acl_from_text(std::string_view text);  // nothing: not such a text
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

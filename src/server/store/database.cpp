@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 database_error::database_error(const std::string& what, int result_code, int system_code)
     : std::runtime_error{what}, result{result_code}, system{system_code} {}
@@ -199,4 +199,4 @@ void statement::check(int result) const {
   if (result != SQLITE_OK) db_.fail(result);
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -12,7 +12,7 @@ struct sqlite3;
 struct sqlite3_file;
 struct sqlite3_stmt;
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 // What SQLite said; the store makes of it a message for the operator.
 struct database_error : std::runtime_error {
@@ -98,4 +98,4 @@ class statement {
   sqlite3_stmt* handle_ = nullptr;
 };
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

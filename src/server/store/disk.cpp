@@ -14,7 +14,7 @@
 
 #include "server/store/store_error.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 [[noreturn]] void fail(std::string_view action, const std::filesystem::path& subject, int error) {
@@ -217,4 +217,4 @@ disk& local_disk() {
   return it;
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 class disk {
  public:
@@ -55,4 +55,4 @@ class disk {
 
 disk& local_disk();
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

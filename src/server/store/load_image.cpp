@@ -11,7 +11,7 @@
 #include "server/store/node_kind_text.hpp"
 #include "server/store/store_files.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 class loader {
@@ -150,4 +150,4 @@ class loader {
 
 image load_image(database& db, const store_files& files) { return loader{db, files}.run(); }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

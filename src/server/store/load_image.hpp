@@ -3,11 +3,11 @@
 
 #include "server/core/kept.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 class database;
 struct store_files;
 
 image load_image(database& db, const store_files& files);
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

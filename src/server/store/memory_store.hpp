@@ -3,7 +3,7 @@
 
 #include "server/core/kept.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 class memory_store final : public store {
  public:
@@ -11,4 +11,4 @@ class memory_store final : public store {
   void commit(const batch& /*changes*/) override {}
 };
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

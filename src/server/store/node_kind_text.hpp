@@ -6,7 +6,7 @@
 
 #include "server/core/kept.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 inline constexpr std::array<std::string_view, 4> node_kind_texts{"persistent", "ephemeral",
                                                                  "container", "ttl"};
@@ -22,4 +22,4 @@ constexpr std::optional<node_kind> node_kind_from_text(std::string_view text) {
   return {};
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -7,7 +7,7 @@
 #include "server/store/schema.hpp"
 #include "server/store/store_error.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 using namespace std::string_view_literals;
@@ -205,4 +205,4 @@ void open_store::copy_to(const std::filesystem::path& target, const std::filesys
   }
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

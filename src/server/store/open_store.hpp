@@ -10,7 +10,7 @@
 #include "server/store/sqlite_store.hpp"
 #include "server/store/store_files.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 struct open_store {
   // Throws database_error, too.
@@ -39,4 +39,4 @@ struct open_store {
   void mark_as_copy(const std::filesystem::path& file) const;
 };
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -7,7 +7,7 @@
 #include "server/store/database.hpp"
 #include "server/store/store_error.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 // SQLite keeps these texts as they are, comments included: `.schema` shows them. data stands last,
@@ -97,4 +97,4 @@ void upgrade_schema(database& db, int format, std::span<const upgrade_step> step
   put.run("upgraded_by", std::string_view{this_program()});
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 class database;
 
@@ -36,4 +36,4 @@ void drop_sessions(database& db, std::int64_t& sessions, std::int64_t& ephemeral
 
 std::string this_program();  // "conclave 0.1.0"
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -13,7 +13,7 @@
 #include "server/store/open_store.hpp"
 #include "server/store/store_error.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 // In a folder of others, where every other name may be somebody's.
@@ -180,4 +180,4 @@ void sqlite_store::backup(const std::filesystem::path& file) {
   }
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

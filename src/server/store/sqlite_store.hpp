@@ -12,7 +12,7 @@
 #include "server/core/kept.hpp"
 #include "server/store/schema.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 class disk;
 
@@ -64,4 +64,4 @@ class sqlite_store final : public store {
   std::unique_ptr<parts> parts_;
 };
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

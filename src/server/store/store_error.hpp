@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 struct store_error : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -14,4 +14,4 @@ struct disk_full : store_error {
   using store_error::store_error;
 };
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -3,7 +3,7 @@
 #include "server/store/database.hpp"
 #include "server/store/store_error.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 store_files::store_files(const std::filesystem::path& its_folder)
     : folder{std::filesystem::absolute(its_folder).lexically_normal()} {
@@ -31,4 +31,4 @@ void store_files::refuse(const database_error& error) const {
                     "); check the disk and the permissions"};
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 struct database_error;
 
@@ -24,4 +24,4 @@ struct store_files {
   [[noreturn]] void refuse(const database_error& error) const;
 };
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -215,7 +215,7 @@ void client::connection_attempt(std::uint64_t attempt) {
   l.id = current_;
   l.door = door_;
   world_.route(l.id, this);
-  world_.serve([&](embedded::core& c) { c.connected(l.id, {}); });
+  world_.serve([&](server_impl::core& c) { c.connected(l.id, {}); });
   machine_.connected(now());
   pump();
 }
@@ -255,7 +255,7 @@ void client::arrive_up(std::uint64_t id) {
     world_.tell(
         [&] { return "  server hears " + name() + ": " + requests_text(p.bytes, greeted); });
   l->in_up.feed(p.bytes);
-  world_.serve([&](embedded::core& c) {
+  world_.serve([&](server_impl::core& c) {
     while (const auto frame = l->in_up.next()) c.receive(id, *frame);
   });
   l = find(id);
@@ -300,7 +300,7 @@ void client::close_there(link& l) {
   const auto id = l.id;
   const bool gone = !l.open_here;
   if (std::exchange(l.open_there, false))
-    world_.serve([&](embedded::core& c) { c.disconnected(id); });
+    world_.serve([&](server_impl::core& c) { c.disconnected(id); });
   if (gone) links_.erase(id);
 }
 

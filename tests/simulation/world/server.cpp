@@ -13,9 +13,9 @@ constexpr std::int64_t wall_begin_ms = 1'600'000'000'000;
 
 }  // namespace
 
-server::server(embedded::core_options options, std::uint64_t seed, std::unique_ptr<storage> disk)
+server::server(server_impl::core_options options, std::uint64_t seed, std::unique_ptr<storage> disk)
     : options_{std::move(options)}, random_{seed}, disk_{std::move(disk)} {
-  static const auto digest = embedded::digest_of(super_user);
+  static const auto digest = server_impl::digest_of(super_user);
   options_.super_digest = digest;
   options_.random = [this](char* into, std::size_t size) {
     for (std::size_t i = 0; i < size; ++i) into[i] = static_cast<char>(random_());
@@ -26,8 +26,8 @@ server::server(embedded::core_options options, std::uint64_t seed, std::unique_p
   };
 }
 
-embedded::moment server::moment() const {
-  return {embedded::time_point{std::chrono::hours{1} + now_},
+server_impl::moment server::moment() const {
+  return {server_impl::time_point{std::chrono::hours{1} + now_},
           wall_begin_ms + std::chrono::duration_cast<std::chrono::milliseconds>(now_).count()};
 }
 
@@ -35,7 +35,7 @@ void server::start(instant now) {
   now_ = now;
   ++generation_;
   store_ = &disk_->power_on();
-  core_ = std::make_unique<embedded::core>(options_, store_->load(), 1, moment());
+  core_ = std::make_unique<server_impl::core>(options_, store_->load(), 1, moment());
   turn(now, [](auto&) {});
 }
 
@@ -62,15 +62,15 @@ void server::end_turn() {
 }
 
 instant server::next_deadline() const {
-  const auto when = core_ ? core_->next_deadline() : embedded::time_point::max();
-  if (when == embedded::time_point::max()) return instant::max();
-  return when - embedded::time_point{std::chrono::hours{1}};
+  const auto when = core_ ? core_->next_deadline() : server_impl::time_point::max();
+  if (when == server_impl::time_point::max()) return instant::max();
+  return when - server_impl::time_point{std::chrono::hours{1}};
 }
 
 void server::set_counter(const std::string& path, std::int32_t next) {
   auto& store = disk_->power_on();
   const auto kept = store.load();
-  embedded::batch change;
+  server_impl::batch change;
   change.zxid = kept.zxid;
   for (const auto& n : kept.nodes)
     if (n.path == path) change.parents.push_back({path, {next, n.children.pzxid}});
@@ -86,7 +86,7 @@ void hand::end() {
   if (id_ == 0 || !server_.up() || generation_ != server_.generation()) return;
   // What a dead process leaves: its connection ends, and with it its session.
   const auto session = server_.core().session_of(id_);
-  server_.turn(server_.now(), [&](embedded::core& c) {
+  server_.turn(server_.now(), [&](server_impl::core& c) {
     c.disconnected(id_);
     c.process_ended(session);
   });
@@ -103,7 +103,7 @@ void hand::connect() {
   std::string auth;
   wire::writer{auth}(wire::request_header{wire::special_xid::auth, wire::opcode::auth},
                      wire::auth_request{0, "digest", super_user});
-  turn([&](embedded::core& c) {
+  turn([&](server_impl::core& c) {
     c.connected(id_, {{}, binding});
     c.receive(id_, hello);
     if (super_) c.receive(id_, auth);
@@ -111,7 +111,7 @@ void hand::connect() {
 }
 
 // What the turn has for us; the rest goes where it always goes.
-std::string hand::turn(const std::function<void(embedded::core&)>& work) {
+std::string hand::turn(const std::function<void(server_impl::core&)>& work) {
   if (!server_.up()) return {};
   std::string answer;
   const auto others = server_.output;
@@ -128,7 +128,7 @@ std::string hand::turn(const std::function<void(embedded::core&)>& work) {
 
 wire::reply_header hand::exchange_frame(const std::string& frame, std::string& body) {
   if (id_ == 0 || generation_ != server_.generation()) connect();
-  const auto answer = turn([&](embedded::core& c) {
+  const auto answer = turn([&](server_impl::core& c) {
     c.receive(id_, std::string_view{frame}.substr(wire::frame_prefix));
   });
   wire::frame_splitter frames{std::size_t{1} << 24};

@@ -25,9 +25,9 @@ using instant = std::chrono::nanoseconds;  // since the beginning of the world
 
 class server {
  public:
-  using connection_id = embedded::connection_id;
+  using connection_id = server_impl::connection_id;
 
-  server(embedded::core_options options, std::uint64_t seed, std::unique_ptr<storage> disk);
+  server(server_impl::core_options options, std::uint64_t seed, std::unique_ptr<storage> disk);
   server(const server&) = delete;
   server& operator=(const server&) = delete;
 
@@ -55,7 +55,7 @@ class server {
   }
   instant next_deadline() const;
   connection_id new_connection() noexcept { return ++last_connection_; }
-  embedded::core& core() { return *core_; }
+  server_impl::core& core() { return *core_; }
   instant now() const noexcept { return now_; }
   void clock(instant now) noexcept { now_ = now; }
 
@@ -63,15 +63,15 @@ class server {
   void set_counter(const std::string& path, std::int32_t next);
 
  private:
-  embedded::moment moment() const;
+  server_impl::moment moment() const;
   void end_turn();
 
-  embedded::core_options options_;
+  server_impl::core_options options_;
   std::mt19937_64 random_;
   instant now_{0};
   std::unique_ptr<storage> disk_;
-  embedded::store* store_ = nullptr;
-  std::unique_ptr<embedded::core> core_;
+  server_impl::store* store_ = nullptr;
+  std::unique_ptr<server_impl::core> core_;
   int generation_ = 0;
   connection_id last_connection_ = 0;
 };
@@ -110,13 +110,13 @@ class hand {
 
  private:
   wire::reply_header exchange_frame(const std::string& frame, std::string& body);
-  std::string turn(const std::function<void(embedded::core&)>& work);
+  std::string turn(const std::function<void(server_impl::core&)>& work);
   void connect();
 
   server& server_;
   bool super_;
   requests::defaults defaults_{{}, open_acl()};
-  embedded::connection_id id_ = 0;
+  server_impl::connection_id id_ = 0;
   int generation_ = 0;  // of the server it is connected to
 };
 

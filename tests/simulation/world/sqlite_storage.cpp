@@ -6,11 +6,11 @@ namespace conclave::simulated {
 
 using outcome = testing::faulty_disk::outcome;
 
-embedded::store& sqlite_storage::power_on() {
-  embedded::sqlite_store_options o;
+server_impl::store& sqlite_storage::power_on() {
+  server_impl::sqlite_store_options o;
   o.where = &disk_;
   o.log_bytes = 64 << 10;
-  store_ = std::make_unique<embedded::sqlite_store>("/data", o);
+  store_ = std::make_unique<server_impl::sqlite_store>("/data", o);
   return *this;
 }
 
@@ -26,13 +26,13 @@ void sqlite_storage::fail_in_next_commit(std::uint64_t seed) {
   };
 }
 
-embedded::image sqlite_storage::load() { return store_->load(); }
+server_impl::image sqlite_storage::load() { return store_->load(); }
 
-void sqlite_storage::commit(const embedded::batch& changes) {
+void sqlite_storage::commit(const server_impl::batch& changes) {
   try {
     store_->commit(changes);
     if (!disk_.is_off()) return;  // it can fail behind the commit, when the log is taken over
-  } catch (const embedded::store_error&) {
+  } catch (const server_impl::store_error&) {
   }
   lose_what_was_not_synced();
   throw power_failure{};

@@ -4,21 +4,21 @@
 
 namespace conclave::simulated {
 
-embedded::image kept_in_memory::load() {
-  embedded::image kept;
+server_impl::image kept_in_memory::load() {
+  server_impl::image kept;
   kept.zxid = zxid_;
   for (const auto& [path, n] : nodes_) kept.nodes.push_back(n);
   for (const auto& [id, row] : sessions_) kept.sessions.push_back(row);
   return kept;
 }
 
-void kept_in_memory::commit(const embedded::batch& changes) {
+void kept_in_memory::commit(const server_impl::batch& changes) {
   const bool fails = std::exchange(failing_, false);
   if (!fails || kept_then_) apply(changes);
   if (fails) throw power_failure{};
 }
 
-void kept_in_memory::apply(const embedded::batch& changes) {
+void kept_in_memory::apply(const server_impl::batch& changes) {
   zxid_ = changes.zxid;
   for (const auto& path : changes.removed_nodes) nodes_.erase(path);
   for (const auto& n : changes.nodes) {

@@ -18,7 +18,7 @@ class storage {
   virtual ~storage() = default;
 
   // What survived, in the hands of a server that starts.
-  virtual embedded::store& power_on() = 0;
+  virtual server_impl::store& power_on() = 0;
   // What was not synced is gone.
   virtual void power_off() = 0;
   // The power fails during the next commit, of which all or nothing survives.
@@ -27,9 +27,9 @@ class storage {
 };
 
 // A map in the place of a disk: fast.
-class kept_in_memory final : public storage, public embedded::store {
+class kept_in_memory final : public storage, public server_impl::store {
  public:
-  embedded::store& power_on() override { return *this; }
+  server_impl::store& power_on() override { return *this; }
   void power_off() override { failing_ = false; }
   void fail_in_next_commit(std::uint64_t seed) override {
     failing_ = true;
@@ -37,17 +37,17 @@ class kept_in_memory final : public storage, public embedded::store {
   }
   void forget_fault() override { failing_ = false; }
 
-  embedded::image load() override;
-  void commit(const embedded::batch& changes) override;
+  server_impl::image load() override;
+  void commit(const server_impl::batch& changes) override;
 
  private:
-  void apply(const embedded::batch& changes);
+  void apply(const server_impl::batch& changes);
 
   bool failing_ = false;
   bool kept_then_ = false;
   std::int64_t zxid_ = 0;
-  std::unordered_map<std::string, embedded::image::node> nodes_;
-  std::unordered_map<std::int64_t, embedded::session_row> sessions_;
+  std::unordered_map<std::string, server_impl::image::node> nodes_;
+  std::unordered_map<std::int64_t, server_impl::session_row> sessions_;
 };
 
 }  // namespace conclave::simulated

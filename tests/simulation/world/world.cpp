@@ -154,7 +154,7 @@ std::vector<std::string> world::watches_left() {
 
 void world::route(server::connection_id id, simulated::client* c) { routes_[id] = c; }
 
-void world::serve(const std::function<void(embedded::core&)>& work) {
+void world::serve(const std::function<void(server_impl::core&)>& work) {
   if (server_.up()) server_.turn(now_, work);
 }
 

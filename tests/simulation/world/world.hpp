@@ -41,12 +41,12 @@ struct world_options {
   std::size_t doors = 1;
   // How much faster or slower than the server's a client's clock may run, in thousandths.
   int drift = 0;
-  embedded::core_options server = long_lived();
+  server_impl::core_options server = long_lived();
   // None: a map.
   std::function<std::unique_ptr<storage>()> disk = {};
 
-  static embedded::core_options long_lived() {
-    embedded::core_options o;
+  static server_impl::core_options long_lived() {
+    server_impl::core_options o;
     o.max_session_timeout = std::chrono::hours{1};
     return o;
   }
@@ -117,7 +117,7 @@ class world {
   void needs_attention(simulated::client& c) { attention_.push_back(&c); }
   void route(server::connection_id id, simulated::client* c);
   // A turn of the server, if it is up.
-  void serve(const std::function<void(embedded::core&)>& work);
+  void serve(const std::function<void(server_impl::core&)>& work);
 
   // Watches that the server keeps and whose clients, for each of them.
   std::vector<std::string> watches_left();

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 using acl_records = std::vector<wire::acl_record>;
@@ -181,4 +181,4 @@ TEST(digest, masked) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -7,7 +7,7 @@
 
 #include "test_server.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 using namespace std::string_view_literals;
@@ -328,4 +328,4 @@ TEST_F(access_control, a_client_that_comes_back_does_not_hear_of_it_either) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

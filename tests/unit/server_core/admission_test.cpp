@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 using verdict = admission::verdict;
@@ -74,4 +74,4 @@ TEST(admission, the_default_share_is_a_quarter_and_not_below_apaches) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

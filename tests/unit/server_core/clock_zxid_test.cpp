@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 constexpr std::int64_t in_2025 = 1'735'689'600'000;
@@ -55,4 +55,4 @@ TEST(clock_zxid, leaves_a_store_of_the_old_form_alone_when_that_form_has_ended) 
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -4,7 +4,7 @@
 
 #include "test_server.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 TEST(ephemeral, gone_with_the_session_in_one_zxid) {
@@ -139,4 +139,4 @@ TEST(ephemeral, each_session_expires_by_itself) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

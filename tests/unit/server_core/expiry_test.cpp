@@ -4,7 +4,7 @@
 
 #include "test_server.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 TEST(expiry, at_the_timeout_and_not_before) {
@@ -164,4 +164,4 @@ TEST(stall, an_idle_owner_is_not_a_stalled_one) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -4,7 +4,7 @@
 
 #include "test_server.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 struct full_disk : ::testing::Test {
@@ -141,4 +141,4 @@ TEST_F(full_disk, a_core_that_starts_so_has_nothing_to_store) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

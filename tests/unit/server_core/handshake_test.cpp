@@ -6,7 +6,7 @@
 
 #include "test_server.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 using hello = test_server::hello;
@@ -369,4 +369,4 @@ TEST(close_session, in_the_turn_that_began_it) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

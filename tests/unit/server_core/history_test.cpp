@@ -20,7 +20,7 @@
 #include "naive_server.hpp"
 #include "test_server.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 // How often what happened: a test in which nothing happens shows nothing.
@@ -510,4 +510,4 @@ TEST(history, can_be_repeated) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

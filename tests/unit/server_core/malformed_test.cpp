@@ -11,7 +11,7 @@
 #include "server/core/node_path.hpp"
 #include "test_server.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 using namespace std::string_view_literals;
@@ -256,4 +256,4 @@ TEST(node_path, parents) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

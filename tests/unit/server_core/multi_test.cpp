@@ -7,7 +7,7 @@
 
 #include "test_server.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 std::vector<errc> errors_of(const outcome& o) {
@@ -328,4 +328,4 @@ TEST_F(failed_multi, leaves_the_watches) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

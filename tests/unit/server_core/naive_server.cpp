@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <set>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 enum : std::int32_t { may_read = 1, may_write = 2, may_create = 4, may_remove = 8, may_admin = 16 };
@@ -328,4 +328,4 @@ void naive_server::tell(const std::string& what, const std::string& path, bool r
   for (const auto client : audience) events_[client].push_back(line);
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

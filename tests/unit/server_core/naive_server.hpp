@@ -17,7 +17,7 @@
 #include "server/core/kept.hpp"
 #include "server/core/session_table.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 // A request as both servers understand it.
 struct action {
@@ -136,4 +136,4 @@ class naive_server {
   time_point next_reap_;
 };
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

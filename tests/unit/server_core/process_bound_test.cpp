@@ -5,7 +5,7 @@
 #include "test_server.hpp"
 #include "wire/keep_session.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 TEST(process_bound, does_not_expire_while_it_is_connected) {
@@ -203,4 +203,4 @@ TEST(is_awaited, while_its_client_may_come_back) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

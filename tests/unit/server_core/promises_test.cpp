@@ -13,7 +13,7 @@
 
 #include "test_server.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 // Everything that can change something, "/old" being there.
@@ -383,4 +383,4 @@ TEST_F(events_come_before_newer_state, and_nothing_leaves_before_it_is_stored) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -7,7 +7,7 @@
 
 #include "test_server.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 using namespace std::string_view_literals;
@@ -279,4 +279,4 @@ TEST(unknown_requests, sasl_is_refused) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

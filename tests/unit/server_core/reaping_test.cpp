@@ -4,7 +4,7 @@
 
 #include "test_server.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 // Reaps every 60 s.
@@ -151,4 +151,4 @@ TEST_F(reaping, one_that_failed_to_be_made_or_removed) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

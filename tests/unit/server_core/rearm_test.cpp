@@ -4,7 +4,7 @@
 
 #include "test_server.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 struct rearming : ::testing::Test {
@@ -112,4 +112,4 @@ TEST_F(rearming, of_nothing) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

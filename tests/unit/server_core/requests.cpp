@@ -1,6 +1,6 @@
 #include "requests.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 using wire::opcode;
 
@@ -124,4 +124,4 @@ request auth(std::string_view scheme, std::string_view credentials) {
 }
 request close_session() { return {opcode::close_session, {}}; }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -11,7 +11,7 @@
 #include "server/core/kept.hpp"
 #include "wire/multi.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 struct request {
   wire::opcode type{};
@@ -89,4 +89,4 @@ request set_watches2(std::int64_t seen_zxid, const paths& data, const paths& exi
 request auth(std::string_view scheme, std::string_view credentials);
 request close_session();
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -4,7 +4,7 @@
 
 #include "test_server.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 constexpr auto refused = errc::session_closed_require_sasl_auth;
@@ -77,4 +77,4 @@ TEST(required_auth, ttl_nodes_can_be_switched_off) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -6,7 +6,7 @@
 
 #include "test_server.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 TEST(sequence, ten_digits_behind_any_prefix) {
@@ -113,4 +113,4 @@ TEST(sequence, small_numbers_below_zero_have_ten_characters) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -4,7 +4,7 @@
 
 #include "test_server.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 TEST(stat, of_a_new_node) {
@@ -180,4 +180,4 @@ TEST(zxid, one_that_is_given_is_to_be_stored_first) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -5,7 +5,7 @@
 
 #include "server/core/node_path.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 bool operator==(const node_row& a, const node_row& b) {
   const auto plain = [](const node_row& r) {
@@ -71,4 +71,4 @@ image stored_rows::load() const {
   return kept;
 }
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

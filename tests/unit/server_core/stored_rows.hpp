@@ -11,7 +11,7 @@
 
 #include "server/core/kept.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 
 struct stored_rows {
   struct stored_node {
@@ -30,4 +30,4 @@ struct stored_rows {
 
 bool operator==(const node_row& a, const node_row& b);
 
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -7,7 +7,7 @@
 
 #include "test_server.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 struct stored : ::testing::Test {
@@ -175,4 +175,4 @@ TEST(touched, are_those_with_something_to_send) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

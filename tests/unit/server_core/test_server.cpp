@@ -11,7 +11,7 @@ std::ostream& operator<<(std::ostream& out, errc e) {
   return out << error_code{e}.message() << " (" << static_cast<int>(e) << ")";
 }
 
-namespace embedded {
+namespace server_impl {
 
 using wire::opcode;
 
@@ -194,7 +194,7 @@ test_server::test_server(core_options options, std::uint64_t seed)
   options_.random = [this](char* into, std::size_t size) {
     for (std::size_t i = 0; i < size; ++i) into[i] = static_cast<char>(random_());
   };
-  core_ = std::make_unique<embedded::core>(options_, image{}, 1000, moment{now_, wall_ms()});
+  core_ = std::make_unique<server_impl::core>(options_, image{}, 1000, moment{now_, wall_ms()});
   turn();
 }
 
@@ -303,10 +303,10 @@ void test_server::stall(std::chrono::milliseconds d) { now_ += d; }
 void test_server::crash() {
   in_turn_ = false;
   for (auto& [id, c] : clients_) c->close();
-  core_ = std::make_unique<embedded::core>(options_, stored_.load(), 0, moment{now_, wall_ms()});
+  core_ = std::make_unique<server_impl::core>(options_, stored_.load(), 0, moment{now_, wall_ms()});
   EXPECT_FALSE(core_->has_changes()) << "what was loaded is stored already";
   EXPECT_EQ(core_->zxid(), stored_.zxid);
 }
 
-}  // namespace embedded
+}  // namespace server_impl
 }  // namespace conclave

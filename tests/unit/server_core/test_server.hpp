@@ -35,7 +35,7 @@ namespace conclave {
 
 std::ostream& operator<<(std::ostream& out, errc e);
 
-namespace embedded {
+namespace server_impl {
 
 using namespace std::chrono_literals;
 using lines = std::vector<std::string>;
@@ -50,7 +50,7 @@ struct outcome {
   std::optional<std::string> data;
   node_stat stat;
   std::vector<std::string> names;
-  embedded::acl acl;  // also who_am_i's identities
+  server_impl::acl acl;  // also who_am_i's identities
   std::int32_t number = 0;
   std::vector<outcome> parts;  // of a multi
   wire::opcode answered_as{};  // a part's own header
@@ -187,7 +187,7 @@ class test_server {
   // children rows.
   const lines& last_batch() const { return last_batch_; }
 
-  embedded::core& core() { return *core_; }
+  server_impl::core& core() { return *core_; }
   bool is_alive(std::int64_t session) { return core_->sessions().all().contains(session); }
   // All that ever came out, to be compared with another run.
   const std::string& transcript() const { return transcript_; }
@@ -203,7 +203,7 @@ class test_server {
   time_point now_{1h};
   std::int64_t wall_offset_ = 1'600'000'000'000;
   stored_rows stored_;
-  std::unique_ptr<embedded::core> core_;
+  std::unique_ptr<server_impl::core> core_;
   std::map<connection_id, std::unique_ptr<client>> clients_;
   connection_id last_id_ = 0;
   bool in_turn_ = false;
@@ -213,5 +213,5 @@ class test_server {
   std::string transcript_;
 };
 
-}  // namespace embedded
+}  // namespace server_impl
 }  // namespace conclave

@@ -4,7 +4,7 @@
 
 #include "test_server.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 struct watches : ::testing::Test {
@@ -540,4 +540,4 @@ TEST_F(watches, kinds_that_are_none) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

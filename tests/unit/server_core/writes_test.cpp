@@ -8,7 +8,7 @@
 
 #include "test_server.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 using namespace std::string_view_literals;
@@ -288,4 +288,4 @@ TEST(check, objections_in_order) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 TEST(acl_text, reads_as_people_write_it) {
@@ -53,4 +53,4 @@ TEST(acl_text, other_texts_are_refused) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -18,7 +18,7 @@
 #include "server/store/store_error.hpp"
 #include "support/temporary_directory.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 namespace fs = std::filesystem;
@@ -272,4 +272,4 @@ TEST(backup, survives_a_loss_of_power) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -32,16 +32,16 @@ failure_tally fail_each(act kind, const history& played) {
     };
     history::progress done;
     try {
-      embedded::sqlite_store store{"/data", history::on(disk)};
+      server_impl::sqlite_store store{"/data", history::on(disk)};
       while (done.acknowledged < played.size()) {
         done.under_way = true;
         store.commit(played.commit(done.acknowledged));
         done.under_way = false;
         ++done.acknowledged;
       }
-    } catch (const embedded::disk_full&) {
+    } catch (const server_impl::disk_full&) {
       ADD_FAILURE() << "an I/O error is no full disk";
-    } catch (const embedded::store_error&) {
+    } catch (const server_impl::store_error&) {
       ++out.commits_refused;
     }
     if (seen < n) return out;
@@ -75,26 +75,26 @@ TEST(broken_disk, every_creation_and_removal) {
 TEST(broken_disk, nothing_is_acknowledged_after_a_failed_sync) {
   const history played{5, 3};
   faulty_disk disk;
-  embedded::sqlite_store store{"/data", history::on(disk)};
+  server_impl::sqlite_store store{"/data", history::on(disk)};
   store.commit(played.commit(0));
   disk.plan = [](const faulty_disk::step& s) {
     return s.what == act::sync ? outcome::broken : outcome::done;
   };
-  EXPECT_THROW(store.commit(played.commit(1)), embedded::store_error);
+  EXPECT_THROW(store.commit(played.commit(1)), server_impl::store_error);
   disk.plan = nullptr;  // the disk looks well again
   for (int i = 0; i < 3; ++i) {
     try {
       store.commit(played.commit(1));
       FAIL() << "acknowledged";
-    } catch (const embedded::disk_full&) {
+    } catch (const server_impl::disk_full&) {
       FAIL() << "this is not about room";
-    } catch (const embedded::store_error& error) {
+    } catch (const server_impl::store_error& error) {
       EXPECT_EQ(std::string{error.what()},
                 "cannot write /data/conclave.db (disk I/O error, Input/output error); check the "
                 "disk, then start the server again");
     }
   }
-  EXPECT_THROW(store.backup("/backup"), embedded::store_error);
+  EXPECT_THROW(store.backup("/backup"), server_impl::store_error);
 }
 
 // The commit before it is safe in the log; the one after it must not be acknowledged.
@@ -103,7 +103,7 @@ TEST(broken_disk, a_failed_sync_while_the_log_is_emptied) {
   faulty_disk disk;
   history::progress done;
   {
-    embedded::sqlite_store store{"/data", history::on(disk)};
+    server_impl::sqlite_store store{"/data", history::on(disk)};
     disk.plan = [](const faulty_disk::step& s) {
       return s.what == act::sync && s.file == "/data/conclave.db" ? outcome::broken : outcome::done;
     };
@@ -112,7 +112,7 @@ TEST(broken_disk, a_failed_sync_while_the_log_is_emptied) {
         store.commit(played.commit(done.acknowledged));
       }
       FAIL() << "the log was never emptied";
-    } catch (const embedded::store_error&) {
+    } catch (const server_impl::store_error&) {
     }
     disk.plan = nullptr;
   }

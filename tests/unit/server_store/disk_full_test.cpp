@@ -33,7 +33,7 @@ TEST(disk_full, at_every_write_for_a_while) {
     for (const std::uint64_t length : {1, 20}) {
       for (std::uint64_t begin = 1;; ++begin) {
         faulty_disk disk;
-        embedded::sqlite_store store{"/data", history::on(disk)};
+        server_impl::sqlite_store store{"/data", history::on(disk)};
         disk.plan = [&, from = disk.steps() + begin](const faulty_disk::step& s) {
           const bool hit = s.what == act::write && s.number >= from && s.number < from + length;
           return hit ? kind : outcome::done;
@@ -44,7 +44,7 @@ TEST(disk_full, at_every_write_for_a_while) {
           try {
             store.commit(played.commit(done));
             ++done;
-          } catch (const embedded::disk_full&) {
+          } catch (const server_impl::disk_full&) {
             ++refused;
             ASSERT_EQ(difference(played.state(done), store.load()), "") << "at step " << begin;
           }
@@ -59,12 +59,12 @@ TEST(disk_full, at_every_write_for_a_while) {
 }
 
 // The disk fills up under the store and is emptied again. True when it had been full.
-void fill_and_empty(const std::filesystem::path& folder, embedded::disk* where,
+void fill_and_empty(const std::filesystem::path& folder, server_impl::disk* where,
                     const std::function<void()>& make_room) {
   kept_model model;
   auto made = first_batch(1);
   {
-    embedded::sqlite_store store{folder, {.log_bytes = 1 << 16, .where = where}};
+    server_impl::sqlite_store store{folder, {.log_bytes = 1 << 16, .where = where}};
     store.commit(made.changes);
     model.apply(made.changes);
     bool full = false;
@@ -75,7 +75,7 @@ void fill_and_empty(const std::filesystem::path& folder, embedded::disk* where,
       try {
         store.commit(next.changes);
         model.apply(next.changes);
-      } catch (const embedded::disk_full& error) {
+      } catch (const server_impl::disk_full& error) {
         full = true;
         if (std::string{error.what()} != "there is no room for " +
                                              (folder / "conclave.db").native() +
@@ -91,7 +91,7 @@ void fill_and_empty(const std::filesystem::path& folder, embedded::disk* where,
     }
   }
   // A full disk is no reason not to start.
-  embedded::sqlite_store store{folder, {.log_bytes = 1 << 16, .where = where}};
+  server_impl::sqlite_store store{folder, {.log_bytes = 1 << 16, .where = where}};
   if (const auto what = difference(model, store.load()); !what.empty()) {
     throw std::runtime_error{"after a start: " + what};
   }
@@ -132,25 +132,25 @@ TEST(disk_full, fills_up_and_is_emptied_on_tmpfs) {
 TEST(disk_full, is_no_reason_not_to_start) {
   faulty_disk disk;
   {
-    embedded::sqlite_store store{"/data", history::on(disk)};
+    server_impl::sqlite_store store{"/data", history::on(disk)};
     store.commit(first_batch(1).changes);
   }
   disk.capacity = disk.used();
-  embedded::sqlite_store store{"/data", history::on(disk)};
+  server_impl::sqlite_store store{"/data", history::on(disk)};
   EXPECT_EQ(store.load().nodes.size(), 2U);
-  EXPECT_THROW(store.commit(first_batch(2).changes), embedded::disk_full);
+  EXPECT_THROW(store.commit(first_batch(2).changes), server_impl::disk_full);
 }
 
 TEST(disk_full, a_large_change_does_not_stop_small_ones) {
   faulty_disk disk;
-  embedded::sqlite_store store{"/data", history::on(disk)};
+  server_impl::sqlite_store store{"/data", history::on(disk)};
   store.commit(first_batch(1).changes);
   disk.capacity = 200'000;
   owned_batch large;
   large.put("/a/large", plain_node(2, std::string(300'000, 'x')));
   for (std::int64_t zxid = 3; zxid < 100; ++zxid) {
     large.changes.zxid = zxid - 1;
-    EXPECT_THROW(store.commit(large.changes), embedded::disk_full);
+    EXPECT_THROW(store.commit(large.changes), server_impl::disk_full);
     owned_batch small;
     small.changes.zxid = zxid;
     small.put("/a", plain_node(1, std::to_string(zxid)));
@@ -162,13 +162,13 @@ TEST(disk_full, a_large_change_does_not_stop_small_ones) {
 // The log has room for it, only not behind what stands there already.
 TEST(disk_full, the_log_is_emptied_to_make_room) {
   faulty_disk disk;
-  embedded::sqlite_store store{"/data", history::on(disk)};
+  server_impl::sqlite_store store{"/data", history::on(disk)};
   store.commit(first_batch(1).changes);
   disk.capacity = disk.used();
   owned_batch next;
   next.changes.zxid = 2;
   next.put("/a", plain_node(1, std::string(40'000, 'x')));
-  EXPECT_THROW(store.commit(next.changes), embedded::disk_full);
+  EXPECT_THROW(store.commit(next.changes), server_impl::disk_full);
   EXPECT_NO_THROW(store.commit(next.changes));
 }
 

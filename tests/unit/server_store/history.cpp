@@ -8,7 +8,7 @@
 
 namespace conclave::testing {
 
-using namespace embedded;
+using namespace server_impl;
 
 history::history(std::uint64_t seed, std::size_t commits) : states_(1) {
   std::mt19937_64 random{seed};

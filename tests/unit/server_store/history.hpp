@@ -32,11 +32,11 @@ class history {
   // Opens what is left. What is wrong with it; empty: nothing.
   std::string complaint(faulty_disk& disk, progress& done) const;
 
-  const embedded::batch& commit(std::size_t i) const { return commits_[i].changes; }
+  const server_impl::batch& commit(std::size_t i) const { return commits_[i].changes; }
   const kept_model& state(std::size_t after) const { return states_[after]; }
   std::size_t size() const noexcept { return commits_.size(); }
 
-  static embedded::sqlite_store_options on(faulty_disk& disk) {
+  static server_impl::sqlite_store_options on(faulty_disk& disk) {
     return {.log_bytes = 1 << 16, .where = &disk};  // emptied every 11 pages or so
   }
 

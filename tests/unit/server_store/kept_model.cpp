@@ -7,7 +7,7 @@
 
 namespace conclave::testing {
 
-using namespace embedded;
+using namespace server_impl;
 
 namespace {
 

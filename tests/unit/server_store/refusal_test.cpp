@@ -21,7 +21,7 @@
 #include "sql.hpp"
 #include "support/temporary_directory.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 namespace fs = std::filesystem;
@@ -307,4 +307,4 @@ TEST_F(refusal, a_restored_file_is_made_private) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -16,7 +16,7 @@
 #include "server/store/store_error.hpp"
 #include "support/temporary_directory.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 using testing::first_batch;
@@ -189,4 +189,4 @@ TEST(memory_store, keeps_nothing) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl

@@ -14,7 +14,7 @@
 #include "sql.hpp"
 #include "support/temporary_directory.hpp"
 
-namespace conclave::embedded {
+namespace conclave::server_impl {
 namespace {
 
 namespace fs = std::filesystem;
@@ -131,4 +131,4 @@ TEST_F(upgrade, survives_a_loss_of_power) {
 }
 
 }  // namespace
-}  // namespace conclave::embedded
+}  // namespace conclave::server_impl
