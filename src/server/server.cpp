@@ -19,7 +19,7 @@ namespace {
 server_impl::storage open(const std::filesystem::path& folder) {
   server_impl::storage s;
   if (folder.empty()) {
-    s.keeps = std::make_unique<server_impl::memory_store>();
+    s.backend = std::make_unique<server_impl::memory_store>();
     return s;
   }
   auto on_disk = std::make_unique<server_impl::sqlite_store>(folder);
@@ -29,7 +29,7 @@ server_impl::storage open(const std::filesystem::path& folder) {
                " ephemeral nodes were removed";
   s.check_folder = [raw = on_disk.get()] { raw->check_folder(); };
   s.backup = [raw = on_disk.get()](const std::filesystem::path& to) { raw->backup(to); };
-  s.keeps = std::move(on_disk);
+  s.backend = std::move(on_disk);
   return s;
 }
 

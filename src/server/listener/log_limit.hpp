@@ -17,17 +17,17 @@ class log_limit {
   // How many were held back since the last one that was logged; nothing: hold this one back, too.
   std::optional<std::uint64_t> allow(clock::time_point now) {
     if (last_ && now - *last_ < between_) {
-      ++held_back_;
+      ++suppressed_;
       return std::nullopt;
     }
     last_ = now;
-    return std::exchange(held_back_, 0);
+    return std::exchange(suppressed_, 0);
   }
 
  private:
   clock::duration between_;
   std::optional<clock::time_point> last_;
-  std::uint64_t held_back_ = 0;
+  std::uint64_t suppressed_ = 0;
 };
 
 }  // namespace conclave::server_impl

@@ -19,7 +19,7 @@ process_watch::process_watch(boost::asio::io_context& io, pid_t pid) {
     descriptor_ = std::move(descriptor);
 }
 
-void process_watch::when_ended(std::function<void()> f) {
+void process_watch::async_wait_exit(std::function<void()> f) {
   descriptor_->async_wait(boost::asio::posix::descriptor_base::wait_read,
                           [f = std::move(f)](const boost::system::error_code& ec) {
                             if (!ec) f();

@@ -18,9 +18,9 @@ class process_watch {
   // then it counts as living.
   process_watch(boost::asio::io_context& io, pid_t pid);
 
-  bool known() const noexcept { return descriptor_ != nullptr; }
+  bool is_available() const noexcept { return descriptor_ != nullptr; }
   // Calls `f` once the process has ended, at once if it has.
-  void when_ended(std::function<void()> f);
+  void async_wait_exit(std::function<void()> f);
 
  private:
   std::unique_ptr<boost::asio::posix::stream_descriptor> descriptor_;

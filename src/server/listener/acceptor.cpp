@@ -1,4 +1,4 @@
-#include "server/listener/door.hpp"
+#include "server/listener/acceptor.hpp"
 
 #include <grp.h>
 #include <netdb.h>
@@ -21,35 +21,35 @@ namespace {
 
 using boost::asio::generic::stream_protocol;
 
-constexpr int waiting_guests = 4096;
+constexpr int listen_backlog = 4096;
 
-[[noreturn]] void refuse(const std::string& address, const std::string& why) {
+[[noreturn]] void fail(const std::string& address, const std::string& why) {
   throw std::runtime_error{"cannot listen on " + address + ": " + why};
 }
 
 // What no system would allow.
-[[noreturn]] void refuse_option(const std::string& address, const std::string& why) {
+[[noreturn]] void fail_option(const std::string& address, const std::string& why) {
   throw error{errc::invalid_argument, "cannot listen on " + address + " (" + why + ")"};
 }
 
-[[noreturn]] void refuse_errno(const std::string& address) {
+[[noreturn]] void fail_errno(const std::string& address) {
   const int code = errno;
   std::string why = std::strerror(code);
   if (code == EADDRINUSE) why += "; another server has it, choose another one";
   if (code == EACCES) why += "; ports below 1024 are for root";
-  refuse(address, why);
+  fail(address, why);
 }
 
-struct file {
+struct unique_fd {
   int fd = -1;
-  ~file() {
+  ~unique_fd() {
     if (fd >= 0) ::close(fd);
   }
   int release() { return std::exchange(fd, -1); }
 };
 
 // An IPv4 client at an IPv6 address counts as what it is: "ip:10.0.0.1" in an ACL means it.
-void unmap(sockaddr_storage& a, socklen_t& size) {
+void unmap_ipv4(sockaddr_storage& a, socklen_t& size) {
   if (a.ss_family != AF_INET6) return;
   sockaddr_in6 six{};
   std::memcpy(&six, &a, sizeof six);
@@ -62,7 +62,7 @@ void unmap(sockaddr_storage& a, socklen_t& size) {
   size = sizeof four;
 }
 
-std::string text_of(const sockaddr_storage& a, socklen_t size, bool with_port) {
+std::string address_text(const sockaddr_storage& a, socklen_t size, bool with_port) {
   std::array<char, NI_MAXHOST> host{};
   std::array<char, NI_MAXSERV> port{};
   ::getnameinfo(reinterpret_cast<const sockaddr*>(&a), size, host.data(), host.size(), port.data(),
@@ -72,157 +72,158 @@ std::string text_of(const sockaddr_storage& a, socklen_t size, bool with_port) {
   return std::string{ipv6 ? "[" : ""} + host.data() + (ipv6 ? "]:" : ":") + port.data();
 }
 
-ino_t number_of(const std::filesystem::path& file) {
+ino_t inode_of(const std::filesystem::path& file) {
   struct stat found {};
   return ::lstat(file.c_str(), &found) == 0 ? found.st_ino : 0;
 }
 
-gid_t number_of_group(const std::string& address, const std::string& name) {
+gid_t group_id(const std::string& address, const std::string& name) {
   std::array<char, 16 * 1024> buffer{};
   group entry{};
   group* found = nullptr;
   ::getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
   if (found == nullptr)
-    refuse_option(address,
+    fail_option(address,
                   "there is no group '" + name + "'; make it with: groupadd --system " + name);
   return found->gr_gid;
 }
 
 // A socket that nobody answers on was left behind by a server that was killed.
-bool is_deserted(const sockaddr_un& at) {
+bool is_stale(const sockaddr_un& at) {
   // A stopped server's queue may be full: no reason to wait.
-  const file probe{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  const unique_fd probe{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
   return ::connect(probe.fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 &&
          errno == ECONNREFUSED;
 }
 
 }  // namespace
 
-door door::tcp(boost::asio::io_context& io, const std::string& address, kind k) {
+acceptor acceptor::tcp(boost::asio::io_context& io, const std::string& address, transport type) {
   const auto colon = address.rfind(':');
   auto host = colon == std::string::npos ? "127.0.0.1" : address.substr(0, colon);
   const auto port = colon == std::string::npos ? address : address.substr(colon + 1);
   if (host.size() > 1 && host.front() == '[' && host.back() == ']')
     host = host.substr(1, host.size() - 2);
   else if (host.find(':') != std::string::npos)
-    refuse_option(address, "an IPv6 address stands in brackets: [" + host + "]:" + port);
+    fail_option(address, "an IPv6 address stands in brackets: [" + host + "]:" + port);
   if (host == "*") host = "0.0.0.0";
   if (host.empty() || port.empty() || port.find_first_not_of("0123456789") != std::string::npos)
-    refuse_option(address, "write HOST:PORT, or PORT for 127.0.0.1");
+    fail_option(address, "write HOST:PORT, or PORT for 127.0.0.1");
   // getaddrinfo would cut off its upper bits.
-  if (port.size() > 5 || std::stoi(port) > 65'535) refuse_option(address, "ports end at 65535");
+  if (port.size() > 5 || std::stoi(port) > 65'535) fail_option(address, "ports end at 65535");
 
   addrinfo wanted{};
   wanted.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (const int e = ::getaddrinfo(host.c_str(), port.c_str(), &wanted, &found); e != 0)
-    refuse(address, ::gai_strerror(e));
+    fail(address, ::gai_strerror(e));
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all{found, &::freeaddrinfo};
 
-  file f{::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-  if (f.fd < 0) refuse_errno(address);
+  unique_fd f{::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  if (f.fd < 0) fail_errno(address);
   const int yes = 1;
   ::setsockopt(f.fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  if (::bind(f.fd, found->ai_addr, found->ai_addrlen) != 0 || ::listen(f.fd, waiting_guests) != 0)
-    refuse_errno(address);
+  if (::bind(f.fd, found->ai_addr, found->ai_addrlen) != 0 || ::listen(f.fd, listen_backlog) != 0)
+    fail_errno(address);
 
   sockaddr_storage bound{};
   socklen_t size = sizeof bound;
   ::getsockname(f.fd, reinterpret_cast<sockaddr*>(&bound), &size);
-  door d{io, f.release(), k};
-  d.address_ = text_of(bound, size, true);
-  d.port_ = static_cast<std::uint16_t>(std::stoi(d.address_.substr(d.address_.rfind(':') + 1)));
-  return d;
+  acceptor a{io, f.release(), type};
+  a.address_ = address_text(bound, size, true);
+  a.port_ = static_cast<std::uint16_t>(std::stoi(a.address_.substr(a.address_.rfind(':') + 1)));
+  return a;
 }
 
-door door::unix_socket(boost::asio::io_context& io, const std::filesystem::path& path,
-                       const std::string& group) {
-  const auto place = std::filesystem::absolute(path);
-  const auto address = "unix:" + place.string();
+acceptor acceptor::unix_socket(boost::asio::io_context& io, const std::filesystem::path& path,
+                               const std::string& group) {
+  const auto file = std::filesystem::absolute(path);
+  const auto address = "unix:" + file.string();
   sockaddr_un at{};
   at.sun_family = AF_UNIX;
-  if (place.string().size() >= sizeof at.sun_path)
-    refuse_option(address, "a socket's path has at most " + std::to_string(sizeof at.sun_path - 1) +
+  if (file.string().size() >= sizeof at.sun_path)
+    fail_option(address, "a socket's path has at most " + std::to_string(sizeof at.sun_path - 1) +
                                " bytes; choose a shorter one with --socket");
-  std::memcpy(at.sun_path, place.c_str(), place.string().size());
+  std::memcpy(at.sun_path, file.c_str(), file.string().size());
 
-  const bool shared = !group.empty();
-  const auto nobody_else = static_cast<gid_t>(-1);  // chown() leaves the group as it is
-  const gid_t members = shared ? number_of_group(address, group) : nobody_else;
+  const bool is_shared = !group.empty();
+  const auto unchanged = static_cast<gid_t>(-1);  // chown() leaves the group as it is
+  const gid_t gid = is_shared ? group_id(address, group) : unchanged;
 
   std::error_code ec;
-  const auto folder = place.parent_path();
+  const auto folder = file.parent_path();
   if (!std::filesystem::exists(folder, ec)) {
     std::filesystem::create_directories(folder.parent_path(), ec);
-    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) refuse_errno(address);
-    if (shared && (::chown(folder.c_str(), static_cast<uid_t>(-1), members) != 0 ||
-                   ::chmod(folder.c_str(), 0710) != 0))
-      refuse_errno(address);
+    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) fail_errno(address);
+    if (is_shared && (::chown(folder.c_str(), static_cast<uid_t>(-1), gid) != 0 ||
+                      ::chmod(folder.c_str(), 0710) != 0))
+      fail_errno(address);
   }
-  if (struct stat present{}; ::lstat(place.c_str(), &present) == 0) {
-    if (!S_ISSOCK(present.st_mode)) refuse(address, "there is a file of that name; remove it");
-    if (!is_deserted(at)) refuse(address, "another server answers there");
-    ::unlink(place.c_str());
+  if (struct stat present{}; ::lstat(file.c_str(), &present) == 0) {
+    if (!S_ISSOCK(present.st_mode)) fail(address, "there is a file of that name; remove it");
+    if (!is_stale(at)) fail(address, "another server answers there");
+    ::unlink(file.c_str());
   }
-  file f{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-  if (f.fd < 0) refuse_errno(address);
+  unique_fd f{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  if (f.fd < 0) fail_errno(address);
   // Linux gives the file the mode of the descriptor: nobody else can connect, not even before a
   // later chmod.
-  ::fchmod(f.fd, shared ? 0660 : 0600);
+  ::fchmod(f.fd, is_shared ? 0660 : 0600);
   if (::bind(f.fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 ||
-      ::lchown(place.c_str(), static_cast<uid_t>(-1), members) != 0 ||
-      (shared && ::chmod(place.c_str(), 0660) != 0) ||  // the umask has taken away from it
-      ::listen(f.fd, waiting_guests) != 0)
-    refuse_errno(address);
-  door d{io, f.release(), kind::unix_socket};
-  d.address_ = address;
-  d.to_be_removed_ = place;
-  d.file_number_ = number_of(place);
-  return d;
+      ::lchown(file.c_str(), static_cast<uid_t>(-1), gid) != 0 ||
+      (is_shared && ::chmod(file.c_str(), 0660) != 0) ||  // the umask has taken away from it
+      ::listen(f.fd, listen_backlog) != 0)
+    fail_errno(address);
+  acceptor a{io, f.release(), transport::unix_socket};
+  a.address_ = address;
+  a.socket_file_ = file;
+  a.socket_inode_ = inode_of(file);
+  return a;
 }
 
-door::~door() {
+acceptor::~acceptor() {
   // A child that this process forked may have a copy, which would keep clients waiting.
   if (descriptor_.is_open()) ::shutdown(descriptor_.native_handle(), SHUT_RDWR);
   // If somebody removed ours, the one that is there now may be another server's.
-  if (!to_be_removed_.empty() && number_of(to_be_removed_) == file_number_)
-    ::unlink(to_be_removed_.c_str());
+  if (!socket_file_.empty() && inode_of(socket_file_) == socket_inode_)
+    ::unlink(socket_file_.c_str());
 }
 
-std::unique_ptr<door::guest> door::let_in(bool& out_of_descriptors) {
+std::unique_ptr<acceptor::accepted_connection> acceptor::accept(bool& out_of_descriptors) {
   sockaddr_storage from{};
   while (true) {
     socklen_t size = sizeof from;
-    file f{::accept4(descriptor_.native_handle(), reinterpret_cast<sockaddr*>(&from), &size,
-                     SOCK_CLOEXEC | SOCK_NONBLOCK)};
+    unique_fd f{::accept4(descriptor_.native_handle(), reinterpret_cast<sockaddr*>(&from), &size,
+                          SOCK_CLOEXEC | SOCK_NONBLOCK)};
     if (f.fd < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       out_of_descriptors =
           errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
       return nullptr;
     }
-    const int family = kind_ == kind::unix_socket ? AF_UNIX : from.ss_family;
-    unmap(from, size);
-    auto g = std::make_unique<guest>(guest{stream_protocol::socket{*io_}, {}, {}, 0, 0});
-    if (kind_ == kind::unix_socket) {
+    const int family = transport_ == transport::unix_socket ? AF_UNIX : from.ss_family;
+    unmap_ipv4(from, size);
+    auto accepted = std::make_unique<accepted_connection>(
+        accepted_connection{stream_protocol::socket{*io_}, {}, {}, 0, 0});
+    if (transport_ == transport::unix_socket) {
       ucred peer{};
       socklen_t peer_size = sizeof peer;
       if (::getsockopt(f.fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) != 0) continue;
-      g->pid = peer.pid;
-      g->uid = peer.uid;
-      g->name = "process " + std::to_string(peer.pid);
+      accepted->pid = peer.pid;
+      accepted->uid = peer.uid;
+      accepted->name = "process " + std::to_string(peer.pid);
     } else {
       const int yes = 1;
       ::setsockopt(f.fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-      g->address = text_of(from, size, false);
-      g->name = text_of(from, size, true);
+      accepted->address = address_text(from, size, false);
+      accepted->name = address_text(from, size, true);
     }
     boost::system::error_code ec;
-    g->socket.assign(stream_protocol{family, SOCK_STREAM}, f.fd, ec);
+    accepted->socket.assign(stream_protocol{family, SOCK_STREAM}, f.fd, ec);
     if (ec) continue;
     f.release();
-    return g;
+    return accepted;
   }
 }
 

@@ -18,8 +18,8 @@ namespace {
 constexpr std::string_view protocol_version = "3.8.0";
 
 // "bkup", a file's path and a newline; on the Unix socket only, and for our user and root only.
-constexpr std::string_view backup_word = "bkup";
-constexpr std::size_t longest_path = 4096;
+constexpr std::string_view backup_command = "bkup";
+constexpr std::size_t max_path = 4096;
 
 std::string hex(std::int64_t v) {
   std::array<char, 24> text{};
@@ -34,52 +34,51 @@ std::string version_line() {
 
 }  // namespace
 
-bool service::is_word(const link_ptr& l, std::string_view bytes) {
+bool service::handle_four_letter_word(const connection_ptr& c, std::string_view bytes) {
   const auto wait_for_more = [&] {
-    l->unread.assign(bytes);
-    wait_to_read(l);
+    c->unparsed.assign(bytes);
+    wait_to_read(c);
     return true;
   };
   if (bytes.size() < 4) return wait_for_more();
   const auto word = bytes.substr(0, 4);
-  if (l->local && word == backup_word) {
+  if (c->is_local && word == backup_command) {
     const auto end = bytes.find('\n');
-    if (end == std::string_view::npos && bytes.size() < longest_path) return wait_for_more();
-    questions_.emplace_back(l, bytes.substr(0, end));
+    if (end == std::string_view::npos && bytes.size() < max_path) return wait_for_more();
+    pending_words_.emplace_back(c, bytes.substr(0, end));
   } else if (std::find(four_letter_words.begin(), four_letter_words.end(), word) !=
              four_letter_words.end()) {
-    questions_.emplace_back(l, word);
+    pending_words_.emplace_back(c, word);
   } else {
-    l->word_ruled_out = true;
+    enter(*c, client_connection::phase::handshake);
     return false;
   }
-  l->ending = true;
-  leave_waiting_room(*l);
+  enter(*c, client_connection::phase::closing);
   return true;
 }
 
-std::string service::answer_to(const link& from, std::string_view question) {
-  const auto word = question.substr(0, 4);
-  if (word == backup_word) {
+std::string service::reply_to(const client_connection& from, std::string_view request) {
+  const auto word = request.substr(0, 4);
+  if (word == backup_command) {
     // The file is written with our rights, and holds what ACLs keep from others.
     if (from.uid != 0 && from.uid != ::geteuid())
       return "only root and user " + std::to_string(::geteuid()) +
              ", whose server this is, may ask for one\n";
-    return backup_to(question.substr(4));
+    return backup_to(request.substr(4));
   }
   const auto& words = options_.words;
   for (const std::string_view allowed : {word, std::string_view{"*"}})
-    if (std::find(words.begin(), words.end(), allowed) != words.end()) return answer(word);
+    if (std::find(words.begin(), words.end(), allowed) != words.end()) return run_command(word);
   return std::string{word} + " is not executed because it is not in the whitelist.\n";
 }
 
-std::string service::answer(std::string_view word) {
+std::string service::run_command(std::string_view word) {
   if (word == "ruok") return "imok";
   if (word == "isro") return disk_full_ ? "ro" : "rw";
   if (word == "srvr") return version_line() + summary();
   if (word == "stat")
     return version_line() + "Clients:\n" + connection_list(false) + "\n" + summary();
-  if (word == "mntr") return figures();
+  if (word == "mntr") return metrics();
   if (word == "conf") return configuration();
   if (word == "cons") return connection_list(true) + "\n";
   if (word == "dump") return session_list();
@@ -108,11 +107,11 @@ std::string service::answer(std::string_view word) {
   if (word == "dirs")
     return "datadir_size: " + std::to_string(core_->nodes().data_size()) + "\nlogdir_size: 0\n";
   if (word == "crst") {
-    for (const auto& [id, l] : links_) l->frames_received = l->frames_sent = 0;
+    for (const auto& [id, c] : connections_) c->frames_received = c->frames_sent = 0;
     return "Connection stats reset.\n";
   }
   if (word == "srst") {
-    counts_ = {};
+    statistics_ = {};
     return "Server stats reset.\n";
   }
   if (word == "envi") {
@@ -125,9 +124,9 @@ std::string service::answer(std::string_view word) {
 }
 
 std::string service::backup_to(std::string_view path) {
-  if (!store_.backup) return "this server keeps nothing on disk\n";
+  if (!storage_.backup) return "this server keeps nothing on disk\n";
   try {
-    store_.backup(std::filesystem::path{path});
+    storage_.backup(std::filesystem::path{path});
   } catch (const std::exception& e) {
     return std::string{e.what()} + "\n";
   }
@@ -135,22 +134,23 @@ std::string service::backup_to(std::string_view path) {
 }
 
 std::string service::summary() const {
-  const auto average = counts_.turns == 0 ? 0.0
-                                          : static_cast<double>(counts_.all.count()) / 1000.0 /
-                                                static_cast<double>(counts_.turns);
+  const auto average = statistics_.turns == 0
+                           ? 0.0
+                           : static_cast<double>(statistics_.total_time.count()) / 1000.0 /
+                                 static_cast<double>(statistics_.turns);
   std::array<char, 64> latency{};
   std::snprintf(latency.data(), latency.size(), "%lld/%.4f/%lld",
-                static_cast<long long>(counts_.shortest.count() / 1000), average,
-                static_cast<long long>(counts_.longest.count() / 1000));
+                static_cast<long long>(statistics_.min_time.count() / 1000), average,
+                static_cast<long long>(statistics_.max_time.count() / 1000));
   return "Latency min/avg/max: " + std::string{latency.data()} +
-         "\nReceived: " + std::to_string(counts_.received) +
-         "\nSent: " + std::to_string(counts_.sent) +
-         "\nConnections: " + std::to_string(links_.size()) +
+         "\nReceived: " + std::to_string(statistics_.received) +
+         "\nSent: " + std::to_string(statistics_.sent) +
+         "\nConnections: " + std::to_string(connections_.size()) +
          "\nOutstanding: 0\nZxid: " + hex(core_->zxid()) +
          "\nMode: standalone\nNode count: " + std::to_string(core_->nodes().size()) + "\n";
 }
 
-std::string service::figures() const {
+std::string service::metrics() const {
   std::string text;
   const auto line = [&](std::string_view name, const std::string& value) {
     text.append(name).append("\t").append(value).append("\n");
@@ -158,14 +158,15 @@ std::string service::figures() const {
   const auto number = [&](std::string_view name, auto value) { line(name, std::to_string(value)); };
   line("zk_version", std::string{protocol_version} + "-conclave-" + std::string{version});
   line("zk_server_state", "standalone");
-  number("zk_min_latency", counts_.shortest.count() / 1000);
-  number("zk_avg_latency", counts_.turns == 0 ? 0.0
-                                              : static_cast<double>(counts_.all.count()) / 1000.0 /
-                                                    static_cast<double>(counts_.turns));
-  number("zk_max_latency", counts_.longest.count() / 1000);
-  number("zk_packets_received", counts_.received);
-  number("zk_packets_sent", counts_.sent);
-  number("zk_num_alive_connections", links_.size());
+  number("zk_min_latency", statistics_.min_time.count() / 1000);
+  number("zk_avg_latency", statistics_.turns == 0
+                               ? 0.0
+                               : static_cast<double>(statistics_.total_time.count()) / 1000.0 /
+                                     static_cast<double>(statistics_.turns));
+  number("zk_max_latency", statistics_.max_time.count() / 1000);
+  number("zk_packets_received", statistics_.received);
+  number("zk_packets_sent", statistics_.sent);
+  number("zk_num_alive_connections", connections_.size());
   number("zk_outstanding_requests", 0);
   number("zk_znode_count", core_->nodes().size());
   number("zk_watch_count", core_->data_watches().count() + core_->child_watches().count());
@@ -174,24 +175,24 @@ std::string service::figures() const {
   number("zk_global_sessions", core_->sessions().size());
   number("zk_uptime",
          std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - started_).count());
-  number("conclave_commits", counts_.commits);
-  number("conclave_slow_clients_dropped", counts_.dropped_slow);
-  number("conclave_connections_rejected", counts_.rejected);
+  number("conclave_commits", statistics_.commits);
+  number("conclave_slow_clients_dropped", statistics_.dropped_slow);
+  number("conclave_connections_rejected", statistics_.rejected);
   number("conclave_disk_full", disk_full_ ? 1 : 0);
   return text;
 }
 
 std::string service::connection_list(bool long_form) const {
   std::string text;
-  for (const auto& [id, l] : links_) {
+  for (const auto& [id, c] : connections_) {
     const auto session = core_->session_of(id);
-    text += " /" + l->name + "[" + (session != 0 ? "1" : "0") +
-            "](queued=" + std::to_string(l->unsent()) +
-            ",recved=" + std::to_string(l->frames_received) +
-            ",sent=" + std::to_string(l->frames_sent);
+    text += " /" + c->name + "[" + (session != 0 ? "1" : "0") +
+            "](queued=" + std::to_string(c->unsent()) +
+            ",recved=" + std::to_string(c->frames_received) +
+            ",sent=" + std::to_string(c->frames_sent);
     if (long_form && session != 0) {
       const auto seconds =
-          std::chrono::duration_cast<std::chrono::seconds>(clock::now() - l->since).count();
+          std::chrono::duration_cast<std::chrono::seconds>(clock::now() - c->since).count();
       text += ",sid=" + hex(session) + ",age=" + std::to_string(seconds) +
               "s,to=" + std::to_string(core_->sessions().all().at(session).row.timeout_ms);
     }
@@ -218,10 +219,13 @@ std::string service::session_list() const {
 
 std::string service::configuration() const {
   std::string text;
-  for (const auto& d : doors_) {
-    if (d.what() == door::kind::tcp) text += "clientPort=" + std::to_string(d.port()) + "\n";
-    if (d.what() == door::kind::tls) text += "secureClientPort=" + std::to_string(d.port()) + "\n";
-    if (d.what() == door::kind::unix_socket) text += "socket=" + options_.socket.string() + "\n";
+  for (const auto& a : acceptors_) {
+    if (a.transport_type() == acceptor::transport::tcp)
+      text += "clientPort=" + std::to_string(a.port()) + "\n";
+    if (a.transport_type() == acceptor::transport::tls)
+      text += "secureClientPort=" + std::to_string(a.port()) + "\n";
+    if (a.transport_type() == acceptor::transport::unix_socket)
+      text += "socket=" + options_.socket.string() + "\n";
   }
   const auto& c = core_->options();
   text += "dataDir=" + options_.data.string() + "\ntickTime=" + std::to_string(c.tick.count()) +

@@ -1,4 +1,4 @@
-#include "server/listener/link.hpp"
+#include "server/listener/client_connection.hpp"
 
 #include <sys/socket.h>
 
@@ -6,7 +6,7 @@
 
 namespace conclave::server_impl {
 
-bool link::receive(char* buffer, std::size_t size, std::string_view& plain) {
+bool client_connection::receive(char* buffer, std::size_t size, std::string_view& plain) {
   plain = {};
   ssize_t n;
   do {
@@ -27,7 +27,7 @@ bool link::receive(char* buffer, std::size_t size, std::string_view& plain) {
   return flush() && !failed;
 }
 
-bool link::send(std::string& bytes) {
+bool client_connection::send(std::string& bytes) {
   if (tls != nullptr) {
     if (!bytes.empty() && tls->encrypt(bytes)) return false;
     bytes.clear();
@@ -42,13 +42,13 @@ bool link::send(std::string& bytes) {
   return flush();
 }
 
-void link::close() {
+void client_connection::close() {
   boost::system::error_code ignored;
   socket.shutdown(socket_type::shutdown_both, ignored);
   socket.close(ignored);
 }
 
-bool link::flush() {
+bool client_connection::flush() {
   bool moved = waiting_.empty();
   while (sent_ < waiting_.size()) {
     const auto n = ::send(socket.native_handle(), waiting_.data() + sent_, waiting_.size() - sent_,

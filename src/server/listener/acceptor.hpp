@@ -14,24 +14,24 @@
 
 namespace conclave::server_impl {
 
-class door {
+class acceptor {
  public:
-  enum class kind { tcp, tls, unix_socket };
+  enum class transport { tcp, tls, unix_socket };
 
   // "HOST:PORT", "[IPV6]:PORT" or "PORT". Throws std::runtime_error that says what is wrong.
-  static door tcp(boost::asio::io_context& io, const std::string& address, kind k);
+  static acceptor tcp(boost::asio::io_context& io, const std::string& address, transport type);
   // For our user and root, and for the members of the group, unless that is empty.
-  static door unix_socket(boost::asio::io_context& io, const std::filesystem::path& path,
-                          const std::string& group);
-  door(door&&) = default;
-  ~door();
+  static acceptor unix_socket(boost::asio::io_context& io, const std::filesystem::path& path,
+                              const std::string& group);
+  acceptor(acceptor&&) = default;
+  ~acceptor();
 
-  kind what() const noexcept { return kind_; }
+  transport transport_type() const noexcept { return transport_; }
   // As a client writes it: "127.0.0.1:2181", "unix:/run/conclave/socket".
   const std::string& address() const noexcept { return address_; }
   std::uint16_t port() const noexcept { return port_; }
 
-  struct guest {
+  struct accepted_connection {
     boost::asio::generic::stream_protocol::socket socket;
     std::string address;  // of a TCP client, without its port
     std::string name;     // for the log
@@ -40,25 +40,26 @@ class door {
   };
   // The next one that waits, if any. `out_of_descriptors` is set if there may be one
   // that cannot be let in now.
-  std::unique_ptr<guest> let_in(bool& out_of_descriptors);
+  std::unique_ptr<accepted_connection> accept(bool& out_of_descriptors);
 
-  bool attended = false;  // a wait is under way
+  bool is_waiting = false;  // a wait is under way
 
   template <class F>
-  void when_someone_waits(F f) {
+  void async_wait_readable(F f) {
     descriptor_.async_wait(boost::asio::posix::descriptor_base::wait_read, std::move(f));
   }
 
  private:
-  door(boost::asio::io_context& io, int fd, kind k) : io_{&io}, descriptor_{io, fd}, kind_{k} {}
+  acceptor(boost::asio::io_context& io, int fd, transport type)
+      : io_{&io}, descriptor_{io, fd}, transport_{type} {}
 
   boost::asio::io_context* io_;
   boost::asio::posix::stream_descriptor descriptor_;
-  kind kind_;
+  transport transport_;
   std::string address_;
   std::uint16_t port_ = 0;
-  std::filesystem::path to_be_removed_;
-  ino_t file_number_ = 0;  // of that file
+  std::filesystem::path socket_file_;
+  ino_t socket_inode_ = 0;  // of that file
 };
 
 }  // namespace conclave::server_impl
