@@ -127,7 +127,7 @@ class fuzz_server {
         end_turn();
         now_ += 500ms * static_cast<int>(next(64));
         core_->begin_turn({now_, wall_ms()});
-        if (next(8) == 0) core_->excuse(5s);
+        if (next(8) == 0) core_->extend_sessions(5s);
         return end_turn();
       case 'x': return start(0);
       case 'w':
@@ -268,7 +268,7 @@ class fuzz_server {
   }
 
   void send(seat& s, std::string_view payload) {
-    if (!s.open || core_->finished(s.id)) return;
+    if (!s.open || core_->is_closing(s.id)) return;
     const std::vector<char> exact{payload.begin(), payload.end()};
     read_events(s);
     const bool was_greeted = s.greeted;
@@ -277,7 +277,7 @@ class fuzz_server {
     auto header = wire::reader{payload}.read<wire::request_header>();
     if (header.type == opcode::ping) header.xid = wire::special_xid::ping;
     const bool answered = read_answer(s, header.xid);
-    REQUIRE(answered || core_->finished(s.id));
+    REQUIRE(answered || core_->is_closing(s.id));
     REQUIRE(s.read == core_->output(s.id).size());  // one answer, and nothing behind it
   }
 
@@ -295,13 +295,13 @@ class fuzz_server {
 
   void read_greeting(seat& s) {
     if (at_end(s)) {
-      REQUIRE(core_->finished(s.id));
+      REQUIRE(core_->is_closing(s.id));
       return;
     }
     wire::reader in{next_frame(s)};
     const auto r = in.read<wire::connect_response>();
     REQUIRE(in.ok() && in.remaining() <= 1 && at_end(s));
-    REQUIRE((r.session_id == 0) == core_->finished(s.id));
+    REQUIRE((r.session_id == 0) == core_->is_closing(s.id));
     REQUIRE(r.session_id == core_->session_of(s.id));
     if (r.session_id == 0) return;
     REQUIRE(r.timeout_ms >= 4000 && r.timeout_ms <= 40'000);
@@ -310,7 +310,7 @@ class fuzz_server {
     s.password = r.password;
     for (auto& other : seats_)
       if (&other != &s && other.session == s.session)
-        REQUIRE(!other.open || core_->finished(other.id));
+        REQUIRE(!other.open || core_->is_closing(other.id));
   }
 
   // Events until the answer; false if there is none.
@@ -358,13 +358,13 @@ class fuzz_server {
     }
     REQUIRE(disk_.zxid == core_->zxid() || !writable_);
     REQUIRE(!core_->has_changes());
-    for (const auto id : core_->take_touched()) {
+    for (const auto id : core_->take_ready()) {
       auto& s = *std::find_if(seats_.begin(), seats_.end(), [&](auto& x) { return x.id == id; });
       REQUIRE(s.open);
       read_events(s);
       core_->output(id).clear();
       s.read = 0;
-      if (core_->finished(id)) cut(s);
+      if (core_->is_closing(id)) cut(s);
     }
     for (const auto& s : seats_) REQUIRE(!s.open || core_->output(s.id).empty());
     REQUIRE(disk_.nodes.size() == core_->nodes().size() || !writable_);

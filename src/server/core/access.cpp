@@ -85,9 +85,9 @@ bool allowed(const acl& access, std::int32_t permissions, const identities& who)
          std::any_of(who.begin(), who.end(), [](const auto& i) { return i.scheme == "super"; });
 }
 
-std::optional<acl> checked(const std::vector<wire::acl_record>& sent, const identities& who) {
+std::optional<acl> validate_acl(const std::vector<wire::acl_record>& sent, const identities& who) {
   acl result;
-  if (sent.size() > most_acl_entries) return std::nullopt;
+  if (sent.size() > max_acl_entries) return std::nullopt;
   const auto add = [&](std::int32_t permissions, std::string_view scheme, std::string_view id) {
     result.push_back({permissions, std::string{scheme}, std::string{id}});
   };
@@ -97,7 +97,7 @@ std::optional<acl> checked(const std::vector<wire::acl_record>& sent, const iden
       return b.permissions == a.permissions && b.scheme == a.scheme && b.id == a.id;
     });
     if (is_repeated) continue;
-    if (result.size() > most_acl_entries) return std::nullopt;
+    if (result.size() > max_acl_entries) return std::nullopt;
     if (a.scheme == "auth") {
       bool any = false;
       for (const auto& i : who) {
@@ -112,7 +112,7 @@ std::optional<acl> checked(const std::vector<wire::acl_record>& sent, const iden
       return std::nullopt;
     }
   }
-  if (result.empty() || result.size() > most_acl_entries) return std::nullopt;
+  if (result.empty() || result.size() > max_acl_entries) return std::nullopt;
   return result;
 }
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/core/kept.hpp"
+#include "server/core/rows.hpp"
 #include "wire/records.hpp"
 
 namespace conclave::server_impl {
@@ -31,12 +31,12 @@ inline constexpr std::int32_t admin = 16;
 // One of these permissions is enough.
 bool allowed(const acl& access, std::int32_t permissions, const identities& who);
 
-inline constexpr std::size_t most_identities = 100;    // of one connection
-inline constexpr std::size_t most_acl_entries = 1000;  // of one node
+inline constexpr std::size_t max_identities = 100;    // of one connection
+inline constexpr std::size_t max_acl_entries = 1000;  // of one node
 
 // The ACL to be stored for the one that was sent: duplicates dropped, "auth" replaced by the
 // sender's own identities. Nothing if it is not valid.
-std::optional<acl> checked(const std::vector<wire::acl_record>& sent, const identities& who);
+std::optional<acl> validate_acl(const std::vector<wire::acl_record>& sent, const identities& who);
 
 // `user:base64(sha1(user:password))`
 std::string digest_of(std::string_view user_and_password);

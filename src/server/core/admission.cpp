@@ -8,8 +8,8 @@
 namespace conclave::server_impl {
 
 std::size_t admission::default_per_address(std::size_t connections) {
-  constexpr std::size_t of_apache = 60;
-  return std::max(of_apache, connections / 4);
+  constexpr std::size_t apache_default = 60;
+  return std::max(apache_default, connections / 4);
 }
 
 std::string admission::network_of(const std::string& address) {

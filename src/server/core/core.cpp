@@ -20,7 +20,7 @@ using wire::opcode;
 constexpr auto reconfig = static_cast<opcode>(16);
 
 // Whether "unimplemented" is an answer to a request that Apache's server knows.
-bool is_known(opcode type) {
+bool is_known_type(opcode type) {
   return type == reconfig || type == opcode::create || type == opcode::create2 ||
          type == opcode::create_container || type == opcode::create_ttl;
 }
@@ -41,25 +41,27 @@ bool needs_path(opcode type) {
   }
 }
 
-bool opens(std::string_view password, const live_session& s) {
+bool password_matches(std::string_view password, const live_session& s) {
   return password.size() == s.row.password.size() &&
          CRYPTO_memcmp(password.data(), s.row.password.data(), s.row.password.size()) == 0;
 }
 
 }  // namespace
 
-core::core(core_options options, image kept, std::int64_t first_zxid, moment now)
+core::core(core_options options, image stored, std::int64_t first_zxid, moment now)
     : options_{std::move(options)},
       now_{now},
-      zxid_{std::max(kept.zxid, first_zxid)},
-      stored_zxid_{kept.zxid},
-      tree_{std::move(kept.nodes)},
-      sessions_{kept.sessions, now.now},
+      zxid_{std::max(stored.zxid, first_zxid)},
+      stored_zxid_{stored.zxid},
+      tree_{std::move(stored.nodes)},
+      sessions_{stored.sessions, now.now},
       next_reap_{now.now + options_.reap_interval} {}
 
 void core::begin_turn(moment now) { now_ = now; }
 
-void core::excuse(std::chrono::steady_clock::duration silence) { sessions_.excuse(silence); }
+void core::extend_sessions(std::chrono::steady_clock::duration silence) {
+  sessions_.extend_sessions(silence);
+}
 
 void core::connected(connection_id id, peer from) {
   auto& c = connections_[id];
@@ -70,25 +72,25 @@ void core::connected(connection_id id, peer from) {
 
 void core::receive(connection_id id, std::string_view frame) {
   const auto i = connections_.find(id);
-  if (i == connections_.end() || i->second.finished()) return;
+  if (i == connections_.end() || i->second.is_closing()) return;
   auto& c = i->second;
-  if (c.keeps != nullptr)
-    finish(c);  // whoever inherited it may keep the session, and no more
+  if (c.kept_session != nullptr)
+    start_closing(c);  // whoever inherited it may keep the session, and no more
   else if (c.at == connection::stage::serving)
     serve(c, frame);
   else
-    greet(c, frame);
+    handle_handshake(c, frame);
 }
 
 void core::disconnected(connection_id id) {
   const auto i = connections_.find(id);
   if (i == connections_.end()) return;
-  finish(i->second);
+  start_closing(i->second);
   event_bytes_ -= i->second.event_bytes;
   connections_.erase(i);
 }
 
-void core::alive(connection_id id) {
+void core::record_activity(connection_id id) {
   const auto i = connections_.find(id);
   if (i != connections_.end() && i->second.session != nullptr)
     i->second.session->last_heard = now_.now;
@@ -99,92 +101,94 @@ void core::process_ended(std::int64_t id) {
   if (s == nullptr || s->attached != 0) return;
   s->owner_ended = true;
   if (s->keepers != 0 || !writable_) return;
-  if (now_.now < s->keepers_may_come_until)
-    return sessions_.expire_at(*s, s->keepers_may_come_until);
-  note(id, "ended with its process");
+  if (now_.now < s->keeper_deadline) return sessions_.expire_at(*s, s->keeper_deadline);
+  log_session(id, "ended with its process");
   end_session(*s);
 }
 
-void core::note(std::int64_t session, const char* what) const {
-  if (!options_.note) return;
+void core::log_session(std::int64_t session, const char* what) const {
+  if (!options_.log_session) return;
   std::array<char, 80> text{};
   std::snprintf(text.data(), text.size(), "session 0x%llx %s",
                 static_cast<unsigned long long>(session), what);
-  options_.note(text.data());
+  options_.log_session(text.data());
 }
 
-void core::touch(connection& c) {
-  if (c.touched) return;
-  c.touched = true;
-  touched_.push_back(c.id);
+void core::mark_ready(connection& c) {
+  if (c.is_ready) return;
+  c.is_ready = true;
+  ready_.push_back(c.id);
 }
 
 // Whatever it sends from now on is not looked at.
-void core::finish(connection& c, connection::stage at) {
+void core::start_closing(connection& c, connection::stage at) {
   if (c.session != nullptr) {
     auto& s = *std::exchange(c.session, nullptr);
     s.attached = 0;
-    connection_closed(s);
+    update_expiry(s);
   }
-  if (c.keeps != nullptr) {
-    auto& s = *std::exchange(c.keeps, nullptr);
+  if (c.kept_session != nullptr) {
+    auto& s = *std::exchange(c.kept_session, nullptr);
     --s.keepers;
-    connection_closed(s);
+    update_expiry(s);
   }
   data_watches_.remove_all(c.id);
   child_watches_.remove_all(c.id);
   c.at = std::max(c.at, at);
-  touch(c);
+  mark_ready(c);
 }
 
 // One of those that may have held the session open.
-void core::connection_closed(live_session& s) {
-  if (!s.held_open) return;
+void core::update_expiry(live_session& s) {
+  if (!s.expiry_suspended) return;
   const auto own = connections_.find(s.attached);
-  s.held_open = s.keepers != 0 || (own != connections_.end() && own->second.held_open);
-  if (s.held_open) return;
+  s.expiry_suspended =
+      s.keepers != 0 || (own != connections_.end() && own->second.is_process_bound);
+  if (s.expiry_suspended) return;
   s.last_heard = now_.now;  // its time to come back begins
-  sessions_.watch_deadline(s);
+  sessions_.queue_deadline(s);
   if (s.attached != 0 || !s.owner_ended || !writable_) return;
-  note(s.row.id, "ended with the last process that kept it");
+  log_session(s.row.id, "ended with the last process that kept it");
   end_session(s);
 }
 
-bool core::is_awaited(std::int64_t id) {
+bool core::awaits_reconnect(std::int64_t id) {
   const auto* s = sessions_.find(id);
   return s != nullptr && s->attached == 0;
 }
 
 // --- sessions
 
-void core::greet(connection& c, std::string_view frame) {
+void core::handle_handshake(connection& c, std::string_view frame) {
   wire::reader in{frame};
   const auto request = in.read<wire::connect_request>();
-  if (!in.ok()) return finish(c);
-  if (request.protocol_version == wire::keep_session_version) return keep(c, request);
+  if (!in.ok()) return start_closing(c);
+  if (request.protocol_version == wire::keep_session_version)
+    return handle_keep_session(c, request);
   const bool has_flag = !in.at_end();
   // A client that has seen more than we have would see time run backwards.
-  if (request.last_zxid_seen > zxid_) return finish(c);
+  if (request.last_zxid_seen > zxid_) return start_closing(c);
 
   c.at = connection::stage::serving;
-  c.held_open = c.process_binding != 0 && request.protocol_version == c.process_binding;
+  c.is_process_bound = c.process_binding != 0 && request.protocol_version == c.process_binding;
   const auto timeout_ms = static_cast<std::int32_t>(
       std::clamp<std::int64_t>(request.timeout_ms, options_.min_session_timeout.count(),
                                options_.max_session_timeout.count()));
   if (request.session_id != 0) {
     auto* s = sessions_.find(request.session_id);
-    if (s == nullptr || !opens(request.password, *s)) return answer_greeting(c, has_flag);
+    if (s == nullptr || !password_matches(request.password, *s))
+      return send_handshake_response(c, has_flag);
     if (const auto old = connections_.find(s->attached); old != connections_.end())
-      finish(old->second);
+      start_closing(old->second);
     if (s->row.timeout_ms != timeout_ms && writable_) {
       s->row.timeout_ms = timeout_ms;
-      sessions_.row_changed(*s);
+      sessions_.mark_dirty(*s);
     }
     c.session = s;
   } else {
     if (!writable_ || sessions_.size() >= options_.max_sessions) {
-      note(0, writable_ ? "refused: there are too many" : "refused: nothing can be stored");
-      return finish(c);
+      log_session(0, writable_ ? "refused: there are too many" : "refused: nothing can be stored");
+      return start_closing(c);
     }
     session_row row;
     row.timeout_ms = timeout_ms;
@@ -194,26 +198,26 @@ void core::greet(connection& c, std::string_view frame) {
     } while (row.id == 0 || sessions_.find(row.id) != nullptr);
     options_.random(row.password.data(), row.password.size());
     c.session = &sessions_.add(row, now_.now);
-    note(row.id, "began");
+    log_session(row.id, "began");
     ++zxid_;
   }
   c.session->attached = c.id;
   c.session->last_heard = now_.now;
-  c.session->held_open = c.held_open || c.session->keepers != 0;
+  c.session->expiry_suspended = c.is_process_bound || c.session->keepers != 0;
   c.session->owner_ended = false;
-  sessions_.watch_deadline(*c.session);
-  answer_greeting(c, has_flag);
+  sessions_.queue_deadline(*c.session);
+  send_handshake_response(c, has_flag);
 }
 
-void core::keep(connection& c, const wire::connect_request& request) {
+void core::handle_keep_session(connection& c, const wire::connect_request& request) {
   c.at = connection::stage::serving;
   auto* const s = sessions_.find(request.session_id);
   // Over TCP nobody would notice that its process has ended.
-  if (c.process_binding == 0 || s == nullptr || !opens(request.password, *s))
-    return answer_greeting(c, false);
-  c.keeps = s;
+  if (c.process_binding == 0 || s == nullptr || !password_matches(request.password, *s))
+    return send_handshake_response(c, false);
+  c.kept_session = s;
   ++s->keepers;
-  s->held_open = true;
+  s->expiry_suspended = true;
   static constexpr session_password nothing{};
   wire::connect_response response;
   response.protocol_version = wire::keep_session_version;
@@ -221,17 +225,17 @@ void core::keep(connection& c, const wire::connect_request& request) {
   response.session_id = s->row.id;
   response.password = {nothing.data(), nothing.size()};
   wire::append_frame(c.out, response);
-  touch(c);
+  mark_ready(c);
 }
 
 // Without a session: it is over, or was never this client's.
-void core::answer_greeting(connection& c, bool with_read_only_flag) {
+void core::send_handshake_response(connection& c, bool with_read_only_flag) {
   static constexpr session_password nothing{};
   wire::connect_response response;
   response.password = {nothing.data(), nothing.size()};
   if (c.session != nullptr) {
     const auto& row = c.session->row;
-    if (c.held_open) response.protocol_version = c.process_binding;
+    if (c.is_process_bound) response.protocol_version = c.process_binding;
     response.timeout_ms = row.timeout_ms;
     response.session_id = row.id;
     response.password = {row.password.data(), row.password.size()};
@@ -240,8 +244,8 @@ void core::answer_greeting(connection& c, bool with_read_only_flag) {
     wire::append_frame(c.out, response, wire::read_only_flag{false});
   else
     wire::append_frame(c.out, response);
-  touch(c);
-  if (c.session == nullptr) finish(c);
+  mark_ready(c);
+  if (c.session == nullptr) start_closing(c);
 }
 
 // Its ephemeral nodes go in the same transaction.
@@ -252,9 +256,9 @@ void core::end_session(live_session& s) {
     c->second.session = nullptr;
   if (s.keepers != 0)
     for (auto& [id, c] : connections_)
-      if (c.keeps == &s) {
-        c.keeps = nullptr;
-        finish(c);
+      if (c.kept_session == &s) {
+        c.kept_session = nullptr;
+        start_closing(c);
       }
   sessions_.remove(s.row.id);
   complete();
@@ -262,22 +266,22 @@ void core::end_session(live_session& s) {
 
 void core::close_session(connection& c, std::int32_t xid) {
   if (writable_) {
-    note(c.session->row.id, "was closed by its client");
+    log_session(c.session->row.id, "was closed by its client");
     end_session(*c.session);
   }
-  if (c.finished()) return;  // its own end was too much for it
+  if (c.is_closing()) return;  // its own end was too much for it
   const auto result = writable_ ? errc{} : errc::system_error;
   wire::append_frame(c.out, wire::reply_header{xid, zxid_, static_cast<std::int32_t>(result)});
-  finish(c);
+  start_closing(c);
 }
 
 void core::expire() {
   if (!writable_) return;
   while (auto* s = sessions_.next_expired(now_.now)) {
-    note(s->row.id, "expired");
+    log_session(s->row.id, "expired");
     const auto attached = connections_.find(s->attached);
     end_session(*s);
-    if (attached != connections_.end()) finish(attached->second);
+    if (attached != connections_.end()) start_closing(attached->second);
   }
   if (now_.now >= next_reap_) reap();
 }
@@ -303,32 +307,32 @@ time_point core::next_deadline() const {
 void core::serve(connection& c, std::string_view frame) {
   wire::reader in{frame};
   const auto header = in.read<wire::request_header>();
-  if (!in.ok()) return finish(c);
+  if (!in.ok()) return start_closing(c);
   c.session->last_heard = now_.now;
-  touch(c);
+  mark_ready(c);
 
   switch (header.type) {
     case opcode::auth: return authenticate(c, header.xid, in);
     case opcode::sasl:
       wire::append_frame(c.out, wire::reply_header{header.xid, zxid_,
                                                    static_cast<std::int32_t>(errc::auth_failed)});
-      return finish(c);
+      return start_closing(c);
     default: break;
   }
   // As Apache's server does, pings and the end of the session included.
   if (!is_authenticated(c)) {
-    note(c.session->row.id, "sent a request before it authenticated");
+    log_session(c.session->row.id, "sent a request before it authenticated");
     constexpr auto refusal = static_cast<std::int32_t>(errc::session_closed_require_sasl_auth);
     wire::append_frame(c.out, wire::reply_header{header.xid, 0, refusal});
-    return finish(c);
+    return start_closing(c);
   }
   if (header.type == opcode::close_session) return close_session(c, header.xid);
 
   body_.clear();
   const auto result = dispatch(c, header.type, in);
-  if (c.finished()) return;  // an answer must not come after events that were left out
+  if (c.is_closing()) return;  // an answer must not come after events that were left out
   const auto xid = header.type == opcode::ping ? wire::special_xid::ping : header.xid;
-  const bool unknown = result == errc::unimplemented && !is_known(header.type);
+  const bool unknown = result == errc::unimplemented && !is_known_type(header.type);
   const auto zxid = unknown ? -1 : zxid_;
   const wire::reply_header reply{xid, zxid, static_cast<std::int32_t>(result)};
   if (result == errc{})
@@ -336,7 +340,7 @@ void core::serve(connection& c, std::string_view frame) {
   else
     wire::append_frame(c.out, reply);
   // As Apache's server does: who sends what nobody knows cannot be trusted with the rest.
-  if (unknown) finish(c);
+  if (unknown) start_closing(c);
 }
 
 errc core::dispatch(connection& c, opcode type, wire::reader& in) {
@@ -401,8 +405,8 @@ void core::authenticate(connection& c, std::int32_t xid, wire::reader& in) {
   const auto add = [&](identity i) {
     if (std::find(c.who.begin(), c.who.end(), i) == c.who.end()) c.who.push_back(std::move(i));
   };
-  if (!in.ok()) return finish(c);
-  if (c.who.size() >= most_identities) {
+  if (!in.ok()) return start_closing(c);
+  if (c.who.size() >= max_identities) {
     result = errc::auth_failed;
   } else if (options_.digest_auth && request.scheme == "digest" && request.auth.data() != nullptr) {
     auto digest = digest_of(request.auth);
@@ -415,7 +419,7 @@ void core::authenticate(connection& c, std::int32_t xid, wire::reader& in) {
     result = errc::auth_failed;
   }
   wire::append_frame(c.out, wire::reply_header{xid, 0, static_cast<std::int32_t>(result)});
-  if (result != errc{}) finish(c);
+  if (result != errc{}) start_closing(c);
 }
 
 bool core::is_authenticated(const connection& c) const {
@@ -430,34 +434,34 @@ bool core::is_authenticated(const connection& c) const {
 batch core::take_changes() {
   batch changes;
   changes.zxid = stored_zxid_ = zxid_;
-  tree_.take_unwritten(changes);
-  sessions_.take_unwritten(changes);
+  tree_.take_dirty(changes);
+  sessions_.take_dirty(changes);
   return changes;
 }
 
-std::vector<connection_id> core::take_touched() {
-  std::erase_if(touched_, [this](connection_id id) {
+std::vector<connection_id> core::take_ready() {
+  std::erase_if(ready_, [this](connection_id id) {
     const auto c = connections_.find(id);
     if (c == connections_.end()) return true;  // disconnected meanwhile
-    c->second.touched = false;
+    c->second.is_ready = false;
     c->second.event_bytes = 0;
     return false;
   });
   event_bytes_ = 0;
-  return std::exchange(touched_, {});
+  return std::exchange(ready_, {});
 }
 
 std::string& core::output(connection_id id) { return connections_.at(id).out; }
 
-bool core::finished(connection_id id) const { return connections_.at(id).finished(); }
+bool core::is_closing(connection_id id) const { return connections_.at(id).is_closing(); }
 
 bool core::overflowed(connection_id id) const {
   return connections_.at(id).at == connection::stage::overflowed;
 }
 
-bool core::held_open(connection_id id) const {
+bool core::is_process_bound(connection_id id) const {
   const auto c = connections_.find(id);
-  return c != connections_.end() && c->second.session != nullptr && c->second.held_open;
+  return c != connections_.end() && c->second.session != nullptr && c->second.is_process_bound;
 }
 
 std::int64_t core::session_of(connection_id id) const {

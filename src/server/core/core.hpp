@@ -31,7 +31,7 @@
 
 #include "conclave/error.hpp"
 #include "server/core/access.hpp"
-#include "server/core/kept.hpp"
+#include "server/core/rows.hpp"
 #include "server/core/session_table.hpp"
 #include "server/core/tree.hpp"
 #include "server/core/watch_table.hpp"
@@ -62,7 +62,7 @@ struct core_options {
   // is no more room is dropped.
   std::size_t max_event_bytes_per_connection = 64u << 20;
   std::size_t max_event_bytes = 128u << 20;
-  std::function<void(std::string_view)> note;      // what becomes of sessions, for the log
+  std::function<void(std::string_view)> log_session;  // what becomes of sessions, for the log
   std::function<void(char*, std::size_t)> random;  // for session ids and passwords; not guessable
 };
 
@@ -81,7 +81,7 @@ struct moment {
 class core {
  public:
   // The zxid continues from the image's or from `first_zxid`, whichever is greater.
-  core(core_options options, image kept, std::int64_t first_zxid, moment now);
+  core(core_options options, image stored, std::int64_t first_zxid, moment now);
 
   // --- in
 
@@ -89,13 +89,13 @@ class core {
   // The owner did not run for that long (a stopped process): it does not count against clients.
   // Where it only worked long (a slow disk), it reads what waits before it calls expire(); that is
   // enough.
-  void excuse(std::chrono::steady_clock::duration silence);
+  void extend_sessions(std::chrono::steady_clock::duration silence);
   void connected(connection_id id, peer from);
   // The payload of one frame.
   void receive(connection_id id, std::string_view frame);
   void disconnected(connection_id id);
   // It took what was sent to it, and so it lives, though nothing of it was read.
-  void alive(connection_id id);
+  void record_activity(connection_id id);
   // The process that held the session's connection is gone: the session ends, at once or with the
   // last connection that keeps it.
   void process_ended(std::int64_t session);
@@ -107,24 +107,23 @@ class core {
 
   // Also when nothing is left of them but the zxid, which clients were told.
   bool has_changes() const noexcept {
-    return (zxid_ != stored_zxid_ && writable_) || tree_.has_unwritten() ||
-           sessions_.has_unwritten();
+    return (zxid_ != stored_zxid_ && writable_) || tree_.has_dirty() || sessions_.has_dirty();
   }
   batch take_changes();
   // Connections with output, or to be closed.
-  std::vector<connection_id> take_touched();
+  std::vector<connection_id> take_ready();
   std::string& output(connection_id id);
   // Nothing more will come: to be closed when the output is sent.
-  bool finished(connection_id id) const;
+  bool is_closing(connection_id id) const;
   // Finished, because more watch events waited for it than may.
   bool overflowed(connection_id id) const;
   // Of the turn, for all connections.
   std::size_t event_bytes() const noexcept { return event_bytes_; }
   std::int64_t session_of(connection_id id) const;  // zero: none
   // Its session lives as long as it is open, and ends with its process.
-  bool held_open(connection_id id) const;
+  bool is_process_bound(connection_id id) const;
   // Its client is not connected and may come back.
-  bool is_awaited(std::int64_t session);
+  bool awaits_reconnect(std::int64_t session);
   // Something is to be done then at the latest, even if nothing arrives.
   time_point next_deadline() const;
 
@@ -142,16 +141,16 @@ class core {
     connection_id id = 0;
     identities who;
     std::int32_t process_binding = 0;
-    bool held_open = false;  // both ends agree on it
-    enum class stage { handshake, serving, finished, overflowed };
+    bool is_process_bound = false;  // both ends agree on it
+    enum class stage { handshake, serving, closing, overflowed };
     stage at = stage::handshake;
-    bool touched = false;
+    bool is_ready = false;
     live_session* session = nullptr;
-    live_session* keeps = nullptr;  // without a request (wire/keep_session.hpp)
+    live_session* kept_session = nullptr;  // without a request (wire/keep_session.hpp)
     std::string out;
     std::size_t event_bytes = 0;  // of the turn
 
-    bool finished() const noexcept { return at >= stage::finished; }
+    bool is_closing() const noexcept { return at >= stage::closing; }
   };
   // What a transaction will tell once it is complete. The ACL is the one at that moment.
   struct event {
@@ -162,18 +161,18 @@ class core {
   };
 
   // core.cpp
-  void touch(connection& c);
-  void finish(connection& c, connection::stage at = connection::stage::finished);
-  void greet(connection& c, std::string_view frame);
-  void keep(connection& c, const wire::connect_request& request);
-  void connection_closed(live_session& s);
-  void answer_greeting(connection& c, bool with_read_only_flag);
+  void mark_ready(connection& c);
+  void start_closing(connection& c, connection::stage at = connection::stage::closing);
+  void handle_handshake(connection& c, std::string_view frame);
+  void handle_keep_session(connection& c, const wire::connect_request& request);
+  void update_expiry(live_session& s);
+  void send_handshake_response(connection& c, bool with_read_only_flag);
   void serve(connection& c, std::string_view frame);
   errc dispatch(connection& c, wire::opcode type, wire::reader& in);
   void authenticate(connection& c, std::int32_t xid, wire::reader& in);
   bool is_authenticated(const connection& c) const;
   void end_session(live_session& s);
-  void note(std::int64_t session, const char* what) const;
+  void log_session(std::int64_t session, const char* what) const;
   void close_session(connection& c, std::int32_t xid);
   void reap();
 
@@ -196,7 +195,7 @@ class core {
   };
   errc write(connection& c, wire::opcode type, wire::reader& in);
   errc multi(connection& c, wire::reader& in);
-  errc create(connection& c, wire::opcode type, const creation& what, node*& made);
+  errc create(connection& c, wire::opcode type, const creation& what, node*& created);
   errc remove(connection& c, const wire::path_version_request& what);
   errc set_data(connection& c, const wire::set_data_request& what, node*& changed);
   errc set_acl(connection& c, const wire::set_acl_request& what, node*& changed);
@@ -207,12 +206,12 @@ class core {
   void complete();
 
   // watches.cpp
-  errc set_watches(connection& c, wire::reader& in, bool second_form);
+  errc set_watches(connection& c, wire::reader& in, bool is_version2);
   errc add_watch(connection& c, wire::reader& in);
-  errc remove_watches(connection& c, wire::reader& in, bool only_look);
-  bool room_for_watches(const connection& c, std::size_t more) const;
-  void tell(const event& e);
-  void tell(connection& c, event_type type, std::string_view path, const acl& access);
+  errc remove_watches(connection& c, wire::reader& in, bool check_only);
+  bool has_room_for_watches(const connection& c, std::size_t more) const;
+  void notify(const event& e);
+  void notify(connection& c, event_type type, std::string_view path, const acl& access);
   void send_event(connection& c, event_type type, std::string_view path);
 
   core_options options_;
@@ -224,9 +223,9 @@ class core {
   watch_table data_watches_;
   watch_table child_watches_;
   std::unordered_map<connection_id, connection> connections_;
-  std::vector<connection_id> touched_;
+  std::vector<connection_id> ready_;
   std::vector<event> events_;              // of the transaction under way
-  std::vector<connection_id> audience_;    // reused
+  std::vector<connection_id> watchers_;    // reused
   std::size_t event_bytes_ = 0;            // of the turn
   std::string body_;                       // of the reply under way, reused
   std::shared_ptr<const acl> recent_acl_;  // most nodes have the same

@@ -53,7 +53,7 @@ std::string_view parent_path(std::string_view path) {
   return path.substr(0, slash == 0 ? 1 : slash);
 }
 
-bool is_servers_own(std::string_view path) {
+bool is_system_node(std::string_view path) {
   return path == "/" || path == "/zookeeper" || path == "/zookeeper/quota" ||
          path == "/zookeeper/config";
 }

@@ -13,6 +13,6 @@ bool valid_node_path(std::string_view path);
 std::string_view parent_path(std::string_view path);
 
 // Nodes that are there from the beginning and cannot be removed.
-bool is_servers_own(std::string_view path);
+bool is_system_node(std::string_view path);
 
 }  // namespace conclave::server_impl

@@ -7,7 +7,7 @@ namespace conclave::server_impl {
 namespace {
 
 // A small request can name one large node thousands of times.
-constexpr std::size_t longest_group_answer = 4u << 20;  // what Java's clients take
+constexpr std::size_t max_multi_read_reply = 4u << 20;  // what Java's clients take
 
 bool is_printable(char c) { return static_cast<unsigned char>(c) > ' '; }
 
@@ -18,7 +18,7 @@ errc core::exists(connection& c, wire::reader& in) {
   if (!in.ok()) return errc::marshalling_error;
   if (r.path.find('\0') != std::string_view::npos) return errc::bad_arguments;
   if (r.watch) {
-    if (!room_for_watches(c, 1)) return errc::quota_exceeded;
+    if (!has_room_for_watches(c, 1)) return errc::quota_exceeded;
     data_watches_.add(r.path, c.id, watch_mode::once);  // also for a node that is still to come
   }
   const auto* n = tree_.find(r.path);
@@ -32,7 +32,7 @@ errc core::get_data(connection& c, std::string_view path, bool watch) {
   if (n == nullptr) return errc::no_node;
   if (!allowed(*n->row.access, permission::read, c.who)) return errc::no_auth;
   if (watch) {
-    if (!room_for_watches(c, 1)) return errc::quota_exceeded;
+    if (!has_room_for_watches(c, 1)) return errc::quota_exceeded;
     data_watches_.add(path, c.id, watch_mode::once);
   }
   wire::get_data_response response;
@@ -47,7 +47,7 @@ errc core::get_children(connection& c, std::string_view path, bool watch, bool w
   if (n == nullptr) return errc::no_node;
   if (!allowed(*n->row.access, permission::read, c.who)) return errc::no_auth;
   if (watch) {
-    if (!room_for_watches(c, 1)) return errc::quota_exceeded;
+    if (!has_room_for_watches(c, 1)) return errc::quota_exceeded;
     child_watches_.add(path, c.id, watch_mode::once);
   }
   wire::writer out{body_};
@@ -85,10 +85,10 @@ errc core::get_ephemerals(connection& c, wire::reader& in) {
   // As Apache's server reads it: space and control characters around it do not count.
   const auto begin = std::find_if(r.path.begin(), r.path.end(), is_printable);
   const auto end = std::find_if(r.path.rbegin(), r.path.rend(), is_printable).base();
-  const bool every = begin >= end || (end - begin == 1 && *begin == '/');
+  const bool is_all = begin >= end || (end - begin == 1 && *begin == '/');
   wire::names_response response;
   for (const auto& path : all)
-    if (every || path.starts_with(r.path)) response.names.emplace_back(path);
+    if (is_all || path.starts_with(r.path)) response.names.emplace_back(path);
   wire::writer{body_}(response);
   return errc{};
 }
@@ -112,7 +112,7 @@ errc core::multi_read(connection& c, wire::reader& in) {
   for (const auto& part : parts) {
     const auto* r = std::get_if<wire::path_watch_request>(&part.body);
     if (r == nullptr || r->path.data() == nullptr) return errc::marshalling_error;
-    if (answers.size() > longest_group_answer) return errc::quota_exceeded;
+    if (answers.size() > max_multi_read_reply) return errc::quota_exceeded;
     body_.clear();
     // Watches are not left here: Apache's server forgets that they were asked for.
     const auto result = part.type == wire::opcode::get_data

@@ -6,25 +6,25 @@ namespace conclave::server_impl {
 namespace {
 
 // After a restart of the server; they try every few milliseconds.
-constexpr std::chrono::seconds time_for_keepers{1};
+constexpr std::chrono::seconds keeper_reattach_time{1};
 
 }  // namespace
 
-session_table::session_table(const std::vector<session_row>& kept, time_point now) {
-  for (const auto& row : kept) {
+session_table::session_table(const std::vector<session_row>& stored, time_point now) {
+  for (const auto& row : stored) {
     auto& s = add(row, now);
-    s.keepers_may_come_until = std::min(s.deadline(), now + time_for_keepers);
+    s.keeper_deadline = std::min(s.deadline(), now + keeper_reattach_time);
     stored_.insert(row.id);
   }
-  unwritten_.clear();
+  dirty_.clear();
 }
 
 live_session& session_table::add(const session_row& row, time_point now) {
   auto& s = sessions_[row.id];
   s.row = row;
   s.last_heard = now;
-  unwritten_.insert(row.id);
-  watch_deadline(s);
+  dirty_.insert(row.id);
+  queue_deadline(s);
   return s;
 }
 
@@ -35,19 +35,19 @@ live_session* session_table::find(std::int64_t id) {
 
 void session_table::remove(std::int64_t id) {
   sessions_.erase(id);
-  unwritten_.erase(id);
+  dirty_.erase(id);
   if (stored_.erase(id) != 0) removed_.push_back(id);
 }
 
 void session_table::expire_at(live_session& s, time_point when) {
   s.last_heard += when - s.deadline();
-  watch_deadline(s);
+  queue_deadline(s);
 }
 
-void session_table::watch_deadline(live_session& s) {
+void session_table::queue_deadline(live_session& s) {
   const auto when = s.deadline();
-  if (s.queued_for_ <= when) return;  // looked at in time, and queued again
-  s.queued_for_ = when;
+  if (s.queued_deadline_ <= when) return;  // looked at in time, and queued again
+  s.queued_deadline_ = when;
   deadlines_.push({when, s.row.id});
 }
 
@@ -56,11 +56,12 @@ live_session* session_table::next_expired(time_point now) {
     const auto first = deadlines_.top();
     deadlines_.pop();
     auto* s = find(first.id);
-    if (s == nullptr || s->queued_for_ != first.when) continue;  // gone, or has an earlier entry
-    s->queued_for_ = time_point::max();
-    if (s->held_open) continue;  // queued again when its connection ends
+    if (s == nullptr || s->queued_deadline_ != first.when)
+      continue;  // gone, or has an earlier entry
+    s->queued_deadline_ = time_point::max();
+    if (s->expiry_suspended) continue;  // queued again when its connection ends
     if (s->deadline() <= now) return s;
-    watch_deadline(*s);
+    queue_deadline(*s);
   }
   return nullptr;
 }
@@ -70,18 +71,18 @@ std::optional<time_point> session_table::next_deadline() const {
   return deadlines_.top().when;
 }
 
-void session_table::excuse(std::chrono::steady_clock::duration silence) {
+void session_table::extend_sessions(std::chrono::steady_clock::duration silence) {
   for (auto& [id, s] : sessions_) s.last_heard += silence;
 }
 
-void session_table::take_unwritten(batch& out) {
+void session_table::take_dirty(batch& out) {
   out.removed_sessions = std::move(removed_);
   removed_.clear();
-  for (const auto id : unwritten_) {
+  for (const auto id : dirty_) {
     out.sessions.push_back(sessions_.at(id).row);
     stored_.insert(id);
   }
-  unwritten_.clear();
+  dirty_.clear();
 }
 
 }  // namespace conclave::server_impl

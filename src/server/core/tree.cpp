@@ -31,9 +31,9 @@ node_stat stat_of(const node& n) {
   return s;
 }
 
-tree::tree(std::vector<image::node> kept) {
-  nodes_.reserve(kept.size() + 4);
-  if (kept.empty()) {
+tree::tree(std::vector<image::node> stored_nodes) {
+  nodes_.reserve(stored_nodes.size() + 4);
+  if (stored_nodes.empty()) {
     const auto open = std::make_shared<const acl>(acl{{31, "world", "anyone"}});
     const auto readable = std::make_shared<const acl>(acl{{1, "world", "anyone"}});
     for (const std::string_view path :
@@ -43,10 +43,10 @@ tree::tree(std::vector<image::node> kept) {
       const bool is_config = path == "/zookeeper/config";
       row.access = is_config ? readable : open;
       if (is_config) row.aversion = -1;  // as Apache's server has it
-      row_changed(insert(std::string{path}, std::move(row), {}));
+      mark_row_dirty(insert(std::string{path}, std::move(row), {}));
     }
   } else {
-    for (auto& k : kept) {
+    for (auto& k : stored_nodes) {
       if (k.children.creates == 0 && k.children.pzxid == 0) k.children.pzxid = k.row.czxid;
       insert(std::move(k.path), std::move(k.row), k.children).stored = true;
     }
@@ -140,37 +140,36 @@ void tree::unindex(node& n) {
   }
 }
 
-bool tree::row_changed(node& n) {
-  if (n.unwritten_row != 0) return false;
-  unwritten_rows_.push_back(&n);
-  n.unwritten_row = static_cast<std::uint32_t>(unwritten_rows_.size());
-  ++rows_;
+bool tree::mark_row_dirty(node& n) {
+  if (n.dirty_row_index != 0) return false;
+  dirty_rows_.push_back(&n);
+  n.dirty_row_index = static_cast<std::uint32_t>(dirty_rows_.size());
+  ++dirty_row_count_;
   return true;
 }
 
-bool tree::counters_changed(node& n) {
-  if (n.unwritten_counters != 0) return false;
-  unwritten_counters_.push_back(&n);
-  n.unwritten_counters = static_cast<std::uint32_t>(unwritten_counters_.size());
-  ++counters_;
+bool tree::mark_counters_dirty(node& n) {
+  if (n.dirty_counters_index != 0) return false;
+  dirty_counters_.push_back(&n);
+  n.dirty_counters_index = static_cast<std::uint32_t>(dirty_counters_.size());
+  ++dirty_counters_count_;
   return true;
 }
 
-void tree::row_unchanged(node& n) {
-  if (n.unwritten_row == 0) return;
-  unwritten_rows_[n.unwritten_row - 1] = nullptr;
-  n.unwritten_row = 0;
-  --rows_;
-  while (!unwritten_rows_.empty() && unwritten_rows_.back() == nullptr) unwritten_rows_.pop_back();
+void tree::mark_row_clean(node& n) {
+  if (n.dirty_row_index == 0) return;
+  dirty_rows_[n.dirty_row_index - 1] = nullptr;
+  n.dirty_row_index = 0;
+  --dirty_row_count_;
+  while (!dirty_rows_.empty() && dirty_rows_.back() == nullptr) dirty_rows_.pop_back();
 }
 
-void tree::counters_unchanged(node& n) {
-  if (n.unwritten_counters == 0) return;
-  unwritten_counters_[n.unwritten_counters - 1] = nullptr;
-  n.unwritten_counters = 0;
-  --counters_;
-  while (!unwritten_counters_.empty() && unwritten_counters_.back() == nullptr)
-    unwritten_counters_.pop_back();
+void tree::mark_counters_clean(node& n) {
+  if (n.dirty_counters_index == 0) return;
+  dirty_counters_[n.dirty_counters_index - 1] = nullptr;
+  n.dirty_counters_index = 0;
+  --dirty_counters_count_;
+  while (!dirty_counters_.empty() && dirty_counters_.back() == nullptr) dirty_counters_.pop_back();
 }
 
 node& tree::create(node& parent, std::string path, node_row row) {
@@ -184,8 +183,8 @@ node& tree::create(node& parent, std::string path, node_row row) {
       static_cast<std::int32_t>(static_cast<std::uint32_t>(parent.counters.creates) + 1);
   parent.counters.pzxid = zxid;
   index(n);
-  row_changed(n);
-  steps_.emplace_back(created{&n, before, counters_changed(parent)});
+  mark_row_dirty(n);
+  undo_log_.emplace_back(node_created{&n, before, mark_counters_dirty(parent)});
   return n;
 }
 
@@ -194,23 +193,23 @@ void tree::remove(node& n, std::int64_t zxid) {
   const children_row before = parent.counters;
   parent.children.erase(n.name());
   parent.counters.pzxid = zxid;
-  const bool first = counters_changed(parent);
-  const bool row_unwritten = n.unwritten_row != 0;
-  const bool counters_unwritten = n.unwritten_counters != 0;
+  const bool was_clean = mark_counters_dirty(parent);
+  const bool row_was_dirty = n.dirty_row_index != 0;
+  const bool counters_were_dirty = n.dirty_counters_index != 0;
   unindex(n);
-  row_unchanged(n);
-  counters_unchanged(n);
-  const bool listed = n.stored;
-  if (listed) removed_.emplace_back(n.path);
-  steps_.emplace_back(removed{nodes_.extract(nodes_.find(n.path)), before, first, listed,
-                              row_unwritten, counters_unwritten});
+  mark_row_clean(n);
+  mark_counters_clean(n);
+  const bool was_stored = n.stored;
+  if (was_stored) removed_paths_.emplace_back(n.path);
+  undo_log_.emplace_back(node_removed{nodes_.extract(nodes_.find(n.path)), before, was_clean,
+                                      was_stored, row_was_dirty, counters_were_dirty});
 }
 
 void tree::set_data(node& n, std::optional<std::string> data, std::int64_t zxid,
                     std::int64_t wall_ms) {
   data_size_ -= size_of(n);
-  steps_.emplace_back(data_set{&n, std::move(n.row.data), n.row.mzxid, n.row.mtime_ms,
-                               n.row.version, row_changed(n)});
+  undo_log_.emplace_back(data_changed{&n, std::move(n.row.data), n.row.mzxid, n.row.mtime_ms,
+                                      n.row.version, mark_row_dirty(n)});
   n.row.data = std::move(data);
   n.row.mzxid = zxid;
   n.row.mtime_ms = wall_ms;
@@ -219,38 +218,39 @@ void tree::set_data(node& n, std::optional<std::string> data, std::int64_t zxid,
 }
 
 void tree::set_acl(node& n, std::shared_ptr<const acl> access) {
-  steps_.emplace_back(acl_set{&n, std::move(n.row.access), n.row.aversion, row_changed(n)});
+  undo_log_.emplace_back(
+      acl_changed{&n, std::move(n.row.access), n.row.aversion, mark_row_dirty(n)});
   n.row.access = std::move(access);
   n.row.aversion = static_cast<std::int32_t>(static_cast<std::uint32_t>(n.row.aversion) + 1);
 }
 
-void tree::keep() { steps_.clear(); }
+void tree::commit() { undo_log_.clear(); }
 
 // What was to be written before it still is, and nothing else.
-void tree::undo() {
-  struct taking_back {
+void tree::rollback() {
+  struct reverter {
     tree& t;
-    void operator()(created& s) {
+    void operator()(node_created& s) {
       auto& n = *s.what;
       t.unindex(n);
-      t.row_unchanged(n);
-      t.counters_unchanged(n);
+      t.mark_row_clean(n);
+      t.mark_counters_clean(n);
       n.parent->children.erase(n.name());
       n.parent->counters = s.parent_before;
-      if (s.first) t.counters_unchanged(*n.parent);
+      if (s.was_clean) t.mark_counters_clean(*n.parent);
       t.nodes_.erase(t.nodes_.find(n.path));
     }
-    void operator()(removed& s) {
+    void operator()(node_removed& s) {
       auto& n = t.nodes_.insert(std::move(s.what)).position->second;
       n.parent->children.insert(n.name());
       n.parent->counters = s.parent_before;
-      if (s.first) t.counters_unchanged(*n.parent);
+      if (s.was_clean) t.mark_counters_clean(*n.parent);
       t.index(n);
-      if (s.listed) t.removed_.pop_back();
-      if (s.row_unwritten) t.row_changed(n);
-      if (s.counters_unwritten) t.counters_changed(n);
+      if (s.was_stored) t.removed_paths_.pop_back();
+      if (s.row_was_dirty) t.mark_row_dirty(n);
+      if (s.counters_were_dirty) t.mark_counters_dirty(n);
     }
-    void operator()(data_set& s) {
+    void operator()(data_changed& s) {
       auto& n = *s.what;
       t.data_size_ -= size_of(n);
       n.row.data = std::move(s.data);
@@ -258,35 +258,35 @@ void tree::undo() {
       n.row.mtime_ms = s.mtime_ms;
       n.row.version = s.version;
       t.data_size_ += size_of(n);
-      if (s.first) t.row_unchanged(n);
+      if (s.was_clean) t.mark_row_clean(n);
     }
-    void operator()(acl_set& s) {
+    void operator()(acl_changed& s) {
       s.what->row.access = std::move(s.access);
       s.what->row.aversion = s.aversion;
-      if (s.first) t.row_unchanged(*s.what);
+      if (s.was_clean) t.mark_row_clean(*s.what);
     }
   };
-  for (; !steps_.empty(); steps_.pop_back()) std::visit(taking_back{*this}, steps_.back());
+  for (; !undo_log_.empty(); undo_log_.pop_back()) std::visit(reverter{*this}, undo_log_.back());
 }
 
-void tree::take_unwritten(batch& out) {
-  out.removed_nodes = std::move(removed_);
-  removed_.clear();
-  for (auto* n : unwritten_rows_) {
+void tree::take_dirty(batch& out) {
+  out.removed_nodes = std::move(removed_paths_);
+  removed_paths_.clear();
+  for (auto* n : dirty_rows_) {
     if (n == nullptr) continue;
     out.nodes.push_back({n->path, &n->row});
     n->stored = true;
-    n->unwritten_row = 0;
+    n->dirty_row_index = 0;
   }
-  for (auto* n : unwritten_counters_) {
+  for (auto* n : dirty_counters_) {
     if (n == nullptr) continue;
     out.parents.push_back({n->path, n->counters});
-    n->unwritten_counters = 0;
+    n->dirty_counters_index = 0;
   }
-  unwritten_rows_.clear();
-  unwritten_counters_.clear();
-  rows_ = 0;
-  counters_ = 0;
+  dirty_rows_.clear();
+  dirty_counters_.clear();
+  dirty_row_count_ = 0;
+  dirty_counters_count_ = 0;
 }
 
 }  // namespace conclave::server_impl

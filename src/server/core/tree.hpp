@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "conclave/node.hpp"
-#include "server/core/kept.hpp"
+#include "server/core/rows.hpp"
 #include "server/core/text_hash.hpp"
 
 namespace conclave::server_impl {
@@ -29,8 +29,8 @@ struct node {
 
   bool stored = false;  // on disk in some state
   // Places in the tree's lists of what is to be written, plus one; zero when not there.
-  std::uint32_t unwritten_row = 0;
-  std::uint32_t unwritten_counters = 0;
+  std::uint32_t dirty_row_index = 0;
+  std::uint32_t dirty_counters_index = 0;
 
   std::string_view name() const noexcept { return path.substr(path.rfind('/') + 1); }
 };
@@ -41,7 +41,7 @@ node_stat stat_of(const node& n);
 class tree {
  public:
   // With the root and ZooKeeper's own nodes, when nothing was kept.
-  explicit tree(std::vector<image::node> kept);
+  explicit tree(std::vector<image::node> stored_nodes);
   tree(const tree&) = delete;
   tree& operator=(const tree&) = delete;
 
@@ -68,52 +68,54 @@ class tree {
   void set_data(node& n, std::optional<std::string> data, std::int64_t zxid, std::int64_t wall_ms);
   void set_acl(node& n, std::shared_ptr<const acl> access);
 
-  void keep();
-  void undo();
+  void commit();
+  void rollback();
 
   // Adds what is not on disk yet to the batch, and takes it as written.
-  void take_unwritten(batch& out);
-  bool has_unwritten() const noexcept { return !removed_.empty() || rows_ != 0 || counters_ != 0; }
+  void take_dirty(batch& out);
+  bool has_dirty() const noexcept {
+    return !removed_paths_.empty() || dirty_row_count_ != 0 || dirty_counters_count_ != 0;
+  }
 
  private:
   using node_map = std::unordered_map<std::string, node, text_hash, std::equal_to<>>;
 
   // Steps to be taken back. `first`: before it, the row or the parent's counters were as on disk.
-  struct created {
+  struct node_created {
     node* what;
     children_row parent_before;
-    bool first;
+    bool was_clean;
   };
-  struct removed {
+  struct node_removed {
     node_map::node_type what;
     children_row parent_before;
-    bool first;
-    bool listed;  // among removed_
-    bool row_unwritten, counters_unwritten;
+    bool was_clean;
+    bool was_stored;  // among removed_
+    bool row_was_dirty, counters_were_dirty;
   };
-  struct data_set {
+  struct data_changed {
     node* what;
     std::optional<std::string> data;
     std::int64_t mzxid, mtime_ms;
     std::int32_t version;
-    bool first;
+    bool was_clean;
   };
-  struct acl_set {
+  struct acl_changed {
     node* what;
     std::shared_ptr<const acl> access;
     std::int32_t aversion;
-    bool first;
+    bool was_clean;
   };
 
   node& insert(std::string path, node_row row, children_row counters);
   void index(node& n);
   void unindex(node& n);
   // False if they had changed already.
-  bool row_changed(node& n);
-  bool counters_changed(node& n);
+  bool mark_row_dirty(node& n);
+  bool mark_counters_dirty(node& n);
   // They are as on disk, or the node is gone.
-  void row_unchanged(node& n);
-  void counters_unchanged(node& n);
+  void mark_row_clean(node& n);
+  void mark_counters_clean(node& n);
 
   node_map nodes_;
   std::unordered_map<std::int64_t, std::set<std::string_view>> ephemerals_;
@@ -122,13 +124,13 @@ class tree {
   std::size_t ephemeral_count_ = 0;
   std::int64_t data_size_ = 0;
 
-  std::vector<std::variant<created, removed, data_set, acl_set>> steps_;
+  std::vector<std::variant<node_created, node_removed, data_changed, acl_changed>> undo_log_;
 
-  std::vector<std::string> removed_;
-  std::vector<node*> unwritten_rows_;      // null where the node went meanwhile
-  std::vector<node*> unwritten_counters_;  // the same
-  std::size_t rows_ = 0;                   // how many of them are not null
-  std::size_t counters_ = 0;
+  std::vector<std::string> removed_paths_;
+  std::vector<node*> dirty_rows_;      // null where the node went meanwhile
+  std::vector<node*> dirty_counters_;  // the same
+  std::size_t dirty_row_count_ = 0;    // how many of them are not null
+  std::size_t dirty_counters_count_ = 0;
 };
 
 }  // namespace conclave::server_impl

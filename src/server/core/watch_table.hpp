@@ -28,18 +28,18 @@ enum class watch_mode : std::uint8_t { once = 1, persistent = 2, recursive = 4 }
 
 class watch_table {
  public:
-  void add(std::string_view path, connection_id who, watch_mode mode);
+  void add(std::string_view path, connection_id connection, watch_mode mode);
   // Whatever its mode. False if there was none.
-  bool remove(std::string_view path, connection_id who);
-  bool contains(std::string_view path, connection_id who) const;
-  void remove_all(connection_id who);
+  bool remove(std::string_view path, connection_id connection);
+  bool contains(std::string_view path, connection_id connection) const;
+  void remove_all(connection_id connection);
 
   // Who is to be told, each once, in the order of their watches; one-shot watches are used up.
-  void trigger(std::string_view path, event_type type, std::vector<connection_id>& who);
+  void trigger(std::string_view path, event_type type, std::vector<connection_id>& receivers);
 
   std::size_t count() const noexcept { return count_; }  // pairs of path and connection
-  std::size_t count_of(connection_id who) const;
-  std::size_t bytes_of(connection_id who) const;         // of the paths
+  std::size_t count_of(connection_id connection) const;
+  std::size_t bytes_of(connection_id connection) const;  // of the paths
   std::size_t bytes() const noexcept { return bytes_; }  // of all connections, each its own
   std::size_t watching_connections() const noexcept { return by_connection_.size(); }
   std::size_t watched_paths() const noexcept { return by_path_.size(); }
@@ -47,19 +47,19 @@ class watch_table {
   template <class F>
   void for_each(F f) const {  // f(path, connection)
     for (const auto& [path, watches] : by_path_)
-      for (const auto& w : watches) f(path, w.who);
+      for (const auto& w : watches) f(path, w.connection);
   }
 
  private:
   struct watch {
-    connection_id who;
+    connection_id connection;
     std::uint8_t modes;
   };
   using path_map = std::unordered_map<std::string, std::vector<watch>, text_hash, std::equal_to<>>;
 
   void notify(path_map::iterator at, bool is_parent, event_type type,
-              std::vector<connection_id>& who);
-  void forget(const std::string& path, connection_id who);
+              std::vector<connection_id>& receivers);
+  void remove_from_connection(const std::string& path, connection_id connection);
 
   path_map by_path_;
   struct watched {
@@ -69,7 +69,7 @@ class watch_table {
   std::unordered_map<connection_id, watched> by_connection_;
   std::size_t count_ = 0;
   std::size_t bytes_ = 0;
-  std::size_t recursive_ = 0;  // none: parents need not be looked at
+  std::size_t recursive_count_ = 0;  // none: parents need not be looked at
 };
 
 }  // namespace conclave::server_impl

@@ -12,7 +12,7 @@ constexpr std::int32_t connected_state = 3;  // SyncConnected, in every event
 
 }  // namespace
 
-bool core::room_for_watches(const connection& c, std::size_t more) const {
+bool core::has_room_for_watches(const connection& c, std::size_t more) const {
   return data_watches_.count_of(c.id) + child_watches_.count_of(c.id) + more <=
              options_.max_watches_per_connection &&
          data_watches_.bytes_of(c.id) + child_watches_.bytes_of(c.id) <=
@@ -23,9 +23,9 @@ bool core::room_for_watches(const connection& c, std::size_t more) const {
 
 // A client that comes back names its watches and the last zxid it has seen: what was missed is told
 // at once, the rest is watched again.
-errc core::set_watches(connection& c, wire::reader& in, bool second_form) {
+errc core::set_watches(connection& c, wire::reader& in, bool is_version2) {
   wire::set_watches2_request r;
-  if (second_form) {
+  if (is_version2) {
     in(r);
   } else {
     const auto first = in.read<wire::set_watches_request>();
@@ -35,21 +35,21 @@ errc core::set_watches(connection& c, wire::reader& in, bool second_form) {
     r.child = first.child;
   }
   if (!in.ok()) return errc::marshalling_error;
-  if (!room_for_watches(c, r.data.size() + r.exist.size() + r.child.size() +
-                               2 * (r.persistent.size() + r.recursive.size())))
+  if (!has_room_for_watches(c, r.data.size() + r.exist.size() + r.child.size() +
+                                   2 * (r.persistent.size() + r.recursive.size())))
     return errc::quota_exceeded;
 
   for (const auto path : r.data) {
     if (const auto* n = tree_.find(path); n == nullptr)
       send_event(c, event_type::removed, path);
     else if (n->row.mzxid > r.relative_zxid)
-      tell(c, event_type::data_changed, path, *n->row.access);
+      notify(c, event_type::data_changed, path, *n->row.access);
     else
       data_watches_.add(path, c.id, watch_mode::once);
   }
   for (const auto path : r.exist) {
     if (const auto* n = tree_.find(path); n != nullptr)
-      tell(c, event_type::created, path, *n->row.access);
+      notify(c, event_type::created, path, *n->row.access);
     else
       data_watches_.add(path, c.id, watch_mode::once);
   }
@@ -57,7 +57,7 @@ errc core::set_watches(connection& c, wire::reader& in, bool second_form) {
     if (const auto* n = tree_.find(path); n == nullptr)
       send_event(c, event_type::removed, path);
     else if (n->counters.pzxid > r.relative_zxid)
-      tell(c, event_type::children_changed, path, *n->row.access);
+      notify(c, event_type::children_changed, path, *n->row.access);
     else
       child_watches_.add(path, c.id, watch_mode::once);
   }
@@ -72,7 +72,7 @@ errc core::add_watch(connection& c, wire::reader& in) {
   const auto r = in.read<wire::path_type_request>();
   if (!in.ok()) return errc::marshalling_error;
   if (r.type != 0 && r.type != 1) return errc::marshalling_error;  // as Apache's server says it
-  if (!room_for_watches(c, 2)) return errc::quota_exceeded;
+  if (!has_room_for_watches(c, 2)) return errc::quota_exceeded;
   const auto mode = r.type == 0 ? watch_mode::persistent : watch_mode::recursive;
   data_watches_.add(r.path, c.id, mode);
   child_watches_.add(r.path, c.id, mode);
@@ -80,13 +80,13 @@ errc core::add_watch(connection& c, wire::reader& in) {
   return errc{};
 }
 
-errc core::remove_watches(connection& c, wire::reader& in, bool only_look) {
+errc core::remove_watches(connection& c, wire::reader& in, bool check_only) {
   const auto r = in.read<wire::path_type_request>();
   if (!in.ok()) return errc::marshalling_error;
   enum : std::int32_t { children = 1, data = 2, any = 3 };
   if (r.type < children || r.type > any) return errc::marshalling_error;
   const auto apply = [&](watch_table& table) {
-    return only_look ? table.contains(r.path, c.id) : table.remove(r.path, c.id);
+    return check_only ? table.contains(r.path, c.id) : table.remove(r.path, c.id);
   };
   bool found = false;
   if (r.type != data) found = apply(child_watches_);
@@ -94,36 +94,36 @@ errc core::remove_watches(connection& c, wire::reader& in, bool only_look) {
   return found ? errc{} : errc::no_watcher;
 }
 
-void core::tell(const event& e) {
-  const auto to_audience = [&](event_type type, std::string_view path, const acl& access) {
-    for (const auto id : audience_)
+void core::notify(const event& e) {
+  const auto notify_watchers = [&](event_type type, std::string_view path, const acl& access) {
+    for (const auto id : watchers_)
       if (const auto c = connections_.find(id); c != connections_.end())
-        tell(c->second, type, path, access);
+        notify(c->second, type, path, access);
   };
-  audience_.clear();
-  data_watches_.trigger(e.path, e.type, audience_);
+  watchers_.clear();
+  data_watches_.trigger(e.path, e.type, watchers_);
   // A removal concerns those who watch its children as well; nobody is told twice.
-  if (e.type == event_type::removed) child_watches_.trigger(e.path, e.type, audience_);
-  to_audience(e.type, e.path, *e.access);
+  if (e.type == event_type::removed) child_watches_.trigger(e.path, e.type, watchers_);
+  notify_watchers(e.type, e.path, *e.access);
   if (e.type == event_type::data_changed) return;
 
-  audience_.clear();
+  watchers_.clear();
   const auto parent = parent_path(e.path);
-  child_watches_.trigger(parent, event_type::children_changed, audience_);
-  to_audience(event_type::children_changed, parent, *e.parent_access);
+  child_watches_.trigger(parent, event_type::children_changed, watchers_);
+  notify_watchers(event_type::children_changed, parent, *e.parent_access);
 }
 
 // Who may not read a node does not hear of it either.
-void core::tell(connection& c, event_type type, std::string_view path, const acl& access) {
+void core::notify(connection& c, event_type type, std::string_view path, const acl& access) {
   if (!allowed(access, permission::read, c.who)) return;
-  touch(c);
+  mark_ready(c);
   send_event(c, type, path);
 }
 
 // One small transaction can have thousands of events for each of thousands of connections. A client
 // that is dropped learns what it missed when it comes back and names its watches.
 void core::send_event(connection& c, event_type type, std::string_view path) {
-  if (c.finished()) return;
+  if (c.is_closing()) return;
   const auto before = c.out.size();
   wire::append_frame(c.out, wire::reply_header{wire::special_xid::watch_event, -1, 0},
                      wire::watcher_event{static_cast<std::int32_t>(type), connected_state, path});
@@ -134,7 +134,7 @@ void core::send_event(connection& c, event_type type, std::string_view path) {
     return;
   event_bytes_ -= std::exchange(c.event_bytes, 0);
   c.out = {};
-  finish(c, connection::stage::overflowed);
+  start_closing(c, connection::stage::overflowed);
 }
 
 }  // namespace conclave::server_impl

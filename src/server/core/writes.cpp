@@ -12,14 +12,14 @@ namespace {
 
 using wire::opcode;
 
-constexpr std::int64_t longest_ttl_ms = 0x00ff'ffff'ffff;
+constexpr std::int64_t max_ttl_ms = 0x00ff'ffff'ffff;
 
-std::optional<std::string> owned(std::string_view data) {
+std::optional<std::string> to_optional(std::string_view data) {
   if (data.data() == nullptr) return std::nullopt;
   return std::string{data};
 }
 
-bool other_version(std::int32_t wanted, std::int32_t present) {
+bool version_mismatch(std::int32_t wanted, std::int32_t present) {
   return wanted != -1 && wanted != present;
 }
 
@@ -103,12 +103,12 @@ errc core::multi(connection& c, wire::reader& in) {
   if (!wire::read_multi_request(in, parts) || !std::all_of(parts.begin(), parts.end(), normalize))
     return errc::marshalling_error;
 
-  struct done {
+  struct part_result {
     opcode type;
     std::string path;
     node_stat stat;
   };
-  std::vector<done> answers;
+  std::vector<part_result> answers;
   answers.reserve(parts.size());
   ++zxid_;  // one for all
   auto result = errc{};
@@ -126,7 +126,7 @@ errc core::multi(connection& c, wire::reader& in) {
       result = part.type == opcode::check ? check(c, *path_part) : remove(c, *path_part);
     }
     if (result != errc{}) break;
-    auto& answer = answers.emplace_back(done{part.type, {}, {}});
+    auto& answer = answers.emplace_back(part_result{part.type, {}, {}});
     if (n == nullptr) continue;
     answer.path = n->path;
     answer.stat = stat_of(*n);
@@ -151,7 +151,7 @@ errc core::multi(connection& c, wire::reader& in) {
       const auto number = static_cast<std::int32_t>(code);
       out(wire::multi_header{opcode::error, false, number}, number);
     }
-    tree_.undo();
+    tree_.rollback();
     events_.clear();
     --zxid_;
   }
@@ -159,11 +159,11 @@ errc core::multi(connection& c, wire::reader& in) {
   return errc{};
 }
 
-errc core::create(connection& c, opcode type, const creation& what, node*& made) {
+errc core::create(connection& c, opcode type, const creation& what, node*& created) {
   if (what.flags < 0 || what.flags > sequential_with_ttl) return errc::bad_arguments;
   if (has_ttl(what.flags) && !options_.ttl_nodes) return errc::unimplemented;
   if (has_ttl(what.flags) != (type == opcode::create_ttl)) return errc::bad_arguments;
-  if (type == opcode::create_ttl && (what.ttl_ms <= 0 || what.ttl_ms > longest_ttl_ms))
+  if (type == opcode::create_ttl && (what.ttl_ms <= 0 || what.ttl_ms > max_ttl_ms))
     return errc::bad_arguments;
 
   if (what.path.data() == nullptr) return errc::marshalling_error;
@@ -190,7 +190,7 @@ errc core::create(connection& c, opcode type, const creation& what, node*& made)
   if (parent->row.kind == node_kind::ephemeral) return errc::no_children_for_ephemerals;
 
   node_row row;
-  row.data = owned(what.data);
+  row.data = to_optional(what.data);
   row.access = std::move(access);
   row.czxid = row.mzxid = zxid_;
   row.ctime_ms = row.mtime_ms = now_.wall_ms;
@@ -203,22 +203,22 @@ errc core::create(connection& c, opcode type, const creation& what, node*& made)
     row.kind = node_kind::ephemeral;
     row.owner = c.session->row.id;
   }
-  made = &tree_.create(*parent, std::move(path), std::move(row));
+  created = &tree_.create(*parent, std::move(path), std::move(row));
   events_.push_back(
-      {event_type::created, std::string{made->path}, made->row.access, parent->row.access});
+      {event_type::created, std::string{created->path}, created->row.access, parent->row.access});
   return errc{};
 }
 
 errc core::remove(connection& c, const wire::path_version_request& what) {
   if (what.path.rfind('/') == std::string_view::npos ||
-      what.path.find('\0') != std::string_view::npos || is_servers_own(what.path))
+      what.path.find('\0') != std::string_view::npos || is_system_node(what.path))
     return errc::bad_arguments;
   const auto* parent = tree_.find(parent_path(what.path));
   if (parent == nullptr) return errc::no_node;
   if (!allowed(*parent->row.access, permission::remove, c.who)) return errc::no_auth;
   auto* n = tree_.find(what.path);
   if (n == nullptr) return errc::no_node;
-  if (other_version(what.version, n->row.version)) return errc::bad_version;
+  if (version_mismatch(what.version, n->row.version)) return errc::bad_version;
   if (!n->children.empty()) return errc::not_empty;
   remove_node(*n);
   return errc{};
@@ -229,8 +229,8 @@ errc core::set_data(connection& c, const wire::set_data_request& what, node*& ch
   auto* n = tree_.find(what.path);
   if (n == nullptr) return errc::no_node;
   if (!allowed(*n->row.access, permission::write, c.who)) return errc::no_auth;
-  if (other_version(what.version, n->row.version)) return errc::bad_version;
-  tree_.set_data(*n, owned(what.data), zxid_, now_.wall_ms);
+  if (version_mismatch(what.version, n->row.version)) return errc::bad_version;
+  tree_.set_data(*n, to_optional(what.data), zxid_, now_.wall_ms);
   events_.push_back({event_type::data_changed, std::string{n->path}, n->row.access, nullptr});
   changed = n;
   return errc{};
@@ -243,7 +243,7 @@ errc core::set_acl(connection& c, const wire::set_acl_request& what, node*& chan
   auto* n = tree_.find(what.path);
   if (n == nullptr) return errc::no_node;
   if (!allowed(*n->row.access, permission::admin, c.who)) return errc::no_auth;
-  if (other_version(what.version, n->row.aversion)) return errc::bad_version;
+  if (version_mismatch(what.version, n->row.aversion)) return errc::bad_version;
   tree_.set_acl(*n, std::move(access));
   changed = n;
   return errc{};
@@ -254,7 +254,7 @@ errc core::check(connection& c, const wire::path_version_request& what) {
   const auto* n = tree_.find(what.path);
   if (n == nullptr) return errc::no_node;
   if (!allowed(*n->row.access, permission::read, c.who)) return errc::no_auth;
-  return other_version(what.version, n->row.version) ? errc::bad_version : errc{};
+  return version_mismatch(what.version, n->row.version) ? errc::bad_version : errc{};
 }
 
 // Null if it is not valid.
@@ -269,7 +269,7 @@ std::shared_ptr<const acl> core::stored_acl(const std::vector<wire::acl_record>&
   if (recent_acl_ != nullptr && same(*recent_acl_)) return recent_acl_;
   const auto is_digest = [](const auto& entry) { return entry.scheme == "digest"; };
   if (!options_.digest_auth && std::any_of(sent.begin(), sent.end(), is_digest)) return nullptr;
-  auto valid = checked(sent, who);
+  auto valid = validate_acl(sent, who);
   if (!valid) return nullptr;
   auto stored = std::make_shared<const acl>(std::move(*valid));
   if (same(*stored)) recent_acl_ = stored;  // otherwise, to send that means something else
@@ -283,8 +283,8 @@ void core::remove_node(node& n) {
 
 // Everything has been applied: it stands, and those who watch are told.
 void core::complete() {
-  tree_.keep();
-  for (const auto& e : events_) tell(e);
+  tree_.commit();
+  for (const auto& e : events_) notify(e);
   events_.clear();
 }
 

@@ -98,7 +98,7 @@ core_options service::make_core_options() const {
   c.digest_auth = options_.digest_auth;
   c.ttl_nodes = options_.ttl_nodes;
   c.max_sessions = options_.max_sessions;
-  c.note = [this](std::string_view text) { log(log_level::info, std::string{text}); };
+  c.log_session = [this](std::string_view text) { log(log_level::info, std::string{text}); };
   c.random = [](char* into, std::size_t size) {
     if (RAND_bytes(reinterpret_cast<unsigned char*>(into), static_cast<int>(size)) != 1)
       throw std::runtime_error{"the system gives no random numbers"};
@@ -164,7 +164,7 @@ void service::begin_turn() {
   turn_began_ = n.now;
   core_->begin_turn(n);
   if (const auto late = n.now - turn_deadline_; late > long_delay) {
-    core_->excuse(late);
+    core_->extend_sessions(late);
     turns_without_expiry_ = max_turns_without_expiry;
   }
 }
@@ -180,8 +180,8 @@ void service::end_turn() {
   if (core_->has_changes()) commit();
   new_output_bytes_ = 0;
 
-  const auto touched = core_->take_touched();
-  for (const auto id : touched) {
+  const auto ready = core_->take_ready();
+  for (const auto id : ready) {
     const auto i = connections_.find(id);
     if (i == connections_.end()) continue;
     const auto c = i->second;
@@ -189,7 +189,7 @@ void service::end_turn() {
       drop(c, "has more watch events to get than can wait for it, dropped");
       continue;
     }
-    if (core_->finished(id)) enter(*c, client_connection::phase::closing);
+    if (core_->is_closing(id)) enter(*c, client_connection::phase::closing);
     auto& out = core_->output(id);
     const auto frames = frames_in(out);
     c->frames_sent += frames;
@@ -204,7 +204,7 @@ void service::end_turn() {
   const auto took =
       std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - turn_began_);
   if (took > long_delay) turns_without_expiry_ = max_turns_without_expiry;
-  if (!touched.empty()) {
+  if (!ready.empty()) {
     statistics_.min_time = statistics_.turns == 0 ? took : std::min(statistics_.min_time, took);
     statistics_.max_time = std::max(statistics_.max_time, took);
     statistics_.total_time += took;
@@ -281,12 +281,13 @@ void service::run_periodic_checks() {
   std::vector<connection_ptr> stalled;
   for (const auto& [id, c] : connections_) {
     // A process that was stopped does not read, and keeps its session all the same.
-    if (!core_->held_open(id) && c->unsent() > 0 &&
+    if (!core_->is_process_bound(id) && c->unsent() > 0 &&
         turn_began_ - c->last_sent > options_.stall_limit)
       stalled.push_back(c);
   }
   for (const auto& c : stalled) drop(c, does_not_read);
-  std::erase_if(watched_processes_, [this](const auto& a) { return !core_->is_awaited(a.first); });
+  std::erase_if(watched_processes_,
+                [this](const auto& a) { return !core_->awaits_reconnect(a.first); });
   if (disk_full_) retry_disk();
   if (accepting_paused_) {
     accepting_paused_ = false;
@@ -425,7 +426,7 @@ void service::wait_to_write(const connection_ptr& c) {
                          std::string nothing;
                          send(c, nothing);
                          // It is not listened to while it reads, but it lives.
-                         if (c->unsent() < before) core_->alive(c->id);
+                         if (c->unsent() < before) core_->record_activity(c->id);
                        });
 }
 
@@ -458,7 +459,7 @@ void service::process_input(const connection_ptr& c, std::string_view bytes) {
     c->is_paused = true;
   };
   const auto started = clock::now();
-  while (!c->is_closing() && !core_->finished(c->id)) {
+  while (!c->is_closing() && !core_->is_closing(c->id)) {
     const auto waiting = core_->output(c->id).size();
     const auto unsent = c->unsent() + waiting;
     if (unsent > pause_above_unsent ||
@@ -491,7 +492,7 @@ void service::process_input(const connection_ptr& c, std::string_view bytes) {
     log(log_level::warning, c->name + " sent something that is not ZooKeeper's protocol");
     return disconnect(c);
   }
-  if (!core_->finished(c->id)) wait_to_read(c);
+  if (!core_->is_closing(c->id)) wait_to_read(c);
 }
 
 void service::send(const connection_ptr& c, std::string& bytes) {
@@ -537,7 +538,7 @@ void service::disconnect(const connection_ptr& c) {
   enter(*c, client_connection::phase::closed);
   admission_->closed(c->address);
   const auto session = core_->session_of(c->id);
-  const bool ends_with_its_process = core_->held_open(c->id) && c->process.is_available();
+  const bool ends_with_its_process = core_->is_process_bound(c->id) && c->process.is_available();
   core_->disconnected(c->id);
   connections_.erase(c->id);
   unsent_bytes_ -= c->unsent();

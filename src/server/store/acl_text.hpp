@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/core/kept.hpp"
+#include "server/core/rows.hpp"
 
 namespace conclave::server_impl {
 

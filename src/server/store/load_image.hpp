@@ -1,7 +1,7 @@
 // Reads all rows, and checks what SQLite cannot: that they make a tree.
 #pragma once
 
-#include "server/core/kept.hpp"
+#include "server/core/rows.hpp"
 
 namespace conclave::server_impl {
 

@@ -1,7 +1,7 @@
 // For throw-away servers: keeps nothing beyond the process.
 #pragma once
 
-#include "server/core/kept.hpp"
+#include "server/core/rows.hpp"
 
 namespace conclave::server_impl {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "server/core/kept.hpp"
+#include "server/core/rows.hpp"
 
 namespace conclave::server_impl {
 

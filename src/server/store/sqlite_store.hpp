@@ -9,7 +9,7 @@
 #include <memory>
 #include <span>
 
-#include "server/core/kept.hpp"
+#include "server/core/rows.hpp"
 #include "server/store/schema.hpp"
 
 namespace conclave::server_impl {

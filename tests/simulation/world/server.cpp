@@ -20,7 +20,7 @@ server::server(server_impl::core_options options, std::uint64_t seed, std::uniqu
   options_.random = [this](char* into, std::size_t size) {
     for (std::size_t i = 0; i < size; ++i) into[i] = static_cast<char>(random_());
   };
-  options_.note = [this](std::string_view text) {
+  options_.log_session = [this](std::string_view text) {
     if (text.ends_with(" expired") && expired)
       expired(std::stoll(std::string{text.substr(text.find("0x"))}, nullptr, 16));
   };
@@ -53,9 +53,9 @@ void server::end_turn() {
       if (failed) failed();
       return;
     }
-  for (const auto id : core_->take_touched()) {
+  for (const auto id : core_->take_ready()) {
     auto bytes = std::exchange(core_->output(id), {});
-    const bool last = core_->finished(id);
+    const bool last = core_->is_closing(id);
     if (last) core_->disconnected(id);
     if (output) output(id, std::move(bytes), last);
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "server/core/kept.hpp"
+#include "server/core/rows.hpp"
 
 namespace conclave::simulated {
 

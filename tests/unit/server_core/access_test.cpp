@@ -88,7 +88,7 @@ TEST(allowed, addresses_and_networks) {
 
 TEST(valid_acl, schemes_and_their_ids) {
   const auto valid = [](std::string_view scheme, std::string_view id) {
-    return checked(acl_records{{31, scheme, id}}, {}).has_value();
+    return validate_acl(acl_records{{31, scheme, id}}, {}).has_value();
   };
   EXPECT_TRUE(valid("world", "anyone"));
   EXPECT_FALSE(valid("world", "someone"));
@@ -116,36 +116,36 @@ TEST(valid_acl, schemes_and_their_ids) {
 }
 
 TEST(valid_acl, must_have_an_entry_and_only_valid_ones) {
-  EXPECT_FALSE(checked({}, {}));
-  EXPECT_FALSE(checked(acl_records{{31, "world", "anyone"}, {31, "nonsense", "x"}}, {}));
+  EXPECT_FALSE(validate_acl({}, {}));
+  EXPECT_FALSE(validate_acl(acl_records{{31, "world", "anyone"}, {31, "nonsense", "x"}}, {}));
 }
 
 TEST(valid_acl, the_permissions_are_kept_whatever_they_are) {
   for (const std::int32_t p : {0, 1, 31, 32, -1})
-    EXPECT_EQ(checked(acl_records{{p, "world", "anyone"}}, {}), (acl{{p, "world", "anyone"}}));
+    EXPECT_EQ(validate_acl(acl_records{{p, "world", "anyone"}}, {}), (acl{{p, "world", "anyone"}}));
 }
 
 TEST(valid_acl, duplicates_are_dropped) {
   EXPECT_EQ(
-      checked(acl_records{{1, "world", "anyone"}, {2, "world", "anyone"}, {1, "world", "anyone"}},
-              {}),
+      validate_acl(
+          acl_records{{1, "world", "anyone"}, {2, "world", "anyone"}, {1, "world", "anyone"}}, {}),
       (acl{{1, "world", "anyone"}, {2, "world", "anyone"}}));
 }
 
 TEST(valid_acl, auth_means_everyone_the_sender_is) {
   const identities who{{"ip", "10.0.0.1"}, {"digest", "ann:1"}, {"super", ""}, {"digest", "bob:2"}};
-  EXPECT_EQ(checked(acl_records{{7, "auth", "whatever"}}, who),
+  EXPECT_EQ(validate_acl(acl_records{{7, "auth", "whatever"}}, who),
             (acl{{7, "digest", "ann:1"}, {7, "digest", "bob:2"}}))
       << "an address proves nothing";
-  EXPECT_EQ(checked(acl_records{{7, "digest", "ann:1"}, {7, "auth", ""}}, who),
+  EXPECT_EQ(validate_acl(acl_records{{7, "digest", "ann:1"}, {7, "auth", ""}}, who),
             (acl{{7, "digest", "ann:1"}, {7, "digest", "ann:1"}, {7, "digest", "bob:2"}}))
       << "duplicates are those that were sent";
 }
 
 TEST(valid_acl, auth_of_nobody_is_invalid) {
-  EXPECT_FALSE(checked(acl_records{{31, "auth", ""}}, {}));
-  EXPECT_FALSE(checked(acl_records{{31, "auth", ""}}, {{"ip", "10.0.0.1"}}));
-  EXPECT_FALSE(checked(acl_records{{31, "world", "anyone"}, {31, "auth", ""}}, {}));
+  EXPECT_FALSE(validate_acl(acl_records{{31, "auth", ""}}, {}));
+  EXPECT_FALSE(validate_acl(acl_records{{31, "auth", ""}}, {{"ip", "10.0.0.1"}}));
+  EXPECT_FALSE(validate_acl(acl_records{{31, "world", "anyone"}, {31, "auth", ""}}, {}));
 }
 
 TEST(valid_acl, has_at_most_a_thousand_entries) {
@@ -156,16 +156,16 @@ TEST(valid_acl, has_at_most_a_thousand_entries) {
     for (std::size_t i = 0; i < n; ++i) r.push_back({1, "digest", users[i]});
     return r;
   };
-  EXPECT_EQ(checked(list(1000), {})->size(), 1000u);
-  EXPECT_FALSE(checked(list(1001), {}));
+  EXPECT_EQ(validate_acl(list(1000), {})->size(), 1000u);
+  EXPECT_FALSE(validate_acl(list(1001), {}));
   // Also when "auth" makes many of few.
   identities who;
   for (std::size_t i = 0; i < 100; ++i) who.push_back({"digest", users[i]});
   acl_records several;
   for (std::int32_t i = 0; i < 11; ++i) several.push_back({i, "auth", ""});
-  EXPECT_FALSE(checked(several, who));
+  EXPECT_FALSE(validate_acl(several, who));
   several.pop_back();
-  EXPECT_EQ(checked(several, who)->size(), 1000u);
+  EXPECT_EQ(validate_acl(several, who)->size(), 1000u);
 }
 
 TEST(digest, is_apaches) {

@@ -225,7 +225,7 @@ TEST_F(access_control, an_unknown_scheme_ends_the_connection) {
     EXPECT_EQ(c.take(), errc::auth_failed) << scheme;
     EXPECT_EQ(c.untaken(), 0u);
     EXPECT_TRUE(c.closed());
-    EXPECT_TRUE(server.core().is_awaited(c.session()));
+    EXPECT_TRUE(server.core().awaits_reconnect(c.session()));
   }
   EXPECT_FALSE(server.stored().nodes.contains("/after"));
 }

@@ -48,7 +48,7 @@ TEST(expiry, a_sign_of_life_postpones_it) {
   test_server server;
   auto& c = server.join(4s);
   server.pass(3999ms);
-  server.turn([&] { server.core().alive(c.id()); });
+  server.turn([&] { server.core().record_activity(c.id()); });
   server.pass(3999ms);
   EXPECT_FALSE(c.closed());
   server.pass(1ms);
@@ -62,13 +62,13 @@ TEST(expiry, signs_of_life_from_elsewhere_do_not) {
   auto& not_greeted = server.connect();
   server.pass(3s);
   server.turn([&] {
-    server.core().alive(before.id());
-    server.core().alive(not_greeted.id());
-    server.core().alive(4711);
+    server.core().record_activity(before.id());
+    server.core().record_activity(not_greeted.id());
+    server.core().record_activity(4711);
   });
   server.pass(1s);
   EXPECT_TRUE(after.closed());
-  server.turn([&] { server.core().alive(after.id()); });
+  server.turn([&] { server.core().record_activity(after.id()); });
   EXPECT_FALSE(server.is_alive(after.session()));
 }
 
@@ -126,7 +126,7 @@ TEST(stall, does_not_expire_clients_whose_pings_wait) {
   c.ask(create_ephemeral("/e"));
   server.pass(5s);
   server.stall(1h);
-  server.turn([&] { server.core().excuse(1h); });  // and has not read the ping yet
+  server.turn([&] { server.core().extend_sessions(1h); });  // and has not read the ping yet
   EXPECT_TRUE(server.is_alive(c.session()));
   EXPECT_EQ(c.ask(ping()), ok);
   server.pass(9999ms);
@@ -138,7 +138,7 @@ TEST(stall, does_not_count_against_anyone) {
   auto& c = server.join(10s);
   server.pass(5s);
   server.stall(1h);
-  server.turn([&] { server.core().excuse(1h); });
+  server.turn([&] { server.core().extend_sessions(1h); });
   server.pass(4999ms);
   EXPECT_TRUE(server.is_alive(c.session()));
   server.pass(1ms);

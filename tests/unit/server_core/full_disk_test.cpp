@@ -73,7 +73,7 @@ TEST_F(full_disk, sessions_can_move_and_keep_their_timeout) {
 TEST_F(full_disk, sessions_cannot_be_closed) {
   EXPECT_EQ(c.ask(close_session()), errc::system_error);
   EXPECT_TRUE(c.closed());
-  EXPECT_TRUE(server.core().is_awaited(c.session()));
+  EXPECT_TRUE(server.core().awaits_reconnect(c.session()));
   EXPECT_EQ(server.rejoin(c).ask(exists("/e")), ok);
   expect_nothing_to_store();
 }

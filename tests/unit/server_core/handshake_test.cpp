@@ -119,7 +119,7 @@ TEST(coming_back, the_end_of_the_old_connection_does_not_detach_the_session) {
     server.core().disconnected(before.id());  // its socket's end arrives late
     after.send(create_ephemeral("/e"));
   });
-  EXPECT_FALSE(server.core().is_awaited(before.session()));
+  EXPECT_FALSE(server.core().awaits_reconnect(before.session()));
   EXPECT_TRUE(server.stored().nodes.contains("/e"));
 }
 
@@ -282,7 +282,7 @@ TEST(notes, tell_what_becomes_of_sessions) {
   lines notes;
   auto options = default_options();
   options.max_sessions = 3;
-  options.note = [&](std::string_view text) {
+  options.log_session = [&](std::string_view text) {
     EXPECT_TRUE(text.starts_with("session 0x")) << text;
     notes.emplace_back(text.substr(text.find(' ', 8) + 1));
   };
@@ -311,7 +311,7 @@ TEST(hanging_up, leaves_the_session_its_timeout) {
   server.pass(7s);
   c.ask(ping());
   c.hang_up();
-  EXPECT_TRUE(server.core().is_awaited(c.session()));
+  EXPECT_TRUE(server.core().awaits_reconnect(c.session()));
   server.pass(9999ms);
   EXPECT_TRUE(server.is_alive(c.session()));
   server.pass(1ms);
@@ -327,7 +327,7 @@ TEST(hanging_up, in_the_turn_of_the_request) {
     c.hang_up();
   });
   EXPECT_TRUE(server.stored().nodes.contains("/a"));
-  EXPECT_TRUE(server.core().is_awaited(c.session()));
+  EXPECT_TRUE(server.core().awaits_reconnect(c.session()));
 }
 
 TEST(hanging_up, before_the_greeting) {

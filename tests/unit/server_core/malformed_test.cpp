@@ -114,7 +114,7 @@ TEST_F(malformed, without_a_whole_header) {
     sender.send_bytes(header.substr(0, n));
     EXPECT_TRUE(sender.closed()) << n;
     EXPECT_EQ(sender.untaken(), 0u);
-    EXPECT_TRUE(server.core().is_awaited(sender.session()));
+    EXPECT_TRUE(server.core().awaits_reconnect(sender.session()));
   }
 }
 

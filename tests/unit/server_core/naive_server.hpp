@@ -14,7 +14,7 @@
 
 #include "conclave/error.hpp"
 #include "conclave/node.hpp"
-#include "server/core/kept.hpp"
+#include "server/core/rows.hpp"
 #include "server/core/session_table.hpp"
 
 namespace conclave::server_impl {

@@ -35,7 +35,7 @@ TEST(process_bound, not_if_its_client_has_another_binding) {
     h.process_binding = sent;
     server.greet(c, h);
     EXPECT_EQ(c.greeted()->process_binding, 0);
-    EXPECT_FALSE(server.core().held_open(c.id()));
+    EXPECT_FALSE(server.core().is_process_bound(c.id()));
     server.pass(3999ms);
     EXPECT_TRUE(server.is_alive(c.session()));
     server.pass(1ms);
@@ -191,15 +191,15 @@ TEST(process_ended, of_a_session_that_is_gone_or_never_was) {
   EXPECT_EQ(server.core().zxid(), before);
 }
 
-TEST(is_awaited, while_its_client_may_come_back) {
+TEST(awaits_reconnect, while_its_client_may_come_back) {
   test_server server;
   auto& c = server.join_from_socket(4s);
-  EXPECT_FALSE(server.core().is_awaited(c.session()));
+  EXPECT_FALSE(server.core().awaits_reconnect(c.session()));
   c.hang_up();
-  EXPECT_TRUE(server.core().is_awaited(c.session()));
+  EXPECT_TRUE(server.core().awaits_reconnect(c.session()));
   server.pass(4s);
-  EXPECT_FALSE(server.core().is_awaited(c.session()));
-  EXPECT_FALSE(server.core().is_awaited(0));
+  EXPECT_FALSE(server.core().awaits_reconnect(c.session()));
+  EXPECT_FALSE(server.core().awaits_reconnect(0));
 }
 
 }  // namespace

@@ -154,7 +154,7 @@ TEST_F(nothing_of_a_superseded_connection_is_applied, in_the_same_turn) {
     });
     EXPECT_EQ(before.take(), unanswered);
     EXPECT_TRUE(server.is_alive(before.session()));
-    EXPECT_FALSE(server.core().is_awaited(before.session()));
+    EXPECT_FALSE(server.core().awaits_reconnect(before.session()));
   }
   expect_untouched();
 }
@@ -251,7 +251,7 @@ TEST_F(a_client_ahead_of_us_is_refused, when_an_older_copy_of_the_disk_is_used) 
   std::string greeting;
   wire::writer{greeting}(wire::connect_request{0, c.last_zxid(), 10'000, 0, std::string(16, '\0')});
   restored.receive(1, greeting);
-  EXPECT_TRUE(restored.finished(1));
+  EXPECT_TRUE(restored.is_closing(1));
   EXPECT_TRUE(restored.output(1).empty());
 }
 

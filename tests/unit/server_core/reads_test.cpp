@@ -258,7 +258,7 @@ TEST(unknown_requests, end_the_connection_and_not_the_session) {
     EXPECT_EQ(c.take(), errc::unimplemented) << type;
     EXPECT_EQ(c.untaken(), 0u);
     EXPECT_TRUE(c.closed());
-    EXPECT_TRUE(server.core().is_awaited(c.session()));
+    EXPECT_TRUE(server.core().awaits_reconnect(c.session()));
     EXPECT_EQ(server.rejoin(c).ask(exists("/after")), errc::no_node);
   }
 }

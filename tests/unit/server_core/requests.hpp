@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "conclave/node.hpp"
-#include "server/core/kept.hpp"
+#include "server/core/rows.hpp"
 #include "wire/multi.hpp"
 
 namespace conclave::server_impl {

@@ -161,16 +161,16 @@ TEST(touched, are_those_with_something_to_send) {
   auto& b = server.join();
   b.ask(get("/", watched));
   server.begin();
-  EXPECT_TRUE(server.core().take_touched().empty());
+  EXPECT_TRUE(server.core().take_ready().empty());
   a.send(ping());
-  EXPECT_EQ(server.core().take_touched(), std::vector<connection_id>{a.id()});
+  EXPECT_EQ(server.core().take_ready(), std::vector<connection_id>{a.id()});
   a.send(set("/", "x"));
-  EXPECT_EQ(server.core().take_touched(), (std::vector<connection_id>{a.id(), b.id()}));
-  EXPECT_TRUE(server.core().take_touched().empty()) << "once each";
+  EXPECT_EQ(server.core().take_ready(), (std::vector<connection_id>{a.id(), b.id()}));
+  EXPECT_TRUE(server.core().take_ready().empty()) << "once each";
   a.send(ping());
   a.send(ping());
   server.core().disconnected(b.id());
-  EXPECT_EQ(server.core().take_touched(), std::vector<connection_id>{a.id()});
+  EXPECT_EQ(server.core().take_ready(), std::vector<connection_id>{a.id()});
   server.crash();
 }
 

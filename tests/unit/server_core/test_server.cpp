@@ -268,7 +268,7 @@ void test_server::commit() {
 }
 
 void test_server::deliver() {
-  for (const auto id : core_->take_touched()) {
+  for (const auto id : core_->take_ready()) {
     const auto bytes = std::exchange(core_->output(id), {});
     transcript_ += std::to_string(id) + ": " + bytes + "\n";
     auto& c = *clients_.at(id);
@@ -277,7 +277,7 @@ void test_server::deliver() {
     while (const auto frame = frames.next()) c.arrive(*frame);
     EXPECT_FALSE(frames.failed());
     EXPECT_TRUE(frames.rest().empty()) << "half a frame";
-    if (core_->finished(id)) {
+    if (core_->is_closing(id)) {
       EXPECT_EQ(core_->session_of(id), 0);
       c.close();
       core_->disconnected(id);

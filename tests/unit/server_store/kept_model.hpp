@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "server/core/kept.hpp"
+#include "server/core/rows.hpp"
 
 namespace conclave::testing {
 
