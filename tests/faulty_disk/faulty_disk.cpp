@@ -17,19 +17,20 @@ bool chance(std::mt19937_64& random, unsigned percent) { return random() % 100 <
 
 }  // namespace
 
-class faulty_disk::folder_claim final : public claim {
+class faulty_disk::faulty_folder_lock final : public folder_lock {
  public:
-  folder_claim(faulty_disk& disk, std::string folder) : disk_{disk}, folder_{std::move(folder)} {
-    if (!disk_.taken_.insert(folder_).second)
+  faulty_folder_lock(faulty_disk& disk, std::string folder)
+      : disk_{disk}, folder_{std::move(folder)} {
+    if (!disk_.locked_.insert(folder_).second)
       throw server_impl::store_error{folder_ + " is in use"};
   }
-  ~folder_claim() override { disk_.taken_.erase(folder_); }
-  folder_claim(const folder_claim&) = delete;
-  folder_claim& operator=(const folder_claim&) = delete;
+  ~faulty_folder_lock() override { disk_.locked_.erase(folder_); }
+  faulty_folder_lock(const faulty_folder_lock&) = delete;
+  faulty_folder_lock& operator=(const faulty_folder_lock&) = delete;
 
-  bool used() const override { return disk_.used_.contains(folder_); }
-  void mark_used() override { disk_.used_.insert(folder_); }
-  bool holds() const override { return true; }
+  bool store_was_created() const override { return disk_.with_store_.contains(folder_); }
+  void mark_store_created() override { disk_.with_store_.insert(folder_); }
+  bool is_valid() const override { return true; }
 
  private:
   faulty_disk& disk_;
@@ -161,8 +162,8 @@ void faulty_disk::power_cycle(std::uint64_t seed) {
   off_ = false;
 }
 
-std::unique_ptr<faulty_disk::claim> faulty_disk::take(const path& folder) {
-  return std::make_unique<folder_claim>(*this, folder.native());
+std::unique_ptr<faulty_disk::folder_lock> faulty_disk::lock_folder(const path& folder) {
+  return std::make_unique<faulty_folder_lock>(*this, folder.native());
 }
 
 std::vector<std::string> faulty_disk::list(const path& folder) {
@@ -189,7 +190,7 @@ std::optional<std::uint64_t> faulty_disk::size(const path& file) {
   return f != nullptr ? std::optional<std::uint64_t>{f->now.size()} : std::nullopt;
 }
 
-std::string faulty_disk::head(const path& file, std::size_t bytes) {
+std::string faulty_disk::read_prefix(const path& file, std::size_t bytes) {
   const auto* f = find(file);
   if (f == nullptr || off_) throw server_impl::store_error{"cannot read " + file.native()};
   return f->now.substr(0, bytes);

@@ -64,10 +64,10 @@ class faulty_disk final : public server_impl::disk {
   // --- the store's side
 
   const char* vfs() const noexcept override { return name_.c_str(); }
-  std::unique_ptr<claim> take(const path& folder) override;
+  std::unique_ptr<folder_lock> lock_folder(const path& folder) override;
   std::vector<std::string> list(const path& folder) override;
   std::optional<std::uint64_t> size(const path& file) override;
-  std::string head(const path& file, std::size_t bytes) override;
+  std::string read_prefix(const path& file, std::size_t bytes) override;
   void create(const path& file) override;
   std::optional<std::int64_t> birth_time(const path& /*file*/) override { return birth; }
   void make_private(const path& /*file*/) override {}
@@ -94,7 +94,7 @@ class faulty_disk final : public server_impl::disk {
   using folder_map = std::map<std::string, std::shared_ptr<inode>>;
   struct sqlite_face;  // the functions that SQLite calls
   struct open_file;
-  class folder_claim;
+  class faulty_folder_lock;
 
   outcome ask(act what, std::string_view file);
   static void apply(std::string& image, const inode::change& change);
@@ -112,8 +112,8 @@ class faulty_disk final : public server_impl::disk {
   folder_map names_;
   folder_map durable_names_;
   std::vector<naming> pending_names_;
-  std::set<std::string> taken_;
-  std::set<std::string> used_;
+  std::set<std::string> locked_;
+  std::set<std::string> with_store_;
   std::uint64_t steps_ = 0;
   bool off_ = false;
   int last_errno_ = 0;

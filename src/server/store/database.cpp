@@ -13,17 +13,17 @@ database_error::database_error(const std::string& what, int result_code, int sys
     : std::runtime_error{what}, result{result_code}, system{system_code} {}
 
 // SQLite knows ENOSPC only. A failed sync is another matter, whatever its reason: see the store.
-bool database_error::no_room() const noexcept {
+bool database_error::is_disk_full() const noexcept {
   return (result & 0xff) == SQLITE_FULL || (result == SQLITE_IOERR_WRITE && system == EDQUOT);
 }
 
-bool database_error::damaged() const noexcept {
+bool database_error::is_corrupt() const noexcept {
   const int code = result & 0xff;
   return code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_ERROR ||
          result == SQLITE_IOERR_SHORT_READ;
 }
 
-bool database_error::busy() const noexcept {
+bool database_error::is_busy() const noexcept {
   const int code = result & 0xff;
   return code == SQLITE_BUSY || code == SQLITE_LOCKED;
 }
@@ -47,7 +47,7 @@ database::database(const std::string& file, const char* vfs) {
   sqlite3_wal_hook(
       handle_,
       [](void* self, sqlite3*, const char*, int pages) {
-        static_cast<database*>(self)->log_pages_ = pages;
+        static_cast<database*>(self)->wal_pages_ = pages;
         return SQLITE_OK;
       },
       this);
@@ -67,7 +67,7 @@ void database::fail(int result) const {
 int database::system_error() const noexcept {
   if (handle_ == nullptr) return 0;
   int error = 0;
-  if (auto* file = log_file(); file != nullptr) {
+  if (auto* file = wal_file(); file != nullptr) {
     file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error);
   }
   return error != 0 ? error : sqlite3_system_errno(handle_);
@@ -103,37 +103,37 @@ void database::checkpoint() {
   const int result =
       sqlite3_wal_checkpoint_v2(handle_, "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
   if (result != SQLITE_OK) fail(result);
-  log_pages_ = 0;
+  wal_pages_ = 0;
 }
 
-sqlite3_file* database::log_file() const noexcept {
-  sqlite3_file* log = nullptr;
-  sqlite3_file_control(handle_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
-  return log != nullptr && log->pMethods != nullptr ? log : nullptr;  // not open yet
+sqlite3_file* database::wal_file() const noexcept {
+  sqlite3_file* wal = nullptr;
+  sqlite3_file_control(handle_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
+  return wal != nullptr && wal->pMethods != nullptr ? wal : nullptr;  // not open yet
 }
 
-void database::grow_log(std::int64_t bytes) {
-  auto* log = log_file();
-  if (log == nullptr) return;
+void database::preallocate_wal(std::int64_t bytes) {
+  auto* wal = wal_file();
+  if (wal == nullptr) return;
   sqlite3_int64 size = 0;
-  int result = log->pMethods->xFileSize(log, &size);
+  int result = wal->pMethods->xFileSize(wal, &size);
   // Real zeros: space that was only reserved makes the file system write its own log at every sync.
   // SQLite takes them for the end of the log, as they carry no checksum.
   static constexpr std::array<char, 65536> zeros{};  // SQLite writes no more than 128 KiB at once
   while (result == SQLITE_OK && size < bytes) {
     const auto n = std::min<std::int64_t>(zeros.size(), bytes - size);
-    result = log->pMethods->xWrite(log, zeros.data(), static_cast<int>(n), size);
+    result = wal->pMethods->xWrite(wal, zeros.data(), static_cast<int>(n), size);
     size += n;
   }
   if (result == SQLITE_FULL) result = SQLITE_OK;  // slower, that is all
-  if (result == SQLITE_OK) result = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
+  if (result == SQLITE_OK) result = wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
   if (result != SQLITE_OK) {
     throw database_error{"cannot prepare its log: " + std::string{sqlite3_errstr(result)}, result,
                          0};
   }
 }
 
-void database::empty_log_on_close(bool on) noexcept {
+void database::checkpoint_on_close(bool on) noexcept {
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, on ? 0 : 1, nullptr);
 }
 
@@ -161,7 +161,7 @@ void statement::bind(int position, blob value) {
                             value.bytes.size(), SQLITE_STATIC));
 }
 
-void statement::finish() {
+void statement::run_to_end() {
   while (next()) {
   }
 }

@@ -18,9 +18,9 @@ namespace conclave::server_impl {
 struct database_error : std::runtime_error {
   database_error(const std::string& what, int result_code, int system_code);
 
-  bool no_room() const noexcept;  // nothing was written, and it may work again
-  bool damaged() const noexcept;  // what the file holds is wrong
-  bool busy() const noexcept;     // another program has the file open
+  bool is_disk_full() const noexcept;  // nothing was written, and it may work again
+  bool is_corrupt() const noexcept;    // what the file holds is wrong
+  bool is_busy() const noexcept;       // another program has the file open
 
   int result;  // SQLite's extended code
   int system;  // errno, or zero
@@ -44,21 +44,21 @@ class database {
   // Copies what stands in the write-ahead log to where it belongs, so that the log can be used
   // anew.
   void checkpoint();
-  std::int64_t log_pages() const noexcept { return log_pages_; }  // after the last commit
+  std::int64_t wal_pages() const noexcept { return wal_pages_; }  // after the last commit
   // Makes the log's file this long. Commits that do not change a file's length sync faster.
-  void grow_log(std::int64_t bytes);
+  void preallocate_wal(std::int64_t bytes);
   // If not, closing leaves the log as it is for the next one who opens the file.
-  void empty_log_on_close(bool on) noexcept;
+  void checkpoint_on_close(bool on) noexcept;
 
   [[noreturn]] void fail(int result) const;
   sqlite3* handle() const noexcept { return handle_; }
 
  private:
   int system_error() const noexcept;
-  sqlite3_file* log_file() const noexcept;
+  sqlite3_file* wal_file() const noexcept;
 
   sqlite3* handle_ = nullptr;
-  std::int64_t log_pages_ = 0;
+  std::int64_t wal_pages_ = 0;
 };
 
 struct blob {
@@ -79,7 +79,7 @@ class statement {
   void run(const T&... values) {
     int position = 0;
     (bind(++position, values), ...);
-    finish();
+    run_to_end();
   }
 
   bool next();  // to the next row; at the end false, and ready to begin again
@@ -91,7 +91,7 @@ class statement {
   void bind(int position, std::int64_t value);
   void bind(int position, std::string_view text);
   void bind(int position, blob value);
-  void finish();
+  void run_to_end();
   void check(int result) const;
 
   database& db_;

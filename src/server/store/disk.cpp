@@ -28,15 +28,15 @@ namespace {
   throw store_error{what};
 }
 
-class descriptor {
+class unique_fd {
  public:
-  descriptor(const std::filesystem::path& file, int flags)
+  unique_fd(const std::filesystem::path& file, int flags)
       : fd_{::open(file.c_str(), flags | O_CLOEXEC, 0600)} {}
-  ~descriptor() {
+  ~unique_fd() {
     if (fd_ >= 0) ::close(fd_);
   }
-  descriptor(const descriptor&) = delete;
-  descriptor& operator=(const descriptor&) = delete;
+  unique_fd(const unique_fd&) = delete;
+  unique_fd& operator=(const unique_fd&) = delete;
 
   explicit operator bool() const noexcept { return fd_ >= 0; }
   int get() const noexcept { return fd_; }
@@ -46,7 +46,7 @@ class descriptor {
 };
 
 void sync_folder(const std::filesystem::path& folder) {
-  const descriptor fd{folder, O_RDONLY | O_DIRECTORY};
+  const unique_fd fd{folder, O_RDONLY | O_DIRECTORY};
   if (!fd || ::fsync(fd.get()) != 0) fail("sync the folder", folder, errno);
 }
 
@@ -68,33 +68,33 @@ void make_folders(const std::filesystem::path& folder) {
 
 // The kernel drops a flock with its process, and, unlike the locks that SQLite uses, not when
 // somebody in this process closes the same file.
-class locked_folder final : public disk::claim {
+class flock_folder_lock final : public disk::folder_lock {
  public:
-  explicit locked_folder(const std::filesystem::path& folder)
+  explicit flock_folder_lock(const std::filesystem::path& folder)
       : folder_{folder}, fd_{folder / "lock", O_RDWR | O_CREAT} {
     if (!fd_) fail("write to the folder", folder_, errno);
-    const auto said = text();
+    const auto owner = text();
     if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) fail("lock the folder", folder_, errno);
       throw store_error{"the folder " + folder_.native() + " is in use by another server (" +
-                        (said.empty() ? "it is starting" : said.substr(0, said.find('\n'))) +
+                        (owner.empty() ? "it is starting" : owner.substr(0, owner.find('\n'))) +
                         "); stop that one, or choose another folder"};
     }
-    if (!holds())
+    if (!is_valid())
       throw store_error{"the folder " + folder_.native() +
                         " was removed while the server started; start it again"};
-    used_ = text().find(made) != std::string::npos;
+    store_was_created_ = text().find(store_created_line) != std::string::npos;
     write();
   }
 
-  bool used() const override { return used_; }
-  void mark_used() override {
-    if (std::exchange(used_, true)) return;
+  bool store_was_created() const override { return store_was_created_; }
+  void mark_store_created() override {
+    if (std::exchange(store_was_created_, true)) return;
     write();
     if (::fdatasync(fd_.get()) != 0) fail("sync", folder_ / "lock", errno);
   }
   // Other errors (a folder that may not be searched any more) say nothing about the file.
-  bool holds() const override {
+  bool is_valid() const override {
     struct stat ours {};
     struct stat found {};
     if (::stat((folder_ / "lock").c_str(), &found) != 0) return errno != ENOENT && errno != ENOTDIR;
@@ -103,7 +103,7 @@ class locked_folder final : public disk::claim {
   }
 
  private:
-  static constexpr std::string_view made = "a store was made here\n";
+  static constexpr std::string_view store_created_line = "a store was made here\n";
 
   std::string text() const {
     std::string out(200, '\0');
@@ -113,7 +113,7 @@ class locked_folder final : public disk::claim {
   }
   void write() const {
     auto out = "process " + std::to_string(::getpid()) + '\n';
-    if (used_) out += made;
+    if (store_was_created_) out += store_created_line;
     // First the text, then its end: at no time it is empty, and says that nothing was made here.
     if (::pwrite(fd_.get(), out.data(), out.size(), 0) != static_cast<ssize_t>(out.size()) ||
         ::ftruncate(fd_.get(), static_cast<off_t>(out.size())) != 0) {
@@ -122,20 +122,20 @@ class locked_folder final : public disk::claim {
   }
 
   std::filesystem::path folder_;
-  descriptor fd_;
-  bool used_ = false;
+  unique_fd fd_;
+  bool store_was_created_ = false;
 };
 
-class local final : public disk {
+class posix_disk final : public disk {
  public:
   const char* vfs() const noexcept override { return nullptr; }
 
-  std::unique_ptr<claim> take(const path& folder) override {
+  std::unique_ptr<folder_lock> lock_folder(const path& folder) override {
     make_folders(folder);
     if (::faccessat(AT_FDCWD, folder.c_str(), R_OK | W_OK | X_OK, AT_EACCESS) != 0) {
       fail("read and write the folder", folder, errno);
     }
-    return std::make_unique<locked_folder>(folder);
+    return std::make_unique<flock_folder_lock>(folder);
   }
 
   std::vector<std::string> list(const path& folder) override {
@@ -159,8 +159,8 @@ class local final : public disk {
     return static_cast<std::uint64_t>(found.st_size);
   }
 
-  std::string head(const path& file, std::size_t bytes) override {
-    const descriptor fd{file, O_RDWR};  // what cannot be written is of no use either
+  std::string read_prefix(const path& file, std::size_t bytes) override {
+    const unique_fd fd{file, O_RDWR};  // what cannot be written is of no use either
     if (!fd) fail("read and write", file, errno);
     std::string out(bytes, '\0');
     const auto n = ::pread(fd.get(), out.data(), bytes, 0);
@@ -170,7 +170,7 @@ class local final : public disk {
   }
 
   void create(const path& file) override {
-    if (const descriptor fd{file, O_WRONLY | O_CREAT | O_EXCL}; !fd) fail("create", file, errno);
+    if (const unique_fd fd{file, O_WRONLY | O_CREAT | O_EXCL}; !fd) fail("create", file, errno);
   }
 
   std::optional<std::int64_t> birth_time(const path& file) override {
@@ -188,7 +188,7 @@ class local final : public disk {
   }
 
   void sync(const path& file) override {
-    const descriptor fd{file, O_RDONLY};
+    const unique_fd fd{file, O_RDONLY};
     if (!fd || ::fsync(fd.get()) != 0) fail("sync", file, errno);
   }
 
@@ -213,8 +213,8 @@ class local final : public disk {
 }  // namespace
 
 disk& local_disk() {
-  static local it;
-  return it;
+  static posix_disk instance;
+  return instance;
 }
 
 }  // namespace conclave::server_impl

@@ -18,15 +18,15 @@ class disk {
   using path = std::filesystem::path;
 
   // A folder that is ours alone for as long as this lives.
-  class claim {
+  class folder_lock {
    public:
-    virtual ~claim() = default;
+    virtual ~folder_lock() = default;
     // Whether a store was ever made in it; that is remembered beside the store.
-    virtual bool used() const = 0;
-    virtual void mark_used() = 0;
+    virtual bool store_was_created() const = 0;
+    virtual void mark_store_created() = 0;
     // False once the folder was removed, moved or replaced: another server may have what is at its
     // name now.
-    virtual bool holds() const = 0;
+    virtual bool is_valid() const = 0;
   };
 
   virtual ~disk() = default;
@@ -34,12 +34,12 @@ class disk {
   virtual const char* vfs() const noexcept = 0;  // SQLite's name for it; null: the default one
 
   // Makes the folder, with its parents, if it is missing.
-  virtual std::unique_ptr<claim> take(const path& folder) = 0;
+  virtual std::unique_ptr<folder_lock> lock_folder(const path& folder) = 0;
 
   virtual std::vector<std::string> list(const path& folder) = 0;
   virtual std::optional<std::uint64_t> size(
       const path& file) = 0;  // nothing: there is no such file
-  virtual std::string head(const path& file, std::size_t bytes) = 0;
+  virtual std::string read_prefix(const path& file, std::size_t bytes) = 0;
 
   virtual void create(
       const path& file) = 0;  // empty, readable by its owner only; never one that exists

@@ -6,9 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "server/store/acl_text.hpp"
+#include "server/store/column_text.hpp"
 #include "server/store/database.hpp"
-#include "server/store/node_kind_text.hpp"
 #include "server/store/store_files.hpp"
 
 namespace conclave::server_impl {
@@ -27,21 +26,21 @@ class loader {
   }
 
  private:
-  [[noreturn]] void damaged(const std::string& what) const {
-    files_.refuse("is damaged (" + what + ')');
+  [[noreturn]] void throw_corrupt(const std::string& what) const {
+    files_.throw_store_error("is damaged (" + what + ')');
   }
   // A path goes to a terminal or a log: no control bytes, no megabytes.
-  [[noreturn]] void damaged(std::string_view path, const std::string& what) const {
+  [[noreturn]] void throw_corrupt(std::string_view path, const std::string& what) const {
     std::string shown{path.substr(0, 200)};
     std::ranges::replace_if(
         shown, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
-    damaged("the node " + shown + ' ' + what);
+    throw_corrupt("the node " + shown + ' ' + what);
   }
 
   void load_zxid() {
     const auto zxid =
         db_.integer("SELECT value FROM meta WHERE key = 'zxid' AND typeof(value) = 'integer'");
-    if (!zxid || *zxid < 0) damaged("it has no zxid");
+    if (!zxid || *zxid < 0) throw_corrupt("it has no zxid");
     out_.zxid = *zxid;
   }
 
@@ -50,9 +49,9 @@ class loader {
     while (rows.next()) {
       session_row s;
       s.id = rows.integer(0);
-      s.timeout_ms = small(rows, 1);
+      s.timeout_ms = int32_column(rows, 1);
       const auto password = rows.bytes(2);
-      if (password.size() != s.password.size()) damaged("a session has no password");
+      if (password.size() != s.password.size()) throw_corrupt("a session has no password");
       std::ranges::copy(password, s.password.begin());
       sessions_.insert(s.id);
       out_.sessions.push_back(s);
@@ -72,16 +71,17 @@ class loader {
       load_node(nodes, node);
       node.children.pzxid = node.row.czxid;
       if (!more_children || children.bytes(0) != node.path) continue;
-      node.children = {small(children, 1), children.integer(2)};
+      node.children = {int32_column(children, 1), children.integer(2)};
       more_children = children.next();
     }
-    if (more_children) damaged(children.bytes(0), "is missing, but its children were counted");
+    if (more_children)
+      throw_corrupt(children.bytes(0), "is missing, but its children were counted");
   }
 
   void load_node(const statement& columns, image::node& node) {
     auto& row = node.row;
     const auto kind = node_kind_from_text(columns.bytes(1));
-    if (!kind) damaged(node.path, "is of an unknown kind");
+    if (!kind) throw_corrupt(node.path, "is of an unknown kind");
     row.kind = *kind;
     row.owner = columns.integer(2);
     row.ttl_ms = columns.integer(3);
@@ -89,10 +89,10 @@ class loader {
     row.mzxid = columns.integer(5);
     row.ctime_ms = columns.integer(6);
     row.mtime_ms = columns.integer(7);
-    row.version = small(columns, 8);
-    row.aversion = small(columns, 9);
+    row.version = int32_column(columns, 8);
+    row.aversion = int32_column(columns, 9);
     row.access = shared_acl(columns.bytes(10));
-    if (!row.access) damaged(node.path, "has an acl that cannot be read");
+    if (!row.access) throw_corrupt(node.path, "has an acl that cannot be read");
     if (!columns.null(11)) row.data.emplace(columns.bytes(11));
   }
 
@@ -105,11 +105,11 @@ class loader {
     return acls_[std::move(key)] = std::make_shared<const acl>(std::move(*parsed));
   }
 
-  std::int32_t small(const statement& columns, int column) const {
+  std::int32_t int32_column(const statement& columns, int column) const {
     const auto value = columns.integer(column);
     if (value < std::numeric_limits<std::int32_t>::min() ||
         value > std::numeric_limits<std::int32_t>::max()) {
-      damaged("a number is too large");
+      throw_corrupt("a number is too large");
     }
     return static_cast<std::int32_t>(value);
   }
@@ -122,20 +122,20 @@ class loader {
       const std::string_view path = node.path;
       const auto slash = path.rfind('/');
       if (!path.starts_with('/') || (path.size() > 1 && slash + 1 == path.size())) {
-        damaged(path, "has a name that is no path");
+        throw_corrupt(path, "has a name that is no path");
       }
       if (!paths.contains(slash == 0 ? path.substr(0, 1) : path.substr(0, slash))) {
-        damaged(path, "has no parent");
+        throw_corrupt(path, "has no parent");
       }
       if (node.row.kind == node_kind::ephemeral && !sessions_.contains(node.row.owner)) {
-        damaged(path, "is ephemeral, and its session is missing");
+        throw_corrupt(path, "is ephemeral, and its session is missing");
       }
       if (std::max({node.row.czxid, node.row.mzxid, node.children.pzxid}) > out_.zxid) {
-        damaged(path, "is newer than the zxid of the store");
+        throw_corrupt(path, "is newer than the zxid of the store");
       }
     }
     if (out_.nodes.empty() && (out_.zxid != 0 || !out_.sessions.empty())) {
-      damaged("the node / is missing");
+      throw_corrupt("the node / is missing");
     }
   }
 

@@ -18,7 +18,7 @@ constexpr std::size_t mode_offset = 18;  // 1: a rollback journal, 2: a write-ah
 constexpr std::size_t application_id_offset = 68;
 
 // meta.born of a copy that was not opened yet.
-constexpr auto copied = "copy"sv;
+constexpr auto unopened_copy = "copy"sv;
 
 std::filesystem::path with_suffix(std::filesystem::path file, const char* suffix) {
   file += suffix;
@@ -28,77 +28,78 @@ std::filesystem::path with_suffix(std::filesystem::path file, const char* suffix
 }  // namespace
 
 open_store::open_store(store_files names, const sqlite_store_options& options)
-    : where{options.where != nullptr ? *options.where : local_disk()},
+    : volume{options.custom_disk != nullptr ? *options.custom_disk : local_disk()},
       files{std::move(names)},
-      claim{where.take(files.folder)} {
-  if (!where.size(files.main())) {
+      folder_lock{volume.lock_folder(files.folder)} {
+  if (!volume.size(files.main())) {
     check_missing();
     create();
   }
   check_file();
-  claim->mark_used();
-  where.make_private(files.main());
+  folder_lock->mark_store_created();
+  volume.make_private(files.main());
   open();
   check_format(options);
-  prepare_log(options);
-  adopt();
-  db->empty_log_on_close(true);
+  prepare_wal(options);
+  check_for_copy();
+  db->checkpoint_on_close(true);
 }
 
 void open_store::check_missing() const {
   const auto ours = files.main().filename().native();
-  const auto unfinished = files.unfinished().filename().native();
-  for (const auto& name : where.list(files.folder)) {
-    if (name.starts_with(ours) && !name.starts_with(unfinished)) {
-      files.refuse("is missing, but " + name + " is there");
+  const auto temporary = files.temporary().filename().native();
+  for (const auto& name : volume.list(files.folder)) {
+    if (name.starts_with(ours) && !name.starts_with(temporary)) {
+      files.throw_store_error("is missing, but " + name + " is there");
     }
   }
-  if (claim->used()) files.refuse("is missing, though a store was made here once");
+  if (folder_lock->store_was_created())
+    files.throw_store_error("is missing, though a store was made here once");
 }
 
 // Made under another name first: a crash leaves either no store or a whole one.
 void open_store::create() const {
-  const auto unfinished = files.unfinished();
-  where.remove(unfinished);
-  where.create(unfinished);
+  const auto temporary = files.temporary();
+  volume.remove(temporary);
+  volume.create(temporary);
   {
-    database fresh{unfinished.native(), where.vfs()};
+    database fresh{temporary.native(), volume.vfs()};
     fresh.run("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
     create_schema(fresh);
   }
-  where.sync(unfinished);
-  where.rename(unfinished, files.main());
+  volume.sync(temporary);
+  volume.rename(temporary, files.main());
 }
 
 // Before SQLite sees it, as SQLite would begin to repair what is not ours.
 void open_store::check_file() const {
-  const auto header = where.head(files.main(), header_size);
-  if (header.empty()) files.refuse("is empty");
+  const auto header = volume.read_prefix(files.main(), header_size);
+  if (header.empty()) files.throw_store_error("is empty");
   if (!header.starts_with("SQLite format 3\0"sv.substr(0, header.size()))) {
-    files.refuse("is not a store of Conclave");
+    files.throw_store_error("is not a store of Conclave");
   }
-  if (header.size() < header_size) files.refuse("is cut short");
+  if (header.size() < header_size) files.throw_store_error("is cut short");
   std::uint32_t application_id = 0;
   for (std::size_t i = 0; i < 4; ++i) {
     application_id =
         application_id << 8 | static_cast<unsigned char>(header[application_id_offset + i]);
   }
   if (application_id != store_application_id) {
-    files.refuse("is an SQLite file of another program");
+    files.throw_store_error("is an SQLite file of another program");
   }
-  if (where.size(files.log()).value_or(0) == 0) return;
-  static_cast<void>(where.head(files.log(), 1));  // it can be read and written
+  if (volume.size(files.wal()).value_or(0) == 0) return;
+  static_cast<void>(volume.read_prefix(files.wal(), 1));  // it can be read and written
   // SQLite cannot tell whose log it is, and would mix the two.
   if (header[mode_offset] == 1) {
-    throw store_error{files.main().native() + " is a backup, and " + files.log().native() +
+    throw store_error{files.main().native() + " is a backup, and " + files.wal().native() +
                       " belongs to the store that stood there before; move that file away"};
   }
 }
 
 void open_store::open() {
-  db = std::make_unique<database>(files.main().native(), where.vfs());
+  db = std::make_unique<database>(files.main().native(), volume.vfs());
   if (db->read_only()) throw store_error{files.main().native() + " cannot be written"};
-  db->empty_log_on_close(false);  // what we refuse stays as it was found
+  db->checkpoint_on_close(false);  // what we refuse stays as it was found
   // First of all: then the log's index needs no file of its own.
   db->run("PRAGMA main.locking_mode = EXCLUSIVE");
   // FULL, and for the step into write-ahead mode the folder is synced as well.
@@ -121,18 +122,18 @@ void open_store::check_format(const sqlite_store_options& options) {
                       "; run " + writer + " or newer, or restore a backup of an older format"};
   }
   const auto verdict = db->text("PRAGMA quick_check(1)").value_or("no answer");
-  if (verdict != "ok") files.refuse("is damaged (" + verdict + ')');
+  if (verdict != "ok") files.throw_store_error("is damaged (" + verdict + ')');
   if (format < store_format) upgrade(format, options);
   if (db->integer("SELECT value FROM meta WHERE key = 'format'") != store_format) {
-    files.refuse("is damaged (its two notes of the format differ)");
+    files.throw_store_error("is damaged (its two notes of the format differ)");
   }
 }
 
 void open_store::upgrade(int format, const sqlite_store_options& options) {
-  const auto copy = files.before_upgrade(format);
+  const auto copy = files.upgrade_backup(format);
   const auto part = with_suffix(copy, ".part");
   for (const auto& left : {copy, part})
-    where.remove(left);  // of an upgrade that did not get further
+    volume.remove(left);  // of an upgrade that did not get further
   copy_to(copy, part);
   try {
     db->run("BEGIN");
@@ -147,33 +148,33 @@ void open_store::upgrade(int format, const sqlite_store_options& options) {
 }
 
 void open_store::mark_as_copy(const std::filesystem::path& file) const {
-  database copy{file.native(), where.vfs()};
+  database copy{file.native(), volume.vfs()};
   copy.run("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
-  statement{copy, "INSERT OR REPLACE INTO meta VALUES ('born', ?)"}.run(copied);
+  statement{copy, "INSERT OR REPLACE INTO meta VALUES ('born', ?)"}.run(unopened_copy);
 }
 
-void open_store::prepare_log(const sqlite_store_options& options) {
+void open_store::prepare_wal(const sqlite_store_options& options) {
   if (db->text("PRAGMA main.journal_mode = WAL") != "wal") {
     throw store_error{"SQLite cannot keep a log beside " + files.main().native()};
   }
-  if (!options.synced) db->run("PRAGMA main.synchronous = OFF");
+  if (!options.sync_commits) db->run("PRAGMA main.synchronous = OFF");
   // After a burst the file goes back to this size.
-  db->run("PRAGMA main.journal_size_limit = " + std::to_string(8 * options.log_bytes));
+  db->run("PRAGMA main.journal_size_limit = " + std::to_string(8 * options.wal_bytes));
   try {
     db->checkpoint();  // what the last run left behind
   } catch (const database_error& error) {
-    if (!error.no_room()) throw;
+    if (!error.is_disk_full()) throw;
   }
-  db->grow_log(options.log_bytes);
+  db->preallocate_wal(options.wal_bytes);
 }
 
 // The file is ours from now on. If it was another one when it was last opened, it is a copy: see
 // sqlite_store::dropped().
-void open_store::adopt() {
+void open_store::check_for_copy() {
   const auto known = db->text("SELECT value FROM meta WHERE key = 'born'");
-  const auto birth = where.birth_time(files.main());
+  const auto birth = volume.birth_time(files.main());
   const auto born = birth ? std::to_string(*birth) : std::string{};
-  const bool is_copy = known && (*known == copied || (birth && *known != born));
+  const bool is_copy = known && (*known == unopened_copy || (birth && *known != born));
   if (!is_copy && (known || !birth)) return;
   if (is_copy) static_cast<void>(load_image(*db, files));  // what it refuses stays as it was found
   try {
@@ -186,21 +187,21 @@ void open_store::adopt() {
     db->run("COMMIT");
   } catch (const database_error& error) {
     db->rollback();
-    if (is_copy || !error.no_room()) throw;  // otherwise the next start notes it
+    if (is_copy || !error.is_disk_full()) throw;  // otherwise the next start notes it
   }
 }
 
 void open_store::copy_to(const std::filesystem::path& target, const std::filesystem::path& part) {
   const auto journal = with_suffix(part, "-journal");
-  where.create(part);
+  volume.create(part);
   try {
     statement{*db, "VACUUM main INTO ?"}.run(part.native());
     mark_as_copy(part);
-    where.sync(part);
-    where.rename(part, target);
+    volume.sync(part);
+    volume.rename(part, target);
   } catch (...) {
-    where.remove(part);
-    where.remove(journal);
+    volume.remove(part);
+    volume.remove(journal);
     throw;
   }
 }

@@ -16,9 +16,9 @@ struct open_store {
   // Throws database_error, too.
   open_store(store_files names, const sqlite_store_options& options);
 
-  disk& where;
+  disk& volume;
   store_files files;
-  std::unique_ptr<disk::claim> claim;
+  std::unique_ptr<disk::folder_lock> folder_lock;
   std::unique_ptr<database> db;
 
   dropped_rows dropped;
@@ -34,8 +34,8 @@ struct open_store {
   void open();
   void check_format(const sqlite_store_options& options);
   void upgrade(int format, const sqlite_store_options& options);
-  void prepare_log(const sqlite_store_options& options);
-  void adopt();
+  void prepare_wal(const sqlite_store_options& options);
+  void check_for_copy();
   void mark_as_copy(const std::filesystem::path& file) const;
 };
 

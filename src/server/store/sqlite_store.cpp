@@ -7,9 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "server/store/acl_text.hpp"
+#include "server/store/column_text.hpp"
 #include "server/store/load_image.hpp"
-#include "server/store/node_kind_text.hpp"
 #include "server/store/open_store.hpp"
 #include "server/store/store_error.hpp"
 
@@ -17,7 +16,7 @@ namespace conclave::server_impl {
 namespace {
 
 // In a folder of others, where every other name may be somebody's.
-std::filesystem::path unused_name_beside(const std::filesystem::path& file) {
+std::filesystem::path temporary_name_for(const std::filesystem::path& file) {
   std::random_device random;
   std::array<char, 32> suffix{};
   std::snprintf(suffix.data(), suffix.size(), ".%08x%08x.part", random(), random());
@@ -28,23 +27,24 @@ std::filesystem::path unused_name_beside(const std::filesystem::path& file) {
 
 }  // namespace
 
-struct sqlite_store::parts {
-  parts(const store_files& files, const sqlite_store_options& options)
+struct sqlite_store::impl {
+  impl(const store_files& files, const sqlite_store_options& options)
       : opened{files, options},
-        log_limit{options.log_bytes / 4120 * 3 / 4},  // a page and its header; room for one commit
-        next_checkpoint{log_limit} {}
+        checkpoint_pages{options.wal_bytes / 4120 * 3 /
+                         4},  // a page and its header; room for one commit
+        next_checkpoint{checkpoint_pages} {}
 
   void write(const batch& changes);
   void write_node(const batch::node& node);
-  void empty_log();
+  void checkpoint();
   // From now on only the next start can tell what is on the disk.
-  void die(const std::string& reason);
+  void fail_permanently(const std::string& reason);
 
   open_store opened;
   database& db = *opened.db;
 
-  statement begin{db, "BEGIN"};
-  statement finish{db, "COMMIT"};
+  statement begin_statement{db, "BEGIN"};
+  statement commit_statement{db, "COMMIT"};
   statement put_node{db, "INSERT OR REPLACE INTO nodes VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"};
   statement remove_node{db, "DELETE FROM nodes WHERE path = ?"};
   statement put_children{db, "INSERT OR REPLACE INTO children VALUES (?,?,?)"};
@@ -54,17 +54,17 @@ struct sqlite_store::parts {
   statement put_zxid{db, "UPDATE meta SET value = ? WHERE key = 'zxid'"};
 
   std::int64_t zxid = db.integer("SELECT value FROM meta WHERE key = 'zxid'").value_or(0);
-  std::int64_t log_limit;
+  std::int64_t checkpoint_pages;
   std::int64_t next_checkpoint;
-  std::string death;  // not empty: why nothing can be written any more
+  std::string permanent_failure;  // not empty: why nothing can be written any more
 
   // The last list and its text: neighbours in a batch mostly share one.
   std::shared_ptr<const acl> last_acl;
   std::string last_acl_text;
 };
 
-void sqlite_store::parts::write(const batch& changes) {
-  begin.run();
+void sqlite_store::impl::write(const batch& changes) {
+  begin_statement.run();
   for (const std::string_view path : changes.removed_nodes) {
     remove_node.run(path);
     remove_children.run(path);
@@ -76,10 +76,10 @@ void sqlite_store::parts::write(const batch& changes) {
     put_session.run(s.id, s.timeout_ms, blob{{s.password.data(), s.password.size()}});
   }
   put_zxid.run(changes.zxid);
-  finish.run();
+  commit_statement.run();
 }
 
-void sqlite_store::parts::write_node(const batch::node& node) {
+void sqlite_store::impl::write_node(const batch::node& node) {
   const auto& row = *node.row;
   if (row.access != last_acl) {
     last_acl_text = row.access ? acl_to_text(*row.access) : std::string{};
@@ -94,28 +94,28 @@ void sqlite_store::parts::write_node(const batch::node& node) {
 // What is in the log is safe already, so an error here does not concern the commit before it. But
 // no commit may follow: after a failed sync Linux takes the lost pages for written, and says so
 // when it is asked again.
-void sqlite_store::parts::empty_log() {
+void sqlite_store::impl::checkpoint() {
   try {
     db.checkpoint();
-    next_checkpoint = log_limit;
+    next_checkpoint = checkpoint_pages;
   } catch (const database_error& error) {
-    if (!error.no_room()) return die(error.what());
-    next_checkpoint = db.log_pages() + log_limit;  // the log grows meanwhile
+    if (!error.is_disk_full()) return fail_permanently(error.what());
+    next_checkpoint = db.wal_pages() + checkpoint_pages;  // the log grows meanwhile
   }
 }
 
-void sqlite_store::parts::die(const std::string& reason) {
-  death = "cannot write " + opened.files.main().native() + " (" + reason +
-          "); check the disk, then start the server again";
-  db.empty_log_on_close(false);
+void sqlite_store::impl::fail_permanently(const std::string& reason) {
+  permanent_failure = "cannot write " + opened.files.main().native() + " (" + reason +
+                      "); check the disk, then start the server again";
+  db.checkpoint_on_close(false);
 }
 
 sqlite_store::sqlite_store(const std::filesystem::path& folder, sqlite_store_options options) {
   const store_files files{folder};
   try {
-    parts_ = std::make_unique<parts>(files, options);
+    impl_ = std::make_unique<impl>(files, options);
   } catch (const database_error& error) {
-    files.refuse(error);
+    files.throw_store_error(error);
   }
 }
 
@@ -123,59 +123,60 @@ sqlite_store::~sqlite_store() = default;
 
 image sqlite_store::load() {
   try {
-    return load_image(parts_->db, parts_->opened.files);
+    return load_image(impl_->db, impl_->opened.files);
   } catch (const database_error& error) {
-    parts_->opened.files.refuse(error);
+    impl_->opened.files.throw_store_error(error);
   }
 }
 
 void sqlite_store::check_folder() {
-  auto& p = *parts_;
-  if (p.death.empty() && !p.opened.claim->holds()) {
-    p.death = p.opened.files.folder.native() +
-              " was removed or replaced under the running server; start the server again";
-    p.db.empty_log_on_close(false);  // the log at that name may be another server's
+  auto& p = *impl_;
+  if (p.permanent_failure.empty() && !p.opened.folder_lock->is_valid()) {
+    p.permanent_failure =
+        p.opened.files.folder.native() +
+        " was removed or replaced under the running server; start the server again";
+    p.db.checkpoint_on_close(false);  // the log at that name may be another server's
   }
-  if (!p.death.empty()) throw store_error{p.death};
+  if (!p.permanent_failure.empty()) throw store_error{p.permanent_failure};
 }
 
 void sqlite_store::commit(const batch& changes) {
-  auto& p = *parts_;
+  auto& p = *impl_;
   check_folder();
   if (changes.zxid < p.zxid) throw store_error{"a bug: the zxid of a commit went back"};
   try {
     p.write(changes);
   } catch (const database_error& error) {
     p.db.rollback();
-    if (!error.no_room() || p.db.in_transaction()) {
-      p.die(error.what());
-      throw store_error{p.death};
+    if (!error.is_disk_full() || p.db.in_transaction()) {
+      p.fail_permanently(error.what());
+      throw store_error{p.permanent_failure};
     }
-    p.empty_log();  // the next one has more room
-    p.opened.files.refuse(error);
+    p.checkpoint();  // the next one has more room
+    p.opened.files.throw_store_error(error);
   } catch (...) {
     p.db.rollback();
-    if (p.db.in_transaction()) p.die("a failed commit could not be undone");
+    if (p.db.in_transaction()) p.fail_permanently("a failed commit could not be undone");
     throw;
   }
   p.zxid = changes.zxid;
-  if (p.db.log_pages() >= p.next_checkpoint) p.empty_log();
+  if (p.db.wal_pages() >= p.next_checkpoint) p.checkpoint();
 }
 
-const dropped_rows& sqlite_store::dropped() const noexcept { return parts_->opened.dropped; }
+const dropped_rows& sqlite_store::dropped() const noexcept { return impl_->opened.dropped; }
 
 void sqlite_store::backup(const std::filesystem::path& file) {
-  auto& p = *parts_;
-  if (!p.death.empty()) throw store_error{p.death};
+  auto& p = *impl_;
+  if (!p.permanent_failure.empty()) throw store_error{p.permanent_failure};
   const auto target = std::filesystem::absolute(file);
-  if (p.opened.where.size(target)) {
+  if (p.opened.volume.size(target)) {
     throw store_error{target.native() + " exists already; choose another name for the backup"};
   }
   try {
-    p.opened.copy_to(target, unused_name_beside(target));
+    p.opened.copy_to(target, temporary_name_for(target));
   } catch (const database_error& error) {
     const auto what = "cannot write the backup " + target.native() + " (" + error.what() + ')';
-    if (error.no_room()) throw disk_full{what + "; make room on the disk"};
+    if (error.is_disk_full()) throw disk_full{what + "; make room on the disk"};
     throw store_error{what};
   }
 }

@@ -18,11 +18,11 @@ class disk;
 
 struct sqlite_store_options {
   // The length at which the write-ahead log is used anew. Made at once: 1 ms for a MiB.
-  std::int64_t log_bytes = 2 << 20;
+  std::int64_t wal_bytes = 2 << 20;
 
   // For tests.
-  disk* where = nullptr;  // null: the machine's own
-  bool synced = true;     // false: a crash of the machine may lose anything
+  disk* custom_disk = nullptr;  // null: the machine's own
+  bool sync_commits = true;     // false: a crash of the machine may lose anything
   std::span<const upgrade_step> upgrades = known_upgrades();
 };
 
@@ -60,8 +60,8 @@ class sqlite_store final : public store {
   void backup(const std::filesystem::path& file);
 
  private:
-  struct parts;
-  std::unique_ptr<parts> parts_;
+  struct impl;
+  std::unique_ptr<impl> impl_;
 };
 
 }  // namespace conclave::server_impl

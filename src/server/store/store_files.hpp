@@ -9,19 +9,19 @@ namespace conclave::server_impl {
 struct database_error;
 
 struct store_files {
-  explicit store_files(const std::filesystem::path& its_folder);
+  explicit store_files(const std::filesystem::path& data_folder);
 
   std::filesystem::path folder;  // absolute
 
   std::filesystem::path main() const { return folder / "conclave.db"; }
-  std::filesystem::path log() const { return folder / "conclave.db-wal"; }
-  std::filesystem::path unfinished() const { return folder / "conclave.db.new"; }
-  std::filesystem::path before_upgrade(int format) const;
+  std::filesystem::path wal() const { return folder / "conclave.db-wal"; }
+  std::filesystem::path temporary() const { return folder / "conclave.db.new"; }
+  std::filesystem::path upgrade_backup(int format) const;
 
   // store_error: the file, what is wrong with it, and what to do.
-  [[noreturn]] void refuse(const std::string& what) const;
+  [[noreturn]] void throw_store_error(const std::string& what) const;
   // disk_full or store_error.
-  [[noreturn]] void refuse(const database_error& error) const;
+  [[noreturn]] void throw_store_error(const database_error& error) const;
 };
 
 }  // namespace conclave::server_impl

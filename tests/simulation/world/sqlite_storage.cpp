@@ -8,8 +8,8 @@ using outcome = testing::faulty_disk::outcome;
 
 server_impl::store& sqlite_storage::power_on() {
   server_impl::sqlite_store_options o;
-  o.where = &disk_;
-  o.log_bytes = 64 << 10;
+  o.custom_disk = &disk_;
+  o.wal_bytes = 64 << 10;
   store_ = std::make_unique<server_impl::sqlite_store>("/data", o);
   return *this;
 }

@@ -4,7 +4,7 @@
 
 namespace conclave::simulated {
 
-server_impl::image kept_in_memory::load() {
+server_impl::image memory_storage::load() {
   server_impl::image kept;
   kept.zxid = zxid_;
   for (const auto& [path, n] : nodes_) kept.nodes.push_back(n);
@@ -12,13 +12,13 @@ server_impl::image kept_in_memory::load() {
   return kept;
 }
 
-void kept_in_memory::commit(const server_impl::batch& changes) {
+void memory_storage::commit(const server_impl::batch& changes) {
   const bool fails = std::exchange(failing_, false);
-  if (!fails || kept_then_) apply(changes);
+  if (!fails || survives_) apply(changes);
   if (fails) throw power_failure{};
 }
 
-void kept_in_memory::apply(const server_impl::batch& changes) {
+void memory_storage::apply(const server_impl::batch& changes) {
   zxid_ = changes.zxid;
   for (const auto& path : changes.removed_nodes) nodes_.erase(path);
   for (const auto& n : changes.nodes) {

@@ -27,13 +27,13 @@ class storage {
 };
 
 // A map in the place of a disk: fast.
-class kept_in_memory final : public storage, public server_impl::store {
+class memory_storage final : public storage, public server_impl::store {
  public:
   server_impl::store& power_on() override { return *this; }
   void power_off() override { failing_ = false; }
   void fail_in_next_commit(std::uint64_t seed) override {
     failing_ = true;
-    kept_then_ = seed % 2 == 0;
+    survives_ = seed % 2 == 0;
   }
   void forget_fault() override { failing_ = false; }
 
@@ -44,7 +44,7 @@ class kept_in_memory final : public storage, public server_impl::store {
   void apply(const server_impl::batch& changes);
 
   bool failing_ = false;
-  bool kept_then_ = false;
+  bool survives_ = false;
   std::int64_t zxid_ = 0;
   std::unordered_map<std::string, server_impl::image::node> nodes_;
   std::unordered_map<std::int64_t, server_impl::session_row> sessions_;

@@ -10,7 +10,7 @@ world::world(const world_options& options)
       random_{options.seed},
       closed_(options.doors),
       server_{options.server, random_(),
-              options.disk ? options.disk() : std::make_unique<kept_in_memory>()},
+              options.disk ? options.disk() : std::make_unique<memory_storage>()},
       hand_{server_, true} {
   server_.output = [this](server::connection_id id, std::string bytes, bool last) {
     const auto to = routes_.find(id);

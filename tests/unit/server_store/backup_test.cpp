@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "faulty_disk/faulty_disk.hpp"
-#include "kept_model.hpp"
+#include "row_model.hpp"
 #include "server/store/disk.hpp"
 #include "server/store/sqlite_store.hpp"
 #include "server/store/store_error.hpp"
@@ -23,13 +23,13 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::faulty_disk;
-using testing::kept_model;
+using testing::row_model;
 
 TEST(backup, can_stand_as_the_store_of_another_folder) {
   const testing::temporary_directory scratch;
   const auto other = scratch.path() / "other";
   fs::create_directory(other);
-  kept_model model;
+  row_model model;
   std::mt19937_64 random{3};
   sqlite_store store{scratch.path() / "data"};
   for (int i = 0; i < 50; ++i) {
@@ -70,8 +70,8 @@ testing::owned_batch with_sessions() {
   return made;
 }
 
-kept_model model_with_sessions() {
-  kept_model model;
+row_model model_with_sessions() {
+  row_model model;
   model.apply(with_sessions().changes);
   return model;
 }
@@ -143,12 +143,12 @@ TEST_F(first_start_of_a_copy, is_not_that_of_a_folder_that_was_moved_or_not_clos
 
 // Whole or not at all: it is still a copy, or it has no sessions.
 TEST(first_start_of_a_copy_faulty, survives_a_loss_of_power_at_every_step) {
-  const sqlite_store_options options{.log_bytes = 1 << 16};
+  const sqlite_store_options options{.wal_bytes = 1 << 16};
   for (std::uint64_t n = 1, end = 2; n < end; ++n) {
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
       faulty_disk disk;
       auto on_it = options;
-      on_it.where = &disk;
+      on_it.custom_disk = &disk;
       {
         sqlite_store store{"/data", on_it};
         store.commit(with_sessions().changes);
@@ -204,12 +204,12 @@ struct faulty_backup {
 
   faulty_disk disk;
   testing::owned_batch first = testing::first_batch(5);
-  std::optional<sqlite_store> store{std::in_place, "/data",
-                                    sqlite_store_options{.log_bytes = 1 << 16, .where = &disk}};
+  std::optional<sqlite_store> store{
+      std::in_place, "/data", sqlite_store_options{.wal_bytes = 1 << 16, .custom_disk = &disk}};
 };
 
-kept_model expected() {
-  kept_model model;
+row_model expected() {
+  row_model model;
   model.apply(testing::first_batch(5).changes);
   return model;
 }
@@ -264,7 +264,7 @@ TEST(backup, survives_a_loss_of_power) {
         continue;
       }
       ++present;
-      sqlite_store other{"/other", {.log_bytes = 1 << 16, .where = &tried.disk}};
+      sqlite_store other{"/other", {.wal_bytes = 1 << 16, .custom_disk = &tried.disk}};
       EXPECT_EQ(difference(expected(), other.load()), "") << "step " << n << ", seed " << seed;
     }
   }

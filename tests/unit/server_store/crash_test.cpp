@@ -94,7 +94,7 @@ TEST(crash, a_store_that_does_not_sync_is_noticed) {
     played.play_run(disk, done, 1);
     {
       auto options = history::on(disk);
-      options.synced = false;
+      options.sync_commits = false;
       server_impl::sqlite_store store{"/data", options};
       for (std::size_t i = 0; i < commits; ++i) store.commit(played.commit(done.acknowledged++));
       disk.plan = power_off_at(disk.steps() + 1);  // it cannot close

@@ -61,10 +61,10 @@ TEST(disk_full, at_every_write_for_a_while) {
 // The disk fills up under the store and is emptied again. True when it had been full.
 void fill_and_empty(const std::filesystem::path& folder, server_impl::disk* where,
                     const std::function<void()>& make_room) {
-  kept_model model;
+  row_model model;
   auto made = first_batch(1);
   {
-    server_impl::sqlite_store store{folder, {.log_bytes = 1 << 16, .where = where}};
+    server_impl::sqlite_store store{folder, {.wal_bytes = 1 << 16, .custom_disk = where}};
     store.commit(made.changes);
     model.apply(made.changes);
     bool full = false;
@@ -91,7 +91,7 @@ void fill_and_empty(const std::filesystem::path& folder, server_impl::disk* wher
     }
   }
   // A full disk is no reason not to start.
-  server_impl::sqlite_store store{folder, {.log_bytes = 1 << 16, .where = where}};
+  server_impl::sqlite_store store{folder, {.wal_bytes = 1 << 16, .custom_disk = where}};
   if (const auto what = difference(model, store.load()); !what.empty()) {
     throw std::runtime_error{"after a start: " + what};
   }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "faulty_disk/faulty_disk.hpp"
-#include "kept_model.hpp"
+#include "row_model.hpp"
 #include "server/store/sqlite_store.hpp"
 
 namespace conclave::testing {
@@ -33,16 +33,16 @@ class history {
   std::string complaint(faulty_disk& disk, progress& done) const;
 
   const server_impl::batch& commit(std::size_t i) const { return commits_[i].changes; }
-  const kept_model& state(std::size_t after) const { return states_[after]; }
+  const row_model& state(std::size_t after) const { return states_[after]; }
   std::size_t size() const noexcept { return commits_.size(); }
 
   static server_impl::sqlite_store_options on(faulty_disk& disk) {
-    return {.log_bytes = 1 << 16, .where = &disk};  // emptied every 11 pages or so
+    return {.wal_bytes = 1 << 16, .custom_disk = &disk};  // emptied every 11 pages or so
   }
 
  private:
   std::deque<owned_batch> commits_;
-  std::vector<kept_model> states_;
+  std::vector<row_model> states_;
 };
 
 }  // namespace conclave::testing

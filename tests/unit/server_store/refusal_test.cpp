@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "in_child.hpp"
-#include "kept_model.hpp"
+#include "row_model.hpp"
 #include "server/store/sqlite_store.hpp"
 #include "server/store/store_error.hpp"
 #include "sql.hpp"

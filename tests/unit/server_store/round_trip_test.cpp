@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kept_model.hpp"
+#include "row_model.hpp"
 #include "server/store/memory_store.hpp"
 #include "server/store/sqlite_store.hpp"
 #include "server/store/store_error.hpp"
@@ -20,7 +20,7 @@ namespace conclave::server_impl {
 namespace {
 
 using testing::first_batch;
-using testing::kept_model;
+using testing::row_model;
 using testing::owned_batch;
 using testing::plain_node;
 
@@ -40,7 +40,7 @@ class round_trip : public ::testing::Test {
 
   testing::temporary_directory scratch;
   std::filesystem::path folder = scratch.path() / "data";
-  kept_model model;
+  row_model model;
 };
 
 TEST_F(round_trip, a_folder_that_was_never_used_starts_empty) {
@@ -166,7 +166,7 @@ TEST_F(round_trip, random_histories) {
     model = {};
     folder = scratch.path() / std::to_string(seed);
     for (int run = 0; run < 3; ++run) {
-      sqlite_store store{folder, {.log_bytes = 1 << 16}};
+      sqlite_store store{folder, {.wal_bytes = 1 << 16}};
       EXPECT_EQ(difference(model, store.load()), "") << "seed " << seed << ", run " << run;
       for (int i = 0; i < 30; ++i) {
         const auto made = random_batch(model, random);

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "faulty_disk/faulty_disk.hpp"
-#include "kept_model.hpp"
+#include "row_model.hpp"
 #include "server/store/schema.hpp"
 #include "server/store/sqlite_store.hpp"
 #include "server/store/store_error.hpp"
@@ -56,7 +56,7 @@ class upgrade : public ::testing::Test {
   fs::path folder = scratch.path() / "data";
   fs::path file = folder / "conclave.db";
   fs::path copy = folder / "conclave.db.v0.bak";
-  testing::kept_model model;
+  testing::row_model model;
 };
 
 TEST_F(upgrade, an_older_format) {
@@ -101,7 +101,8 @@ TEST_F(upgrade, survives_a_loss_of_power) {
   const std::array steps{from_zero};
   const auto tried = [&](std::uint64_t last, std::uint64_t seed) {
     faulty_disk disk;
-    const sqlite_store_options options{.log_bytes = 1 << 16, .where = &disk, .upgrades = steps};
+    const sqlite_store_options options{
+        .wal_bytes = 1 << 16, .custom_disk = &disk, .upgrades = steps};
     {
       const auto made = testing::first_batch(5);
       sqlite_store{"/data", options}.commit(made.changes);

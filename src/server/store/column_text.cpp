@@ -1,4 +1,4 @@
-#include "server/store/acl_text.hpp"
+#include "server/store/column_text.hpp"
 
 #include <array>
 #include <charconv>

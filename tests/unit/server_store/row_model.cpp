@@ -1,4 +1,4 @@
-#include "kept_model.hpp"
+#include "row_model.hpp"
 
 #include <algorithm>
 #include <array>
@@ -42,7 +42,7 @@ std::string parent_of(const std::string& path) {
 // Makes one batch: applies steps to a copy of the model and notes what they touch.
 class batch_maker {
  public:
-  batch_maker(const kept_model& before, std::mt19937_64& random)
+  batch_maker(const row_model& before, std::mt19937_64& random)
       : before_{before}, after_{before}, random_{random} {}
 
   owned_batch make() {
@@ -182,8 +182,8 @@ class batch_maker {
     return out;
   }
 
-  const kept_model& before_;
-  kept_model after_;
+  const row_model& before_;
+  row_model after_;
   std::mt19937_64& random_;
   std::set<std::string> touched_;
   std::set<std::string> removed_;
@@ -193,7 +193,7 @@ class batch_maker {
 
 }  // namespace
 
-kept_model restored(kept_model copy) {
+row_model restored(row_model copy) {
   const auto is_ephemeral = [](const auto& n) { return n.second.kind == node_kind::ephemeral; };
   const bool none = std::none_of(copy.nodes.begin(), copy.nodes.end(), is_ephemeral);
   if (none && copy.sessions.empty()) return copy;
@@ -205,7 +205,7 @@ kept_model restored(kept_model copy) {
   return copy;
 }
 
-void kept_model::apply(const batch& changes) {
+void row_model::apply(const batch& changes) {
   zxid = changes.zxid;
   for (const auto& path : changes.removed_nodes) {
     nodes.erase(path);
@@ -217,7 +217,7 @@ void kept_model::apply(const batch& changes) {
   for (const auto& s : changes.sessions) sessions[s.id] = s;
 }
 
-std::string difference(const kept_model& expected, const image& found) {
+std::string difference(const row_model& expected, const image& found) {
   if (found.zxid != expected.zxid) {
     return "zxid " + std::to_string(found.zxid) + ", not " + std::to_string(expected.zxid);
   }
@@ -269,7 +269,7 @@ owned_batch first_batch(std::int64_t zxid) {
   return out;
 }
 
-owned_batch random_batch(const kept_model& before, std::mt19937_64& random) {
+owned_batch random_batch(const row_model& before, std::mt19937_64& random) {
   return batch_maker{before, random}.make();
 }
 

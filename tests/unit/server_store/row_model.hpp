@@ -12,7 +12,7 @@
 
 namespace conclave::testing {
 
-struct kept_model {
+struct row_model {
   std::int64_t zxid = 0;
   std::map<std::string, server_impl::node_row> nodes;
   std::map<std::string, server_impl::children_row> children;
@@ -22,10 +22,10 @@ struct kept_model {
 };
 
 // What is left of a copy when it is opened: neither sessions nor ephemeral nodes.
-kept_model restored(kept_model copy);
+row_model restored(row_model copy);
 
 // What an image has other than the model; empty: nothing.
-std::string difference(const kept_model& expected, const server_impl::image& found);
+std::string difference(const row_model& expected, const server_impl::image& found);
 
 // A batch together with what it points to.
 struct owned_batch {
@@ -44,6 +44,6 @@ server_impl::node_row plain_node(std::int64_t zxid, std::string data = "");
 owned_batch first_batch(std::int64_t zxid);
 
 // A few changes that keep the tree whole: nodes and sessions come, change and go.
-owned_batch random_batch(const kept_model& before, std::mt19937_64& random);
+owned_batch random_batch(const row_model& before, std::mt19937_64& random);
 
 }  // namespace conclave::testing

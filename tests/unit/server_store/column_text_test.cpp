@@ -1,6 +1,6 @@
 // Access lists as text: readable, and the same when read back.
 
-#include "server/store/acl_text.hpp"
+#include "server/store/column_text.hpp"
 
 #include <cstdint>
 #include <limits>
