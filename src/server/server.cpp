@@ -48,7 +48,7 @@ struct server::state {
       service.run();
     } catch (const std::exception& e) {
       why = std::current_exception();
-      if (log) log(log_level::error, std::string{"the server ends: "} + e.what());
+      if (log) log(log_level::error, std::string{"the server stops: "} + e.what());
     }
     const std::lock_guard lock{mutex};
     ended = true;
@@ -70,7 +70,7 @@ server::server(server_options options) : state_{std::make_unique<state>(std::mov
 
 server::~server() {
   if (::getpid() != state_->owner) {
-    static_cast<void>(state_.release());  // the thread is the parent's
+    static_cast<void>(state_.release());  // in a forked child: the thread exists only in the parent
     return;
   }
   stop();

@@ -181,7 +181,7 @@ TEST(server_class, says_why_it_cannot_begin) {
 
   server_options no_such_scheme;
   no_such_scheme.required_auth = {"sasl"};
-  EXPECT_NE(why_not(no_such_scheme).find("nobody can authenticate by 'sasl'"), std::string::npos);
+  EXPECT_NE(why_not(no_such_scheme).find("clients cannot authenticate by 'sasl'"), std::string::npos);
 
   server_options timeouts;
   timeouts.min_session_timeout = 10s;

@@ -140,14 +140,14 @@ TEST(serve_refuses, an_address_that_is_taken) {
       {"serve", "--data", folder.path() / "a", "--listen", std::to_string(first.port())});
   EXPECT_EQ(tcp.status.code, 1);
   EXPECT_TRUE(tcp.says("conclave: cannot listen on " + std::to_string(first.port()) +
-                       ": Address already in use; another server has it"))
+                       ": Address already in use; another server listens there"))
       << tcp.text;
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "a/socket"));
 
   const auto local =
       run_conclave({"serve", "--data", folder.path() / "b", "--socket", first.socket_file()});
   EXPECT_EQ(local.status.code, 1);
-  EXPECT_TRUE(local.says("another server answers there")) << local.text;
+  EXPECT_TRUE(local.says("another server listens there; stop it or choose another socket")) << local.text;
   EXPECT_TRUE(client{first.socket()}.exists("/"));
 }
 
@@ -165,7 +165,7 @@ TEST(serve_refuses, a_socket_path_that_is_too_long_or_not_its_own) {
   std::ofstream{file} << "dear diary";
   const auto other = run_conclave({"serve", "--data", folder.path() / "b", "--socket", file});
   EXPECT_EQ(other.status.code, 1);
-  EXPECT_TRUE(other.says("there is a file of that name; remove it")) << other.text;
+  EXPECT_TRUE(other.says("a file of that name exists and is not a socket; remove it")) << other.text;
   EXPECT_EQ(content(file), "dear diary");
 }
 
@@ -188,7 +188,7 @@ TEST(serve_refuses, a_socket_whose_queue_is_full) {
   const auto second = run_conclave(
       {"serve", "--data", folder.path() / "data", "--socket", first.socket_file()}, {}, 10s);
   EXPECT_EQ(second.status.code, 1);
-  EXPECT_TRUE(second.says("another server answers there")) << second.text;
+  EXPECT_TRUE(second.says("another server listens there; stop it or choose another socket")) << second.text;
   first.resume();
   waiting.clear();
   EXPECT_TRUE(client{first.socket()}.exists("/"));
@@ -201,8 +201,8 @@ TEST(serve_refuses, addresses_that_are_none) {
     int code;
   };
   const refused_address wrong[] = {
-      {"70000", "ports end at 65535", 64},
-      {"127.0.0.1:99999999999999999999", "ports end at 65535", 64},
+      {"70000", "the highest port is 65535", 64},
+      {"127.0.0.1:99999999999999999999", "the highest port is 65535", 64},
       {"127.0.0.1:", "write HOST:PORT", 64},
       {"127.0.0.1:-1", "write HOST:PORT", 64},
       {"::1:0", "[::1]:0", 64},

@@ -160,10 +160,10 @@ TEST_F(zoo_cfg, protection_that_the_server_does_not_have_is_refused) {
              {"enforce.auth.enabled=true", "needs enforce.auth.schemes"},
              {"enforce.auth.enabled=yes", "enforce.auth.enabled is true or false, not 'yes'"},
              {"enforce.auth.enabled=true\nenforce.auth.schemes=digest,sasl",
-              "nobody can authenticate by 'sasl'"},
+              "clients cannot authenticate by 'sasl'"},
              {"enforce.auth.enabled=true\nenforce.auth.schemes=digest\n"
               "DigestAuthenticationProvider.enabled=false",
-              "nobody can authenticate by 'digest'"},
+              "clients cannot authenticate by 'digest'"},
              {"ssl.keyStore.location=x\nssl.clientAuth=needed", "is none, want or need"}}) {
       const auto run = refused(its_data + "clientPort=0\n" + prefix + settings + "\n");
       EXPECT_TRUE(run.says(why)) << run.text;
@@ -225,7 +225,7 @@ TEST_F(zoo_cfg, a_bad_number_is_told_by_name) {
     const auto run = refused(its_data + name + "=12x\n");
     EXPECT_TRUE(run.says(std::string{name} + " is not a number: '12x'")) << run.text;
   }
-  EXPECT_TRUE(refused(its_data + "clientPort=70000\n").says("ports end at 65535"));
+  EXPECT_TRUE(refused(its_data + "clientPort=70000\n").says("the highest port is 65535"));
   EXPECT_FALSE(std::filesystem::exists(data / "socket"));
 }
 

@@ -35,7 +35,7 @@ constexpr int listen_backlog = 4096;
 [[noreturn]] void fail_errno(const std::string& address) {
   const int code = errno;
   std::string why = std::strerror(code);
-  if (code == EADDRINUSE) why += "; another server has it, choose another one";
+  if (code == EADDRINUSE) why += "; another server listens there, choose another address";
   if (code == EACCES) why += "; ports below 1024 are for root";
   fail(address, why);
 }
@@ -48,7 +48,7 @@ struct unique_fd {
   int release() { return std::exchange(fd, -1); }
 };
 
-// An IPv4 client at an IPv6 address counts as what it is: "ip:10.0.0.1" in an ACL means it.
+// A dual-stack socket reports an IPv4 client as ::ffff:10.0.0.1. ACLs name it as "ip:10.0.0.1".
 void unmap_ipv4(sockaddr_storage& a, socklen_t& size) {
   if (a.ss_family != AF_INET6) return;
   sockaddr_in6 six{};
@@ -84,13 +84,13 @@ gid_t group_id(const std::string& address, const std::string& name) {
   ::getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
   if (found == nullptr)
     fail_option(address,
-                  "there is no group '" + name + "'; make it with: groupadd --system " + name);
+                "there is no group '" + name + "'; create it with: groupadd --system " + name);
   return found->gr_gid;
 }
 
-// A socket that nobody answers on was left behind by a server that was killed.
+// True for a socket file that a killed server left behind.
 bool is_stale(const sockaddr_un& at) {
-  // A stopped server's queue may be full: no reason to wait.
+  // Non-blocking, because the backlog of a stopped server may be full.
   const unique_fd probe{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
   return ::connect(probe.fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 &&
          errno == ECONNREFUSED;
@@ -105,12 +105,13 @@ acceptor acceptor::tcp(boost::asio::io_context& io, const std::string& address, 
   if (host.size() > 1 && host.front() == '[' && host.back() == ']')
     host = host.substr(1, host.size() - 2);
   else if (host.find(':') != std::string::npos)
-    fail_option(address, "an IPv6 address stands in brackets: [" + host + "]:" + port);
+    fail_option(address, "write an IPv6 address in brackets: [" + host + "]:" + port);
   if (host == "*") host = "0.0.0.0";
   if (host.empty() || port.empty() || port.find_first_not_of("0123456789") != std::string::npos)
     fail_option(address, "write HOST:PORT, or PORT for 127.0.0.1");
-  // getaddrinfo would cut off its upper bits.
-  if (port.size() > 5 || std::stoi(port) > 65'535) fail_option(address, "ports end at 65535");
+  // getaddrinfo truncates larger numbers to 16 bits.
+  if (port.size() > 5 || std::stoi(port) > 65'535)
+    fail_option(address, "the highest port is 65535");
 
   addrinfo wanted{};
   wanted.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
@@ -144,11 +145,11 @@ acceptor acceptor::unix_socket(boost::asio::io_context& io, const std::filesyste
   at.sun_family = AF_UNIX;
   if (file.string().size() >= sizeof at.sun_path)
     fail_option(address, "a socket's path has at most " + std::to_string(sizeof at.sun_path - 1) +
-                               " bytes; choose a shorter one with --socket");
+                             " bytes; choose a shorter one with --socket");
   std::memcpy(at.sun_path, file.c_str(), file.string().size());
 
   const bool is_shared = !group.empty();
-  const auto unchanged = static_cast<gid_t>(-1);  // chown() leaves the group as it is
+  const auto unchanged = static_cast<gid_t>(-1);  // chown() does not change the group
   const gid_t gid = is_shared ? group_id(address, group) : unchanged;
 
   std::error_code ec;
@@ -161,18 +162,20 @@ acceptor acceptor::unix_socket(boost::asio::io_context& io, const std::filesyste
       fail_errno(address);
   }
   if (struct stat present{}; ::lstat(file.c_str(), &present) == 0) {
-    if (!S_ISSOCK(present.st_mode)) fail(address, "there is a file of that name; remove it");
-    if (!is_stale(at)) fail(address, "another server answers there");
+    if (!S_ISSOCK(present.st_mode))
+      fail(address, "a file of that name exists and is not a socket; remove it");
+    if (!is_stale(at))
+      fail(address, "another server listens there; stop it or choose another socket");
     ::unlink(file.c_str());
   }
   unique_fd f{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
   if (f.fd < 0) fail_errno(address);
-  // Linux gives the file the mode of the descriptor: nobody else can connect, not even before a
-  // later chmod.
+  // Linux creates the socket file with the mode of the descriptor. So other users cannot connect in
+  // the time before the chmod below.
   ::fchmod(f.fd, is_shared ? 0660 : 0600);
   if (::bind(f.fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 ||
       ::lchown(file.c_str(), static_cast<uid_t>(-1), gid) != 0 ||
-      (is_shared && ::chmod(file.c_str(), 0660) != 0) ||  // the umask has taken away from it
+      (is_shared && ::chmod(file.c_str(), 0660) != 0) ||  // bind() applied the umask
       ::listen(f.fd, listen_backlog) != 0)
     fail_errno(address);
   acceptor a{io, f.release(), transport::unix_socket};
@@ -183,9 +186,10 @@ acceptor acceptor::unix_socket(boost::asio::io_context& io, const std::filesyste
 }
 
 acceptor::~acceptor() {
-  // A child that this process forked may have a copy, which would keep clients waiting.
+  // A forked child may have inherited the descriptor. Without the shutdown, clients would wait in
+  // its backlog.
   if (descriptor_.is_open()) ::shutdown(descriptor_.native_handle(), SHUT_RDWR);
-  // If somebody removed ours, the one that is there now may be another server's.
+  // If the file was removed, a socket with the same name may belong to another server.
   if (!socket_file_.empty() && inode_of(socket_file_) == socket_inode_)
     ::unlink(socket_file_.c_str());
 }

@@ -1,4 +1,4 @@
-// Where clients come in: a TCP address or a Unix socket.
+// A listening socket: a TCP address, with or without TLS, or a Unix socket.
 #pragma once
 
 #include <sys/types.h>
@@ -18,31 +18,33 @@ class acceptor {
  public:
   enum class transport { tcp, tls, unix_socket };
 
-  // "HOST:PORT", "[IPV6]:PORT" or "PORT". Throws std::runtime_error that says what is wrong.
+  // Listens on "HOST:PORT", "[IPV6]:PORT" or "PORT". Throws std::runtime_error with the address and
+  // the reason.
   static acceptor tcp(boost::asio::io_context& io, const std::string& address, transport type);
-  // For our user and root, and for the members of the group, unless that is empty.
+  // Listens on a Unix socket that the server's user, root and the members of `group` can connect
+  // to. An empty group grants access to nobody else.
   static acceptor unix_socket(boost::asio::io_context& io, const std::filesystem::path& path,
                               const std::string& group);
   acceptor(acceptor&&) = default;
   ~acceptor();
 
   transport transport_type() const noexcept { return transport_; }
-  // As a client writes it: "127.0.0.1:2181", "unix:/run/conclave/socket".
+  // The address in the form of a connect string: "127.0.0.1:2181", "unix:/run/conclave/socket".
   const std::string& address() const noexcept { return address_; }
   std::uint16_t port() const noexcept { return port_; }
 
   struct accepted_connection {
     boost::asio::generic::stream_protocol::socket socket;
-    std::string address;  // of a TCP client, without its port
-    std::string name;     // for the log
-    pid_t pid = 0;        // on a Unix socket
+    std::string address;  // of a TCP client, without the port; empty on a Unix socket
+    std::string name;     // address and port, or process, for the log
+    pid_t pid = 0;        // of the peer process on a Unix socket, otherwise 0
     uid_t uid = 0;
   };
-  // The next one that waits, if any. `out_of_descriptors` is set if there may be one
-  // that cannot be let in now.
+  // Accepts the next connection; null if no connection is pending. Sets `out_of_descriptors` if the
+  // process or the system has no descriptors or memory left for one.
   std::unique_ptr<accepted_connection> accept(bool& out_of_descriptors);
 
-  bool is_waiting = false;  // a wait is under way
+  bool is_waiting = false;  // async_wait_readable() is pending
 
   template <class F>
   void async_wait_readable(F f) {
@@ -59,7 +61,7 @@ class acceptor {
   std::string address_;
   std::uint16_t port_ = 0;
   std::filesystem::path socket_file_;
-  ino_t socket_inode_ = 0;  // of that file
+  ino_t socket_inode_ = 0;  // of socket_file_, to recognize the server's own socket
 };
 
 }  // namespace conclave::server_impl

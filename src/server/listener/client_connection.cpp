@@ -21,7 +21,7 @@ bool client_connection::receive(char* buffer, std::size_t size, std::string_view
   }
   plain_.clear();
   const auto failed = tls->receive(arrived, plain_);
-  waiting_ += tls->output;  // the handshake's part, or an alert
+  send_buffer_ += tls->output;  // TLS handshake messages or an alert
   tls->output.clear();
   plain = plain_;
   return flush() && !failed;
@@ -31,12 +31,12 @@ bool client_connection::send(std::string& bytes) {
   if (tls != nullptr) {
     if (!bytes.empty() && tls->encrypt(bytes)) return false;
     bytes.clear();
-    waiting_ += tls->output;
+    send_buffer_ += tls->output;
     tls->output.clear();
-  } else if (waiting_.empty()) {
-    waiting_.swap(bytes);
+  } else if (send_buffer_.empty()) {
+    send_buffer_.swap(bytes);
   } else {
-    waiting_ += bytes;
+    send_buffer_ += bytes;
     bytes.clear();
   }
   return flush();
@@ -49,25 +49,26 @@ void client_connection::close() {
 }
 
 bool client_connection::flush() {
-  bool moved = waiting_.empty();
-  while (sent_ < waiting_.size()) {
-    const auto n = ::send(socket.native_handle(), waiting_.data() + sent_, waiting_.size() - sent_,
-                          MSG_DONTWAIT | MSG_NOSIGNAL);
+  bool moved = send_buffer_.empty();
+  while (sent_ < send_buffer_.size()) {
+    const auto n = ::send(socket.native_handle(), send_buffer_.data() + sent_,
+                          send_buffer_.size() - sent_, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) break;
     if (n < 0) return false;
     sent_ += static_cast<std::size_t>(n);
     moved = true;
   }
-  if (sent_ == waiting_.size()) {
-    // One large answer must not stay in memory for ever.
-    if (waiting_.capacity() > 64 * 1024)
-      waiting_ = {};
+  if (sent_ == send_buffer_.size()) {
+    // Do not keep the memory of one large reply.
+    if (send_buffer_.capacity() > 64 * 1024)
+      send_buffer_ = {};
     else
-      waiting_.clear();
+      send_buffer_.clear();
     sent_ = 0;
-  } else if (sent_ > waiting_.size() / 2) {  // seldom: what is moved is what was sent, or less
-    waiting_.erase(0, sent_);
+  } else if (sent_ > send_buffer_.size() / 2) {
+    // Amortized: erase() moves fewer bytes than were sent.
+    send_buffer_.erase(0, sent_);
     sent_ = 0;
   }
   if (moved) last_sent = clock::now();

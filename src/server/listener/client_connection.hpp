@@ -1,4 +1,4 @@
-// One client's connection: bytes in, frames out of them; bytes to be sent, as fast as it reads.
+// The socket of one client, with its receive and send buffers. core has the matching session state.
 #pragma once
 
 #include <chrono>
@@ -30,52 +30,56 @@ class client_connection {
         frames{frame_limit} {}
 
   enum class phase {
-    first_bytes,  // may be a four-letter word
-    handshake,    // its first frame has not arrived
+    first_bytes,  // the input may be a four-letter word
+    handshake,    // waits for the connect request
     established,
-    closing,  // closed once everything is sent
+    closing,  // disconnected when all output is sent
     closed,
   };
   bool is_pending() const noexcept { return current_phase < phase::established; }
   bool is_closing() const noexcept { return current_phase == phase::closing; }
   bool is_closed() const noexcept { return current_phase == phase::closed; }
 
-  // Reads once what is there, at most `size` bytes; empty when nothing is. False: it has ended.
+  // Reads at most `size` bytes without blocking. `plain` is the decrypted input, empty if none has
+  // arrived. Returns false if the connection is closed or failed.
   bool receive(char* buffer, std::size_t size, std::string_view& plain);
-  // Takes the bytes and sends what the socket has room for. False: it has ended.
+  // Moves `bytes` to the send buffer and sends as much as the socket accepts. Returns false if the
+  // connection is closed or failed.
   bool send(std::string& bytes);
-  // For the other side at once, even if a child that this process forked has a copy.
+  // Shuts the socket down first: the peer sees the end even if a forked child inherited the
+  // descriptor.
   void close();
-  std::size_t unsent() const noexcept { return waiting_.size() - sent_; }
+  std::size_t unsent() const noexcept { return send_buffer_.size() - sent_; }
 
   const connection_id id;
   phase current_phase = phase::first_bytes;
-  const std::string name;  // for the log: its address, or the process
-  std::string address;     // of a TCP client
+  const std::string name;  // address and port, or process, for the log
+  std::string address;     // of a TCP client, without the port; empty on a Unix socket
   socket_type socket;
   std::unique_ptr<tls::tls_engine> tls;
   wire::frame_splitter frames;
-  std::string unparsed;   // arrived, and not looked at yet
-  process_watch process;  // on a Unix socket
-  uid_t uid = 0;          // of that process
-  std::list<std::shared_ptr<client_connection>>::iterator
-      pending_position;  // until it said who it is
+  std::string unparsed;   // received, not passed to core yet
+  process_watch process;  // of a Unix socket client
+  uid_t uid = 0;          // of the Unix socket client
+  // Position in the service's list of pending handshakes; valid while is_pending().
+  std::list<std::shared_ptr<client_connection>>::iterator pending_position;
 
   clock::time_point since = clock::now();
-  clock::time_point last_sent = since;  // it took something, or nothing was waiting
+  // The last time the socket accepted output or there was none.
+  clock::time_point last_sent = since;
   std::uint64_t frames_received = 0;
   std::uint64_t frames_sent = 0;
-  bool is_local = false;            // on the Unix socket
-  bool is_paused = false;           // not listened to until it has read its answers
-  bool is_waiting_to_read = false;  // a wait is under way
+  bool is_local = false;            // connected by the Unix socket
+  bool is_paused = false;           // not read from until the client has read its replies
+  bool is_waiting_to_read = false;  // an async_wait is pending
   bool is_waiting_to_write = false;
 
  private:
   bool flush();
 
-  std::string waiting_;   // for room in the socket; cipher bytes with TLS
-  std::size_t sent_ = 0;  // of these
-  std::string plain_;     // decrypted by the last receive()
+  std::string send_buffer_;  // output that the socket did not accept yet; encrypted with TLS
+  std::size_t sent_ = 0;     // bytes of send_buffer_ that are sent
+  std::string plain_;        // TLS: decrypted by the last receive()
 };
 
 }  // namespace conclave::server_impl

@@ -13,7 +13,7 @@ folder_watch::folder_watch(boost::asio::io_context& io, const std::filesystem::p
     : descriptor_{io}, changed_{std::move(changed)} {
   const int fd = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   if (fd < 0) return;
-  // The removal of a file that is open changes its attributes: the number of its names.
+  // Unlinking an open file changes its link count, which inotify reports as IN_ATTRIB.
   constexpr std::uint32_t gone = IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF;
   ::inotify_add_watch(fd, folder.c_str(), gone | IN_ONLYDIR);
   ::inotify_add_watch(fd, (folder / "lock").c_str(), gone);

@@ -1,4 +1,4 @@
-// Notices that the data folder was removed, moved or replaced, by inotify.
+// Watches the data folder by inotify for removal, renaming and replacement.
 #pragma once
 
 #include <filesystem>
@@ -11,9 +11,9 @@ namespace conclave::server_impl {
 
 class folder_watch {
  public:
-  // Calls `changed` each time something may have happened to the folder or its lock file, on the
-  // io_context's thread. Never, if the system has no inotify instance left; moves of a folder above
-  // are not noticed either. So the owner looks by itself from time to time as well.
+  // Calls `changed` on the io_context's thread when the folder or its lock file may have changed.
+  // Reports nothing if no inotify instance is available, and does not see renames of parent
+  // folders. So the owner must also check the folder periodically.
   folder_watch(boost::asio::io_context& io, const std::filesystem::path& folder,
                std::function<void()> changed);
 

@@ -1,5 +1,5 @@
-// The four-letter words that operators and other clients ask before a handshake, in the form of
-// Apache's server; and the one of our own, for backups.
+// The four-letter words of ZooKeeper, with the reply formats of Apache's server, and Conclave's own
+// word for backups.
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,10 +14,11 @@
 namespace conclave::server_impl {
 namespace {
 
-// Clients choose what they dare by this version.
+// Clients choose the requests they use by this version.
 constexpr std::string_view protocol_version = "3.8.0";
 
-// "bkup", a file's path and a newline; on the Unix socket only, and for our user and root only.
+// "bkup", the path of a file and a newline. Only on the Unix socket, for root and the user of the
+// server.
 constexpr std::string_view backup_command = "bkup";
 constexpr std::size_t max_path = 4096;
 
@@ -60,10 +61,11 @@ bool service::handle_four_letter_word(const connection_ptr& c, std::string_view 
 std::string service::reply_to(const client_connection& from, std::string_view request) {
   const auto word = request.substr(0, 4);
   if (word == backup_command) {
-    // The file is written with our rights, and holds what ACLs keep from others.
+    // The server writes the file with its own permissions, and the file contains all nodes,
+    // whatever their ACLs.
     if (from.uid != 0 && from.uid != ::geteuid())
       return "only root and user " + std::to_string(::geteuid()) +
-             ", whose server this is, may ask for one\n";
+             " may request a backup of this server\n";
     return backup_to(request.substr(4));
   }
   const auto& words = options_.words;

@@ -1,4 +1,4 @@
-// Lets a repeated message into the log once in a while, and counts those it holds back.
+// Limits a repeated log message to one per interval and counts the suppressed ones.
 #pragma once
 
 #include <chrono>
@@ -12,11 +12,12 @@ class log_limit {
  public:
   using clock = std::chrono::steady_clock;
 
-  explicit log_limit(clock::duration between) : between_{between} {}
+  explicit log_limit(clock::duration interval) : interval_{interval} {}
 
-  // How many were held back since the last one that was logged; nothing: hold this one back, too.
+  // Returns how many messages were suppressed since the last logged one; nullopt if this message is
+  // to be suppressed, too.
   std::optional<std::uint64_t> allow(clock::time_point now) {
-    if (last_ && now - *last_ < between_) {
+    if (last_ && now - *last_ < interval_) {
       ++suppressed_;
       return std::nullopt;
     }
@@ -25,7 +26,7 @@ class log_limit {
   }
 
  private:
-  clock::duration between_;
+  clock::duration interval_;
   std::optional<clock::time_point> last_;
   std::uint64_t suppressed_ = 0;
 };

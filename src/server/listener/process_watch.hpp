@@ -1,4 +1,4 @@
-// Whether the process at the other end of a Unix socket lives, by the kernel's word.
+// Watches the peer process of a Unix socket by a pidfd.
 #pragma once
 
 #include <sys/types.h>
@@ -14,12 +14,12 @@ namespace conclave::server_impl {
 class process_watch {
  public:
   process_watch() = default;
-  // Nothing can be known of a process in another pid namespace, or if descriptors have run out:
-  // then it counts as living.
+  // Watches nothing if the process is in another pid namespace or no descriptor is left:
+  // is_available() is false then, and the process counts as running.
   process_watch(boost::asio::io_context& io, pid_t pid);
 
   bool is_available() const noexcept { return descriptor_ != nullptr; }
-  // Calls `f` once the process has ended, at once if it has.
+  // Calls `f` when the process exits, or soon if it has exited already. Requires is_available().
   void async_wait_exit(std::function<void()> f);
 
  private:

@@ -15,29 +15,29 @@
 namespace conclave::server_impl {
 namespace {
 
-// Read from one client before others have their turn.
+// Bytes read from one client before the next client is served.
 constexpr std::size_t read_size = 64 * 1024;
-// A client with more than this unsent is not listened to until it has read.
+// The service stops reading from a client with more unsent output than this.
 constexpr std::size_t pause_above_unsent = 256 * 1024;
-// With more than this unsent to all together, a client that has read everything is still served;
-// the others wait until they have.
+// With more unsent output than this for all clients together, the service reads only from clients
+// that have read all their replies.
 constexpr std::size_t pause_all_above_unsent = 256u << 20;
-// With more than this, who does not read is dropped.
+// With more than this, clients with unsent output are dropped.
 constexpr std::size_t drop_above_unsent = 512u << 20;
-// With more watch events than this in a turn, no more requests are taken in until they are sent.
+// With more bytes of watch events than this in one turn, requests wait for the next turn.
 constexpr std::size_t pause_above_event_bytes = 32u << 20;
-// Time for one client's requests before others have their turn.
+// Time for one client's requests before the next client is served.
 constexpr auto max_time_per_client = std::chrono::milliseconds{5};
-// What is taken in before the turn ends, when there is always more.
+// Limits the length of a turn under constant load.
 constexpr int max_handlers_per_turn = 1024;
-// The greeting is less than 100 bytes.
+// A connect request has less than 100 bytes.
 constexpr std::size_t handshake_limit_bytes = 1024;
-// After a turn that was so late or took so long, clients that could not be heard meanwhile are
-// heard before anyone expires: until nothing waits, or for so many turns.
+// After a turn that began this late or took this long, pending input is read before any session
+// expires. Expiry resumes when no input is left, or after max_turns_without_expiry turns.
 constexpr auto long_delay = std::chrono::milliseconds{200};
 constexpr int max_turns_without_expiry = 64;
 constexpr std::uintmax_t min_free_bytes = 4u << 20;
-constexpr auto does_not_read = "does not read its answers, dropped";
+constexpr auto does_not_read = "does not read its replies; disconnected";
 constexpr auto check_interval = std::chrono::seconds{1};
 
 moment now() {
@@ -67,7 +67,7 @@ service::service(server_options options, storage where)
   const auto started = now();
   const auto first_zxid = clock_zxid(started.wall_ms, stored.zxid);
   core_ = std::make_unique<core>(make_core_options(), std::move(stored), first_zxid, started);
-  // Clients are shown the zxid before the first change: it must survive, too.
+  // Handshake replies show the zxid even before the first change, so it must be durable.
   storage_.backend->commit(core_->take_changes());
   if (options_.tls) tls_ = std::make_unique<tls::tls_server_settings>(*options_.tls);
   if (storage_.check_folder)
@@ -84,16 +84,16 @@ core_options service::make_core_options() const {
   c.max_session_timeout = options_.max_session_timeout.value_or(20 * options_.tick);
   if (c.min_session_timeout.count() <= 0 || c.min_session_timeout > c.max_session_timeout)
     throw error{errc::invalid_argument,
-                "session timeouts must be above zero, and the shortest not above the longest"};
+                "session timeouts must be above zero, and the minimum must not exceed the maximum"};
   if (options_.reap_interval.count() <= 0)
     throw error{errc::invalid_argument,
-                "the time between looks for empty containers must be above zero"};
+                "the time between checks for empty containers must be above zero"};
   c.reap_interval = options_.reap_interval;
   c.super_digest = options_.super_digest;
   for (const auto& scheme : options_.required_auth)
     if (scheme != "ip" && (scheme != "digest" || !options_.digest_auth))
-      throw error{errc::invalid_argument, "nobody can authenticate by '" + scheme +
-                                              "' here; required_auth is digest or ip"};
+      throw error{errc::invalid_argument, "clients cannot authenticate by '" + scheme +
+                                              "'; set required_auth to digest or ip"};
   c.required_auth = options_.required_auth;
   c.digest_auth = options_.digest_auth;
   c.ttl_nodes = options_.ttl_nodes;
@@ -101,25 +101,27 @@ core_options service::make_core_options() const {
   c.log_session = [this](std::string_view text) { log(log_level::info, std::string{text}); };
   c.random = [](char* into, std::size_t size) {
     if (RAND_bytes(reinterpret_cast<unsigned char*>(into), static_cast<int>(size)) != 1)
-      throw std::runtime_error{"the system gives no random numbers"};
+      throw std::runtime_error{"the system provides no random numbers"};
   };
   return c;
 }
 
 void service::set_tls(const server_tls_options& options) {
   if (!options_.tls)
-    throw error{errc::invalid_argument, "a server without TLS has no use for certificates"};
+    throw error{errc::invalid_argument,
+                "cannot set certificates: the server was started without TLS"};
   auto fresh = std::make_unique<tls::tls_server_settings>(options);
   boost::asio::post(io_, [this, fresh = std::move(fresh)]() mutable { tls_ = std::move(fresh); });
 }
 
-// A port that strangers can reach must not fill the log.
+// Rate-limited, so that unauthenticated clients cannot fill the log.
 void service::log_tls_failure(const client_connection& c) {
   if (c.tls == nullptr || c.tls->reason().empty()) return;
   const auto suppressed = tls_failures_.allow(clock::now());
   if (!suppressed) return;
   auto text = c.name + ": TLS failed (" + c.tls->reason() + ")";
-  if (*suppressed > 0) text += "; so did " + std::to_string(*suppressed) + " more before it";
+  if (*suppressed > 0)
+    text += "; " + std::to_string(*suppressed) + " earlier failures were not logged";
   log(log_level::warning, text);
 }
 
@@ -130,7 +132,7 @@ void service::log(log_level level, const std::string& text) const {
 // --- turns
 
 void service::run() {
-  // Also when the disk has failed: clients must not wait for answers that will never come.
+  // Also on exceptions: after a disk failure, clients must not wait for replies that never come.
   struct connection_closer {
     service& s;
     ~connection_closer() {
@@ -147,7 +149,7 @@ void service::run() {
     io_.run_one();
     int left = max_handlers_per_turn;
     while (left > 0 && io_.poll_one() != 0) --left;
-    if (left > 0) turns_without_expiry_ = 0;  // nothing waits any more
+    if (left > 0) turns_without_expiry_ = 0;  // all pending input was read
     end_turn();
   }
 }
@@ -186,7 +188,7 @@ void service::end_turn() {
     if (i == connections_.end()) continue;
     const auto c = i->second;
     if (core_->overflowed(id)) {
-      drop(c, "has more watch events to get than can wait for it, dropped");
+      drop(c, "has too many unsent watch events; disconnected");
       continue;
     }
     if (core_->is_closing(id)) enter(*c, client_connection::phase::closing);
@@ -196,7 +198,7 @@ void service::end_turn() {
     statistics_.sent += frames;
     send(c, out);
   }
-  // They tell of the turn, so they wait for its commit as well.
+  // The answers describe the state after this turn, so they must follow its commit.
   for (const auto& [c, word] : std::exchange(pending_words_, {})) {
     auto text = reply_to(*c, word);
     send(c, text);
@@ -222,9 +224,9 @@ void service::commit() {
   }
 }
 
-// The core knows what the disk does not. Nobody was told yet, so all is taken back: the connections
-// are closed, and everyone finds the state of the last commit. Until there is room, reading works
-// and writing is refused.
+// The core has changes that the disk does not have. No reply was sent for them, so the service
+// discards them: it closes all connections and reloads the last commit. Until there is space on the
+// disk, reads succeed and writes fail.
 void service::handle_disk_full(const std::string& why) {
   log(log_level::error, why + "; nothing can be changed until there is room");
   while (!connections_.empty()) {
@@ -238,8 +240,8 @@ void service::handle_disk_full(const std::string& why) {
 }
 
 void service::retry_disk() {
-  // The store keeps some room for itself; a try that only fits there would soon be followed by the
-  // next failure, and that one costs everybody's connection.
+  // The store preallocates its WAL, so a small commit can succeed on a full disk. The next failure
+  // would close all connections again.
   std::error_code unknown;
   const auto space = std::filesystem::space(options_.data, unknown);
   if (!unknown && space.available < min_free_bytes) return;
@@ -252,7 +254,7 @@ void service::retry_disk() {
   }
   disk_full_ = false;
   core_->set_writable(true);
-  log(log_level::warning, "there is room on the disk again");
+  log(log_level::warning, "there is room on the disk again; changes are accepted");
   for (const auto session : std::exchange(ended_while_disk_full_, {}))
     core_->process_ended(session);
 }
@@ -268,19 +270,19 @@ void service::arm_timer() {
   });
 }
 
-// What needs no exact time: clients that do not greet or do not read, idleness, a full disk.
+// Checks that need no exact time: pending handshakes, slow readers, a full disk, the idle limit.
 void service::run_periodic_checks() {
   next_check_ = turn_began_ + check_interval;
   if (storage_.check_folder) storage_.check_folder();
   while (!pending_handshakes_.empty() &&
          turn_began_ - pending_handshakes_.front()->since > options_.handshake_limit) {
     const auto c = pending_handshakes_.front();
-    log(log_level::info, c->name + " did not greet in time");
+    log(log_level::info, c->name + " sent no connect request in time");
     disconnect(c);
   }
   std::vector<connection_ptr> stalled;
   for (const auto& [id, c] : connections_) {
-    // A process that was stopped does not read, and keeps its session all the same.
+    // A stopped process does not read, but keeps its process-bound session.
     if (!core_->is_process_bound(id) && c->unsent() > 0 &&
         turn_began_ - c->last_sent > options_.stall_limit)
       stalled.push_back(c);
@@ -295,12 +297,12 @@ void service::run_periodic_checks() {
   }
   if (!connections_.empty() || core_->sessions().size() > 0) idle_since_ = turn_began_;
   if (options_.idle_exit.count() > 0 && turn_began_ - idle_since_ >= options_.idle_exit) {
-    log(log_level::info, "idle for long enough");
+    log(log_level::info, "no clients and no sessions within the idle limit; the server stops");
     stopping_ = true;
   }
 }
 
-// --- doors
+// --- acceptors
 
 void service::open_acceptors() {
   if (!options_.listen_tls.empty() && tls_ == nullptr)
@@ -334,7 +336,7 @@ void service::accept_connections(acceptor& a) {
     add_connection(std::move(accepted), a.transport_type());
   }
   if (out_of_descriptors && !close_oldest_pending()) {
-    accepting_paused_ = true;  // until the next look around
+    accepting_paused_ = true;  // until the next periodic check
     return;
   }
   wait_to_accept(a);
@@ -343,7 +345,7 @@ void service::accept_connections(acceptor& a) {
 void service::add_connection(std::unique_ptr<acceptor::accepted_connection> accepted,
                              acceptor::transport through) {
   const bool is_local = through == acceptor::transport::unix_socket;
-  // Of a group's members the kernel has asked the socket's file.
+  // With a socket group, the kernel has checked the permissions of the socket file.
   if (is_local && accepted->uid != 0 && accepted->uid != ::geteuid() &&
       options_.socket_group.empty()) {
     log(log_level::warning,
@@ -375,7 +377,8 @@ void service::add_connection(std::unique_ptr<acceptor::accepted_connection> acce
   wait_to_read(c);
 }
 
-// Who has waited longest without a greeting goes; of this network, if one is given.
+// Disconnects the oldest connection without a handshake; if `network` is given, the oldest one of
+// that network.
 bool service::close_oldest_pending(const std::string& network) {
   const auto found = std::find_if(
       pending_handshakes_.begin(), pending_handshakes_.end(), [&](const connection_ptr& c) {
@@ -383,7 +386,7 @@ bool service::close_oldest_pending(const std::string& network) {
                (!c->address.empty() && admission::network_of(c->address) == network);
       });
   if (found == pending_handshakes_.end()) return false;
-  const auto oldest = *found;  // a copy: it leaves the room
+  const auto oldest = *found;  // a copy, because disconnect() erases the list entry
   disconnect(oldest);
   return true;
 }
@@ -402,7 +405,7 @@ void service::enter(client_connection& c, client_connection::phase next) {
   c.current_phase = next;
 }
 
-// --- links
+// --- connections
 
 void service::wait_to_read(const connection_ptr& c) {
   if (c->is_waiting_to_read || c->is_closed()) return;
@@ -425,14 +428,15 @@ void service::wait_to_write(const connection_ptr& c) {
                          const auto before = c->unsent();
                          std::string nothing;
                          send(c, nothing);
-                         // It is not listened to while it reads, but it lives.
+                         // The client may be paused and send nothing, but reading output proves
+                         // that it is alive.
                          if (c->unsent() < before) core_->record_activity(c->id);
                        });
 }
 
 void service::read(const connection_ptr& c) {
   begin_turn();
-  core_->begin_turn(now());  // a turn can be long, and this is when it was heard
+  core_->begin_turn(now());  // a turn can be long; sessions record when their input was read
   std::string_view bytes;
   const auto before = c->unsent();
   const bool is_open = c->receive(read_buffer_.data(), read_buffer_.size(), bytes);
@@ -441,13 +445,14 @@ void service::read(const connection_ptr& c) {
     log_tls_failure(*c);
     return disconnect(c);
   }
-  if (c->unsent() > 0) wait_to_write(c);  // of the TLS handshake
+  if (c->unsent() > 0) wait_to_write(c);  // TLS handshake messages
   if (c->unparsed.empty()) return process_input(c, bytes);
   const auto input = std::exchange(c->unparsed, {}).append(bytes);
   process_input(c, input);
 }
 
-// Goes on as long as the client's answers do not pile up; the rest is kept until it has read some.
+// Processes frames until too much output is unsent. The rest of the input waits until the client
+// has read some of its replies.
 void service::process_input(const connection_ptr& c, std::string_view bytes) {
   if (c->current_phase == client_connection::phase::first_bytes &&
       handle_four_letter_word(c, bytes))
@@ -464,7 +469,7 @@ void service::process_input(const connection_ptr& c, std::string_view bytes) {
     const auto unsent = c->unsent() + waiting;
     if (unsent > pause_above_unsent ||
         (unsent > 0 && unsent_bytes_ + new_output_bytes_ > pause_all_above_unsent))
-      return pause();  // send() comes back to it
+      return pause();  // send() resumes reading
     if (new_output_bytes_ > pause_all_above_unsent ||
         core_->event_bytes() > pause_above_event_bytes ||
         clock::now() - started > max_time_per_client) {
@@ -511,7 +516,7 @@ void service::send(const connection_ptr& c, std::string& bytes) {
   if (c->is_paused && c->unsent() <= pause_above_unsent / 2) resume_reading(c);
 }
 
-// In a handler of its own, so that it belongs to a turn with a commit.
+// Posted, so that the input is processed inside a turn and its changes are committed.
 void service::resume_reading(const connection_ptr& c) {
   if (!std::exchange(c->is_paused, false)) return;
   boost::asio::post(io_, [this, c] {
@@ -522,8 +527,8 @@ void service::resume_reading(const connection_ptr& c) {
   });
 }
 
-// One that does not read. Also what the kernel still has for it is thrown away: it would stay there
-// for as long as the client does not read, and the client would not learn that it was dropped.
+// Disconnects a slow client. The linger option discards the output that the kernel still holds and
+// sends a reset. Otherwise the kernel would keep that output until the client reads it.
 void service::drop(const connection_ptr& c, const char* why) {
   log(log_level::warning, c->name + ' ' + why);
   ++statistics_.dropped_slow;
@@ -532,7 +537,8 @@ void service::drop(const connection_ptr& c, const char* why) {
   disconnect(c);
 }
 
-// Its session goes on without it, unless the process that held it is gone.
+// The session continues until it expires. A process-bound session ends as soon as its process
+// exits.
 void service::disconnect(const connection_ptr& c) {
   if (c->is_closed()) return;
   enter(*c, client_connection::phase::closed);
@@ -544,12 +550,12 @@ void service::disconnect(const connection_ptr& c) {
   unsent_bytes_ -= c->unsent();
   c->close();
   if (session == 0) return;
-  watched_processes_.erase(session);  // of a process that had the session before this one
+  watched_processes_.erase(session);  // of the previous process of this session
   if (!ends_with_its_process) return;
   auto& watched = watched_processes_[session] = {c->id, std::move(c->process)};
   watched.process.async_wait_exit([this, session, id = c->id] {
     begin_turn();
-    // It may have come and gone again meanwhile, from another process.
+    // The session may have reconnected and disconnected again, from another process.
     const auto i = watched_processes_.find(session);
     if (i == watched_processes_.end() || i->second.last_connection != id) return;
     if (disk_full_) ended_while_disk_full_.push_back(session);

@@ -1,8 +1,9 @@
-// A running server: doors, links, the core and its store, all on the thread that calls run().
+// A running server: acceptors, connections, the core and its store, all on the thread that calls
+// run().
 //
-// It works in turns. A turn takes in everything that is ready, hands it to the core, writes what
-// changed in one commit, and only then sends what came out. While a commit runs, requests gather in
-// their sockets and share the next one; a lone request pays one commit and no thread hop.
+// The service works in turns. A turn reads all input that is ready, passes it to the core, stores
+// all changes in one commit, and only then sends the replies. Requests that arrive during a commit
+// share the next one. A single request costs one commit and no thread switch.
 #pragma once
 
 #include <atomic>
@@ -32,33 +33,34 @@
 
 namespace conclave::server_impl {
 
-// Beyond what a store is for the core.
+// A store, and the operations on it that only the service needs.
 struct storage {
   std::unique_ptr<store> backend;
-  // Writes a copy to a new file; throws store_error.
+  // Writes a copy to a new file. Throws store_error. Empty if nothing is on disk.
   std::function<void(const std::filesystem::path&)> backup;
-  // Throws store_error once the folder is not the store's any more.
+  // Throws store_error if the data folder was removed, moved or replaced. Empty if nothing is on
+  // disk.
   std::function<void()> check_folder;
-  std::string notice;  // for the log, at the start; empty: none
+  std::string notice;  // logged at the start unless empty
 };
 
 class service {
  public:
-  // Opens everything; throws std::runtime_error (store_error, conclave::error) that says what is
-  // wrong.
+  // Loads the store and opens all acceptors. Throws std::runtime_error, store_error or
+  // conclave::error.
   service(server_options options, storage where);
   ~service();
 
-  // Until stop() is called or it was idle for long enough. Throws store_error if the disk fails:
-  // then nothing more was acknowledged.
+  // Runs until stop() is called or the idle limit is reached. Throws store_error if the disk fails;
+  // no change of the failed commit is acknowledged.
   void run();
-  // From any thread.
+  // Thread-safe.
   void stop();
-  // From any thread: for connections that are accepted from now on. Throws conclave::error, and
-  // changes nothing, if the files cannot be used.
+  // Thread-safe. Applies to connections that are accepted from now on. Throws conclave::error and
+  // changes nothing if the files cannot be used.
   void set_tls(const server_tls_options& options);
 
-  // As clients write them.
+  // In the form of connect strings.
   const std::vector<std::string>& addresses() const noexcept { return addresses_; }
 
  private:
@@ -95,8 +97,8 @@ class service {
   void log(log_level level, const std::string& text) const;
   void log_tls_failure(const client_connection& c);
 
-  // words.cpp
-  // Whether these first bytes are one, or may become one.
+  // four_letter_words.cpp
+  // True if `bytes` are a four-letter word or the beginning of one.
   bool handle_four_letter_word(const connection_ptr& c, std::string_view bytes);
   std::string reply_to(const client_connection& from, std::string_view request);
   std::string run_command(std::string_view word);
@@ -113,7 +115,7 @@ class service {
     std::uint64_t commits = 0;
     std::uint64_t dropped_slow = 0;
     std::uint64_t rejected = 0;
-    // From the arrival of requests to their answers, by turns.
+    // Duration of turns, from the first input to the last reply.
     std::uint64_t turns = 0;
     std::chrono::microseconds min_time{0}, max_time{0}, total_time{0};
   };
@@ -127,35 +129,36 @@ class service {
   clock::time_point timer_set_for_ = clock::time_point::max();
   std::unique_ptr<core> core_;
   std::unique_ptr<tls::tls_server_settings> tls_;
-  std::unique_ptr<folder_watch> folder_watch_;  // none: nothing is kept on disk
+  std::unique_ptr<folder_watch> folder_watch_;  // null if nothing is on disk
   log_limit tls_failures_{std::chrono::seconds{1}};
 
   std::vector<acceptor> acceptors_;
   std::vector<std::string> addresses_;
   std::unordered_map<connection_id, connection_ptr> connections_;
   std::unique_ptr<admission> admission_;
-  std::list<connection_ptr> pending_handshakes_;  // not greeted yet, the oldest first
-  // Processes of sessions that lost their connections, and may come back for them.
+  std::list<connection_ptr> pending_handshakes_;  // the oldest first
+  // Processes of process-bound sessions that lost their connection. The session ends when its
+  // process exits before it reconnects.
   struct watched_process {
     connection_id last_connection;
     process_watch process;
   };
   std::unordered_map<std::int64_t, watched_process> watched_processes_;
-  std::vector<std::pair<connection_ptr, std::string>>
-      pending_words_;  // four-letter words of this turn
-  std::vector<std::int64_t>
-      ended_while_disk_full_;         // sessions whose processes ended while the disk was full
-  std::size_t unsent_bytes_ = 0;      // by all links
-  std::size_t new_output_bytes_ = 0;  // added to it by this turn
+  // Four-letter words of this turn, answered after its commit.
+  std::vector<std::pair<connection_ptr, std::string>> pending_words_;
+  // Sessions whose processes exited while the disk was full.
+  std::vector<std::int64_t> ended_while_disk_full_;
+  std::size_t unsent_bytes_ = 0;      // sum of all connections
+  std::size_t new_output_bytes_ = 0;  // output of this turn, not in unsent_bytes_ yet
   connection_id last_id_ = 0;
-  std::vector<char> read_buffer_;  // what arrives is looked at before the next read
+  std::vector<char> read_buffer_;  // shared: its content is processed before the next read
 
   clock::time_point turn_began_;
-  clock::time_point turn_deadline_ =
-      clock::time_point::max();  // the next turn begins then at the latest
+  // The latest time at which the next turn is expected to begin.
+  clock::time_point turn_deadline_ = clock::time_point::max();
   bool in_turn_ = false;
-  int turns_without_expiry_ = 0;   // turns to come in which nobody expires
-  bool accepting_paused_ = false;  // descriptors have run out
+  int turns_without_expiry_ = 0;   // number of coming turns in which no session expires
+  bool accepting_paused_ = false;  // no descriptors are left
   bool disk_full_ = false;
   clock::time_point next_check_;
   clock::time_point idle_since_;

@@ -128,7 +128,7 @@ void database::preallocate_wal(std::int64_t bytes) {
   if (result == SQLITE_FULL) result = SQLITE_OK;  // slower, that is all
   if (result == SQLITE_OK) result = wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
   if (result != SQLITE_OK) {
-    throw database_error{"cannot prepare its log: " + std::string{sqlite3_errstr(result)}, result,
+    throw database_error{"cannot prepare the write-ahead log: " + std::string{sqlite3_errstr(result)}, result,
                          0};
   }
 }

@@ -57,7 +57,7 @@ void make_folders(const std::filesystem::path& folder) {
     if (!S_ISDIR(found.st_mode)) fail("use as a folder", folder, ENOTDIR);
     return;
   }
-  if (errno != ENOENT) fail("look into", folder, errno);
+  if (errno != ENOENT) fail("inspect", folder, errno);
   const auto parent = folder.parent_path();
   make_folders(parent);
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
@@ -153,7 +153,7 @@ class posix_disk final : public disk {
     struct stat found {};
     if (::stat(file.c_str(), &found) != 0) {
       if (errno == ENOENT) return {};
-      fail("look at", file, errno);
+      fail("inspect", file, errno);
     }
     if (!S_ISREG(found.st_mode)) throw store_error{file.native() + " is not a regular file"};
     return static_cast<std::uint64_t>(found.st_size);
@@ -175,14 +175,14 @@ class posix_disk final : public disk {
 
   std::optional<std::int64_t> birth_time(const path& file) override {
     struct statx found {};
-    if (::statx(AT_FDCWD, file.c_str(), 0, STATX_BTIME, &found) != 0) fail("look at", file, errno);
+    if (::statx(AT_FDCWD, file.c_str(), 0, STATX_BTIME, &found) != 0) fail("inspect", file, errno);
     if ((found.stx_mask & STATX_BTIME) == 0) return {};
     return found.stx_btime.tv_sec * 1'000'000'000 + found.stx_btime.tv_nsec;
   }
 
   void make_private(const path& file) override {
     struct stat found {};
-    if (::stat(file.c_str(), &found) != 0) fail("look at", file, errno);
+    if (::stat(file.c_str(), &found) != 0) fail("inspect", file, errno);
     if ((found.st_mode & 077) == 0 || (found.st_uid != ::geteuid() && ::geteuid() != 0)) return;
     if (::chmod(file.c_str(), 0600) != 0) fail("make private", file, errno);
   }

@@ -122,7 +122,7 @@ class loader {
       const std::string_view path = node.path;
       const auto slash = path.rfind('/');
       if (!path.starts_with('/') || (path.size() > 1 && slash + 1 == path.size())) {
-        throw_corrupt(path, "has a name that is no path");
+        throw_corrupt(path, "has an invalid path");
       }
       if (!paths.contains(slash == 0 ? path.substr(0, 1) : path.substr(0, slash))) {
         throw_corrupt(path, "has no parent");

@@ -54,7 +54,7 @@ void open_store::check_missing() const {
     }
   }
   if (folder_lock->store_was_created())
-    files.throw_store_error("is missing, though a store was made here once");
+    files.throw_store_error("is missing, although a store was created here before");
 }
 
 // Made under another name first: a crash leaves either no store or a whole one.
@@ -78,7 +78,7 @@ void open_store::check_file() const {
   if (!header.starts_with("SQLite format 3\0"sv.substr(0, header.size()))) {
     files.throw_store_error("is not a store of Conclave");
   }
-  if (header.size() < header_size) files.throw_store_error("is cut short");
+  if (header.size() < header_size) files.throw_store_error("is truncated");
   std::uint32_t application_id = 0;
   for (std::size_t i = 0; i < 4; ++i) {
     application_id =
@@ -92,7 +92,7 @@ void open_store::check_file() const {
   // SQLite cannot tell whose log it is, and would mix the two.
   if (header[mode_offset] == 1) {
     throw store_error{files.main().native() + " is a backup, and " + files.wal().native() +
-                      " belongs to the store that stood there before; move that file away"};
+                      " belongs to an earlier store in this folder; move that file away"};
   }
 }
 
@@ -125,7 +125,7 @@ void open_store::check_format(const sqlite_store_options& options) {
   if (verdict != "ok") files.throw_store_error("is damaged (" + verdict + ')');
   if (format < store_format) upgrade(format, options);
   if (db->integer("SELECT value FROM meta WHERE key = 'format'") != store_format) {
-    files.throw_store_error("is damaged (its two notes of the format differ)");
+    files.throw_store_error("is damaged (its two format numbers differ)");
   }
 }
 
@@ -141,9 +141,9 @@ void open_store::upgrade(int format, const sqlite_store_options& options) {
     db->run("COMMIT");
   } catch (const std::exception& error) {
     db->rollback();
-    throw store_error{"cannot bring " + files.main().native() + " from format " +
+    throw store_error{"cannot upgrade " + files.main().native() + " from format " +
                       std::to_string(format) + " to " + std::to_string(store_format) + " (" +
-                      error.what() + "); it is as it was, and a copy is in " + copy.native()};
+                      error.what() + "); the file is unchanged, and a copy is in " + copy.native()};
   }
 }
 
@@ -155,7 +155,7 @@ void open_store::mark_as_copy(const std::filesystem::path& file) const {
 
 void open_store::prepare_wal(const sqlite_store_options& options) {
   if (db->text("PRAGMA main.journal_mode = WAL") != "wal") {
-    throw store_error{"SQLite cannot keep a log beside " + files.main().native()};
+    throw store_error{"SQLite cannot use a write-ahead log for " + files.main().native()};
   }
   if (!options.sync_commits) db->run("PRAGMA main.synchronous = OFF");
   // After a burst the file goes back to this size.

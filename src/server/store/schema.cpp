@@ -86,7 +86,7 @@ void upgrade_schema(database& db, int format, std::span<const upgrade_step> step
   for (; format < store_format; ++format) {
     const auto step = std::ranges::find(steps, format, &upgrade_step::from);
     if (step == steps.end()) {
-      throw store_error{"there is no way from format " + std::to_string(format) + " to " +
+      throw store_error{"there is no upgrade from format " + std::to_string(format) + " to " +
                         std::to_string(format + 1)};
     }
     db.run(step->sql);

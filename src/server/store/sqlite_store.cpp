@@ -143,7 +143,7 @@ void sqlite_store::check_folder() {
 void sqlite_store::commit(const batch& changes) {
   auto& p = *impl_;
   check_folder();
-  if (changes.zxid < p.zxid) throw store_error{"a bug: the zxid of a commit went back"};
+  if (changes.zxid < p.zxid) throw store_error{"internal error: the zxid of a commit decreased"};
   try {
     p.write(changes);
   } catch (const database_error& error) {
@@ -156,7 +156,7 @@ void sqlite_store::commit(const batch& changes) {
     p.opened.files.throw_store_error(error);
   } catch (...) {
     p.db.rollback();
-    if (p.db.in_transaction()) p.fail_permanently("a failed commit could not be undone");
+    if (p.db.in_transaction()) p.fail_permanently("a failed commit could not be rolled back");
     throw;
   }
   p.zxid = changes.zxid;

@@ -16,7 +16,7 @@ std::filesystem::path store_files::upgrade_backup(int format) const {
 
 void store_files::throw_store_error(const std::string& what) const {
   throw store_error{main().native() + ' ' + what + "; restore a backup, or move the folder " +
-                    folder.native() + " away to start with nothing"};
+                    folder.native() + " away to start with an empty store"};
 }
 
 void store_files::throw_store_error(const database_error& error) const {

@@ -77,7 +77,7 @@ class refusal : public ::testing::Test {
   // The same message for all that is lost: what, and what to do.
   void expect_refused(const std::string& what) {
     EXPECT_EQ(reason(), file.native() + ' ' + what + "; restore a backup, or move the folder " +
-                            folder.native() + " away to start with nothing");
+                            folder.native() + " away to start with an empty store");
   }
   void expect_damage(const std::string& statement, const std::string& what) {
     if (!fs::exists(folder)) make_store();
@@ -105,7 +105,7 @@ TEST_F(refusal, a_file_cut_short) {
     make_store();
     write_bytes(file, bytes_of(file).substr(0, left));
     const auto said = reason();
-    EXPECT_TRUE(said.starts_with(file.native() + (left < 100 ? " is cut short" : " is damaged (")))
+    EXPECT_TRUE(said.starts_with(file.native() + (left < 100 ? " is truncated" : " is damaged (")))
         << said;
     EXPECT_NE(said.find("restore a backup"), std::string::npos) << said;
     fs::remove_all(folder);
@@ -140,7 +140,7 @@ TEST_F(refusal, a_log_without_its_file) {
 TEST_F(refusal, a_folder_whose_file_has_gone) {
   make_store();
   fs::remove(file);
-  expect_refused("is missing, though a store was made here once");
+  expect_refused("is missing, although a store was created here before");
   EXPECT_FALSE(fs::exists(file));
 }
 
@@ -162,7 +162,7 @@ TEST_F(refusal, a_backup_beside_the_log_of_the_store_before) {
   fs::rename(kept, file);
   const auto log_before = bytes_of(log);
   EXPECT_EQ(reason(), file.native() + " is a backup, and " + log.native() +
-                          " belongs to the store that stood there before; move that file away");
+                          " belongs to an earlier store in this folder; move that file away");
   EXPECT_EQ(bytes_of(log), log_before);
   fs::remove(log);
   EXPECT_EQ(sqlite_store{folder}.load().zxid, 6) << "the end of its sessions took one";
@@ -215,9 +215,9 @@ TEST_F(refusal, rows_that_make_no_tree) {
   expect_damage("DELETE FROM nodes; DELETE FROM children; DELETE FROM sessions",
                 "the node / is missing");
   expect_damage("UPDATE nodes SET path = '/a/' WHERE path = '/a/e'",
-                "the node /a/ has a name that is no path");
+                "the node /a/ has an invalid path");
   expect_damage("UPDATE nodes SET path = 'x' || char(10) WHERE path = '/a/e'",
-                "the node x? has a name that is no path");
+                "the node x? has an invalid path");
   expect_damage("DELETE FROM sessions", "the node /a/e is ephemeral, and its session is missing");
   expect_damage("UPDATE meta SET value = 4 WHERE key = 'zxid'",
                 "the node / is newer than the zxid of the store");
@@ -234,7 +234,7 @@ TEST_F(refusal, rows_that_make_no_tree) {
   expect_damage("DELETE FROM meta WHERE key = 'zxid'", "it has no zxid");
   expect_damage("UPDATE meta SET value = 'odd' WHERE key = 'zxid'", "it has no zxid");
   expect_damage("UPDATE meta SET value = 2 WHERE key = 'format'",
-                "its two notes of the format differ");
+                "its two format numbers differ");
   expect_damage("DROP TABLE sessions", "no such table: sessions");
 }
 

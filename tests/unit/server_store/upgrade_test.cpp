@@ -80,9 +80,9 @@ TEST_F(upgrade, the_copy_can_be_put_back) {
 
 TEST_F(upgrade, a_step_that_fails_changes_nothing) {
   const std::array steps{upgrade_step{0, "DELETE FROM nodes; SELECT * FROM nowhere"}};
-  EXPECT_EQ(reason(steps), "cannot bring " + file.native() +
-                               " from format 0 to 1 (no such table: nowhere); it is as it was, "
-                               "and a copy is in " +
+  EXPECT_EQ(reason(steps), "cannot upgrade " + file.native() +
+                               " from format 0 to 1 (no such table: nowhere); the file is "
+                               "unchanged, and a copy is in " +
                                copy.native());
   EXPECT_EQ(sql(file, "SELECT kind FROM nodes WHERE path = '/a'"), "lasting");
   EXPECT_EQ(sql(file, "PRAGMA user_version"), "0");
@@ -92,7 +92,7 @@ TEST_F(upgrade, a_step_that_fails_changes_nothing) {
 }
 
 TEST_F(upgrade, a_format_without_a_step) {
-  EXPECT_NE(reason({}).find("(there is no way from format 0 to 1)"), std::string::npos);
+  EXPECT_NE(reason({}).find("(there is no upgrade from format 0 to 1)"), std::string::npos);
 }
 
 // The power fails at any step: the next start does it again, or finds it done.
