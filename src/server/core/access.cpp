@@ -65,7 +65,7 @@ bool matches(const acl_entry& entry, const identity& who) {
 bool valid_id(std::string_view scheme, std::string_view id) {
   if (scheme == "world") return id == "anyone";
   if (scheme == "ip") return parse_network(id).has_value();
-  if (scheme == "digest") {  // two parts; colons behind them do not count
+  if (scheme == "digest") {  // two parts; like Apache's server, ignores trailing colons
     id = id.substr(0, id.find_last_not_of(':') + 1);
     return std::count(id.begin(), id.end(), ':') == 1;
   }
@@ -101,7 +101,7 @@ std::optional<acl> validate_acl(const std::vector<wire::acl_record>& sent, const
     if (a.scheme == "auth") {
       bool any = false;
       for (const auto& i : who) {
-        if (i.scheme != "digest") continue;  // an address was not proven
+        if (i.scheme != "digest") continue;  // an address does not authenticate a user
         add(a.permissions, i.scheme, i.id);
         any = true;
       }

@@ -1,4 +1,4 @@
-// Who may do what: identities of connections, and the ACLs of nodes.
+// Access control: the identities of connections and the ACLs of nodes.
 #pragma once
 
 #include <memory>
@@ -28,20 +28,20 @@ inline constexpr std::int32_t remove = 8;
 inline constexpr std::int32_t admin = 16;
 }  // namespace permission
 
-// One of these permissions is enough.
+// True if `access` grants `who` at least one of `permissions`.
 bool allowed(const acl& access, std::int32_t permissions, const identities& who);
 
 inline constexpr std::size_t max_identities = 100;    // of one connection
 inline constexpr std::size_t max_acl_entries = 1000;  // of one node
 
-// The ACL to be stored for the one that was sent: duplicates dropped, "auth" replaced by the
-// sender's own identities. Nothing if it is not valid.
+// Returns the ACL to store for a sent one: without duplicates, and with the digest identities of
+// the sender in place of "auth" entries. Returns nullopt if the ACL is not valid.
 std::optional<acl> validate_acl(const std::vector<wire::acl_record>& sent, const identities& who);
 
-// `user:base64(sha1(user:password))`
+// Returns `user:base64(sha1(user:password))`.
 std::string digest_of(std::string_view user_and_password);
 
-// What those see of a digest who may not change the ACL: the user, not the hash.
+// The form of a digest id that clients without admin permission see: the user without the hash.
 std::string masked_digest(std::string_view id);
 
 }  // namespace conclave::server_impl

@@ -14,7 +14,7 @@ std::size_t admission::default_per_address(std::size_t connections) {
 
 std::string admission::network_of(const std::string& address) {
   if (address.starts_with("127.")) return "127.0.0.0/8";
-  // A link-local one has its interface behind it.
+  // The text of a link-local address ends with its interface, like fe80::1%eth0.
   std::array<unsigned char, 16> bytes{};
   if (::inet_pton(AF_INET6, address.substr(0, address.find('%')).c_str(), bytes.data()) != 1)
     return address;

@@ -16,17 +16,17 @@ namespace {
 
 using wire::opcode;
 
-// Known, and not for a server that stands alone.
+// Not supported by standalone servers.
 constexpr auto reconfig = static_cast<opcode>(16);
 
-// Whether "unimplemented" is an answer to a request that Apache's server knows.
+// True for request types that Apache's server knows and may answer with "unimplemented".
 bool is_known_type(opcode type) {
   return type == reconfig || type == opcode::create || type == opcode::create2 ||
          type == opcode::create_container || type == opcode::create_ttl;
 }
 
-// Whether a request begins with a path that must not be null. Others refuse it as they refuse any
-// invalid path, or have a meaning for it.
+// True for requests whose first field is a path that must not be null. The other requests check
+// their path themselves.
 bool needs_path(opcode type) {
   switch (type) {
     case opcode::remove:
@@ -75,7 +75,7 @@ void core::receive(connection_id id, std::string_view frame) {
   if (i == connections_.end() || i->second.is_closing()) return;
   auto& c = i->second;
   if (c.kept_session != nullptr)
-    start_closing(c);  // whoever inherited it may keep the session, and no more
+    start_closing(c);  // a keeper connection may not send requests
   else if (c.at == connection::stage::serving)
     serve(c, frame);
   else
@@ -120,7 +120,7 @@ void core::mark_ready(connection& c) {
   ready_.push_back(c.id);
 }
 
-// Whatever it sends from now on is not looked at.
+// Ends the service for this connection. Its further input is ignored, and the owner closes it.
 void core::start_closing(connection& c, connection::stage at) {
   if (c.session != nullptr) {
     auto& s = *std::exchange(c.session, nullptr);
@@ -138,14 +138,14 @@ void core::start_closing(connection& c, connection::stage at) {
   mark_ready(c);
 }
 
-// One of those that may have held the session open.
+// Called after a connection that suspended the expiry has closed.
 void core::update_expiry(live_session& s) {
   if (!s.expiry_suspended) return;
   const auto own = connections_.find(s.attached);
   s.expiry_suspended =
       s.keepers != 0 || (own != connections_.end() && own->second.is_process_bound);
   if (s.expiry_suspended) return;
-  s.last_heard = now_.now;  // its time to come back begins
+  s.last_heard = now_.now;  // the session timeout starts now
   sessions_.queue_deadline(s);
   if (s.attached != 0 || !s.owner_ended || !writable_) return;
   log_session(s.row.id, "ended with the last process that kept it");
@@ -166,7 +166,7 @@ void core::handle_handshake(connection& c, std::string_view frame) {
   if (request.protocol_version == wire::keep_session_version)
     return handle_keep_session(c, request);
   const bool has_flag = !in.at_end();
-  // A client that has seen more than we have would see time run backwards.
+  // A client with a later zxid would see older data here.
   if (request.last_zxid_seen > zxid_) return start_closing(c);
 
   c.at = connection::stage::serving;
@@ -194,7 +194,8 @@ void core::handle_handshake(connection& c, std::string_view frame) {
     row.timeout_ms = timeout_ms;
     do {
       options_.random(reinterpret_cast<char*>(&row.id), sizeof row.id);
-      row.id &= 0x00ff'ffff'ffff'ffff;  // the highest byte marks TTL nodes elsewhere
+      // Apache's server uses the highest byte of owners for TTL nodes.
+      row.id &= 0x00ff'ffff'ffff'ffff;
     } while (row.id == 0 || sessions_.find(row.id) != nullptr);
     options_.random(row.password.data(), row.password.size());
     c.session = &sessions_.add(row, now_.now);
@@ -212,7 +213,7 @@ void core::handle_handshake(connection& c, std::string_view frame) {
 void core::handle_keep_session(connection& c, const wire::connect_request& request) {
   c.at = connection::stage::serving;
   auto* const s = sessions_.find(request.session_id);
-  // Over TCP nobody would notice that its process has ended.
+  // Over TCP the server cannot see that the process has exited.
   if (c.process_binding == 0 || s == nullptr || !password_matches(request.password, *s))
     return send_handshake_response(c, false);
   c.kept_session = s;
@@ -228,7 +229,7 @@ void core::handle_keep_session(connection& c, const wire::connect_request& reque
   mark_ready(c);
 }
 
-// Without a session: it is over, or was never this client's.
+// A response without a session tells the client that its session has expired.
 void core::send_handshake_response(connection& c, bool with_read_only_flag) {
   static constexpr session_password nothing{};
   wire::connect_response response;
@@ -248,7 +249,7 @@ void core::send_handshake_response(connection& c, bool with_read_only_flag) {
   if (c.session == nullptr) start_closing(c);
 }
 
-// Its ephemeral nodes go in the same transaction.
+// Removes the session and its ephemeral nodes in one transaction.
 void core::end_session(live_session& s) {
   ++zxid_;
   for (const auto& path : tree_.ephemerals_of(s.row.id)) remove_node(*tree_.find(path));
@@ -269,7 +270,7 @@ void core::close_session(connection& c, std::int32_t xid) {
     log_session(c.session->row.id, "was closed by its client");
     end_session(*c.session);
   }
-  if (c.is_closing()) return;  // its own end was too much for it
+  if (c.is_closing()) return;  // its own watch events overflowed it
   const auto result = writable_ ? errc{} : errc::system_error;
   wire::append_frame(c.out, wire::reply_header{xid, zxid_, static_cast<std::int32_t>(result)});
   start_closing(c);
@@ -296,7 +297,7 @@ void core::reap() {
 }
 
 time_point core::next_deadline() const {
-  if (!writable_) return time_point::max();  // nothing is expired or reaped meanwhile
+  if (!writable_) return time_point::max();  // expiry and reaping wait until the disk has space
   auto when = tree_.anything_to_reap() ? next_reap_ : time_point::max();
   if (const auto first = sessions_.next_deadline()) when = std::min(when, *first);
   return when;
@@ -319,7 +320,7 @@ void core::serve(connection& c, std::string_view frame) {
       return start_closing(c);
     default: break;
   }
-  // As Apache's server does, pings and the end of the session included.
+  // Like Apache's server, this applies to pings and close requests, too.
   if (!is_authenticated(c)) {
     log_session(c.session->row.id, "sent a request before it authenticated");
     constexpr auto refusal = static_cast<std::int32_t>(errc::session_closed_require_sasl_auth);
@@ -330,7 +331,7 @@ void core::serve(connection& c, std::string_view frame) {
 
   body_.clear();
   const auto result = dispatch(c, header.type, in);
-  if (c.is_closing()) return;  // an answer must not come after events that were left out
+  if (c.is_closing()) return;  // no reply may follow discarded events
   const auto xid = header.type == opcode::ping ? wire::special_xid::ping : header.xid;
   const bool unknown = result == errc::unimplemented && !is_known_type(header.type);
   const auto zxid = unknown ? -1 : zxid_;
@@ -339,7 +340,7 @@ void core::serve(connection& c, std::string_view frame) {
     wire::append_frame(c.out, reply, wire::encoded{body_});
   else
     wire::append_frame(c.out, reply);
-  // As Apache's server does: who sends what nobody knows cannot be trusted with the rest.
+  // Like Apache's server, close the connection after an unknown request.
   if (unknown) start_closing(c);
 }
 
@@ -373,7 +374,7 @@ errc core::dispatch(connection& c, opcode type, wire::reader& in) {
     case opcode::get_all_children_number: return get_all_children_number(c, in);
     case opcode::multi_read: return multi_read(c, in);
     case opcode::sync: {
-      // One server: everything before it has been done.
+      // On a single server all earlier writes are applied already.
       const auto r = in.read<wire::path_record>();
       if (!in.ok()) return errc::marshalling_error;
       wire::writer{body_}(r);
@@ -387,14 +388,14 @@ errc core::dispatch(connection& c, opcode type, wire::reader& in) {
     case opcode::who_am_i: {
       wire::who_am_i_response response;
       for (const auto& i : c.who) {
-        // The hash of a password is nobody's business, not even its owner's screen's.
+        // Do not reveal the hash of the password.
         const auto user = std::string_view{i.id}.substr(0, i.id.find(':'));
         response.identities.push_back({i.scheme, i.scheme == "digest" ? user : i.id});
       }
       wire::writer{body_}(response);
       return errc{};
     }
-    case opcode::delete_container: return errc::bad_arguments;  // for the server's own use
+    case opcode::delete_container: return errc::bad_arguments;  // only for servers
     default: return errc::unimplemented;
   }
 }
@@ -415,7 +416,7 @@ void core::authenticate(connection& c, std::int32_t xid, wire::reader& in) {
         CRYPTO_memcmp(digest.data(), super.data(), super.size()) == 0)
       add({"super", ""});
     add({"digest", std::move(digest)});
-  } else if (request.scheme != "ip") {  // the address is known already
+  } else if (request.scheme != "ip") {  // the "ip" identity was added when the client connected
     result = errc::auth_failed;
   }
   wire::append_frame(c.out, wire::reply_header{xid, 0, static_cast<std::int32_t>(result)});
@@ -442,7 +443,7 @@ batch core::take_changes() {
 std::vector<connection_id> core::take_ready() {
   std::erase_if(ready_, [this](connection_id id) {
     const auto c = connections_.find(id);
-    if (c == connections_.end()) return true;  // disconnected meanwhile
+    if (c == connections_.end()) return true;  // already disconnected
     c->second.is_ready = false;
     c->second.event_bytes = 0;
     return false;

@@ -1,5 +1,5 @@
-// The server without its sockets and its disk: requests and time go in; replies, events and changes
-// to be stored come out. The same input gives the same output, byte for byte, if `random` does.
+// The server without sockets and disk. Input: requests and the time. Output: replies, watch events
+// and changes to store. The same input and random numbers produce the same output.
 //
 // The owner works in turns:
 //
@@ -7,16 +7,17 @@
 //   core.receive(...), connected(...), disconnected(...)     any number of them
 //   core.expire();
 //   if (core.has_changes()) store.commit(core.take_changes());
-//   for (id : core.take_touched()) { send core.output(id); if core.finished(id), close it }
+//   for (id : core.take_ready()) { send core.output(id); if core.is_closing(id), close it }
 //
-// Nothing may be sent before the commit: what a reply or an event tells is on disk. If the commit
-// fails, the core knows more than the disk and must be thrown away with all connections.
+// The owner must not send anything before the commit, so that replies and events report only
+// durable changes. If the commit fails, the core is ahead of the disk. The owner must then discard
+// the core and close all connections.
 //
-// What locks rely on:
-//   * an expired session changes nothing any more, and neither does a connection whose session
-//     continues on another one;
-//   * a client that has seen a later zxid than ours is refused;
-//   * on every connection, the event of a change comes before anything that shows the change.
+// Guarantees that locks rely on:
+//   * an expired session makes no more changes, and neither does the old connection of a session
+//     that has moved to a new one;
+//   * a client that has seen a later zxid than the server is refused;
+//   * on every connection, the watch event of a change precedes any reply that shows the change.
 #pragma once
 
 #include <chrono>
@@ -45,31 +46,31 @@ struct core_options {
   std::chrono::milliseconds tick{2000};
   std::chrono::milliseconds min_session_timeout{4000};
   std::chrono::milliseconds max_session_timeout{40'000};
-  // How often empty containers and TTL nodes past their time are looked for.
+  // Time between checks for empty containers and expired TTL nodes.
   std::chrono::milliseconds reap_interval{60'000};
-  std::string super_digest;  // "super:" and a hash, as digest_of() makes it; empty: nobody
-  // A client must be authenticated by one of these schemes before it may send requests. Empty: no
-  // authentication is needed.
+  std::string super_digest;  // "super:" and a hash, see digest_of(); empty: no super user
+  // A client must authenticate by one of these schemes before it sends requests. Empty: no
+  // authentication is required.
   std::vector<std::string> required_auth;
-  bool digest_auth = true;  // whether clients may authenticate by digest, and ACLs name digests
+  bool digest_auth = true;  // allows digest authentication and digests in ACLs
   bool ttl_nodes = true;
   std::size_t max_sessions = 100'000;
   std::size_t max_watches_per_connection = 1'000'000;
-  std::size_t max_watched_bytes_per_connection = 64u << 20;  // of their paths
-  std::size_t max_watches = 4'000'000;                       // of all connections
+  std::size_t max_watched_bytes_per_connection = 64u << 20;  // of the watched paths
+  std::size_t max_watches = 4'000'000;                       // all connections together
   std::size_t max_watched_bytes = 256u << 20;
-  // Watch events of one turn, which cannot be sent before its commit. A connection for which there
-  // is no more room is dropped.
+  // Limits for the watch events of one turn, which stay in memory until its commit. A connection
+  // that exceeds a limit is closed.
   std::size_t max_event_bytes_per_connection = 64u << 20;
   std::size_t max_event_bytes = 128u << 20;
-  std::function<void(std::string_view)> log_session;  // what becomes of sessions, for the log
-  std::function<void(char*, std::size_t)> random;  // for session ids and passwords; not guessable
+  std::function<void(std::string_view)> log_session;  // logs the start and end of sessions
+  std::function<void(char*, std::size_t)> random;  // fills a buffer with cryptographic random bytes
 };
 
 struct peer {
-  std::string address;  // of the "ip" scheme; empty on a Unix socket
-  // If the client sends the same, its session lives as long as the connection is open. Zero: it is
-  // another kind of connection, or nothing can be proved.
+  std::string address;  // the identity of the "ip" scheme; empty on a Unix socket
+  // If the client sends the same value, its session is process-bound: it does not expire while the
+  // connection is open. 0: not available on this connection.
   std::int32_t process_binding = 0;
 };
 
@@ -80,54 +81,55 @@ struct moment {
 
 class core {
  public:
-  // The zxid continues from the image's or from `first_zxid`, whichever is greater.
+  // The zxid continues from the greater one of stored.zxid and `first_zxid`.
   core(core_options options, image stored, std::int64_t first_zxid, moment now);
 
-  // --- in
+  // --- input
 
   void begin_turn(moment now);
-  // The owner did not run for that long (a stopped process): it does not count against clients.
-  // Where it only worked long (a slow disk), it reads what waits before it calls expire(); that is
-  // enough.
+  // Extends all session deadlines, after the server process itself was stopped for `silence`. After
+  // a long turn (a slow disk) this is not needed: the owner reads the pending input before it calls
+  // expire().
   void extend_sessions(std::chrono::steady_clock::duration silence);
   void connected(connection_id id, peer from);
-  // The payload of one frame.
+  // Processes the payload of one frame.
   void receive(connection_id id, std::string_view frame);
   void disconnected(connection_id id);
-  // It took what was sent to it, and so it lives, though nothing of it was read.
+  // The client has read output. This counts as a sign of life, although no request was received.
   void record_activity(connection_id id);
-  // The process that held the session's connection is gone: the session ends, at once or with the
-  // last connection that keeps it.
+  // The client process of a process-bound session has exited. The session ends now, or when its
+  // last keeper disconnects.
   void process_ended(std::int64_t session);
   void expire();
-  // While the disk is full: everything that would have to be stored is refused.
+  // False while the disk is full: requests that need a commit fail.
   void set_writable(bool yes) noexcept { writable_ = yes; }
 
-  // --- out
+  // --- output
 
-  // Also when nothing is left of them but the zxid, which clients were told.
+  // Also true if only the zxid has changed, because replies have shown it.
   bool has_changes() const noexcept {
     return (zxid_ != stored_zxid_ && writable_) || tree_.has_dirty() || sessions_.has_dirty();
   }
   batch take_changes();
-  // Connections with output, or to be closed.
+  // Returns the connections that have output or are to be closed.
   std::vector<connection_id> take_ready();
   std::string& output(connection_id id);
-  // Nothing more will come: to be closed when the output is sent.
+  // The owner must close the connection when its output is sent.
   bool is_closing(connection_id id) const;
-  // Finished, because more watch events waited for it than may.
+  // The connection is closing because its watch events exceeded a limit.
   bool overflowed(connection_id id) const;
-  // Of the turn, for all connections.
+  // Bytes of watch events of this turn, for all connections.
   std::size_t event_bytes() const noexcept { return event_bytes_; }
-  std::int64_t session_of(connection_id id) const;  // zero: none
-  // Its session lives as long as it is open, and ends with its process.
+  std::int64_t session_of(connection_id id) const;  // 0: none
+  // The session of this connection does not expire while the connection is open, and ends when its
+  // process exits.
   bool is_process_bound(connection_id id) const;
-  // Its client is not connected and may come back.
+  // The session exists and its client is not connected.
   bool awaits_reconnect(std::int64_t session);
-  // Something is to be done then at the latest, even if nothing arrives.
+  // The time by which the owner must run the next turn even without input.
   time_point next_deadline() const;
 
-  // --- for the four-letter words and the figures
+  // --- for the four-letter words and the metrics
 
   std::int64_t zxid() const noexcept { return zxid_; }
   const core_options& options() const noexcept { return options_; }
@@ -141,23 +143,24 @@ class core {
     connection_id id = 0;
     identities who;
     std::int32_t process_binding = 0;
-    bool is_process_bound = false;  // both ends agree on it
+    bool is_process_bound = false;  // client and server sent the same process_binding
     enum class stage { handshake, serving, closing, overflowed };
     stage at = stage::handshake;
     bool is_ready = false;
     live_session* session = nullptr;
-    live_session* kept_session = nullptr;  // without a request (wire/keep_session.hpp)
+    live_session* kept_session = nullptr;  // of a keeper connection (wire/keep_session.hpp)
     std::string out;
-    std::size_t event_bytes = 0;  // of the turn
+    std::size_t event_bytes = 0;  // of this turn
 
     bool is_closing() const noexcept { return at >= stage::closing; }
   };
-  // What a transaction will tell once it is complete. The ACL is the one at that moment.
+  // A watch event to deliver when its transaction is complete, with the ACLs at the time of the
+  // change.
   struct event {
     event_type type;
     std::string path;
     std::shared_ptr<const acl> access;
-    std::shared_ptr<const acl> parent_access;  // for the parent's list of children
+    std::shared_ptr<const acl> parent_access;  // for the children_changed event of the parent
   };
 
   // core.cpp
@@ -224,11 +227,11 @@ class core {
   watch_table child_watches_;
   std::unordered_map<connection_id, connection> connections_;
   std::vector<connection_id> ready_;
-  std::vector<event> events_;              // of the transaction under way
-  std::vector<connection_id> watchers_;    // reused
-  std::size_t event_bytes_ = 0;            // of the turn
-  std::string body_;                       // of the reply under way, reused
-  std::shared_ptr<const acl> recent_acl_;  // most nodes have the same
+  std::vector<event> events_;              // of the current transaction
+  std::vector<connection_id> watchers_;    // kept to reuse its memory
+  std::size_t event_bytes_ = 0;            // of this turn
+  std::string body_;                       // of the current reply; kept to reuse its memory
+  std::shared_ptr<const acl> recent_acl_;  // most nodes share one ACL
   time_point next_reap_;
   bool writable_ = true;
 };

@@ -5,8 +5,8 @@
 namespace conclave::server_impl {
 namespace {
 
-// U+0000-001F and U+007F-009F; U+D800-F8FF (surrogates and private use) and U+FFF0-FFFF, of which
-// Java takes one for whatever is not UTF-8; and all above U+FFFF, which Java writes as surrogates.
+// U+0000-001F and U+007F-009F; U+D800-F8FF (surrogates and private use); U+FFF0-FFFF, because Java
+// decodes invalid UTF-8 to U+FFFD; all above U+FFFF, because Java encodes them as surrogates.
 bool has_forbidden_characters(std::string_view s) {
   for (std::size_t i = 0; i < s.size();) {
     const auto byte = [&](std::size_t k) {

@@ -1,18 +1,19 @@
-// What a node may be called.
+// Validation and parts of node paths.
 #pragma once
 
 #include <string_view>
 
 namespace conclave::server_impl {
 
-// As ZooKeeper has it: begins with a slash and does not end with one, has no empty, "." or ".."
-// parts, and no control or private characters nor any above U+FFFF; what is not UTF-8 is invalid.
+// Applies the rules of ZooKeeper. A path begins with a slash and does not end with one. It has no
+// empty, "." or ".." parts. It is valid UTF-8 without control characters, private-use characters
+// and characters above U+FFFF.
 bool valid_node_path(std::string_view path);
 
-// "/" for "/a". There is a slash in it.
+// Returns "/" for "/a". `path` must contain a slash.
 std::string_view parent_path(std::string_view path);
 
-// Nodes that are there from the beginning and cannot be removed.
+// True for the nodes that every store has and clients cannot remove.
 bool is_system_node(std::string_view path);
 
 }  // namespace conclave::server_impl

@@ -1,4 +1,4 @@
-// Requests that change nothing.
+// Read requests.
 #include <algorithm>
 
 #include "server/core/core.hpp"
@@ -7,7 +7,7 @@ namespace conclave::server_impl {
 namespace {
 
 // A small request can name one large node thousands of times.
-constexpr std::size_t max_multi_read_reply = 4u << 20;  // what Java's clients take
+constexpr std::size_t max_multi_read_reply = 4u << 20;  // the default limit of Java clients
 
 bool is_printable(char c) { return static_cast<unsigned char>(c) > ' '; }
 
@@ -19,7 +19,7 @@ errc core::exists(connection& c, wire::reader& in) {
   if (r.path.find('\0') != std::string_view::npos) return errc::bad_arguments;
   if (r.watch) {
     if (!has_room_for_watches(c, 1)) return errc::quota_exceeded;
-    data_watches_.add(r.path, c.id, watch_mode::once);  // also for a node that is still to come
+    data_watches_.add(r.path, c.id, watch_mode::once);  // also if the node does not exist yet
   }
   const auto* n = tree_.find(r.path);
   if (n == nullptr) return errc::no_node;
@@ -82,7 +82,7 @@ errc core::get_ephemerals(connection& c, wire::reader& in) {
   const auto r = in.read<wire::path_record>();
   if (!in.ok()) return errc::marshalling_error;
   const auto all = tree_.ephemerals_of(c.session->row.id);
-  // As Apache's server reads it: space and control characters around it do not count.
+  // Like Apache's server, ignore leading and trailing spaces and control characters.
   const auto begin = std::find_if(r.path.begin(), r.path.end(), is_printable);
   const auto end = std::find_if(r.path.rbegin(), r.path.rend(), is_printable).base();
   const bool is_all = begin >= end || (end - begin == 1 && *begin == '/');
@@ -114,7 +114,7 @@ errc core::multi_read(connection& c, wire::reader& in) {
     if (r == nullptr || r->path.data() == nullptr) return errc::marshalling_error;
     if (answers.size() > max_multi_read_reply) return errc::quota_exceeded;
     body_.clear();
-    // Watches are not left here: Apache's server forgets that they were asked for.
+    // Like Apache's server, ignore the watch flags of a multi-read.
     const auto result = part.type == wire::opcode::get_data
                             ? get_data(c, r->path, false)
                             : get_children(c, r->path, false, false);

@@ -1,8 +1,7 @@
-// What outlives the process: the rows that the core hands to a store, and that a store gives back
-// when the server starts.
+// The rows that the core stores and loads, and the interface of a store.
 //
-// A batch holds final states, not steps: a node that changed ten times between two commits is
-// written once, and one that came and went is not written at all.
+// A batch contains final states, not single changes. A node that changed ten times between two
+// commits is written once. A node that was created and removed is not written at all.
 #pragma once
 
 #include <array>
@@ -26,9 +25,9 @@ using acl = std::vector<acl_entry>;
 
 enum class node_kind : std::uint8_t { persistent, ephemeral, container, ttl };
 
-// What create, setData and setACL write.
+// The part of a node that create, setData and setACL change.
 struct node_row {
-  std::optional<std::string> data;  // clients tell "null" from "empty"
+  std::optional<std::string> data;  // null and empty are different for clients
   std::shared_ptr<const acl> access;
   std::int64_t czxid = 0;
   std::int64_t mzxid = 0;
@@ -37,15 +36,15 @@ struct node_row {
   std::int32_t version = 0;
   std::int32_t aversion = 0;
   node_kind kind = node_kind::persistent;
-  std::int64_t owner = 0;   // the session of an ephemeral node
+  std::int64_t owner = 0;   // session of an ephemeral node
   std::int64_t ttl_ms = 0;  // of a TTL node
 };
 
-// What the creation and removal of children write. Apart from the rest, so that a parent with much
-// data is not written again for every child.
+// The part of a node that creating and removing children changes. It is separate so that a new
+// child does not rewrite the data of its parent.
 struct children_row {
-  std::int32_t creates = 0;  // children ever created: the next sequence number
-  std::int64_t pzxid = 0;    // the last creation or removal of a child
+  std::int32_t creates = 0;  // number of children ever created, and the next sequence number
+  std::int64_t pzxid = 0;    // of the last creation or removal of a child
 
   friend bool operator==(const children_row&, const children_row&) = default;
 };
@@ -58,7 +57,7 @@ struct session_row {
   session_password password{};
 };
 
-// One commit. Everything it points to stays as it is until the store returns.
+// The changes of one commit. The pointers stay valid until store::commit() returns.
 struct batch {
   struct node {
     std::string_view path;
@@ -69,37 +68,37 @@ struct batch {
     children_row row;
   };
 
-  std::int64_t zxid = 0;  // of the last change in it
+  std::int64_t zxid = 0;  // of the last change
 
-  // To be applied in this order: a path may be removed and made anew in one batch.
-  std::vector<std::string> removed_nodes;  // with their children rows
+  // The store applies these in order: one batch may remove a path and create it again.
+  std::vector<std::string> removed_nodes;  // together with their children rows
   std::vector<node> nodes;                 // new or changed
-  std::vector<children> parents;  // new or changed; the node itself is stored, or in `nodes`
+  std::vector<children> parents;  // new or changed; the node is stored already or in `nodes`
   std::vector<std::int64_t> removed_sessions;
   std::vector<session_row> sessions;  // new or changed
 };
 
-// All that is kept, as a store gives it back.
+// The whole content of a store.
 struct image {
   struct node {
     std::string path;
     node_row row;
-    children_row children;  // zero creates: pzxid is the node's czxid
+    children_row children;  // without creates, pzxid is the czxid of the node
   };
 
-  std::int64_t zxid = 0;    // zero: there was nothing
-  std::vector<node> nodes;  // in any order; the root is among them unless there was nothing
+  std::int64_t zxid = 0;    // 0: the store is empty
+  std::vector<node> nodes;  // in any order; contains the root unless the store is empty
   std::vector<session_row> sessions;
 };
 
-// Where it is kept.
 class store {
  public:
   virtual ~store() = default;
 
   virtual image load() = 0;
-  // All of it or nothing; on disk when it returns. Throws disk_full: nothing of it is kept, and a
-  // later commit may work. Throws store_error: none will, and only the next load() can tell.
+  // Stores the batch atomically and durably. Throws disk_full if nothing was written; a later
+  // commit may succeed. Throws store_error if the outcome is unknown; later commits fail, and only
+  // a new load() shows the state.
   virtual void commit(const batch& changes) = 0;
 };
 

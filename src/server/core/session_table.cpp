@@ -5,7 +5,7 @@
 namespace conclave::server_impl {
 namespace {
 
-// After a restart of the server; they try every few milliseconds.
+// After a restart of the server; keepers retry every few milliseconds.
 constexpr std::chrono::seconds keeper_reattach_time{1};
 
 }  // namespace
@@ -46,7 +46,7 @@ void session_table::expire_at(live_session& s, time_point when) {
 
 void session_table::queue_deadline(live_session& s) {
   const auto when = s.deadline();
-  if (s.queued_deadline_ <= when) return;  // looked at in time, and queued again
+  if (s.queued_deadline_ <= when) return;  // the earlier entry is checked in time and queued again
   s.queued_deadline_ = when;
   deadlines_.push({when, s.row.id});
 }
@@ -57,9 +57,9 @@ live_session* session_table::next_expired(time_point now) {
     deadlines_.pop();
     auto* s = find(first.id);
     if (s == nullptr || s->queued_deadline_ != first.when)
-      continue;  // gone, or has an earlier entry
+      continue;  // removed, or replaced by an earlier entry
     s->queued_deadline_ = time_point::max();
-    if (s->expiry_suspended) continue;  // queued again when its connection ends
+    if (s->expiry_suspended) continue;  // queued again when its connection closes
     if (s->deadline() <= now) return s;
     queue_deadline(*s);
   }

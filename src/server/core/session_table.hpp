@@ -1,4 +1,4 @@
-// The sessions, and when each of them ends if nothing is heard of it.
+// The sessions and their expiry deadlines.
 #pragma once
 
 #include <chrono>
@@ -18,21 +18,21 @@ using time_point = std::chrono::steady_clock::time_point;
 
 struct live_session {
   session_row row;
-  connection_id attached = 0;  // none: it waits for its client to come back
+  connection_id attached = 0;  // 0: the client is not connected
   time_point last_heard;
-  // As long as one of its connections is open, some process holds it: it does not expire.
+  // True while a process-bound connection or a keeper is open: the session does not expire.
   bool expiry_suspended = false;
-  std::size_t keepers = 0;  // connections that keep it and send no requests (wire/keep_session.hpp)
-  bool owner_ended = false;  // the process of its last own connection: it ends with its keepers
-  // Of a session of an earlier server process: its keepers have this long to attach again, and
-  // until then it does not end with its process.
+  std::size_t keepers = 0;   // open keeper connections (wire/keep_session.hpp)
+  bool owner_ended = false;  // its client process has exited; it ends with its last keeper
+  // After a restart of the server, keepers may attach again until this time. Until then the session
+  // does not end when its process exits.
   time_point keeper_deadline = time_point::min();
 
   time_point deadline() const { return last_heard + std::chrono::milliseconds{row.timeout_ms}; }
 
  private:
   friend class session_table;
-  time_point queued_deadline_ = time_point::max();  // the entry that counts; none: max()
+  time_point queued_deadline_ = time_point::max();  // the valid entry in the queue; max(): none
 };
 
 class session_table {
@@ -46,15 +46,15 @@ class session_table {
   std::size_t size() const noexcept { return sessions_.size(); }
   const std::unordered_map<std::int64_t, live_session>& all() const noexcept { return sessions_; }
 
-  // It can expire from now on.
+  // Queues the deadline of the session, so that it can expire.
   void queue_deadline(live_session& s);
-  // It expires then, unless something is heard of it.
+  // Moves the deadline of the session to `when`.
   void expire_at(live_session& s, time_point when);
-  // One whose time has passed, if any.
+  // Returns a session whose deadline has passed, or null.
   live_session* next_expired(time_point now);
-  // Not later than the first expiry.
+  // A time not later than the first expiry; nullopt if no session can expire.
   std::optional<time_point> next_deadline() const;
-  // Nothing could be heard for that long: nobody is to blame for it.
+  // Extends the deadlines of all sessions by `silence`, in which the server could not receive.
   void extend_sessions(std::chrono::steady_clock::duration silence);
 
   void take_dirty(batch& out);
@@ -62,7 +62,7 @@ class session_table {
 
  private:
   struct entry {
-    time_point when;  // or later, if something was heard meanwhile
+    time_point when;  // the session may have a later deadline by now
     std::int64_t id;
     bool operator>(const entry& o) const { return when != o.when ? when > o.when : id > o.id; }
   };

@@ -1,4 +1,4 @@
-// Lets a map with text for keys be asked for a view of one.
+// A transparent hash: finds std::string keys by std::string_view without a copy.
 #pragma once
 
 #include <cstddef>

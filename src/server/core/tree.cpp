@@ -20,7 +20,8 @@ node_stat stat_of(const node& n) {
   s.ctime = n.row.ctime_ms;
   s.mtime = n.row.mtime_ms;
   s.version = n.row.version;
-  // Clients count changes: each create, and for each child that is gone its removal.
+  // cversion counts creations and removals of children. Removals are creates minus present
+  // children.
   s.cversion = static_cast<std::int32_t>(2u * static_cast<std::uint32_t>(n.counters.creates) -
                                          static_cast<std::uint32_t>(n.children.size()));
   s.aversion = n.row.aversion;
@@ -42,7 +43,7 @@ tree::tree(std::vector<image::node> stored_nodes) {
       row.data = "";
       const bool is_config = path == "/zookeeper/config";
       row.access = is_config ? readable : open;
-      if (is_config) row.aversion = -1;  // as Apache's server has it
+      if (is_config) row.aversion = -1;  // like Apache's server
       mark_row_dirty(insert(std::string{path}, std::move(row), {}));
     }
   } else {
@@ -98,7 +99,7 @@ std::vector<std::string> tree::reapable(std::int64_t wall_ms) const {
   for (const auto* n : ttls_)
     if (n->children.empty() && wall_ms - n->row.mtime_ms > n->row.ttl_ms)
       paths.emplace_back(n->path);
-  std::sort(paths.begin(), paths.end());  // the sets' order depends on addresses
+  std::sort(paths.begin(), paths.end());  // the order of the sets depends on addresses
   return paths;
 }
 
@@ -178,7 +179,7 @@ node& tree::create(node& parent, std::string path, node_row row) {
   auto& n = insert(std::move(path), std::move(row), {0, zxid});
   n.parent = &parent;
   parent.children.insert(n.name());
-  // Beyond the greatest sequence number it goes on at the lowest.
+  // Unsigned, so that the counter wraps without undefined behaviour.
   parent.counters.creates =
       static_cast<std::int32_t>(static_cast<std::uint32_t>(parent.counters.creates) + 1);
   parent.counters.pzxid = zxid;
@@ -226,7 +227,7 @@ void tree::set_acl(node& n, std::shared_ptr<const acl> access) {
 
 void tree::commit() { undo_log_.clear(); }
 
-// What was to be written before it still is, and nothing else.
+// Also restores which rows are dirty.
 void tree::rollback() {
   struct reverter {
     tree& t;

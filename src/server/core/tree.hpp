@@ -1,7 +1,7 @@
-// The znodes: what can be done to them, what that changes on disk, and how to take it back.
+// The nodes in memory, with the rows that differ from the store and an undo log.
 //
-// Knows neither sessions nor connections; permissions and versions are checked by the caller.
-// Every change belongs to a transaction that ends with keep() or undo().
+// The tree knows neither sessions nor connections. The caller checks permissions and versions.
+// Every change belongs to a transaction, which ends with commit() or rollback().
 #pragma once
 
 #include <cstdint>
@@ -24,23 +24,23 @@ struct node {
   node_row row;
   children_row counters;
   node* parent = nullptr;
-  std::string_view path;                // the key it is stored under
-  std::set<std::string_view> children;  // names, which are the ends of the children's paths
+  std::string_view path;                // a view of its key in the map
+  std::set<std::string_view> children;  // names, as views of the paths of the children
 
-  bool stored = false;  // on disk in some state
-  // Places in the tree's lists of what is to be written, plus one; zero when not there.
+  bool stored = false;  // a row of this path is in the store
+  // Indexes in tree::dirty_rows_ and tree::dirty_counters_, plus one; 0: not dirty.
   std::uint32_t dirty_row_index = 0;
   std::uint32_t dirty_counters_index = 0;
 
   std::string_view name() const noexcept { return path.substr(path.rfind('/') + 1); }
 };
 
-// As clients see it.
+// Returns the stat that clients receive.
 node_stat stat_of(const node& n);
 
 class tree {
  public:
-  // With the root and ZooKeeper's own nodes, when nothing was kept.
+  // Creates the root and the system nodes if `stored_nodes` is empty.
   explicit tree(std::vector<image::node> stored_nodes);
   tree(const tree&) = delete;
   tree& operator=(const tree&) = delete;
@@ -48,22 +48,22 @@ class tree {
   node* find(std::string_view path);
   std::size_t size() const noexcept { return nodes_.size(); }
   std::size_t ephemeral_count() const noexcept { return ephemeral_count_; }
-  // Bytes of paths and data, about.
+  // Approximate bytes of all paths and data.
   std::int64_t data_size() const noexcept { return data_size_; }
   std::size_t count_below(std::string_view path) const;
 
-  // Paths of the session's ephemeral nodes, sorted.
+  // Sorted paths of the ephemeral nodes of a session.
   std::vector<std::string> ephemerals_of(std::int64_t session) const;
   const std::unordered_map<std::int64_t, std::set<std::string_view>>& ephemerals() const noexcept {
     return ephemerals_;
   }
-  // Empty containers that have had children, and TTL nodes that are past their time.
+  // Sorted paths of empty containers that had children and of expired TTL nodes.
   std::vector<std::string> reapable(std::int64_t wall_ms) const;
   bool anything_to_reap() const noexcept { return !containers_.empty() || !ttls_.empty(); }
 
-  // The parent is there, and the path is not.
+  // The path must not exist.
   node& create(node& parent, std::string path, node_row row);
-  // It has no children.
+  // The node must not have children.
   void remove(node& n, std::int64_t zxid);
   void set_data(node& n, std::optional<std::string> data, std::int64_t zxid, std::int64_t wall_ms);
   void set_acl(node& n, std::shared_ptr<const acl> access);
@@ -71,7 +71,7 @@ class tree {
   void commit();
   void rollback();
 
-  // Adds what is not on disk yet to the batch, and takes it as written.
+  // Moves all dirty rows to the batch and marks them clean.
   void take_dirty(batch& out);
   bool has_dirty() const noexcept {
     return !removed_paths_.empty() || dirty_row_count_ != 0 || dirty_counters_count_ != 0;
@@ -80,7 +80,8 @@ class tree {
  private:
   using node_map = std::unordered_map<std::string, node, text_hash, std::equal_to<>>;
 
-  // Steps to be taken back. `first`: before it, the row or the parent's counters were as on disk.
+  // Entries of the undo log. `was_clean`: the change made the row, or the counters of the parent,
+  // dirty.
   struct node_created {
     node* what;
     children_row parent_before;
@@ -90,7 +91,7 @@ class tree {
     node_map::node_type what;
     children_row parent_before;
     bool was_clean;
-    bool was_stored;  // among removed_
+    bool was_stored;  // its path was added to removed_paths_
     bool row_was_dirty, counters_were_dirty;
   };
   struct data_changed {
@@ -110,10 +111,10 @@ class tree {
   node& insert(std::string path, node_row row, children_row counters);
   void index(node& n);
   void unindex(node& n);
-  // False if they had changed already.
+  // Return false if the row or the counters were dirty already.
   bool mark_row_dirty(node& n);
   bool mark_counters_dirty(node& n);
-  // They are as on disk, or the node is gone.
+  // For rows that equal the store again, and for removed nodes.
   void mark_row_clean(node& n);
   void mark_counters_clean(node& n);
 
@@ -127,9 +128,9 @@ class tree {
   std::vector<std::variant<node_created, node_removed, data_changed, acl_changed>> undo_log_;
 
   std::vector<std::string> removed_paths_;
-  std::vector<node*> dirty_rows_;      // null where the node went meanwhile
-  std::vector<node*> dirty_counters_;  // the same
-  std::size_t dirty_row_count_ = 0;    // how many of them are not null
+  std::vector<node*> dirty_rows_;      // null for nodes that were removed since
+  std::vector<node*> dirty_counters_;  // likewise
+  std::size_t dirty_row_count_ = 0;    // entries of dirty_rows_ that are not null
   std::size_t dirty_counters_count_ = 0;
 };
 

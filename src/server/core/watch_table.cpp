@@ -75,8 +75,8 @@ std::size_t watch_table::bytes_of(connection_id connection) const {
   return of == by_connection_.end() ? 0 : of->second.bytes;
 }
 
-// A path's watches are of different connections, so only those that were told before this path can
-// be told twice.
+// The watches of one path belong to different connections. So duplicates can only be among the
+// receivers from before this call.
 void watch_table::notify(path_map::iterator at, bool is_parent, event_type type,
                          std::vector<connection_id>& receivers) {
   const auto notified_before = static_cast<std::ptrdiff_t>(receivers.size());

@@ -1,7 +1,7 @@
-// Which connection wants to hear of which path.
+// The watches of connections on paths.
 //
-// ZooKeeper keeps two tables: data watches (creation, removal and data of the path itself) and
-// child watches (its list of children, and its removal). This is one of them.
+// Like ZooKeeper, the core has two tables: data watches (creation, removal and data of a node) and
+// child watches (the list of children and the removal of a node).
 #pragma once
 
 #include <cstdint>
@@ -29,23 +29,24 @@ enum class watch_mode : std::uint8_t { once = 1, persistent = 2, recursive = 4 }
 class watch_table {
  public:
   void add(std::string_view path, connection_id connection, watch_mode mode);
-  // Whatever its mode. False if there was none.
+  // Removes the watch in all its modes. Returns false if there is none.
   bool remove(std::string_view path, connection_id connection);
   bool contains(std::string_view path, connection_id connection) const;
   void remove_all(connection_id connection);
 
-  // Who is to be told, each once, in the order of their watches; one-shot watches are used up.
+  // Appends the connections to notify, each once, in the order of their watches. Removes one-shot
+  // watches that fire.
   void trigger(std::string_view path, event_type type, std::vector<connection_id>& receivers);
 
-  std::size_t count() const noexcept { return count_; }  // pairs of path and connection
+  std::size_t count() const noexcept { return count_; }  // number of pairs of path and connection
   std::size_t count_of(connection_id connection) const;
-  std::size_t bytes_of(connection_id connection) const;  // of the paths
-  std::size_t bytes() const noexcept { return bytes_; }  // of all connections, each its own
+  std::size_t bytes_of(connection_id connection) const;  // of the watched paths
+  std::size_t bytes() const noexcept { return bytes_; }  // sum of bytes_of() for all connections
   std::size_t watching_connections() const noexcept { return by_connection_.size(); }
   std::size_t watched_paths() const noexcept { return by_path_.size(); }
 
   template <class F>
-  void for_each(F f) const {  // f(path, connection)
+  void for_each(F f) const {  // calls f(path, connection)
     for (const auto& [path, watches] : by_path_)
       for (const auto& w : watches) f(path, w.connection);
   }
@@ -69,7 +70,7 @@ class watch_table {
   std::unordered_map<connection_id, watched> by_connection_;
   std::size_t count_ = 0;
   std::size_t bytes_ = 0;
-  std::size_t recursive_count_ = 0;  // none: parents need not be looked at
+  std::size_t recursive_count_ = 0;  // 0: ancestors need no check
 };
 
 }  // namespace conclave::server_impl

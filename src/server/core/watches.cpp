@@ -1,4 +1,4 @@
-// Watches: asked for, taken away, and told.
+// Watches: adding, removing and notifying.
 #include <utility>
 
 #include "server/core/core.hpp"
@@ -8,7 +8,7 @@
 namespace conclave::server_impl {
 namespace {
 
-constexpr std::int32_t connected_state = 3;  // SyncConnected, in every event
+constexpr std::int32_t connected_state = 3;  // SyncConnected
 
 }  // namespace
 
@@ -21,8 +21,8 @@ bool core::has_room_for_watches(const connection& c, std::size_t more) const {
          data_watches_.bytes() + child_watches_.bytes() <= options_.max_watched_bytes;
 }
 
-// A client that comes back names its watches and the last zxid it has seen: what was missed is told
-// at once, the rest is watched again.
+// A reconnecting client sends its watches and the last zxid it has seen. The server sends the
+// missed events now and adds the other watches.
 errc core::set_watches(connection& c, wire::reader& in, bool is_version2) {
   wire::set_watches2_request r;
   if (is_version2) {
@@ -71,12 +71,12 @@ errc core::set_watches(connection& c, wire::reader& in, bool is_version2) {
 errc core::add_watch(connection& c, wire::reader& in) {
   const auto r = in.read<wire::path_type_request>();
   if (!in.ok()) return errc::marshalling_error;
-  if (r.type != 0 && r.type != 1) return errc::marshalling_error;  // as Apache's server says it
+  if (r.type != 0 && r.type != 1) return errc::marshalling_error;  // like Apache's server
   if (!has_room_for_watches(c, 2)) return errc::quota_exceeded;
   const auto mode = r.type == 0 ? watch_mode::persistent : watch_mode::recursive;
   data_watches_.add(r.path, c.id, mode);
   child_watches_.add(r.path, c.id, mode);
-  wire::writer{body_}(std::int32_t{0});  // an "error response" that says: none
+  wire::writer{body_}(std::int32_t{0});  // an ErrorResponse with code 0
   return errc{};
 }
 
@@ -102,7 +102,8 @@ void core::notify(const event& e) {
   };
   watchers_.clear();
   data_watches_.trigger(e.path, e.type, watchers_);
-  // A removal concerns those who watch its children as well; nobody is told twice.
+  // A removal notifies child watches, too. trigger() skips connections that are already in the
+  // list.
   if (e.type == event_type::removed) child_watches_.trigger(e.path, e.type, watchers_);
   notify_watchers(e.type, e.path, *e.access);
   if (e.type == event_type::data_changed) return;
@@ -113,15 +114,16 @@ void core::notify(const event& e) {
   notify_watchers(event_type::children_changed, parent, *e.parent_access);
 }
 
-// Who may not read a node does not hear of it either.
+// Connections without read permission get no events.
 void core::notify(connection& c, event_type type, std::string_view path, const acl& access) {
   if (!allowed(access, permission::read, c.who)) return;
   mark_ready(c);
   send_event(c, type, path);
 }
 
-// One small transaction can have thousands of events for each of thousands of connections. A client
-// that is dropped learns what it missed when it comes back and names its watches.
+// One small transaction can cause thousands of events for each of thousands of connections, so
+// their bytes are limited. A closed client gets the missed events when it reconnects and sends
+// set_watches.
 void core::send_event(connection& c, event_type type, std::string_view path) {
   if (c.is_closing()) return;
   const auto before = c.out.size();

@@ -1,5 +1,5 @@
-// Requests that change nodes. Each is checked as a whole, applied, told to those who watch, and
-// only then answered; the answer waits for the disk.
+// Write requests. Each one is checked, applied and reported to watchers before its reply is
+// written. The owner sends events and replies after the commit.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -38,8 +38,8 @@ enum create_flags : std::int32_t {
 
 bool has_ttl(std::int32_t flags) { return flags == with_ttl || flags == sequential_with_ttl; }
 
-// In a transaction Apache's server goes by the flags of a creation, not by its number: a create2 is
-// a create there, without a stat. False for what it cannot read.
+// In a multi, Apache's server decides by the flags of a create, not by its opcode: a create2 is a
+// create without a stat. Returns false for parts that are not valid in a multi.
 bool normalize(wire::multi_part& part) {
   if (auto* ttl_part = std::get_if<wire::create_ttl_request>(&part.body)) {
     const auto r = *ttl_part;
@@ -55,7 +55,7 @@ bool normalize(wire::multi_part& part) {
     return r->path.data() != nullptr;
   if (const auto* r = std::get_if<wire::path_version_request>(&part.body))
     return r->path.data() != nullptr;
-  return false;  // a read
+  return false;  // a read request
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ errc core::write(connection& c, opcode type, wire::reader& in) {
   if (!writable_) return errc::system_error;
   if (type == opcode::multi) return multi(c, in);
 
-  ++zxid_;  // of this change; taken back if there is none
+  ++zxid_;  // decremented again if the request fails
   node* n = nullptr;
   auto result = errc::marshalling_error;
   if (type == opcode::create_ttl) {
@@ -110,7 +110,7 @@ errc core::multi(connection& c, wire::reader& in) {
   };
   std::vector<part_result> answers;
   answers.reserve(parts.size());
-  ++zxid_;  // one for all
+  ++zxid_;  // one zxid for all parts
   auto result = errc{};
   for (const auto& part : parts) {
     node* n = nullptr;
@@ -140,10 +140,10 @@ errc core::multi(connection& c, wire::reader& in) {
       if (is_creation(a.type)) out(a.path);
       if (with_stat || a.type == opcode::set_data) out(wire::stat_record{a.stat});
     }
-    if (events_.empty()) --zxid_;  // checks alone change nothing
+    if (events_.empty()) --zxid_;  // a multi with only checks changes nothing
     complete();
   } else {
-    // Those before the one that failed: not at fault. Those after it: not tried.
+    // Parts before the failed one report success, parts after it runtime_inconsistency.
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const auto code = i < answers.size()    ? errc{}
                         : i == answers.size() ? result
@@ -257,7 +257,7 @@ errc core::check(connection& c, const wire::path_version_request& what) {
   return version_mismatch(what.version, n->row.version) ? errc::bad_version : errc{};
 }
 
-// Null if it is not valid.
+// Returns null if the ACL is not valid.
 std::shared_ptr<const acl> core::stored_acl(const std::vector<wire::acl_record>& sent,
                                             const identities& who) {
   const auto same = [&](const acl& a) {
@@ -272,7 +272,8 @@ std::shared_ptr<const acl> core::stored_acl(const std::vector<wire::acl_record>&
   auto valid = validate_acl(sent, who);
   if (!valid) return nullptr;
   auto stored = std::make_shared<const acl>(std::move(*valid));
-  if (same(*stored)) recent_acl_ = stored;  // otherwise, to send that means something else
+  if (same(*stored))
+    recent_acl_ = stored;  // not for "auth" entries: they mean other identities for other senders
   return stored;
 }
 
@@ -281,7 +282,7 @@ void core::remove_node(node& n) {
   tree_.remove(n, zxid_);
 }
 
-// Everything has been applied: it stands, and those who watch are told.
+// Ends a successful transaction and notifies the watchers.
 void core::complete() {
   tree_.commit();
   for (const auto& e : events_) notify(e);

@@ -8,7 +8,7 @@
 namespace conclave::server_impl {
 namespace {
 
-// ZooKeeper's bits, in the order in which zkCli shows them.
+// The permission bits of ZooKeeper, in the order of zkCli.
 constexpr std::array<std::pair<char, std::int32_t>, 5> letters{
     {{'c', 4}, {'d', 8}, {'r', 1}, {'w', 2}, {'a', 16}}};
 constexpr std::int32_t all_letters = 31;
@@ -74,7 +74,7 @@ std::optional<std::int32_t> permissions_from(std::string_view text) {
 std::optional<acl_entry> entry_from(std::string_view text) {
   const auto first = text.find(':');
   const auto last = text.rfind(':');
-  if (first == last) return {};  // also when there is none
+  if (first == last) return {};  // less than two colons
   auto scheme = unescaped(text.substr(0, first));
   auto id = unescaped(text.substr(first + 1, last - first - 1));
   const auto permissions = permissions_from(text.substr(last + 1));

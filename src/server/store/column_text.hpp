@@ -1,8 +1,4 @@
-// An access list as people write it: "world:anyone:cdrwa digest:bob:x8sd=:r".
-//
-// Entries are parted by a space; each is scheme:id:permissions. Bytes that would be misread (space,
-// %, control bytes, a colon in the scheme) and everything beyond ASCII stand as %xx, so any list
-// comes back as it was. Permissions other than some of c, d, r, w, a stand as a number.
+// The text form of ACLs and node kinds in the columns of the store.
 #pragma once
 
 #include <array>
@@ -14,8 +10,13 @@
 
 namespace conclave::server_impl {
 
+// Writes an ACL as people do: "world:anyone:cdrwa digest:bob:x8sd=:r". Entries are separated by a
+// space; each one is scheme:id:permissions. Spaces, %, control bytes, bytes above ASCII and a colon
+// in the scheme are written as %xx, so every ACL survives the round trip. Permissions outside c, d,
+// r, w and a are written as a number.
 std::string acl_to_text(const acl& entries);
-std::optional<acl> acl_from_text(std::string_view text);  // nothing: not such a text
+// Returns nullopt if the text is malformed.
+std::optional<acl> acl_from_text(std::string_view text);
 
 inline constexpr std::array<std::string_view, 4> node_kind_texts{"persistent", "ephemeral",
                                                                  "container", "ttl"};

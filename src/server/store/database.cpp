@@ -12,7 +12,8 @@ namespace conclave::server_impl {
 database_error::database_error(const std::string& what, int result_code, int system_code)
     : std::runtime_error{what}, result{result_code}, system{system_code} {}
 
-// SQLite knows ENOSPC only. A failed sync is another matter, whatever its reason: see the store.
+// SQLite reports SQLITE_FULL for ENOSPC only. A failed sync never counts as a full disk, whatever
+// its errno: see impl::checkpoint().
 bool database_error::is_disk_full() const noexcept {
   return (result & 0xff) == SQLITE_FULL || (result == SQLITE_IOERR_WRITE && system == EDQUOT);
 }
@@ -29,7 +30,7 @@ bool database_error::is_busy() const noexcept {
 }
 
 database::database(const std::string& file, const char* vfs) {
-  // One thread at a time: no mutex.
+  // The database is used by one thread at a time.
   const int result =
       sqlite3_open_v2(file.c_str(), &handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, vfs);
   if (handle_ != nullptr) sqlite3_extended_result_codes(handle_, 1);
@@ -43,7 +44,7 @@ database::database(const std::string& file, const char* vfs) {
   }
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  // Instead of SQLite's own way of emptying the log, which does not tell of errors.
+  // Replaces SQLite's automatic checkpoint, which does not report errors.
   sqlite3_wal_hook(
       handle_,
       [](void* self, sqlite3*, const char*, int pages) {
@@ -63,7 +64,7 @@ void database::fail(int result) const {
   throw database_error{what, result, system};
 }
 
-// A failed COMMIT is not noted where sqlite3_system_errno looks, only with the file.
+// sqlite3_system_errno() misses the errno of a failed COMMIT. The WAL file has it.
 int database::system_error() const noexcept {
   if (handle_ == nullptr) return 0;
   int error = 0;
@@ -95,7 +96,7 @@ bool database::read_only() const noexcept { return sqlite3_db_readonly(handle_, 
 bool database::in_transaction() const noexcept { return sqlite3_get_autocommit(handle_) == 0; }
 
 void database::rollback() noexcept {
-  // Many errors have rolled back already. If this one fails, in_transaction() stays true.
+  // Many errors roll back automatically. If this rollback fails, in_transaction() stays true.
   if (in_transaction()) sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
@@ -109,7 +110,7 @@ void database::checkpoint() {
 sqlite3_file* database::wal_file() const noexcept {
   sqlite3_file* wal = nullptr;
   sqlite3_file_control(handle_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
-  return wal != nullptr && wal->pMethods != nullptr ? wal : nullptr;  // not open yet
+  return wal != nullptr && wal->pMethods != nullptr ? wal : nullptr;  // the WAL is not open yet
 }
 
 void database::preallocate_wal(std::int64_t bytes) {
@@ -117,19 +118,20 @@ void database::preallocate_wal(std::int64_t bytes) {
   if (wal == nullptr) return;
   sqlite3_int64 size = 0;
   int result = wal->pMethods->xFileSize(wal, &size);
-  // Real zeros: space that was only reserved makes the file system write its own log at every sync.
-  // SQLite takes them for the end of the log, as they carry no checksum.
-  static constexpr std::array<char, 65536> zeros{};  // SQLite writes no more than 128 KiB at once
+  // Writes zeros instead of using fallocate(): with reserved space, every sync also writes the
+  // journal of the file system. SQLite treats zeros as the end of the WAL, because they have no
+  // checksum.
+  static constexpr std::array<char, 65536> zeros{};  // SQLite writes at most 128 KiB at once
   while (result == SQLITE_OK && size < bytes) {
     const auto n = std::min<std::int64_t>(zeros.size(), bytes - size);
     result = wal->pMethods->xWrite(wal, zeros.data(), static_cast<int>(n), size);
     size += n;
   }
-  if (result == SQLITE_FULL) result = SQLITE_OK;  // slower, that is all
+  if (result == SQLITE_FULL) result = SQLITE_OK;  // only slower: the WAL grows on demand
   if (result == SQLITE_OK) result = wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
   if (result != SQLITE_OK) {
-    throw database_error{"cannot prepare the write-ahead log: " + std::string{sqlite3_errstr(result)}, result,
-                         0};
+    throw database_error{
+        "cannot prepare the write-ahead log: " + std::string{sqlite3_errstr(result)}, result, 0};
   }
 }
 
@@ -149,7 +151,7 @@ void statement::bind(int position, std::int64_t value) {
 }
 
 void statement::bind(int position, std::string_view text) {
-  // A null pointer would mean NULL.
+  // SQLite takes a null pointer as NULL.
   check(sqlite3_bind_text64(handle_, position, text.data() != nullptr ? text.data() : "",
                             text.size(), SQLITE_STATIC, SQLITE_UTF8));
 }
@@ -170,7 +172,7 @@ bool statement::next() {
   const int result = sqlite3_step(handle_);
   if (result == SQLITE_ROW) return true;
   if (result != SQLITE_DONE) {
-    // The reset would forget the reason.
+    // sqlite3_reset() clears the error, so throw first.
     try {
       db_.fail(result);
     } catch (...) {

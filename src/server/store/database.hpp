@@ -1,5 +1,5 @@
-// One SQLite connection and its statements, with exceptions for return codes. sqlite3.h stays out
-// of the other headers.
+// An SQLite connection and its statements, with exceptions instead of return codes. Keeps sqlite3.h
+// out of the other headers.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ struct sqlite3_stmt;
 
 namespace conclave::server_impl {
 
-// What SQLite said; the store makes of it a message for the operator.
+// An error of SQLite. store_files turns it into a message for the operator.
 struct database_error : std::runtime_error {
   database_error(const std::string& what, int result_code, int system_code);
 
-  bool is_disk_full() const noexcept;  // nothing was written, and it may work again
-  bool is_corrupt() const noexcept;    // what the file holds is wrong
+  bool is_disk_full() const noexcept;  // nothing was written; a later try may succeed
+  bool is_corrupt() const noexcept;    // the content of the file is not valid
   bool is_busy() const noexcept;       // another program has the file open
 
-  int result;  // SQLite's extended code
-  int system;  // errno, or zero
+  int result;  // extended result code of SQLite
+  int system;  // errno, or 0
 };
 
 class database {
@@ -41,13 +41,13 @@ class database {
   bool in_transaction() const noexcept;
   void rollback() noexcept;
 
-  // Copies what stands in the write-ahead log to where it belongs, so that the log can be used
-  // anew.
+  // Copies the content of the write-ahead log (WAL) to the main file, so that the WAL can be
+  // reused.
   void checkpoint();
   std::int64_t wal_pages() const noexcept { return wal_pages_; }  // after the last commit
-  // Makes the log's file this long. Commits that do not change a file's length sync faster.
+  // Extends the WAL file to this size. Commits that do not change the file size sync faster.
   void preallocate_wal(std::int64_t bytes);
-  // If not, closing leaves the log as it is for the next one who opens the file.
+  // If off, closing leaves the WAL for the next process that opens the file.
   void checkpoint_on_close(bool on) noexcept;
 
   [[noreturn]] void fail(int result) const;
@@ -66,7 +66,7 @@ struct blob {
   bool null = false;
 };
 
-// Prepared once, run often. Text is bound as it is and must live until run() returns.
+// A prepared statement. Bound text is not copied and must stay valid until run() returns.
 class statement {
  public:
   statement(database& db, std::string_view sql);
@@ -74,7 +74,7 @@ class statement {
   statement(const statement&) = delete;
   statement& operator=(const statement&) = delete;
 
-  // Binds the values, in order, and runs it to its end.
+  // Binds the values in order and runs the statement to its end.
   template <class... T>
   void run(const T&... values) {
     int position = 0;
@@ -82,10 +82,10 @@ class statement {
     run_to_end();
   }
 
-  bool next();  // to the next row; at the end false, and ready to begin again
+  bool next();  // false after the last row; then the statement can run again
   bool null(int column) const noexcept;
   std::int64_t integer(int column) const noexcept;
-  std::string_view bytes(int column) const noexcept;  // of text or a blob, until next()
+  std::string_view bytes(int column) const noexcept;  // of text or a blob; valid until next()
 
  private:
   void bind(int position, std::int64_t value);

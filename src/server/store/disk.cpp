@@ -50,7 +50,7 @@ void sync_folder(const std::filesystem::path& folder) {
   if (!fd || ::fsync(fd.get()) != 0) fail("sync the folder", folder, errno);
 }
 
-// Every new name is synced: a store is no more durable than the folder it stands in.
+// Syncs every new directory entry: a store is only as durable as its path.
 void make_folders(const std::filesystem::path& folder) {
   struct stat found {};
   if (::stat(folder.c_str(), &found) == 0) {
@@ -66,8 +66,8 @@ void make_folders(const std::filesystem::path& folder) {
   sync_folder(parent);
 }
 
-// The kernel drops a flock with its process, and, unlike the locks that SQLite uses, not when
-// somebody in this process closes the same file.
+// The kernel releases a flock when the process exits. Unlike the POSIX locks of SQLite, it survives
+// when this process closes another descriptor of the file.
 class flock_folder_lock final : public disk::folder_lock {
  public:
   explicit flock_folder_lock(const std::filesystem::path& folder)
@@ -93,7 +93,7 @@ class flock_folder_lock final : public disk::folder_lock {
     write();
     if (::fdatasync(fd_.get()) != 0) fail("sync", folder_ / "lock", errno);
   }
-  // Other errors (a folder that may not be searched any more) say nothing about the file.
+  // Other errors, such as missing permissions, do not prove that the file is gone.
   bool is_valid() const override {
     struct stat ours {};
     struct stat found {};
@@ -114,7 +114,8 @@ class flock_folder_lock final : public disk::folder_lock {
   void write() const {
     auto out = "process " + std::to_string(::getpid()) + '\n';
     if (store_was_created_) out += store_created_line;
-    // First the text, then its end: at no time it is empty, and says that nothing was made here.
+    // Write first, then truncate: a crash never leaves an empty file, which would mean that no
+    // store was created here.
     if (::pwrite(fd_.get(), out.data(), out.size(), 0) != static_cast<ssize_t>(out.size()) ||
         ::ftruncate(fd_.get(), static_cast<off_t>(out.size())) != 0) {
       fail("write", folder_ / "lock", errno);
@@ -160,7 +161,7 @@ class posix_disk final : public disk {
   }
 
   std::string read_prefix(const path& file, std::size_t bytes) override {
-    const unique_fd fd{file, O_RDWR};  // what cannot be written is of no use either
+    const unique_fd fd{file, O_RDWR};  // opened for writing to check that permission, too
     if (!fd) fail("read and write", file, errno);
     std::string out(bytes, '\0');
     const auto n = ::pread(fd.get(), out.data(), bytes, 0);
@@ -193,7 +194,7 @@ class posix_disk final : public disk {
   }
 
   void rename(const path& from, const path& to) override {
-    // Not every file system knows how to keep the other file; then we look first.
+    // Some file systems do not support RENAME_NOREPLACE. Check for the target first there.
     if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) != 0) {
       if (errno != EINVAL && errno != ENOSYS) fail("create", to, errno);
       if (size(to)) fail("create", to, EEXIST);

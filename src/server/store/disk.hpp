@@ -1,7 +1,7 @@
-// The disk as a store sees it: SQLite's VFS, and the few things that SQLite has no word for. A
-// seam: tests put a disk there that loses what was not synced.
+// The file operations of a store: the VFS of SQLite and the operations that SQLite does not have.
+// Tests replace it by a disk that loses unsynced writes.
 //
-// Everything throws store_error, or disk_full when there is no room.
+// All functions throw store_error, or disk_full if there is no space.
 #pragma once
 
 #include <cstdint>
@@ -17,40 +17,42 @@ class disk {
  public:
   using path = std::filesystem::path;
 
-  // A folder that is ours alone for as long as this lives.
+  // Exclusive use of a folder, until destruction.
   class folder_lock {
    public:
     virtual ~folder_lock() = default;
-    // Whether a store was ever made in it; that is remembered beside the store.
+    // True if a store was ever created in the folder. The lock file records this.
     virtual bool store_was_created() const = 0;
     virtual void mark_store_created() = 0;
-    // False once the folder was removed, moved or replaced: another server may have what is at its
-    // name now.
+    // False if the folder was removed, moved or replaced. Another server may use the new folder of
+    // that name.
     virtual bool is_valid() const = 0;
   };
 
   virtual ~disk() = default;
 
-  virtual const char* vfs() const noexcept = 0;  // SQLite's name for it; null: the default one
+  virtual const char* vfs() const noexcept = 0;  // name of the SQLite VFS; null: the default
 
-  // Makes the folder, with its parents, if it is missing.
+  // Creates the folder and its parents if they are missing.
   virtual std::unique_ptr<folder_lock> lock_folder(const path& folder) = 0;
 
   virtual std::vector<std::string> list(const path& folder) = 0;
-  virtual std::optional<std::uint64_t> size(
-      const path& file) = 0;  // nothing: there is no such file
+  // Returns nullopt if there is no such file.
+  virtual std::optional<std::uint64_t> size(const path& file) = 0;
+  // Returns the first bytes of a file that must be readable and writable.
   virtual std::string read_prefix(const path& file, std::size_t bytes) = 0;
 
-  virtual void create(
-      const path& file) = 0;  // empty, readable by its owner only; never one that exists
-  // When the file was made, in nanoseconds since 1970, if the file system knows: a copy is younger
-  // than its original.
+  // Creates an empty file that only its owner can read. Fails if the file exists.
+  virtual void create(const path& file) = 0;
+  // Creation time in nanoseconds since 1970; nullopt if the file system does not store it. A copy
+  // of a file has a later one.
   virtual std::optional<std::int64_t> birth_time(const path& file) = 0;
-  virtual void make_private(const path& file) = 0;  // to its owner, if we are that
-  virtual void sync(const path& file) = 0;          // what it holds, not its name
-  // Durable, or the new name is not there. Never over another file.
+  // Removes the access of other users, if the server runs as the owner or root.
+  virtual void make_private(const path& file) = 0;
+  virtual void sync(const path& file) = 0;  // the content, not the directory entry
+  // Renames durably, or throws and leaves no file `to`. Fails if `to` exists.
   virtual void rename(const path& from, const path& to) = 0;
-  virtual void remove(const path& file) noexcept = 0;  // if it is there
+  virtual void remove(const path& file) noexcept = 0;  // ignores errors
 };
 
 disk& local_disk();

@@ -29,7 +29,7 @@ class loader {
   [[noreturn]] void throw_corrupt(const std::string& what) const {
     files_.throw_store_error("is damaged (" + what + ')');
   }
-  // A path goes to a terminal or a log: no control bytes, no megabytes.
+  // The path is printed, so control bytes are replaced and its length is limited.
   [[noreturn]] void throw_corrupt(std::string_view path, const std::string& what) const {
     std::string shown{path.substr(0, 200)};
     std::ranges::replace_if(
@@ -58,7 +58,7 @@ class loader {
     }
   }
 
-  // Both tables come in the order of their paths, so one pass puts them together.
+  // Both queries are sorted by path, so one pass merges them.
   void load_nodes() {
     statement nodes{db_,
                     "SELECT path, kind, owner, ttl_ms, czxid, mzxid, ctime_ms, mtime_ms, version,"
@@ -96,7 +96,7 @@ class loader {
     if (!columns.null(11)) row.data.emplace(columns.bytes(11));
   }
 
-  // Most nodes have one of a few lists.
+  // Most nodes share one of a few ACLs.
   std::shared_ptr<const acl> shared_acl(std::string_view text) {
     std::string key{text};
     if (const auto known = acls_.find(key); known != acls_.end()) return known->second;

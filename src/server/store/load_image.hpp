@@ -1,4 +1,4 @@
-// Reads all rows, and checks what SQLite cannot: that they make a tree.
+// Loads all rows and checks that they form a tree, which SQLite cannot check.
 #pragma once
 
 #include "server/core/rows.hpp"

@@ -1,4 +1,4 @@
-// For throw-away servers: keeps nothing beyond the process.
+// A store without a disk, for servers without a data folder.
 #pragma once
 
 #include "server/core/rows.hpp"

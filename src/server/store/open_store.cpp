@@ -14,10 +14,10 @@ using namespace std::string_view_literals;
 
 // https://www.sqlite.org/fileformat2.html
 constexpr std::size_t header_size = 100;
-constexpr std::size_t mode_offset = 18;  // 1: a rollback journal, 2: a write-ahead log
+constexpr std::size_t mode_offset = 18;  // 1: rollback journal, 2: write-ahead log
 constexpr std::size_t application_id_offset = 68;
 
-// meta.born of a copy that was not opened yet.
+// The value of meta.born in a copy that was never opened.
 constexpr auto unopened_copy = "copy"sv;
 
 std::filesystem::path with_suffix(std::filesystem::path file, const char* suffix) {
@@ -57,7 +57,7 @@ void open_store::check_missing() const {
     files.throw_store_error("is missing, although a store was created here before");
 }
 
-// Made under another name first: a crash leaves either no store or a whole one.
+// Created under a temporary name: a crash leaves either no store or a complete one.
 void open_store::create() const {
   const auto temporary = files.temporary();
   volume.remove(temporary);
@@ -71,7 +71,7 @@ void open_store::create() const {
   volume.rename(temporary, files.main());
 }
 
-// Before SQLite sees it, as SQLite would begin to repair what is not ours.
+// Runs before SQLite opens the file, because SQLite would start to recover a foreign database.
 void open_store::check_file() const {
   const auto header = volume.read_prefix(files.main(), header_size);
   if (header.empty()) files.throw_store_error("is empty");
@@ -88,8 +88,8 @@ void open_store::check_file() const {
     files.throw_store_error("is an SQLite file of another program");
   }
   if (volume.size(files.wal()).value_or(0) == 0) return;
-  static_cast<void>(volume.read_prefix(files.wal(), 1));  // it can be read and written
-  // SQLite cannot tell whose log it is, and would mix the two.
+  static_cast<void>(volume.read_prefix(files.wal(), 1));  // checks that it can be read and written
+  // SQLite cannot see that the WAL belongs to another file, and would mix both.
   if (header[mode_offset] == 1) {
     throw store_error{files.main().native() + " is a backup, and " + files.wal().native() +
                       " belongs to an earlier store in this folder; move that file away"};
@@ -99,10 +99,10 @@ void open_store::check_file() const {
 void open_store::open() {
   db = std::make_unique<database>(files.main().native(), volume.vfs());
   if (db->read_only()) throw store_error{files.main().native() + " cannot be written"};
-  db->checkpoint_on_close(false);  // what we refuse stays as it was found
-  // First of all: then the log's index needs no file of its own.
+  db->checkpoint_on_close(false);  // a store that is refused later stays unchanged
+  // Must be the first statement: then the WAL index is in memory and needs no file.
   db->run("PRAGMA main.locking_mode = EXCLUSIVE");
-  // FULL, and for the step into write-ahead mode the folder is synced as well.
+  // Like FULL, and also syncs the folder when the journal mode changes to WAL.
   db->run("PRAGMA main.synchronous = EXTRA");
 }
 
@@ -115,7 +115,7 @@ void open_store::check_format(const sqlite_store_options& options) {
                      "SELECT value FROM meta WHERE key IN ('upgraded_by', 'created_by') "
                      "ORDER BY key DESC")
                    .value_or(writer);
-    } catch (const database_error&) {  // it looks different there: no matter
+    } catch (const database_error&) {  // the later format may have no such table
     }
     throw store_error{files.main().native() + " has format " + std::to_string(format) + ", and " +
                       this_program() + " knows formats up to " + std::to_string(store_format) +
@@ -132,8 +132,7 @@ void open_store::check_format(const sqlite_store_options& options) {
 void open_store::upgrade(int format, const sqlite_store_options& options) {
   const auto copy = files.upgrade_backup(format);
   const auto part = with_suffix(copy, ".part");
-  for (const auto& left : {copy, part})
-    volume.remove(left);  // of an upgrade that did not get further
+  for (const auto& left : {copy, part}) volume.remove(left);  // left by an interrupted upgrade
   copy_to(copy, part);
   try {
     db->run("BEGIN");
@@ -158,25 +157,25 @@ void open_store::prepare_wal(const sqlite_store_options& options) {
     throw store_error{"SQLite cannot use a write-ahead log for " + files.main().native()};
   }
   if (!options.sync_commits) db->run("PRAGMA main.synchronous = OFF");
-  // After a burst the file goes back to this size.
+  // Limits the size of the WAL file after a burst of changes.
   db->run("PRAGMA main.journal_size_limit = " + std::to_string(8 * options.wal_bytes));
   try {
-    db->checkpoint();  // what the last run left behind
+    db->checkpoint();  // the WAL that the last process left
   } catch (const database_error& error) {
     if (!error.is_disk_full()) throw;
   }
   db->preallocate_wal(options.wal_bytes);
 }
 
-// The file is ours from now on. If it was another one when it was last opened, it is a copy: see
-// sqlite_store::dropped().
+// Compares the creation time of the file with the recorded one. If they differ, the file is a copy:
+// see sqlite_store::dropped().
 void open_store::check_for_copy() {
   const auto known = db->text("SELECT value FROM meta WHERE key = 'born'");
   const auto birth = volume.birth_time(files.main());
   const auto born = birth ? std::to_string(*birth) : std::string{};
   const bool is_copy = known && (*known == unopened_copy || (birth && *known != born));
   if (!is_copy && (known || !birth)) return;
-  if (is_copy) static_cast<void>(load_image(*db, files));  // what it refuses stays as it was found
+  if (is_copy) static_cast<void>(load_image(*db, files));  // throws before anything is changed
   try {
     db->run("BEGIN");
     if (is_copy) drop_sessions(*db, dropped.sessions, dropped.ephemeral_nodes);
@@ -187,7 +186,7 @@ void open_store::check_for_copy() {
     db->run("COMMIT");
   } catch (const database_error& error) {
     db->rollback();
-    if (is_copy || !error.is_disk_full()) throw;  // otherwise the next start notes it
+    if (is_copy || !error.is_disk_full()) throw;  // otherwise the next start records it
   }
 }
 

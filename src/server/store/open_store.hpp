@@ -1,5 +1,5 @@
-// From a folder to a database that can be trusted, or a refusal. There is no silent fresh start:
-// only a folder in which no store was ever made gets one.
+// Opens and checks the database of a folder. Creates a new one only in a folder that never had a
+// store, so that a lost store is never replaced by an empty one.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 namespace conclave::server_impl {
 
 struct open_store {
-  // Throws database_error, too.
+  // Throws store_error or database_error.
   open_store(store_files names, const sqlite_store_options& options);
 
   disk& volume;
@@ -23,8 +23,8 @@ struct open_store {
 
   dropped_rows dropped;
 
-  // A copy of everything in a new file: compact, synced, marked as a copy, and not in write-ahead
-  // mode. It is written to `part`, which must not exist, and then renamed.
+  // Writes all rows to a new file: compact, synced, marked as a copy and without a WAL. Writes to
+  // `part`, which must not exist, and renames it to `target`.
   void copy_to(const std::filesystem::path& target, const std::filesystem::path& part);
 
  private:

@@ -10,8 +10,8 @@
 namespace conclave::server_impl {
 namespace {
 
-// SQLite keeps these texts as they are, comments included: `.schema` shows them. data stands last,
-// so that the other columns are found without reading it.
+// SQLite stores this text with its comments; `.schema` shows it. `data` is the last column, so that
+// the others can be read without it.
 constexpr const char* tables = R"sql(
 CREATE TABLE meta (
   key    TEXT PRIMARY KEY,
@@ -50,10 +50,10 @@ CREATE TABLE sessions (
 
 std::string this_program() { return std::string{"conclave "} + version; }
 
-std::span<const upgrade_step> known_upgrades() { return {}; }  // format 1 is the first
+std::span<const upgrade_step> known_upgrades() { return {}; }  // format 1 is the first one
 
 void create_schema(database& db) {
-  db.run("PRAGMA page_size = 4096");  // measured: smaller and larger ones are slower
+  db.run("PRAGMA page_size = 4096");  // smaller and larger pages are slower
   db.run("PRAGMA encoding = 'UTF-8'");
   db.run("BEGIN");
   db.run("PRAGMA application_id = " + std::to_string(store_application_id));
@@ -71,7 +71,7 @@ void drop_sessions(database& db, std::int64_t& sessions, std::int64_t& ephemeral
   ephemeral_nodes = db.integer("SELECT count(*) FROM nodes WHERE kind = 'ephemeral'").value_or(0);
   if (sessions == 0 && ephemeral_nodes == 0) return;
   db.run("UPDATE meta SET value = value + 1 WHERE key = 'zxid'");
-  // Without what follows its last slash, a path is its parent's, but for that slash.
+  // rtrim() removes the last part of the path and leaves "PARENT/".
   db.run(R"sql(
 UPDATE children SET pzxid = (SELECT value FROM meta WHERE key = 'zxid') WHERE path IN (
   SELECT iif(up = '/', up, substr(up, 1, length(up) - 1)) FROM (

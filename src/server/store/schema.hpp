@@ -1,4 +1,4 @@
-// What the file looks like inside; docs/store.md explains it to people.
+// The tables of the store: docs/store.md.
 #pragma once
 
 #include <cstdint>
@@ -9,29 +9,29 @@ namespace conclave::server_impl {
 
 class database;
 
-// Offset 68 of the file: "Cncl". Tells our files from those of others.
+// "Cncl" at offset 68 of the file. Identifies the file as a store of Conclave.
 inline constexpr std::uint32_t store_application_id = 0x436e636c;
 
 inline constexpr int store_format = 1;
 
-// From one format to the next. All that are needed run in one transaction.
+// Upgrades from one format to the next. All steps of an upgrade run in one transaction.
 struct upgrade_step {
   int from;
   const char* sql;
 };
 
-// Every step from the oldest format we still read to store_format.
+// All steps from the oldest supported format to store_format.
 std::span<const upgrade_step> known_upgrades();
 
-// Lays out an empty file, zxid zero.
+// Creates the tables in an empty file, with zxid 0.
 void create_schema(database& db);
 
-// The steps from `format` to store_format, and the marks that go with them. The caller has the
-// transaction. Throws store_error when a step is missing.
+// Runs the steps from `format` to store_format and records the new format. The caller begins and
+// commits the transaction. Throws store_error if a step is missing.
 void upgrade_schema(database& db, int format, std::span<const upgrade_step> steps);
 
-// Removes every session and every ephemeral node, as if all sessions had ended at the next zxid.
-// The caller has the transaction.
+// Removes all sessions and ephemeral nodes, as if all sessions ended at the next zxid. The caller
+// begins and commits the transaction.
 void drop_sessions(database& db, std::int64_t& sessions, std::int64_t& ephemeral_nodes);
 
 std::string this_program();  // "conclave 0.1.0"

@@ -15,7 +15,7 @@
 namespace conclave::server_impl {
 namespace {
 
-// In a folder of others, where every other name may be somebody's.
+// Random, because the folder may contain files of others.
 std::filesystem::path temporary_name_for(const std::filesystem::path& file) {
   std::random_device random;
   std::array<char, 32> suffix{};
@@ -30,14 +30,14 @@ std::filesystem::path temporary_name_for(const std::filesystem::path& file) {
 struct sqlite_store::impl {
   impl(const store_files& files, const sqlite_store_options& options)
       : opened{files, options},
-        checkpoint_pages{options.wal_bytes / 4120 * 3 /
-                         4},  // a page and its header; room for one commit
+        // 4120 bytes: a page and its header. The last quarter is for the commit that goes beyond.
+        checkpoint_pages{options.wal_bytes / 4120 * 3 / 4},
         next_checkpoint{checkpoint_pages} {}
 
   void write(const batch& changes);
   void write_node(const batch::node& node);
   void checkpoint();
-  // From now on only the next start can tell what is on the disk.
+  // Makes all later commits fail: only the next start can read what is on the disk.
   void fail_permanently(const std::string& reason);
 
   open_store opened;
@@ -56,9 +56,9 @@ struct sqlite_store::impl {
   std::int64_t zxid = db.integer("SELECT value FROM meta WHERE key = 'zxid'").value_or(0);
   std::int64_t checkpoint_pages;
   std::int64_t next_checkpoint;
-  std::string permanent_failure;  // not empty: why nothing can be written any more
+  std::string permanent_failure;  // not empty: the reason why all later commits fail
 
-  // The last list and its text: neighbours in a batch mostly share one.
+  // The last ACL and its text: most nodes in a batch share one ACL.
   std::shared_ptr<const acl> last_acl;
   std::string last_acl_text;
 };
@@ -91,16 +91,15 @@ void sqlite_store::impl::write_node(const batch::node& node) {
                row.data ? blob{*row.data} : blob{.bytes = {}, .null = true});
 }
 
-// What is in the log is safe already, so an error here does not concern the commit before it. But
-// no commit may follow: after a failed sync Linux takes the lost pages for written, and says so
-// when it is asked again.
+// The WAL is durable already, so an error here does not affect earlier commits. But later commits
+// must fail: after a failed sync, Linux marks the lost pages as clean, and the next sync succeeds.
 void sqlite_store::impl::checkpoint() {
   try {
     db.checkpoint();
     next_checkpoint = checkpoint_pages;
   } catch (const database_error& error) {
     if (!error.is_disk_full()) return fail_permanently(error.what());
-    next_checkpoint = db.wal_pages() + checkpoint_pages;  // the log grows meanwhile
+    next_checkpoint = db.wal_pages() + checkpoint_pages;  // the WAL grows until then
   }
 }
 
@@ -135,7 +134,7 @@ void sqlite_store::check_folder() {
     p.permanent_failure =
         p.opened.files.folder.native() +
         " was removed or replaced under the running server; start the server again";
-    p.db.checkpoint_on_close(false);  // the log at that name may be another server's
+    p.db.checkpoint_on_close(false);  // the WAL of that name may belong to another server
   }
   if (!p.permanent_failure.empty()) throw store_error{p.permanent_failure};
 }
@@ -152,7 +151,7 @@ void sqlite_store::commit(const batch& changes) {
       p.fail_permanently(error.what());
       throw store_error{p.permanent_failure};
     }
-    p.checkpoint();  // the next one has more room
+    p.checkpoint();  // leaves more space for the next commit
     p.opened.files.throw_store_error(error);
   } catch (...) {
     p.db.rollback();

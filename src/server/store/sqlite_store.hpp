@@ -1,7 +1,7 @@
-// The store on disk: one SQLite file, docs/store.md.
+// The store on disk, in one SQLite file: docs/store.md.
 //
-// For one thread at a time. The folder is locked for as long as the object lives; destroying it
-// leaves a single file, unless a commit failed: then the log stays for the next start to read.
+// Not thread-safe. The object locks its folder until destruction. The destructor leaves a single
+// file. After a failed commit it leaves the write-ahead log, too, and the next start reads both.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ namespace conclave::server_impl {
 class disk;
 
 struct sqlite_store_options {
-  // The length at which the write-ahead log is used anew. Made at once: 1 ms for a MiB.
+  // Size at which the write-ahead log (WAL) is reused. Preallocated, which takes 1 ms per MiB.
   std::int64_t wal_bytes = 2 << 20;
 
   // For tests.
-  disk* custom_disk = nullptr;  // null: the machine's own
-  bool sync_commits = true;     // false: a crash of the machine may lose anything
+  disk* custom_disk = nullptr;  // null: local_disk()
+  bool sync_commits = true;     // false: a crash of the machine may lose commits
   std::span<const upgrade_step> upgrades = known_upgrades();
 };
 
-// What was removed from a copy of a store when it was opened for the first time.
+// What the first opening of a copied store removed.
 struct dropped_rows {
   std::int64_t sessions = 0;
   std::int64_t ephemeral_nodes = 0;
@@ -34,29 +34,29 @@ struct dropped_rows {
 
 class sqlite_store final : public store {
  public:
-  // Opens the store in the folder, or makes both if the folder was never used. Throws store_error
-  // for anything else than a whole store that no other server uses.
+  // Opens the store in the folder. Creates both if the folder never had a store. Throws store_error
+  // if the store is incomplete, damaged or in use by another server.
   explicit sqlite_store(const std::filesystem::path& folder, sqlite_store_options options = {});
   ~sqlite_store() override;
 
-  // Throws store_error if the rows make no tree.
+  // Throws store_error if the rows do not form a tree.
   image load() override;
 
-  // disk_full: nothing was written, and a later commit may work. store_error: no later commit will,
-  // and the batch may be there or not when the store is opened again.
+  // Throws disk_full if nothing was written; a later commit may succeed. Throws store_error if all
+  // later commits will fail; the batch may or may not be there when the store is opened again.
   void commit(const batch& changes) override;
 
-  // Throws store_error if the folder was removed, moved or replaced, for good: another server may
-  // have made a store at its name. Every commit checks this first.
+  // Throws store_error if the folder was removed, moved or replaced, because another server may use
+  // the new folder. All later calls throw, too. Every commit checks this first.
   void check_folder();
 
-  // A copy (a restored backup, a copied folder) is an older state: its sessions may live and know
-  // nothing of the ephemeral nodes that came back. So opening a copy for the first time removes
-  // them all. Zero: it was no copy, or had none.
+  // What was removed because the file is a copy (a restored backup, a copied folder). A copy is an
+  // older state: its sessions may still be alive and do not know the ephemeral nodes in it. So the
+  // first opening of a copy removes all sessions and ephemeral nodes.
   const dropped_rows& dropped() const noexcept;
 
-  // Everything that was committed, in a new file that can stand as conclave.db in another folder.
-  // An existing file is refused, and a failed backup leaves none. Commits must wait meanwhile.
+  // Writes all committed rows to a new file, which can be used as conclave.db in another folder.
+  // Fails if the file exists. A failed backup leaves no file.
   void backup(const std::filesystem::path& file);
 
  private:

@@ -1,4 +1,4 @@
-// Why a store cannot be opened, read or written; what() is meant for the operator.
+// Errors of a store. what() is a message for the operator.
 #pragma once
 
 #include <stdexcept>
@@ -9,7 +9,7 @@ struct store_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Nothing was written; it may work again when there is room.
+// Nothing was written. A later try may succeed when there is space.
 struct disk_full : store_error {
   using store_error::store_error;
 };

@@ -1,4 +1,4 @@
-// The names of a store's files, and what is said to the operator when something is wrong with them.
+// The names of the files of a store, and the error messages about them.
 #pragma once
 
 #include <filesystem>
@@ -18,9 +18,9 @@ struct store_files {
   std::filesystem::path temporary() const { return folder / "conclave.db.new"; }
   std::filesystem::path upgrade_backup(int format) const;
 
-  // store_error: the file, what is wrong with it, and what to do.
+  // Throws store_error with the file, the problem and what to do.
   [[noreturn]] void throw_store_error(const std::string& what) const;
-  // disk_full or store_error.
+  // Throws disk_full or store_error.
   [[noreturn]] void throw_store_error(const database_error& error) const;
 };
 
