@@ -10,7 +10,7 @@ namespace conclave::cli {
 
 using namespace std::chrono_literals;
 
-// The server has the file for itself, so it must write the copy: see words.cpp.
+// The server has the file for itself, so it must write the copy: see four_letter_words.cpp.
 int backup(const std::filesystem::path& socket, const std::filesystem::path& to) {
   const auto place = std::filesystem::absolute(to).string();
   if (place.find('\n') != std::string::npos)
