@@ -116,7 +116,7 @@ void add_flags(CLI::App& app, serve_flags& f) {
 }
 
 std::vector<std::string> known_words(const std::string& list) {
-  auto words = listed(list);
+  auto words = split_list(list);
   for (const auto& word : words) {
     if (word == "*" || std::find(four_letter_words.begin(), four_letter_words.end(), word) !=
                            four_letter_words.end())
@@ -179,7 +179,7 @@ int run(serve_flags& f, const invocation&) {
     throw std::invalid_argument{"--super-digest is super:HASH, not '" + f.super_digest + "'"};
   if (!f.super_digest.empty()) o.super_digest = f.super_digest;
   if (!f.words.empty()) o.words = known_words(f.words);
-  if (!f.require_auth.empty()) o.required_auth = listed(f.require_auth);
+  if (!f.require_auth.empty()) o.required_auth = split_list(f.require_auth);
   const auto limit = [](std::size_t given, auto& into) {
     if (given != 0) into = given;
   };

@@ -34,48 +34,50 @@ void log_line(log_level level, std::string_view text) {
                static_cast<int>(text.size()), text.data());
 }
 
-// Until now those who started us could read what went wrong; from now on nobody listens there.
-void go_on_in(const std::filesystem::path& log) {
-  constexpr std::uintmax_t enough = 1u << 20;
+// Errors before this call go to the stderr of the parent. When the server is ready, the parent
+// stops reading.
+void redirect_output_to(const std::filesystem::path& log) {
+  constexpr std::uintmax_t max_log_bytes = 1u << 20;
   std::error_code ec;
-  const bool anew = std::filesystem::file_size(log, ec) > enough && !ec;
+  const bool truncate = std::filesystem::file_size(log, ec) > max_log_bytes && !ec;
   const int fd =
-      ::open(log.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (anew ? O_TRUNC : O_APPEND), 0600);
+      ::open(log.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (truncate ? O_TRUNC : O_APPEND), 0600);
   if (fd < 0) return log_line(log_level::error, log.string() + ": " + std::strerror(errno));
   ::dup2(fd, STDOUT_FILENO);
   ::dup2(fd, STDERR_FILENO);
   ::close(fd);
 }
 
-// As many connections as the system lets us have.
+// Raises the descriptor limit and reduces max_connections to what it allows.
 void raise_descriptor_limit(server_options& options) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
-  constexpr rlim_t for_ourselves = 64;
-  const rlim_t each = options.socket.empty() ? 1 : 2;  // there the process is watched, too
-  if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur > for_ourselves)
-    options.max_connections =
-        std::min<std::size_t>(options.max_connections, (limit.rlim_cur - for_ourselves) / each);
+  constexpr rlim_t reserved = 64;
+  // A Unix socket client also needs a pidfd.
+  const rlim_t per_connection = options.socket.empty() ? 1 : 2;
+  if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur > reserved)
+    options.max_connections = std::min<std::size_t>(options.max_connections,
+                                                    (limit.rlim_cur - reserved) / per_connection);
 }
 
-// Waits for SIGTERM, SIGINT and SIGHUP on a thread of its own. Before the server is there, the
-// first two end the program: there is nothing to lose yet. Then the first of them stops the server,
-// and a second one ends the program at once. SIGHUP calls `renew` and never ends anything: nohup
-// and closed terminals send it, too.
+// Waits for SIGTERM, SIGINT and SIGHUP on a separate thread. Before the server has started, SIGTERM
+// and SIGINT exit the program. Later the first of them stops the server, and a second one exits at
+// once. SIGHUP only calls `reload`, because nohup and closed terminals send it, too.
 class signal_thread {
  public:
-  explicit signal_thread(std::function<void(server&)> renew) : renew_{std::move(renew)} {
-    ::sigemptyset(&ends_);
-    ::sigaddset(&ends_, SIGTERM);
-    ::sigaddset(&ends_, SIGINT);
-    ::sigemptyset(&renews_);
-    ::sigaddset(&renews_, SIGHUP);
-    ::sigemptyset(&enough_);
-    ::sigaddset(&enough_, SIGUSR1);
-    for (const auto* set : {&ends_, &renews_, &enough_}) ::pthread_sigmask(SIG_BLOCK, set, nullptr);
-    ::signal(SIGHUP, SIG_DFL);  // an ignored one is not waited for
+  explicit signal_thread(std::function<void(server&)> reload) : reload_{std::move(reload)} {
+    ::sigemptyset(&stop_signals_);
+    ::sigaddset(&stop_signals_, SIGTERM);
+    ::sigaddset(&stop_signals_, SIGINT);
+    ::sigemptyset(&reload_signals_);
+    ::sigaddset(&reload_signals_, SIGHUP);
+    ::sigemptyset(&exit_signals_);
+    ::sigaddset(&exit_signals_, SIGUSR1);
+    for (const auto* set : {&stop_signals_, &reload_signals_, &exit_signals_})
+      ::pthread_sigmask(SIG_BLOCK, set, nullptr);
+    ::signal(SIGHUP, SIG_DFL);  // sigwait() does not receive ignored signals
     thread_ = std::thread{[this] { wait(); }};
   }
   ~signal_thread() {
@@ -85,33 +87,33 @@ class signal_thread {
   signal_thread(const signal_thread&) = delete;
   signal_thread& operator=(const signal_thread&) = delete;
 
-  void now_serves(server& s) const { server_ = &s; }
+  void set_server(server& s) const { server_ = &s; }
 
  private:
   void wait() const {
-    sigset_t any = ends_;
+    sigset_t any = stop_signals_;
     ::sigaddset(&any, SIGHUP);
     ::sigaddset(&any, SIGUSR1);
     int received = 0;
     while (::sigwait(&any, &received) != 0 || received == SIGHUP)
-      if (auto* const there = server_.load(); there != nullptr) renew_(*there);
+      if (auto* const running = server_.load(); running != nullptr) reload_(*running);
     if (received == SIGUSR1) return;
-    auto* const there = server_.load();
-    if (there == nullptr) std::_Exit(128 + received);
-    there->stop();
-    ::pthread_sigmask(SIG_UNBLOCK, &ends_, nullptr);
-    ::sigwait(&enough_, &received);
+    auto* const running = server_.load();
+    if (running == nullptr) std::_Exit(128 + received);
+    running->stop();
+    ::pthread_sigmask(SIG_UNBLOCK, &stop_signals_, nullptr);
+    ::sigwait(&exit_signals_, &received);
   }
 
-  std::function<void(server&)> renew_;
-  sigset_t ends_{};
-  sigset_t renews_{};
-  sigset_t enough_{};  // from our destructor to our thread
+  std::function<void(server&)> reload_;
+  sigset_t stop_signals_{};
+  sigset_t reload_signals_{};
+  sigset_t exit_signals_{};  // sent by the destructor to the thread
   mutable std::atomic<server*> server_ = nullptr;
   std::thread thread_;
 };
 
-void renew_certificates(const serve_command& command, server& s) {
+void reload_certificates(const serve_command& command, server& s) {
   const auto& log = command.options.log;
   if (!command.options.tls) return log(log_level::info, "SIGHUP: nothing to be read again");
   try {
@@ -129,7 +131,7 @@ bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address.starts_with("[::1]:");
 }
 
-// TCP comes first among the addresses, then TLS.
+// `addresses` has the TCP addresses first, then TLS.
 void warn_if_open(const server_options& o, const std::vector<std::string>& addresses) {
   if (!o.required_auth.empty()) return;
   const bool tls_authenticates = o.tls && o.tls->require_client_certificate;
@@ -147,27 +149,27 @@ void warn_if_open(const server_options& o, const std::vector<std::string>& addre
 int serve(serve_command command) {
   auto& options = command.options;
   raise_descriptor_limit(options);
-  const auto least = command.quiet     ? log_level::error
-                     : command.verbose ? log_level::debug
-                                       : log_level::warning;
-  options.log = [least](log_level level, std::string_view text) {
-    if (level >= least) log_line(level, text);
+  const auto min_level = command.quiet     ? log_level::error
+                         : command.verbose ? log_level::debug
+                                           : log_level::warning;
+  options.log = [min_level](log_level level, std::string_view text) {
+    if (level >= min_level) log_line(level, text);
   };
 
   ::signal(SIGPIPE, SIG_IGN);
-  std::unique_ptr<server> serving;
-  // Before the first thread, and gone before the server.
-  const signal_thread signals{[&command](server& s) { renew_certificates(command, s); }};
-  serving = std::make_unique<server>(options);
-  signals.now_serves(*serving);
-  warn_if_open(options, serving->addresses());
+  std::unique_ptr<server> running_server;
+  // Must be created before any other thread and destroyed before the server.
+  const signal_thread signals{[&command](server& s) { reload_certificates(command, s); }};
+  running_server = std::make_unique<server>(options);
+  signals.set_server(*running_server);
+  warn_if_open(options, running_server->addresses());
 
   std::string ready = "conclave ready:";
-  for (const auto& address : serving->addresses()) ready += " " + address;
+  for (const auto& address : running_server->addresses()) ready += " " + address;
   std::puts(ready.c_str());
   std::fflush(stdout);
-  if (!command.log.empty()) go_on_in(command.log);
-  serving->wait();
+  if (!command.log.empty()) redirect_output_to(command.log);
+  running_server->wait();
   return 0;
 }
 

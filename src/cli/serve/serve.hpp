@@ -1,4 +1,4 @@
-// `conclave serve`: the embedded server as a program of its own.
+// `conclave serve`: the embedded server as a separate program.
 #pragma once
 
 #include <filesystem>
@@ -10,16 +10,16 @@ namespace conclave::cli {
 
 struct serve_command {
   server_options options;
-  std::string key_password_file;  // of options.tls, read again with the certificates
-  std::filesystem::path log;      // instead of stderr, once it serves
+  std::string key_password_file;  // of options.tls; reloaded together with the certificates
+  std::filesystem::path log;      // replaces stdout and stderr when the server is ready
   bool verbose = false;
   bool quiet = false;
 };
 
-// Runs until SIGTERM or SIGINT; the program's exit code. SIGHUP has the certificates read again.
+// Runs until SIGTERM or SIGINT and returns the exit code. SIGHUP reloads the certificates.
 int serve(serve_command command);
 
-// Asks the server on that socket for a copy of its data; the program's exit code.
+// Requests a backup from the server on that socket and returns the exit code.
 int backup(const std::filesystem::path& socket, const std::filesystem::path& to);
 
 }  // namespace conclave::cli

@@ -28,7 +28,7 @@ std::string lower(std::string s) {
 
 }  // namespace
 
-std::vector<std::string> listed(const std::string& text) {
+std::vector<std::string> split_list(const std::string& text) {
   std::vector<std::string> items;
   for (std::size_t begin = 0; begin <= text.size();) {
     const auto end = std::min(text.find(',', begin), text.size());
@@ -41,7 +41,7 @@ std::vector<std::string> listed(const std::string& text) {
 
 namespace {
 
-// Settings by name; what is not taken is left.
+// The settings of the file. Reading a setting removes it, so unused() has the unsupported ones.
 class settings {
  public:
   explicit settings(const std::filesystem::path& file) : file_{file} {
@@ -55,13 +55,13 @@ class settings {
       if (equals == std::string::npos)
         throw failure{usage, file.string() + ":" + std::to_string(number) +
                                  ": write NAME=VALUE, not '" + line + "'"};
-      // A system property of Apache's server is the same setting with this in front of it.
+      // System properties of Apache's server are settings with this prefix.
       constexpr std::string_view prefix = "zookeeper.";
       auto name = trimmed(line.substr(0, equals));
       if (name.starts_with(prefix)) name.erase(0, prefix.size());
       values_[name] = trimmed(line.substr(equals + 1));
     }
-    if (in.bad()) throw failure{usage, "cannot read " + file.string()};  // a folder
+    if (in.bad()) throw failure{usage, "cannot read " + file.string()};  // the path is a folder
   }
 
   std::string text(const std::string& name) {
@@ -72,7 +72,7 @@ class settings {
     return value;
   }
 
-  // Calls f with the number, if it is set.
+  // Calls f with the number if the setting exists.
   template <class F>
   void number(const std::string& name, F f) {
     const auto value = text(name);
@@ -85,7 +85,7 @@ class settings {
     f(n);
   }
 
-  // True or false, if it is set. What decides on protection is not guessed.
+  // Returns nullopt if the setting does not exist. Strict, because these settings affect security.
   std::optional<bool> yes_or_no(const std::string& name) {
     const auto value = lower(text(name));
     if (value.empty()) return {};
@@ -94,7 +94,7 @@ class settings {
     return value == "true";
   }
 
-  const std::map<std::string, std::string>& left() const noexcept { return values_; }
+  const std::map<std::string, std::string>& unused() const noexcept { return values_; }
 
  private:
   std::filesystem::path file_;
@@ -112,56 +112,56 @@ bool starts_with_any(const std::string& name, const std::vector<std::string>& be
                      [&](const auto& b) { return name.starts_with(b); });
 }
 
-// Of parts that this server does not have, or that do the same with any value: not reported.
-bool is_idle(const std::string& name) {
-  static const std::vector<std::string> idle{"initLimit",
-                                             "syncLimit",
-                                             "autopurge.",
-                                             "admin.",
-                                             "forceSync",
-                                             "standaloneEnabled",
-                                             "reconfigEnabled",
-                                             "snapCount",
-                                             "preAllocSize",
-                                             "fsync.",
-                                             "metricsProvider.",
-                                             "jmx.",
-                                             "serverCnxnFactory",
-                                             "ssl.quorum.",
-                                             "sslQuorum",
-                                             "quorum.",
-                                             "ssl.handshakeDetectionTimeoutMillis",
-                                             "ssl.hostnameVerification",
-                                             "ssl.keyStore.type",
-                                             "ssl.trustStore.type",
-                                             "ssl.trustStore.password"};
-  return starts_with_any(name, idle);
+// True for settings that have no effect on this server. They are not reported.
+bool has_no_effect(const std::string& name) {
+  static const std::vector<std::string> without_effect{"initLimit",
+                                                       "syncLimit",
+                                                       "autopurge.",
+                                                       "admin.",
+                                                       "forceSync",
+                                                       "standaloneEnabled",
+                                                       "reconfigEnabled",
+                                                       "snapCount",
+                                                       "preAllocSize",
+                                                       "fsync.",
+                                                       "metricsProvider.",
+                                                       "jmx.",
+                                                       "serverCnxnFactory",
+                                                       "ssl.quorum.",
+                                                       "sslQuorum",
+                                                       "quorum.",
+                                                       "ssl.handshakeDetectionTimeoutMillis",
+                                                       "ssl.hostnameVerification",
+                                                       "ssl.keyStore.type",
+                                                       "ssl.trustStore.type",
+                                                       "ssl.trustStore.password"};
+  return starts_with_any(name, without_effect);
 }
 
-// Whether an operator who wrote it may believe the server to be closed where it is open. What is
-// not known is judged by its name.
+// True if the setting may restrict access, so that ignoring it would leave the server open. Unknown
+// settings are judged by their name.
 bool promises_protection(const std::string& name, const std::string& value) {
-  // They take protection away, and are left out: the server is as closed as without them.
-  static const std::vector<std::string> opening{"skipACL", "allowSaslFailedClients",
-                                                "maintain_connection_when_sasl_auth_fails",
-                                                "oraclePath"};  // no ACL, in spite of its name
-  if (starts_with_any(name, opening)) return false;
-  static const std::vector<std::string> demands{"sessionRequireClientSASLAuth", "ssl.crl",
-                                                "ssl.ocsp", "fips-mode", "audit.enable"};
-  if (starts_with_any(name, demands)) return lower(value) != "false";
-  static const std::vector<std::string> sounds{
+  // These settings weaken the protection. The server is safe without them.
+  static const std::vector<std::string> weakening{
+      "skipACL", "allowSaslFailedClients", "maintain_connection_when_sasl_auth_fails",
+      "oraclePath"};  // contains "acl", but is not about ACLs
+  if (starts_with_any(name, weakening)) return false;
+  static const std::vector<std::string> strengthening{"sessionRequireClientSASLAuth", "ssl.crl",
+                                                      "ssl.ocsp", "fips-mode", "audit.enable"};
+  if (starts_with_any(name, strengthening)) return lower(value) != "false";
+  static const std::vector<std::string> keywords{
       "auth", "acl",   "sasl",    "ssl",   "tls",     "secur",      "kerb",     "krb",
       "jaas", "login", "princ",   "requi", "enforce", "passw",      "cert",     "crl",
       "ocsp", "fips",  "encrypt", "audit", "deny",    "truststore", "keystore", "cipher"};
-  const auto said = lower(name);
-  return std::any_of(sounds.begin(), sounds.end(),
-                     [&](const auto& s) { return said.find(s) != std::string::npos; });
+  const auto lower_name = lower(name);
+  return std::any_of(keywords.begin(), keywords.end(),
+                     [&](const auto& s) { return lower_name.find(s) != std::string::npos; });
 }
 
 void read_authentication(settings& s, const std::filesystem::path& file, server_options& options) {
   options.digest_auth = s.yes_or_no("DigestAuthenticationProvider.enabled").value_or(true);
   options.ttl_nodes = s.yes_or_no("extendedTypesEnabled").value_or(true);
-  const auto schemes = listed(s.text("enforce.auth.schemes"));
+  const auto schemes = split_list(s.text("enforce.auth.schemes"));
   if (!s.yes_or_no("enforce.auth.enabled").value_or(false)) return;
   if (schemes.empty())
     throw failure{usage,
@@ -198,8 +198,8 @@ std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_
            [&](long n) { options.reap_interval = milliseconds{n}; });
   if (const auto digest = s.text("DigestAuthenticationProvider.superDigest"); !digest.empty())
     options.super_digest = digest;
-  // As Apache's server does, whose scripts need this one.
-  options.words = listed(s.text("4lw.commands.whitelist"));
+  // Apache's server always allows srvr, because its scripts use it.
+  options.words = split_list(s.text("4lw.commands.whitelist"));
   options.words.emplace_back("srvr");
   read_authentication(s, file, options);
 
@@ -209,7 +209,7 @@ std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_
   s.number("secureClientPort",
            [&](long n) { options.listen_tls.push_back(address(secure_host, n)); });
   if (const auto key_store = s.text("ssl.keyStore.location"); !key_store.empty()) {
-    auto& tls = options.tls.emplace();  // PEM: key and chain in one file
+    auto& tls = options.tls.emplace();  // PEM file with the key and the chain
     tls.certificate_file = tls.key_file = key_store;
     tls.client_ca_file = s.text("ssl.trustStore.location");
     const auto wanted = lower(s.text("ssl.clientAuth"));
@@ -231,15 +231,15 @@ std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_
   if (options.data.empty()) throw failure{usage, file.string() + " names no dataDir"};
 
   std::vector<std::string> without_meaning;
-  for (const auto& [name, value] : s.left()) {
+  for (const auto& [name, value] : s.unused()) {
     if (name.starts_with("server."))
       throw failure{usage, file.string() + " describes an ensemble (" + name +
                                "); conclave serve is for one machine, run Apache ZooKeeper there"};
-    if (!is_idle(name) && promises_protection(name, value))
+    if (!has_no_effect(name) && promises_protection(name, value))
       throw failure{usage, file.string() + ": " + name +
                                " is about security, and this server does not have it; remove the "
                                "setting, or run Apache ZooKeeper"};
-    if (!is_idle(name)) without_meaning.push_back(name);
+    if (!has_no_effect(name)) without_meaning.push_back(name);
   }
   return without_meaning;
 }

@@ -1,4 +1,4 @@
-// ZooKeeper's configuration file, as far as it concerns a server that stands alone.
+// Reads the zoo.cfg of a standalone ZooKeeper server.
 #pragma once
 
 #include <filesystem>
@@ -9,16 +9,16 @@
 
 namespace conclave::cli {
 
-// "a, b,c" in parts.
-std::vector<std::string> listed(const std::string& text);
+// Splits a list such as "a, b,c".
+std::vector<std::string> split_list(const std::string& text);
 
-// Throws std::runtime_error if the folder is an Apache ZooKeeper's and no server of ours was there:
-// an empty tree is not what its operator expects.
+// Throws std::runtime_error if the folder has data of Apache ZooKeeper and no store of Conclave,
+// because the server would start with an empty tree.
 void refuse_apache_data(const std::filesystem::path& folder);
 
-// Sets what the file says. Throws std::runtime_error that names the line at fault, or a setting
-// that promises protection this server would not give. Settings that mean nothing here are
-// returned, to be reported.
+// Applies the settings of the file to `options`. Throws std::runtime_error for invalid lines and
+// for security settings that this server does not support. Returns the names of other unsupported
+// settings.
 std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_options& options);
 
 }  // namespace conclave::cli
