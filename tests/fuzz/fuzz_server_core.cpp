@@ -42,8 +42,8 @@ class fuzz_server {
  public:
   explicit fuzz_server(std::string_view script) : script_{script} {
     start(1000);
-    join(0, 0, false);
-    join(1, 0, true);
+    open_session(0, 0, false);
+    open_session(1, 0, true);
     end_turn();
   }
 
@@ -63,7 +63,7 @@ class fuzz_server {
   }
 
  private:
-  struct seat {
+  struct client_slot {
     connection_id id = 0;
     bool open = false;
     bool greeted = false;
@@ -93,32 +93,32 @@ class fuzz_server {
     switch (command) {
       case 'c': {
         const auto c = next(4);
-        return join(c, 0, c == 1);
+        return open_session(c, 0, c == 1);
       }
       case 'a': {
         const auto c = next(4);
-        return join(c, seats_[next(4)].session, c == 1);
+        return open_session(c, slots_[next(4)].session, c == 1);
       }
-      case 'd': return cut(seats_[next(4)]);
-      case 'p': return core_->process_ended(seats_[next(4)].session);
-      case 'r': return ask(seats_[next(4)], make_request());
+      case 'd': return disconnect(slots_[next(4)]);
+      case 'p': return core_->process_ended(slots_[next(4)].session);
+      case 'r': return ask(slots_[next(4)], make_request());
       case 'm': {
-        auto& s = seats_[next(4)];
+        auto& s = slots_[next(4)];
         std::vector<request> parts;
         for (auto n = next(8); n > 0; --n) parts.push_back(make_request());
         return ask(s, next(4) == 0 ? multi_read(parts) : multi(parts));
       }
       case 'b': {
-        auto& s = seats_[next(4)];
+        auto& s = slots_[next(4)];
         const auto type = static_cast<opcode>(static_cast<std::int32_t>(next()) - 11);
         return ask(s, {type, std::string{take(next())}});
       }
       case 'f': {
-        auto& s = seats_[next(4)];
+        auto& s = slots_[next(4)];
         return send(s, take(next()));
       }
       case 'g': {
-        auto& s = seats_[next(4)];
+        auto& s = slots_[next(4)];
         connect(s, false);
         return send(s, take(next()));
       }
@@ -212,7 +212,7 @@ class fuzz_server {
   // --- the server
 
   void start(std::int64_t first_zxid) {
-    for (auto& s : seats_) s.open = false;
+    for (auto& s : slots_) s.open = false;
     core_options o;
     o.max_sessions = 6;
     o.max_watches_per_connection = 10;
@@ -232,42 +232,42 @@ class fuzz_server {
 
   static constexpr std::int32_t socket_binding = 4711;
 
-  void connect(seat& s, bool held_open) {
-    cut(s);
+  void connect(client_slot& s, bool process_bound) {
+    disconnect(s);
     s.id = ++last_id_;
     s.open = true;
     s.greeted = false;
     s.zxid = s.read = 0;
-    core_->connected(s.id, {held_open ? "" : "10.1.2.3", held_open ? socket_binding : 0});
+    core_->connected(s.id, {process_bound ? "" : "10.1.2.3", process_bound ? socket_binding : 0});
   }
 
-  void cut(seat& s) {
+  void disconnect(client_slot& s) {
     if (s.open) core_->disconnected(s.id);
     s.open = false;
   }
 
-  void join(unsigned at, std::int64_t session, bool held_open) {
-    auto& s = seats_[at];
+  void open_session(unsigned at, std::int64_t session, bool process_bound) {
+    auto& s = slots_[at];
     // Its password is the one of whoever has it.
     std::string password(16, '\0');
-    for (const auto& other : seats_)
+    for (const auto& other : slots_)
       if (other.session == session && session != 0) password = other.password;
-    connect(s, held_open);
+    connect(s, process_bound);
     std::string greeting;
     wire::writer{greeting}(
-        wire::connect_request{held_open ? socket_binding : 0, 0,
+        wire::connect_request{process_bound ? socket_binding : 0, 0,
                               static_cast<std::int32_t>(4000 + 1000 * next(8)), session, password},
         false);
     send(s, greeting);
   }
 
-  void ask(seat& s, const request& r) {
+  void ask(client_slot& s, const request& r) {
     std::string payload;
     wire::writer{payload}(r.xid != 0 ? r.xid : ++s.xid, r.type, wire::encoded{r.body});
     send(s, payload);
   }
 
-  void send(seat& s, std::string_view payload) {
+  void send(client_slot& s, std::string_view payload) {
     if (!s.open || core_->is_closing(s.id)) return;
     const std::vector<char> exact{payload.begin(), payload.end()};
     read_events(s);
@@ -283,7 +283,7 @@ class fuzz_server {
 
   // --- what comes out
 
-  std::string_view next_frame(seat& s) {
+  std::string_view next_frame(client_slot& s) {
     const auto rest = std::string_view{core_->output(s.id)}.substr(s.read);
     wire::reader in{rest};
     const auto length = static_cast<std::size_t>(in.read<std::int32_t>());
@@ -291,9 +291,9 @@ class fuzz_server {
     s.read += 4 + length;
     return rest.substr(4, length);
   }
-  bool at_end(const seat& s) { return s.read == core_->output(s.id).size(); }
+  bool at_end(const client_slot& s) { return s.read == core_->output(s.id).size(); }
 
-  void read_greeting(seat& s) {
+  void read_greeting(client_slot& s) {
     if (at_end(s)) {
       REQUIRE(core_->is_closing(s.id));
       return;
@@ -308,13 +308,13 @@ class fuzz_server {
     s.greeted = true;
     s.session = r.session_id;
     s.password = r.password;
-    for (auto& other : seats_)
+    for (auto& other : slots_)
       if (&other != &s && other.session == s.session)
         REQUIRE(!other.open || core_->is_closing(other.id));
   }
 
   // Events until the answer; false if there is none.
-  bool read_answer(seat& s, std::int32_t xid) {
+  bool read_answer(client_slot& s, std::int32_t xid) {
     while (!at_end(s)) {
       const auto frame = next_frame(s);
       if (is_event(frame)) continue;
@@ -332,7 +332,7 @@ class fuzz_server {
     return false;
   }
 
-  void read_events(seat& s) {
+  void read_events(client_slot& s) {
     while (!at_end(s)) REQUIRE(is_event(next_frame(s)));
   }
 
@@ -359,14 +359,14 @@ class fuzz_server {
     REQUIRE(disk_.zxid == core_->zxid() || !writable_);
     REQUIRE(!core_->has_changes());
     for (const auto id : core_->take_ready()) {
-      auto& s = *std::find_if(seats_.begin(), seats_.end(), [&](auto& x) { return x.id == id; });
+      auto& s = *std::find_if(slots_.begin(), slots_.end(), [&](auto& x) { return x.id == id; });
       REQUIRE(s.open);
       read_events(s);
       core_->output(id).clear();
       s.read = 0;
-      if (core_->is_closing(id)) cut(s);
+      if (core_->is_closing(id)) disconnect(s);
     }
-    for (const auto& s : seats_) REQUIRE(!s.open || core_->output(s.id).empty());
+    for (const auto& s : slots_) REQUIRE(!s.open || core_->output(s.id).empty());
     REQUIRE(disk_.nodes.size() == core_->nodes().size() || !writable_);
     REQUIRE(core_->next_deadline() > now_);
     core_->begin_turn({now_, wall_ms()});
@@ -375,7 +375,7 @@ class fuzz_server {
   std::string_view script_;
   stored_rows disk_;
   std::unique_ptr<core> core_;
-  std::array<seat, 4> seats_;
+  std::array<client_slot, 4> slots_;
   connection_id last_id_ = 0;
   time_point now_{1h};
   std::uint32_t random_ = 0;

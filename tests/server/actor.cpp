@@ -55,7 +55,7 @@ int obey(client& zk, const std::string& path, const sigset_t& orders) {
 int lend(const std::string& address, int timeout_ms, const std::string& path) {
   {
     raw_session s{address};
-    if (!s.greet(timeout_ms)) return 1;
+    if (!s.handshake(timeout_ms)) return 1;
     std::string key;
     append_int64(key, s.id);
     if (s.create(path, key + s.password, true) != 0) return 1;
@@ -66,7 +66,7 @@ int lend(const std::string& address, int timeout_ms, const std::string& path) {
 int be_deaf(const std::string& address, int timeout_ms, const std::string& path) {
   const auto large = path + "-large";
   raw_session s{address};
-  if (!s.greet(timeout_ms) || s.create(large, std::string(100'000, 'x')) != 0) return 1;
+  if (!s.handshake(timeout_ms) || s.create(large, std::string(100'000, 'x')) != 0) return 1;
   if (s.create(path, "", true) != 0) return 1;
   for (int i = 1; i <= 50; ++i) s.link.send_frame(path_request(i, op::get_data, large));
   while (true) ::pause();

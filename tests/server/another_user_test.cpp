@@ -32,7 +32,7 @@ int try_as_nobody(const std::string& address) {
       ::_exit(cannot_become_nobody);
     try {
       raw_session s{address};
-      ::_exit(s.greet(10'000) ? let_in : turned_away);
+      ::_exit(s.handshake(10'000) ? let_in : turned_away);
     } catch (const std::exception&) {
       ::_exit(cannot_reach);
     }

@@ -54,7 +54,7 @@ class bad_bytes : public ::testing::Test {
   static inline std::string trusted;
   raw_session witness{server().tcp()};
   raw_session local_witness{server().socket()};
-  bool greeted = witness.greet(40'000) && local_witness.greet(40'000);
+  bool greeted = witness.handshake(40'000) && local_witness.handshake(40'000);
 };
 
 TEST_F(bad_bytes, lengths_that_cannot_be_end_the_connection) {
@@ -65,16 +65,16 @@ TEST_F(bad_bytes, lengths_that_cannot_be_end_the_connection) {
     stranger.send(length(n));
     EXPECT_TRUE(is_ended(stranger)) << n << " as a greeting";
     raw_session s{server().tcp()};
-    ASSERT_TRUE(s.greet(40'000));
+    ASSERT_TRUE(s.handshake(40'000));
     s.link.send(length(n));
     EXPECT_TRUE(is_ended(s.link)) << n << " as a request";
-    EXPECT_TRUE(raw_session{server().tcp()}.come_back(s)) << "its session lives";
+    EXPECT_TRUE(raw_session{server().tcp()}.reconnect(s)) << "its session lives";
   }
 }
 
 TEST_F(bad_bytes, the_largest_request_is_taken_and_one_byte_more_is_not) {
   raw_session s{server().tcp()};
-  ASSERT_TRUE(s.greet(40'000));
+  ASSERT_TRUE(s.handshake(40'000));
   constexpr std::size_t limit = 0xfffff;
   const auto around = create_request(1, "/largest", "", false).size();
   EXPECT_EQ(s.create("/largest", std::string(limit - around, 'x')), 0);
@@ -108,7 +108,7 @@ TEST_F(bad_bytes, who_leaves_in_the_middle_of_a_frame_leaves_nothing_behind) {
   const auto before = server().open_descriptors();
   for (int i = 0; i < 20; ++i) {
     raw_session s{i % 2 == 0 ? server().tcp() : server().socket()};
-    ASSERT_TRUE(s.greet(4000));
+    ASSERT_TRUE(s.handshake(4000));
     s.link.send(length(1'000'000) + "the beginning");
     if (i % 4 == 0) s.link.reset();
   }
@@ -137,7 +137,7 @@ TEST_F(bad_bytes, noise_in_frames_ends_the_connection_or_is_answered) {
   for (int i = 0; i < 300; ++i) {
     raw_session s{server().tcp()};
     if (i % 3 != 0) {
-      ASSERT_TRUE(s.greet(4000));
+      ASSERT_TRUE(s.handshake(4000));
     }
     try {
       for (int k = 0; k < 5; ++k) {

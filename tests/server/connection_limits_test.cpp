@@ -14,7 +14,7 @@ using sessions = std::vector<std::unique_ptr<raw_session>>;
 
 bool comes_in(sessions& all, const std::string& address) {
   all.push_back(std::make_unique<raw_session>(address));
-  return all.back()->greet(10'000);
+  return all.back()->handshake(10'000);
 }
 
 TEST(connection_limits, who_comes_when_all_places_are_taken_is_refused) {
@@ -72,7 +72,7 @@ TEST(connection_limits, tcp_cannot_take_what_is_kept_for_the_socket_and_for_reco
   EXPECT_FALSE(comes_in(all, server.socket()));
   EXPECT_FALSE(comes_in(all, server.tcp()));
   raw_session again{server.tcp()};
-  EXPECT_TRUE(again.come_back(*all[0]));
+  EXPECT_TRUE(again.reconnect(*all[0]));
   EXPECT_EQ(again.exists("/"), 0);
 }
 
@@ -109,7 +109,7 @@ TEST(connection_limits, only_so_many_sessions_may_begin) {
   EXPECT_FALSE(comes_in(all, server.tcp()));
   EXPECT_FALSE(comes_in(all, server.socket()));
   raw_session again{server.tcp()};
-  EXPECT_TRUE(again.come_back(*all[1])) << "that one had begun before";
+  EXPECT_TRUE(again.reconnect(*all[1])) << "that one had begun before";
   EXPECT_EQ(again.call(request(1, op::close_session)).error, 0);
   EXPECT_TRUE(comes_in(all, server.socket()));
 }

@@ -121,7 +121,7 @@ TEST_F(process_bound, a_stopped_client_keeps_its_session) {
 
 TEST_F(process_bound, a_silent_client_keeps_its_session) {
   raw_session silent{server.socket()};
-  ASSERT_TRUE(silent.greet(short_timeout_ms));
+  ASSERT_TRUE(silent.handshake(short_timeout_ms));
   EXPECT_EQ(silent.timeout_ms, short_timeout_ms);
   ASSERT_EQ(silent.create("/silent", "", true), 0);
   watch_recorder gone;
@@ -151,13 +151,13 @@ TEST_F(process_bound, a_living_client_that_was_cut_off_comes_back) {
 TEST_F(process_bound, a_living_client_that_was_cut_off_has_its_timeout_to_come_back) {
   constexpr auto timeout = 1500ms;
   raw_session first{server.socket()};
-  ASSERT_TRUE(first.greet(timeout.count()));
+  ASSERT_TRUE(first.handshake(timeout.count()));
   ASSERT_EQ(first.create("/away", "", true), 0);
 
   // In time.
   first.link.close();
   raw_session second{server.socket()};
-  ASSERT_TRUE(second.come_back(first));
+  ASSERT_TRUE(second.reconnect(first));
   EXPECT_EQ(second.id, first.id);
   EXPECT_EQ(second.exists("/away"), 0);
 
@@ -170,12 +170,12 @@ TEST_F(process_bound, a_living_client_that_was_cut_off_has_its_timeout_to_come_b
   ASSERT_TRUE(when);
   EXPECT_GE(*when - cut, timeout - 100ms) << "this process lives, and may have come back";
   raw_session late{server.socket()};
-  EXPECT_FALSE(late.come_back(first));
+  EXPECT_FALSE(late.reconnect(first));
 }
 
 TEST_F(process_bound, half_a_close_is_a_close) {
   raw_session s{server.socket()};
-  ASSERT_TRUE(s.greet(short_timeout_ms));
+  ASSERT_TRUE(s.handshake(short_timeout_ms));
   ASSERT_EQ(s.create("/half", "", true), 0);
   watch_recorder gone;
   ASSERT_TRUE(zk.exists("/half", gone.get()));
@@ -189,7 +189,7 @@ TEST_F(process_bound, a_session_belongs_to_the_process_that_has_it_now) {
   const auto first_owner = start("lend", long_timeout_ms, "/lent");
   const auto key = zk.get("/lent").data;
   auto mine = std::make_unique<raw_session>(server.socket());
-  ASSERT_TRUE(mine->come_back(int64_at(key, 0), key.substr(8), long_timeout_ms));
+  ASSERT_TRUE(mine->reconnect(int64_at(key, 0), key.substr(8), long_timeout_ms));
   watch_recorder gone;
   ASSERT_TRUE(zk.exists("/lent", gone.get()));
   first_owner->kill(SIGKILL);
@@ -198,7 +198,7 @@ TEST_F(process_bound, a_session_belongs_to_the_process_that_has_it_now) {
 
   raw_session again{server.socket()};
   mine.reset();
-  ASSERT_TRUE(again.come_back(int64_at(key, 0), key.substr(8), long_timeout_ms));
+  ASSERT_TRUE(again.reconnect(int64_at(key, 0), key.substr(8), long_timeout_ms));
   EXPECT_EQ(again.exists("/lent"), 0);
 }
 
@@ -206,10 +206,10 @@ TEST_F(process_bound, one_that_lent_its_session_away_is_not_asked_when_the_borro
   const auto lender = start("lend", long_timeout_ms, "/lent");
   const auto key = zk.get("/lent").data;
   raw_session mine{server.socket()};
-  ASSERT_TRUE(mine.come_back(int64_at(key, 0), key.substr(8), long_timeout_ms));
+  ASSERT_TRUE(mine.reconnect(int64_at(key, 0), key.substr(8), long_timeout_ms));
   // Taken over on a second connection: the first one is closed by the server, not lost.
   raw_session taken_over{server.socket()};
-  ASSERT_TRUE(taken_over.come_back(mine));
+  ASSERT_TRUE(taken_over.reconnect(mine));
   EXPECT_TRUE(is_ended(mine.link));
   EXPECT_EQ(taken_over.exists("/lent"), 0);
   lender->kill(SIGKILL);
@@ -234,7 +234,7 @@ TEST_F(process_bound, a_keeper_holds_the_session_of_a_process_that_has_ended) {
   const auto owner = start("lend", short_timeout_ms, "/kept");
   const auto key = zk.get("/kept").data;
   auto keeper = std::make_unique<raw_session>(server.socket());
-  ASSERT_TRUE(keeper->greet(keeper_of(int64_at(key, 0), key.substr(8))));
+  ASSERT_TRUE(keeper->handshake(keeper_of(int64_at(key, 0), key.substr(8))));
   EXPECT_EQ(keeper->password, std::string(16, '\0'));
   watch_recorder gone;
   ASSERT_TRUE(zk.exists("/kept", gone.get()));
@@ -247,11 +247,11 @@ TEST_F(process_bound, a_keeper_holds_the_session_of_a_process_that_has_ended) {
 
 TEST_F(process_bound, a_keeper_is_no_way_into_the_session) {
   raw_session owner{server.socket()};
-  ASSERT_TRUE(owner.greet(long_timeout_ms));
+  ASSERT_TRUE(owner.handshake(long_timeout_ms));
   ASSERT_EQ(owner.create("/mine", "", true), 0);
   for (const auto type : {op::close_session, op::ping}) {
     raw_session keeper{server.socket()};
-    ASSERT_TRUE(keeper.greet(keeper_of(owner.id, owner.password)));
+    ASSERT_TRUE(keeper.handshake(keeper_of(owner.id, owner.password)));
     keeper.link.send_frame(request(1, type));
     EXPECT_TRUE(is_ended(keeper.link));
     EXPECT_EQ(owner.exists("/mine"), 0) << "and the owner's connection is its own";
@@ -260,13 +260,13 @@ TEST_F(process_bound, a_keeper_is_no_way_into_the_session) {
 
 TEST_F(process_bound, a_keeper_ends_with_the_session) {
   raw_session owner{server.socket()}, keeper{server.socket()}, stranger{server.socket()};
-  ASSERT_TRUE(owner.greet(long_timeout_ms));
-  EXPECT_FALSE(stranger.greet(keeper_of(owner.id, std::string(16, 'x'))));
-  ASSERT_TRUE(keeper.greet(keeper_of(owner.id, owner.password)));
+  ASSERT_TRUE(owner.handshake(long_timeout_ms));
+  EXPECT_FALSE(stranger.handshake(keeper_of(owner.id, std::string(16, 'x'))));
+  ASSERT_TRUE(keeper.handshake(keeper_of(owner.id, owner.password)));
   owner.link.send_frame(request(1, op::close_session));
   EXPECT_TRUE(is_ended(keeper.link));
   raw_session late{server.socket()};
-  EXPECT_FALSE(late.greet(keeper_of(owner.id, owner.password)));
+  EXPECT_FALSE(late.handshake(keeper_of(owner.id, owner.password)));
 }
 
 // Whether it reads or not: a stopped process does not.
@@ -291,7 +291,7 @@ TEST_F(process_bound, a_client_that_does_not_ask_for_it_has_an_ordinary_session)
   raw_session s{server.socket()};
   ASSERT_GT(s.binding, 1);
   s.binding = 0;
-  ASSERT_TRUE(s.greet(short_timeout_ms));
+  ASSERT_TRUE(s.handshake(short_timeout_ms));
   EXPECT_EQ(s.agreed_binding, 0);
   ASSERT_EQ(s.create("/ordinary", "", true), 0);
   watch_recorder gone;
@@ -362,7 +362,7 @@ TEST_F(process_bound_restart, sessions_continue_after_the_server_was_killed) {
 
 TEST_F(process_bound_restart, who_died_meanwhile_is_gone_after_its_timeout) {
   raw_session lost{server.socket()};
-  ASSERT_TRUE(lost.greet(short_timeout_ms));
+  ASSERT_TRUE(lost.handshake(short_timeout_ms));
   ASSERT_EQ(lost.create("/lost", "", true), 0);
   server.kill();
   server.start_again();

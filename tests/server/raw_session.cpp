@@ -99,7 +99,7 @@ raw_session::raw_session(const std::string& address) : link{connect_to(address)}
     binding = process_binding(peer_process(link.native_handle()), ::getpid());
 }
 
-bool raw_session::greet(connect_request hello) {
+bool raw_session::handshake(connect_request hello) {
   if (hello.protocol_version == 0) hello.protocol_version = binding;
   std::string answer;
   try {
@@ -115,14 +115,14 @@ bool raw_session::greet(connect_request hello) {
   return id != 0;
 }
 
-bool raw_session::greet(std::int32_t timeout) { return greet(connect_request{timeout}); }
+bool raw_session::handshake(std::int32_t timeout) { return handshake(connect_request{timeout}); }
 
-bool raw_session::come_back(std::int64_t session, const std::string& its_password,
+bool raw_session::reconnect(std::int64_t session, const std::string& its_password,
                             std::int32_t its_timeout_ms) {
   connect_request hello{its_timeout_ms};
   hello.session_id = session;
   hello.password = its_password;
-  return greet(hello);
+  return handshake(hello);
 }
 
 raw_reply raw_session::call(const std::string& payload) {

@@ -54,13 +54,13 @@ class raw_session {
   explicit raw_session(const std::string& address);
 
   // A new session; false if the server refuses it.
-  bool greet(std::int32_t timeout_ms);
-  bool greet(connect_request hello);
+  bool handshake(std::int32_t timeout_ms);
+  bool handshake(connect_request hello);
   // The session of another connection.
-  bool come_back(const raw_session& before) {
-    return come_back(before.id, before.password, before.timeout_ms);
+  bool reconnect(const raw_session& before) {
+    return reconnect(before.id, before.password, before.timeout_ms);
   }
-  bool come_back(std::int64_t session, const std::string& its_password,
+  bool reconnect(std::int64_t session, const std::string& its_password,
                  std::int32_t its_timeout_ms);
 
   raw_reply call(const std::string& payload);  // the next reply; events are left out

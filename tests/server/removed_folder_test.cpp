@@ -16,8 +16,8 @@ void expect_the_server_ends(const std::function<void(const serve_process&)>& har
   serve_process server{{"--listen", "0"}};
   raw_session by_tcp{server.tcp()};
   raw_session by_socket{server.socket()};
-  ASSERT_TRUE(by_tcp.greet(10'000));
-  ASSERT_TRUE(by_socket.greet(10'000));
+  ASSERT_TRUE(by_tcp.handshake(10'000));
+  ASSERT_TRUE(by_socket.handshake(10'000));
   harm(server);
   EXPECT_TRUE(is_ended(by_tcp.link));
   EXPECT_TRUE(is_ended(by_socket.link));
@@ -47,7 +47,7 @@ TEST(removed_folder, ends_the_server_also_when_only_its_lock_was_replaced) {
 TEST(removed_folder, ends_the_server_before_it_acknowledges_anything_and_spares_the_next_one) {
   serve_process first{{"--listen", "0"}};
   raw_session writer{first.tcp()};
-  ASSERT_TRUE(writer.greet(10'000));
+  ASSERT_TRUE(writer.handshake(10'000));
   first.pause();
   fs::remove_all(first.data());
   serve_process second{{"--data", first.data()}};

@@ -84,7 +84,7 @@ TEST(server_class, stops_and_can_be_waited_for) {
   std::thread first{[&] { s.wait(), ++returned; }};
   std::thread second{[&] { s.wait(), ++returned; }};
   raw_session connected{s.connect_string()};
-  EXPECT_TRUE(connected.greet(10'000));
+  EXPECT_TRUE(connected.handshake(10'000));
   EXPECT_EQ(returned, 0);
   s.stop();
   s.stop();
@@ -181,7 +181,8 @@ TEST(server_class, says_why_it_cannot_begin) {
 
   server_options no_such_scheme;
   no_such_scheme.required_auth = {"sasl"};
-  EXPECT_NE(why_not(no_such_scheme).find("clients cannot authenticate by 'sasl'"), std::string::npos);
+  EXPECT_NE(why_not(no_such_scheme).find("clients cannot authenticate by 'sasl'"),
+            std::string::npos);
 
   server_options timeouts;
   timeouts.min_session_timeout = 10s;
@@ -226,7 +227,7 @@ TEST(server_class, a_slow_reader_is_dropped_at_the_limit_that_was_set) {
   client zk{s.connect_string()};
   const auto path = zk.create("/" + std::string(100'000, 'x')).path;
   raw_session watching{s.connect_string()};
-  ASSERT_TRUE(watching.greet(10'000));
+  ASSERT_TRUE(watching.handshake(10'000));
   ASSERT_EQ(watching.call(add_watch_request(1, "/", true)).error, 0);
   // Beyond the limit and what the kernel takes.
   for (int i = 0; i < 200; ++i) zk.set(path, "");
@@ -247,7 +248,7 @@ int in_child(F f) {
 
 TEST(server_class, signals_are_the_programs) {
   server s;
-  ASSERT_TRUE(raw_session{s.connect_string()}.greet(10'000)) << "its thread runs";
+  ASSERT_TRUE(raw_session{s.connect_string()}.handshake(10'000)) << "its thread runs";
   // As a program does that waits for its signals after it has set everything up.
   sigset_t mine{};
   ::sigemptyset(&mine);
@@ -302,8 +303,8 @@ TEST(server_class, a_forked_child_keeps_nothing_open) {
   auto s = std::make_unique<server>(options);
   raw_session by_tcp{s->addresses()[0]};
   raw_session local{s->addresses()[1]};
-  ASSERT_TRUE(by_tcp.greet(30'000));
-  ASSERT_TRUE(local.greet(30'000));
+  ASSERT_TRUE(by_tcp.handshake(30'000));
+  ASSERT_TRUE(local.handshake(30'000));
 
   const auto child = ::fork();
   while (child == 0) ::pause();

@@ -96,7 +96,7 @@ TEST(silent_crowd, goes_after_the_handshake_limit) {
   auto half_a_word = connect_to(server.tcp());
   half_a_word.send("ru");
   raw_session greeted{server.tcp()};
-  ASSERT_TRUE(greeted.greet(10'000));
+  ASSERT_TRUE(greeted.handshake(10'000));
   for (auto* link : {&tcp, &local, &half_a_greeting, &half_a_word}) EXPECT_TRUE(is_ended(*link));
   EXPECT_GE(std::chrono::steady_clock::now() - begin, 450ms);
   EXPECT_EQ(greeted.exists("/"), 0);

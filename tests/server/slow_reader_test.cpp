@@ -28,7 +28,7 @@ class slow_reader : public ::testing::Test {
   void make_large_list() {
     const std::string padding(96, 'x');
     raw_session maker{server.tcp()};
-    ASSERT_TRUE(maker.greet(40'000));
+    ASSERT_TRUE(maker.handshake(40'000));
     for (int i = 1; i <= children; ++i)
       maker.link.send_frame(create_request(i, "/other/" + padding + std::to_string(i), "", false));
     for (int i = 1; i <= children; ++i) {
@@ -104,7 +104,7 @@ TEST_F(slow_reader, fifty_thousand_requests_at_once_are_answered_as_they_are_rea
   constexpr int count = 50'000;
   other.create("/large", std::string(2000, 'x'));  // 100 MB of answers
   raw_session s{server.tcp()};
-  ASSERT_TRUE(s.greet(40'000));
+  ASSERT_TRUE(s.handshake(40'000));
   std::string requests;
   for (int i = 1; i <= count; ++i) requests += framed(path_request(i, op::get_data, "/large"));
   auto sent = send_all(s.link, requests);
@@ -124,7 +124,7 @@ TEST_F(slow_reader, fifty_thousand_requests_at_once_are_answered_as_they_are_rea
 TEST_F(slow_reader, fifty_thousand_changes_at_once_are_all_made_and_answered) {
   constexpr int count = 50'000;
   raw_session s{server.socket()};
-  ASSERT_TRUE(s.greet(40'000));
+  ASSERT_TRUE(s.handshake(40'000));
   std::string requests;
   for (int i = 1; i <= count; ++i)
     requests += framed(create_request(i, "/other/" + std::to_string(i), "", true));
@@ -142,7 +142,7 @@ TEST_F(slow_reader, large_lists_that_nobody_reads_are_not_made) {
   std::string requests;
   for (int i = 1; i <= count; ++i) requests += framed(path_request(i, op::get_children, "/other"));
   raw_session s{server.tcp()};
-  ASSERT_TRUE(s.greet(40'000));
+  ASSERT_TRUE(s.handshake(40'000));
   auto sent = send_all(s.link, requests);
   wait_until_held_back();
   expect_others_work();
@@ -164,7 +164,7 @@ TEST_F(slow_reader, a_crowd_that_does_not_read_hinders_nobody) {
   std::vector<std::unique_ptr<raw_session>> crowd;
   for (int i = 0; i < 400; ++i) {
     crowd.push_back(std::make_unique<raw_session>(server.socket()));
-    ASSERT_TRUE(crowd.back()->greet(40'000));
+    ASSERT_TRUE(crowd.back()->handshake(40'000));
     for (int k = 1; k <= 3; ++k)
       crowd.back()->link.send_frame(path_request(k, op::get_children, "/other"));
   }
@@ -209,7 +209,7 @@ class flooded : public slow_reader {
 
 TEST_F(flooded, a_watcher_gets_every_event_once_it_reads) {
   other.create(path);
-  ASSERT_TRUE(watching.greet(40'000));
+  ASSERT_TRUE(watching.handshake(40'000));
   ASSERT_EQ(watching.call(add_watch_request(1, "/", true)).error, 0);
   for (int round = 0; round < 2; ++round) {
     flood(300);
@@ -226,7 +226,7 @@ TEST_F(flooded, a_watcher_gets_every_event_once_it_reads) {
 
 TEST_F(flooded, a_watcher_that_never_reads_is_dropped) {
   other.create(path);
-  ASSERT_TRUE(watching.greet(40'000));
+  ASSERT_TRUE(watching.handshake(40'000));
   ASSERT_EQ(watching.call(add_watch_request(1, "/", true)).error, 0);
   for (int i = 0; i < 10 && !is_dropped(watching.link, 0ms); ++i) {
     flood(100);
@@ -238,7 +238,7 @@ TEST_F(flooded, a_watcher_that_never_reads_is_dropped) {
   EXPECT_TRUE(server.prints("does not read its replies; disconnected"));
   // Its session waits for it.
   raw_session again{server.tcp()};
-  EXPECT_TRUE(again.come_back(watching));
+  EXPECT_TRUE(again.reconnect(watching));
 }
 
 // One transaction, and 1 MB of events for each: nothing can be sent before it is committed.
@@ -247,7 +247,7 @@ TEST_F(flooded, a_transaction_with_too_many_events_for_all_drops_those_who_have_
   std::vector<std::unique_ptr<raw_session>> crowd;
   for (int i = 0; i < 400; ++i) {
     crowd.push_back(std::make_unique<raw_session>(server.socket()));
-    ASSERT_TRUE(crowd.back()->greet(40'000));
+    ASSERT_TRUE(crowd.back()->handshake(40'000));
     ASSERT_EQ(crowd.back()->call(add_watch_request(1, "/", true)).error, 0);
   }
   transaction many;
@@ -277,7 +277,7 @@ TEST_F(flooded, a_transaction_with_too_many_events_for_all_drops_those_who_have_
 TEST(stalled, a_client_that_takes_nothing_for_long_is_dropped) {
   serve_process server{{"--durability", "none", "--listen", "0", "--stall-limit", "500ms"}};
   raw_session s{server.tcp()};
-  ASSERT_TRUE(s.greet(40'000));
+  ASSERT_TRUE(s.handshake(40'000));
   ASSERT_EQ(s.create("/large", std::string(1'000'000, 'x')), 0);
   const auto begin = clock::now();
   for (int i = 1; i <= 50; ++i) s.link.send_frame(path_request(i, op::get_data, "/large"));
@@ -286,7 +286,7 @@ TEST(stalled, a_client_that_takes_nothing_for_long_is_dropped) {
   EXPECT_GE(clock::now() - begin, 450ms);
   // One that has nothing to read is not in anybody's way.
   raw_session idle{server.tcp()};
-  ASSERT_TRUE(idle.greet(40'000));
+  ASSERT_TRUE(idle.handshake(40'000));
   std::this_thread::sleep_for(2s);
   EXPECT_EQ(idle.exists("/large"), 0);
 }

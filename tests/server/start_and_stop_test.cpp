@@ -147,7 +147,8 @@ TEST(serve_refuses, an_address_that_is_taken) {
   const auto local =
       run_conclave({"serve", "--data", folder.path() / "b", "--socket", first.socket_file()});
   EXPECT_EQ(local.status.code, 1);
-  EXPECT_TRUE(local.says("another server listens there; stop it or choose another socket")) << local.text;
+  EXPECT_TRUE(local.says("another server listens there; stop it or choose another socket"))
+      << local.text;
   EXPECT_TRUE(client{first.socket()}.exists("/"));
 }
 
@@ -165,7 +166,8 @@ TEST(serve_refuses, a_socket_path_that_is_too_long_or_not_its_own) {
   std::ofstream{file} << "dear diary";
   const auto other = run_conclave({"serve", "--data", folder.path() / "b", "--socket", file});
   EXPECT_EQ(other.status.code, 1);
-  EXPECT_TRUE(other.says("a file of that name exists and is not a socket; remove it")) << other.text;
+  EXPECT_TRUE(other.says("a file of that name exists and is not a socket; remove it"))
+      << other.text;
   EXPECT_EQ(content(file), "dear diary");
 }
 
@@ -188,7 +190,8 @@ TEST(serve_refuses, a_socket_whose_queue_is_full) {
   const auto second = run_conclave(
       {"serve", "--data", folder.path() / "data", "--socket", first.socket_file()}, {}, 10s);
   EXPECT_EQ(second.status.code, 1);
-  EXPECT_TRUE(second.says("another server listens there; stop it or choose another socket")) << second.text;
+  EXPECT_TRUE(second.says("another server listens there; stop it or choose another socket"))
+      << second.text;
   first.resume();
   waiting.clear();
   EXPECT_TRUE(client{first.socket()}.exists("/"));
@@ -319,7 +322,7 @@ TEST(serve_idle_exit, only_when_nobody_is_connected_and_no_session_is_left) {
   EXPECT_FALSE(server.wait(1500ms)) << "somebody is connected";
   raw_session s{server.tcp()};
   const auto begin = clock::now();
-  ASSERT_TRUE(s.greet(timeout.count()));
+  ASSERT_TRUE(s.handshake(timeout.count()));
   s.link.close();
   silent.reset();
   const auto status = server.wait();

@@ -40,7 +40,7 @@ TEST_F(tcp_sessions, a_killed_client_is_gone_after_its_timeout_and_not_before) {
 
 TEST_F(tcp_sessions, a_silent_client_is_gone_after_its_timeout) {
   raw_session silent{server.tcp()};
-  ASSERT_TRUE(silent.greet(1000));
+  ASSERT_TRUE(silent.handshake(1000));
   const auto last_heard = clock::now();
   ASSERT_EQ(silent.create("/silent", "", true), 0);
   inbox<clock::time_point> gone;
@@ -65,7 +65,7 @@ TEST_F(tcp_sessions, a_server_that_was_stopped_blames_nobody) {
   };
   for (int i = 0; i < 1500; ++i) {
     all.push_back(std::make_unique<raw_session>(server.tcp()));
-    ASSERT_TRUE(all.back()->greet(timeout / 1ms));
+    ASSERT_TRUE(all.back()->handshake(timeout / 1ms));
     if (i % 300 != 299) continue;
     ping();  // the first ones must not end meanwhile
     for (auto& s : all) ASSERT_EQ(decode_reply(s->link.receive_frame()).xid, -2);

@@ -121,7 +121,7 @@ TEST_F(words, are_answered_in_apaches_form) {
 // Apache counts messages, not bytes.
 TEST_F(words, count_what_was_received_and_sent) {
   raw_session s{server->tcp()};
-  ASSERT_TRUE(s.greet(10'000));
+  ASSERT_TRUE(s.handshake(10'000));
   ask(server->tcp(), {"crst"});
   for (int i = 0; i < 5; ++i) ASSERT_EQ(s.exists("/"), 0);
   std::ostringstream id;

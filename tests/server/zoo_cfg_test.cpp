@@ -117,7 +117,7 @@ TEST_F(zoo_cfg, authentication_that_it_demands_is_demanded) {
     const auto server = serve(its_data + prefix + "enforce.auth.enabled=true\n" + prefix +
                               "enforce.auth.schemes=digest\n");
     raw_session stranger{server->tcp()};
-    ASSERT_TRUE(stranger.greet(10'000));
+    ASSERT_TRUE(stranger.handshake(10'000));
     EXPECT_EQ(stranger.exists("/"), session_closed_require_auth) << prefix;
     EXPECT_TRUE(is_ended(stranger.link));
     client_options known;

@@ -21,10 +21,10 @@ acl for_digest(std::int32_t permissions, const std::string& digest) {
 
 struct access_control : ::testing::Test {
   test_server server;
-  client& nobody = server.join();
+  client& nobody = server.open_session();
 
   client& someone(std::string_view credentials) {
-    auto& c = server.join();
+    auto& c = server.open_session();
     EXPECT_EQ(c.ask(auth("digest", credentials)), ok);
     return c;
   }
@@ -46,7 +46,7 @@ TEST_F(access_control, each_permission_allows_its_own_operations) {
   for (const auto& c : cases) {
     for (const auto& other : cases) {
       test_server fresh;
-      auto& root = fresh.join();
+      auto& root = fresh.open_session();
       root.ask(create("/n"));
       root.ask(create("/n/child"));
       root.ask(set_acl("/n", world(other.permission)));
@@ -119,7 +119,7 @@ TEST_F(access_control, several_users_at_once) {
 TEST_F(access_control, identities_belong_to_the_connection) {
   auto& before = someone("ann:secret");
   before.ask(create_with("/a", for_digest(all_permissions, ann)));
-  auto& after = server.rejoin(before);
+  auto& after = server.reconnect(before);
   EXPECT_EQ(after.ask(get("/a")), errc::no_auth);
   after.ask(auth("digest", "ann:secret"));
   EXPECT_EQ(after.ask(get("/a")), ok);
@@ -128,10 +128,10 @@ TEST_F(access_control, identities_belong_to_the_connection) {
 TEST_F(access_control, by_address) {
   nobody.ask(create_with("/one", {{all_permissions, "ip", "10.1.2.3"}}));
   nobody.ask(create_with("/net", {{all_permissions, "ip", "10.1.0.0/16"}}));
-  auto& here = server.join(10s, {"10.1.2.3", 0});
-  auto& near = server.join(10s, {"10.1.9.9", 0});
-  auto& far = server.join(10s, {"10.2.2.3", 0});
-  auto& local = server.join_from_socket();
+  auto& here = server.open_session(10s, {"10.1.2.3", 0});
+  auto& near = server.open_session(10s, {"10.1.9.9", 0});
+  auto& far = server.open_session(10s, {"10.2.2.3", 0});
+  auto& local = server.open_local_session();
   EXPECT_EQ(here.ask(get("/one")), ok);
   EXPECT_EQ(near.ask(get("/one")), errc::no_auth);
   EXPECT_EQ(here.ask(get("/net")), ok);
@@ -156,7 +156,7 @@ TEST(superuser, there_is_none_unless_one_is_named) {
   auto options = default_options();
   options.super_digest.clear();
   test_server server{options};
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create_with("/a", for_digest(0, ann)));
   for (const auto credentials : {""sv, ":"sv, "super:"sv, "super:secret"sv}) {
     EXPECT_EQ(c.ask(auth("digest", credentials)), ok);
@@ -201,7 +201,7 @@ TEST_F(access_control, survives_a_crash) {
   auto& owner = someone("ann:secret");
   owner.ask(set_acl("/a", for_digest(all_permissions, ann)));
   server.crash();
-  auto& again = server.rejoin(owner);
+  auto& again = server.reconnect(owner);
   EXPECT_EQ(again.ask(get("/a")), errc::no_auth);
   again.ask(auth("digest", "ann:secret"));
   EXPECT_EQ(again.ask(get_acl("/a")).acl, for_digest(all_permissions, ann));
@@ -217,13 +217,13 @@ TEST_F(access_control, auth_is_answered_without_a_zxid) {
 
 TEST_F(access_control, an_unknown_scheme_ends_the_connection) {
   for (const auto scheme : {"sasl", "world", "super", "x509", ""}) {
-    auto& c = server.join();
+    auto& c = server.open_session();
     server.turn([&] {
       c.send(auth(scheme, "ann:secret"));
       c.send(create("/after"));
     });
-    EXPECT_EQ(c.take(), errc::auth_failed) << scheme;
-    EXPECT_EQ(c.untaken(), 0u);
+    EXPECT_EQ(c.next_reply(), errc::auth_failed) << scheme;
+    EXPECT_EQ(c.unread_replies(), 0u);
     EXPECT_TRUE(c.closed());
     EXPECT_TRUE(server.core().awaits_reconnect(c.session()));
   }
@@ -231,7 +231,7 @@ TEST_F(access_control, an_unknown_scheme_ends_the_connection) {
 }
 
 TEST_F(access_control, nobody_is_more_than_a_hundred_people) {
-  auto& c = server.join();  // one: its address
+  auto& c = server.open_session();  // one: its address
   for (int i = 1; i < 100; ++i) EXPECT_EQ(c.ask(auth("digest", std::to_string(i) + ":x")), ok);
   EXPECT_EQ(c.ask(who_am_i()).acl.size(), 100u);
   EXPECT_EQ(c.ask(auth("digest", "100:x")), errc::auth_failed);
@@ -240,7 +240,7 @@ TEST_F(access_control, nobody_is_more_than_a_hundred_people) {
 
 TEST_F(access_control, who_am_i) {
   EXPECT_EQ(nobody.ask(who_am_i()).acl, (acl{{0, "ip", "127.0.0.1"}}));
-  auto& c = server.join_from_socket();
+  auto& c = server.open_local_session();
   EXPECT_EQ(c.ask(who_am_i()).acl, acl{});
   c.ask(auth("digest", "ann:secret"));
   c.ask(auth("digest", "ann:secret"));

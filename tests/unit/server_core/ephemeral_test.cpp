@@ -9,8 +9,8 @@ namespace {
 
 TEST(ephemeral, gone_with_the_session_in_one_zxid) {
   test_server server;
-  auto& owner = server.join();
-  auto& other = server.join();
+  auto& owner = server.open_session();
+  auto& other = server.open_session();
   other.ask(create("/a"));
   other.ask(create("/b"));
   owner.ask(create_ephemeral("/a/1"));
@@ -29,7 +29,7 @@ TEST(ephemeral, gone_with_the_session_in_one_zxid) {
 
 TEST(ephemeral, gone_in_one_batch) {
   test_server server;
-  auto& owner = server.join();
+  auto& owner = server.open_session();
   owner.ask(create("/a"));
   owner.ask(create_ephemeral("/a/1"));
   owner.ask(create_ephemeral("/a/2"));
@@ -41,9 +41,9 @@ TEST(ephemeral, gone_in_one_batch) {
 
 TEST(ephemeral, gone_when_the_session_expires) {
   test_server server;
-  auto& owner = server.join(10s);
+  auto& owner = server.open_session(10s);
   owner.ask(create_ephemeral("/e"));
-  auto& other = server.join_from_socket();
+  auto& other = server.open_local_session();
   other.ask(exists("/e", watched));
   server.pass(9999ms);
   EXPECT_EQ(other.take_events(), lines{});
@@ -56,19 +56,19 @@ TEST(ephemeral, gone_when_the_session_expires) {
 
 TEST(ephemeral, stays_while_the_session_moves) {
   test_server server;
-  auto* owner = &server.join(4s);
+  auto* owner = &server.open_session(4s);
   owner->ask(create_ephemeral("/e"));
   for (int i = 0; i < 10; ++i) {
-    owner->hang_up();
+    owner->disconnect();
     server.pass(3s);
-    owner = &server.rejoin(*owner, 4s);
+    owner = &server.reconnect(*owner, 4s);
   }
   EXPECT_EQ(owner->ask(exists("/e")).stat.ephemeral_owner, owner->session());
 }
 
 TEST(ephemeral, stays_over_a_crash_and_then_has_the_whole_timeout) {
   test_server server;
-  auto& owner = server.join(10s);
+  auto& owner = server.open_session(10s);
   owner.ask(create_ephemeral("/e"));
   server.pass(9s);
   server.crash();
@@ -81,8 +81,8 @@ TEST(ephemeral, stays_over_a_crash_and_then_has_the_whole_timeout) {
 
 TEST(ephemeral, can_be_removed_by_anyone_and_made_by_another) {
   test_server server;
-  auto& first = server.join();
-  auto& second = server.join();
+  auto& first = server.open_session();
+  auto& second = server.open_session();
   first.ask(create_ephemeral("/e"));
   EXPECT_EQ(second.ask(remove("/e")), ok);
   EXPECT_EQ(second.ask(create_ephemeral("/e")), ok);
@@ -93,7 +93,7 @@ TEST(ephemeral, can_be_removed_by_anyone_and_made_by_another) {
 
 TEST(ephemeral, made_and_gone_in_one_turn_is_never_stored) {
   test_server server;
-  auto& owner = server.join();
+  auto& owner = server.open_session();
   server.turn([&] {
     owner.send(create_ephemeral("/e"));
     owner.send(close_session());
@@ -103,7 +103,7 @@ TEST(ephemeral, made_and_gone_in_one_turn_is_never_stored) {
 
 TEST(ephemeral, of_a_transaction) {
   test_server server;
-  auto& owner = server.join();
+  auto& owner = server.open_session();
   owner.ask(multi({create_ephemeral("/e"), create("/s-", "", mode::ephemeral_sequential)}));
   EXPECT_EQ(owner.ask(get_ephemerals()).names, (lines{"/e", "/s-0000000001"}));
   owner.ask(close_session());
@@ -112,7 +112,7 @@ TEST(ephemeral, of_a_transaction) {
 
 TEST(ephemeral, of_a_transaction_that_failed) {
   test_server server;
-  auto& owner = server.join();
+  auto& owner = server.open_session();
   owner.ask(create_ephemeral("/stays"));
   owner.ask(multi({remove("/stays"), create_ephemeral("/e"), check("/missing")}));
   EXPECT_EQ(owner.ask(get_ephemerals()).names, lines{"/stays"});
@@ -124,9 +124,9 @@ TEST(ephemeral, of_a_transaction_that_failed) {
 
 TEST(ephemeral, each_session_expires_by_itself) {
   test_server server;
-  auto& a = server.join(5s);
-  auto& b = server.join(5s);
-  auto& c = server.join(8s);
+  auto& a = server.open_session(5s);
+  auto& b = server.open_session(5s);
+  auto& c = server.open_session(8s);
   a.ask(create_ephemeral("/a"));
   b.ask(create_ephemeral("/b"));
   c.ask(create_ephemeral("/c"));

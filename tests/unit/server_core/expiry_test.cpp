@@ -9,7 +9,7 @@ namespace {
 
 TEST(expiry, at_the_timeout_and_not_before) {
   test_server server;
-  auto& c = server.join(10s);
+  auto& c = server.open_session(10s);
   server.pass(9999ms);
   EXPECT_TRUE(server.is_alive(c.session()));
   EXPECT_FALSE(c.closed());
@@ -22,7 +22,7 @@ TEST(expiry, at_the_timeout_and_not_before) {
 
 TEST(expiry, takes_a_zxid) {
   test_server server;
-  server.join(10s);
+  server.open_session(10s);
   const auto before = server.core().zxid();
   server.pass(10s);
   EXPECT_EQ(server.core().zxid(), before + 1);
@@ -31,7 +31,7 @@ TEST(expiry, takes_a_zxid) {
 
 TEST(expiry, any_request_postpones_it) {
   test_server server;
-  auto& c = server.join(4s);
+  auto& c = server.open_session(4s);
   for (const auto& r : {ping(), get("/"), get("/missing"), create("/a"), create("/a"), sync("/"),
                         auth("digest", "ann:secret"), set_watches(0, {}, {}, {})}) {
     server.pass(3999ms);
@@ -46,7 +46,7 @@ TEST(expiry, any_request_postpones_it) {
 // A client that reads slowly may not be read from; its taking what is sent is a sign of life.
 TEST(expiry, a_sign_of_life_postpones_it) {
   test_server server;
-  auto& c = server.join(4s);
+  auto& c = server.open_session(4s);
   server.pass(3999ms);
   server.turn([&] { server.core().record_activity(c.id()); });
   server.pass(3999ms);
@@ -57,8 +57,8 @@ TEST(expiry, a_sign_of_life_postpones_it) {
 
 TEST(expiry, signs_of_life_from_elsewhere_do_not) {
   test_server server;
-  auto& before = server.join(4s);
-  auto& after = server.rejoin(before, 4s);
+  auto& before = server.open_session(4s);
+  auto& after = server.reconnect(before, 4s);
   auto& not_greeted = server.connect();
   server.pass(3s);
   server.turn([&] {
@@ -74,9 +74,9 @@ TEST(expiry, signs_of_life_from_elsewhere_do_not) {
 
 TEST(expiry, events_do_not_postpone_it) {
   test_server server;
-  auto& c = server.join(4s);
+  auto& c = server.open_session(4s);
   c.ask(add_persistent_watch("/"));
-  auto& other = server.join_from_socket();
+  auto& other = server.open_local_session();
   for (int i = 0; i < 4; ++i) {
     server.pass(1s);
     other.ask(set("/", "x"));
@@ -87,9 +87,9 @@ TEST(expiry, events_do_not_postpone_it) {
 TEST(expiry, the_deadline_is_told_and_never_too_late) {
   test_server server;
   EXPECT_EQ(server.core().next_deadline(), time_point::max());
-  auto& longer = server.join(20s);
+  auto& longer = server.open_session(20s);
   EXPECT_EQ(server.core().next_deadline(), server.now() + 20s);
-  server.join(10s);
+  server.open_session(10s);
   EXPECT_EQ(server.core().next_deadline(), server.now() + 10s);
   server.pass(5s);
   longer.ask(ping());
@@ -107,7 +107,7 @@ TEST(expiry, many_sessions_in_the_order_of_their_deadlines) {
   std::vector<std::int64_t> sessions;
   for (int i = 0; i < 20; ++i)
     sessions.push_back(
-        server.join(std::chrono::milliseconds{10'000 + 10 * ((7 * i) % 20)}).session());
+        server.open_session(std::chrono::milliseconds{10'000 + 10 * ((7 * i) % 20)}).session());
   server.pass(9999ms);
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(server.core().sessions().size(), static_cast<std::size_t>(20 - i));
@@ -122,7 +122,7 @@ TEST(expiry, many_sessions_in_the_order_of_their_deadlines) {
 // What clients sent meanwhile waits in their sockets. The owner says how long it did not listen.
 TEST(stall, does_not_expire_clients_whose_pings_wait) {
   test_server server;
-  auto& c = server.join(10s);
+  auto& c = server.open_session(10s);
   c.ask(create_ephemeral("/e"));
   server.pass(5s);
   server.stall(1h);
@@ -135,7 +135,7 @@ TEST(stall, does_not_expire_clients_whose_pings_wait) {
 
 TEST(stall, does_not_count_against_anyone) {
   test_server server;
-  auto& c = server.join(10s);
+  auto& c = server.open_session(10s);
   server.pass(5s);
   server.stall(1h);
   server.turn([&] { server.core().extend_sessions(1h); });
@@ -147,7 +147,7 @@ TEST(stall, does_not_count_against_anyone) {
 
 TEST(stall, without_an_excuse_a_ping_in_the_same_turn_is_enough) {
   test_server server;
-  auto& c = server.join(10s);
+  auto& c = server.open_session(10s);
   server.stall(1h);
   EXPECT_EQ(c.ask(ping()), ok);
   EXPECT_TRUE(server.is_alive(c.session()));
@@ -155,8 +155,8 @@ TEST(stall, without_an_excuse_a_ping_in_the_same_turn_is_enough) {
 
 TEST(stall, an_idle_owner_is_not_a_stalled_one) {
   test_server server;
-  auto& c = server.join(40s);
-  c.hang_up();
+  auto& c = server.open_session(40s);
+  c.disconnect();
   const auto began = server.now();
   server.pass(1h);
   EXPECT_FALSE(server.is_alive(c.session()));

@@ -9,7 +9,7 @@ namespace {
 
 struct full_disk : ::testing::Test {
   test_server server;
-  client& c = server.join(10s);
+  client& c = server.open_session(10s);
   std::int64_t zxid = 0;
   int commits = 0;
 
@@ -56,16 +56,16 @@ TEST_F(full_disk, writes_are_refused) {
 }
 
 TEST_F(full_disk, no_new_sessions) {
-  auto& late = server.join();
+  auto& late = server.open_session();
   EXPECT_TRUE(late.closed());
-  EXPECT_FALSE(late.greeted());
+  EXPECT_FALSE(late.handshake());
   expect_nothing_to_store();
 }
 
 TEST_F(full_disk, sessions_can_move_and_keep_their_timeout) {
-  auto& again = server.rejoin(c, 20s);
+  auto& again = server.reconnect(c, 20s);
   EXPECT_EQ(again.session(), c.session());
-  EXPECT_EQ(again.greeted()->timeout_ms, 10'000);
+  EXPECT_EQ(again.handshake()->timeout_ms, 10'000);
   EXPECT_EQ(again.ask(get("/e")), ok);
   expect_nothing_to_store();
 }
@@ -74,12 +74,12 @@ TEST_F(full_disk, sessions_cannot_be_closed) {
   EXPECT_EQ(c.ask(close_session()), errc::system_error);
   EXPECT_TRUE(c.closed());
   EXPECT_TRUE(server.core().awaits_reconnect(c.session()));
-  EXPECT_EQ(server.rejoin(c).ask(exists("/e")), ok);
+  EXPECT_EQ(server.reconnect(c).ask(exists("/e")), ok);
   expect_nothing_to_store();
 }
 
 TEST_F(full_disk, nobody_expires_and_nothing_is_reaped) {
-  auto& watcher = server.rejoin(c);
+  auto& watcher = server.reconnect(c);
   watcher.ask(add_recursive_watch("/"));
   server.pass(1h);
   EXPECT_TRUE(server.is_alive(c.session()));
@@ -97,11 +97,11 @@ TEST_F(full_disk, nobody_is_woken) {
 
 TEST_F(full_disk, the_end_of_a_process_cannot_be_stored_either) {
   server.core().set_writable(true);
-  auto& bound = server.join_from_socket(4s);
+  auto& bound = server.open_local_session(4s);
   zxid = server.core().zxid();
   commits = server.commits();
   server.core().set_writable(false);
-  bound.hang_up();
+  bound.disconnect();
   server.turn([&] { server.core().process_ended(bound.session()); });
   EXPECT_TRUE(server.is_alive(bound.session()));
   expect_nothing_to_store();
@@ -121,7 +121,7 @@ TEST_F(full_disk, goes_on_when_there_is_room) {
 }
 
 TEST_F(full_disk, who_was_away_too_long_expires_when_there_is_room) {
-  c.hang_up();
+  c.disconnect();
   server.pass(1h);
   EXPECT_TRUE(server.is_alive(c.session()));
   server.core().set_writable(true);

@@ -9,16 +9,16 @@
 namespace conclave::server_impl {
 namespace {
 
-using hello = test_server::hello;
+using connect_parameters = test_server::connect_parameters;
 
 TEST(handshake, gives_an_id_and_a_password_of_its_own) {
   test_server server;
-  const auto& a = server.join();
-  const auto& b = server.join();
+  const auto& a = server.open_session();
+  const auto& b = server.open_session();
   EXPECT_NE(a.session(), 0);
   EXPECT_NE(a.session(), b.session());
-  EXPECT_NE(a.greeted()->password, b.greeted()->password);
-  EXPECT_NE(a.greeted()->password, std::string(16, '\0'));
+  EXPECT_NE(a.handshake()->password, b.handshake()->password);
+  EXPECT_NE(a.handshake()->password, std::string(16, '\0'));
   EXPECT_EQ(server.core().session_of(a.id()), a.session());
   EXPECT_EQ(a.session() & ~0x00ff'ffff'ffff'ffff, 0) << "the highest byte marks TTL nodes";
 }
@@ -26,32 +26,32 @@ TEST(handshake, gives_an_id_and_a_password_of_its_own) {
 TEST(handshake, a_new_session_takes_a_zxid_and_is_stored) {
   test_server server;
   const auto before = server.core().zxid();
-  const auto& a = server.join(12s);
+  const auto& a = server.open_session(12s);
   EXPECT_EQ(server.core().zxid(), before + 1);
   const auto& row = server.stored().sessions.at(a.session());
   EXPECT_EQ(row.timeout_ms, 12'000);
-  EXPECT_EQ((std::string{row.password.data(), row.password.size()}), a.greeted()->password);
+  EXPECT_EQ((std::string{row.password.data(), row.password.size()}), a.handshake()->password);
 }
 
 TEST(handshake, the_timeout_is_brought_between_the_limits) {
   test_server server;  // 4 s and 40 s
-  EXPECT_EQ(server.join(10s).greeted()->timeout_ms, 10'000);
-  EXPECT_EQ(server.join(4s).greeted()->timeout_ms, 4000);
-  EXPECT_EQ(server.join(3999ms).greeted()->timeout_ms, 4000);
-  EXPECT_EQ(server.join(0ms).greeted()->timeout_ms, 4000);
-  EXPECT_EQ(server.join(-5s).greeted()->timeout_ms, 4000);
-  EXPECT_EQ(server.join(40s).greeted()->timeout_ms, 40'000);
-  EXPECT_EQ(server.join(41s).greeted()->timeout_ms, 40'000);
+  EXPECT_EQ(server.open_session(10s).handshake()->timeout_ms, 10'000);
+  EXPECT_EQ(server.open_session(4s).handshake()->timeout_ms, 4000);
+  EXPECT_EQ(server.open_session(3999ms).handshake()->timeout_ms, 4000);
+  EXPECT_EQ(server.open_session(0ms).handshake()->timeout_ms, 4000);
+  EXPECT_EQ(server.open_session(-5s).handshake()->timeout_ms, 4000);
+  EXPECT_EQ(server.open_session(40s).handshake()->timeout_ms, 40'000);
+  EXPECT_EQ(server.open_session(41s).handshake()->timeout_ms, 40'000);
 }
 
 TEST(handshake, the_read_only_byte_is_there_if_it_was_sent) {
   test_server server;
   const auto answered = [&](std::optional<bool> sent) {
     auto& c = server.connect();
-    hello h;
+    connect_parameters h;
     h.read_only = sent;
-    server.greet(c, h);
-    return c.greeted()->read_only;
+    server.handshake(c, h);
+    return c.handshake()->read_only;
   };
   EXPECT_EQ(answered(std::nullopt), std::nullopt);
   EXPECT_EQ(answered(false), false);
@@ -62,13 +62,13 @@ TEST(handshake, the_read_only_byte_in_a_refusal_too) {
   test_server server;
   for (const std::optional<bool> sent : {std::optional<bool>{}, std::optional<bool>{true}}) {
     auto& c = server.connect();
-    hello h;
+    connect_parameters h;
     h.session = 0x1234;
     h.read_only = sent;
-    server.greet(c, h);
-    ASSERT_TRUE(c.greeted());
-    EXPECT_EQ(c.greeted()->session, 0);
-    EXPECT_EQ(c.greeted()->read_only.has_value(), sent.has_value());
+    server.handshake(c, h);
+    ASSERT_TRUE(c.handshake());
+    EXPECT_EQ(c.handshake()->session, 0);
+    EXPECT_EQ(c.handshake()->read_only.has_value(), sent.has_value());
   }
 }
 
@@ -76,46 +76,46 @@ TEST(handshake, requests_sent_with_it_are_served) {
   test_server server;
   auto& c = server.connect();
   server.turn([&] {
-    server.greet(c, {});
+    server.handshake(c, {});
     c.send(create("/a"));
     c.send(get("/a"));
   });
-  EXPECT_TRUE(c.greeted());
-  EXPECT_EQ(c.take(), ok);
-  EXPECT_EQ(c.take(), ok);
+  EXPECT_TRUE(c.handshake());
+  EXPECT_EQ(c.next_reply(), ok);
+  EXPECT_EQ(c.next_reply(), ok);
 }
 
 // --- coming back
 
 TEST(coming_back, the_session_moves_and_the_old_connection_ends) {
   test_server server;
-  auto& before = server.join();
+  auto& before = server.open_session();
   before.ask(create_ephemeral("/e"));
-  auto& after = server.rejoin(before);
+  auto& after = server.reconnect(before);
   EXPECT_TRUE(before.closed());
   EXPECT_FALSE(after.closed());
   EXPECT_EQ(after.session(), before.session());
-  EXPECT_EQ(after.greeted()->password, before.greeted()->password);
+  EXPECT_EQ(after.handshake()->password, before.handshake()->password);
   EXPECT_EQ(server.core().session_of(before.id()), 0);
   EXPECT_EQ(after.ask(get("/e")).stat.ephemeral_owner, before.session());
 }
 
 TEST(coming_back, takes_no_zxid) {
   test_server server;
-  auto& before = server.join();
-  before.hang_up();
+  auto& before = server.open_session();
+  before.disconnect();
   const auto zxid = server.core().zxid();
   const auto commits = server.commits();
-  server.rejoin(before);
+  server.reconnect(before);
   EXPECT_EQ(server.core().zxid(), zxid);
   EXPECT_EQ(server.commits(), commits);
 }
 
 TEST(coming_back, the_end_of_the_old_connection_does_not_detach_the_session) {
   test_server server;
-  auto& before = server.join();
+  auto& before = server.open_session();
   server.turn([&] {
-    auto& after = server.rejoin(before);
+    auto& after = server.reconnect(before);
     server.core().disconnected(before.id());  // its socket's end arrives late
     after.send(create_ephemeral("/e"));
   });
@@ -125,10 +125,10 @@ TEST(coming_back, the_end_of_the_old_connection_does_not_detach_the_session) {
 
 TEST(coming_back, leaves_the_watches_of_the_old_connection_behind) {
   test_server server;
-  auto& before = server.join();
+  auto& before = server.open_session();
   before.ask(get("/", watched));
   before.ask(children("/", watched));
-  auto& after = server.rejoin(before);
+  auto& after = server.reconnect(before);
   after.ask(create("/a"));
   after.ask(set("/", "x"));
   EXPECT_TRUE(after.take_events().empty());
@@ -138,16 +138,16 @@ TEST(coming_back, leaves_the_watches_of_the_old_connection_behind) {
 
 TEST(coming_back, with_another_timeout_changes_it) {
   test_server server;
-  auto& before = server.join(20s);
-  const auto& after = server.rejoin(before, 6s);
-  EXPECT_EQ(after.greeted()->timeout_ms, 6000);
+  auto& before = server.open_session(20s);
+  const auto& after = server.reconnect(before, 6s);
+  EXPECT_EQ(after.handshake()->timeout_ms, 6000);
   EXPECT_EQ(server.stored().sessions.at(after.session()).timeout_ms, 6000);
 }
 
 TEST(coming_back, with_a_shorter_timeout_ends_the_session_sooner) {
   test_server server;
-  auto& before = server.join(40s);
-  const auto& after = server.rejoin(before, 4s);
+  auto& before = server.open_session(40s);
+  const auto& after = server.reconnect(before, 4s);
   server.pass(3999ms);
   EXPECT_TRUE(server.is_alive(after.session()));
   server.pass(1ms);
@@ -156,8 +156,8 @@ TEST(coming_back, with_a_shorter_timeout_ends_the_session_sooner) {
 
 TEST(coming_back, with_a_longer_timeout_ends_the_session_later) {
   test_server server;
-  auto& before = server.join(4s);
-  const auto& after = server.rejoin(before, 40s);
+  auto& before = server.open_session(4s);
+  const auto& after = server.reconnect(before, 40s);
   server.pass(39'999ms);
   EXPECT_TRUE(server.is_alive(after.session()));
   server.pass(1ms);
@@ -166,36 +166,36 @@ TEST(coming_back, with_a_longer_timeout_ends_the_session_later) {
 
 TEST(coming_back, after_a_crash) {
   test_server server;
-  auto& before = server.join();
+  auto& before = server.open_session();
   before.ask(create_ephemeral("/e"));
   server.crash();
-  auto& after = server.rejoin(before);
+  auto& after = server.reconnect(before);
   EXPECT_EQ(after.session(), before.session());
   EXPECT_EQ(after.ask(exists("/e")), ok);
 }
 
 // A response without a session, and the end.
 void expect_refused(const client& c) {
-  ASSERT_TRUE(c.greeted());
-  EXPECT_EQ(c.greeted()->session, 0);
-  EXPECT_EQ(c.greeted()->timeout_ms, 0);
-  EXPECT_EQ(c.greeted()->password, std::string(16, '\0'));
+  ASSERT_TRUE(c.handshake());
+  EXPECT_EQ(c.handshake()->session, 0);
+  EXPECT_EQ(c.handshake()->timeout_ms, 0);
+  EXPECT_EQ(c.handshake()->password, std::string(16, '\0'));
   EXPECT_TRUE(c.closed());
 }
 
 TEST(coming_back, with_a_wrong_password) {
   test_server server;
-  auto& owner = server.join();
-  const auto& right = owner.greeted()->password;
+  auto& owner = server.open_session();
+  const auto& right = owner.handshake()->password;
   auto last_byte = right;
   last_byte.back() ^= 1;
   for (const auto& wrong : {std::string(16, '\0'), std::string{}, right.substr(0, 15), right + "x",
                             last_byte, std::string(1000, 'x')}) {
     auto& thief = server.connect();
-    hello h;
+    connect_parameters h;
     h.session = owner.session();
     h.password = wrong;
-    server.greet(thief, h);
+    server.handshake(thief, h);
     expect_refused(thief);
   }
   EXPECT_FALSE(owner.closed()) << "a wrong password must not even disturb";
@@ -204,35 +204,35 @@ TEST(coming_back, with_a_wrong_password) {
 
 TEST(coming_back, after_the_session_expired) {
   test_server server;
-  auto& before = server.join(10s);
-  before.hang_up();
+  auto& before = server.open_session(10s);
+  before.disconnect();
   server.pass(10s);
-  expect_refused(server.rejoin(before));
+  expect_refused(server.reconnect(before));
 }
 
 TEST(coming_back, after_the_session_was_closed) {
   test_server server;
-  auto& before = server.join();
+  auto& before = server.open_session();
   EXPECT_EQ(before.ask(close_session()), ok);
-  expect_refused(server.rejoin(before));
+  expect_refused(server.reconnect(before));
 }
 
 TEST(coming_back, to_a_session_that_never_was) {
   test_server server;
   auto& c = server.connect();
-  hello h;
+  connect_parameters h;
   h.session = -1;
-  server.greet(c, h);
+  server.handshake(c, h);
   expect_refused(c);
 }
 
 TEST(coming_back, a_refused_client_is_not_listened_to) {
   test_server server;
   auto& c = server.connect();
-  hello h;
+  connect_parameters h;
   h.session = 42;
   server.turn([&] {
-    server.greet(c, h);
+    server.handshake(c, h);
     c.send(create("/a"));
   });
   EXPECT_TRUE(c.closed());
@@ -245,13 +245,13 @@ TEST(handshake, no_room_for_another_session) {
   auto options = default_options();
   options.max_sessions = 2;
   test_server server{options};
-  auto& a = server.join();
-  server.join();
-  auto& third = server.join();
+  auto& a = server.open_session();
+  server.open_session();
+  auto& third = server.open_session();
   EXPECT_TRUE(third.closed());
-  EXPECT_FALSE(third.greeted());
-  EXPECT_FALSE(server.rejoin(a).closed()) << "it has its place already";
-  server.join();
+  EXPECT_FALSE(third.handshake());
+  EXPECT_FALSE(server.reconnect(a).closed()) << "it has its place already";
+  server.open_session();
   EXPECT_EQ(server.core().sessions().size(), 2u);
 }
 
@@ -259,8 +259,8 @@ TEST(handshake, a_place_is_free_again_when_a_session_ends) {
   auto options = default_options();
   options.max_sessions = 1;
   test_server server{options};
-  server.join().ask(close_session());
-  EXPECT_FALSE(server.join().closed());
+  server.open_session().ask(close_session());
+  EXPECT_FALSE(server.open_session().closed());
 }
 
 TEST(handshake, cut_off_at_any_byte) {
@@ -271,7 +271,7 @@ TEST(handshake, cut_off_at_any_byte) {
     auto& c = server.connect();
     c.send_bytes(std::string_view{whole}.substr(0, n));
     EXPECT_TRUE(c.closed()) << n;
-    EXPECT_FALSE(c.greeted()) << n;
+    EXPECT_FALSE(c.handshake()) << n;
   }
   EXPECT_EQ(server.core().sessions().size(), 0u);
 }
@@ -287,30 +287,30 @@ TEST(notes, tell_what_becomes_of_sessions) {
     notes.emplace_back(text.substr(text.find(' ', 8) + 1));
   };
   test_server server{options};
-  auto& closed = server.join();
-  auto& expired = server.join(10s);
-  auto& bound = server.join_from_socket();
+  auto& closed = server.open_session();
+  auto& expired = server.open_session(10s);
+  auto& bound = server.open_local_session();
   EXPECT_EQ(notes, (lines{"began", "began", "began"}));
   notes.clear();
-  server.join();
-  server.rejoin(closed).ask(close_session());
-  bound.hang_up();
+  server.open_session();
+  server.reconnect(closed).ask(close_session());
+  bound.disconnect();
   server.turn([&] { server.core().process_ended(bound.session()); });
-  expired.hang_up();
+  expired.disconnect();
   server.pass(10s);
   server.core().set_writable(false);
-  server.join();
+  server.open_session();
   EXPECT_EQ(notes, (lines{"refused: there are too many", "was closed by its client",
                           "ended with its process", "expired", "refused: nothing can be stored"}));
 }
 
 TEST(hanging_up, leaves_the_session_its_timeout) {
   test_server server;
-  auto& c = server.join(10s);
+  auto& c = server.open_session(10s);
   c.ask(create_ephemeral("/e"));
   server.pass(7s);
   c.ask(ping());
-  c.hang_up();
+  c.disconnect();
   EXPECT_TRUE(server.core().awaits_reconnect(c.session()));
   server.pass(9999ms);
   EXPECT_TRUE(server.is_alive(c.session()));
@@ -321,10 +321,10 @@ TEST(hanging_up, leaves_the_session_its_timeout) {
 
 TEST(hanging_up, in_the_turn_of_the_request) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   server.turn([&] {
     c.send(create("/a"));
-    c.hang_up();
+    c.disconnect();
   });
   EXPECT_TRUE(server.stored().nodes.contains("/a"));
   EXPECT_TRUE(server.core().awaits_reconnect(c.session()));
@@ -332,23 +332,23 @@ TEST(hanging_up, in_the_turn_of_the_request) {
 
 TEST(hanging_up, before_the_greeting) {
   test_server server;
-  server.connect().hang_up();
+  server.connect().disconnect();
   EXPECT_EQ(server.core().sessions().size(), 0u);
 }
 
 TEST(close_session, is_answered_and_then_the_connection_ends) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   const auto before = server.core().zxid();
   server.turn([&] {
     c.send(close_session());
     c.send(create("/late"));
   });
-  const auto closed = c.take();
+  const auto closed = c.next_reply();
   EXPECT_EQ(closed, ok);
   EXPECT_EQ(closed.zxid, before + 1);
   EXPECT_TRUE(c.closed());
-  EXPECT_EQ(c.untaken(), 0u);
+  EXPECT_EQ(c.unread_replies(), 0u);
   EXPECT_FALSE(server.is_alive(c.session()));
   EXPECT_TRUE(server.stored().sessions.empty());
   EXPECT_FALSE(server.stored().nodes.contains("/late"));
@@ -359,10 +359,10 @@ TEST(close_session, in_the_turn_that_began_it) {
   auto& c = server.connect();
   const auto before = server.core().zxid();
   server.turn([&] {
-    server.greet(c, {});
+    server.handshake(c, {});
     c.send(close_session());
   });
-  EXPECT_EQ(c.take().zxid, before + 2);
+  EXPECT_EQ(c.next_reply().zxid, before + 2);
   EXPECT_TRUE(server.stored().sessions.empty());
   server.crash();
   EXPECT_GE(server.core().zxid(), before + 2) << "its client was told so";

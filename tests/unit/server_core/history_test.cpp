@@ -149,14 +149,14 @@ class history {
 
   void act(seat& s) {
     if (s.connection == nullptr) {
-      if (s.session != 0 && naive_.sessions().contains(s.session)) come_back(s);
+      if (s.session != 0 && naive_.sessions().contains(s.session)) reconnect(s);
       return;
     }
     if (s.session == 0) return;  // closed in this turn
     switch (up_to(40)) {
       case 0:
-        naive_.hang_up(number(s));
-        s.connection->hang_up();
+        naive_.disconnect(number(s));
+        s.connection->disconnect();
         return drop(s);
       case 1:
         naive_.close_session(s.session);
@@ -167,7 +167,7 @@ class history {
         ++tally_.closed;
         s.session = 0;
         return;
-      case 2: return come_back(s);
+      case 2: return reconnect(s);
       default: break;
     }
     const auto a = random_action(true);
@@ -190,33 +190,33 @@ class history {
   void begin(seat& s) {
     const bool held = one_in(4);
     auto& c = server_.connect({"", held});
-    test_server::hello h;
+    test_server::connect_parameters h;
     h.timeout = std::chrono::milliseconds{0};
-    server_.greet(c, h);  // the id is known now; the timeout comes with the move
+    server_.handshake(c, h);  // the id is known now; the timeout comes with the move
     naive_.new_session(c.session(), 4000, static_cast<int>(c.id()), held);
     naive_.end_of_turn();
-    s = {&c, c.session(), c.greeted()->password, c.last_zxid(), {}, {}};
+    s = {&c, c.session(), c.handshake()->password, c.last_zxid(), {}, {}};
     c.take_journal();
     server_.begin();
-    come_back(s);
+    reconnect(s);
     naive_.end_of_turn();
     server_.end();
     after_turn();
   }
 
-  void come_back(seat& s) {
+  void reconnect(seat& s) {
     ++tally_.moved;
     if (s.connection != nullptr) drop(s);
     const bool held = one_in(4);
     auto& c = server_.connect({"", held});
-    test_server::hello h;
+    test_server::connect_parameters h;
     const auto timeout = timeout_of(5 + up_to(20), s.session);
     h.timeout = std::chrono::milliseconds{timeout};
     h.session = s.session;
     h.password = s.password;
     h.seen_zxid = s.seen_zxid;
-    naive_.come_back(s.session, timeout, static_cast<int>(c.id()), held);
-    server_.greet(c, h);
+    naive_.reconnect(s.session, timeout, static_cast<int>(c.id()), held);
+    server_.handshake(c, h);
     s.connection = &c;
     s.journal = {"greeted"};
   }
@@ -286,9 +286,9 @@ class history {
       auto& c = *s.connection;
       for (const auto& [expected, kind] : s.expected) {
         SCOPED_TRACE("request of kind " + std::to_string(kind));
-        expect_same(c.take(), expected);
+        expect_same(c.next_reply(), expected);
       }
-      EXPECT_EQ(c.untaken(), 0u);
+      EXPECT_EQ(c.unread_replies(), 0u);
       auto journal = c.take_journal();
       for (auto& line : journal)
         if (line.starts_with("answer")) line = "answer";
@@ -309,13 +309,13 @@ class history {
   // One that may read everything and lives as long as the server.
   void observe() {
     const bool is_new = observer_ == nullptr;
-    observer_ =
-        is_new ? &server_.join(40s, from_socket) : &server_.rejoin(*observer_, 40s, from_socket);
+    observer_ = is_new ? &server_.open_session(40s, from_socket)
+                       : &server_.reconnect(*observer_, 40s, from_socket);
     const auto id = static_cast<int>(observer_->id());
     if (is_new)
       naive_.new_session(observer_->session(), 40'000, id, true);
     else
-      naive_.come_back(observer_->session(), 40'000, id, true);
+      naive_.reconnect(observer_->session(), 40'000, id, true);
     observer_->ask(auth("digest", "super:secret"));
     committed_ = naive_;
   }
@@ -335,12 +335,12 @@ class history {
     for (const auto& path : all) {
       SCOPED_TRACE(path);
       const auto& n = naive_.nodes().at(path);
-      const auto read = c.take();
+      const auto read = c.next_reply();
       EXPECT_EQ(read, ok);
       EXPECT_EQ(read.data, n.data);
       EXPECT_EQ(read.stat, naive_.stat_of(path));
-      EXPECT_EQ(c.take().names, naive_.children_of(path));
-      EXPECT_EQ(c.take().acl, world(n.permissions));
+      EXPECT_EQ(c.next_reply().names, naive_.children_of(path));
+      EXPECT_EQ(c.next_reply().acl, world(n.permissions));
     }
     EXPECT_EQ(server_.core().nodes().size(), all.size());
     EXPECT_EQ(server_.core().zxid(), zxid);

@@ -52,7 +52,7 @@ std::vector<request> every_request() {
 
 struct malformed : ::testing::Test {
   test_server server;
-  client& other = server.join_from_socket();
+  client& other = server.open_local_session();
   client* c = nullptr;
 
   malformed() {
@@ -61,7 +61,7 @@ struct malformed : ::testing::Test {
   }
 
   client& fresh() {
-    if (c == nullptr || c->closed()) c = &server.join_from_socket();
+    if (c == nullptr || c->closed()) c = &server.open_local_session();
     c->ask(exists("/watched", watched));
     c->take_events();
     return *c;
@@ -71,7 +71,7 @@ struct malformed : ::testing::Test {
 TEST_F(malformed, the_samples_are_well_formed) {
   for (const auto& r : every_request()) {
     test_server one;
-    auto& it = one.join();
+    auto& it = one.open_session();
     it.ask(create("/a", "data"));
     it.ask(create("/leaf"));
     it.ask(exists("/watched", watched));
@@ -110,10 +110,10 @@ TEST_F(malformed, without_a_whole_header) {
   std::string header;
   wire::writer{header}(wire::request_header{1, wire::opcode::ping});
   for (std::size_t n = 0; n < header.size(); ++n) {
-    auto& sender = server.join();
+    auto& sender = server.open_session();
     sender.send_bytes(header.substr(0, n));
     EXPECT_TRUE(sender.closed()) << n;
-    EXPECT_EQ(sender.untaken(), 0u);
+    EXPECT_EQ(sender.unread_replies(), 0u);
     EXPECT_TRUE(server.core().awaits_reconnect(sender.session()));
   }
 }
@@ -121,7 +121,7 @@ TEST_F(malformed, without_a_whole_header) {
 TEST_F(malformed, more_than_is_needed_is_not_looked_at) {
   for (auto r : every_request()) {
     test_server one;
-    auto& it = one.join();
+    auto& it = one.open_session();
     it.ask(create("/a", "data"));
     it.ask(create("/leaf"));
     it.ask(exists("/watched", watched));
@@ -136,10 +136,10 @@ TEST_F(malformed, numbers_at_their_extremes) {
   const std::array<std::int32_t, 8> extremes{INT32_MAX, INT32_MIN, -1, -2, 0, 1, 0x1000000, 0x7fff};
   for (const auto& r : every_request()) {
     test_server one;
-    auto* sender = &one.join_from_socket();
+    auto* sender = &one.open_local_session();
     for (std::size_t at = 0; at + 4 <= r.body.size(); ++at) {
       for (const auto value : extremes) {
-        if (sender->closed()) sender = &one.join_from_socket();
+        if (sender->closed()) sender = &one.open_local_session();
         auto bad = r;
         std::string bytes;
         wire::writer{bytes}(value);
@@ -148,7 +148,7 @@ TEST_F(malformed, numbers_at_their_extremes) {
         sender->take_events();
       }
     }
-    EXPECT_EQ(one.join().ask(get("/")), ok);
+    EXPECT_EQ(one.open_session().ask(get("/")), ok);
   }
 }
 
@@ -157,7 +157,7 @@ TEST_F(malformed, a_tree_of_great_depth) {
   server.turn([&] {
     for (int i = 0; i < 2000; ++i) other.send(create(path += "/x"));
   });
-  while (other.untaken() > 0) EXPECT_EQ(other.take(), ok);
+  while (other.unread_replies() > 0) EXPECT_EQ(other.next_reply(), ok);
   other.ask(add_recursive_watch("/x"));
   EXPECT_EQ(other.ask(set(path, "deep")), ok);
   EXPECT_EQ(other.take_events(), lines{"changed " + path});

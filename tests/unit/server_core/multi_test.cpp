@@ -20,7 +20,7 @@ std::vector<errc> errors_of(const outcome& o) {
 
 TEST(multi, is_applied_in_order_with_one_zxid) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   const auto before = server.core().zxid();
   const auto done = c.ask(multi({create("/a", "1"), create("/a/b"), set("/a", "2"), remove("/a/b"),
                                  create("/a/c"), check("/a", 1)}));
@@ -38,7 +38,7 @@ TEST(multi, is_applied_in_order_with_one_zxid) {
 
 TEST(multi, answers_each_part) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/there"));
   const auto done =
       c.ask(multi({create("/a"), create2("/b"), create_container("/c"), create_ttl("/t", 1000),
@@ -66,7 +66,7 @@ TEST(multi, answers_each_part) {
 
 TEST(multi, goes_by_the_flags_of_a_creation_as_apache_does) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(multi(
       {create("/by_flag", "", mode::container),
        create("/by_number", "", mode::persistent, open_to_all(), wire::opcode::create_container)}));
@@ -76,7 +76,7 @@ TEST(multi, goes_by_the_flags_of_a_creation_as_apache_does) {
 
 TEST(multi, a_stat_is_the_one_at_that_step) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/a"));
   const auto done = c.ask(multi({set("/a", "1"), set("/a", "22"), set("/a", "333")}));
   for (std::size_t i = 0; i < 3; ++i) {
@@ -87,7 +87,7 @@ TEST(multi, a_stat_is_the_one_at_that_step) {
 
 TEST(multi, sees_its_own_steps) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   EXPECT_EQ(c.ask(multi({create("/a"), remove("/a"), create("/a"), set("/a", "x"), check("/a", 1),
                          remove("/a", 1)})),
             ok);
@@ -102,7 +102,7 @@ TEST(multi, sees_its_own_steps) {
 
 TEST(multi, of_nothing_or_of_checks_takes_no_zxid) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   const auto before = server.core().zxid();
   const auto commits = server.commits();
   EXPECT_EQ(c.ask(multi({})).parts.size(), 0u);
@@ -113,7 +113,7 @@ TEST(multi, of_nothing_or_of_checks_takes_no_zxid) {
 
 TEST(multi, tells_its_events_after_all_of_it_and_before_the_answer) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(add_recursive_watch("/"));
   c.take_journal();
   c.ask(multi({create("/a"), set("/a", "x"), create("/a/b"), remove("/a/b"), remove("/a")}));
@@ -123,7 +123,7 @@ TEST(multi, tells_its_events_after_all_of_it_and_before_the_answer) {
 
 TEST(multi, a_node_that_comes_and_goes_is_not_stored) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(multi({create("/a"), create("/a/b"), remove("/a/b"), remove("/a"), create("/c")}));
   EXPECT_EQ(server.last_batch(), (lines{"/c", "+/"}));
 }
@@ -132,7 +132,7 @@ TEST(multi, a_node_that_comes_and_goes_is_not_stored) {
 
 TEST(multi, a_failed_one_says_which_part_and_is_ok_as_a_whole) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   const auto failed =
       c.ask(multi({create("/a"), check("/"), set("/missing", "x"), create("/b"), check("/no")}));
   EXPECT_EQ(failed, ok);
@@ -145,7 +145,7 @@ TEST(multi, a_failed_one_says_which_part_and_is_ok_as_a_whole) {
 
 TEST(multi, every_kind_of_objection) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create_with("/closed", world(permission::read)));
   c.ask(create("/full"));
   c.ask(create("/full/x"));
@@ -169,7 +169,7 @@ TEST(multi, every_kind_of_objection) {
 
 TEST(multi, with_a_part_that_cannot_be_read_is_refused_as_a_whole) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   for (const auto& part : {get("/"), children("/"), set_acl("/", open_to_all()), ping(),
                            close_session(), create({}), remove({}), set({}, ""), check({})}) {
     EXPECT_EQ(c.ask(multi({create("/a"), part})), errc::marshalling_error)
@@ -200,8 +200,8 @@ struct snapshot {
 
 struct failed_multi : ::testing::Test {
   test_server server;
-  client& c = server.join();
-  client& watcher = server.join();
+  client& c = server.open_session();
+  client& watcher = server.open_session();
 
   failed_multi() {
     c.ask(create("/a", "old"));
@@ -235,14 +235,14 @@ struct failed_multi : ::testing::Test {
       c.send(multi(parts));
       c.send(remove("/apart/y"));
     });
-    EXPECT_EQ(c.take(), ok);
-    EXPECT_EQ(c.take(), ok);
-    EXPECT_EQ(errors_of(c.take()).back(), errc::no_node);
-    EXPECT_EQ(c.take(), ok);
+    EXPECT_EQ(c.next_reply(), ok);
+    EXPECT_EQ(c.next_reply(), ok);
+    EXPECT_EQ(errors_of(c.next_reply()).back(), errc::no_node);
+    EXPECT_EQ(c.next_reply(), ok);
     EXPECT_EQ(server.last_batch(), (lines{"/b", "+/apart"}));
     const snapshot after{server, c};
     server.crash();
-    EXPECT_EQ((snapshot{server, server.rejoin(c)}), after);
+    EXPECT_EQ((snapshot{server, server.reconnect(c)}), after);
   }
 };
 
@@ -299,13 +299,13 @@ TEST_F(failed_multi, of_changes_that_are_not_stored_yet) {
     c.send(
         multi({remove("/young/child"), set("/young", "2"), remove("/young"), check("/missing")}));
   });
-  EXPECT_EQ(c.take(), ok);
-  EXPECT_EQ(c.take(), ok);
-  EXPECT_EQ(c.take(), ok);
+  EXPECT_EQ(c.next_reply(), ok);
+  EXPECT_EQ(c.next_reply(), ok);
+  EXPECT_EQ(c.next_reply(), ok);
   EXPECT_EQ(c.ask(get("/young")).data, "1");
   const snapshot before{server, c};
   server.crash();
-  EXPECT_EQ((snapshot{server, server.rejoin(c)}), before);
+  EXPECT_EQ((snapshot{server, server.reconnect(c)}), before);
 }
 
 TEST_F(failed_multi, in_the_turn_of_a_removal) {
@@ -314,7 +314,7 @@ TEST_F(failed_multi, in_the_turn_of_a_removal) {
     c.send(multi({create("/a/x"), remove("/a/x"), check("/missing")}));
     c.send(multi({create("/a/x"), remove("/b"), check("/missing")}));
   });
-  c.take(), c.take(), c.take();
+  c.next_reply(), c.next_reply(), c.next_reply();
   EXPECT_EQ(server.last_batch(), (lines{"-/a/x", "+/a"}));
   EXPECT_EQ(c.ask(exists("/a/x")), errc::no_node);
   EXPECT_EQ(c.ask(exists("/b")), ok);

@@ -49,30 +49,31 @@ node_stat naive_server::stat_of(const std::string& path) const {
 // --- sessions
 
 void naive_server::start_again() {
-  for (auto& [id, s] : sessions_) s.client = 0, s.held_open = false, s.last_heard = now_;
+  for (auto& [id, s] : sessions_) s.client = 0, s.process_bound = false, s.last_heard = now_;
   watches_.clear();
   events_.clear();
   next_reap_ = now_ + reap_interval_;
 }
 
 void naive_server::new_session(std::int64_t id, std::int32_t timeout_ms, int client,
-                               bool held_open) {
+                               bool process_bound) {
   ++zxid_;
-  sessions_[id] = {timeout_ms, now_, client, held_open};
+  sessions_[id] = {timeout_ms, now_, client, process_bound};
 }
 
-void naive_server::come_back(std::int64_t id, std::int32_t timeout_ms, int client, bool held_open) {
-  hang_up(sessions_.at(id).client);
-  sessions_[id] = {timeout_ms, now_, client, held_open};
+void naive_server::reconnect(std::int64_t id, std::int32_t timeout_ms, int client,
+                             bool process_bound) {
+  disconnect(sessions_.at(id).client);
+  sessions_[id] = {timeout_ms, now_, client, process_bound};
 }
 
-void naive_server::hang_up(int client) {
+void naive_server::disconnect(int client) {
   if (client == 0) return;
   for (auto& [id, s] : sessions_) {
     if (s.client != client) continue;
     s.client = 0;
-    if (s.held_open) s.last_heard = now_;
-    s.held_open = false;
+    if (s.process_bound) s.last_heard = now_;
+    s.process_bound = false;
   }
   std::erase_if(watches_, [&](const watch& w) { return w.client == client; });
 }
@@ -80,7 +81,7 @@ void naive_server::hang_up(int client) {
 void naive_server::close_session(std::int64_t id) {
   const auto client = sessions_.at(id).client;
   end_session(id);
-  hang_up(client);
+  disconnect(client);
 }
 
 void naive_server::end_session(std::int64_t id) {
@@ -88,14 +89,14 @@ void naive_server::end_session(std::int64_t id) {
   auto before = nodes_;
   for (const auto& [path, n] : before)
     if (n.kind == node_kind::ephemeral && n.stat.ephemeral_owner == id) take_out(path);
-  tell();
+  notify();
   sessions_.erase(id);
 }
 
 void naive_server::end_of_turn() {
   for (;;) {
     const auto late = std::find_if(sessions_.begin(), sessions_.end(), [&](const auto& s) {
-      return !s.second.held_open &&
+      return !s.second.process_bound &&
              s.second.last_heard + std::chrono::milliseconds{s.second.timeout_ms} <= now_;
     });
     if (late == sessions_.end()) break;
@@ -114,14 +115,14 @@ void naive_server::end_of_turn() {
     ++zxid_;
     ++reaped;
     take_out(path);
-    tell();
+    notify();
   }
 }
 
 time_point naive_server::next_deadline() const {
   auto first = time_point::max();
   for (const auto& [id, s] : sessions_)
-    if (!s.held_open)
+    if (!s.process_bound)
       first = std::min(first, s.last_heard + std::chrono::milliseconds{s.timeout_ms});
   return first;
 }
@@ -153,7 +154,7 @@ expectation naive_server::perform(std::int64_t session, const action& a) {
     const bool changed = result.error == errc{} && a.kind <= action::set_acl;
     if (!changed) back();
   }
-  tell();
+  notify();
   result.zxid = zxid_;
   return result;
 }
@@ -300,19 +301,19 @@ void naive_server::take_out(const std::string& path) {
 
 // --- events
 
-void naive_server::tell() {
+void naive_server::notify() {
   for (const auto& c : std::exchange(changes_, {})) {
     std::vector<watch_kind> of_path{data, persistent};
     if (c.what == "removed") of_path.push_back(child);
-    tell(c.what, c.path, (c.permissions & may_read) != 0, of_path, true);
+    notify(c.what, c.path, (c.permissions & may_read) != 0, of_path, true);
     if (c.what != "changed")
-      tell("children", parent_of(c.path), (c.parent_permissions & may_read) != 0,
-           {child, persistent}, false);
+      notify("children", parent_of(c.path), (c.parent_permissions & may_read) != 0,
+             {child, persistent}, false);
   }
 }
 
-void naive_server::tell(const std::string& what, const std::string& path, bool readable,
-                        const std::vector<watch_kind>& of_path, bool below) {
+void naive_server::notify(const std::string& what, const std::string& path, bool readable,
+                          const std::vector<watch_kind>& of_path, bool below) {
   std::set<int> audience;
   const auto concerns = [&](const watch& w) {
     if (w.kind == recursive)

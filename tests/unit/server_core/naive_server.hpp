@@ -78,7 +78,7 @@ class naive_server {
     std::int32_t timeout_ms = 0;
     time_point last_heard;
     int client = 0;  // zero: not connected
-    bool held_open = false;
+    bool process_bound = false;
   };
   using journal = std::map<int, std::vector<std::string>>;  // of each client
 
@@ -86,9 +86,9 @@ class naive_server {
 
   void set_time(time_point now, std::int64_t wall_ms) { now_ = now, wall_ms_ = wall_ms; }
   void start_again();  // with what is stored
-  void new_session(std::int64_t id, std::int32_t timeout_ms, int client, bool held_open);
-  void come_back(std::int64_t id, std::int32_t timeout_ms, int client, bool held_open);
-  void hang_up(int client);
+  void new_session(std::int64_t id, std::int32_t timeout_ms, int client, bool process_bound);
+  void reconnect(std::int64_t id, std::int32_t timeout_ms, int client, bool process_bound);
+  void disconnect(int client);
   void close_session(std::int64_t id);
   expectation perform(std::int64_t session, const action& a);
   void end_of_turn();
@@ -120,9 +120,9 @@ class naive_server {
   expectation make(std::int64_t session, const action& a);
   void take_out(const std::string& path);
   void end_session(std::int64_t id);
-  void tell();
-  void tell(const std::string& what, const std::string& path, bool readable,
-            const std::vector<watch_kind>& of_path, bool below);
+  void notify();
+  void notify(const std::string& what, const std::string& path, bool readable,
+              const std::vector<watch_kind>& of_path, bool below);
 
   std::map<std::string, naive_node> nodes_;
   std::map<std::int64_t, naive_session> sessions_;

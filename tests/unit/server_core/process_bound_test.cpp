@@ -10,7 +10,7 @@ namespace {
 
 TEST(process_bound, does_not_expire_while_it_is_connected) {
   test_server server;
-  auto& c = server.join_from_socket(4s);
+  auto& c = server.open_local_session(4s);
   c.ask(create_ephemeral("/e"));
   server.pass(24h);
   EXPECT_TRUE(server.is_alive(c.session()));
@@ -19,10 +19,10 @@ TEST(process_bound, does_not_expire_while_it_is_connected) {
 
 TEST(process_bound, its_client_is_shown_so_on_every_connection) {
   test_server server;
-  auto& c = server.join_from_socket(4s);
-  EXPECT_EQ(c.greeted()->process_binding, from_socket.process_binding);
-  EXPECT_EQ(server.rejoin(c, 4s, {"", 4712}).greeted()->process_binding, 4712);
-  EXPECT_EQ(server.rejoin(c, 4s, {"127.0.0.1", 0}).greeted()->process_binding, 0);
+  auto& c = server.open_local_session(4s);
+  EXPECT_EQ(c.handshake()->process_binding, from_socket.process_binding);
+  EXPECT_EQ(server.reconnect(c, 4s, {"", 4712}).handshake()->process_binding, 4712);
+  EXPECT_EQ(server.reconnect(c, 4s, {"127.0.0.1", 0}).handshake()->process_binding, 0);
 }
 
 // There is a relay between them, or one of them cannot know: the session is an ordinary one.
@@ -30,11 +30,11 @@ TEST(process_bound, not_if_its_client_has_another_binding) {
   for (const std::int32_t sent : {0, 1, 4712}) {
     test_server server;
     auto& c = server.connect(from_socket);
-    test_server::hello h;
+    test_server::connect_parameters h;
     h.timeout = 4s;
     h.process_binding = sent;
-    server.greet(c, h);
-    EXPECT_EQ(c.greeted()->process_binding, 0);
+    server.handshake(c, h);
+    EXPECT_EQ(c.handshake()->process_binding, 0);
     EXPECT_FALSE(server.core().is_process_bound(c.id()));
     server.pass(3999ms);
     EXPECT_TRUE(server.is_alive(c.session()));
@@ -45,24 +45,24 @@ TEST(process_bound, not_if_its_client_has_another_binding) {
 
 TEST(process_bound, not_if_nothing_can_be_proved) {
   test_server server;
-  auto& c = server.join(4s, {"", 0});
-  EXPECT_EQ(c.greeted()->process_binding, 0);
+  auto& c = server.open_session(4s, {"", 0});
+  EXPECT_EQ(c.handshake()->process_binding, 0);
   server.pass(4s);
   EXPECT_FALSE(server.is_alive(c.session()));
 }
 
 TEST(process_bound, nobody_is_woken_for_it) {
   test_server server;
-  server.join_from_socket(4s);
+  server.open_local_session(4s);
   server.pass(10s);
   EXPECT_EQ(server.core().next_deadline(), time_point::max());
 }
 
 TEST(process_bound, has_its_timeout_to_come_back_when_the_connection_is_lost) {
   test_server server;
-  auto& c = server.join_from_socket(4s);
+  auto& c = server.open_local_session(4s);
   server.pass(1h);
-  c.hang_up();
+  c.disconnect();
   EXPECT_EQ(server.core().next_deadline(), server.now() + 4s);
   server.pass(3999ms);
   EXPECT_TRUE(server.is_alive(c.session()));
@@ -72,9 +72,9 @@ TEST(process_bound, has_its_timeout_to_come_back_when_the_connection_is_lost) {
 
 TEST(process_bound, when_the_connection_is_lost_early_the_timeout_counts_from_then) {
   test_server server;
-  auto& c = server.join_from_socket(4s);
+  auto& c = server.open_local_session(4s);
   server.pass(3s);
-  c.hang_up();  // its first entry in the queue is still there
+  c.disconnect();  // its first entry in the queue is still there
   server.pass(3999ms);
   EXPECT_TRUE(server.is_alive(c.session()));
   server.pass(1ms);
@@ -83,19 +83,19 @@ TEST(process_bound, when_the_connection_is_lost_early_the_timeout_counts_from_th
 
 TEST(process_bound, is_bound_again_when_it_comes_back) {
   test_server server;
-  auto& c = server.join_from_socket(4s);
-  c.hang_up();
+  auto& c = server.open_local_session(4s);
+  c.disconnect();
   server.pass(3s);
-  auto& again = server.rejoin(c, 4s, from_socket);
+  auto& again = server.reconnect(c, 4s, from_socket);
   server.pass(24h);
   EXPECT_TRUE(server.is_alive(again.session()));
 }
 
 TEST(process_bound, coming_back_over_tcp_it_can_expire) {
   test_server server;
-  auto& c = server.join_from_socket(4s);
+  auto& c = server.open_local_session(4s);
   server.pass(1h);
-  auto& over_tcp = server.rejoin(c, 4s);
+  auto& over_tcp = server.reconnect(c, 4s);
   server.pass(3s);
   EXPECT_EQ(over_tcp.ask(ping()), ok);
   server.pass(3999ms);
@@ -107,8 +107,8 @@ TEST(process_bound, coming_back_over_tcp_it_can_expire) {
 
 TEST(process_bound, a_session_of_tcp_becomes_bound_by_coming_back_over_the_socket) {
   test_server server;
-  auto& c = server.join(4s);
-  auto& bound = server.rejoin(c, 4s, from_socket);
+  auto& c = server.open_session(4s);
+  auto& bound = server.reconnect(c, 4s, from_socket);
   server.pass(24h);
   EXPECT_TRUE(server.is_alive(bound.session()));
   EXPECT_FALSE(bound.closed());
@@ -116,7 +116,7 @@ TEST(process_bound, a_session_of_tcp_becomes_bound_by_coming_back_over_the_socke
 
 TEST(process_bound, after_a_crash_it_has_its_timeout) {
   test_server server;
-  auto& c = server.join_from_socket(4s);
+  auto& c = server.open_local_session(4s);
   server.pass(1h);
   server.crash();
   server.pass(3999ms);
@@ -129,11 +129,11 @@ TEST(process_bound, after_a_crash_it_has_its_timeout) {
 
 TEST(process_ended, ends_the_session_at_once) {
   test_server server;
-  auto& c = server.join_from_socket(40s);
+  auto& c = server.open_local_session(40s);
   c.ask(create_ephemeral("/e"));
-  auto& waiting = server.join();
+  auto& waiting = server.open_session();
   waiting.ask(exists("/e", watched));
-  c.hang_up();
+  c.disconnect();
   EXPECT_EQ(waiting.take_events(), lines{});
   const auto before = server.core().zxid();
   server.turn([&] { server.core().process_ended(c.session()); });
@@ -145,9 +145,9 @@ TEST(process_ended, ends_the_session_at_once) {
 
 TEST(process_ended, unless_the_session_went_on_elsewhere) {
   test_server server;
-  auto& c = server.join_from_socket(10s);
-  c.hang_up();
-  auto& again = server.rejoin(c, 10s, from_socket);  // a child that inherited the session
+  auto& c = server.open_local_session(10s);
+  c.disconnect();
+  auto& again = server.reconnect(c, 10s, from_socket);  // a child that inherited the session
   const auto before = server.core().zxid();
   server.turn([&] { server.core().process_ended(c.session()); });
   EXPECT_EQ(server.core().zxid(), before);
@@ -158,19 +158,19 @@ TEST(process_ended, unless_the_session_went_on_elsewhere) {
 TEST(process_ended, soon_after_a_crash_waits_for_keepers) {
   for (const bool kept : {false, true}) {
     test_server server;
-    auto& c = server.join_from_socket(40s);
+    auto& c = server.open_local_session(40s);
     server.crash();
-    server.rejoin(c, 40s, from_socket).hang_up();
+    server.reconnect(c, 40s, from_socket).disconnect();
     server.turn([&] { server.core().process_ended(c.session()); });
     server.pass(900ms);
     EXPECT_TRUE(server.is_alive(c.session()));
     if (kept) {
-      test_server::hello h;
+      test_server::connect_parameters h;
       h.session = c.session();
-      h.password = c.greeted()->password;
+      h.password = c.handshake()->password;
       h.process_binding = wire::keep_session_version;
       h.seen_zxid = wire::keep_session_zxid;
-      server.greet(server.connect(from_socket), h);
+      server.handshake(server.connect(from_socket), h);
     }
     server.pass(1s);
     EXPECT_EQ(server.is_alive(c.session()), kept);
@@ -179,8 +179,8 @@ TEST(process_ended, soon_after_a_crash_waits_for_keepers) {
 
 TEST(process_ended, of_a_session_that_is_gone_or_never_was) {
   test_server server;
-  auto& c = server.join_from_socket(4s);
-  c.hang_up();
+  auto& c = server.open_local_session(4s);
+  c.disconnect();
   server.pass(4s);
   const auto before = server.core().zxid();
   server.turn([&] {
@@ -193,9 +193,9 @@ TEST(process_ended, of_a_session_that_is_gone_or_never_was) {
 
 TEST(awaits_reconnect, while_its_client_may_come_back) {
   test_server server;
-  auto& c = server.join_from_socket(4s);
+  auto& c = server.open_local_session(4s);
   EXPECT_FALSE(server.core().awaits_reconnect(c.session()));
-  c.hang_up();
+  c.disconnect();
   EXPECT_TRUE(server.core().awaits_reconnect(c.session()));
   server.pass(4s);
   EXPECT_FALSE(server.core().awaits_reconnect(c.session()));

@@ -34,7 +34,7 @@ std::vector<request> all_writes() {
 
 struct promise : ::testing::Test {
   test_server server;
-  client& other = server.join_from_socket();
+  client& other = server.open_local_session();
   node_stat old;
 
   promise() { old = other.ask(create2("/old", "data")).stat; }
@@ -53,7 +53,7 @@ struct promise : ::testing::Test {
 using writes_of_an_expired_session_are_refused = promise;
 
 TEST_F(writes_of_an_expired_session_are_refused, after_the_expiry) {
-  auto& c = server.join(10s);
+  auto& c = server.open_session(10s);
   server.pass(10s);
   const auto zxid = server.core().zxid();
   for (const auto& r : all_writes()) EXPECT_EQ(c.ask(r), unanswered);
@@ -64,7 +64,7 @@ TEST_F(writes_of_an_expired_session_are_refused, after_the_expiry) {
 
 TEST_F(writes_of_an_expired_session_are_refused, in_the_turn_of_the_expiry) {
   for (const auto& r : all_writes()) {
-    auto& c = server.join(10s);
+    auto& c = server.open_session(10s);
     server.stall(10s);
     server.turn([&] {
       server.core().expire();
@@ -72,7 +72,7 @@ TEST_F(writes_of_an_expired_session_are_refused, in_the_turn_of_the_expiry) {
       c.send(r);  // it was on its way
       EXPECT_EQ(server.core().zxid(), zxid);
     });
-    EXPECT_EQ(c.take(), unanswered);
+    EXPECT_EQ(c.next_reply(), unanswered);
     EXPECT_TRUE(c.closed());
   }
   expect_untouched();
@@ -80,36 +80,36 @@ TEST_F(writes_of_an_expired_session_are_refused, in_the_turn_of_the_expiry) {
 
 TEST_F(writes_of_an_expired_session_are_refused, when_it_was_closed_before) {
   for (const auto& r : all_writes()) {
-    auto& c = server.join();
+    auto& c = server.open_session();
     server.turn([&] {
       c.send(close_session());
       c.send(r);
     });
-    EXPECT_EQ(c.take(), ok);
-    EXPECT_EQ(c.take(), unanswered);
+    EXPECT_EQ(c.next_reply(), ok);
+    EXPECT_EQ(c.next_reply(), unanswered);
   }
   expect_untouched();
 }
 
 TEST_F(writes_of_an_expired_session_are_refused, when_its_process_has_ended) {
   for (const auto& r : all_writes()) {
-    auto& c = server.join_from_socket();
+    auto& c = server.open_local_session();
     server.turn([&] {
       server.core().disconnected(c.id());
       server.core().process_ended(c.session());
       c.send(r);
     });
     EXPECT_FALSE(server.is_alive(c.session()));
-    EXPECT_EQ(c.take(), unanswered);
+    EXPECT_EQ(c.next_reply(), unanswered);
   }
   expect_untouched();
 }
 
 TEST_F(writes_of_an_expired_session_are_refused, when_it_tries_to_come_back) {
-  auto& c = server.join(10s);
+  auto& c = server.open_session(10s);
   server.pass(10s);
   server.turn([&] {
-    auto& again = server.rejoin(c);
+    auto& again = server.reconnect(c);
     for (const auto& r : all_writes()) again.send(r);
   });
   expect_untouched();
@@ -118,7 +118,7 @@ TEST_F(writes_of_an_expired_session_are_refused, when_it_tries_to_come_back) {
 // The other side of it: until it is declared expired it is alive, however late it is, and nobody
 // was given what it holds.
 TEST_F(writes_of_an_expired_session_are_refused, but_a_request_before_the_expiry_keeps_it_alive) {
-  auto& c = server.join(10s);
+  auto& c = server.open_session(10s);
   c.ask(create_ephemeral("/e"));
   other.ask(exists("/e", watched));
   server.stall(10s);
@@ -134,8 +134,8 @@ using nothing_of_a_superseded_connection_is_applied = promise;
 
 TEST_F(nothing_of_a_superseded_connection_is_applied, after_the_session_went_on_elsewhere) {
   for (const auto& r : all_writes()) {
-    auto& before = server.join();
-    auto& after = server.rejoin(before);
+    auto& before = server.open_session();
+    auto& after = server.reconnect(before);
     EXPECT_EQ(before.ask(r), unanswered);
     EXPECT_TRUE(before.closed());
     EXPECT_EQ(after.ask(ping()), ok);
@@ -145,14 +145,14 @@ TEST_F(nothing_of_a_superseded_connection_is_applied, after_the_session_went_on_
 
 TEST_F(nothing_of_a_superseded_connection_is_applied, in_the_same_turn) {
   for (const auto& r : all_writes()) {
-    auto& before = server.join();
+    auto& before = server.open_session();
     server.turn([&] {
-      server.rejoin(before);
+      server.reconnect(before);
       const auto zxid = server.core().zxid();
       before.send(r);
       EXPECT_EQ(server.core().zxid(), zxid);
     });
-    EXPECT_EQ(before.take(), unanswered);
+    EXPECT_EQ(before.next_reply(), unanswered);
     EXPECT_TRUE(server.is_alive(before.session()));
     EXPECT_FALSE(server.core().awaits_reconnect(before.session()));
   }
@@ -160,21 +160,21 @@ TEST_F(nothing_of_a_superseded_connection_is_applied, in_the_same_turn) {
 }
 
 TEST_F(nothing_of_a_superseded_connection_is_applied, but_what_came_before_was_and_is_answered) {
-  auto& before = server.join();
+  auto& before = server.open_session();
   server.turn([&] {
     before.send(create("/new"));
-    server.rejoin(before).send(exists("/new"));
+    server.reconnect(before).send(exists("/new"));
     before.send(remove("/new"));
   });
-  EXPECT_EQ(before.take(), ok);
-  EXPECT_EQ(before.take(), unanswered);
+  EXPECT_EQ(before.next_reply(), ok);
+  EXPECT_EQ(before.next_reply(), unanswered);
   EXPECT_EQ(other.ask(exists("/new")), ok);
 }
 
 TEST_F(nothing_of_a_superseded_connection_is_applied, over_several_moves) {
-  auto& first = server.join();
-  auto& second = server.rejoin(first);
-  auto& third = server.rejoin(second);
+  auto& first = server.open_session();
+  auto& second = server.reconnect(first);
+  auto& third = server.reconnect(second);
   for (auto* old_one : {&first, &second}) {
     EXPECT_TRUE(old_one->closed());
     EXPECT_EQ(old_one->ask(remove("/old")), unanswered);
@@ -189,14 +189,14 @@ using a_client_ahead_of_us_is_refused = promise;
 
 TEST_F(a_client_ahead_of_us_is_refused, with_a_new_session) {
   auto& c = server.connect();
-  test_server::hello h;
+  test_server::connect_parameters h;
   h.seen_zxid = server.core().zxid() + 1;
   const auto sessions = server.core().sessions().size();
   server.turn([&] {
-    server.greet(c, h);
+    server.handshake(c, h);
     for (const auto& r : all_writes()) c.send(r);
   });
-  EXPECT_FALSE(c.greeted());
+  EXPECT_FALSE(c.handshake());
   EXPECT_TRUE(c.closed());
   EXPECT_EQ(server.core().sessions().size(), sessions);
   expect_untouched();
@@ -204,28 +204,28 @@ TEST_F(a_client_ahead_of_us_is_refused, with_a_new_session) {
 
 TEST_F(a_client_ahead_of_us_is_refused, and_cannot_greet_again_as_someone_else) {
   auto& c = server.connect();
-  test_server::hello ahead;
+  test_server::connect_parameters ahead;
   ahead.seen_zxid = server.core().zxid() + 1;
   const auto sessions = server.core().sessions().size();
   server.turn([&] {
-    server.greet(c, ahead);
-    server.greet(c, {});
+    server.handshake(c, ahead);
+    server.handshake(c, {});
     c.send(remove("/old"));
   });
-  EXPECT_FALSE(c.greeted());
+  EXPECT_FALSE(c.handshake());
   EXPECT_EQ(server.core().sessions().size(), sessions);
   expect_untouched();
 }
 
 TEST_F(a_client_ahead_of_us_is_refused, with_a_session_that_is_left_where_it_is) {
-  auto& before = server.join();
+  auto& before = server.open_session();
   auto& c = server.connect();
-  test_server::hello h;
+  test_server::connect_parameters h;
   h.session = before.session();
-  h.password = before.greeted()->password;
+  h.password = before.handshake()->password;
   h.seen_zxid = INT64_MAX;
-  server.greet(c, h);
-  EXPECT_FALSE(c.greeted()) << "closed without a word: it may try another server";
+  server.handshake(c, h);
+  EXPECT_FALSE(c.handshake()) << "closed without a word: it may try another server";
   EXPECT_TRUE(c.closed());
   EXPECT_FALSE(before.closed());
   EXPECT_EQ(before.ask(ping()), ok);
@@ -234,23 +234,24 @@ TEST_F(a_client_ahead_of_us_is_refused, with_a_session_that_is_left_where_it_is)
 TEST_F(a_client_ahead_of_us_is_refused, and_one_that_is_not_is_welcome) {
   for (const auto behind : {0, 1, 5}) {
     auto& c = server.connect();
-    test_server::hello h;
+    test_server::connect_parameters h;
     h.seen_zxid = server.core().zxid() - behind;
-    server.greet(c, h);
-    EXPECT_TRUE(c.greeted()) << behind;
+    server.handshake(c, h);
+    EXPECT_TRUE(c.handshake()) << behind;
   }
 }
 
 TEST_F(a_client_ahead_of_us_is_refused, when_an_older_copy_of_the_disk_is_used) {
   const auto older = server.stored();
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/new"));
   server.disk() = older;
   core restored{default_options(), older.load(), 0, {server.now(), 0}};
   restored.connected(1, {});
-  std::string greeting;
-  wire::writer{greeting}(wire::connect_request{0, c.last_zxid(), 10'000, 0, std::string(16, '\0')});
-  restored.receive(1, greeting);
+  std::string handshake_result;
+  wire::writer{handshake_result}(
+      wire::connect_request{0, c.last_zxid(), 10'000, 0, std::string(16, '\0')});
+  restored.receive(1, handshake_result);
   EXPECT_TRUE(restored.is_closing(1));
   EXPECT_TRUE(restored.output(1).empty());
 }
@@ -260,7 +261,7 @@ TEST_F(a_client_ahead_of_us_is_refused, when_an_older_copy_of_the_disk_is_used) 
 using events_come_before_newer_state = promise;
 
 TEST_F(events_come_before_newer_state, on_the_connection_that_makes_the_change) {
-  auto& c = server.join();
+  auto& c = server.open_session();
   const auto journal_of = [&](const request& r) {
     c.ask(get("/old", watched));
     c.ask(exists("/new", watched));
@@ -278,7 +279,7 @@ TEST_F(events_come_before_newer_state, on_the_connection_that_makes_the_change) 
 }
 
 TEST_F(events_come_before_newer_state, on_a_connection_that_reads_in_the_same_turn) {
-  auto& reader = server.join();
+  auto& reader = server.open_session();
   reader.ask(get("/old", watched));
   reader.take_journal();
   server.turn([&] {
@@ -287,12 +288,12 @@ TEST_F(events_come_before_newer_state, on_a_connection_that_reads_in_the_same_tu
     reader.send(get("/old"));            // 3: after it
   });
   EXPECT_EQ(reader.take_journal(), (lines{"answer 2", "changed /old", "answer 3"}));
-  EXPECT_EQ(reader.take().data, "data");
-  EXPECT_EQ(reader.take().data, "changed");
+  EXPECT_EQ(reader.next_reply().data, "data");
+  EXPECT_EQ(reader.next_reply().data, "changed");
 }
 
 TEST_F(events_come_before_newer_state, on_all_connections_whatever_shows_the_change) {
-  auto& reader = server.join();
+  auto& reader = server.open_session();
   for (const auto& shows : {get("/old"), exists("/old"), children("/old"), sync("/"), ping(),
                             exists("/missing"), set("/old", "again"), create("/old")}) {
     reader.ask(exists("/old", watched));
@@ -301,8 +302,8 @@ TEST_F(events_come_before_newer_state, on_all_connections_whatever_shows_the_cha
       other.send(set("/old", "x"));
       reader.send(shows);
     });
-    other.take();
-    reader.take();
+    other.next_reply();
+    reader.next_reply();
     const auto journal = reader.take_journal();
     ASSERT_EQ(journal.size(), 2u);
     EXPECT_EQ(journal[0], "changed /old");
@@ -310,8 +311,8 @@ TEST_F(events_come_before_newer_state, on_all_connections_whatever_shows_the_cha
 }
 
 TEST_F(events_come_before_newer_state, when_a_session_ends) {
-  auto& owner = server.join();
-  auto& reader = server.join();
+  auto& owner = server.open_session();
+  auto& reader = server.open_session();
   owner.ask(create_ephemeral("/e"));
   reader.ask(exists("/e", watched));
   owner.ask(exists("/e", watched));
@@ -326,7 +327,7 @@ TEST_F(events_come_before_newer_state, when_a_session_ends) {
 }
 
 TEST_F(events_come_before_newer_state, when_a_session_expires) {
-  auto& owner = server.join(4s);
+  auto& owner = server.open_session(4s);
   owner.ask(create_ephemeral("/e"));
   other.ask(exists("/e", watched));
   other.take_journal();
@@ -335,14 +336,14 @@ TEST_F(events_come_before_newer_state, when_a_session_expires) {
     server.core().expire();
     other.send(exists("/e"));
   });
-  EXPECT_EQ(other.take(), errc::no_node);
+  EXPECT_EQ(other.next_reply(), errc::no_node);
   const auto journal = other.take_journal();
   ASSERT_EQ(journal.size(), 2u);
   EXPECT_EQ(journal[0], "removed /e");
 }
 
 TEST_F(events_come_before_newer_state, of_a_transaction_all_of_them) {
-  auto& reader = server.join();
+  auto& reader = server.open_session();
   reader.ask(get("/old", watched));
   reader.ask(exists("/new", watched));
   reader.ask(children("/", watched));
@@ -356,17 +357,17 @@ TEST_F(events_come_before_newer_state, of_a_transaction_all_of_them) {
 }
 
 TEST_F(events_come_before_newer_state, of_what_was_missed_while_away) {
-  auto& reader = server.join();
+  auto& reader = server.open_session();
   reader.ask(get("/old", watched));
   const auto seen = reader.last_zxid();
-  reader.hang_up();
+  reader.disconnect();
   other.ask(set("/old", "x"));
   auto& again = server.connect();
   server.turn([&] {
-    test_server::hello h;
+    test_server::connect_parameters h;
     h.session = reader.session();
-    h.password = reader.greeted()->password;
-    server.greet(again, h);
+    h.password = reader.handshake()->password;
+    server.handshake(again, h);
     again.send(set_watches(seen, {"/old"}, {}, {}));
     again.send(get("/old"));
   });
@@ -379,7 +380,7 @@ TEST_F(events_come_before_newer_state, and_nothing_leaves_before_it_is_stored) {
   other.send(set("/old", "x"));
   EXPECT_TRUE(server.core().has_changes());
   server.crash();  // before the commit
-  EXPECT_EQ(server.rejoin(other).ask(get("/old")).data, "data");
+  EXPECT_EQ(server.reconnect(other).ask(get("/old")).data, "data");
 }
 
 }  // namespace

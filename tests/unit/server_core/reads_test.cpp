@@ -16,7 +16,7 @@ const acl unreadable = world(all_permissions & ~permission::read);
 
 TEST(get_data, gives_the_data_and_the_stat) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/a", "hello"));
   const auto got = c.ask(get("/a"));
   EXPECT_EQ(got, ok);
@@ -27,13 +27,13 @@ TEST(get_data, gives_the_data_and_the_stat) {
 
 TEST(get_data, null_is_not_empty) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/null", std::string_view{}));
   c.ask(create("/empty", ""));
   EXPECT_EQ(c.ask(get("/null")).data, std::nullopt);
   EXPECT_EQ(c.ask(get("/empty")).data, "");
   server.crash();
-  auto& again = server.rejoin(c);
+  auto& again = server.reconnect(c);
   EXPECT_EQ(again.ask(get("/null")).data, std::nullopt);
   EXPECT_EQ(again.ask(get("/empty")).data, "");
   again.ask(set("/empty", std::string_view{}));
@@ -43,7 +43,7 @@ TEST(get_data, null_is_not_empty) {
 
 TEST(get_data, any_bytes) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   std::string all;
   for (int i = 0; i < 1000; ++i) all.push_back(static_cast<char>(i));
   c.ask(create("/a", all));
@@ -52,7 +52,7 @@ TEST(get_data, any_bytes) {
 
 TEST(reads, first_whether_there_is_such_a_node_then_whether_it_may_be_read) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create_with("/secret", unreadable));
   for (const auto read : {get, children, children2}) {
     EXPECT_EQ(c.ask(read("/missing", false)), errc::no_node);
@@ -65,7 +65,7 @@ TEST(reads, first_whether_there_is_such_a_node_then_whether_it_may_be_read) {
 
 TEST(reads, a_refused_one_leaves_no_watch) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create_with("/secret", unreadable));
   for (const auto read : {get, children, children2}) {
     c.ask(read("/missing", watched));
@@ -77,7 +77,7 @@ TEST(reads, a_refused_one_leaves_no_watch) {
 
 TEST(reads, of_paths_that_are_none_find_nothing) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   for (const auto path : {""sv, "a"sv, "/a/"sv, "//"sv, "/a//b"sv, "/\0"sv}) {
     EXPECT_EQ(c.ask(get(path)), errc::no_node) << path;
     EXPECT_EQ(c.ask(children(path)), errc::no_node) << path;
@@ -87,7 +87,7 @@ TEST(reads, of_paths_that_are_none_find_nothing) {
 
 TEST(reads, a_null_path_cannot_be_read) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   for (const auto& r : {get({}), exists({}), children({}), children2({}), get_acl({}),
                         get_all_children_number({}), check_watches({})})
     EXPECT_EQ(c.ask(r), errc::marshalling_error) << static_cast<int>(r.type);
@@ -95,7 +95,7 @@ TEST(reads, a_null_path_cannot_be_read) {
 
 TEST(exists, needs_no_permission) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/secret", "12345", mode::persistent, unreadable));
   const auto found = c.ask(exists("/secret"));
   EXPECT_EQ(found, ok);
@@ -105,14 +105,14 @@ TEST(exists, needs_no_permission) {
 
 TEST(exists, refuses_a_path_with_a_zero_byte) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   EXPECT_EQ(c.ask(exists("/a\0b"sv, watched)), errc::bad_arguments);
   EXPECT_EQ(server.core().data_watches().count(), 0u);
 }
 
 TEST(get_children, names_the_children_and_nobody_else) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   for (const auto path : {"/a", "/a/x", "/a/y", "/a/y/deep", "/ab"}) c.ask(create(path));
   EXPECT_EQ(c.ask(children("/a")).names, (lines{"x", "y"}));
   EXPECT_EQ(c.ask(children("/a/x")).names, lines{});
@@ -126,8 +126,8 @@ TEST(get_children, names_the_children_and_nobody_else) {
 
 TEST(get_ephemerals, are_those_of_the_own_session) {
   test_server server;
-  auto& a = server.join();
-  auto& b = server.join();
+  auto& a = server.open_session();
+  auto& b = server.open_session();
   a.ask(create("/dir"));
   a.ask(create_ephemeral("/dir/2"));
   a.ask(create_ephemeral("/dir/1"));
@@ -148,7 +148,7 @@ TEST(get_ephemerals, are_those_of_the_own_session) {
 
 TEST(get_all_children_number, counts_the_whole_subtree) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   const auto empty = c.ask(get_all_children_number("/")).number;
   EXPECT_EQ(empty, 3) << "/zookeeper, its config and its quota";
   for (const auto path : {"/a", "/a/x", "/a/x/1", "/a/x/2", "/a/y", "/ab", "/ab/z"})
@@ -161,7 +161,7 @@ TEST(get_all_children_number, counts_the_whole_subtree) {
 
 TEST(multi_read, answers_each_part_by_itself) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/a", "data"));
   c.ask(create("/a/x"));
   c.ask(create_with("/secret", unreadable));
@@ -180,7 +180,7 @@ TEST(multi_read, answers_each_part_by_itself) {
 
 TEST(multi_read, leaves_no_watches) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   EXPECT_EQ(c.ask(multi_read({get("/", watched), children("/", watched)})), ok);
   EXPECT_EQ(server.core().data_watches().count(), 0u);
   EXPECT_EQ(server.core().child_watches().count(), 0u);
@@ -188,7 +188,7 @@ TEST(multi_read, leaves_no_watches) {
 
 TEST(multi_read, cannot_make_a_long_answer_of_a_short_question) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/large", std::string(1'000'000, 'x')));
   EXPECT_EQ(c.ask(multi_read(std::vector<request>(4, get("/large")))), ok);
   EXPECT_EQ(c.ask(multi_read(std::vector<request>(10, get("/large")))), errc::quota_exceeded);
@@ -197,7 +197,7 @@ TEST(multi_read, cannot_make_a_long_answer_of_a_short_question) {
 
 TEST(multi_read, has_no_writes) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   EXPECT_EQ(c.ask(multi_read({get("/"), create("/a")})), errc::marshalling_error);
   EXPECT_EQ(c.ask(multi_read({get("/"), check("/")})), errc::marshalling_error);
   EXPECT_EQ(c.ask(exists("/a")), errc::no_node);
@@ -205,14 +205,14 @@ TEST(multi_read, has_no_writes) {
 
 TEST(sync, gives_the_path_back) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   EXPECT_EQ(c.ask(sync("/whatever")).path, "/whatever");
 }
 
 TEST(ping, is_answered_with_the_last_zxid) {
   test_server server;
-  auto& c = server.join();
-  server.join().ask(create("/a"));
+  auto& c = server.open_session();
+  server.open_session().ask(create("/a"));
   const auto answered = c.ask(ping());
   EXPECT_EQ(answered, ok);
   EXPECT_EQ(answered.zxid, server.core().zxid());
@@ -223,7 +223,7 @@ TEST(ping, is_answered_with_the_last_zxid) {
 
 TEST(a_new_tree, has_what_apaches_has) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   EXPECT_EQ(c.ask(children("/")).names, lines{"zookeeper"});
   EXPECT_EQ(c.ask(children("/zookeeper")).names, (lines{"config", "quota"}));
   EXPECT_EQ(c.ask(get("/")).data, "");
@@ -237,11 +237,11 @@ TEST(a_new_tree, has_what_apaches_has) {
 
 TEST(a_new_tree, is_the_same_after_a_crash) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   const auto before = c.ask(multi_read({get("/"), get("/zookeeper"), get("/zookeeper/config")}));
   server.crash();
   const auto after =
-      server.rejoin(c).ask(multi_read({get("/"), get("/zookeeper"), get("/zookeeper/config")}));
+      server.reconnect(c).ask(multi_read({get("/"), get("/zookeeper"), get("/zookeeper/config")}));
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(before.parts[i].stat, after.parts[i].stat);
 }
 
@@ -250,22 +250,22 @@ TEST(a_new_tree, is_the_same_after_a_crash) {
 TEST(unknown_requests, end_the_connection_and_not_the_session) {
   for (const int type : {0, 10, 23, 99, 108, 1000, -1, -2, -10, -12, INT32_MAX, INT32_MIN}) {
     test_server server;
-    auto& c = server.join();
+    auto& c = server.open_session();
     server.turn([&] {
       c.send({static_cast<wire::opcode>(type), "whatever"});
       c.send(create("/after"));
     });
-    EXPECT_EQ(c.take(), errc::unimplemented) << type;
-    EXPECT_EQ(c.untaken(), 0u);
+    EXPECT_EQ(c.next_reply(), errc::unimplemented) << type;
+    EXPECT_EQ(c.unread_replies(), 0u);
     EXPECT_TRUE(c.closed());
     EXPECT_TRUE(server.core().awaits_reconnect(c.session()));
-    EXPECT_EQ(server.rejoin(c).ask(exists("/after")), errc::no_node);
+    EXPECT_EQ(server.reconnect(c).ask(exists("/after")), errc::no_node);
   }
 }
 
 TEST(unknown_requests, those_that_only_an_ensemble_knows) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   EXPECT_EQ(c.ask({static_cast<wire::opcode>(16), {}}), errc::unimplemented);
   EXPECT_EQ(c.ask(make_request(wire::opcode::delete_container, "/")), errc::bad_arguments);
   EXPECT_FALSE(c.closed());
@@ -273,7 +273,7 @@ TEST(unknown_requests, those_that_only_an_ensemble_knows) {
 
 TEST(unknown_requests, sasl_is_refused) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   EXPECT_EQ(c.ask(make_request(wire::opcode::sasl, "token")), errc::auth_failed);
   EXPECT_TRUE(c.closed());
 }

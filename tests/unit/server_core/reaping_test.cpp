@@ -10,7 +10,7 @@ namespace {
 // Reaps every 60 s.
 struct reaping : ::testing::Test {
   test_server server;
-  client& c = server.join_from_socket();
+  client& c = server.open_local_session();
 };
 
 TEST_F(reaping, a_container_goes_when_its_last_child_has_gone) {
@@ -72,7 +72,7 @@ TEST_F(reaping, after_a_crash_as_well) {
   c.ask(create("/c/x"));
   c.ask(create_ttl("/t", 1000));
   server.crash();
-  auto& again = server.rejoin(c, 10s, from_socket);
+  auto& again = server.reconnect(c, 10s, from_socket);
   again.ask(remove("/c/x"));
   server.pass(60s);
   EXPECT_EQ(again.ask(exists("/c")), errc::no_node);

@@ -9,8 +9,8 @@ namespace {
 
 struct rearming : ::testing::Test {
   test_server server;
-  client& other = server.join();
-  client& c = server.join();
+  client& other = server.open_session();
+  client& c = server.open_session();
   std::int64_t seen = 0;
 
   rearming() {
@@ -97,10 +97,10 @@ TEST_F(rearming, after_a_real_reconnect_nothing_is_lost) {
   c.ask(get("/a", watched));
   c.ask(children("/b", watched));
   const auto last = c.last_zxid();
-  c.hang_up();
+  c.disconnect();
   other.ask(set("/a", "x"));
   other.ask(create("/b/x"));
-  auto& again = server.rejoin(c);
+  auto& again = server.reconnect(c);
   again.ask(set_watches(last, {"/a"}, {}, {"/b"}));
   EXPECT_EQ(again.take_events(), (lines{"changed /a", "children /b"}));
 }

@@ -20,7 +20,7 @@ TEST(required_auth, a_client_that_did_not_authenticate_is_refused_whatever_it_as
        {exists("/"), get("/"), children("/"), create("/n"), remove("/n"), set("/n", "x"), ping(),
         close_session(), multi({create("/n")}), add_persistent_watch("/"), sync("/")}) {
     test_server server{demanding({"digest"})};
-    auto& c = server.join();
+    auto& c = server.open_session();
     EXPECT_EQ(c.ask(what), refused);
     EXPECT_TRUE(c.closed());
     EXPECT_EQ(server.stored().nodes.count("/n"), 0u);
@@ -29,22 +29,22 @@ TEST(required_auth, a_client_that_did_not_authenticate_is_refused_whatever_it_as
 
 TEST(required_auth, one_of_the_schemes_is_enough) {
   test_server server{demanding({"x", "digest"})};
-  auto& c = server.join();
+  auto& c = server.open_session();
   EXPECT_EQ(c.ask(auth("ip", "")), ok);
   EXPECT_EQ(c.ask(auth("digest", "ann:secret")), ok);
   EXPECT_EQ(c.ask(create("/n")), ok);
   EXPECT_EQ(c.ask(ping()), ok);
-  auto& other = server.join();
+  auto& other = server.open_session();
   EXPECT_EQ(other.ask(auth("ip", "")), ok) << "which proves nothing";
   EXPECT_EQ(other.ask(exists("/n")), refused);
 }
 
 TEST(required_auth, holds_for_every_connection_of_a_session) {
   test_server server{demanding({"digest"})};
-  auto& c = server.join();
+  auto& c = server.open_session();
   EXPECT_EQ(c.ask(auth("digest", "ann:secret")), ok);
   EXPECT_EQ(c.ask(exists("/")), ok);
-  auto& again = server.rejoin(c);
+  auto& again = server.reconnect(c);
   EXPECT_EQ(again.ask(exists("/")), refused);
 }
 
@@ -53,7 +53,7 @@ TEST(required_auth, digests_can_be_switched_off) {
   o.digest_auth = false;
   o.super_digest = digest_of("super:test");
   test_server server{o};
-  auto& c = server.join();
+  auto& c = server.open_session();
   EXPECT_EQ(c.ask(create_with("/n", {{31, "digest", digest_of("ann:secret")}})), errc::invalid_acl);
   EXPECT_EQ(c.ask(create_with("/n", {{31, "auth", ""}})), errc::invalid_acl);
   EXPECT_EQ(c.ask(create("/n")), ok);
@@ -66,7 +66,7 @@ TEST(required_auth, ttl_nodes_can_be_switched_off) {
   auto o = default_options();
   o.ttl_nodes = false;
   test_server server{o};
-  auto& c = server.join();
+  auto& c = server.open_session();
   EXPECT_EQ(c.ask(create_ttl("/t", 1000)), errc::unimplemented);
   EXPECT_EQ(c.ask(create2("/t", "", mode::ttl)), errc::unimplemented);
   EXPECT_EQ(c.ask(create_container("/c")), ok) << "the connection goes on";

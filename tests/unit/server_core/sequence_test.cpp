@@ -11,7 +11,7 @@ namespace {
 
 TEST(sequence, ten_digits_behind_any_prefix) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/q"));
   EXPECT_EQ(c.ask(create_sequential("/q/n-")).path, "/q/n-0000000000");
   EXPECT_EQ(c.ask(create_sequential("/q/")).path, "/q/0000000001");
@@ -23,7 +23,7 @@ TEST(sequence, ten_digits_behind_any_prefix) {
 
 TEST(sequence, counts_every_creation_of_a_child) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/q"));
   c.ask(create("/q/plain"));
   c.ask(create_container("/q/container"));
@@ -32,7 +32,7 @@ TEST(sequence, counts_every_creation_of_a_child) {
 
 TEST(sequence, does_not_count_removals_and_failures) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/q"));
   EXPECT_EQ(c.ask(create_sequential("/q/n-")).path, "/q/n-0000000000");
   c.ask(remove("/q/n-0000000000"));
@@ -43,7 +43,7 @@ TEST(sequence, does_not_count_removals_and_failures) {
 
 TEST(sequence, is_the_parents_own) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/a"));
   c.ask(create("/b"));
   c.ask(create_sequential("/a/n-"));
@@ -52,29 +52,29 @@ TEST(sequence, is_the_parents_own) {
 
 TEST(sequence, goes_on_after_a_crash) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/q"));
   c.ask(create_sequential("/q/n-"));
   c.ask(remove("/q/n-0000000000"));
   server.crash();
-  EXPECT_EQ(server.rejoin(c).ask(create_sequential("/q/n-")).path, "/q/n-0000000001");
+  EXPECT_EQ(server.reconnect(c).ask(create_sequential("/q/n-")).path, "/q/n-0000000001");
 }
 
 TEST(sequence, starts_anew_with_a_new_parent) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/q"));
   c.ask(create_sequential("/q/n-"));
   c.ask(remove("/q/n-0000000000"));
   c.ask(remove("/q"));
   c.ask(create("/q"));
   server.crash();
-  EXPECT_EQ(server.rejoin(c).ask(create_sequential("/q/n-")).path, "/q/n-0000000000");
+  EXPECT_EQ(server.reconnect(c).ask(create_sequential("/q/n-")).path, "/q/n-0000000000");
 }
 
 TEST(sequence, a_name_that_is_taken) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/q"));
   c.ask(create("/q/n-0000000001"));
   EXPECT_EQ(c.ask(create_sequential("/q/n-")), errc::node_exists);
@@ -85,11 +85,11 @@ TEST(sequence, a_name_that_is_taken) {
 // Unlike Apache's, which sticks at the greatest number.
 TEST(sequence, goes_on_at_the_lowest_number_after_the_greatest) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/q"));
   server.disk().nodes.at("/q").children.creates = INT32_MAX - 1;
   server.crash();
-  auto& again = server.rejoin(c);
+  auto& again = server.reconnect(c);
   EXPECT_EQ(again.ask(create_sequential("/q/n-")).path, "/q/n-2147483646");
   EXPECT_EQ(again.ask(create_sequential("/q/n-")).path, "/q/n-2147483647");
   const auto lowest = again.ask(create_sequential("/q/n-")).path;
@@ -97,16 +97,16 @@ TEST(sequence, goes_on_at_the_lowest_number_after_the_greatest) {
   EXPECT_EQ(lowest.size(), std::string{"/q/n-"}.size() + 11);
   EXPECT_EQ(again.ask(create_sequential("/q/n-")).path, "/q/n--2147483647");
   server.crash();
-  EXPECT_EQ(server.rejoin(again).ask(create_sequential("/q/n-")).path, "/q/n--2147483646");
+  EXPECT_EQ(server.reconnect(again).ask(create_sequential("/q/n-")).path, "/q/n--2147483646");
 }
 
 TEST(sequence, small_numbers_below_zero_have_ten_characters) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/q"));
   server.disk().nodes.at("/q").children.creates = -2;
   server.crash();
-  auto& again = server.rejoin(c);
+  auto& again = server.reconnect(c);
   EXPECT_EQ(again.ask(create_sequential("/q/n")).path, "/q/n-000000002");
   EXPECT_EQ(again.ask(create_sequential("/q/n")).path, "/q/n-000000001");
   EXPECT_EQ(again.ask(create_sequential("/q/n")).path, "/q/n0000000000");

@@ -10,7 +10,7 @@ namespace {
 TEST(stat, of_a_new_node) {
   test_server server;
   server.set_wall_clock(1'700'000'000'123);
-  auto& c = server.join();
+  auto& c = server.open_session();
   const auto s = c.ask(create2("/a", "12345")).stat;
   node_stat expected;
   expected.czxid = expected.mzxid = expected.pzxid = server.core().zxid();
@@ -21,7 +21,7 @@ TEST(stat, of_a_new_node) {
 
 TEST(stat, data_changes_are_counted_in_version) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   const auto made = c.ask(create2("/a", "1")).stat;
   server.pass(3s);
   const auto s = c.ask(set("/a", "123")).stat;
@@ -35,7 +35,7 @@ TEST(stat, data_changes_are_counted_in_version) {
 
 TEST(stat, acl_changes_are_counted_in_aversion_alone) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   auto expected = c.ask(create2("/a", "1")).stat;
   server.pass(3s);
   expected.aversion = 1;
@@ -44,7 +44,7 @@ TEST(stat, acl_changes_are_counted_in_aversion_alone) {
 
 TEST(stat, children_are_counted_in_cversion_and_pzxid) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   auto expected = c.ask(create2("/a")).stat;
   const auto step = [&](const request& r, int children, int cversion) {
     const auto zxid = c.ask(r).zxid;
@@ -60,12 +60,12 @@ TEST(stat, children_are_counted_in_cversion_and_pzxid) {
   step(remove("/a/2"), 1, 5);
   step(remove("/a/1"), 0, 6);
   server.crash();
-  EXPECT_EQ(server.rejoin(c).ask(exists("/a")).stat, expected);
+  EXPECT_EQ(server.reconnect(c).ask(exists("/a")).stat, expected);
 }
 
 TEST(stat, grandchildren_and_data_of_children_change_nothing) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/a"));
   c.ask(create("/a/b"));
   const auto before = c.ask(exists("/a")).stat;
@@ -77,7 +77,7 @@ TEST(stat, grandchildren_and_data_of_children_change_nothing) {
 
 TEST(stat, only_ephemeral_nodes_have_an_owner) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create_ephemeral("/e"));
   c.ask(create_container("/c"));
   c.ask(create_ttl("/t", 1000));
@@ -89,7 +89,7 @@ TEST(stat, only_ephemeral_nodes_have_an_owner) {
 
 TEST(stat, a_node_made_again_starts_anew) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/a", "x"));
   c.ask(set("/a", "y"));
   c.ask(set_acl("/a", open_to_all()));
@@ -102,12 +102,12 @@ TEST(stat, a_node_made_again_starts_anew) {
   EXPECT_EQ(s.aversion, 0);
   EXPECT_EQ(s.pzxid, s.czxid);
   server.crash();
-  EXPECT_EQ(server.rejoin(c).ask(exists("/a")).stat, s);
+  EXPECT_EQ(server.reconnect(c).ask(exists("/a")).stat, s);
 }
 
 TEST(stat, made_again_in_one_turn_starts_anew_on_disk_as_well) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/a", "x"));
   c.ask(create("/a/b"));
   server.turn([&] {
@@ -115,20 +115,20 @@ TEST(stat, made_again_in_one_turn_starts_anew_on_disk_as_well) {
     c.send(remove("/a"));
     c.send(create2("/a"));
   });
-  c.take(), c.take();
-  const auto s = c.take().stat;
+  c.next_reply(), c.next_reply();
+  const auto s = c.next_reply().stat;
   server.crash();
-  EXPECT_EQ(server.rejoin(c).ask(exists("/a")).stat, s);
+  EXPECT_EQ(server.reconnect(c).ask(exists("/a")).stat, s);
 }
 
 TEST(stat, the_version_wraps_around) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/a"));
   server.disk().nodes.at("/a").row.version = INT32_MAX;
   server.disk().nodes.at("/a").row.aversion = INT32_MAX;
   server.crash();
-  auto& again = server.rejoin(c);
+  auto& again = server.reconnect(c);
   EXPECT_EQ(again.ask(set("/a", "", INT32_MAX)).stat.version, INT32_MIN);
   EXPECT_EQ(again.ask(set("/a", "", INT32_MIN)).stat.version, INT32_MIN + 1);
   EXPECT_EQ(again.ask(set_acl("/a", open_to_all(), INT32_MAX)).stat.aversion, INT32_MIN);
@@ -138,7 +138,7 @@ TEST(stat, the_version_wraps_around) {
 
 TEST(zxid, one_for_each_change_and_none_for_a_read) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   auto expected = server.core().zxid();
   for (const auto& r : {create("/a"), set("/a", "x"), set_acl("/a", open_to_all()), remove("/a")})
     EXPECT_EQ(c.ask(r).zxid, ++expected);
@@ -148,12 +148,12 @@ TEST(zxid, one_for_each_change_and_none_for_a_read) {
 
 TEST(zxid, goes_on_after_a_crash_even_if_the_last_change_left_nothing) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/a"));
   const auto last = c.ask(remove("/a")).zxid;
   server.crash();
   EXPECT_EQ(server.core().zxid(), last);
-  EXPECT_EQ(server.rejoin(c).ask(create("/b")).zxid, last + 1);
+  EXPECT_EQ(server.reconnect(c).ask(create("/b")).zxid, last + 1);
 }
 
 TEST(zxid, starts_from_the_greater_of_the_stored_and_the_given_one) {

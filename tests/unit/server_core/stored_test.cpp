@@ -12,7 +12,7 @@ namespace {
 
 struct stored : ::testing::Test {
   test_server server;
-  client& c = server.join();
+  client& c = server.open_session();
 
   // The rows that these requests, in one turn, have written.
   lines written_by(const std::vector<request>& all) {
@@ -20,7 +20,7 @@ struct stored : ::testing::Test {
     server.turn([&] {
       for (const auto& r : all) c.send(r);
     });
-    while (c.untaken() > 0) c.take();
+    while (c.unread_replies() > 0) c.next_reply();
     if (server.commits() == commits) return {"nothing"};
     auto batch = server.last_batch();
     std::sort(batch.begin(), batch.end());
@@ -87,13 +87,13 @@ TEST_F(stored, reads_and_refusals_write_nothing) {
 
 TEST_F(stored, sessions) {
   EXPECT_EQ(server.stored().sessions.size(), 1u);
-  auto& other = server.join(20s);
+  auto& other = server.open_session(20s);
   EXPECT_EQ(server.stored().sessions.at(other.session()).timeout_ms, 20'000);
   const auto commits = server.commits();
-  server.rejoin(other, 20s);
+  server.reconnect(other, 20s);
   other.ask(ping());
   EXPECT_EQ(server.commits(), commits) << "where a session is attached is not stored";
-  server.rejoin(other, 30s);
+  server.reconnect(other, 30s);
   EXPECT_EQ(server.commits(), commits + 1);
   EXPECT_EQ(server.stored().sessions.at(other.session()).timeout_ms, 30'000);
   server.pass(30s);
@@ -103,7 +103,7 @@ TEST_F(stored, sessions) {
 TEST_F(stored, an_ended_session_of_the_same_turn) {
   auto& brief = server.connect();
   server.turn([&] {
-    server.greet(brief, {});
+    server.handshake(brief, {});
     brief.send(create_ephemeral("/e"));
     brief.send(create("/p"));
     brief.send(close_session());
@@ -129,7 +129,7 @@ TEST_F(stored, without_a_children_row_pzxid_is_czxid) {
   const auto made = c.ask(create2("/a")).stat;
   server.disk().nodes.at("/a").children = {};
   server.crash();
-  EXPECT_EQ(server.rejoin(c).ask(exists("/a")).stat, made);
+  EXPECT_EQ(server.reconnect(c).ask(exists("/a")).stat, made);
 }
 
 TEST_F(stored, the_figures_follow) {
@@ -157,8 +157,8 @@ TEST_F(stored, the_figures_follow) {
 
 TEST(touched, are_those_with_something_to_send) {
   test_server server;
-  auto& a = server.join();
-  auto& b = server.join();
+  auto& a = server.open_session();
+  auto& b = server.open_session();
   b.ask(get("/", watched));
   server.begin();
   EXPECT_TRUE(server.core().take_ready().empty());

@@ -112,10 +112,10 @@ outcome client::ask(const request& r) {
   EXPECT_FALSE(server_.in_turn()) << "the answer comes when the turn is over";
   EXPECT_TRUE(answers_.empty()) << "an older answer was not looked at";
   send(r);
-  return take();
+  return next_reply();
 }
 
-outcome client::take() {
+outcome client::next_reply() {
   outcome o;
   o.error = unanswered;
   if (answers_.empty()) return o;
@@ -131,7 +131,7 @@ lines client::take_events() {
   return all;
 }
 
-void client::hang_up() {
+void client::disconnect() {
   if (closed_) return;
   close();
   const auto work = [&] { server_.core().disconnected(id_); };
@@ -143,13 +143,13 @@ void client::close() {
   asked_.clear();
 }
 
-void client::arrive(std::string_view frame) {
+void client::receive(std::string_view frame) {
   wire::reader in{frame};
-  if (!greeting_) {
+  if (!handshake_) {
     const auto r = in.read<wire::connect_response>();
-    greeting_ = {r.timeout_ms, r.session_id, std::string{r.password}, std::nullopt,
-                 r.protocol_version};
-    if (!in.at_end()) greeting_->read_only = in.read<bool>();
+    handshake_ = {r.timeout_ms, r.session_id, std::string{r.password}, std::nullopt,
+                  r.protocol_version};
+    if (!in.at_end()) handshake_->read_only = in.read<bool>();
     EXPECT_TRUE(in.ok() && in.at_end()) << "a malformed answer to the greeting";
     EXPECT_EQ(r.password.size(), 16u);
     journal_.emplace_back("greeted");
@@ -211,7 +211,7 @@ client& test_server::connect(peer from) {
               .first->second;
 }
 
-void test_server::greet(client& c, const hello& h) {
+void test_server::handshake(client& c, const connect_parameters& h) {
   std::string payload;
   wire::writer out{payload};
   out(wire::connect_request{h.process_binding.value_or(c.process_binding_), h.seen_zxid,
@@ -220,22 +220,22 @@ void test_server::greet(client& c, const hello& h) {
   c.send_bytes(payload);
 }
 
-client& test_server::join(std::chrono::milliseconds timeout, peer from) {
+client& test_server::open_session(std::chrono::milliseconds timeout, peer from) {
   auto& c = connect(std::move(from));
-  hello h;
+  connect_parameters h;
   h.timeout = timeout;
-  greet(c, h);
+  handshake(c, h);
   return c;
 }
 
-client& test_server::rejoin(const client& before, std::chrono::milliseconds timeout, peer from) {
+client& test_server::reconnect(const client& before, std::chrono::milliseconds timeout, peer from) {
   auto& c = connect(std::move(from));
-  hello h;
+  connect_parameters h;
   h.timeout = timeout;
   h.seen_zxid = before.last_zxid();
-  h.session = before.greeted().value().session;
-  h.password = before.greeted().value().password;
-  greet(c, h);
+  h.session = before.handshake().value().session;
+  h.password = before.handshake().value().password;
+  handshake(c, h);
   return c;
 }
 
@@ -274,7 +274,7 @@ void test_server::deliver() {
     auto& c = *clients_.at(id);
     wire::frame_splitter frames{1 << 22};
     frames.feed(bytes);
-    while (const auto frame = frames.next()) c.arrive(*frame);
+    while (const auto frame = frames.next()) c.receive(*frame);
     EXPECT_FALSE(frames.failed());
     EXPECT_TRUE(frames.rest().empty()) << "half a frame";
     if (core_->is_closing(id)) {

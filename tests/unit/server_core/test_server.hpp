@@ -68,7 +68,7 @@ class test_server;
 // One connection, as its client sees it.
 class client {
  public:
-  struct greeting {
+  struct handshake_result {
     std::int32_t timeout_ms = 0;
     std::int64_t session = 0;
     std::string password;
@@ -83,8 +83,8 @@ class client {
   void send(const request& r);
   void send_bytes(std::string_view payload);  // of a frame
   // The next answer that was not read yet.
-  outcome take();
-  std::size_t untaken() const { return answers_.size(); }
+  outcome next_reply();
+  std::size_t unread_replies() const { return answers_.size(); }
 
   // --- what arrived
 
@@ -92,26 +92,26 @@ class client {
   lines take_events();
   // Events and answers ("answer 3") in order.
   lines take_journal() { return std::exchange(journal_, {}); }
-  const std::optional<greeting>& greeted() const { return greeting_; }
+  const std::optional<handshake_result>& handshake() const { return handshake_; }
   bool closed() const { return closed_; }
   std::int64_t last_zxid() const { return last_zxid_; }
 
-  std::int64_t session() const { return greeting_ ? greeting_->session : 0; }
+  std::int64_t session() const { return handshake_ ? handshake_->session : 0; }
   connection_id id() const { return id_; }
-  void hang_up();
+  void disconnect();
 
  private:
   friend class test_server;
   client(test_server& server, connection_id id, std::int32_t process_binding)
       : server_{server}, id_{id}, process_binding_{process_binding} {}
-  void arrive(std::string_view frame);
+  void receive(std::string_view frame);
   void close();
 
   test_server& server_;
   connection_id id_;
   std::int32_t process_binding_;
   bool closed_ = false;
-  std::optional<greeting> greeting_;
+  std::optional<handshake_result> handshake_;
   std::deque<std::pair<std::int32_t, wire::opcode>> asked_;
   std::deque<outcome> answers_;
   lines journal_;
@@ -133,7 +133,7 @@ class test_server {
 
   // --- connections
 
-  struct hello {
+  struct connect_parameters {
     std::chrono::milliseconds timeout{10s};
     std::int64_t seen_zxid = 0;
     std::int64_t session = 0;
@@ -143,15 +143,15 @@ class test_server {
   };
   // A connection on which nothing was said yet.
   client& connect(peer from = {"127.0.0.1", 0});
-  void greet(client& c, const hello& h);
+  void handshake(client& c, const connect_parameters& h);
   // Connected and greeted.
-  client& join(std::chrono::milliseconds timeout = 10s, peer from = {"127.0.0.1", 0});
-  client& join_from_socket(std::chrono::milliseconds timeout = 10s) {
-    return join(timeout, from_socket);
+  client& open_session(std::chrono::milliseconds timeout = 10s, peer from = {"127.0.0.1", 0});
+  client& open_local_session(std::chrono::milliseconds timeout = 10s) {
+    return open_session(timeout, from_socket);
   }
   // The session goes on, on a new connection.
-  client& rejoin(const client& before, std::chrono::milliseconds timeout = 10s,
-                 peer from = {"127.0.0.1", 0});
+  client& reconnect(const client& before, std::chrono::milliseconds timeout = 10s,
+                    peer from = {"127.0.0.1", 0});
 
   // --- turns and time
 

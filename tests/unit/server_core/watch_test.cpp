@@ -9,8 +9,8 @@ namespace {
 
 struct watches : ::testing::Test {
   test_server server;
-  client& c = server.join();  // watches
-  client& other = server.join();
+  client& c = server.open_session();  // watches
+  client& other = server.open_session();
 
   std::size_t left() const {
     auto& core = const_cast<watches*>(this)->server.core();
@@ -148,7 +148,7 @@ TEST_F(watches, everyone_is_told) {
   other.ask(create("/a"));
   c.ask(get("/a", watched));
   other.ask(get("/a", watched));
-  auto& third = server.join();
+  auto& third = server.open_session();
   third.ask(get("/a", watched));
   other.ask(set("/a", "x"));
   for (auto* each : {&c, &other, &third}) EXPECT_EQ(each->take_events(), lines{"changed /a"});
@@ -171,7 +171,7 @@ TEST_F(watches, end_with_the_connection) {
   c.ask(add_recursive_watch("/a"));
   c.ask(exists("/b", watched));
   EXPECT_EQ(left(), 3u) << "two of one connection on one path are one entry";
-  c.hang_up();
+  c.disconnect();
   EXPECT_EQ(left(), 0u);
   EXPECT_EQ(server.core().data_watches().watching_connections(), 0u);
   EXPECT_EQ(server.core().data_watches().watched_paths(), 0u);
@@ -187,8 +187,8 @@ TEST_F(watches, a_limit_for_each_connection) {
   auto options = default_options();
   options.max_watches_per_connection = 4;
   test_server small{options};
-  auto& greedy = small.join();
-  auto& modest = small.join();
+  auto& greedy = small.open_session();
+  auto& modest = small.open_session();
   EXPECT_EQ(greedy.ask(get("/", watched)), ok);
   EXPECT_EQ(greedy.ask(children("/", watched)), ok);
   EXPECT_EQ(greedy.ask(set_watches(0, {}, {"/1", "/2", "/3"}, {})), errc::quota_exceeded);
@@ -210,13 +210,13 @@ TEST_F(watches, a_limit_for_all_connections_together) {
   auto options = default_options();
   options.max_watches = 4;
   test_server small{options};
-  auto& greedy = small.join();
-  auto& modest = small.join();
+  auto& greedy = small.open_session();
+  auto& modest = small.open_session();
   EXPECT_EQ(greedy.ask(add_persistent_watch("/")), ok);
   EXPECT_EQ(greedy.ask(exists("/1", watched)), errc::no_node);
   EXPECT_EQ(modest.ask(exists("/1", watched)), errc::no_node);
   EXPECT_EQ(modest.ask(exists("/2", watched)), errc::quota_exceeded);
-  greedy.hang_up();
+  greedy.disconnect();
   EXPECT_EQ(modest.ask(exists("/2", watched)), errc::no_node) << "room again";
 }
 
@@ -225,13 +225,13 @@ TEST_F(watches, a_limit_for_the_bytes_of_all_their_paths) {
   options.max_watched_bytes = 1000;
   test_server small{options};
   const std::string path = "/" + std::string(599, 'x');
-  auto& first = small.join();
-  auto& second = small.join();
+  auto& first = small.open_session();
+  auto& second = small.open_session();
   EXPECT_EQ(first.ask(exists(path, watched)), errc::no_node);
   EXPECT_EQ(second.ask(exists(path, watched)), errc::no_node) << "each counts its own";
-  EXPECT_EQ(small.join().ask(exists("/2", watched)), errc::quota_exceeded);
+  EXPECT_EQ(small.open_session().ask(exists("/2", watched)), errc::quota_exceeded);
   first.ask(remove_watches(path));
-  EXPECT_EQ(small.join().ask(exists("/2", watched)), errc::no_node) << "room again";
+  EXPECT_EQ(small.open_session().ask(exists("/2", watched)), errc::no_node) << "room again";
 }
 
 // --- events that nobody has room for
@@ -254,9 +254,9 @@ struct many_events : ::testing::Test {
 
 TEST_F(many_events, a_connection_with_too_many_in_one_turn_is_dropped) {
   test_server small{with(1000, 1'000'000)};
-  auto& other = small.join();
-  auto& watching = small.join();
-  auto& modest = small.join();
+  auto& other = small.open_session();
+  auto& watching = small.open_session();
+  auto& modest = small.open_session();
   watching.ask(add_recursive_watch("/"));
   modest.ask(exists("/" + std::string(100, 'x') + "9", watched));
   const auto session = watching.session();
@@ -266,15 +266,15 @@ TEST_F(many_events, a_connection_with_too_many_in_one_turn_is_dropped) {
   EXPECT_EQ(modest.take_events().size(), 1u);
   EXPECT_EQ(small.core().data_watches().count() + small.core().child_watches().count(), 0u);
   EXPECT_TRUE(small.is_alive(session)) << "its client may come back";
-  EXPECT_EQ(small.rejoin(watching).ask(exists("/")), ok);
+  EXPECT_EQ(small.reconnect(watching).ask(exists("/")), ok);
 }
 
 TEST_F(many_events, with_too_many_for_all_together_those_are_dropped_who_have_no_room) {
   test_server small{with(1'000'000, 7000)};
-  auto& other = small.join();
+  auto& other = small.open_session();
   std::vector<client*> crowd;
   for (int i = 0; i < 20; ++i) {
-    crowd.push_back(&small.join());
+    crowd.push_back(&small.open_session());
     crowd.back()->ask(add_recursive_watch("/"));
   }
   EXPECT_EQ(other.ask(ten_changes()), ok);
@@ -291,8 +291,8 @@ TEST_F(many_events, with_too_many_for_all_together_those_are_dropped_who_have_no
 
 TEST_F(many_events, count_for_their_turn_only) {
   test_server small{with(2000, 2000)};
-  auto& other = small.join();
-  auto& watching = small.join();
+  auto& other = small.open_session();
+  auto& watching = small.open_session();
   watching.ask(add_recursive_watch("/"));
   for (int i = 0; i < 100; ++i) other.ask(set("/zookeeper", std::to_string(i)));
   EXPECT_EQ(watching.take_events().size(), 100u);
@@ -300,14 +300,14 @@ TEST_F(many_events, count_for_their_turn_only) {
 
 TEST_F(many_events, of_a_connection_that_ends_in_the_same_turn_do_not_count) {
   test_server small{with(2000, 2000)};
-  auto& other = small.join();
-  auto& watching = small.join();
-  auto& second = small.join();
+  auto& other = small.open_session();
+  auto& watching = small.open_session();
+  auto& second = small.open_session();
   watching.ask(add_recursive_watch("/"));
   second.ask(add_recursive_watch("/"));
   small.turn([&] {
     other.send(create("/" + std::string(900, 'x')));
-    watching.hang_up();
+    watching.disconnect();
     other.send(create("/" + std::string(800, 'x')));
   });
   EXPECT_FALSE(second.closed());
@@ -317,16 +317,16 @@ TEST_F(many_events, of_a_connection_that_ends_in_the_same_turn_do_not_count) {
 // Its own request was done; the answer must not come without the events before it.
 TEST_F(many_events, of_its_own_request_drop_it_without_an_answer) {
   test_server small{with(1000, 1'000'000)};
-  auto& c = small.join();
+  auto& c = small.open_session();
   c.ask(add_recursive_watch("/"));
   c.send(ten_changes());
   EXPECT_TRUE(c.closed());
-  EXPECT_EQ(small.join().ask(exists("/" + std::string(100, 'x') + "0")), ok);
+  EXPECT_EQ(small.open_session().ask(exists("/" + std::string(100, 'x') + "0")), ok);
 }
 
 TEST_F(many_events, of_the_end_of_its_own_session) {
   test_server small{with(1000, 1'000'000)};
-  auto& c = small.join();
+  auto& c = small.open_session();
   for (int i = 0; i < 10; ++i)
     c.ask(create_ephemeral("/" + std::string(100, 'x') + std::to_string(i)));
   c.ask(add_recursive_watch("/"));
@@ -339,8 +339,8 @@ TEST_F(watches, a_limit_for_the_bytes_of_their_paths) {
   auto options = default_options();
   options.max_watched_bytes_per_connection = 1000;
   test_server small{options};
-  auto& greedy = small.join();
-  auto& modest = small.join();
+  auto& greedy = small.open_session();
+  auto& modest = small.open_session();
   const std::string path = "/" + std::string(499, 'x');
   EXPECT_EQ(greedy.ask(exists(path, watched)), errc::no_node);
   EXPECT_EQ(greedy.ask(exists(path, watched)), errc::no_node) << "the same counts once";

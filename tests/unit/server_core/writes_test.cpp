@@ -24,7 +24,7 @@ struct refusal {
 
 // Each is refused as expected, takes no zxid, and leaves nothing to be stored and nobody told.
 void expect_refused(test_server& server, client& c, const std::vector<refusal>& all) {
-  auto& watcher = server.join();
+  auto& watcher = server.open_session();
   watcher.ask(add_recursive_watch("/"));
   const auto zxid = server.core().zxid();
   const auto commits = server.commits();
@@ -44,7 +44,7 @@ void expect_refused(test_server& server, client& c, const std::vector<refusal>& 
 
 TEST(create, answers_the_path) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   const auto made = c.ask(create("/a", "x"));
   EXPECT_EQ(made, ok);
   EXPECT_EQ(made.path, "/a");
@@ -53,7 +53,7 @@ TEST(create, answers_the_path) {
 
 TEST(create, create2_containers_and_ttl_answer_the_stat_as_well) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   const auto answered = [&](const request& r, std::string_view path) {
     const auto made = c.ask(r);
     EXPECT_EQ(made, ok) << path;
@@ -69,7 +69,7 @@ TEST(create, create2_containers_and_ttl_answer_the_stat_as_well) {
 
 TEST(create, objections_in_order) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create_with("/closed", all_but(permission::create)));
   c.ask(create("/open"));
   c.ask(create("/open/there"));
@@ -110,14 +110,14 @@ TEST(create, objections_in_order) {
 
 TEST(create, a_bad_path_can_become_a_good_one_by_its_number) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   EXPECT_EQ(c.ask(create_sequential("/.")).path, "/.0000000000");
   EXPECT_EQ(c.ask(create_sequential("/")).path, "/0000000001");
 }
 
 TEST(create, the_container_flag_alone_makes_no_container) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   EXPECT_EQ(c.ask(create("/a", "", mode::container)), ok);
   EXPECT_EQ(server.stored().nodes.at("/a").row.kind, node_kind::persistent);
   EXPECT_EQ(
@@ -130,7 +130,7 @@ TEST(create, the_container_flag_alone_makes_no_container) {
 
 TEST(remove, answers_nothing) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/a"));
   const auto gone = c.ask(remove("/a"));
   EXPECT_EQ(gone, ok);
@@ -140,7 +140,7 @@ TEST(remove, answers_nothing) {
 
 TEST(remove, by_version) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/a"));
   c.ask(set("/a", "x"));
   EXPECT_EQ(c.ask(remove("/a", 0)), errc::bad_version);
@@ -150,7 +150,7 @@ TEST(remove, by_version) {
 
 TEST(remove, objections_in_order) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create_with("/closed", all_but(permission::remove)));
   c.ask(create("/closed/x"));
   c.ask(create("/full"));
@@ -177,7 +177,7 @@ TEST(remove, objections_in_order) {
 
 TEST(remove, needs_a_permission_on_the_parent_and_none_on_the_node) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create_with("/a", world(permission::read)));
   EXPECT_EQ(c.ask(remove("/a")), ok);
 }
@@ -186,7 +186,7 @@ TEST(remove, needs_a_permission_on_the_parent_and_none_on_the_node) {
 
 TEST(set_data, answers_the_stat) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/a"));
   const auto changed = c.ask(set("/a", "new"));
   EXPECT_EQ(changed, ok);
@@ -199,7 +199,7 @@ TEST(set_data, answers_the_stat) {
 
 TEST(set_data, objections_in_order) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create_with("/closed", all_but(permission::write)));
   c.ask(create("/a"));
   expect_refused(server, c,
@@ -219,7 +219,7 @@ TEST(set_data, objections_in_order) {
 
 TEST(set_acl, answers_the_stat) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/a"));
   const auto changed = c.ask(set_acl("/a", world(permission::read | permission::admin)));
   EXPECT_EQ(changed, ok);
@@ -234,7 +234,7 @@ TEST(set_acl, answers_the_stat) {
 
 TEST(set_acl, takes_a_zxid) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/a"));
   const auto before = server.core().zxid();
   c.ask(set_acl("/a", open_to_all()));
@@ -244,7 +244,7 @@ TEST(set_acl, takes_a_zxid) {
 
 TEST(set_acl, objections_in_order) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create_with("/closed", all_but(permission::admin)));
   c.ask(create("/a"));
   c.ask(set("/a", "version 1, aversion 0"));
@@ -264,7 +264,7 @@ TEST(set_acl, objections_in_order) {
 
 TEST(check, looks_and_changes_nothing) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create("/a"));
   const auto before = server.core().zxid();
   EXPECT_EQ(c.ask(check("/a")), ok);
@@ -274,7 +274,7 @@ TEST(check, looks_and_changes_nothing) {
 
 TEST(check, objections_in_order) {
   test_server server;
-  auto& c = server.join();
+  auto& c = server.open_session();
   c.ask(create_with("/closed", all_but(permission::read)));
   c.ask(create("/a"));
   expect_refused(server, c,

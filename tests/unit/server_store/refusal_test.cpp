@@ -233,8 +233,7 @@ TEST_F(refusal, rows_that_make_no_tree) {
   expect_damage("UPDATE sessions SET password = x'00'", "a session has no password");
   expect_damage("DELETE FROM meta WHERE key = 'zxid'", "it has no zxid");
   expect_damage("UPDATE meta SET value = 'odd' WHERE key = 'zxid'", "it has no zxid");
-  expect_damage("UPDATE meta SET value = 2 WHERE key = 'format'",
-                "its two format numbers differ");
+  expect_damage("UPDATE meta SET value = 2 WHERE key = 'format'", "its two format numbers differ");
   expect_damage("DROP TABLE sessions", "no such table: sessions");
 }
 

@@ -20,9 +20,9 @@ namespace conclave::server_impl {
 namespace {
 
 using testing::first_batch;
-using testing::row_model;
 using testing::owned_batch;
 using testing::plain_node;
+using testing::row_model;
 
 unsigned mode_of(const std::filesystem::path& file) {
   struct stat found {};
