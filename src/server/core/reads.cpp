@@ -107,12 +107,12 @@ errc core::get_all_children_number(connection& c, wire::reader& in) {
 errc core::multi_read(connection& c, wire::reader& in) {
   std::vector<wire::multi_part> parts;
   if (!wire::read_multi_request(in, parts)) return errc::marshalling_error;
-  std::string answers;
-  wire::writer out{answers};
+  std::string replies;
+  wire::writer out{replies};
   for (const auto& part : parts) {
     const auto* r = std::get_if<wire::path_watch_request>(&part.body);
     if (r == nullptr || r->path.data() == nullptr) return errc::marshalling_error;
-    if (answers.size() > max_multi_read_reply) return errc::quota_exceeded;
+    if (replies.size() > max_multi_read_reply) return errc::quota_exceeded;
     body_.clear();
     // Like Apache's server, ignore the watch flags of a multi-read.
     const auto result = part.type == wire::opcode::get_data
@@ -120,14 +120,14 @@ errc core::multi_read(connection& c, wire::reader& in) {
                             : get_children(c, r->path, false, false);
     if (result == errc{}) {
       out(wire::multi_header{part.type, false, 0});
-      answers += body_;
+      replies += body_;
     } else {
       const auto code = static_cast<std::int32_t>(result);
       out(wire::multi_header{wire::opcode::error, false, code}, code);
     }
   }
   out(wire::multi_end);
-  body_.swap(answers);
+  body_.swap(replies);
   return errc{};
 }
 

@@ -108,8 +108,8 @@ errc core::multi(connection& c, wire::reader& in) {
     std::string path;
     node_stat stat;
   };
-  std::vector<part_result> answers;
-  answers.reserve(parts.size());
+  std::vector<part_result> replies;
+  replies.reserve(parts.size());
   ++zxid_;  // one zxid for all parts
   auto result = errc{};
   for (const auto& part : parts) {
@@ -126,15 +126,15 @@ errc core::multi(connection& c, wire::reader& in) {
       result = part.type == opcode::check ? check(c, *path_part) : remove(c, *path_part);
     }
     if (result != errc{}) break;
-    auto& answer = answers.emplace_back(part_result{part.type, {}, {}});
+    auto& reply = replies.emplace_back(part_result{part.type, {}, {}});
     if (n == nullptr) continue;
-    answer.path = n->path;
-    answer.stat = stat_of(*n);
+    reply.path = n->path;
+    reply.stat = stat_of(*n);
   }
 
   wire::writer out{body_};
   if (result == errc{}) {
-    for (const auto& a : answers) {
+    for (const auto& a : replies) {
       const bool with_stat = is_creation(a.type) && a.type != opcode::create;
       out(wire::multi_header{with_stat ? opcode::create2 : a.type, false, 0});
       if (is_creation(a.type)) out(a.path);
@@ -145,8 +145,8 @@ errc core::multi(connection& c, wire::reader& in) {
   } else {
     // Parts before the failed one report success, parts after it runtime_inconsistency.
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      const auto code = i < answers.size()    ? errc{}
-                        : i == answers.size() ? result
+      const auto code = i < replies.size()    ? errc{}
+                        : i == replies.size() ? result
                                               : errc::runtime_inconsistency;
       const auto number = static_cast<std::int32_t>(code);
       out(wire::multi_header{opcode::error, false, number}, number);

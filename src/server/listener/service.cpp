@@ -56,8 +56,8 @@ std::uint64_t frames_in(std::string_view bytes) {
 
 }  // namespace
 
-service::service(server_options options, storage where)
-    : options_{std::move(options)}, storage_{std::move(where)}, read_buffer_(read_size) {
+service::service(server_options options, storage opened)
+    : options_{std::move(options)}, storage_{std::move(opened)}, read_buffer_(read_size) {
   auto& per_address = options_.max_connections_per_address;
   if (!per_address) per_address = admission::default_per_address(options_.max_connections);
   admission_ =

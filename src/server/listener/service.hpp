@@ -48,7 +48,7 @@ class service {
  public:
   // Loads the store and opens all acceptors. Throws std::runtime_error, store_error or
   // conclave::error.
-  service(server_options options, storage where);
+  service(server_options options, storage opened);
   ~service();
 
   // Runs until stop() is called or the idle limit is reached. Throws store_error if the disk fails;
