@@ -41,7 +41,7 @@ core_pointer make_core(std::shared_ptr<runtime::io_thread> thread, std::string_v
   core->defaults = std::make_shared<requests::defaults>(std::move(defaults));
   core->driver = runtime::session_driver::start(thread->loop(), std::move(where), options);
   core->thread = std::move(thread);
-  core->port = recipe_port::make(core->driver, core->defaults);
+  core->recipes = recipe_context::make(core->driver, core->defaults);
   return core;
 }
 

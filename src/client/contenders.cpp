@@ -7,8 +7,8 @@
 #include "client/blocking.hpp"
 #include "client/contenders.hpp"
 #include "recipes/describe.hpp"
-#include "recipes/numbers.hpp"
-#include "recipes/record.hpp"
+#include "recipes/parent_record.hpp"
+#include "recipes/sequence_number.hpp"
 
 namespace conclave {
 namespace {
@@ -117,7 +117,7 @@ contender_info describe_contender(std::string node, const get_result& read) {
 
 void estimate_grants(const get_result& lock, const std::vector<contender_info*>& contenders) {
   const auto& path = lock.stat;
-  const auto served = recipes::read_record(lock.data, path).served;
+  const auto served = recipes::parse_parent_record(lock.data, path).served;
   // The last that happened among the contenders was that this one came: nobody has left since.
   std::optional<std::chrono::system_clock::time_point> nobody_left_since;
   for (const auto* const c : contenders)

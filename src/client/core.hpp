@@ -16,7 +16,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/system_executor.hpp>
 
-#include "client/recipe_port.hpp"
+#include "client/recipe_context.hpp"
 #include "conclave/client.hpp"
 #include "recipes/hold_state.hpp"
 #include "requests/requests.hpp"
@@ -34,7 +34,7 @@ struct client_core {
   bool open_by_default = false;  // neither an ACL nor credentials were given
   log_callback log;
   std::atomic<bool> open_acl_told{false};
-  std::shared_ptr<recipe_port> port;  // for locks
+  std::shared_ptr<recipe_context> recipes;  // for locks
 };
 
 struct core_access {
@@ -147,10 +147,10 @@ class call final : public session::operation {
   // Sent only in the session of these locks, and only as long as they are held. False if that
   // cannot be.
   bool only_under(transaction::holds all) {
-    only_in.session = all.front()->session();
+    bound_to.session = all.front()->session();
     holds_ = std::move(all);
     return std::all_of(holds_.begin(), holds_.end(), [&](const auto& h) {
-      return h->session() == only_in.session && h->remaining() > recipes::duration{0};
+      return h->session() == bound_to.session && h->remaining() > recipes::duration{0};
     });
   }
 

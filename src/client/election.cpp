@@ -6,7 +6,7 @@
 #include "client/teller.hpp"
 #include "recipes/candidacy.hpp"
 #include "recipes/describe.hpp"
-#include "recipes/front.hpp"
+#include "recipes/first_contenders.hpp"
 #include "recipes/recipe_path.hpp"
 
 namespace conclave {
@@ -20,15 +20,15 @@ struct election::own : std::enable_shared_from_this<own> {
 
   void follow(const recipes::progress& p) {
     steps.follow(p);
-    if (p.what != recipes::progress::kind::leaves) return;
+    if (p.what != recipes::progress::kind::releasing) return;
     // Whoever runs as the leader here is told that it was resigned for it.
-    core->port->deliver([old = std::exchange(resignation, {})]() mutable { old.request_stop(); });
+    core->recipes->post([old = std::exchange(resignation, {})]() mutable { old.request_stop(); });
   }
 
-  // Inside an entry.
+  // Inside a scope.
   void tell(std::function<void()> f) {
     told.leave(std::move(f));
-    core->port->deliver([self = shared_from_this()] { self->told.tell(); });
+    core->recipes->post([self = shared_from_this()] { self->told.tell(); });
   }
   void tell(election_event e) {
     tell([self = shared_from_this(), e = std::move(e)] { self->options.on_event(e); });
@@ -45,7 +45,7 @@ struct election::own : std::enable_shared_from_this<own> {
   std::string path;
   election_options options;
   detail::teller told;
-  std::stop_source resignation;  // of the present leadership, or the next; inside an entry
+  std::stop_source resignation;  // of the present leadership, or the next; inside a scope
   recipes::candidacy steps{options.on_event ? [this](election_event e) { tell(std::move(e)); }
                                             : std::function<void(election_event)>{}};
 };
@@ -61,11 +61,12 @@ detail::core_pointer checked(client& c, const std::string& path, const layout& n
 
 election::election(client& c, std::string path, election_options options)
     : own_{std::make_shared<own>(checked(c, path, options.layout), path, std::move(options))} {
-  recipes::terms t;
+  recipes::lock_request t;
   t.parents = {own_->path};
   t.layout = own_->options.layout;
-  t.bare = true;
-  t.hurried = false;  // a candidate that fails wakes one other, and nobody else
+  t.data = recipes::lock_request::data_format::owner_only;
+  // A candidate that fails must wake one other candidate only.
+  t.mode = recipes::lock_request::wait_mode::tickets;
   if (t.layout.name_prefix(role).empty())
     throw error{errc::invalid_argument, "election " + path + ": the layout is for other locks"};
   contender_info shown;
@@ -75,8 +76,8 @@ election::election(client& c, std::string path, election_options options)
   lock_options o;
   o.layout = t.layout;
   o.owner = own_->options.id;
-  o.tickets = false;  // leaders last: what is saved at a hand-off is not worth a write
-  // What is not listened to costs nothing.
+  // Leaders hold for long: what tickets save at a hand-off is not worth a write.
+  o.tickets = false;
   const auto& wanted = own_->options;
   if (wanted.on_suspended)
     o.on_suspended = [self = own_](const conclave::hold& h) {
@@ -115,7 +116,7 @@ void election::resign(const conclave::hold& leadership) noexcept {
 }
 
 std::stop_token election::resignation() const {
-  const recipes::port::entry inside{*own_->core->port};
+  const recipes::session_context::scope inside{*own_->core->recipes};
   return own_->resignation.get_token();
 }
 
@@ -127,9 +128,9 @@ std::optional<contender_info> election::leader() const {
   const auto& [core, path, names] = std::tie(own_->core, own_->path, own_->options.layout);
   for (;;) {
     const auto children = detail::children_of(core, path);
-    if (recipes::has_strangers(children, names))
+    if (recipes::has_other_layout(children, names))
       throw error{errc::layout_mismatch, "leader of " + path};
-    const auto front = recipes::front_of_line(children, names);
+    const auto front = recipes::first_contenders(children, names);
     if (front.empty()) return std::nullopt;
     if (front.size() > 1) {  // only their age tells, near the end of the numbers
       auto all = candidates();

@@ -20,9 +20,9 @@ election_observer::election_observer(client& c, std::string path, callback told,
   own_->core = detail::core_access::of(c);
   own_->told = std::move(told);
   if (own_->core->driver->loop().in_child()) throw error{errc::forked, "election_observer " + path};
-  const recipes::port::entry inside{*own_->core->port};
+  const recipes::session_context::scope inside{*own_->core->recipes};
   own_->watching = std::make_shared<recipes::observer>(
-      own_->core->port, std::move(path), std::move(names),
+      own_->core->recipes, std::move(path), std::move(names),
       [weak = std::weak_ptr{own_}](const std::optional<contender_info>& leader) {
         const auto self = weak.lock();
         if (!self) return;
@@ -35,7 +35,7 @@ election_observer::election_observer(client& c, std::string path, callback told,
 election_observer::~election_observer() {
   if (own_->core->driver->loop().in_child()) return;
   {
-    const recipes::port::entry inside{*own_->core->port};
+    const recipes::session_context::scope inside{*own_->core->recipes};
     own_->watching->stop();
   }
   own_->teller.close();

@@ -21,12 +21,12 @@ detail::lock_pointer make_multi(client& c, std::vector<std::string> paths, lock_
 detail::lock_pointer make_named(client& c, const std::string& path, lock_options options) {
   recipes::require_recipe_path("lock", path);
   const auto slash = path.rfind('/');
-  recipes::terms t;
-  t.rule = recipes::rule::unique_name;
+  recipes::lock_request t;
+  t.granted_when = recipes::lock_request::rule::fixed_name;
   t.parents = {slash == 0 ? "/" : path.substr(0, slash)};
   t.name = path.substr(slash + 1);
   t.own_levels = 0;  // its own path is the node itself
-  t.wary = true;
+  t.watches_own_node = true;
   options.on_enqueued = {};
   return detail::make_lock(c, path, std::move(t), std::nullopt, std::move(options));
 }

@@ -14,7 +14,7 @@ namespace {
 
 using caller = recipes::lock_object::caller;
 using caller_ptr = recipes::lock_object::caller_ptr;
-using entry = recipes::port::entry;
+using scope = recipes::session_context::scope;
 
 error_code aborted() { return boost::asio::error::operation_aborted; }
 // What a call is told that is given up by its own wish: its time is up, or a stop was requested.
@@ -24,20 +24,20 @@ std::string this_process() { return host_name() + ':' + std::to_string(::getpid(
 
 // A caller whose thread waits for its answer, on that thread's stack.
 struct blocked {
-  blocked(const lock_pointer& l, role r, bool patient) : lock{l}, who{std::make_shared<caller>()} {
+  blocked(const lock_pointer& l, role r, bool waits) : lock{l}, who{std::make_shared<caller>()} {
     auto& loop = l->core->driver->loop();
     if (loop.in_child()) throw error{errc::forked, what()};
     if (loop.is_current()) throw error{errc::would_deadlock, what()};
     who->role = r;
-    who->patient = patient;
+    who->waits = waits;
     who->thread = this_thread();
-    who->tell = [this](error_code e) {
+    who->complete = [this](error_code e) {
       ec = e;
       told.set();
     };
-    const entry inside{*l->core->port};
+    const scope inside{*l->core->recipes};
     // It would wait for itself.
-    if (r == role::writer && !l->core->port->session().over &&
+    if (r == role::writer && !l->core->recipes->session().over &&
         l->object->held_by_thread(role::reader, who->thread))
       throw error{errc::upgrade_refused, what()};
     l->object->acquire(who);
@@ -46,7 +46,7 @@ struct blocked {
   std::string what() const { return lock->verb + (' ' + lock->path); }
 
   void give_up(error_code why) const {
-    const entry inside{*lock->core->port};
+    const scope inside{*lock->core->recipes};
     lock->object->give_up(who, why);
   }
 
@@ -92,8 +92,8 @@ void start(const lock_pointer& l, receiver<Result> to, role r, deadline d, Conve
   if (loop.in_child()) return recipient->tell(errc::forked, {});
   const auto who = std::make_shared<caller>();
   who->role = r;
-  who->patient = d != at_once;
-  who->tell = [recipient, convert, got = who.get()](error_code ec) {
+  who->waits = d != at_once;
+  who->complete = [recipient, convert, got = who.get()](error_code ec) {
     convert(*recipient, ec, *got);
   };
   const auto give_up = [weak = std::weak_ptr{l}, who_weak = std::weak_ptr{who}](error_code why) {
@@ -101,21 +101,21 @@ void start(const lock_pointer& l, receiver<Result> to, role r, deadline d, Conve
     const auto c = who_weak.lock();
     if (lock && c) lock->object->give_up(c, why);
   };
-  recipient->on_cancel([port = l->core->port, give_up] {
-    const entry inside{*port};
+  recipient->on_cancel([context = l->core->recipes, give_up] {
+    const scope inside{*context};
     give_up(aborted());
   });
-  const auto port = l->core->port;
-  entry inside{*port};
+  const auto context = l->core->recipes;
+  scope inside{*context};
   if (d != at_once && d != no_deadline) {
-    const auto timer = port->call_at(boot_clock::now() + (d - std::chrono::steady_clock::now()),
-                                     [give_up] { give_up(in_vain()); });
-    who->tell = [port, timer, tell = std::move(who->tell)](error_code ec) {
+    const auto timer = context->call_at(boot_clock::now() + (d - std::chrono::steady_clock::now()),
+                                        [give_up] { give_up(in_vain()); });
+    who->complete = [context, timer, complete = std::move(who->complete)](error_code ec) {
       {
-        const entry again{*port};
-        port->cancel(timer);
+        const scope again{*context};
+        context->cancel(timer);
       }
-      tell(ec);
+      complete(ec);
     };
   }
   l->object->acquire(who);
@@ -124,7 +124,7 @@ void start(const lock_pointer& l, receiver<Result> to, role r, deadline d, Conve
 
 }  // namespace
 
-void tell_later(runtime::io_loop& loop, recipes::port::entry& inside) {
+void tell_later(runtime::io_loop& loop, recipes::session_context::scope& inside) {
   auto calls = inside.end();
   if (calls.empty()) return;
   boost::asio::post(loop.io(), [calls = std::move(calls)] {
@@ -145,9 +145,9 @@ std::string host_name() {
   return host.data();
 }
 
-lock_pointer make_lock(client& c, std::string path, recipes::terms t,
-                       std::optional<recipes::terms> gate, lock_options options,
-                       recipes::follower f) {
+lock_pointer make_lock(client& c, std::string path, recipes::lock_request t,
+                       std::optional<recipes::lock_request> gate, lock_options options,
+                       recipes::progress_callback f) {
   if (options.owner.empty()) options.owner = this_process();
   auto l = std::make_shared<lock_handle>();
   l->core = core_access::of(c);
@@ -159,8 +159,8 @@ lock_pointer make_lock(client& c, std::string path, recipes::terms t,
   call_through(l->told, options.on_restored);
   call_through(l->told, options.on_lost);
   call_through(l->told, options.on_revocation);
-  l->object = std::make_shared<recipes::lock_object>(l->core->port, std::move(t), std::move(gate),
-                                                     options, std::move(f));
+  l->object = std::make_shared<recipes::lock_object>(l->core->recipes, std::move(t),
+                                                     std::move(gate), options, std::move(f));
   return l;
 }
 
@@ -169,7 +169,7 @@ lock_pointer make_lock(client& c, std::vector<std::string> paths, role r, lock_o
   if (options.layout.name_prefix(r).empty() ||
       (r == role::writer && options.layout.name_prefix(role::reader).empty()))
     throw error{errc::invalid_argument, "lock " + paths[0] + ": the layout is for other locks"};
-  recipes::terms t;
+  recipes::lock_request t;
   t.parents = std::move(paths);
   t.layout = options.layout;
   t.role = r;
@@ -212,19 +212,19 @@ scoped_hold scoped_lock(const lock_pointer& l, role r, deadline d) {
 
 void unlock(const lock_pointer& l, role r) noexcept {
   if (l->core->driver->loop().in_child()) return;
-  const entry inside{*l->core->port};
+  const scope inside{*l->core->recipes};
   l->object->release(r, this_thread());
 }
 
 void unlock(const lock_pointer& l, const hold& h) noexcept {
   if (l->core->driver->loop().in_child()) return;
-  const entry inside{*l->core->port};
+  const scope inside{*l->core->recipes};
   l->object->release_hold(h.fencing_token());
 }
 
 void abandon(const lock_pointer& l) noexcept {
   if (l->core->driver->loop().in_child()) return;
-  const entry inside{*l->core->port};
+  const scope inside{*l->core->recipes};
   l->object->close(aborted());
 }
 
@@ -236,7 +236,7 @@ void end(const lock_pointer& l) noexcept {
 
 hold hold_of(const lock_pointer& l, role r) {
   if (l->core->driver->loop().in_child()) return hold{};
-  const entry inside{*l->core->port};
+  const scope inside{*l->core->recipes};
   return hold{l->object->hold(r, this_thread())};
 }
 
@@ -270,7 +270,7 @@ void start_unlock(const lock_pointer& l, receiver<void> to, role r) {
   auto& loop = l->core->driver->loop();
   const auto who = std::make_shared<recipient<void>>(loop, std::move(to));
   if (loop.in_child()) return who->tell(errc::forked, {});
-  entry inside{*l->core->port};
+  scope inside{*l->core->recipes};
   l->object->release(r, 0, [who] { who->tell({}, {}); });
   tell_later(loop, inside);
 }
@@ -279,7 +279,7 @@ void start_resign(const lock_pointer& l, receiver<void> to) {
   auto& loop = l->core->driver->loop();
   const auto who = std::make_shared<recipient<void>>(loop, std::move(to));
   if (loop.in_child()) return who->tell(errc::forked, {});
-  entry inside{*l->core->port};
+  scope inside{*l->core->recipes};
   l->object->close(aborted());
   l->object->when_all_gone([who] { who->tell({}, {}); });
   tell_later(loop, inside);
@@ -300,7 +300,7 @@ void start_downgrade(const lock_pointer& l, receiver<void> to) {
   auto& loop = l->core->driver->loop();
   const auto who = std::make_shared<recipient<void>>(loop, std::move(to));
   if (loop.in_child()) return who->tell(errc::forked, {});
-  entry inside{*l->core->port};
+  scope inside{*l->core->recipes};
   l->object->downgrade([who](error_code ec) { who->tell(ec, {}); });
   tell_later(loop, inside);
 }

@@ -28,10 +28,10 @@ struct lock_handle {
   std::shared_ptr<teller> told = std::make_shared<teller>();
 };
 
-// Fills in what remains to be filled in of the terms, whose path was checked.
-lock_pointer make_lock(client& c, std::string path, recipes::terms t,
-                       std::optional<recipes::terms> gate, lock_options options,
-                       recipes::follower f = {});
+// Completes the request, whose path was checked.
+lock_pointer make_lock(client& c, std::string path, recipes::lock_request t,
+                       std::optional<recipes::lock_request> gate, lock_options options,
+                       recipes::progress_callback f = {});
 // For a lock of this role on these paths. Throws errc::invalid_path, and errc::invalid_argument if
 // the layout has no such roles.
 lock_pointer make_lock(client& c, std::vector<std::string> paths, role r, lock_options options);
@@ -52,9 +52,9 @@ void abandon(const lock_pointer& l) noexcept;
 void end(const lock_pointer& l) noexcept;
 hold hold_of(const lock_pointer& l, role r);
 std::uint64_t this_thread() noexcept;
-// Ends the entry. A handler must not be called before the call that started it has returned, so
+// Ends the scope. A handler must not be called before the call that started it has returned, so
 // whatever is to be told is told on the I/O thread.
-void tell_later(runtime::io_loop& loop, recipes::port::entry& inside);
+void tell_later(runtime::io_loop& loop, recipes::session_context::scope& inside);
 std::string host_name();
 
 }  // namespace conclave::detail

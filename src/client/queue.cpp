@@ -17,7 +17,7 @@
 namespace conclave {
 namespace detail {
 
-using entry = recipes::port::entry;
+using scope = recipes::session_context::scope;
 
 struct queue_handle {
   core_pointer core;
@@ -40,25 +40,25 @@ error_code aborted() { return boost::asio::error::operation_aborted; }
 error_code late() { return errc::taken; }
 
 // A call that may have to wait, and what makes it give up: its deadline, a cancellation slot.
-// `begin` and `give_up` are called inside an entry.
+// `begin` and `give_up` are called inside an scope.
 template <class Result, class Who>
 void start(const core_pointer& core, const std::shared_ptr<recipient<Result>>& to, deadline d,
            const std::shared_ptr<Who>& who, std::function<void()> begin,
            std::function<void(error_code)> give_up) {
   auto& loop = core->driver->loop();
-  const auto port = core->port;
-  to->on_cancel([port, give_up] {
-    const entry inside{*port};
+  const auto context = core->recipes;
+  to->on_cancel([context, give_up] {
+    const scope inside{*context};
     give_up(aborted());
   });
-  entry inside{*port};
+  scope inside{*context};
   if (d != at_once && d != no_deadline) {
-    const auto timer = port->call_at(boot_clock::now() + (d - std::chrono::steady_clock::now()),
-                                     [give_up] { give_up(late()); });
-    who->tell = [port, timer, tell = std::move(who->tell)](auto&&... what) {
+    const auto timer = context->call_at(boot_clock::now() + (d - std::chrono::steady_clock::now()),
+                                        [give_up] { give_up(late()); });
+    who->tell = [context, timer, tell = std::move(who->tell)](auto&&... what) {
       {
-        const entry again{*port};
-        port->cancel(timer);
+        const scope again{*context};
+        context->cancel(timer);
       }
       tell(std::forward<decltype(what)>(what)...);
     };
@@ -96,7 +96,7 @@ std::shared_ptr<caller> take(const queue_pointer& q,
         if (possible)
           from->take(who);
         else
-          q->core->port->deliver([who] { who->tell(errc::invalid_argument, {}); });
+          q->core->recipes->post([who] { who->tell(errc::invalid_argument, {}); });
       },
       [weak = std::weak_ptr{from}, who_weak = std::weak_ptr{who}](error_code why) {
         const auto c = weak.lock();
@@ -158,7 +158,7 @@ std::optional<Result> take_until(queue_pointer q, const std::string& what,
   const auto who = take(q, receiver<std::optional<Result>>{&call}, no_deadline);
   {
     const std::stop_callback on_stop{std::move(stop), [&] {
-                                       const entry inside{*q->core->port};
+                                       const scope inside{*q->core->recipes};
                                        ((*q).*from)->give_up(who, late());
                                      }};
     call.done.wait();
@@ -189,12 +189,12 @@ queue_pointer make_queue(client& c, std::string path, queue_options o) {
   q->names = std::make_shared<recipes::queue_names>(std::move(path), o.layout);
   const auto most =
       q->core->driver->ask(std::size_t{0}, [](const auto& m) { return m.max_request_bytes(); });
-  const auto& port = q->core->port;
+  const auto& context = q->core->recipes;
   using recipes::consumer;
-  q->producer = std::make_shared<recipes::producer>(port, q->names, o.capacity, most);
-  q->popping = std::make_shared<consumer>(port, q->names, consumer::terms{});
+  q->producer = std::make_shared<recipes::producer>(context, q->names, o.capacity, most);
+  q->popping = std::make_shared<consumer>(context, q->names, consumer::terms{});
   q->claiming = std::make_shared<consumer>(
-      port, q->names, consumer::terms{consumer::way::claims, o.max_attempts, o.owner});
+      context, q->names, consumer::terms{consumer::way::claims, o.max_attempts, o.owner});
   return q;
 }
 
@@ -220,7 +220,7 @@ void start_push(const queue_pointer& q, receiver<bool> to, std::vector<std::stri
         if (possible)
           q->producer->push(what);
         else
-          q->core->port->deliver([what] { what->tell(errc::invalid_argument); });
+          q->core->recipes->post([what] { what->tell(errc::invalid_argument); });
       },
       [weak = std::weak_ptr{q->producer}, what_weak = std::weak_ptr{what}](error_code why) {
         const auto p = weak.lock();
@@ -234,8 +234,8 @@ void start_front(const queue_pointer& q, receiver<std::optional<queue_item>> to)
   const auto recipient =
       std::make_shared<detail::recipient<std::optional<queue_item>>>(loop, std::move(to));
   if (loop.in_child()) return recipient->tell(errc::forked, {});
-  entry inside{*q->core->port};
-  std::make_shared<recipes::glance>(q->core->port, q->names,
+  scope inside{*q->core->recipes};
+  std::make_shared<recipes::glance>(q->core->recipes, q->names,
                                     [recipient](error_code ec, std::optional<queue_item> item) {
                                       recipient->tell(ec, std::move(item));
                                     })
@@ -255,7 +255,7 @@ void start_complete(const claim_pointer& c, receiver<void> to) {
   auto& loop = c->core->driver->loop();
   const auto recipient = std::make_shared<detail::recipient<void>>(loop, std::move(to));
   if (loop.in_child()) return recipient->tell(errc::forked, {});
-  entry inside{*c->core->port};
+  scope inside{*c->core->recipes};
   c->claim->complete([recipient](error_code ec) { recipient->tell(ec, {}); });
   tell_later(loop, inside);
 }
@@ -267,7 +267,7 @@ queue::queue(client& c, std::string path, queue_options options)
 
 queue::~queue() {
   if (state_->core->driver->loop().in_child()) return;
-  const detail::entry inside{*state_->core->port};
+  const detail::scope inside{*state_->core->recipes};
   state_->producer->close(detail::aborted());
   state_->popping->close(detail::aborted());
   state_->claiming->close(detail::aborted());
@@ -422,7 +422,7 @@ void queue_claim::complete() {
 
 void queue_claim::give_back() noexcept {
   if (!state_ || state_->core->driver->loop().in_child()) return;
-  const detail::entry inside{*state_->core->port};
+  const detail::scope inside{*state_->core->recipes};
   state_->claim->give_back();
 }
 

@@ -10,17 +10,17 @@ detail::lock_pointer make(client& c, const std::string& path, std::size_t permit
                           lock_options options) {
   recipes::require_recipe_path("semaphore", path);
   if (permits == 0) throw error{errc::invalid_argument, "semaphore " + path + " without permits"};
-  recipes::terms gate;
+  recipes::lock_request gate;
   gate.parents = {path + "/locks"};
   gate.own_levels = 2;
-  recipes::terms lease;
-  lease.rule = recipes::rule::permits;
+  recipes::lock_request lease;
+  lease.granted_when = recipes::lock_request::rule::permits;
   lease.permits = permits;
-  lease.semaphore = path;
+  lease.semaphore_path = path;
   lease.parents = {path + "/leases"};
   lease.own_levels = 2;
   lease.layout = layout::custom("lease-");
-  lease.renew = false;
+  lease.if_session_ends = recipes::lock_request::on_session_end::fail;
   return detail::make_lock(c, path, std::move(lease), std::move(gate), std::move(options));
 }
 

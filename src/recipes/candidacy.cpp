@@ -41,18 +41,18 @@ void candidacy::follow(const progress& p) {
   using at = election_state;
   switch (p.what) {
     case what::begins: enter(at::start); return say(kind::start, p);
-    case what::enrols: enter(at::offer); return say(kind::offer_start, p);
-    case what::enrolled: return say(kind::offer_complete, p);
-    case what::looks:
+    case what::creating: enter(at::offer); return say(kind::offer_start, p);
+    case what::created: return say(kind::offer_complete, p);
+    case what::listing:
       if (state() == at::determine) return;  // the connection was lost meanwhile
       enter(at::determine);
       return say(kind::determine_start, p);
-    case what::waits:
+    case what::waiting:
       say(kind::determine_complete, p);
       enter(at::ready);
       ready_told_ = false;
       return say(kind::ready_start, p);
-    case what::watches:
+    case what::watching:
       // Once: the watch is set again after a lost connection, or when the node's data changed.
       if (state() == at::ready && !std::exchange(ready_told_, true)) say(kind::ready_complete, p);
       return;
@@ -68,9 +68,9 @@ void candidacy::follow(const progress& p) {
       return say(kind::elected_complete, p);
     case what::failed:
     case what::lost: enter(at::failed); return say(kind::failed, p);
-    case what::leaves: enter(at::stop); return say(kind::stop_start, p);
+    case what::releasing: enter(at::stop); return say(kind::stop_start, p);
     case what::gone:  // perhaps when the next one has begun
-      if (p.left) say(kind::stop_complete, p);
+      if (p.released) say(kind::stop_complete, p);
       return;
   }
 }

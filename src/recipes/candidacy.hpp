@@ -13,7 +13,7 @@ namespace conclave::recipes {
 
 class candidacy {
  public:
-  // `tell` is called inside the entry, and may be empty.
+  // `tell` is called inside the scope, and may be empty.
   explicit candidacy(std::function<void(election_event)> tell) : tell_{std::move(tell)} {}
 
   void follow(const progress& p);

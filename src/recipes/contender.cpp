@@ -1,11 +1,13 @@
-// A contender's life, and what reaches it meanwhile. Each part of it has a file: enqueue.cpp,
-// waiting.cpp, holding.cpp, downgrade.cpp, leaving.cpp.
 #include "recipes/contender.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "recipes/outcome.hpp"
+#include "recipes/error_class.hpp"
+#include "recipes/make_path.hpp"
+#include "recipes/parent_record.hpp"
+#include "recipes/sequence_number.hpp"
+#include "recipes/wait/deletion.hpp"
 
 namespace conclave::recipes {
 namespace {
@@ -14,203 +16,358 @@ using kind = session_event::kind;
 
 }  // namespace
 
-contender::contender(std::shared_ptr<port> p, terms t, std::shared_ptr<contender_events> events)
-    : port_{std::move(p)}, terms_{std::move(t)}, events_{std::move(events)} {
-  port_->join(*this);
+contender::contender(std::shared_ptr<session_context> p, lock_request r,
+                     std::shared_ptr<contender_events> events)
+    : context_{std::move(p), std::move(r), std::move(events)},
+      nodes_{context_},
+      monitor_{context_, nodes_, [this](error_code why) { lose(why); }} {
+  context_.session().add_listener(*this);
 }
 
 contender::~contender() { end(); }
 
-// Once it is over, it is destroyed outside of any entry.
+// Once it is gone, it is destroyed outside of any scope.
 void contender::end() {
-  if (!std::exchange(joined_, false)) return;
-  port_->part(*this);
-  port_->drop(*this);
+  if (std::exchange(phase_, phase::gone) == phase::gone) return;
+  context_.session().remove_listener(*this);
+  monitor_.end();
 }
 
-void contender::start(std::shared_ptr<contender> before) {
-  before_ = std::move(before);
+void contender::start(std::shared_ptr<contender> previous) {
+  context_.set_owner(weak_from_this());
+  previous_ = std::move(previous);
   run_ = run();
   run_.start();
 }
 
 task<> contender::run() {
-  const auto ec = co_await contend();
+  const auto ec = co_await acquire();
   if (!ec) {
-    become_holder();
+    phase_ = phase::holding;
+    was_granted_ = true;
+    monitor_.begin();
     co_await hold();
-    holding_ = false;
-    port_->drop(*this);
-  } else if (!quiet_) {
-    events_->failed(ec);
+    monitor_.end();
+    // The program knows of a loss before the next contender is granted the lock.
+    if (was_lost_) co_await context_.callbacks_done();
+  } else {
+    context_.events().failed(ec);
   }
-  co_await withdraw();
+  phase_ = phase::releasing;
+  co_await remove_nodes();
   end();
-  events_->gone();
+  context_.report_gone();
   co_return done;
 }
 
-task<error_code> contender::contend() {
-  if (!terms_.patient && !terms_.seen_holder.empty()) {
-    const auto asked = ask(requests::exists(port_->defaults(), terms_.seen_holder, {}), {});
-    const auto got = co_await asked;
-    if (got.ec && !(terms_.renew && port_->begins_again(got.ec))) co_return got.ec;
-    if (got.value) {
-      seen_holder_ = terms_.seen_holder;
-      co_return errc::taken;
+// --- creating and waiting
+
+task<error_code> contender::acquire() {
+  const auto& request = context_.request;
+  const bool restarts = request.if_session_ends == lock_request::on_session_end::restart;
+  if (!request.waits() && !request.seen_holder.empty()) {
+    const auto ec = co_await look_for_holder();
+    if (ec && !(restarts && context_.session().can_restart_after(ec))) co_return ec;
+  }
+  for (;;) {
+    phase_ = phase::creating;
+    context_.begin_session();
+    nodes_.reset(request.parents);
+    waits_.clear();
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      waits_.push_back(make_wait_strategy(context_, nodes_, i, found_));
+    context_.events().reached(step::creating);
+    auto ec = co_await create_nodes();
+    if (context_.release_requested()) co_return context_.interruption();
+    if (!ec) {
+      context_.events().reached(step::created);
+      phase_ = phase::waiting;
+      ec = co_await wait_for_grant();
     }
-  }
-  for (;;) {
-    seats_.clear();
-    for (const auto& parent : terms_.parents) seats_.emplace_back().parent = parent;
-    session_ = 0;
-    session_over_ = false;
-    reached(step::enrols);
-    auto ec = co_await enqueue();
-    if (leaving_) co_return why_interrupted();
-    if (!ec) reached(step::enrolled);
-    for (auto& s : seats_)
-      if (!ec && terms_.rule == rule::first_in_line) ec = co_await wait_for_turn(s);
-    if (!ec && terms_.rule == rule::permits) ec = co_await wait_for_permit(seats_[0]);
-    // While one line was waited in, something may have happened to our node in another.
-    const bool waited = std::any_of(seats_.begin(), seats_.end(), [](auto& s) { return s.waited; });
-    if (seats_.size() > 1 && waited)
-      for (auto& s : seats_)
-        while (!ec && !leaving_ && !s.own_gone &&
-               (std::exchange(s.own_changed, false) || !s.own_watch)) {
-          ec = co_await watch_own(s);
-          // put_out_of_line() tells, or we keep our place.
-          if (ec == errc::no_node || connection_trouble(ec)) ec = {};
-        }
-    if (!ec && put_out_of_line()) ec = co_await why_out_of_line();
-    if (!ec) ec = co_await be_in_time();
-    if (leaving_) co_return why_interrupted();
-    if (!terms_.renew || !port_->begins_again(ec)) co_return ec;
-    // The session ended, and our place in the line with it. There is a new one: to its end.
-    withdraw_claims();
+    if (context_.release_requested()) co_return context_.interruption();
+    if (!restarts || !context_.session().can_restart_after(ec)) co_return ec;
+    // The session ended, and our nodes with it.
+    nodes_.forget();
   }
 }
 
-// It is our turn. But we may have stood still for longer than the session lives, with the news of
-// our turn in the socket and that of the session's end behind it: then the server is asked first.
-task<error_code> contender::be_in_time() {
-  while (!leaving_ && !session_over_ && port_->now() >= port_->session().deadline) {
-    const auto asked = ask(requests::get(port_->defaults(), seats_[0].path(), {}), here());
-    const auto got = co_await asked;
-    if (got.ec == errc::no_node) co_return errc::out_of_line;
-    if (got.ec && !connection_trouble(got.ec)) co_return got.ec;
+// errc::taken if the node that had the lock the last time still exists.
+task<error_code> contender::look_for_holder() {
+  const auto& path = context_.request.seen_holder;
+  const auto asked = context_.send(requests::exists(context_.defaults(), path, {}), {});
+  const auto got = co_await asked;
+  if (got.ec || !got.value) co_return got.ec;
+  found_.holder = path;
+  co_return errc::taken;
+}
+
+// Creates the nodes, and the parents if they do not exist.
+task<error_code> contender::create_nodes() {
+  const auto disconnected = on_disconnected();
+  binding where;  // the first session that comes
+  if (previous_) {
+    const auto ec = co_await create_after_previous();
+    if (nodes_.exist() || is_session_end(ec)) co_return ec;
+    where = context_.in_session();
   }
-  co_return leaving_ || session_over_ ? why_interrupted() : error_code{};
-}
-
-// One of our nodes was deleted: by hand, or with our session, whose end we have not heard of yet.
-task<error_code> contender::why_out_of_line() {
-  for (;;) {
-    const auto asked = ask(requests::get(port_->defaults(), seats_[0].path(), {}), here());
-    const auto got = co_await asked;
-    if (leaving_ || session_over_) co_return why_interrupted();
-    if (got.ec == errc::no_node && seats_.size() == 1) in_line_ = false;  // nothing to withdraw
-    if (!got.ec || got.ec == errc::no_node) co_return errc::out_of_line;
-    if (!connection_trouble(got.ec)) co_return got.ec;
+  for (int without_parent = 0; !context_.release_requested();) {
+    const auto creation = nodes_.new_creation();
+    const std::function<void()> send_reads = [this] {
+      for (const auto& w : waits_) w->send_with_creation();
+    };
+    const auto made = co_await nodes_.create(creation, where, send_reads);
+    for (const auto& w : waits_) co_await w->receive_after_creation(!made.ec);
+    auto ec = made.ec;
+    if (made.failed_operation >= nodes_.size()) co_return ec;  // of the extra operations
+    if (outcome_unknown(ec)) {
+      ec = co_await nodes_.resolve(creation, disconnected);
+      if (ec || nodes_.exist()) co_return ec;
+    } else if (ec == errc::no_node) {
+      // Containers: the server removes them some time after the last contender has gone.
+      ec = co_await make_paths(context_.shared_session(), shared_from_this(),
+                               context_.request.parents, context_.request.own_levels,
+                               create_mode::container);
+      if (ec) co_return ec;
+      // They exist, and yet they do not: somebody removes them, or another node is missing.
+      if (++without_parent > 2) co_await context_.pause(retry_delay);
+    } else if (ec == errc::node_exists) {
+      if (ec = co_await wait_for_name(made.failed_operation); ec) co_return ec;
+    } else {
+      co_return ec;
+    }
+    where = context_.in_session();  // in another session everything begins anew
   }
+  co_return context_.interruption();
 }
 
-error_code contender::why_interrupted() const noexcept {
-  if (leaving_) return {ECANCELED, boost::system::system_category()};
-  return session_end_;
-}
-
-bool contender::put_out_of_line() const noexcept {
-  return std::any_of(seats_.begin(), seats_.end(), [](const seat& s) { return s.own_gone; });
-}
-
-// --- what reaches it
-
-void contender::session_changed(const session_event& e) {
-  if (session_ == 0) return;  // a request under way will tell
-  const auto self = shared_from_this();
-  switch (e.type) {
-    case kind::suspended:
-      if (!holding_) return;
-      // It may have had none as long as the connection lasted.
-      port_->keep(*this, port_->session().deadline);
-      if (!std::exchange(suspended_, true) && !quiet_) events_->suspended();
-      return;
-    case kind::reconnected: check_own_ = true; break;
-    case kind::connected: return;
-    case kind::expired:
-    case kind::closed:
-    case kind::authentication_failed:
-      session_over_ = true;
-      session_end_ = e.type == kind::closed    ? errc::closed
-                     : e.type == kind::expired ? errc::session_expired
-                                               : errc::auth_failed;
-      lose(session_end_);
-      break;
-  }
-  poke();
-}
-
-void contender::poke() {
-  poked_ = true;
-  if (const auto h = std::exchange(sleeper_, {})) h.resume();
-}
-
-task<> contender::pause(duration d) {
-  const auto until = port_->now() + d;
-  port_->call_at(until, [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->poke();
-  });
-  const auto alive = shared_from_this();  // nobody else may know us any more
-  while (port_->now() < until && !session_over_) co_await news{*this};
-  co_return done;
-}
-
-// Watchers are called outside of any entry, and perhaps when the contender has begun again.
-watcher contender::watching(const seat& s, void (*note)(seat&, const watch_event&)) {
-  return [weak = weak_from_this(), p = port_, parent = s.parent, note](const watch_event& e) {
-    const auto self = weak.lock();
-    if (!self || e.type == watch_event::kind::session_ended) return;  // the session's end is told
-    const port::entry inside{*p};
-    for (auto& mine : self->seats_)
-      if (mine.parent == parent) note(mine, e);
-    self->poke();
+// Callers do not wait for a connection for ever. The nodes are searched and removed all the same.
+std::function<void(error_code)> contender::on_disconnected() {
+  return [this](error_code ec) {
+    if (context_.release_requested()) return;
+    context_.events().failed(ec);
+    context_.mute();
+    context_.request_release();
   };
 }
 
-watcher contender::own_watcher(const seat& s) {
-  return watching(s, [](seat& mine, const watch_event& e) {
-    if (e.path != mine.path()) return;
-    (e.type == watch_event::kind::deleted ? mine.own_gone : mine.own_changed) = true;
-  });
+// One transaction releases the previous contender and creates our node. The previous contender's
+// record then says whether anybody came in between.
+task<error_code> contender::create_after_previous() {
+  const auto previous = std::exchange(previous_, {});
+  const auto from = *previous->waits_[0]->hand_over();
+  const auto& old = previous->nodes_[0];
+  context_.session_id = previous->context_.session_id;
+  const auto creation = nodes_.new_creation();
+  transaction t;
+  t.remove(old.path())
+      .set(old.parent, format_served_record(from.parent_czxid, from.number))
+      .create(nodes_[0].child(creation.prefix), creation.data, creation.mode);
+  previous->release_by_next_ = release_by_next::sent;
+  const auto asked =
+      context_.send(requests::commit(context_.defaults(), t), previous->nodes_.verified_on());
+  const auto made = co_await asked;
+  previous->release_by_next_ = !made.ec                   ? release_by_next::confirmed
+                               : outcome_unknown(made.ec) ? release_by_next::outcome_unknown
+                                                          : release_by_next::no;
+  if (!made.ec) {
+    nodes_.created(made.value.parts[2].path, made.value.zxid, made.sent_on);
+    waits_[0]->take_over(from, made.value.parts[1].stat.czxid);
+  }
+  previous->context_.changed.notify();
+  if (!outcome_unknown(made.ec)) co_return made.ec;
+  const auto disconnected = on_disconnected();
+  co_return co_await nodes_.resolve(creation, disconnected);
 }
 
-watcher contender::other_watcher(const seat& s) {
-  return watching(s, [](seat& mine, const watch_event& e) {
-    if (e.path != mine.other_path()) return;
-    (e.type == watch_event::kind::deleted ? mine.other_gone : mine.other_stirred) = true;
-  });
+// A node of the name that the creation needs exists.
+task<error_code> contender::wait_for_name(std::size_t index) {
+  awaited_node other;
+  other.path = nodes_[index].child(waits_[index]->name_in_use());
+  if (!context_.request.waits()) {
+    found_.holder = other.path;
+    co_return errc::taken;
+  }
+  const auto ec = co_await wait_until_deleted(context_, nodes_, nodes_[index], other);
+  co_return ec == errc::no_node ? error_code{} : ec;
 }
 
-watcher contender::ahead_watcher(const seat& s) {
-  return watching(s, [](seat& mine, const watch_event& e) {
-    if (e.path == mine.ahead_path()) mine.ahead_gone = true;
-  });
+task<error_code> contender::wait_for_grant() {
+  for (const auto& w : waits_)
+    if (const auto ec = co_await w->wait_for_grant(); ec) co_return ec;
+  if (const auto ec = co_await check_other_nodes(); ec) co_return ec;
+  if (nodes_.one_was_deleted()) co_return co_await why_deleted(context_, nodes_);
+  co_return co_await confirm_in_time();
 }
 
-watcher contender::children_watcher(const seat& s) {
-  return watching(s, [](seat& mine, const watch_event&) { mine.other_stirred = true; });
+// While the contender waited in one wait queue, its node in another may have been deleted.
+task<error_code> contender::check_other_nodes() {
+  const bool has_waited =
+      std::any_of(waits_.begin(), waits_.end(), [](const auto& w) { return w->has_waited(); });
+  if (nodes_.size() == 1 || !has_waited) co_return error_code{};
+  for (auto& n : nodes_)
+    while (!context_.release_requested() && n.watch.must_read()) {
+      const auto ec = co_await nodes_.read_and_watch(n);
+      if (ec && ec != errc::no_node && !is_connection_error(ec)) co_return ec;
+    }
+  co_return error_code{};
 }
 
-void contender::stop_watching(seat& s) {
-  if (const auto w = std::exchange(s.ahead_watch, {}))
-    port_->forget_watch(s.ahead_path(), watch_kind::data, w);
-  if (!s.other_watch) return;
-  if (terms_.rule == rule::permits)
-    port_->forget_watch(s.parent, watch_kind::children, s.other_watch);
-  else if (!s.other.empty())
-    port_->forget_watch(s.other_path(), watch_kind::data, s.other_watch);
-  s.other_watch = {};
+// The lock is ours if our session lives. If the process stood still for longer than the session
+// timeout, the notice of the grant may be followed by that of the session's end: then the server is
+// asked first.
+task<error_code> contender::confirm_in_time() {
+  const auto& session = context_.session();
+  while (!context_.interrupted() && session.now() >= session.session().deadline) {
+    const auto asked = context_.send(requests::get(context_.defaults(), nodes_[0].path(), {}),
+                                     context_.in_session());
+    const auto got = co_await asked;
+    if (got.ec == errc::no_node) co_return errc::out_of_line;
+    if (got.ec && !is_connection_error(got.ec)) co_return got.ec;
+  }
+  co_return context_.interrupted() ? context_.interruption() : error_code{};
+}
+
+// --- holding
+
+task<> contender::hold() {
+  while (phase_ == phase::holding) {
+    if (context_.session_ended()) {
+      lose(context_.session_end());
+    } else if (nodes_.one_was_deleted()) {
+      lose(monitor_.why_deleted());
+    } else if (!downgrades_.empty()) {
+      const auto ec = co_await become_reader();
+      finish_downgrades(ec);
+    } else if (monitor_.has_work()) {
+      co_await monitor_.work();
+    } else {
+      co_await context_.changed;
+    }
+  }
+  co_return done;
+}
+
+void contender::lose(error_code why) {
+  if (phase_ != phase::holding) return;
+  phase_ = phase::releasing;
+  was_lost_ = true;
+  context_.request_release();
+  context_.events().lost(why);
+  finish_downgrades(errc::lock_lost);  // there may be no connection for long
+}
+
+void contender::downgrade(std::function<void(error_code)> completed) {
+  downgrades_.push_back(std::move(completed));
+  context_.changed.notify();
+}
+
+void contender::finish_downgrades(error_code ec) {
+  for (const auto& completed : std::exchange(downgrades_, {})) completed(ec);
+}
+
+// One transaction replaces the writer's node by a reader's with the same number. Writers behind it
+// see a reader ahead of them, and readers see no writer.
+task<error_code> contender::become_reader() {
+  auto& request = context_.request;
+  if (request.role == layout::role::reader) co_return error_code{};
+  auto& n = nodes_[0];
+  if (monitor_.watches_too_late()) co_await nodes_.read_and_watch(n);
+  if (n.watch.deleted()) co_return errc::lock_lost;
+  // There the order is that of creation, and our new node would come behind waiting writers.
+  if (near_the_end(n.number)) co_return errc::not_supported;
+  const auto name = request.layout.name_prefix(layout::role::reader) + format_number(n.number);
+  const auto creation = nodes_.new_creation();
+  if (const auto ec = co_await nodes_.replace(name, creation); ec) co_return ec;
+  request.role = layout::role::reader;
+  monitor_.begin_again();
+  co_return error_code{};
+}
+
+// --- releasing
+
+void contender::release() {
+  if (context_.release_requested()) return;
+  context_.request_release();
+  if (phase_ == phase::holding) phase_ = phase::releasing;
+  finish_downgrades(errc::lock_lost);
+  context_.changed.notify();
+}
+
+void contender::release_claim(claimed_item item) {
+  if (!context_.release_requested()) item_ = std::move(item);
+  release();
+}
+
+bool contender::can_release_with_next() const noexcept {
+  return phase_ == phase::holding && !context_.session_ended() && nodes_.size() == 1 &&
+         waits_[0]->hand_over() && !nodes_.one_was_deleted() && !monitor_.watches_too_late();
+}
+
+void contender::release_with_next() {
+  release_by_next_ = release_by_next::offered;
+  release();
+}
+
+void contender::release_now() {
+  if (release_by_next_ == release_by_next::offered) release_by_next_ = release_by_next::no;
+  context_.changed.notify();
+}
+
+error_code contender::release_result() const noexcept {
+  if (removal_.confirmed) return removal_.item_error;
+  return context_.session_ended() ? errc::session_expired : errc::lock_lost;
+}
+
+task<> contender::remove_nodes() {
+  finish_downgrades(errc::lock_lost);
+  while (
+      (release_by_next_ == release_by_next::offered || release_by_next_ == release_by_next::sent) &&
+      !context_.session_ended())
+    co_await context_.changed;
+  if (release_by_next_ == release_by_next::confirmed) nodes_.removed();
+
+  owned_nodes::removal_plan plan;
+  plan.item = item_;
+  plan.must_verify = release_by_next_ == release_by_next::outcome_unknown ||
+                     nodes_.one_was_deleted() || monitor_.watches_too_late();
+  if (was_granted_)
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      if (auto record = waits_[i]->record_on_release())
+        plan.parent_records.emplace(nodes_[i].parent, std::move(*record));
+  removal_ = co_await nodes_.remove(plan);
+
+  // The parent's sequence numbers are used up: a new parent starts at 0 again.
+  if (!context_.session_ended())
+    for (const auto& n : nodes_)
+      if (near_the_end(n.number))
+        static_cast<void>(context_.send(
+            requests::remove(context_.defaults(), n.parent, any_version), context_.in_session()));
+  co_return done;
+}
+
+// --- events of the session
+
+void contender::session_changed(const session_event& e) {
+  if (context_.session_id == 0) return;  // a pending request will fail
+  const auto alive = shared_from_this();
+  switch (e.type) {
+    case kind::connected: return;
+    case kind::suspended:
+      if (phase_ == phase::holding) monitor_.connection_lost();
+      return;
+    case kind::reconnected: monitor_.reconnected(); break;
+    case kind::expired:
+    case kind::closed:
+    case kind::authentication_failed: {
+      const auto why = e.type == kind::closed    ? errc::closed
+                       : e.type == kind::expired ? errc::session_expired
+                                                 : errc::auth_failed;
+      context_.end_session(why);
+      lose(why);
+      break;
+    }
+  }
+  context_.changed.notify();
 }
 
 }  // namespace conclave::recipes

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "conclave/contenders.hpp"
-#include "recipes/badge.hpp"
+#include "recipes/contender_data.hpp"
 
 namespace conclave::recipes {
 
 inline void describe(contender_info& info, std::string_view data, const node_stat& stat) {
-  auto shown = read_badge(data);
+  auto shown = parse_contender_data(data);
   info.owner = std::move(shown.owner);
   info.asked_to_release = shown.asked_to_release;
   info.session_id = stat.ephemeral_owner;

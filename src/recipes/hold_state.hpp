@@ -1,4 +1,4 @@
-// What conclave::hold tells about. Written inside an entry, read from any thread.
+// What conclave::hold tells about. Written inside a scope, read from any thread.
 #pragma once
 
 #include <atomic>
@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "recipes/port.hpp"
+#include "recipes/session_context.hpp"
 
 namespace conclave::recipes {
 
 class hold_state {
  public:
-  explicit hold_state(const std::shared_ptr<port>& p) : clock_{p->clock()} {}
+  explicit hold_state(const std::shared_ptr<session_context>& p) : clock_{p->clock()} {}
 
   void begin(std::int64_t token, std::int64_t session, std::vector<std::string> nodes) {
     token_ = token;

@@ -8,7 +8,7 @@ namespace conclave::recipes {
 namespace {
 
 // A caller that locks again within this time after unlocking is expected to do so again.
-constexpr auto at_once_again = std::chrono::microseconds{50};
+constexpr auto relock_window = std::chrono::microseconds{50};
 
 }  // namespace
 
@@ -17,70 +17,70 @@ constexpr auto at_once_again = std::chrono::microseconds{50};
 class lock_object::attempt final : public contender_events,
                                    public std::enable_shared_from_this<attempt> {
  public:
-  attempt(lock_object& owner, caller_ptr who, terms t)
-      : for_whom{std::move(who)},
-        role{for_whom->role},
-        thread{for_whom->thread},
-        hold{std::make_shared<hold_state>(owner.port_)},
-        port_{owner.port_},
+  attempt(lock_object& owner, caller_ptr who, lock_request r)
+      : waiting_caller{std::move(who)},
+        role{waiting_caller->role},
+        thread{waiting_caller->thread},
+        hold{std::make_shared<hold_state>(owner.context_)},
+        context_{owner.context_},
         owner_{owner.weak_from_this()},
         options_{owner.options_},
-        terms_{std::move(t)},
-        gate_terms_{owner.gate_},
-        follower_{owner.follower_} {}
+        request_{std::move(r)},
+        gate_request_{owner.gate_},
+        progress_callback_{owner.progress_callback_} {}
 
-  caller_ptr for_whom;  // none: it was told
+  caller_ptr waiting_caller;  // none: it was told
   lock_object::role role;
   std::uint64_t thread;
-  bool lost_it = false;
+  bool is_lost = false;
   std::shared_ptr<hold_state> hold;
 
-  bool granted_already() const { return hold->began(); }
+  bool was_granted() const { return hold->began(); }
 
-  bool gone_already() const { return gone_; }
+  bool is_gone() const { return stage_ == stage::gone; }
 
   // Not in the constructor: the contender keeps us.
   void start(const attempt_ptr& before = {}) {
-    pass_on(progress::kind::begins);
-    if (gate_terms_) {
+    report(progress::kind::begins);
+    if (gate_request_) {
       gate_ = std::make_shared<gate_events>(shared_from_this());
-      gate_->contender = std::make_shared<contender>(port_, *gate_terms_, gate_);
+      gate_->contender = std::make_shared<contender>(context_, *gate_request_, gate_);
       const auto c = gate_->contender;
       return c->start();
     }
     start_contender(before ? before->contender_ : nullptr);
   }
 
-  void leave(std::function<void()> confirmed) {
-    again_ = false;
-    end_hold();
-    open_gate();
-    left_ = true;
-    pass_on(progress::kind::leaves);
+  void release(std::function<void()> confirmed) {
+    restarts_ = false;
+    report_released();
+    release_gate();
+    stage_ = stage::releasing;
+    report(progress::kind::releasing);
     if (!contender_) {  // not begun, or it was lost and has withdrawn
-      if (confirmed) port_->deliver(std::move(confirmed));
+      if (confirmed) context_->post(std::move(confirmed));
       return;
     }
     when_gone_ = std::move(confirmed);
     const auto c = contender_;
-    c->be_quiet();
-    c->leave();
+    c->mute();
+    c->release();
   }
 
   // As leave(), but for the next one to take along; false if that cannot be.
-  bool leave_to_next(std::function<void()>& confirmed) {
-    if (!contender_ || !contender_->can_leave_to_next()) return false;
-    end_hold();
-    left_ = true;
-    pass_on(progress::kind::leaves);
+  bool release_with_next(std::function<void()>& confirmed) {
+    if (!contender_ || !contender_->can_release_with_next()) return false;
+    report_released();
+    stage_ = stage::releasing;
+    report(progress::kind::releasing);
     when_gone_ = std::move(confirmed);
     const auto c = contender_;
-    c->be_quiet();
-    c->leave_to_next();
+    c->mute();
+    c->release_with_next();
     return true;
   }
-  void leave_now() {
-    if (const auto c = contender_) c->leave_now();
+  void release_now() {
+    if (const auto c = contender_) c->release_now();
   }
   // As well.
   void when_gone(std::function<void()> f) {
@@ -113,92 +113,97 @@ class lock_object::attempt final : public contender_events,
   // --- what the contender tells
 
   void reached(step s) override {
-    if (!follower_) return;
-    if (s == step::enrols) node_.clear();  // again, in a new session
-    if (s == step::enrolled) node_ = contender_->path();
+    if (!progress_callback_) return;
+    if (s == step::creating) node_.clear();  // again, in a new session
+    if (s == step::created) node_ = contender_->path();
     using kind = progress::kind;
     switch (s) {
-      case step::enrols: return pass_on(kind::enrols);
-      case step::enrolled: return pass_on(kind::enrolled);
-      case step::looks: return pass_on(kind::looks);
-      case step::waits: return pass_on(kind::waits);
-      case step::watches: return pass_on(kind::watches);
+      case step::creating: return report(kind::creating);
+      case step::created: return report(kind::created);
+      case step::listing: return report(kind::listing);
+      case step::waiting: return report(kind::waiting);
+      case step::watching: return report(kind::watching);
     }
   }
-  void enqueued(std::size_t before_us) override {
-    if (std::exchange(enqueued_, true)) return;  // in several lines, or again
-    port_->deliver([f = options_->on_enqueued, before_us] { f(before_us); });
+  void enqueued(std::size_t contenders_ahead) override {
+    if (std::exchange(position_reported_, true)) return;  // several paths, or a new session
+    context_->post([f = options_->on_enqueued, contenders_ahead] { f(contenders_ahead); });
   }
   void granted() override {
-    open_gate();
+    release_gate();
     std::vector<std::string> nodes;
-    for (std::size_t i = 0; i < contender_->seats(); ++i) nodes.push_back(contender_->path(i));
-    hold->begin(contender_->token(), contender_->session(), std::move(nodes));
-    if (options_->on_revocation) contender_->heed_revocation();
-    pass_on(progress::kind::granted);
-    tell(options_->on_acquired);
+    for (std::size_t i = 0; i < contender_->node_count(); ++i) nodes.push_back(contender_->path(i));
+    hold->begin(contender_->fencing_token(), contender_->session_id(), std::move(nodes));
+    if (options_->on_revocation) contender_->report_revocations();
+    report(progress::kind::granted);
+    notify_user(options_->on_acquired);
     if (const auto o = owner_.lock()) {
       o->last_holds_[role] = hold;
-      if (for_whom) for_whom->hold = hold;
-      o->answer(std::exchange(for_whom, {}), {});
+      if (waiting_caller) waiting_caller->hold = hold;
+      o->complete(std::exchange(waiting_caller, {}), {});
     }
   }
   void failed(error_code why) override {
     // Behind a gate the whole way is gone again, if there is another session to go it in.
-    const bool in_vain = gate_terms_ && port_->begins_again(why);
-    open_gate();
-    if (in_vain && contender_) {
-      again_ = true;  // when it has withdrawn
+    const bool can_restart = gate_request_ && context_->can_restart_after(why);
+    release_gate();
+    if (can_restart && contender_) {
+      restarts_ = true;  // when its nodes are removed
       return;
     }
     // Who would not wait goes as one that has waited enough.
-    left_ = why == errc::taken;
-    pass_on(left_ ? progress::kind::leaves : progress::kind::failed, left_ ? error_code{} : why);
+    if (why == errc::taken) stage_ = stage::releasing;
+    if (why == errc::taken)
+      report(progress::kind::releasing);
+    else
+      report(progress::kind::failed, why);
     const auto o = owner_.lock();
     if (!o) return;
-    if (why == errc::taken && contender_) o->seen_holder_ = contender_->seen_holder();
-    if (for_whom && contender_) for_whom->mismatch = contender_->mismatch();
-    o->dropped(shared_from_this());
+    if (why == errc::taken && contender_) o->seen_holder_ = contender_->holder_path();
+    if (waiting_caller && contender_) waiting_caller->mismatch = contender_->mismatch();
+    o->note_released(shared_from_this());
     o->ended(shared_from_this(), why);
   }
   void suspended() override {
     hold->suspend(true);
-    tell(options_->on_suspended);
+    notify_user(options_->on_suspended);
   }
   void restored() override {
     hold->suspend(false);
-    tell(options_->on_restored);
+    notify_user(options_->on_restored);
   }
   void lost(error_code why) override {
-    lost_it = true;
+    is_lost = true;
     hold->lose(why);
-    port_->deliver([h = hold, f = options_->on_lost, why] {
+    context_->post([h = hold, f = options_->on_lost, why] {
       h->loss().request_stop();
       if (f) f(conclave::hold{h}, why);
     });
-    if (!follower_) return;
-    pass_on(progress::kind::lost, why);
+    if (!progress_callback_) return;
+    report(progress::kind::lost, why);
     if (const auto o = owner_.lock()) {
-      o->dropped(shared_from_this());
+      o->note_released(shared_from_this());
       o->ended(shared_from_this(), {});
     }
   }
-  void revocation_asked() override { tell(options_->on_revocation); }
+  void revocation_asked() override { notify_user(options_->on_revocation); }
   void gone() override {
-    gone_ = true;
-    pass_on(progress::kind::gone);
-    if (when_gone_) port_->deliver(std::move(when_gone_));
+    const bool released = std::exchange(stage_, stage::gone) == stage::releasing;
+    report(progress::kind::gone, {}, released);
+    if (when_gone_) context_->post(std::move(when_gone_));
     // The contender keeps us and we keep it: this is the end of both, or of one.
-    port_->deliver([c = std::move(contender_)] {});
-    if (std::exchange(again_, false)) start();
+    context_->post([c = std::move(contender_)] {});
+    if (!std::exchange(restarts_, false)) return;
+    stage_ = stage::contending;
+    start();
   }
 
  private:
   // What the contender for the gate tells.
   struct gate_events final : contender_events {
-    explicit gate_events(std::shared_ptr<attempt> a) : port{a->port_}, behind{std::move(a)} {}
-    void enqueued(std::size_t before_us) override {
-      if (behind) behind->enqueued(before_us);
+    explicit gate_events(std::shared_ptr<attempt> a) : context{a->context_}, behind{std::move(a)} {}
+    void enqueued(std::size_t contenders_ahead) override {
+      if (behind) behind->enqueued(contenders_ahead);
     }
     void granted() override {
       if (behind) behind->start_contender();
@@ -206,7 +211,7 @@ class lock_object::attempt final : public contender_events,
     void failed(error_code why) override {
       if (const auto a = std::exchange(behind, {})) {
         a->gate_.reset();
-        if (a->for_whom && contender) a->for_whom->mismatch = contender->mismatch();
+        if (a->waiting_caller && contender) a->waiting_caller->mismatch = contender->mismatch();
         a->failed(why);
       }
     }
@@ -214,16 +219,16 @@ class lock_object::attempt final : public contender_events,
       if (const auto a = std::exchange(behind, {})) a->gate_lost();
     }
     void gone() override {
-      port->deliver([c = std::move(contender)] {});
+      context->post([c = std::move(contender)] {});
     }
 
-    std::shared_ptr<recipes::port> port;
+    std::shared_ptr<recipes::session_context> context;
     std::shared_ptr<attempt> behind;
     std::shared_ptr<recipes::contender> contender;
   };
 
   void start_contender(std::shared_ptr<contender> before = {}) {
-    contender_ = std::make_shared<contender>(port_, terms_, shared_from_this());
+    contender_ = std::make_shared<contender>(context_, request_, shared_from_this());
     const auto c = contender_;
     c->start(std::move(before));
   }
@@ -231,73 +236,75 @@ class lock_object::attempt final : public contender_events,
   // The way that leads here was lost, so we were not alone: back to its beginning.
   void gate_lost() {
     gate_.reset();
-    if (!contender_ || granted_already()) return;
-    again_ = true;
+    if (!contender_ || was_granted()) return;
+    restarts_ = true;
     const auto c = contender_;
-    c->be_quiet();
-    c->leave();
+    c->mute();
+    c->release();
   }
 
-  void open_gate() {
+  void release_gate() {
     const auto g = std::exchange(gate_, {});
     if (!g) return;
     g->behind.reset();
     if (const auto c = g->contender) {
-      c->be_quiet();
-      c->leave();
+      c->mute();
+      c->release();
     }
   }
 
-  void end_hold() {
-    if (hold->release()) tell(options_->on_released);
+  void report_released() {
+    if (hold->release()) notify_user(options_->on_released);
   }
 
-  void pass_on(progress::kind what, error_code why = {}) {
-    if (follower_) (*follower_)({what, node_, why, left_});
+  void report(progress::kind what, error_code why = {}, bool released = false) {
+    if (progress_callback_) (*progress_callback_)({what, node_, why, released});
   }
 
-  void tell(const std::function<void(const conclave::hold&)>& f) {
-    if (f) port_->deliver([f, h = hold] { f(conclave::hold{h}); });
+  void notify_user(const std::function<void(const conclave::hold&)>& f) {
+    if (f) context_->post([f, h = hold] { f(conclave::hold{h}); });
   }
 
-  std::shared_ptr<port> port_;
+  std::shared_ptr<session_context> context_;
   std::weak_ptr<lock_object> owner_;
   std::shared_ptr<const lock_options> options_;
-  terms terms_;
-  std::optional<terms> gate_terms_;
+  lock_request request_;
+  std::optional<lock_request> gate_request_;
   std::shared_ptr<gate_events> gate_;
   std::shared_ptr<contender> contender_;
   std::function<void()> when_gone_;
-  bool enqueued_ = false;
-  bool again_ = false;
-  std::shared_ptr<const follower> follower_;
-  std::string node_;  // kept for the follower only
-  bool left_ = false;
-  bool gone_ = false;
+  enum class stage { contending, releasing, gone };  // contending: or holding
+  stage stage_ = stage::contending;
+  bool position_reported_ = false;
+  bool restarts_ = false;  // once its contender is gone
+  std::shared_ptr<const progress_callback> progress_callback_;
+  std::string node_;  // kept for the progress_callback only
 };
 
-lock_object::lock_object(std::shared_ptr<port> p, terms t, std::optional<terms> gate,
-                         const lock_options& options, follower f)
-    : port_{std::move(p)},
-      terms_{std::move(t)},
+lock_object::lock_object(std::shared_ptr<session_context> p, lock_request r,
+                         std::optional<lock_request> gate, const lock_options& options,
+                         progress_callback f)
+    : context_{std::move(p)},
+      request_{std::move(r)},
       gate_{std::move(gate)},
       options_{std::make_shared<lock_options>(options)},
-      follower_{f ? std::make_shared<follower>(std::move(f)) : nullptr} {
-  const auto set = [&](terms& each) {
+      progress_callback_{f ? std::make_shared<progress_callback>(std::move(f)) : nullptr} {
+  const auto set = [&](lock_request& each) {
     each.owner = options.owner;
-    each.tickets = options.tickets;
+    if (!options.tickets) each.mode = lock_request::wait_mode::listing;
   };
-  set(terms_);
+  set(request_);
   if (gate_) {
     set(*gate_);
-    gate_->hurried = false;  // what is waited for long lies behind it
+    // The long wait is for a permit, behind the gate.
+    if (options.tickets) gate_->mode = lock_request::wait_mode::tickets;
   }
-  auto& line = gate_ ? *gate_ : terms_;
-  line.counted = static_cast<bool>(options.on_enqueued);
+  auto& queued = gate_ ? *gate_ : request_;
+  queued.reports_position = static_cast<bool>(options.on_enqueued);
 }
 
 bool lock_object::busy_for(role r) const {
-  if (r == role::reader || terms_.rule == rule::permits) return false;
+  if (r == role::reader || request_.granted_when == lock_request::rule::permits) return false;
   return std::any_of(attempts_.begin(), attempts_.end(),
                      [](const auto& a) { return a->role != role::reader; });
 }
@@ -305,160 +312,163 @@ bool lock_object::busy_for(role r) const {
 void lock_object::acquire(const caller_ptr& who) {
   // When the session is over for good nobody waits here any more: the server is asked, and the
   // refusal says why.
-  if (!busy_for(who->role) || port_->session().over) return begin(who);
-  if (who->patient)
-    wait_here(who);
+  if (!busy_for(who->role) || context_->session().over) return begin(who);
+  if (who->waits)
+    wait_locally(who);
   else
-    answer(who, errc::taken);
+    complete(who, errc::taken);
 }
 
 // A lost lock blocks this object until it is unlocked. Its owner may never do that once the client
 // is closed, so those who wait here learn of the session's end by themselves.
-void lock_object::wait_here(const caller_ptr& who) {
+void lock_object::wait_locally(const caller_ptr& who) {
   waiting_.push_back(who);
-  if (std::exchange(knows_of_the_end_, true)) return;
-  port_->when_over(weak_from_this(), [this](error_code why) { answer_waiting(why); });
+  if (std::exchange(listens_for_session_end_, true)) return;
+  context_->on_session_end(weak_from_this(), [this](error_code why) { complete_waiting(why); });
 }
 
-void lock_object::answer_waiting(error_code why) {
-  for (const auto& who : std::exchange(waiting_, {})) answer(who, why);
+void lock_object::complete_waiting(error_code why) {
+  for (const auto& who : std::exchange(waiting_, {})) complete(who, why);
 }
 
 void lock_object::begin(const caller_ptr& who) {
-  auto t = terms_;
-  t.role = who->role;
-  t.patient = who->patient;
-  t.seen_holder = terms_.role == role::exclusive ? seen_holder_ : std::string{};
-  if (gate_) gate_->patient = who->patient;
-  const auto a = std::make_shared<attempt>(*this, who, std::move(t));
+  using on_contention = lock_request::on_contention;
+  const auto if_taken = who->waits ? on_contention::wait : on_contention::give_up;
+  auto r = request_;
+  r.role = who->role;
+  r.if_taken = if_taken;
+  r.seen_holder = request_.role == role::exclusive ? seen_holder_ : std::string{};
+  if (gate_) gate_->if_taken = if_taken;
+  const auto a = std::make_shared<attempt>(*this, who, std::move(r));
   attempts_.push_back(a);
   if (last_release_ != time_point{})
-    port_->locks_again = port_->now() - last_release_ < at_once_again;
-  const auto before = std::exchange(parting_, {});
-  if (before && who->patient && who->role == role::exclusive) return a->start(before);
-  if (before) before->leave_now();
+    context_->relocks_at_once = context_->now() - last_release_ < relock_window;
+  const auto before = std::exchange(release_with_next_, {});
+  if (before && who->waits && who->role == role::exclusive) return a->start(before);
+  if (before) before->release_now();
   a->start();
 }
 
 void lock_object::ended(const attempt_ptr& a, error_code why) {
   std::erase(attempts_, a);
-  answer(std::exchange(a->for_whom, {}), why);
-  next();
+  complete(std::exchange(a->waiting_caller, {}), why);
+  start_next();
 }
 
 void lock_object::give_up(const caller_ptr& who, error_code why) {
   const auto at_server = std::find_if(attempts_.begin(), attempts_.end(),
-                                      [&](const auto& a) { return a->for_whom == who; });
+                                      [&](const auto& a) { return a->waiting_caller == who; });
   if (at_server != attempts_.end()) {
     const auto a = *at_server;
     attempts_.erase(at_server);
-    a->for_whom.reset();
-    dropped(a);
-    a->leave({});
-    answer(who, why);
-    return next();
+    a->waiting_caller.reset();
+    note_released(a);
+    a->release({});
+    complete(who, why);
+    return start_next();
   }
-  if (std::erase(waiting_, who) > 0) answer(who, why);
+  if (std::erase(waiting_, who) > 0) complete(who, why);
 }
 
-lock_object::attempt_ptr lock_object::hold_to_give_back(role r, std::uint64_t thread) const {
+lock_object::attempt_ptr lock_object::hold_to_release(role r, std::uint64_t thread) const {
   // Lower is better; among equals the oldest.
   const auto rank = [&](const attempt& a) {
-    return std::pair{a.thread == thread ? 0 : a.thread == 0 ? 1 : 2, a.lost_it ? 0 : 1};
+    return std::pair{a.thread == thread ? 0 : a.thread == 0 ? 1 : 2, a.is_lost ? 0 : 1};
   };
   attempt_ptr best;
   for (const auto& a : attempts_)
-    if (a->role == r && a->granted_already() && (!best || rank(*a) < rank(*best))) best = a;
+    if (a->role == r && a->was_granted() && (!best || rank(*a) < rank(*best))) best = a;
   return best;
 }
 
 void lock_object::release(role r, std::uint64_t thread, std::function<void()> confirmed) {
-  const auto a = hold_to_give_back(r, thread);
+  const auto a = hold_to_release(r, thread);
   if (!a) {
-    if (confirmed) port_->deliver(std::move(confirmed));
+    if (confirmed) context_->post(std::move(confirmed));
     return;
   }
   std::erase(attempts_, a);
-  let_go(a, std::move(confirmed));
-  next();
+  release_attempt(a, std::move(confirmed));
+  start_next();
 }
 
 void lock_object::release_hold(std::int64_t token) {
   const auto a = std::find_if(attempts_.begin(), attempts_.end(), [&](const auto& each) {
-    return each->granted_already() && each->hold->token() == token;
+    return each->was_granted() && each->hold->token() == token;
   });
   if (a == attempts_.end()) return;
   const auto held = *a;
   attempts_.erase(a);
-  let_go(held, {});
-  next();
+  release_attempt(held, {});
+  start_next();
 }
 
 // Who locks again right after unlocking, or has another caller waiting, saves the server a write:
 // the release goes along with the next creation. It waits for that only as long as the I/O thread
 // takes to come round, and only where the last time told that it is worth it.
-void lock_object::let_go(const attempt_ptr& a, std::function<void()> confirmed) {
-  dropped(a);
-  last_release_ = port_->now();
-  const bool worth_it = !waiting_.empty() || (port_->locks_again && !confirmed);
-  if (!worth_it || !a->leave_to_next(confirmed)) return a->leave(std::move(confirmed));
-  parting_ = a;
+void lock_object::release_attempt(const attempt_ptr& a, std::function<void()> confirmed) {
+  note_released(a);
+  last_release_ = context_->now();
+  const bool saves_a_write = !waiting_.empty() || (context_->relocks_at_once && !confirmed);
+  if (!saves_a_write || !a->release_with_next(confirmed)) return a->release(std::move(confirmed));
+  release_with_next_ = a;
   if (waiting_.empty())
-    port_->call_soon([weak = weak_from_this(), a] {
+    context_->call_soon([weak = weak_from_this(), a] {
       const auto self = weak.lock();
-      if (self && self->parting_ == a) {
-        self->parting_.reset();
-        self->port_->locks_again = false;
+      if (self && self->release_with_next_ == a) {
+        self->release_with_next_.reset();
+        self->context_->relocks_at_once = false;
       }
-      a->leave_now();
+      a->release_now();
     });
 }
 
 void lock_object::downgrade(std::function<void(error_code)> told) {
-  const auto a = hold_to_give_back(role::writer, 0);
-  const auto tell = [p = port_, told = std::move(told)](error_code ec) {
-    p->deliver([told, ec] { told(ec); });
+  const auto a = hold_to_release(role::writer, 0);
+  const auto tell = [p = context_, told = std::move(told)](error_code ec) {
+    p->post([told, ec] { told(ec); });
   };
-  if (!a || a->lost_it) return tell(a ? refusal_of(*a->hold) : errc::lock_lost);
+  if (!a || a->is_lost) return tell(a ? refusal_of(*a->hold) : errc::lock_lost);
   a->downgrade([self = weak_from_this(), tell](error_code ec) {
     tell(ec);
-    if (const auto o = self.lock()) o->next();  // a writer of ours may stand in line behind it
+    if (const auto o = self.lock())
+      o->start_next();  // a writer of ours may stand in line behind it
   });
 }
 
 void lock_object::close(error_code why) {
-  if (const auto before = std::exchange(parting_, {})) before->leave_now();
-  answer_waiting(why);
+  if (const auto before = std::exchange(release_with_next_, {})) before->release_now();
+  complete_waiting(why);
   for (const auto& a : std::exchange(attempts_, {})) {
-    answer(std::exchange(a->for_whom, {}), why);
-    dropped(a);
-    a->leave({});
+    complete(std::exchange(a->waiting_caller, {}), why);
+    note_released(a);
+    a->release({});
   }
 }
 
-void lock_object::dropped(const attempt_ptr& a) {
-  if (!follower_) return;
+void lock_object::note_released(const attempt_ptr& a) {
+  if (!progress_callback_) return;
   std::erase_if(leaving_, [](const auto& weak) {
     const auto old = weak.lock();
-    return !old || old->gone_already();
+    return !old || old->is_gone();
   });
   leaving_.push_back(a);
 }
 
 void lock_object::when_all_gone(std::function<void()> confirmed) {
-  const auto to_come = std::make_shared<std::atomic<std::size_t>>(1);
-  const auto one_less = [to_come, confirmed = std::move(confirmed)] {
-    if (--*to_come == 0) confirmed();
+  const auto pending = std::make_shared<std::atomic<std::size_t>>(1);
+  const auto one_gone = [pending, confirmed = std::move(confirmed)] {
+    if (--*pending == 0) confirmed();
   };
   for (const auto& weak : leaving_)
-    if (const auto a = weak.lock(); a && !a->gone_already()) {
-      ++*to_come;
-      a->when_gone(one_less);
+    if (const auto a = weak.lock(); a && !a->is_gone()) {
+      ++*pending;
+      a->when_gone(one_gone);
     }
-  port_->deliver(one_less);
+  context_->post(one_gone);
 }
 
-void lock_object::next() {
+void lock_object::start_next() {
   if (waiting_.empty() || busy_for(waiting_.front()->role)) return;
   const auto who = std::move(waiting_.front());
   waiting_.pop_front();
@@ -468,7 +478,7 @@ void lock_object::next() {
 std::shared_ptr<hold_state> lock_object::hold(role r, std::uint64_t thread) const {
   attempt_ptr latest;
   for (const auto& a : attempts_) {
-    if (a->role != r || !a->granted_already()) continue;
+    if (a->role != r || !a->was_granted()) continue;
     if (!latest || a->thread == thread || latest->thread != thread) latest = a;
   }
   if (latest) return latest->hold;
@@ -478,12 +488,12 @@ std::shared_ptr<hold_state> lock_object::hold(role r, std::uint64_t thread) cons
 
 bool lock_object::held_by_thread(role r, std::uint64_t thread) const {
   return std::any_of(attempts_.begin(), attempts_.end(), [&](const auto& a) {
-    return a->role == r && a->granted_already() && a->thread == thread;
+    return a->role == r && a->was_granted() && a->thread == thread;
   });
 }
 
-void lock_object::answer(const caller_ptr& who, error_code ec) {
-  if (who) port_->deliver([who, ec] { who->tell(ec); });
+void lock_object::complete(const caller_ptr& who, error_code ec) {
+  if (who) context_->post([who, ec] { who->complete(ec); });
 }
 
 }  // namespace conclave::recipes

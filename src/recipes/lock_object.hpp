@@ -3,7 +3,7 @@
 // object has it or stands in line for it; readers, and those who want one of several permits, each
 // go to the server at once.
 //
-// All members are called inside a port::entry.
+// All members are called inside a session_context::scope.
 #pragma once
 
 #include <deque>
@@ -19,27 +19,27 @@
 
 namespace conclave::recipes {
 
-// What becomes of one caller's attempt, told inside the entry to whoever follows it closely.
+// What becomes of one caller's attempt, told inside the scope to whoever follows it closely.
 struct progress {
   enum class kind {
     begins,
-    enrols,  // these as contender_events::reached() has them
-    enrolled,
-    looks,
-    waits,
-    watches,
+    creating,  // these as contender_events::reached() has them
+    created,
+    listing,
+    waiting,
+    watching,
     granted,
     failed,
     lost,
-    leaves,
+    releasing,
     gone,
   };
   kind what;
-  const std::string& node;  // empty before enrolled
+  const std::string& node;  // empty before created
   error_code why;           // of failed and lost
-  bool left;                // of gone: it was asked to leave
+  bool released;            // of gone: it was asked to release
 };
-using follower = std::function<void(const progress&)>;
+using progress_callback = std::function<void(const progress&)>;
 
 class lock_object : public std::enable_shared_from_this<lock_object> {
  public:
@@ -47,15 +47,15 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
 
   // The role is each caller's own. With a gate, the contender for the lock itself begins once that
   // for the gate was granted, and then lets the gate go.
-  // With a follower it is an election's: whoever has lost it need not release it.
-  lock_object(std::shared_ptr<port> p, terms t, std::optional<terms> gate,
-              const lock_options& options, follower f = {});
+  // With a progress_callback it is an election's: whoever has lost it need not release it.
+  lock_object(std::shared_ptr<session_context> p, lock_request r, std::optional<lock_request> gate,
+              const lock_options& options, progress_callback f = {});
 
-  // Somebody who wants the lock. Told once, outside of the entry: no error means it is held.
+  // Somebody who wants the lock. Told once, outside of the scope: no error means it is held.
   struct caller {
-    std::function<void(error_code)> tell;
+    std::function<void(error_code)> complete;
     lock_object::role role = role::exclusive;
-    bool patient = true;
+    bool waits = true;                 // false: errc::taken if the lock is not free
     std::uint64_t thread = 0;          // of a call that blocks
     std::shared_ptr<hold_state> hold;  // what it got; meanwhile another may have begun
     std::string mismatch;              // how others use the path, if that is why it failed
@@ -68,7 +68,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
 
   // Lets one hold of this role go: one of this thread, otherwise one of nobody in particular,
   // otherwise any; of these, one that was lost, if there is such, otherwise the oldest. Nothing if
-  // there is none. `confirmed`, if any, is called outside of the entry when the server knows, or
+  // there is none. `confirmed`, if any, is called outside of the scope when the server knows, or
   // the session is over.
   void release(role r, std::uint64_t thread = 0, std::function<void()> confirmed = {});
   // Lets the hold with this token go, if it is held.
@@ -79,8 +79,8 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
 
   // Releases everything, and tells everybody who waits.
   void close(error_code why);
-  // Calls it outside of the entry when nothing is left of what was given up, lost or released, as
-  // far as there is a follower.
+  // Calls it outside of the scope when nothing is left of what was given up, lost or released, as
+  // far as there is a progress_callback.
   void when_all_gone(std::function<void()> confirmed);
 
   // The latest hold of this role, of this thread if it has one, or the last one that was; none if
@@ -95,26 +95,27 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   bool busy_for(role r) const;
   void begin(const caller_ptr& who);
   void ended(const attempt_ptr& a, error_code why);
-  attempt_ptr hold_to_give_back(role r, std::uint64_t thread) const;
-  void let_go(const attempt_ptr& a, std::function<void()> confirmed);
-  void dropped(const attempt_ptr& a);
-  void next();
-  void wait_here(const caller_ptr& who);
-  void answer_waiting(error_code why);
-  void answer(const caller_ptr& who, error_code ec);
+  attempt_ptr hold_to_release(role r, std::uint64_t thread) const;
+  void release_attempt(const attempt_ptr& a, std::function<void()> confirmed);
+  void note_released(const attempt_ptr& a);
+  void start_next();
+  void wait_locally(const caller_ptr& who);
+  void complete_waiting(error_code why);
+  void complete(const caller_ptr& who, error_code ec);
 
-  std::shared_ptr<port> port_;
-  terms terms_;
-  std::optional<terms> gate_;
+  std::shared_ptr<session_context> context_;
+  lock_request request_;
+  std::optional<lock_request> gate_;
   std::shared_ptr<const lock_options> options_;
   std::string seen_holder_;         // when somebody who would not wait last looked
   std::deque<caller_ptr> waiting_;  // here
-  bool knows_of_the_end_ = false;   // answer_waiting() is called when the session is over for good
+  bool listens_for_session_end_ =
+      false;  // complete_waiting() is called when the session is over for good
   std::vector<attempt_ptr> attempts_;  // at the server, or holding; in the order they began
   std::map<role, std::shared_ptr<hold_state>> last_holds_;
-  attempt_ptr parting_;  // released, for the next one to take along
-  std::shared_ptr<const follower> follower_;
-  std::vector<std::weak_ptr<attempt>> leaving_;  // not gone yet; where there is a follower
+  attempt_ptr release_with_next_;  // released, for the next one to take along
+  std::shared_ptr<const progress_callback> progress_callback_;
+  std::vector<std::weak_ptr<attempt>> leaving_;  // not gone yet; where there is a progress_callback
   time_point last_release_{};
 };
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "recipes/asking.hpp"
-#include "recipes/outcome.hpp"
-#include "recipes/together.hpp"
+#include "recipes/error_class.hpp"
+#include "recipes/request.hpp"
+#include "recipes/single_write.hpp"
 
 namespace conclave::recipes {
 
@@ -20,19 +20,19 @@ std::vector<path_level> levels_of(const requests::defaults& d, const std::string
   return all;
 }
 
-task<error_code> make_paths(std::shared_ptr<port> p, std::shared_ptr<void> asker,
+task<error_code> make_paths(std::shared_ptr<session_context> p, std::shared_ptr<void> asker,
                             std::vector<std::string> paths, std::size_t own_levels,
                             create_mode mode, std::string data) {
   for (;;) {
-    std::vector<std::vector<asking<create_result>>> making{paths.size()};
+    std::vector<std::vector<pending_reply<create_result>>> making{paths.size()};
     {
-      const together in_one_write{*p};
+      const single_write in_one_write{*p};
       for (std::size_t i = 0; i < paths.size(); ++i)
         for (auto& level : levels_of(p->defaults(), paths[i], own_levels)) {
           const create_options how{mode, std::move(level.acl)};
           const std::string content = level.path == paths[i] ? data : "";
           making[i].push_back(
-              ask(p, asker, requests::create(p->defaults(), level.path, content, how)));
+              send(p, asker, requests::create(p->defaults(), level.path, content, how)));
         }
     }
     error_code ec;
@@ -55,8 +55,9 @@ task<error_code> make_paths(std::shared_ptr<port> p, std::shared_ptr<void> asker
   }
 }
 
-task<error_code> make_path(std::shared_ptr<port> p, std::shared_ptr<void> asker, std::string path,
-                           std::size_t own_levels, create_mode mode, std::string data) {
+task<error_code> make_path(std::shared_ptr<session_context> p, std::shared_ptr<void> asker,
+                           std::string path, std::size_t own_levels, create_mode mode,
+                           std::string data) {
   std::vector<std::string> one{std::move(path)};
   co_return co_await make_paths(std::move(p), std::move(asker), std::move(one), own_levels, mode,
                                 std::move(data));

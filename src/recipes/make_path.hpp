@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "recipes/port.hpp"
+#include "recipes/session_context.hpp"
 #include "recipes/task.hpp"
 
 namespace conclave::recipes {
@@ -16,11 +16,12 @@ namespace conclave::recipes {
 //
 // The last `own_levels` nodes of each path belong to the recipe and get the default ACL. Those
 // above are ancestors, which it shares with everybody: they get defaults::ancestors_acl.
-task<error_code> make_paths(std::shared_ptr<port> p, std::shared_ptr<void> asker,
+task<error_code> make_paths(std::shared_ptr<session_context> p, std::shared_ptr<void> asker,
                             std::vector<std::string> paths, std::size_t own_levels,
                             create_mode mode, std::string data = {});
-task<error_code> make_path(std::shared_ptr<port> p, std::shared_ptr<void> asker, std::string path,
-                           std::size_t own_levels, create_mode mode, std::string data = {});
+task<error_code> make_path(std::shared_ptr<session_context> p, std::shared_ptr<void> asker,
+                           std::string path, std::size_t own_levels, create_mode mode,
+                           std::string data = {});
 // The nodes of a path from the top down, the path itself included: with the ACL for each, empty for
 // the default.
 struct path_level {

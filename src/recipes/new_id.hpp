@@ -4,11 +4,11 @@
 #include <cstdio>
 #include <string>
 
-#include "recipes/port.hpp"
+#include "recipes/session_context.hpp"
 
 namespace conclave::recipes {
 
-inline std::string new_id(port& p) {
+inline std::string new_id(session_context& p) {
   char text[40];
   std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(p.random()),
                 static_cast<unsigned long long>(p.random()));

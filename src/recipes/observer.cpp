@@ -4,31 +4,32 @@
 #include <vector>
 
 #include "recipes/contender.hpp"
+#include "recipes/contender_context.hpp"
 #include "recipes/describe.hpp"
-#include "recipes/front.hpp"
-#include "recipes/outcome.hpp"
-#include "recipes/together.hpp"
+#include "recipes/error_class.hpp"
+#include "recipes/first_contenders.hpp"
+#include "recipes/single_write.hpp"
 
 namespace conclave::recipes {
 namespace {
 
 // Between two looks that the server refused.
-constexpr auto longest_rest = std::chrono::seconds{1};
+constexpr auto longest_retry_delay = std::chrono::seconds{1};
 
 }  // namespace
 
-observer::observer(std::shared_ptr<port> p, std::string path, layout names, callback told)
-    : port_{std::move(p)},
+observer::observer(std::shared_ptr<session_context> p, std::string path, layout names, callback c)
+    : context_{std::move(p)},
       path_{std::move(path)},
       names_{std::move(names)},
-      told_{std::move(told)} {
-  port_->join(*this);
+      callback_{std::move(c)} {
+  context_->add_listener(*this);
 }
 
 observer::~observer() { end(); }
 
 void observer::end() {
-  if (std::exchange(joined_, false)) port_->part(*this);
+  if (std::exchange(listens_, false)) context_->remove_listener(*this);
 }
 
 void observer::start() {
@@ -37,29 +38,29 @@ void observer::start() {
 }
 
 void observer::stop() {
-  over_ = true;
+  stopped_ = true;
   end();
-  news_.poke();
+  wakeup_.notify();
 }
 
 task<> observer::run() {
-  duration rest = breath;
-  while (!over_) {
-    stirred_ = session_news_ = false;
-    const auto ec = co_await look();
-    const auto last_rest = std::exchange(rest, breath);
+  duration delay = retry_delay;
+  while (!stopped_) {
+    watch_fired_ = session_changed_ = false;
+    const auto ec = co_await find_leader();
+    const auto last_delay = std::exchange(delay, retry_delay);
     if (!ec) {
-      while (!over_ && !stirred_) co_await news_;
-    } else if (connection_trouble(ec)) {
-      while (!over_ && !port_->session().connected) co_await news_;
-    } else if (session_is_over(ec)) {
-      if (port_->session().over) over_ = true;
+      while (!stopped_ && !watch_fired_) co_await wakeup_;
+    } else if (is_connection_error(ec)) {
+      while (!stopped_ && !context_->session().connected) co_await wakeup_;
+    } else if (is_session_end(ec)) {
+      if (context_->session().over) stopped_ = true;
     } else if (ec == errc::no_auth) {
       // Asking again and again would not change that.
-      while (!over_ && !session_news_) co_await news_;
+      while (!stopped_ && !session_changed_) co_await wakeup_;
     } else if (ec != errc::no_node) {  // a server that is overloaded, or worse: it may pass
-      co_await pause(last_rest);
-      rest = std::min<duration>(last_rest * 2, longest_rest);
+      co_await pause(last_delay);
+      delay = std::min<duration>(last_delay * 2, longest_retry_delay);
     }
     forget_watch();
   }
@@ -68,13 +69,13 @@ task<> observer::run() {
 }
 
 // errc::no_node: what was there has gone meanwhile.
-task<error_code> observer::look() {
-  const auto asked = ask(requests::children(port_->defaults(), path_, {}));
+task<error_code> observer::find_leader() {
+  const auto asked = send(requests::children(context_->defaults(), path_, {}));
   const auto listed = co_await asked;
   if (listed.ec == errc::no_node) co_return co_await watch_for_path();
   if (listed.ec) co_return listed.ec;
   // Those of another layout are not candidates of this election.
-  const auto front = front_of_line(listed.value.names, names_);
+  const auto front = first_contenders(listed.value.names, names_);
   if (front.empty()) co_return co_await watch_for_candidates();
   auto leader = front.front();
   if (front.size() > 1)
@@ -83,11 +84,11 @@ task<error_code> observer::look() {
 }
 
 task<error_code> observer::oldest_of(const std::vector<std::string>& names, std::string& oldest) {
-  std::vector<asking<std::optional<node_stat>>> asked;
+  std::vector<pending_reply<std::optional<node_stat>>> asked;
   {
-    const together in_one_write{*port_};
+    const single_write in_one_write{*context_};
     for (const auto& name : names)
-      asked.push_back(ask(requests::exists(port_->defaults(), path_ + '/' + name, {})));
+      asked.push_back(send(requests::exists(context_->defaults(), path_ + '/' + name, {})));
   }
   error_code ec = errc::no_node;
   std::int64_t age = 0;
@@ -107,46 +108,46 @@ task<error_code> observer::watch_leader(std::string name) {
   leader.node = path_ + '/' + name;
   leader.holds = true;
   const auto w = new_watch(leader.node, watch_kind::data);
-  const auto asked = ask(requests::get(port_->defaults(), leader.node, w));
+  const auto asked = send(requests::get(context_->defaults(), leader.node, w));
   const auto got = co_await asked;
   if (got.ec) {
     watch_.reset();
     co_return got.ec;
   }
   describe(leader, got.value.data, got.value.stat);
-  tell(leader);
+  report(leader);
   co_return got.ec;
 }
 
 task<error_code> observer::watch_for_candidates() {
   const auto w = new_watch(path_, watch_kind::children);
-  const auto asked = ask(requests::children(port_->defaults(), path_, w));
+  const auto asked = send(requests::children(context_->defaults(), path_, w));
   const auto listed = co_await asked;
   if (listed.ec) watch_.reset();
   if (listed.ec) co_return listed.ec;
-  if (!front_of_line(listed.value.names, names_).empty())
+  if (!first_contenders(listed.value.names, names_).empty())
     co_return errc::no_node;  // one has come meanwhile
-  tell(std::nullopt);
+  report(std::nullopt);
   co_return listed.ec;
 }
 
 task<error_code> observer::watch_for_path() {
   const auto w = new_watch(path_, watch_kind::data);
-  const auto asked = ask(requests::exists(port_->defaults(), path_, w));
+  const auto asked = send(requests::exists(context_->defaults(), path_, w));
   const auto got = co_await asked;
   if (got.ec) watch_.reset();
   if (got.ec) co_return got.ec;
   if (got.value) co_return errc::no_node;  // it has come meanwhile
-  tell(std::nullopt);
+  report(std::nullopt);
   co_return got.ec;
 }
 
-void observer::tell(const std::optional<contender_info>& leader) {
-  std::optional<std::pair<std::string, std::int64_t>> node;
-  if (leader) node.emplace(leader->node, leader->fencing_token);
-  if (std::exchange(told_any_, true) && node == last_) return;
-  last_ = std::move(node);
-  if (!over_) port_->deliver([f = told_, leader] { f(leader); });
+void observer::report(const std::optional<contender_info>& leader) {
+  std::pair<std::string, std::int64_t> node;  // empty: there is no candidate
+  if (leader) node = {leader->node, leader->fencing_token};
+  if (reported_ == node) return;
+  reported_ = std::move(node);
+  if (!stopped_) context_->post([f = callback_, leader] { f(leader); });
 }
 
 void observer::session_changed(const session_event& e) {
@@ -155,45 +156,45 @@ void observer::session_changed(const session_event& e) {
   switch (e.type) {
     case kind::suspended: return;
     case kind::connected:
-    case kind::reconnected: session_news_ = true; break;
+    case kind::reconnected: session_changed_ = true; break;
     case kind::expired:
     case kind::closed:
     case kind::authentication_failed:
       watch_.reset();
-      stirred_ = session_news_ = true;
-      if (port_->session().over) over_ = true;
+      watch_fired_ = session_changed_ = true;
+      if (context_->session().over) stopped_ = true;
       break;
   }
-  news_.poke();
+  wakeup_.notify();
 }
 
-// Watchers are called outside of any entry.
+// Watchers are called outside of any scope.
 const watcher& observer::new_watch(std::string path, watch_kind kind) {
   const auto number = ++watches_;
   watch_ = {std::move(path), kind,
-            [weak = weak_from_this(), p = port_, number](const watch_event& e) {
+            [weak = weak_from_this(), p = context_, number](const watch_event& e) {
               const auto self = weak.lock();
               if (!self || e.type == watch_event::kind::session_ended) return;
-              const port::entry inside{*p};
+              const session_context::scope inside{*p};
               if (number != self->watches_) return;
               self->watch_.reset();  // used up
-              self->stirred_ = true;
-              self->news_.poke();
+              self->watch_fired_ = true;
+              self->wakeup_.notify();
             }};
   return watch_->w;
 }
 
 void observer::forget_watch() {
   if (const auto old = std::exchange(watch_, std::nullopt))
-    port_->forget_watch(old->path, old->kind, old->w);
+    context_->forget_watch(old->path, old->kind, old->w);
 }
 
 task<> observer::pause(duration d) {
-  const auto until = port_->now() + d;
-  port_->call_at(until, [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->news_.poke();
+  const auto until = context_->now() + d;
+  context_->call_at(until, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->wakeup_.notify();
   });
-  while (!over_ && port_->now() < until) co_await news_;
+  while (!stopped_ && context_->now() < until) co_await wakeup_;
   co_return done;
 }
 

@@ -5,7 +5,7 @@
 // Where there is no candidate it watches for children, where there is not even a path, for that.
 // A lost connection changes nothing, since watches survive it. In a new session it begins again.
 //
-// All members are called inside a port::entry.
+// All members are called inside a session_context::scope.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,20 @@
 
 #include "conclave/contenders.hpp"
 #include "conclave/layout.hpp"
-#include "recipes/asking.hpp"
-#include "recipes/news.hpp"
-#include "recipes/port.hpp"
+#include "recipes/request.hpp"
+#include "recipes/session_context.hpp"
 #include "recipes/task.hpp"
+#include "recipes/wakeup.hpp"
 
 namespace conclave::recipes {
 
-class observer final : public member, public std::enable_shared_from_this<observer> {
+class observer final : public session_listener, public std::enable_shared_from_this<observer> {
  public:
-  // Through port::deliver(): at first, and when it is another one. None: there is no candidate.
+  // Through session_context::post(): at first, and when it is another one. None: there is no
+  // candidate.
   using callback = std::function<void(const std::optional<contender_info>&)>;
 
-  observer(std::shared_ptr<port> p, std::string path, layout names, callback told);
+  observer(std::shared_ptr<session_context> p, std::string path, layout names, callback c);
   ~observer();
 
   void start();
@@ -41,7 +42,7 @@ class observer final : public member, public std::enable_shared_from_this<observ
  private:
   // No error: a watch will tell when to look again.
   task<> run();
-  task<error_code> look();
+  task<error_code> find_leader();
   task<error_code> oldest_of(const std::vector<std::string>& names, std::string& oldest);
   task<error_code> watch_leader(std::string name);
   task<error_code> watch_for_candidates();
@@ -50,23 +51,23 @@ class observer final : public member, public std::enable_shared_from_this<observ
 
   const watcher& new_watch(std::string path, watch_kind kind);
   void forget_watch();
-  void tell(const std::optional<contender_info>& leader);
+  void report(const std::optional<contender_info>& leader);
   void end();
   template <class Result>
-  asking<Result> ask(requests::request<Result> r) {
-    return recipes::ask(port_, shared_from_this(), std::move(r));
+  pending_reply<Result> send(requests::request<Result> r) {
+    return recipes::send(context_, shared_from_this(), std::move(r));
   }
 
-  std::shared_ptr<port> port_;
+  std::shared_ptr<session_context> context_;
   std::string path_;
   layout names_;
-  callback told_;
+  callback callback_;
   task<> run_;
-  news news_;
-  bool joined_ = true;
-  bool over_ = false;
-  bool stirred_ = false;       // what is watched has changed, or the watch is gone
-  bool session_news_ = false;  // there is another connection or session
+  wakeup wakeup_;
+  bool listens_ = true;
+  bool stopped_ = false;
+  bool watch_fired_ = false;      // what is watched has changed, or the watch is gone
+  bool session_changed_ = false;  // there is another connection or session
 
   struct watch {
     std::string path;
@@ -75,8 +76,7 @@ class observer final : public member, public std::enable_shared_from_this<observ
   };
   std::optional<watch> watch_;
   std::uint64_t watches_ = 0;
-  std::optional<std::pair<std::string, std::int64_t>> last_;  // told: the node and its czxid
-  bool told_any_ = false;
+  std::optional<std::pair<std::string, std::int64_t>> reported_;  // the node and its czxid
 };
 
 }  // namespace conclave::recipes

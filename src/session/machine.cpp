@@ -70,7 +70,7 @@ error_code machine::submit(std::unique_ptr<operation>& op, time_point now) {
 // Why the operation may not be sent in this session and on this connection, if it may not.
 error_code machine::kept_back(const operation& op) const noexcept {
   if (const auto ec = op.barred()) return ec;
-  const auto& [session, connection] = op.only_in;
+  const auto& [session, connection] = op.bound_to;
   if (session != 0 && session != session_id_) return errc::session_expired;
   if (connection != 0 && (connection != connection_ || phase_ != phase::attached))
     return errc::not_connected;
@@ -211,7 +211,7 @@ void machine::drop(error_code why, time_point now) {
 void machine::settle_in_flight(time_point now) {
   std::deque<waiting_operation> again;
   const auto keep = [&](std::unique_ptr<operation> op) {
-    if (op->only_in.connection != 0) return complete(std::move(op), errc::not_connected);
+    if (op->bound_to.connection != 0) return complete(std::move(op), errc::not_connected);
     again.push_back({std::move(op), now + connect_wait()});
   };
   for (auto& op : std::exchange(auths_in_flight_, {}))
@@ -332,7 +332,7 @@ void machine::send(std::unique_ptr<operation> op, time_point now) {
   output_.replace(at + wire::frame_prefix, sizeof bytes, reinterpret_cast<const char*>(&bytes),
                   sizeof bytes);
   const auto type = op->type();
-  op->sent_in = {session_id_, connection_};
+  op->sent_on = {session_id_, connection_};
   in_flight_.push_back({std::move(op), type, xid, now, position, covered});
 }
 

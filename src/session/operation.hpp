@@ -68,11 +68,11 @@ class operation {
 
   // The only session and connection in which the operation may be sent (0: any). Otherwise it
   // completes unsent with errc::session_expired or errc::not_connected.
-  struct place {
+  struct binding {
     std::int64_t session = 0;
     std::uint64_t connection = 0;  // see machine::connection()
   };
-  place only_in;
+  binding bound_to;
 
   // Accept the operation even if the backlog is full. The sender limits the number of such
   // operations itself.
@@ -85,7 +85,7 @@ class operation {
   bool at_once = false;
 
   // Set by the machine.
-  place sent_in;
+  binding sent_on;
   unsigned repeats = 0;
 
   // Identifies the operation for machine::cancel(). Unique in this process.

@@ -6,32 +6,36 @@
 
 namespace conclave::recipes {
 
-claim::claim(std::shared_ptr<port> p, queue_item item, std::string path, const node_stat& stat)
-    : port_{std::move(p)},
+using action = contender::claimed_item::action;
+
+claim::claim(std::shared_ptr<session_context> p, queue_item item, std::string path,
+             const node_stat& stat)
+    : context_{std::move(p)},
       item_{std::move(item)},
       path_{std::move(path)},
       version_{stat.version},
       czxid_{stat.czxid},
-      hold_{std::make_shared<hold_state>(port_)} {}
+      hold_{std::make_shared<hold_state>(context_)} {}
 
-void claim::begin(terms t, std::function<void(error_code)> told, std::function<void()> given_back) {
+void claim::begin(lock_request t, std::function<void(error_code)> told,
+                  std::function<void()> given_back) {
   begun_ = std::move(told);
   given_back_ = std::move(given_back);
-  t.rule = rule::unique_name;
+  t.granted_when = lock_request::rule::fixed_name;
   t.own_levels = queue_names::folder_levels;
   t.name = item_.name;
-  t.patient = false;
-  t.renew = false;
+  t.if_taken = lock_request::on_contention::give_up;
+  t.if_session_ends = lock_request::on_session_end::fail;
   // Writing the same data again counts the attempt, and fails if the item has gone or was claimed
   // since we read it.
-  t.along.set(path_, item_.data, version_);
-  contender_ = std::make_shared<contender>(port_, std::move(t), shared_from_this());
+  t.extra_operations.set(path_, item_.data, version_);
+  contender_ = std::make_shared<contender>(context_, std::move(t), shared_from_this());
   const auto c = contender_;
   c->start();
 }
 
 void claim::granted() {
-  hold_->begin(contender_->token(), contender_->session(), {contender_->path()});
+  hold_->begin(contender_->fencing_token(), contender_->session_id(), {contender_->path()});
   if (const auto told = std::exchange(begun_, {})) told({});
 }
 
@@ -43,37 +47,37 @@ void claim::failed(error_code why) {
 void claim::lost(error_code why) {
   over_ = true;
   hold_->lose(why);
-  port_->deliver([h = hold_] { h->loss().request_stop(); });
+  context_->post([h = hold_] { h->loss().request_stop(); });
 }
 
 void claim::complete(std::function<void(error_code)> told) {
   if (std::exchange(over_, true)) {
-    port_->deliver([told = std::move(told)] { told(errc::lock_lost); });
+    context_->post([told = std::move(told)] { told(errc::lock_lost); });
     return;
   }
   hold_->release();
   completed_ = std::move(told);
   const auto c = contender_;
-  c->be_quiet();
-  c->leave_mark({path_, attempts(), czxid_, true});
+  c->mute();
+  c->release_claim({path_, attempts(), czxid_, action::remove_with_claim});
 }
 
 void claim::give_back() {
   if (std::exchange(over_, true)) return;
   hold_->release();
   const auto c = contender_;
-  c->be_quiet();
-  c->leave_mark({path_, attempts(), czxid_, false});
+  c->mute();
+  c->release_claim({path_, attempts(), czxid_, action::keep});
   given_back_();
 }
 
 void claim::gone() {
   if (completed_) {
-    const auto ec = contender_->left();
-    port_->deliver([told = std::move(completed_), ec] { told(ec); });
+    const auto ec = contender_->release_result();
+    context_->post([told = std::move(completed_), ec] { told(ec); });
   }
   // The contender keeps us and we keep it.
-  port_->deliver([c = std::move(contender_)] {});
+  context_->post([c = std::move(contender_)] {});
 }
 
 }  // namespace conclave::recipes

@@ -1,6 +1,6 @@
 // An item that a consumer has marked as its own: a contender whose node has the item's name.
 //
-// All members are called inside a port::entry.
+// All members are called inside a session_context::scope.
 #pragma once
 
 #include <functional>
@@ -16,13 +16,15 @@ namespace conclave::recipes {
 class claim final : public contender_events, public std::enable_shared_from_this<claim> {
  public:
   // `path`: the item's node, whose version counts how often it was claimed. `stat`: as it was read.
-  claim(std::shared_ptr<port> p, queue_item item, std::string path, const node_stat& stat);
+  claim(std::shared_ptr<session_context> p, queue_item item, std::string path,
+        const node_stat& stat);
 
-  // `told` is called inside an entry, once: no error means that it is ours.
+  // `told` is called inside a scope, once: no error means that it is ours.
   // `given_back` is called inside one, too, when the item is on its way back.
-  void begin(terms t, std::function<void(error_code)> told, std::function<void()> given_back);
+  void begin(lock_request t, std::function<void(error_code)> told,
+             std::function<void()> given_back);
 
-  // Removes the item, in one transaction with our mark. `told` is called outside of the entry.
+  // Removes the item, in one transaction with our mark. `told` is called outside of the scope.
   void complete(std::function<void(error_code)> told);
   // Only if it was not completed.
   void give_back();
@@ -41,7 +43,7 @@ class claim final : public contender_events, public std::enable_shared_from_this
   void gone() override;
 
  private:
-  std::shared_ptr<port> port_;
+  std::shared_ptr<session_context> context_;
   queue_item item_;
   std::string path_;
   std::int32_t version_;

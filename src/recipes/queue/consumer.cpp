@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "recipes/make_path.hpp"
-#include "recipes/together.hpp"
+#include "recipes/single_write.hpp"
 
 namespace conclave::recipes {
 namespace {
@@ -22,13 +22,14 @@ constexpr auto keep_data_for = std::chrono::seconds{1};
 
 }  // namespace
 
-consumer::consumer(std::shared_ptr<port> p, std::shared_ptr<const queue_names> names, terms t)
-    : port_{std::move(p)},
+consumer::consumer(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names,
+                   terms t)
+    : context_{std::move(p)},
       names_{std::move(names)},
       terms_{std::move(t)},
-      transactions_{port_, names_->beside("consumers")},
-      turn_{port_, names_->beside("waiting"), [this] { news_.poke(); }},
-      identity_{port_, names_->inside()} {}
+      transactions_{context_, names_->beside("consumers")},
+      turn_{context_, names_->beside("waiting"), [this] { news_.notify(); }},
+      identity_{context_, names_->inside()} {}
 
 void consumer::take(const caller_ptr& who) {
   if (closing_) return answer(who, {ECANCELED, boost::system::system_category()});
@@ -37,7 +38,7 @@ void consumer::take(const caller_ptr& who) {
     run_ = run();
     run_.start();
   } else {
-    news_.poke();
+    news_.notify();
   }
 }
 
@@ -47,7 +48,7 @@ void consumer::give_up(const caller_ptr& who, error_code why) {
     return;
   }
   answer(who, why);
-  news_.poke();
+  news_.notify();
 }
 
 // It did not get the item that was being taken for it: back to its place, the first.
@@ -62,11 +63,11 @@ void consumer::close(error_code why) {
   closing_ = true;
   answer_all(why);
   const auto self = shared_from_this();
-  news_.poke();
+  news_.notify();
 }
 
 void consumer::answer(const caller_ptr& who, error_code ec, std::optional<taken> what) {
-  port_->deliver([who, ec, what = std::move(what)]() mutable { who->tell(ec, std::move(what)); });
+  context_->post([who, ec, what = std::move(what)]() mutable { who->tell(ec, std::move(what)); });
 }
 
 void consumer::answer_all(error_code ec) {
@@ -102,7 +103,7 @@ task<> consumer::run() {
         continue;
       }
       const auto ec = co_await look();
-      if (ec && !port_->begins_again(ec)) answer_all(ec);
+      if (ec && !context_->can_restart_after(ec)) answer_all(ec);
       if (ec || !plan_.empty()) continue;
       for (const auto& who : std::exchange(waiting_, {}))
         if (who->patient)
@@ -114,7 +115,7 @@ task<> consumer::run() {
     }
     const auto ec = terms_.way == way::pops ? co_await pop_some() : co_await claim_some();
     if (ec) {
-      if (!port_->begins_again(ec)) answer_all(ec);
+      if (!context_->can_restart_after(ec)) answer_all(ec);
       end_turn();  // what we failed to take comes first again, whoever looks next
     }
     // We got what we waited for: now it is somebody else's turn, if there is somebody, or more than
@@ -124,7 +125,7 @@ task<> consumer::run() {
   }
   answer_all({ECANCELED, boost::system::system_category()});  // who was about to get something
   end_turn();
-  folder_watch_.forget(*port_, names_->items(), watch_kind::data);
+  folder_watch_.forget(*context_, names_->items(), watch_kind::data);
   const auto self = shared_from_this();
   co_await identity_.leave(self);
   co_await transactions_.leave(self);
@@ -133,7 +134,7 @@ task<> consumer::run() {
 
 void consumer::begin_pause() {
   if (paused_at_) return;
-  paused_at_ = port_->now();
+  paused_at_ = context_->now();
   ++busy_period_;
   drop_data_later();
 }
@@ -141,12 +142,12 @@ void consumer::begin_pause() {
 void consumer::drop_data_later() {
   const bool has_data = !plan_.empty() && (plan_.front().read || plan_.front().asked);
   if (!has_data || std::exchange(drop_is_planned_, true)) return;
-  port_->call_at(*paused_at_ + keep_data_for, [weak = weak_from_this()] {
+  context_->call_at(*paused_at_ + keep_data_for, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (!self) return;
     self->drop_is_planned_ = false;
     if (!self->paused_at_) return;
-    if (self->port_->now() < *self->paused_at_ + keep_data_for) return self->drop_data_later();
+    if (self->context_->now() < *self->paused_at_ + keep_data_for) return self->drop_data_later();
     for (auto& c : self->plan_) {
       c.read.reset();
       c.asked.reset();
@@ -158,23 +159,23 @@ void consumer::drop_data_later() {
 void consumer::end_turn() {
   turn_.end();
   plan_.clear();
-  items_watch_.forget(*port_, names_->items(), watch_kind::children);
-  taken_watch_.forget(*port_, names_->taken(), watch_kind::children);
+  items_watch_.forget(*context_, names_->items(), watch_kind::children);
+  taken_watch_.forget(*context_, names_->taken(), watch_kind::children);
 }
 
 void consumer::stir() {
   stirred_ = true;
-  news_.poke();
+  news_.notify();
 }
 
 watcher consumer::watch(kept_watch consumer::*which) {
-  return (this->*which).set(port_, weak_from_this(), which, watch_lasts::once, &consumer::stir);
+  return (this->*which).set(context_, weak_from_this(), which, watch_lasts::once, &consumer::stir);
 }
 
 void consumer::folder_changed() {
   folder_czxid_ = 0;
   outdated_ = true;
-  news_.poke();
+  news_.notify();
 }
 
 // Whether the server may remove this folder, and what a transaction can tell it by.
@@ -183,10 +184,10 @@ task<error_code> consumer::identify_folder(const node_stat& stat) {
   if (folder_czxid_ != stat.czxid || !folder_watch_) {
     if (folder_czxid_ != stat.czxid) too_large_.clear();  // names have started again
     folder_czxid_ = 0;
-    folder_watch_.forget(*port_, names_->items(), watch_kind::data);
-    const auto& w = folder_watch_.set(port_, weak_from_this(), &consumer::folder_watch_,
+    folder_watch_.forget(*context_, names_->items(), watch_kind::data);
+    const auto& w = folder_watch_.set(context_, weak_from_this(), &consumer::folder_watch_,
                                       watch_lasts::once, &consumer::folder_changed);
-    const auto asked = ask(requests::get(port_->defaults(), names_->items(), w));
+    const auto asked = send(requests::get(context_->defaults(), names_->items(), w));
     const auto folder = co_await asked;
     if (folder.ec) {
       folder_watch_.failed();
@@ -208,21 +209,21 @@ task<error_code> consumer::look() {
     const bool watches = turn_.ours();
     const bool sets_taken = watches && !taken_watch_, sets_items = watches && !items_watch_;
     stirred_ = false;
-    std::optional<asking<children_result>> items, claimed, consumers;
-    std::optional<asking<std::optional<node_stat>>> line;
+    std::optional<pending_reply<children_result>> items, claimed, consumers;
+    std::optional<pending_reply<std::optional<node_stat>>> line;
     const auto ask_for_consumers = [&] {
-      consumers = ask(requests::children(port_->defaults(), names_->beside("consumers"), {}));
+      consumers = send(requests::children(context_->defaults(), names_->beside("consumers"), {}));
     };
     {
-      const together in_one_write{*port_};
+      const single_write in_one_write{*context_};
       // What is claimed first: an item that is completed in between is then simply gone.
       if (claims)
-        claimed = ask(requests::children(port_->defaults(), names_->taken(),
-                                         sets_taken ? watch(&consumer::taken_watch_) : watcher{}));
-      items = ask(requests::children(port_->defaults(), names_->items(),
-                                     sets_items ? watch(&consumer::items_watch_) : watcher{}));
+        claimed = send(requests::children(context_->defaults(), names_->taken(),
+                                          sets_taken ? watch(&consumer::taken_watch_) : watcher{}));
+      items = send(requests::children(context_->defaults(), names_->items(),
+                                      sets_items ? watch(&consumer::items_watch_) : watcher{}));
       if (watches)
-        line = ask(requests::exists(port_->defaults(), names_->beside("waiting"), {}));
+        line = send(requests::exists(context_->defaults(), names_->beside("waiting"), {}));
       else if (transactions_.enrolled())
         ask_for_consumers();
     }
@@ -247,12 +248,12 @@ task<error_code> consumer::look() {
       others = std::move(listed.value.names);
     }
     if (ec == errc::no_node && (watches || !got.ec)) {
-      ec = co_await make_path(port_, self, names_->taken(), queue_names::folder_levels,
+      ec = co_await make_path(context_, self, names_->taken(), queue_names::folder_levels,
                               names_->taken_mode());
       if (!ec && !got.ec) continue;
     }
     if (got.ec == errc::no_node && watches) {
-      ec = co_await make_path(port_, self, names_->items(), names_->items_levels(),
+      ec = co_await make_path(context_, self, names_->items(), names_->items_levels(),
                               create_mode::persistent, std::string{names_->folder_data()});
       if (!ec) continue;  // now there is something to watch
     }
@@ -326,11 +327,11 @@ void consumer::others_are_here() {
 }
 
 void consumer::ask_for_data(std::size_t from, std::size_t to) {
-  const together in_one_write{*port_};
+  const single_write in_one_write{*context_};
   for (std::size_t i = from; i < std::min(to, plan_.size()); ++i)
     if (auto& c = plan_[i]; !c.read && !c.asked) {
       c.asked_in = busy_period_;
-      c.asked = ask(requests::get(port_->defaults(), names_->item(c.name.text), {}));
+      c.asked = send(requests::get(context_->defaults(), names_->item(c.name.text), {}));
     }
 }
 
@@ -379,14 +380,14 @@ task<error_code> consumer::pop_some() {
   // Data that was read for an earlier call may be that of another node by now, of the same name
   // and version: what is read right before the removal counts. The former is all there is if the
   // connection ends in between.
-  std::vector<std::optional<asking<get_result>>> again{n};
+  std::vector<std::optional<pending_reply<get_result>>> again{n};
   const std::function<void()> read_again = [&] {
     for (std::size_t i = 0; i < n; ++i)
       if (!identity_.needed() && outlived_its_call(plan_[i]))
         again[i] =
-            recipes::ask(port_, shared_from_this(),
-                         requests::get(port_->defaults(), names_->item(plan_[i].name.text), {}), {},
-                         session::on_cut::fail);
+            recipes::send(context_, shared_from_this(),
+                          requests::get(context_->defaults(), names_->item(plan_[i].name.text), {}),
+                          {}, session::on_cut::fail);
   };
   const auto result = co_await transactions_.commit(shared_from_this(), t, read_again);
   std::vector<error_code> unread{n};
@@ -465,12 +466,12 @@ task<error_code> consumer::claim_some() {
 }
 
 void consumer::claim_one(candidate c, caller_ptr who) {
-  recipes::terms t;
+  recipes::lock_request t;
   t.parents = {names_->taken()};
   t.owner = terms_.owner;
-  identity_.check_in(t.along);
+  identity_.check_in(t.extra_operations);
   const auto made = std::make_shared<recipes::claim>(
-      port_, queue_item{c.name.text, std::move(c.read->data), c.name.priority},
+      context_, queue_item{c.name.text, std::move(c.read->data), c.name.priority},
       names_->item(c.name.text), c.read->stat);
   const auto begun = [self = shared_from_this(), made, who](error_code ec) {
     if (!ec) return self->answer(who, {}, taken{{}, made});
@@ -478,16 +479,16 @@ void consumer::claim_one(candidate c, caller_ptr who) {
     if (ec == errc::too_large) {
       self->too_large_.insert(made->item().name);
       self->wait_on(who);
-      return self->news_.poke();
+      return self->news_.notify();
     }
     if (ec == errc::no_node) self->identity_.doubt();
     // Somebody else has it, or it is gone.
     const bool next = ec == errc::taken || ec == errc::no_node || ec == errc::bad_version ||
-                      self->port_->begins_again(ec);
+                      self->context_->can_restart_after(ec);
     if (!next) return self->answer(who, ec);
     self->others_are_here();
     self->wait_on(who);
-    self->news_.poke();
+    self->news_.notify();
   };
   // It has a place before those of the plan.
   made->begin(std::move(t), begun, [weak = weak_from_this()] {
@@ -524,10 +525,10 @@ task<error_code> consumer::put_aside(const candidate& c) {
       co_return error_code{};
     }
     if (ec != errc::no_node || !part) co_return ec;
-    ec = co_await make_path(port_, self, names_->taken(), queue_names::folder_levels,
+    ec = co_await make_path(context_, self, names_->taken(), queue_names::folder_levels,
                             names_->taken_mode());
     if (!ec)
-      ec = co_await make_path(port_, self, names_->beside("aside"), queue_names::folder_levels,
+      ec = co_await make_path(context_, self, names_->beside("aside"), queue_names::folder_levels,
                               create_mode::container);
     if (ec) co_return ec;
   }

@@ -7,7 +7,7 @@
 // fight for each; as long as the others get on. One that finds nothing gets into a line, and only
 // the first of that line watches the queue.
 //
-// All members are called inside a port::entry.
+// All members are called inside a session_context::scope.
 #pragma once
 
 #include <deque>
@@ -19,13 +19,13 @@
 #include <vector>
 
 #include "conclave/queue.hpp"
-#include "recipes/news.hpp"
 #include "recipes/queue/claim.hpp"
 #include "recipes/queue/counted.hpp"
 #include "recipes/queue/folder_identity.hpp"
 #include "recipes/queue/kept_watch.hpp"
 #include "recipes/queue/names.hpp"
 #include "recipes/queue/turn.hpp"
+#include "recipes/wakeup.hpp"
 
 namespace conclave::recipes {
 
@@ -37,13 +37,13 @@ class consumer : public std::enable_shared_from_this<consumer> {
     int max_attempts = 0;
     std::string owner;
   };
-  consumer(std::shared_ptr<port> p, std::shared_ptr<const queue_names> names, terms t);
+  consumer(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names, terms t);
 
   struct taken {
     queue_item item;                        // popped
     std::shared_ptr<recipes::claim> claim;  // or claimed
   };
-  // Somebody who wants an item. Told once, outside of the entry: what it got, or nothing if there
+  // Somebody who wants an item. Told once, outside of the scope: what it got, or nothing if there
   // was nothing and it was not to wait.
   struct caller {
     std::function<void(error_code, std::optional<taken>)> tell;
@@ -60,7 +60,7 @@ class consumer : public std::enable_shared_from_this<consumer> {
  private:
   struct candidate {
     item_name name;
-    std::optional<asking<get_result>> asked;
+    std::optional<pending_reply<get_result>> asked;
     std::optional<get_result> read;
     std::uint64_t asked_in = 0;  // as busy_period_ was then
   };
@@ -98,11 +98,11 @@ class consumer : public std::enable_shared_from_this<consumer> {
   std::vector<caller_ptr> next_callers(std::size_t n);
 
   template <class Result>
-  asking<Result> ask(requests::request<Result> r) {
-    return recipes::ask(port_, shared_from_this(), std::move(r));
+  pending_reply<Result> send(requests::request<Result> r) {
+    return recipes::send(context_, shared_from_this(), std::move(r));
   }
 
-  std::shared_ptr<port> port_;
+  std::shared_ptr<session_context> context_;
   std::shared_ptr<const queue_names> names_;
   terms terms_;
   counted_transactions transactions_;
@@ -131,7 +131,7 @@ class consumer : public std::enable_shared_from_this<consumer> {
   bool outdated_ = false;  // the plan
   bool closing_ = false;
   bool started_ = false;
-  news news_;
+  wakeup news_;
   task<> run_;
 };
 

@@ -2,11 +2,11 @@
 
 #include <utility>
 
+#include "recipes/error_class.hpp"
 #include "recipes/make_path.hpp"
 #include "recipes/new_id.hpp"
-#include "recipes/outcome.hpp"
 #include "recipes/queue/names.hpp"
-#include "recipes/together.hpp"
+#include "recipes/single_write.hpp"
 
 namespace conclave::recipes {
 
@@ -14,40 +14,40 @@ task<error_code> counted_transactions::enrol(std::shared_ptr<void> owner) {
   if (enrolled() && version_) co_return error_code{};
   if (enrolled()) {  // somebody wrote into our node
     const auto asked =
-        ask(port_, owner, requests::exists(port_->defaults(), path(), {}), {session_, 0});
+        send(context_, owner, requests::exists(context_->defaults(), path(), {}), {session_, 0});
     const auto found = co_await asked;
     if (!found.ec && found.value) {
       version_ = found.value->version;
       co_return error_code{};
     }
-    if (found.ec && !session_is_over(found.ec)) co_return found.ec;
+    if (found.ec && !is_session_end(found.ec)) co_return found.ec;
   }
   session_ = 0;
-  if (perhaps_in_ == 0) name_ = new_id(*port_);
-  place where{perhaps_in_, 0};
+  if (perhaps_in_ == 0) name_ = new_id(*context_);
+  binding where{perhaps_in_, 0};
   for (;;) {
     const auto asked =
-        ask(port_, owner, requests::create(port_->defaults(), path(), {}, create_mode::ephemeral),
-            where);
+        send(context_, owner,
+             requests::create(context_->defaults(), path(), {}, create_mode::ephemeral), where);
     const auto made = co_await asked;
     // The name is nobody else's: a node that is there, in the same session, was made by us before
     // the connection was lost.
     const bool there = made.ec == errc::node_exists && where.session != 0;
     if (!made.ec || there) {
-      session_ = made.sent_in.session;
+      session_ = made.sent_on.session;
       perhaps_in_ = 0;
       version_ = 0;
       co_return error_code{};
     }
     if (outcome_unknown(made.ec)) {
-      perhaps_in_ = made.sent_in.session;
+      perhaps_in_ = made.sent_on.session;
       where = {perhaps_in_, 0};
     } else if (made.ec == errc::no_node) {
-      const auto ec = co_await make_path(port_, owner, folder_, queue_names::folder_levels,
+      const auto ec = co_await make_path(context_, owner, folder_, queue_names::folder_levels,
                                          create_mode::container);
       if (ec) co_return ec;
-    } else if (port_->begins_again(made.ec)) {
-      name_ = new_id(*port_);
+    } else if (context_->can_restart_after(made.ec)) {
+      name_ = new_id(*context_);
       perhaps_in_ = 0;
       where = {};
     } else {
@@ -65,11 +65,11 @@ task<counted_transactions::outcome> counted_transactions::commit(
     whole.set(path(), {}, *version_).append(t);
     bool unclear = false;
     for (bool settled = false; !settled;) {
-      std::optional<asking<transaction_result>> asked;
+      std::optional<pending_reply<transaction_result>> asked;
       {
-        const together in_one_write{*port_};
+        const single_write in_one_write{*context_};
         if (std::exchange(first, false) && along) along();
-        asked = ask(port_, owner, requests::commit(port_->defaults(), whole), {session_, 0});
+        asked = send(context_, owner, requests::commit(context_->defaults(), whole), {session_, 0});
       }
       const auto got = co_await *asked;
       const auto refused = got.value.failed_part();
@@ -80,19 +80,19 @@ task<counted_transactions::outcome> counted_transactions::commit(
       }
       if (refused && *refused > 0) co_return outcome{got.ec, false, *refused - 1};
       // As long as the session lives, our node knows: it is asked however long that takes.
-      if (outcome_unknown(got.ec) || (unclear && connection_trouble(got.ec))) {
+      if (outcome_unknown(got.ec) || (unclear && is_connection_error(got.ec))) {
         unclear = true;
         continue;
       }
       // Our node is gone with its session, or by hand, or was touched: that is no fault of the
       // transaction's, which is tried again, unless the node held the answer.
-      const bool over = session_is_over(got.ec);
+      const bool over = is_session_end(got.ec);
       const bool gone = over || (refused && got.ec == errc::no_node);
       const bool touched = refused && got.ec == errc::bad_version;
       if (gone) session_ = 0;
       if (unclear || touched) version_.reset();
       if (unclear) co_return outcome{over ? got.ec : error_code{errc::connection_loss}, true, {}};
-      if ((!gone && !touched) || (over && !port_->begins_again(got.ec)))
+      if ((!gone && !touched) || (over && !context_->can_restart_after(got.ec)))
         co_return outcome{got.ec, false, {}};
       settled = true;
     }
@@ -100,13 +100,14 @@ task<counted_transactions::outcome> counted_transactions::commit(
 }
 
 task<> counted_transactions::leave(std::shared_ptr<void> owner) {
-  const place where{session_ != 0 ? session_ : perhaps_in_, 0};
+  const binding where{session_ != 0 ? session_ : perhaps_in_, 0};
   session_ = perhaps_in_ = 0;
   error_code ec = errc::not_connected;
-  while (where.session != 0 && (connection_trouble(ec) || outcome_unknown(ec))) {
+  while (where.session != 0 && (is_connection_error(ec) || outcome_unknown(ec))) {
     // Nobody else's node can have this name, so a repeat does no harm.
-    const auto asked = ask(port_, owner, requests::remove(port_->defaults(), path(), any_version),
-                           where, session::on_cut::repeat);
+    const auto asked =
+        send(context_, owner, requests::remove(context_->defaults(), path(), any_version), where,
+             session::on_cut::repeat);
     const auto got = co_await asked;
     ec = got.ec;
   }

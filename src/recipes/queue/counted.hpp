@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "recipes/asking.hpp"
-#include "recipes/port.hpp"
+#include "recipes/request.hpp"
+#include "recipes/session_context.hpp"
 #include "recipes/task.hpp"
 
 namespace conclave::recipes {
@@ -20,8 +20,8 @@ class counted_transactions {
  public:
   // Our node is to be made in this folder. An `owner` keeps us, and is kept while requests are
   // under way.
-  counted_transactions(std::shared_ptr<port> p, std::string folder)
-      : port_{std::move(p)}, folder_{std::move(folder)} {}
+  counted_transactions(std::shared_ptr<session_context> p, std::string folder)
+      : context_{std::move(p)}, folder_{std::move(folder)} {}
 
   struct outcome {
     error_code ec;                           // none: it happened
@@ -35,7 +35,7 @@ class counted_transactions {
 
   // Makes our node if there is none in this session, and sees to it that we know its version.
   task<error_code> enrol(std::shared_ptr<void> owner);
-  bool enrolled() const noexcept { return session_ != 0 && session_ == port_->session().id; }
+  bool enrolled() const noexcept { return session_ != 0 && session_ == context_->session().id; }
   const std::string& name() const noexcept { return name_; }
 
   // Takes our node away, if nothing is under way, as soon as there is a connection: as long as its
@@ -45,7 +45,7 @@ class counted_transactions {
  private:
   std::string path() const { return folder_ + '/' + name_; }
 
-  std::shared_ptr<port> port_;
+  std::shared_ptr<session_context> context_;
   std::string folder_;
   std::string name_;
   std::int64_t session_ = 0;  // in which our node was made; 0: there is none

@@ -1,7 +1,7 @@
 #include "recipes/queue/folder_identity.hpp"
 
+#include "recipes/error_class.hpp"
 #include "recipes/new_id.hpp"
-#include "recipes/outcome.hpp"
 
 namespace conclave::recipes {
 
@@ -13,9 +13,9 @@ void folder_identity::set_needed(bool needed) noexcept {
 
 task<error_code> folder_identity::verify(std::shared_ptr<void> owner) {
   const auto asked =
-      ask(port_, owner, requests::exists(port_->defaults(), path(), {}), {session_, 0});
+      send(context_, owner, requests::exists(context_->defaults(), path(), {}), {session_, 0});
   const auto found = co_await asked;
-  if (found.ec && !session_is_over(found.ec)) co_return found.ec;
+  if (found.ec && !is_session_end(found.ec)) co_return found.ec;
   state_ = found.value ? state::established : state::absent;
   co_return error_code{};
 }
@@ -26,8 +26,9 @@ task<error_code> folder_identity::make_parent(std::shared_ptr<void> owner) {
   auto mode = create_mode::container;
   for (;;) {
     const create_options how{mode, open_acl()};
-    const auto asked = ask(port_, owner, requests::create(port_->defaults(), parent_, {}, how), {},
-                           session::on_cut::repeat);
+    const auto asked =
+        send(context_, owner, requests::create(context_->defaults(), parent_, {}, how), {},
+             session::on_cut::repeat);
     const auto made = co_await asked;
     const bool old_server = made.ec == errc::unimplemented && mode == create_mode::container;
     if (made.ec == errc::no_auth) state_ = state::not_needed;
@@ -39,36 +40,36 @@ task<error_code> folder_identity::make_parent(std::shared_ptr<void> owner) {
 task<error_code> folder_identity::establish(std::shared_ptr<void> owner) {
   for (;;) {
     if (established()) co_return error_code{};
-    if (session_ != port_->session().id) state_ = state::absent;
+    if (session_ != context_->session().id) state_ = state::absent;
     if (state_ == state::doubted) {
       if (const auto ec = co_await verify(owner)) co_return ec;
       continue;
     }
     const bool again = state_ == state::unknown;
-    if (!again) name_ = "conclave-" + new_id(*port_);
-    const place where{again ? session_ : 0, 0};
+    if (!again) name_ = "conclave-" + new_id(*context_);
+    const binding where{again ? session_ : 0, 0};
     const auto asked =
-        ask(port_, owner, requests::create(port_->defaults(), path(), {}, create_mode::ephemeral),
-            where);
+        send(context_, owner,
+             requests::create(context_->defaults(), path(), {}, create_mode::ephemeral), where);
     const auto made = co_await asked;
     // The name is nobody else's: a node that is there was created by us.
     if (!made.ec || made.ec == errc::node_exists) {
-      session_ = made.sent_in.session;
+      session_ = made.sent_on.session;
       state_ = state::established;
     } else if (outcome_unknown(made.ec)) {
-      session_ = made.sent_in.session;
+      session_ = made.sent_on.session;
       state_ = state::unknown;
     } else if (made.ec == errc::no_node) {
       state_ = state::absent;
       const auto ec = co_await make_parent(owner);
       if (ec == errc::no_auth) co_return error_code{};
-      if (ec && !port_->begins_again(ec)) co_return ec;
+      if (ec && !context_->can_restart_after(ec)) co_return ec;
     } else if (made.ec == errc::no_auth) {
       state_ = state::not_needed;
       co_return error_code{};
     } else {
-      if (!connection_trouble(made.ec)) state_ = state::absent;
-      if (!port_->begins_again(made.ec)) co_return made.ec;
+      if (!is_connection_error(made.ec)) state_ = state::absent;
+      if (!context_->can_restart_after(made.ec)) co_return made.ec;
     }
   }
 }
@@ -78,9 +79,10 @@ task<> folder_identity::leave(std::shared_ptr<void> owner) {
       state_ == state::unknown || state_ == state::established || state_ == state::doubted;
   state_ = state::not_needed;
   error_code ec = errc::not_connected;
-  while (perhaps_there && (connection_trouble(ec) || outcome_unknown(ec))) {
-    const auto asked = ask(port_, owner, requests::remove(port_->defaults(), path(), any_version),
-                           {session_, 0}, session::on_cut::repeat);
+  while (perhaps_there && (is_connection_error(ec) || outcome_unknown(ec))) {
+    const auto asked =
+        send(context_, owner, requests::remove(context_->defaults(), path(), any_version),
+             {session_, 0}, session::on_cut::repeat);
     const auto got = co_await asked;
     ec = got.ec;
   }

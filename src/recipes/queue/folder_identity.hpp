@@ -6,14 +6,14 @@
 // checks it fails if the folder has been removed since our node was created. A client cannot see
 // whether a node is a container, so this is needed in every folder that Conclave has not created.
 //
-// All members are called inside a port::entry.
+// All members are called inside a session_context::scope.
 #pragma once
 
 #include <memory>
 #include <string>
 
-#include "recipes/asking.hpp"
-#include "recipes/port.hpp"
+#include "recipes/request.hpp"
+#include "recipes/session_context.hpp"
 #include "recipes/task.hpp"
 
 namespace conclave::recipes {
@@ -21,8 +21,8 @@ namespace conclave::recipes {
 class folder_identity {
  public:
   // `parent`: a child of the folder, in which our node is created.
-  folder_identity(std::shared_ptr<port> p, std::string parent)
-      : port_{std::move(p)}, parent_{std::move(parent)} {}
+  folder_identity(std::shared_ptr<session_context> p, std::string parent)
+      : context_{std::move(p)}, parent_{std::move(parent)} {}
 
   // Creates our node, or verifies it after doubt(). Items that are read afterwards are bound to it.
   // errc::no_node: there is no folder. Not needed if we may not create it. An `owner` keeps us, and
@@ -34,7 +34,7 @@ class folder_identity {
   bool needed() const noexcept { return state_ != state::not_needed; }
   // Nothing is to be verified first.
   bool established() const noexcept {
-    return state_ == state::established && session_ == port_->session().id;
+    return state_ == state::established && session_ == context_->session().id;
   }
   // Adds the check, if it is needed.
   void check_in(transaction& t) const {
@@ -60,7 +60,7 @@ class folder_identity {
   task<error_code> verify(std::shared_ptr<void> owner);
   task<error_code> make_parent(std::shared_ptr<void> owner);
 
-  std::shared_ptr<port> port_;
+  std::shared_ptr<session_context> context_;
   std::string parent_;
   std::string name_;
   state state_ = state::not_needed;

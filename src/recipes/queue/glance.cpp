@@ -7,16 +7,16 @@ task<> glance::run() {
   error_code ec;
   bool gone = true;  // what was first when we listed
   while (gone && !ec) {
-    const auto listing =
-        ask(port_, shared_from_this(), requests::children(port_->defaults(), names_->items(), {}));
+    const auto listing = send(context_, shared_from_this(),
+                              requests::children(context_->defaults(), names_->items(), {}));
     const auto listed = co_await listing;
     ec = listed.ec;
     if (names_->of_another_layout(listed.value.names)) ec = errc::layout_mismatch;
     const auto items = names_->in_order(listed.value.names);
     gone = false;
     for (const auto& item : items) {
-      const auto asked = ask(port_, shared_from_this(),
-                             requests::get(port_->defaults(), names_->item(item.text), {}));
+      const auto asked = send(context_, shared_from_this(),
+                              requests::get(context_->defaults(), names_->item(item.text), {}));
       auto got = co_await asked;
       gone = got.ec == errc::no_node;
       if (gone) continue;
@@ -26,7 +26,7 @@ task<> glance::run() {
     }
   }
   if (ec == errc::no_node) ec = {};  // no queue yet
-  port_->deliver([told = std::move(told_), ec, found = std::move(found)] { told(ec, found); });
+  context_->post([told = std::move(told_), ec, found = std::move(found)] { told(ec, found); });
   co_return done;
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "recipes/port.hpp"
+#include "recipes/session_context.hpp"
 
 namespace conclave::recipes {
 
@@ -22,13 +22,13 @@ class kept_watch {
   // To be left with the next request. `here` is this, in its owner; `told` is called inside an
   // entry.
   template <class Owner>
-  const watcher& set(std::shared_ptr<port> p, std::weak_ptr<Owner> owner, kept_watch Owner::*here,
-                     watch_lasts lasts, void (Owner::*told)()) {
+  const watcher& set(std::shared_ptr<session_context> p, std::weak_ptr<Owner> owner,
+                     kept_watch Owner::*here, watch_lasts lasts, void (Owner::*told)()) {
     return watcher_.emplace([p = std::move(p), owner = std::move(owner), here, lasts, told,
                              number = ++number_](const watch_event& e) {
       const auto self = owner.lock();
       if (!self) return;
-      const port::entry inside{*p};
+      const session_context::scope inside{*p};
       auto& kept = (*self).*here;
       if (!kept || kept.number_ != number) return;
       if (lasts == watch_lasts::once || e.type == watch_event::kind::session_ended) kept.failed();
@@ -37,7 +37,7 @@ class kept_watch {
   }
   // The request failed, or the watch is used up: no server has it.
   void failed() noexcept { watcher_.reset(); }
-  void forget(port& p, const std::string& path, watch_kind kind) {
+  void forget(session_context& p, const std::string& path, watch_kind kind) {
     if (const auto w = std::exchange(watcher_, {})) p.forget_watch(path, kind, *w);
   }
 

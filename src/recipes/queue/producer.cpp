@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "recipes/make_path.hpp"
-#include "recipes/together.hpp"
+#include "recipes/single_write.hpp"
 
 namespace conclave::recipes {
 namespace {
@@ -28,17 +28,17 @@ std::size_t size_of(const acl& all) {
 
 }  // namespace
 
-producer::producer(std::shared_ptr<port> p, std::shared_ptr<const queue_names> names,
+producer::producer(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names,
                    std::size_t capacity, std::size_t max_request_bytes)
-    : port_{std::move(p)},
+    : context_{std::move(p)},
       names_{std::move(names)},
       capacity_{capacity},
       max_request_bytes_{max_request_bytes},
-      transactions_{port_, names_->beside("producers")},
-      turn_{port_, names_->beside("room"), [this] { news_.poke(); }} {}
+      transactions_{context_, names_->beside("producers")},
+      turn_{context_, names_->beside("room"), [this] { news_.notify(); }} {}
 
 std::size_t producer::size_in_request(const pushing& what) const {
-  const auto& defaults = port_->defaults();
+  const auto& defaults = context_->defaults();
   const auto path = defaults.chroot.size() + names_->prefix(what.priority).size();
   std::size_t bytes = 0;
   for (const auto& item : what.items)
@@ -48,7 +48,7 @@ std::size_t producer::size_in_request(const pushing& what) const {
 
 // What was pushed can be claimed, too.
 bool producer::fits(const pushing& what) const {
-  const auto& defaults = port_->defaults();
+  const auto& defaults = context_->defaults();
   const auto path = defaults.chroot.size() + names_->items().size();
   const auto claim = paths_of_claim * path + 2 * size_of(defaults.acl) + names_of_claim;
   const auto largest = std::max_element(
@@ -67,25 +67,25 @@ void producer::push(const pushing_ptr& what) {
     run_ = run();
     run_.start();
   } else {
-    news_.poke();
+    news_.notify();
   }
 }
 
 void producer::give_up(const pushing_ptr& what, error_code why) {
   if (std::erase(waiting_, what) == 0) return;
   answer(what, why);
-  news_.poke();
+  news_.notify();
 }
 
 void producer::close(error_code why) {
   closing_ = true;
   for (const auto& what : std::exchange(waiting_, {})) answer(what, why);
   const auto self = shared_from_this();
-  news_.poke();
+  news_.notify();
 }
 
 void producer::answer(const pushing_ptr& what, error_code ec) {
-  port_->deliver([what, ec] { what->tell(ec); });
+  context_->post([what, ec] { what->tell(ec); });
 }
 
 task<> producer::run() {
@@ -98,7 +98,7 @@ task<> producer::run() {
     if (capacity_ > 0) {
       const auto ec = co_await wait_for_room();
       if (waiting_.empty() || closing_) continue;
-      if (port_->begins_again(ec)) continue;  // nothing was sent
+      if (context_->can_restart_after(ec)) continue;  // nothing was sent
       if (ec) {
         // Without a connection nobody has room.
         for (const auto& what : std::exchange(waiting_, {})) answer(what, ec);
@@ -115,7 +115,7 @@ task<> producer::run() {
 
 void producer::end_turn() {
   turn_.end();
-  watch_.forget(*port_, names_->items(), watch_kind::any);
+  watch_.forget(*context_, names_->items(), watch_kind::any);
 }
 
 // For the first that waits. Who will not wait is told as soon as there is none.
@@ -149,12 +149,14 @@ bool producer::has_room(std::size_t items) const {
 // same for each item, however many there are.
 task<producer::count> producer::count_items() {
   const auto self = shared_from_this();
-  std::optional<asking<std::optional<node_stat>>> asked, asked_inside;
+  std::optional<pending_reply<std::optional<node_stat>>> asked, asked_inside;
   {
-    const together in_one_write{*port_};
-    asked = ask(port_, self, requests::exists(port_->defaults(), names_->items(), {}));
+    const single_write in_one_write{*context_};
+    asked =
+        recipes::send(context_, self, requests::exists(context_->defaults(), names_->items(), {}));
     if (const auto inside = names_->inside(); !inside.empty())
-      asked_inside = ask(port_, self, requests::exists(port_->defaults(), inside, {}));
+      asked_inside =
+          recipes::send(context_, self, requests::exists(context_->defaults(), inside, {}));
   }
   const auto folder = co_await *asked;
   std::size_t ours = 0;  // children that consumers of Conclave have created
@@ -169,7 +171,8 @@ task<producer::count> producer::count_items() {
   const auto changes = static_cast<std::uint32_t>(folder.value->cversion) -
                        static_cast<std::uint32_t>(listed_at_.value_or(0));
   if (has_room(items) || (listed_at_ && changes < items)) co_return count{{}, items};
-  const auto listing = ask(port_, self, requests::children(port_->defaults(), names_->items(), {}));
+  const auto listing =
+      recipes::send(context_, self, requests::children(context_->defaults(), names_->items(), {}));
   const auto listed = co_await listing;
   if (listed.ec) co_return count{listed.ec == errc::no_node ? error_code{} : listed.ec, 0};
   const auto found = names_->in_order(listed.value.names).size();
@@ -186,17 +189,18 @@ task<producer::count> producer::count_items() {
 task<error_code> producer::watch_for_room() {
   const auto self = shared_from_this();
   const auto set = [&](watch_lasts lasts) -> const watcher& {
-    return watch_.set(port_, weak_from_this(), &producer::watch_, lasts, &producer::stir);
+    return watch_.set(context_, weak_from_this(), &producer::watch_, lasts, &producer::stir);
   };
-  const auto asked = ask(port_, self,
-                         requests::add_watch(port_->defaults(), names_->items(),
-                                             watch_mode::persistent, set(watch_lasts::on)));
+  const auto asked =
+      recipes::send(context_, self,
+                    requests::add_watch(context_->defaults(), names_->items(),
+                                        watch_mode::persistent, set(watch_lasts::on)));
   const auto added = co_await asked;
   auto ec = added.ec;
   if (ec == errc::unimplemented) {  // a server before 3.6
-    const auto listing =
-        ask(port_, self,
-            requests::children(port_->defaults(), names_->items(), set(watch_lasts::once)));
+    const auto listing = recipes::send(
+        context_, self,
+        requests::children(context_->defaults(), names_->items(), set(watch_lasts::once)));
     const auto listed = co_await listing;
     ec = listed.ec;
   }
@@ -227,7 +231,7 @@ task<> producer::send() {
     const auto result = co_await transactions_.commit(self, t);
     auto ec = result.ec;
     if (ec == errc::no_node && result.failed_part) {
-      ec = co_await make_path(port_, self, names_->items(), names_->items_levels(),
+      ec = co_await make_path(context_, self, names_->items(), names_->items_levels(),
                               create_mode::persistent, std::string{names_->folder_data()});
       if (!ec) continue;
     }

@@ -1,7 +1,7 @@
 // How items get into a queue. One transaction is under way at a time; what is pushed meanwhile goes
 // into the next one, together.
 //
-// All members are called inside a port::entry.
+// All members are called inside a session_context::scope.
 #pragma once
 
 #include <deque>
@@ -11,21 +11,21 @@
 #include <string>
 #include <vector>
 
-#include "recipes/news.hpp"
 #include "recipes/queue/counted.hpp"
 #include "recipes/queue/kept_watch.hpp"
 #include "recipes/queue/names.hpp"
 #include "recipes/queue/turn.hpp"
+#include "recipes/wakeup.hpp"
 
 namespace conclave::recipes {
 
 class producer : public std::enable_shared_from_this<producer> {
  public:
-  producer(std::shared_ptr<port> p, std::shared_ptr<const queue_names> names, std::size_t capacity,
-           std::size_t max_request_bytes);
+  producer(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names,
+           std::size_t capacity, std::size_t max_request_bytes);
 
   struct pushing {
-    // Told once, outside of the entry: no error means that they are in the queue; errc::taken, that
+    // Told once, outside of the scope: no error means that they are in the queue; errc::taken, that
     // it is full and we were not to wait.
     std::function<void(error_code)> tell;
     std::vector<std::string> items;
@@ -51,13 +51,13 @@ class producer : public std::enable_shared_from_this<producer> {
   bool has_room(std::size_t items) const;
   task<error_code> watch_for_room();
   void end_turn();
-  void stir() { news_.poke(); }
+  void stir() { news_.notify(); }
   task<> send();
   void answer(const pushing_ptr& what, error_code ec);
   bool fits(const pushing& what) const;
   std::size_t size_in_request(const pushing& what) const;
 
-  std::shared_ptr<port> port_;
+  std::shared_ptr<session_context> context_;
   std::shared_ptr<const queue_names> names_;
   std::size_t capacity_;
   std::size_t max_request_bytes_;
@@ -70,7 +70,7 @@ class producer : public std::enable_shared_from_this<producer> {
   std::optional<std::int32_t> listed_at_;
   bool closing_ = false;
   bool started_ = false;
-  news news_;
+  wakeup news_;
   task<> run_;
 };
 

@@ -15,9 +15,9 @@ namespace conclave::recipes {
 
 class turn {
  public:
-  // `changed` is called inside an entry.
-  turn(std::shared_ptr<port> p, std::string line, std::function<void()> changed)
-      : port_{std::move(p)}, line_{std::move(line)}, changed_{std::move(changed)} {}
+  // `changed` is called inside a scope.
+  turn(std::shared_ptr<session_context> p, std::string line, std::function<void()> changed)
+      : context_{std::move(p)}, line_{std::move(line)}, changed_{std::move(changed)} {}
   turn(const turn&) = delete;
   turn& operator=(const turn&) = delete;
   ~turn() { end(); }
@@ -28,12 +28,12 @@ class turn {
   void begin() {
     if (place_) return;
     trouble_ = {};
-    terms t;
-    t.parents = {line_};
-    t.own_levels = queue_names::folder_levels;
-    t.hurried = false;
-    place_ = std::make_shared<place_in_line>(this, port_);
-    place_->contender = std::make_shared<contender>(port_, std::move(t), place_);
+    lock_request r;
+    r.parents = {line_};
+    r.own_levels = queue_names::folder_levels;
+    r.mode = lock_request::wait_mode::tickets;
+    place_ = std::make_shared<place_in_line>(this, context_);
+    place_->contender = std::make_shared<contender>(context_, std::move(r), place_);
     const auto c = place_->contender;
     c->start();
     doubt_later();
@@ -45,8 +45,8 @@ class turn {
     if (!p) return;
     p->of = nullptr;
     if (const auto c = p->contender) {
-      c->be_quiet();
-      c->leave();
+      c->mute();
+      c->release();
     }
   }
 
@@ -58,7 +58,8 @@ class turn {
 
  private:
   struct place_in_line final : contender_events {
-    place_in_line(turn* t, std::shared_ptr<recipes::port> p) : of{t}, port{std::move(p)} {}
+    place_in_line(turn* t, std::shared_ptr<recipes::session_context> p)
+        : of{t}, context{std::move(p)} {}
     void granted() override {
       first = true;
       if (of) of->changed_();
@@ -68,7 +69,7 @@ class turn {
     // With the session, and so is our turn: there will be another.
     void lost(error_code) override { out({}); }
     void gone() override {
-      port->deliver([c = std::move(contender)] {});
+      context->post([c = std::move(contender)] {});
     }
     void out(error_code why) {
       const auto t = std::exchange(of, nullptr);
@@ -79,14 +80,14 @@ class turn {
     }
 
     turn* of;
-    std::shared_ptr<recipes::port> port;
+    std::shared_ptr<recipes::session_context> context;
     std::shared_ptr<recipes::contender> contender;
     bool first = false;
   };
 
   static constexpr auto trust = std::chrono::seconds{5};
   void doubt_later() {
-    port_->call_at(port_->now() + trust, [weak = std::weak_ptr{place_}] {
+    context_->call_at(context_->now() + trust, [weak = std::weak_ptr{place_}] {
       const auto ours = weak.lock();
       if (!ours || !ours->of || ours->first) return;
       const auto t = ours->of;
@@ -96,7 +97,7 @@ class turn {
     });
   }
 
-  std::shared_ptr<port> port_;
+  std::shared_ptr<session_context> context_;
   std::string line_;
   std::function<void()> changed_;
   bool overdue_ = false;

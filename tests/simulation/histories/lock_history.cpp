@@ -150,7 +150,7 @@ class lock_history : lots {
     layout_name_ = layout_names[draw(layout_names.size())];
     std::vector<lock_kind> all;
     const auto add = [&](const char* label, lock_kind k) {
-      if (!k.gate) k.terms.layout = layout_named(layout_name_);
+      if (!k.gate) k.request.layout = layout_named(layout_name_);
       all.push_back(std::move(k));
       labels_.emplace_back(label);
     };
@@ -167,7 +167,7 @@ class lock_history : lots {
       mismatch_ = true;
       if (chance(2)) {
         auto other = layout_names[draw(layout_names.size())];
-        all.back().terms.layout = layout_named(other);
+        all.back().request.layout = layout_named(other);
       } else {
         for (std::size_t i = 0; i < 1 + draw(2); ++i)
           add("semaphore", a_semaphore(one_path, 1 + draw(3)));
@@ -183,7 +183,7 @@ class lock_history : lots {
   }
 
   void near_the_last_number() {
-    if (kinds_[0].terms.rule == recipes::rule::unique_name) return;
+    if (kinds_[0].request.granted_when == recipes::lock_request::rule::fixed_name) return;
     auto& hand = c_.world.by_hand();
     hand.create("/locks");
     for (const auto& parent : kinds_[0].parents()) {
@@ -255,7 +255,8 @@ class lock_history : lots {
       o.tickets = tickets_;
       if (chance(3)) o.on_revocation = [](auto&) {};
       if (chance(4)) o.on_enqueued = [](auto) {};
-      if (k.terms.bare) o.owner = "candidate " + std::to_string(draw(2));
+      if (k.request.data == recipes::lock_request::data_format::owner_only)
+        o.owner = "candidate " + std::to_string(draw(2));
       users_.push_back(c_.add(client, k, o));
       if (what_ == what::together) label_of_[users_.back().get()] = labels_[i];
     }
@@ -266,8 +267,8 @@ class lock_history : lots {
   void act(const locker_pointer& u) {
     later(u, within(chance(3) ? 20ms : 300ms), [this, u] {
       if (over_) return;
-      const bool shared = u->kind().terms.role == role::writer;
-      call_as(u, shared && !chance(3) ? role::reader : u->kind().terms.role);
+      const bool shared = u->kind().request.role == role::writer;
+      call_as(u, shared && !chance(3) ? role::reader : u->kind().request.role);
       // Those of an exclusive lock take turns in the object.
       if (!u->kind().gate && !shared && chance(3)) call_as(u, role::exclusive);
     });
@@ -376,7 +377,7 @@ class lock_history : lots {
       // Only what was done to its node by hand is a reason to fail.
       if (a->ec != errc::out_of_line || !robbery_)
         c_.judge->complain("a call for " + u->kind().resources()[0] + " failed: " + name_of(a->ec) +
-                           (a->who->patient ? "" : ", not patient"));
+                           (a->who->waits ? "" : ", not patient"));
     }
     const auto mine = [](const call_pointer& x) { return x->told == 0 || x->holding(); };
     if (std::none_of(u->calls().begin(), u->calls().end(), mine)) act(u);
@@ -404,8 +405,8 @@ class lock_history : lots {
     const auto parents = kind.parents();
     const auto& parent = parents[draw(parents.size())];
     auto names = hand.children(parent);
-    const bool named = kind.terms.rule == recipes::rule::unique_name;
-    if (named) names = {kind.terms.name};
+    const bool named = kind.request.granted_when == recipes::lock_request::rule::fixed_name;
+    if (named) names = {kind.request.name};
     if (names.empty()) return;
     // A holder that does not know yet that its name is somebody else's would take that one's.
     if (!robbers_ || named || !chance(3)) {
@@ -515,7 +516,7 @@ class lock_history : lots {
     for (const auto& u : users_) {
       if (u->client().killed()) continue;
       const auto& k = u->kind();
-      if (k.gate && j.most_holders(k.resources()[0]) == k.terms.permits) ++tally_["all permits"];
+      if (k.gate && j.most_holders(k.resources()[0]) == k.request.permits) ++tally_["all permits"];
       const auto lost = u->count("lost deadline_passed") + u->count("lost node_deleted") +
                         u->count("lost session_expired");
       tally_["revocations told"] += static_cast<std::uint64_t>(u->count("revocation"));

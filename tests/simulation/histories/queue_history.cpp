@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using checkers::queue_account;
 using recipes::consumer;
 using recipes::producer;
-using entry = recipes::port::entry;
+using scope = recipes::session_context::scope;
 
 const error_code cancelled{ECANCELED, boost::system::system_category()};
 
@@ -122,7 +122,7 @@ class queue_history : lots {
     if (u->consumes) consume(u);
   }
   static void close(user& u) {
-    const entry inside{*u.client};
+    const scope inside{*u.client};
     u.producer->close(cancelled);
     u.consumer->close(cancelled);
   }
@@ -158,7 +158,7 @@ class queue_history : lots {
         u->pushes.erase(under_way);
       };
       {
-        const entry inside{*u->client};
+        const scope inside{*u->client};
         u->producer->push(what);
       }
       produce(u);
@@ -228,12 +228,12 @@ class queue_history : lots {
           complain("a consumer failed: " + ec.message());
       };
       {
-        const entry inside{*u->client};
+        const scope inside{*u->client};
         u->consumer->take(t->who);
       }
       if (chance(4))
         later(u, within(300ms), [this, u, t] {
-          const entry inside{*u->client};
+          const scope inside{*u->client};
           u->consumer->give_up(t->who, cancelled);
           ++tally_["gave up"];
           t->gave_up = true;
@@ -270,7 +270,7 @@ class queue_history : lots {
   }
 
   void work(const user_ptr& u, const std::shared_ptr<recipes::claim>& c) {
-    const entry inside{*u->client};
+    const scope inside{*u->client};
     // It does not work on it any more, whatever the server says.
     exclusion_.ended(reinterpret_cast<checkers::exclusion::id>(c.get()));
     if (chance(3)) {
@@ -337,7 +337,7 @@ class queue_history : lots {
         if (ec) complain("the last consumer failed: " + ec.message());
         if (got && !got->claim) account_.delivered(got->item.data);
         if (got && got->claim) {
-          const entry inside{*u->client};
+          const scope inside{*u->client};
           got->claim->complete([this, data = got->claim->item().data](error_code why) {
             if (why) complain("the last claim failed: " + why.message());
             account_.delivered(data);
@@ -345,7 +345,7 @@ class queue_history : lots {
         }
       };
       {
-        const entry inside{*u->client};
+        const scope inside{*u->client};
         u->consumer->take(who);
       }
       if (!world_.run_until([&] { return told; })) return complain("the last consumer is stuck");

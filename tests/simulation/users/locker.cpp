@@ -11,14 +11,14 @@ namespace conclave::simulated {
 
 lock_kind a_mutex(std::vector<std::string> paths) {
   lock_kind k;
-  k.terms.parents = std::move(paths);
+  k.request.parents = std::move(paths);
   return k;
 }
 
 lock_kind a_shared_mutex(std::string path) {
   lock_kind k;
-  k.terms.parents = {std::move(path)};
-  k.terms.role = role::writer;
+  k.request.parents = {std::move(path)};
+  k.request.role = role::writer;
   return k;
 }
 
@@ -26,42 +26,43 @@ lock_kind a_semaphore(const std::string& path, std::size_t permits) {
   lock_kind k;
   k.gate.emplace();
   k.gate->parents = {path + "/locks"};
-  k.terms.rule = recipes::rule::permits;
-  k.terms.permits = permits;
-  k.terms.semaphore = path;
-  k.terms.parents = {path + "/leases"};
-  k.terms.layout = layout::custom("lease-");
-  k.terms.renew = false;
+  k.request.granted_when = recipes::lock_request::rule::permits;
+  k.request.permits = permits;
+  k.request.semaphore_path = path;
+  k.request.parents = {path + "/leases"};
+  k.request.layout = layout::custom("lease-");
+  k.request.if_session_ends = recipes::lock_request::on_session_end::fail;
   return k;
 }
 
 lock_kind a_named_mutex(const std::string& path) {
   const auto slash = path.rfind('/');
   lock_kind k;
-  k.terms.rule = recipes::rule::unique_name;
-  k.terms.wary = true;
-  k.terms.parents = {slash == 0 ? "/" : path.substr(0, slash)};
-  k.terms.name = path.substr(slash + 1);
+  k.request.granted_when = recipes::lock_request::rule::fixed_name;
+  k.request.watches_own_node = true;
+  k.request.parents = {slash == 0 ? "/" : path.substr(0, slash)};
+  k.request.name = path.substr(slash + 1);
   return k;
 }
 
 lock_kind an_election(std::string path) {
   lock_kind k;
-  k.terms.parents = {std::move(path)};
-  k.terms.layout = layout::election();
-  k.terms.bare = true;
-  k.terms.hurried = false;
+  k.request.parents = {std::move(path)};
+  k.request.layout = layout::election();
+  k.request.data = recipes::lock_request::data_format::owner_only;
+  k.request.mode = recipes::lock_request::wait_mode::tickets;
   return k;
 }
 
 std::vector<std::string> lock_kind::resources() const {
-  if (terms.rule == recipes::rule::unique_name) return {terms.parents[0] + '/' + terms.name};
-  if (gate) return {terms.semaphore};
-  return terms.parents;
+  if (request.granted_when == recipes::lock_request::rule::fixed_name)
+    return {request.parents[0] + '/' + request.name};
+  if (gate) return {request.semaphore_path};
+  return request.parents;
 }
 
 std::vector<std::string> lock_kind::parents() const {
-  auto all = terms.parents;
+  auto all = request.parents;
   if (gate) all.push_back(gate->parents[0]);
   return all;
 }
@@ -94,25 +95,25 @@ void locker::make(lock_options o) {
     o.on_enqueued = [weak = weak_from_this()](std::size_t before_us) {
       if (const auto self = weak.lock()) self->note("enqueued " + std::to_string(before_us));
     };
-  recipes::follower follow;
-  if (kind_.terms.bare) {
+  recipes::progress_callback follow;
+  if (kind_.request.data == recipes::lock_request::data_format::owner_only) {
     o.tickets = false;
     steps_ = std::make_shared<recipes::candidacy>([weak = weak_from_this()](election_event e) {
       const auto self = weak.lock();
       if (!self) return;
-      self->client_->deliver([weak, e = std::move(e)] {
+      self->client_->post([weak, e = std::move(e)] {
         if (const auto again = weak.lock()) again->events_.push_back(e);
       });
     });
     follow = [s = steps_](const recipes::progress& p) { s->follow(p); };
   }
-  object_ = std::make_shared<recipes::lock_object>(client_, kind_.terms, kind_.gate, o, follow);
+  object_ = std::make_shared<recipes::lock_object>(client_, kind_.request, kind_.gate, o, follow);
 }
 
-// Users are told outside of the entry, so they may call.
+// Users are told outside of the scope, so they may call.
 void locker::note(const std::string& what) {
   journal_.push_back(what);
-  hold(kind_.terms.role);
+  hold(kind_.request.role);
 }
 
 int locker::count(std::string_view what) const {
@@ -127,13 +128,13 @@ call_pointer locker::begin(role as, bool patient, std::function<void()> when_tol
   c->when_told = std::move(when_told);
   c->who = std::make_shared<recipes::lock_object::caller>();
   c->who->role = as;
-  c->who->patient = patient;
-  c->who->tell = [weak = weak_from_this(), c_weak = std::weak_ptr{c}](error_code ec) {
+  c->who->waits = patient;
+  c->who->complete = [weak = weak_from_this(), c_weak = std::weak_ptr{c}](error_code ec) {
     const auto self = weak.lock();
     const auto told = c_weak.lock();
     if (self && told) self->told(told, ec);
   };
-  const recipes::port::entry inside{*client_};
+  const recipes::session_context::scope inside{*client_};
   object_->acquire(c->who);
   return c;
 }
@@ -158,7 +159,7 @@ void locker::told(const call_pointer& c, error_code ec) {
 
 void locker::give_up(const call_pointer& c) {
   c->gave_up = true;
-  const recipes::port::entry inside{*client_};
+  const recipes::session_context::scope inside{*client_};
   object_->give_up(c->who, error_code{ECANCELED, boost::system::system_category()});
 }
 
@@ -166,18 +167,18 @@ void locker::unlock(const call_pointer& c) {
   c->unlocked = true;
   judge_->ended(*c);
   judge_->where().tell([&] { return client_->name() + " unlocks " + c->hold->nodes()[0]; });
-  if (!kind_.terms.bare) return unlock(c->as);
-  const recipes::port::entry inside{*client_};
+  if (kind_.request.data != recipes::lock_request::data_format::owner_only) return unlock(c->as);
+  const recipes::session_context::scope inside{*client_};
   object_->release_hold(c->hold->token());
 }
 
 void locker::when_all_gone(std::function<void()> f) {
-  const recipes::port::entry inside{*client_};
+  const recipes::session_context::scope inside{*client_};
   object_->when_all_gone(std::move(f));
 }
 
 void locker::unlock(role as) {
-  const recipes::port::entry inside{*client_};
+  const recipes::session_context::scope inside{*client_};
   object_->release(as, 0, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) ++self->confirmed_;
   });
@@ -185,7 +186,7 @@ void locker::unlock(role as) {
 
 void locker::downgrade(const call_pointer& c) {
   judge_->downgrades(*c);
-  const recipes::port::entry inside{*client_};
+  const recipes::session_context::scope inside{*client_};
   object_->downgrade([weak = weak_from_this(), c](error_code ec) {
     const auto self = weak.lock();
     if (!self) return;
@@ -199,12 +200,12 @@ void locker::close() {
     c->unlocked = true;
     judge_->ended(*c);
   }
-  const recipes::port::entry inside{*client_};
+  const recipes::session_context::scope inside{*client_};
   object_->close(errc::closed);
 }
 
 std::shared_ptr<recipes::hold_state> locker::hold(role as) {
-  const recipes::port::entry inside{*client_};
+  const recipes::session_context::scope inside{*client_};
   return object_->hold(as);
 }
 
@@ -258,8 +259,9 @@ void judge::granted(const locker& l, call& c) {
   const bool shared = c.as == role::reader;
   shared_grants += shared;
   if (!c.held()) complain(me + " granted when its session's time was up");
-  const auto& terms = l.kind().terms;
-  const auto permits = terms.rule == recipes::rule::permits ? terms.permits : 1;
+  const auto& request = l.kind().request;
+  const auto permits =
+      request.granted_when == recipes::lock_request::rule::permits ? request.permits : 1;
   holds_[id_of(c)] = &c;
   for (const auto& resource : l.kind().resources()) {
     exclusion_.granted(resource, id_of(c), {me, permits, !c.alone()});

@@ -27,8 +27,8 @@ using role = layout::role;
 
 // As src/client makes them.
 struct lock_kind {
-  recipes::terms terms;
-  std::optional<recipes::terms> gate;
+  recipes::lock_request request;
+  std::optional<recipes::lock_request> gate;
 
   // What must not be held by too many: the paths, or the name.
   std::vector<std::string> resources() const;
@@ -80,9 +80,9 @@ class locker : public std::enable_shared_from_this<locker> {
   call_pointer lock(role as, std::function<void()> when_told = {}) {
     return begin(as, true, when_told);
   }
-  call_pointer lock() { return lock(kind_.terms.role); }
+  call_pointer lock() { return lock(kind_.request.role); }
   call_pointer try_lock(role as) { return begin(as, false, {}); }
-  call_pointer try_lock() { return try_lock(kind_.terms.role); }
+  call_pointer try_lock() { return try_lock(kind_.request.role); }
   void give_up(const call_pointer& c);
   // Counts how often the server's word on it came.
   void unlock(const call_pointer& c);

@@ -39,7 +39,7 @@ class forgetting final : public session::operation {
 }  // namespace
 
 client::client(world& w, std::size_t index, const world_options& options, std::uint64_t seed)
-    : port{std::make_shared<requests::defaults>(requests::defaults{{}, open_acl()})},
+    : session_context{std::make_shared<requests::defaults>(requests::defaults{{}, open_acl()})},
       world_{w},
       index_{index},
       pace_{1000 + (options.drift == 0 ? 0

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "recipes/port.hpp"
+#include "recipes/session_context.hpp"
 #include "session/machine.hpp"
 #include "simulation/world/server.hpp"
 
@@ -51,7 +51,7 @@ struct traffic {
 };
 std::string to_string(const traffic& t);
 
-class client final : public recipes::port, public std::enable_shared_from_this<client> {
+class client final : public recipes::session_context, public std::enable_shared_from_this<client> {
  public:
   client(world& w, std::size_t index, const world_options& options, std::uint64_t seed);
   ~client() override;

@@ -11,11 +11,11 @@ namespace conclave::simulated {
 
 // --- attempt
 
-attempt::attempt(simulated::client& c, recipes::terms t, std::shared_ptr<referee> r)
+attempt::attempt(simulated::client& c, recipes::lock_request t, std::shared_ptr<referee> r)
     : client_{c.shared_from_this()}, terms_{std::move(t)}, referee_{std::move(r)} {}
 
 void attempt::start() {
-  const recipes::port::entry inside{*client_};
+  const recipes::session_context::scope inside{*client_};
   contender_ = std::make_shared<recipes::contender>(client_, terms_, shared_from_this());
   contender_->start();
 }
@@ -23,13 +23,13 @@ void attempt::start() {
 void attempt::leave() {
   left_ = true;
   if (std::exchange(holding_, false)) ended_at = referee_->now();
-  const recipes::port::entry inside{*client_};
-  contender_->leave();
+  const recipes::session_context::scope inside{*client_};
+  contender_->release();
 }
 
-void attempt::heed_revocation() {
-  const recipes::port::entry inside{*client_};
-  contender_->heed_revocation();
+void attempt::report_revocations() {
+  const recipes::session_context::scope inside{*client_};
+  contender_->report_revocations();
 }
 
 void attempt::let_go() {
@@ -40,7 +40,7 @@ void attempt::let_go() {
 
 std::string attempt::path(std::size_t i) const {
   if (i < paths_.size()) return paths_[i];
-  return i < contender_->seats() ? contender_->path(i) : std::string{};
+  return i < contender_->node_count() ? contender_->path(i) : std::string{};
 }
 
 std::string attempt::name() const { return path().substr(path().rfind('/') + 1); }
@@ -49,9 +49,9 @@ int attempt::count(std::string_view what) const {
   return static_cast<int>(std::count(journal_.begin(), journal_.end(), what));
 }
 
-// Users are told outside of the entry, like everybody.
+// Users are told outside of the scope, like everybody.
 void attempt::tell(std::string what, std::function<void(attempt&)> act) {
-  client_->deliver([self = shared_from_this(), what = std::move(what), act = std::move(act)] {
+  client_->post([self = shared_from_this(), what = std::move(what), act = std::move(act)] {
     EXPECT_FALSE(self->gone_) << what << " behind the last that is told";
     self->journal_.push_back(what);
     act(*self);
@@ -66,8 +66,8 @@ void attempt::granted() {
   tell("granted", [](attempt& a) {
     if (a.left_) return;  // it was on its way already
     a.granted_ = a.holding_ = true;
-    a.token_ = a.contender_->token();
-    for (std::size_t i = 0; i < a.contender_->seats(); ++i)
+    a.token_ = a.contender_->fencing_token();
+    for (std::size_t i = 0; i < a.contender_->node_count(); ++i)
       a.paths_.push_back(a.contender_->path(i));
     a.granted_at = a.referee_->now();
     a.referee_->granted(a);
@@ -145,7 +145,7 @@ void referee::granted(attempt& a) {
 
 void referee::expired(std::int64_t session) {
   for (const auto& a : attempts_) {
-    if (!a->granted_ || a->gone_ || a->contender_->session() != session) continue;
+    if (!a->granted_ || a->gone_ || a->contender_->session_id() != session) continue;
     ++expiries_of_holders_;
     if (!a->holding_) continue;
     const bool time_left = a->client_->session().deadline > a->client_->now();
@@ -177,14 +177,14 @@ void referee::expect_no_orphans() {
 
 contest::contest(const world_options& options, bool tickets)
     : world{options}, referee_{std::make_shared<simulated::referee>(world)} {
-  terms.parents = {"/locks/one"};
-  terms.owner = "somebody";
-  terms.tickets = tickets;
+  request.parents = {"/locks/one"};
+  request.owner = "somebody";
+  if (!tickets) request.mode = recipes::lock_request::wait_mode::listing;
   world.expired = [r = referee_](std::int64_t session) { r->expired(session); };
   EXPECT_TRUE(world.attach_all());
 }
 
-attempt_pointer contest::begin(std::size_t client, const recipes::terms& t) {
+attempt_pointer contest::begin(std::size_t client, const recipes::lock_request& t) {
   auto a = std::make_shared<attempt>(world.client(client), t, referee_);
   referee_->add(a);
   a->start();

@@ -20,14 +20,14 @@ class referee;
 class attempt final : public recipes::contender_events,
                       public std::enable_shared_from_this<attempt> {
  public:
-  attempt(simulated::client& c, recipes::terms t, std::shared_ptr<referee> r);
+  attempt(simulated::client& c, recipes::lock_request t, std::shared_ptr<referee> r);
 
   void start();
   void leave();
-  void heed_revocation();
+  void report_revocations();
 
   simulated::client& client() noexcept { return *client_; }
-  const recipes::terms& terms() const noexcept { return terms_; }
+  const recipes::lock_request& request() const noexcept { return terms_; }
   // What was told, in order: "granted", "lost deadline_passed", ...
   const std::vector<std::string>& journal() const noexcept { return journal_; }
   int count(std::string_view what) const;
@@ -37,7 +37,7 @@ class attempt final : public recipes::contender_events,
   bool left() const noexcept { return left_; }
   error_code failure() const noexcept { return failure_; }
   std::int64_t token() const noexcept { return token_; }
-  std::int64_t session() const { return contender_->session(); }
+  std::int64_t session() const { return contender_->session_id(); }
   std::string path(std::size_t i = 0) const;
   std::string name() const;
   recipes::contender& contender() noexcept { return *contender_; }
@@ -62,7 +62,7 @@ class attempt final : public recipes::contender_events,
   void gone() override;
 
   std::shared_ptr<simulated::client> client_;
-  recipes::terms terms_;
+  recipes::lock_request terms_;
   std::shared_ptr<referee> referee_;
   std::shared_ptr<recipes::contender> contender_;
   std::vector<std::string> journal_;
@@ -122,10 +122,10 @@ class contest {
   ~contest() { finally_.list = referee_->release_all(); }
 
   simulated::world world;
-  recipes::terms terms;
+  recipes::lock_request request;
 
-  attempt_pointer begin(std::size_t client) { return begin(client, terms); }
-  attempt_pointer begin(std::size_t client, const recipes::terms& t);
+  attempt_pointer begin(std::size_t client) { return begin(client, request); }
+  attempt_pointer begin(std::size_t client, const recipes::lock_request& t);
   bool run_until(const std::function<bool()>& done) { return world.run_until(done); }
   bool granted(const attempt_pointer& a) {
     return world.run_until([&] { return a->was_granted(); });
@@ -135,7 +135,7 @@ class contest {
   }
   // Until nothing happens any more but what keeps sessions alive.
   void quieten() { world.advance(std::chrono::seconds{3}); }
-  std::vector<std::string> children() { return world.by_hand().children(terms.parents[0]); }
+  std::vector<std::string> children() { return world.by_hand().children(request.parents[0]); }
   simulated::referee& referee() { return *referee_; }
 
  private:

@@ -129,7 +129,7 @@ TEST_P(by_hand, a_release_that_is_not_permitted_is_tried_now_and_then) {
   const auto permit = [&](std::int32_t permissions) {
     node_stat stat;
     return operators().ask(
-        requests::set_acl(releasing.defaults(), c.terms.parents[0], {{permissions}}, any_version),
+        requests::set_acl(releasing.defaults(), c.request.parents[0], {{permissions}}, any_version),
         stat);
   };
   ASSERT_FALSE(permit(permission::all & ~permission::remove));
@@ -146,7 +146,7 @@ TEST_P(by_hand, a_release_that_is_not_permitted_is_tried_now_and_then) {
 
 TEST_P(by_hand, a_revocation_is_told_once) {
   const auto a = holder();
-  a->heed_revocation();
+  a->report_revocations();
   c.world.advance(50ms);
   EXPECT_EQ(a->count("revocation"), 0);
   operators().set(a->path(), "something else");
@@ -166,7 +166,7 @@ TEST_P(by_hand, a_revocation_is_told_once) {
 
 TEST_P(by_hand, a_revocation_during_a_cut_is_told_behind_it) {
   const auto a = holder();
-  a->heed_revocation();
+  a->report_revocations();
   c.world.advance(50ms);
   c.world.client(0).refuse_connections(true);
   c.world.client(0).cut();
@@ -186,7 +186,7 @@ TEST_P(by_hand, a_revocation_that_came_while_it_waited_is_told_when_it_holds) {
   EXPECT_EQ(b->count("revocation"), 0);
   a->leave();
   ASSERT_TRUE(c.granted(b));
-  b->heed_revocation();
+  b->report_revocations();
   c.world.advance(50ms);
   EXPECT_EQ(b->count("revocation"), 1);
 }
@@ -196,12 +196,12 @@ TEST_P(by_hand, a_revocation_that_came_while_it_waited_is_told_when_it_holds) {
 TEST_P(by_hand, behind_the_last_number_the_order_stays_and_nobody_is_stuck) {
   for (const auto start : {2147483645, 2147483646, 2147483647, -2147483647 - 1, -1000000001}) {
     SCOPED_TRACE(start);
-    c.terms.parents = {"/locks/from" + std::to_string(start)};
-    operators().create(c.terms.parents[0]);
+    c.request.parents = {"/locks/from" + std::to_string(start)};
+    operators().create(c.request.parents[0]);
     // It has had children, otherwise the counter is not stored.
-    operators().create(c.terms.parents[0] + "/x");
-    operators().remove(c.terms.parents[0] + "/x");
-    c.world.set_counter(c.terms.parents[0], start);
+    operators().create(c.request.parents[0] + "/x");
+    operators().remove(c.request.parents[0] + "/x");
+    c.world.set_counter(c.request.parents[0], start);
     std::vector<attempt_pointer> all;
     for (std::size_t i = 0; i < 7; ++i) {
       all.push_back(c.begin(i % 4));
@@ -217,7 +217,7 @@ TEST_P(by_hand, behind_the_last_number_the_order_stays_and_nobody_is_stuck) {
     }
     c.quieten();
     // Counting begins anew when the line is empty.
-    EXPECT_FALSE(operators().exists(c.terms.parents[0]));
+    EXPECT_FALSE(operators().exists(c.request.parents[0]));
     const auto a = holder();
     EXPECT_EQ(a->name(), "lock-0000000000");
     a->leave();
@@ -227,7 +227,7 @@ TEST_P(by_hand, behind_the_last_number_the_order_stays_and_nobody_is_stuck) {
 
 // The embedded server goes on below zero, and from there to zero again.
 TEST_P(by_hand, numbers_that_come_round_are_not_those_that_were_served_before) {
-  const auto path = c.terms.parents[0];
+  const auto path = c.request.parents[0];
   operators().create(path + "/x");  // keeps the path
   for (const auto first : {0, 3, 90}) {
     SCOPED_TRACE(first);
@@ -253,7 +253,7 @@ TEST_P(by_hand, numbers_that_come_round_are_not_those_that_were_served_before) {
 
 // What was served long ago is forgotten on the way below zero.
 TEST_P(by_hand, a_number_served_before_the_numbers_came_round_grants_nothing_after) {
-  const auto path = c.terms.parents[0];
+  const auto path = c.request.parents[0];
   operators().create(path + "/x");
   c.world.set_counter(path, 1);
   const auto served = holder();
@@ -280,7 +280,7 @@ TEST_P(by_hand, a_number_served_before_the_numbers_came_round_grants_nothing_aft
 
 // One that has waited since before the numbers came round stands before those with low numbers.
 TEST_P(by_hand, an_old_high_number_comes_before_a_new_low_one) {
-  const auto path = c.terms.parents[0];
+  const auto path = c.request.parents[0];
   operators().create(path + "/x");
   c.world.set_counter(path, 2147400000);
   const auto old = holder();

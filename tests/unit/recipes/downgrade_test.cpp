@@ -341,7 +341,7 @@ TEST(downgrade, just_before_the_end_of_the_numbers_lets_no_writer_in) {
     c.world.by_hand().create(path + "/x");
     c.world.set_counter(path, 2147483647 - 0xffff - 1);
     auto shared = a_shared_mutex(path), exclusive = a_mutex({path});
-    shared.terms.layout = exclusive.terms.layout = names;
+    shared.request.layout = exclusive.request.layout = names;
     const auto first = c.add(0, shared), second = c.add(1, shared), third = c.add(2, exclusive);
     const auto w = first->lock(role::writer);
     ASSERT_TRUE(c.granted(w));

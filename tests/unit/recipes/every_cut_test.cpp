@@ -8,7 +8,7 @@ namespace conclave::simulated {
 namespace {
 
 using namespace std::chrono_literals;
-using recipes::terms;
+using recipes::lock_request;
 
 // One lock goes through three clients, each with two contenders: acquire, wait, hand-off, release.
 // False if it did not come to its end.
@@ -16,10 +16,10 @@ class round_of_three {
  public:
   round_of_three(bool tickets, bool with_parent, std::size_t parents = 1)
       : c{{.clients = 3}, tickets} {
-    if (parents > 1) c.terms.parents.push_back("/locks/two");
+    if (parents > 1) c.request.parents.push_back("/locks/two");
     if (!with_parent) return;
     c.world.by_hand().create("/locks");
-    for (const auto& p : c.terms.parents) c.world.by_hand().create(p);
+    for (const auto& p : c.request.parents) c.world.by_hand().create(p);
   }
 
   void begin() {

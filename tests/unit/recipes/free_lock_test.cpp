@@ -70,7 +70,7 @@ TEST_P(free_lock, the_same_client_acquires_again_behind_its_release_without_wait
 }
 
 TEST_P(free_lock, makes_its_parents_as_containers_and_the_server_removes_them) {
-  c.terms.parents = {"/deep/down/one"};
+  c.request.parents = {"/deep/down/one"};
   const auto a = c.begin(0);
   ASSERT_TRUE(c.granted(a));
   EXPECT_TRUE(c.world.by_hand().exists("/deep/down/one"));

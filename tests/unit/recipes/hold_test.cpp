@@ -85,10 +85,11 @@ TEST_P(hold, is_restored_only_when_its_node_was_seen) {
 // As a busy client is.
 TEST_P(hold, is_had_watched_and_restored_with_a_full_backlog) {
   const auto fill = [&] {
-    const recipes::port::entry inside{first()};
+    const recipes::session_context::scope inside{first()};
     while (!first().machine().full())
-      static_cast<void>(recipes::ask(std::shared_ptr<recipes::port>{first().shared_from_this()}, {},
-                                     requests::exists(first().defaults(), "/x", {})));
+      static_cast<void>(
+          recipes::send(std::shared_ptr<recipes::session_context>{first().shared_from_this()}, {},
+                        requests::exists(first().defaults(), "/x", {})));
   };
   fill();
   const auto a = c.begin(0);
@@ -152,6 +153,26 @@ TEST_P(hold, of_a_process_that_stood_still_is_over_when_it_goes_on) {
   ASSERT_TRUE(c.gone(a));
   EXPECT_EQ(a->count("lost deadline_passed") + a->count("lost session_expired"), 1);
   b->leave();
+  check_end();
+}
+
+// The next contender can be granted the lock as soon as the node is removed.
+TEST_P(hold, is_reported_as_lost_before_its_node_is_removed) {
+  const auto a = holder();
+  c.world.advance(5s);
+  const auto removals = [&] {
+    return first().traffic().of(wire::opcode::remove) + first().traffic().of(wire::opcode::multi);
+  };
+  const auto before = removals();
+  int at_loss = -1;
+  a->when_lost = [&] { at_loss = removals(); };
+  first().pause();
+  c.world.advance(first().session().deadline - first().now() + 1ms);
+  first().resume();
+  ASSERT_TRUE(c.gone(a));
+  EXPECT_EQ(a->count("lost deadline_passed"), 1);
+  EXPECT_EQ(at_loss, before);
+  EXPECT_GT(removals(), before);
   check_end();
 }
 

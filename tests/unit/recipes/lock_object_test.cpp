@@ -197,13 +197,13 @@ TEST_F(lock_object, close_tells_all_who_wait_and_releases_what_is_held) {
 }
 
 TEST_F(lock_object, destroyed_while_its_contender_withdraws) {
-  auto l = std::make_shared<recipes::lock_object>(first().shared_from_this(), kind.terms,
+  auto l = std::make_shared<recipes::lock_object>(first().shared_from_this(), kind.request,
                                                   std::nullopt, lock_options{});
   const auto who = std::make_shared<recipes::lock_object::caller>();
   int told = 0;
-  who->tell = [&](error_code) { ++told; };
+  who->complete = [&](error_code) { ++told; };
   {
-    const recipes::port::entry inside{first()};
+    const recipes::session_context::scope inside{first()};
     l->acquire(who);
     l->close(errc::closed);
   }

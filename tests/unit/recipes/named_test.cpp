@@ -229,7 +229,7 @@ TEST_F(named, deleted_by_hand_as_soon_as_it_is_held_does_not_take_the_next_ones_
 // It would be no_node for ever, though all parents are there.
 TEST_F(named, a_name_that_cannot_be_made_is_not_tried_without_a_pause) {
   auto impossible = kind;
-  impossible.terms.name = "no/such";
+  impossible.request.name = "no/such";
   const auto l = c.add(0, impossible);
   const auto before = first().traffic();
   const auto a = l->lock();

@@ -32,7 +32,7 @@ class observer : public testing::Test {
   hand& by_hand() { return w.by_hand(); }
   void start(const layout& names = layout::election()) { start_on(link(), names); }
   void start_on(client& c, const layout& names = layout::election()) {
-    const recipes::port::entry inside{c};
+    const recipes::session_context::scope inside{c};
     observing = &c;
     watching =
         std::make_shared<recipes::observer>(c.shared_from_this(), election_path, names,
@@ -44,7 +44,7 @@ class observer : public testing::Test {
   }
   void stop() {
     if (!watching) return;
-    const recipes::port::entry inside{*observing};
+    const recipes::session_context::scope inside{*observing};
     watching->stop();
     watching.reset();
   }

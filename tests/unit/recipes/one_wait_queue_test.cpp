@@ -30,7 +30,7 @@ class one_wait_queue : public testing::TestWithParam<bool> {
     void out() const { l->unlock(a); }
   };
   one comes(std::size_t client, lock_kind kind, role as) {
-    kind.terms.layout = names;
+    kind.request.layout = names;
     const auto l = c.add(client, kind, options);
     one o{l, l->lock(as)};
     c.world.advance(20ms);
@@ -101,7 +101,7 @@ TEST_P(one_wait_queue, a_downgrade_at_any_moment_of_a_mutex_that_comes_grants_no
     const auto w = writer(0);
     ASSERT_TRUE(w.in());
     auto kind = a_mutex({lock_path});
-    kind.terms.layout = names;
+    kind.request.layout = names;
     const auto l = c.add(1, kind, options);
     const auto m = l->lock(role::exclusive);
     c.world.advance(delay * 100us);

@@ -164,7 +164,7 @@ TEST(queue_counter, tells_what_an_answer_leaves_open) {
     what->items = {item};
     what->priority = default_priority;
     what->tell = [&log](error_code ec) { log.push_back(ec ? "not pushed" : "pushed"); };
-    const recipes::port::entry inside{*p};
+    const recipes::session_context::scope inside{*p};
     to->push(what);
   };
   const auto pop = [&] {
@@ -173,7 +173,7 @@ TEST(queue_counter, tells_what_an_answer_leaves_open) {
     who->tell = [&log](error_code, std::optional<recipes::consumer::taken> what) {
       log.push_back(what ? what->item.data : "nothing");
     };
-    const recipes::port::entry inside{*p};
+    const recipes::session_context::scope inside{*p};
     from->take(who);
   };
   for (const auto open : {errc::operation_timeout, errc::request_timeout}) {
@@ -190,7 +190,7 @@ TEST(queue_counter, tells_what_an_answer_leaves_open) {
   }
   EXPECT_EQ(log,
             (std::vector<std::string>{"pushed", "item", "nothing", "pushed", "item", "nothing"}));
-  const recipes::port::entry inside{*p};
+  const recipes::session_context::scope inside{*p};
   to->close({ECANCELED, boost::system::system_category()});
   from->close({ECANCELED, boost::system::system_category()});
 }

@@ -24,13 +24,13 @@ inline error_code cancelled() { return {ECANCELED, boost::system::system_categor
 class taker {
  public:
   using consumer = recipes::consumer;
-  using entry = recipes::port::entry;
+  using scope = recipes::session_context::scope;
 
   explicit taker(client& c, consumer::terms t = {}, queue_layout l = queue_layout::zookeeper)
       : client_{c},
         consumer_{std::make_shared<consumer>(c.shared_from_this(), names_of_queue(l), t)} {}
   ~taker() {
-    const entry inside{client_};
+    const scope inside{client_};
     consumer_->close(cancelled());
   }
   taker(const taker&) = delete;
@@ -48,23 +48,23 @@ class taker {
       ec = e;
       got = std::move(what);
     };
-    const entry inside{client_};
+    const scope inside{client_};
     consumer_->take(who);
     return who;
   }
   void give_up(const consumer::caller_ptr& who) {
-    const entry inside{client_};
+    const scope inside{client_};
     consumer_->give_up(who, cancelled());
   }
   // What was claimed last; the answer comes later.
   std::shared_ptr<std::optional<error_code>> complete() {
     auto answer = std::make_shared<std::optional<error_code>>();
-    const entry inside{client_};
+    const scope inside{client_};
     got->claim->complete([answer](error_code e) { *answer = e; });
     return answer;
   }
   void give_back() {
-    const entry inside{client_};
+    const scope inside{client_};
     got->claim->give_back();
   }
 
@@ -80,7 +80,7 @@ class taker {
 class pusher {
  public:
   using producer = recipes::producer;
-  using entry = recipes::port::entry;
+  using scope = recipes::session_context::scope;
   // None as long as nothing was told.
   using answer = std::shared_ptr<std::optional<error_code>>;
 
@@ -89,7 +89,7 @@ class pusher {
         producer_{std::make_shared<producer>(c.shared_from_this(), names_of_queue(), capacity,
                                              std::size_t{1} << 20)} {}
   ~pusher() {
-    const entry inside{client_};
+    const scope inside{client_};
     producer_->close(cancelled());
   }
   pusher(const pusher&) = delete;
@@ -102,7 +102,7 @@ class pusher {
     what->priority = default_priority;
     what->patient = patient;
     what->tell = [told](error_code e) { *told = e; };
-    const entry inside{client_};
+    const scope inside{client_};
     producer_->push(what);
     return told;
   }

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using recipes::consumer;
-using entry = recipes::port::entry;
+using scope = recipes::session_context::scope;
 
 // The first of the line watches for all of them. If it stands still, its session may live on.
 TEST(queue_waiting, one_that_stands_still_holds_the_others_up_for_a_while_only) {
@@ -26,7 +26,7 @@ TEST(queue_waiting, one_that_stands_still_holds_the_others_up_for_a_while_only) 
       if (what) got[i] = what->item.data;
     };
     {
-      const entry inside{*p};
+      const scope inside{*p};
       consumers[i]->take(who);
     }
     w.advance(1s);  // so that they stand in this order
@@ -39,7 +39,7 @@ TEST(queue_waiting, one_that_stands_still_holds_the_others_up_for_a_while_only) 
   w.advance(1s);
   EXPECT_EQ(got[0], "");
   for (std::size_t i = 0; i < 2; ++i) {
-    const entry inside{w.client(i)};
+    const scope inside{w.client(i)};
     consumers[i]->close({ECANCELED, boost::system::system_category()});
   }
   w.advance(1s);
@@ -64,7 +64,7 @@ TEST(queue_waiting, giving_up_while_an_item_is_being_taken_is_not_forgotten) {
       ++told;
       had += what.has_value();
     };
-    const entry inside{*p};
+    const scope inside{*p};
     consumers[i]->take(callers[i]);
   }
   const auto claims = [&](std::size_t i) {
@@ -72,7 +72,7 @@ TEST(queue_waiting, giving_up_while_an_item_is_being_taken_is_not_forgotten) {
   };
   ASSERT_TRUE(w.run_until([&] { return claims(0) && claims(1); }));
   for (std::size_t i = 0; i < 2; ++i) {
-    const entry inside{w.client(i)};
+    const scope inside{w.client(i)};
     consumers[i]->give_up(callers[i], {});
   }
   EXPECT_EQ(told, 0) << "it came too late to show anything";
@@ -80,7 +80,7 @@ TEST(queue_waiting, giving_up_while_an_item_is_being_taken_is_not_forgotten) {
   EXPECT_EQ(told, 2);
   EXPECT_EQ(had, 1);
   for (std::size_t i = 0; i < 2; ++i) {
-    const entry inside{w.client(i)};
+    const scope inside{w.client(i)};
     consumers[i]->close({ECANCELED, boost::system::system_category()});
   }
   w.advance(1s);

@@ -177,7 +177,7 @@ TEST_F(readers_writers, one_that_is_not_patient_never_stays) {
 
 TEST_F(readers_writers, kazoos_writers_are_named_like_exclusive_ones) {
   auto k = kind;
-  k.terms.layout = layout::kazoo();
+  k.request.layout = layout::kazoo();
   const auto l = c.add(0, k), m = c.add(1, k), n = c.add(2, k);
   const auto w = l->lock(role::writer);
   ASSERT_TRUE(c.granted(w));
@@ -201,7 +201,7 @@ TEST_F(readers_writers, kazoos_writers_are_named_like_exclusive_ones) {
 // So a mutex and readers can share one path: decision 10.
 TEST_F(readers_writers, where_writers_are_named_like_exclusive_ones_a_mutex_waits_for_readers) {
   auto shared = kind, exclusive = a_mutex({path});
-  shared.terms.layout = exclusive.terms.layout = layout::kazoo();
+  shared.request.layout = exclusive.request.layout = layout::kazoo();
   const auto l = c.add(0, exclusive), m = c.add(1, shared), n = c.add(2, exclusive),
              o = c.add(3, shared);
   for (int round = 0; round < 3; ++round) {

@@ -31,7 +31,7 @@ class hurried {
     contest_.world.after(5ms, [this] {
       if (now_->granted()) {
         now_->unlocked = true;
-        const recipes::port::entry inside{locker_->client()};
+        const recipes::session_context::scope inside{locker_->client()};
         locker_->object().release(role::exclusive);
       } else {
         ++failures_;

@@ -17,8 +17,8 @@ class several : public testing::TestWithParam<bool>, protected one_lock {
   several() : one_lock{{.clients = 4}, GetParam()} {}
   hand& by_hand() { return c.world.by_hand(); }
   void SetUp() override { by_hand().create("/locks"); }
-  recipes::terms of(std::vector<std::string> parents) {
-    auto t = c.terms;
+  recipes::lock_request of(std::vector<std::string> parents) {
+    auto t = c.request;
     t.parents = std::move(parents);
     return t;
   }
@@ -57,7 +57,7 @@ TEST_P(several, are_had_together_or_not_at_all) {
   const auto a = c.begin(0, of({"/locks/b"}));
   ASSERT_TRUE(c.granted(a));
   auto t = of({"/locks/a", "/locks/b"});
-  t.patient = false;
+  t.if_taken = recipes::lock_request::on_contention::give_up;
   const auto b = c.begin(1, t);
   ASSERT_TRUE(c.gone(b));
   EXPECT_EQ(b->journal(), (lines{"failed taken", "gone"}));
@@ -65,7 +65,7 @@ TEST_P(several, are_had_together_or_not_at_all) {
   a->leave();
   const auto d = c.begin(1, t);
   ASSERT_TRUE(c.granted(d));
-  EXPECT_EQ(d->contender().seats(), 2u);
+  EXPECT_EQ(d->contender().node_count(), 2u);
   d->leave();
   check_end();
 }

@@ -165,12 +165,12 @@ TEST_P(waiting, one_client_that_leaves_keeps_the_watch_of_its_other_contender) {
 
 TEST_P(waiting, one_that_is_not_patient_is_told_who_has_it_and_leaves_nothing) {
   const auto a = holder();
-  auto t = c.terms;
-  t.patient = false;
+  auto t = c.request;
+  t.if_taken = recipes::lock_request::on_contention::give_up;
   const auto b = c.begin(1, t);
   ASSERT_TRUE(c.gone(b));
   EXPECT_EQ(b->journal(), (lines{"failed taken", "gone"}));
-  EXPECT_EQ(b->contender().seen_holder(), a->path());
+  EXPECT_EQ(b->contender().holder_path(), a->path());
   EXPECT_EQ(c.children(), lines{a->name()});
   a->leave();
   const auto d = c.begin(1, t);
@@ -181,8 +181,8 @@ TEST_P(waiting, one_that_is_not_patient_is_told_who_has_it_and_leaves_nothing) {
 TEST_P(waiting, one_that_counts_is_told_how_many_are_before_it) {
   const auto a = holder();
   const auto b = waiter(1);
-  auto t = c.terms;
-  t.counted = true;
+  auto t = c.request;
+  t.reports_position = true;
   const auto d = c.begin(2, t);
   c.world.advance(20ms);
   EXPECT_EQ(d->journal(), lines{"enqueued 2"});
@@ -192,9 +192,9 @@ TEST_P(waiting, one_that_counts_is_told_how_many_are_before_it) {
 
 TEST_P(waiting, one_that_does_not_wait_is_told_of_nobody) {
   const auto a = holder();
-  auto t = c.terms;
-  t.counted = true;
-  t.patient = false;
+  auto t = c.request;
+  t.reports_position = true;
+  t.if_taken = recipes::lock_request::on_contention::give_up;
   const auto b = c.begin(1, t);
   c.world.advance(20ms);
   EXPECT_EQ(b->journal(), (lines{"failed taken", "gone"}));
@@ -229,14 +229,14 @@ TEST_P(waiting, where_the_parent_may_not_be_written_the_lock_still_goes_on) {
   auto& hand = c.world.by_hand();
   for (const auto may : {permission::create | permission::remove | permission::read,
                          permission::create | permission::remove}) {
-    c.terms.parents = {"/locks/only" + std::to_string(may)};
-    hand.create(c.terms.parents[0], {},
+    c.request.parents = {"/locks/only" + std::to_string(may)};
+    hand.create(c.request.parents[0], {},
                 create_options{create_mode::persistent, {{may, "world", "anyone"}}});
     if (!(may & permission::read)) continue;  // then there is no list either
     const auto a = holder();
     const auto b = waiter(1), d = waiter(2);
     everybody_gets_it({a, b, d});
-    EXPECT_EQ(hand.get(c.terms.parents[0]).stat.version, 0);
+    EXPECT_EQ(hand.get(c.request.parents[0]).stat.version, 0);
   }
 }
 

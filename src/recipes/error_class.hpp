@@ -6,7 +6,7 @@
 namespace conclave::recipes {
 
 // Perhaps it happened, perhaps it was not even sent: there was no connection to say so.
-inline bool connection_trouble(const error_code& ec) {
+inline bool is_connection_error(const error_code& ec) {
   return ec == errc::connection_loss || ec == errc::not_connected;
 }
 
@@ -17,7 +17,7 @@ inline bool outcome_unknown(const error_code& ec) {
          ec == errc::request_timeout;
 }
 
-inline bool session_is_over(const error_code& ec) {
+inline bool is_session_end(const error_code& ec) {
   return ec == condition::session_dead || ec == errc::forked;
 }
 

@@ -2,8 +2,8 @@
 // under which all of them run.
 //
 // Recipes are not safe for concurrent use by themselves. Whoever enters them, a user's call, an
-// answer, an event, a timer, does so through a port::entry, which holds the lock. What they have to
-// tell their users they leave with deliver(); it is called when the lock was given back.
+// answer, an event, a timer, does so through a session_context::scope, which holds the lock. What
+// they have to tell their users they leave with post(); it is called when the lock was given back.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 #include "conclave/boot_clock.hpp"
 #include "conclave/session_event.hpp"
 #include "recipes/claimed_nodes.hpp"
-#include "recipes/outcome.hpp"
+#include "recipes/error_class.hpp"
 #include "requests/requests.hpp"
 #include "session/operation.hpp"
 
@@ -26,25 +26,25 @@ namespace conclave::recipes {
 
 using time_point = boot_clock::time_point;
 using duration = boot_clock::duration;
-using place = session::operation::place;
+using binding = session::operation::binding;
 
 // One that wants to hear of the session.
-class member {
+class session_listener {
  public:
   virtual void session_changed(const session_event& e) = 0;
 
  protected:
-  ~member() = default;
+  ~session_listener() = default;
 };
 
 // One that holds something for as long as the session certainly lives.
-class holder {
+class deadline_listener {
  public:
   // Looks after itself; returns when to be called again at the latest.
-  virtual time_point look(time_point now) = 0;
+  virtual time_point check_deadline(time_point now) = 0;
 
  protected:
-  ~holder() = default;
+  ~deadline_listener() = default;
 };
 
 // How the session stands, from any thread. Holds keep this alone: they may outlive the port.
@@ -65,44 +65,44 @@ class session_clock {
   ~session_clock() = default;
 };
 
-class port : public session_clock {
+class session_context : public session_clock {
  public:
-  explicit port(std::shared_ptr<const requests::defaults> d) : defaults_{std::move(d)} {}
-  port(const port&) = delete;
-  port& operator=(const port&) = delete;
-  virtual ~port() = default;
+  explicit session_context(std::shared_ptr<const requests::defaults> d) : defaults_{std::move(d)} {}
+  session_context(const session_context&) = delete;
+  session_context& operator=(const session_context&) = delete;
+  virtual ~session_context() = default;
 
-  class [[nodiscard]] entry {
+  class [[nodiscard]] scope {
    public:
-    explicit entry(port& p) : port_{p}, lock_{p.mutex_} {}
-    ~entry() {
+    explicit scope(session_context& p) : context_{p}, lock_{p.mutex_} {}
+    ~scope() {
       for (const auto& f : end()) f();
     }
     // Gives the lock back and leaves it to the caller to make these calls.
     std::vector<std::function<void()>> end() {
       if (!lock_.owns_lock()) return {};
-      auto calls = std::exchange(port_.deliveries_, {});
+      auto calls = std::exchange(context_.callbacks_, {});
       lock_.unlock();
       return calls;
     }
-    entry(const entry&) = delete;
-    entry& operator=(const entry&) = delete;
+    scope(const scope&) = delete;
+    scope& operator=(const scope&) = delete;
 
    private:
-    port& port_;
+    session_context& context_;
     std::unique_lock<std::mutex> lock_;
   };
 
-  // --- from outside, each an entry of its own
+  // --- from outside, each a scope of its own
 
   void session_changed(const session_event& e);
   void time_passed(time_point now);
 
-  // --- for recipes, inside an entry
+  // --- for recipes, inside a scope
 
   const requests::defaults& defaults() const noexcept { return *defaults_; }
 
-  // The operation completes later, in any case, through an entry of its own.
+  // The operation completes later, in any case, through a scope of its own.
   virtual void submit(std::unique_ptr<session::operation> op) = 0;
   // Takes the watcher off a node, and tells the server if nobody else here needs it.
   virtual void forget_watch(const std::string& path, watch_kind kind, const watcher& w) = 0;
@@ -112,30 +112,32 @@ class port : public session_clock {
 
   virtual std::shared_ptr<const session_clock> clock() const = 0;
   // It failed with its session, and there is another one, or will be.
-  bool begins_again(const error_code& ec) const { return session_is_over(ec) && !session().over; }
-  // Calls it in an entry of its own, as soon as the present one and what waits before it are over.
+  bool can_restart_after(const error_code& ec) const {
+    return is_session_end(ec) && !session().over;
+  }
+  // Calls it in a scope of its own, as soon as the present one and what waits before it are over.
   virtual void call_soon(std::function<void()> f) { call_at(now(), std::move(f)); }
   // A number that no other process draws.
   virtual std::uint64_t random() = 0;
 
-  void deliver(std::function<void()> f) { deliveries_.push_back(std::move(f)); }
+  void post(std::function<void()> f) { callbacks_.push_back(std::move(f)); }
   using timer = std::pair<time_point, std::uint64_t>;
   timer call_at(time_point when, std::function<void()> f);
   void cancel(const timer& t) { timers_.erase(t); }
 
-  void join(member& m) { members_.insert(&m); }
-  void part(member& m) { members_.erase(&m); }
+  void add_listener(session_listener& m) { listeners_.insert(&m); }
+  void remove_listener(session_listener& m) { listeners_.erase(&m); }
 
-  // Calls it inside an entry when the session is over for good, unless `of` is gone by then.
-  void when_over(const std::weak_ptr<void>& of, std::function<void(error_code why)> f);
+  // Calls it inside a scope when the session is over for good, unless `of` is gone by then.
+  void on_session_end(const std::weak_ptr<void>& of, std::function<void(error_code why)> f);
 
   // Holders are looked after by one timer for all of them, so that a lock that is held for a moment
   // sets none. `when`: the first look.
-  void keep(holder& h, time_point when);
-  void drop(holder& h) { holders_.erase(&h); }
+  void monitor(deadline_listener& h, time_point when);
+  void stop_monitoring(deadline_listener& h) { monitored_.erase(&h); }
 
   // Whether the program locks again right after unlocking, as it last did; see lock_object.cpp.
-  bool locks_again = false;
+  bool relocks_at_once = false;
 
   claimed_nodes claimed;
 
@@ -144,13 +146,13 @@ class port : public session_clock {
   virtual void wake_at(time_point when) = 0;
 
  private:
-  void look_after_holders();
-  void plan_look(time_point when);
+  void check_deadlines();
+  void plan_check(time_point when);
 
   std::mutex mutex_;
   std::shared_ptr<const requests::defaults> defaults_;
-  std::vector<std::function<void()>> deliveries_;
-  std::set<member*> members_;
+  std::vector<std::function<void()>> callbacks_;
+  std::set<session_listener*> listeners_;
   struct ending {
     std::weak_ptr<void> of;
     std::function<void(error_code)> f;
@@ -159,8 +161,8 @@ class port : public session_clock {
   std::size_t sweep_endings_at_ = 64;  // those of objects that are gone
   std::map<timer, std::function<void()>> timers_;
   std::uint64_t last_timer_ = 0;
-  std::set<holder*> holders_;
-  time_point next_look_ = time_point::max();
+  std::set<deadline_listener*> monitored_;
+  time_point next_check_ = time_point::max();
 };
 
 }  // namespace conclave::recipes

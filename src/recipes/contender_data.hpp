@@ -8,14 +8,14 @@
 namespace conclave::recipes {
 
 // "OWNER\nid HEX". The owner is what other libraries' tools show.
-std::string write_badge(std::string_view owner, std::string_view id);
+std::string format_contender_data(std::string_view owner, std::string_view id);
 
-struct badge {
+struct contender_data {
   std::string owner;
   std::string id;                 // empty: not one of ours
   bool asked_to_release = false;  // somebody has written a request into the node
 };
-badge read_badge(std::string_view data);
+contender_data parse_contender_data(std::string_view data);
 
 // The node's data with a request to release. Of ours it stands behind the id, "\n__REVOKE__". Other
 // libraries compare all of the data with Curator's word, so the word replaces what they wrote.

@@ -1,4 +1,4 @@
-#include "recipes/badge.hpp"
+#include "recipes/contender_data.hpp"
 
 namespace conclave::recipes {
 namespace {
@@ -7,11 +7,11 @@ constexpr std::string_view request = "\n__REVOKE__";
 constexpr std::string_view request_alone = request.substr(1);  // Curator's Revoker writes it
 }  // namespace
 
-std::string write_badge(std::string_view owner, std::string_view id) {
+std::string format_contender_data(std::string_view owner, std::string_view id) {
   return std::string{owner}.append(mark).append(id);
 }
 
-badge read_badge(std::string_view data) {
+contender_data parse_contender_data(std::string_view data) {
   if (data == request_alone) return {{}, {}, true};
   const auto at = data.rfind(mark);
   if (at == data.npos) return {std::string{data}, {}};
@@ -22,7 +22,7 @@ badge read_badge(std::string_view data) {
 }
 
 std::string ask_to_release(std::string_view data) {
-  const auto shown = read_badge(data);
+  const auto shown = parse_contender_data(data);
   if (shown.asked_to_release) return std::string{data};
   if (shown.id.empty()) return std::string{request_alone};
   return std::string{data}.append(request);

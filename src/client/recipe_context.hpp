@@ -5,18 +5,19 @@
 #include <optional>
 #include <random>
 
-#include "recipes/port.hpp"
+#include "recipes/session_context.hpp"
 #include "runtime/session_driver.hpp"
 
 namespace conclave::detail {
 
-class recipe_port final : public recipes::port, public std::enable_shared_from_this<recipe_port> {
+class recipe_context final : public recipes::session_context,
+                             public std::enable_shared_from_this<recipe_context> {
  public:
-  static std::shared_ptr<recipe_port> make(std::shared_ptr<runtime::session_driver> driver,
-                                           std::shared_ptr<const requests::defaults> d);
-  recipe_port(std::shared_ptr<runtime::session_driver> driver,
-              std::shared_ptr<const requests::defaults> d);
-  ~recipe_port() override;
+  static std::shared_ptr<recipe_context> make(std::shared_ptr<runtime::session_driver> driver,
+                                              std::shared_ptr<const requests::defaults> d);
+  recipe_context(std::shared_ptr<runtime::session_driver> driver,
+                 std::shared_ptr<const requests::defaults> d);
+  ~recipe_context() override;
 
   void submit(std::unique_ptr<session::operation> op) override;
   void forget_watch(const std::string& path, watch_kind kind, const watcher& w) override;

@@ -1,10 +1,10 @@
-#include "recipes/front.hpp"
+#include "recipes/first_contenders.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
 
-#include "recipes/numbers.hpp"
+#include "recipes/sequence_number.hpp"
 
 namespace conclave::recipes {
 
@@ -18,8 +18,8 @@ std::optional<layout::contender> parse(const std::string& name, const layout& na
 
 }  // namespace
 
-std::vector<std::string> front_of_line(const std::vector<std::string>& children,
-                                       const layout& names) {
+std::vector<std::string> first_contenders(const std::vector<std::string>& children,
+                                          const layout& names) {
   std::vector<std::string> all, front;
   std::int32_t lowest = last_number;
   number_range numbers;
@@ -35,7 +35,7 @@ std::vector<std::string> front_of_line(const std::vector<std::string>& children,
   return numbers.ordered_by_age() ? all : front;
 }
 
-bool has_strangers(const std::vector<std::string>& children, const layout& names) {
+bool has_other_layout(const std::vector<std::string>& children, const layout& names) {
   return std::any_of(children.begin(), children.end(), [&](const std::string& name) {
     return !parse(name, names) && layout::known_elsewhere(name);
   });

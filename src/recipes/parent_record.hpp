@@ -19,16 +19,16 @@ namespace conclave::recipes {
 // Near the end of the numbers nothing counts as served any more, so that it does not in the next
 // round.
 inline constexpr std::int32_t none_served = std::numeric_limits<std::int32_t>::min();
-std::string write_record(std::int64_t parent_czxid, std::int32_t served);
+std::string format_served_record(std::int64_t parent_czxid, std::int32_t served);
 
 // Of a semaphore. Written by whoever acquires a permit and finds no such record.
-std::string write_permits(std::int64_t path_czxid, std::size_t permits);
+std::string format_permits_record(std::int64_t path_czxid, std::size_t permits);
 
 struct parent_record {
   bool writable = false;  // empty or a record: nobody else's data is overwritten
   std::optional<std::int32_t> served;
   std::optional<std::size_t> permits;
 };
-parent_record read_record(std::string_view data, const node_stat& parent);
+parent_record parse_parent_record(std::string_view data, const node_stat& parent);
 
 }  // namespace conclave::recipes

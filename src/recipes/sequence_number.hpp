@@ -46,7 +46,7 @@ class number_range {
   bool near_the_end_ = false;
 };
 
-inline std::string number_text(std::int32_t number) {
+inline std::string format_number(std::int32_t number) {
   char text[16];
   std::snprintf(text, sizeof text, "%010d", number);
   return text;

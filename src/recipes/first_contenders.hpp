@@ -10,10 +10,10 @@ namespace conclave::recipes {
 
 // The first of the line; several where the numbers do not tell which of them came first, and their
 // age must be asked for.
-std::vector<std::string> front_of_line(const std::vector<std::string>& children,
-                                       const layout& names);
+std::vector<std::string> first_contenders(const std::vector<std::string>& children,
+                                          const layout& names);
 
 // There is a contender of another layout.
-bool has_strangers(const std::vector<std::string>& children, const layout& names);
+bool has_other_layout(const std::vector<std::string>& children, const layout& names);
 
 }  // namespace conclave::recipes

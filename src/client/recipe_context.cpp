@@ -1,4 +1,4 @@
-#include "client/recipe_port.hpp"
+#include "client/recipe_context.hpp"
 
 #include <utility>
 
@@ -28,53 +28,53 @@ std::mt19937_64 seeded() {
 
 }  // namespace
 
-std::shared_ptr<recipe_port> recipe_port::make(std::shared_ptr<runtime::session_driver> driver,
-                                               std::shared_ptr<const requests::defaults> d) {
-  auto p = std::make_shared<recipe_port>(driver, std::move(d));
+std::shared_ptr<recipe_context> recipe_context::make(
+    std::shared_ptr<runtime::session_driver> driver, std::shared_ptr<const requests::defaults> d) {
+  auto p = std::make_shared<recipe_context>(driver, std::move(d));
   p->listening_ = driver->listen([weak = std::weak_ptr{p}](const session_event& e) {
     if (const auto self = weak.lock()) self->session_changed(e);
   });
   return p;
 }
 
-recipe_port::recipe_port(std::shared_ptr<runtime::session_driver> driver,
-                         std::shared_ptr<const requests::defaults> d)
-    : port{std::move(d)},
+recipe_context::recipe_context(std::shared_ptr<runtime::session_driver> driver,
+                               std::shared_ptr<const requests::defaults> d)
+    : session_context{std::move(d)},
       driver_{std::move(driver)},
       clock_{std::make_shared<driver_clock>(driver_)},
       random_{seeded()} {}
 
-void recipe_port::submit(std::unique_ptr<session::operation> op) {
+void recipe_context::submit(std::unique_ptr<session::operation> op) {
   if (const auto ec = driver_->submit(op, false)) driver_->refuse(std::move(op), ec);
 }
 
-void recipe_port::forget_watch(const std::string& path, watch_kind kind, const watcher& w) {
+void recipe_context::forget_watch(const std::string& path, watch_kind kind, const watcher& w) {
   std::unique_ptr<session::operation> op =
       std::make_unique<unheeded>(requests::remove_watch(defaults(), path, kind));
   const auto full = session::with_chroot(defaults().chroot, path);
   static_cast<void>(driver_->submit_watch_removal(op, kind, full, w, false));
 }
 
-recipe_port::session_view recipe_port::driver_clock::session() const {
+recipe_context::session_view recipe_context::driver_clock::session() const {
   const auto now = driver->stands();
   return {now.session_id, now.connected, now.over, now.deadline};
 }
 
-void recipe_port::call_soon(std::function<void()> f) {
+void recipe_context::call_soon(std::function<void()> f) {
   boost::asio::post(loop().io(), [self = shared_from_this(), f = std::move(f)] {
-    const entry inside{*self};
+    const scope inside{*self};
     f();
   });
 }
 
-void recipe_port::wake_at(recipes::time_point when) {
+void recipe_context::wake_at(recipes::time_point when) {
   if (loop().is_current()) return arm(when);
   boost::asio::post(loop().io(), [weak = weak_from_this(), when] {
     if (const auto self = weak.lock()) self->arm(when);
   });
 }
 
-void recipe_port::arm(recipes::time_point when) {
+void recipe_context::arm(recipes::time_point when) {
   if (when >= alarm_->when) return;
   if (alarm_->set) loop().timers().cancel(*alarm_->set);
   alarm_->when = when;
@@ -84,7 +84,7 @@ void recipe_port::arm(recipes::time_point when) {
   });
 }
 
-recipe_port::~recipe_port() {
+recipe_context::~recipe_context() {
   if (loop().in_child()) return;
   boost::asio::post(loop().io(), [driver = driver_, a = alarm_] {
     if (a->set) driver->loop().timers().cancel(*a->set);

@@ -1,4 +1,4 @@
-#include "recipes/record.hpp"
+#include "recipes/parent_record.hpp"
 
 #include <charconv>
 
@@ -18,16 +18,16 @@ bool take(std::string_view& text, char end, Number& out) {
 
 }  // namespace
 
-std::string write_record(std::int64_t parent_czxid, std::int32_t served) {
+std::string format_served_record(std::int64_t parent_czxid, std::int32_t served) {
   return std::string{mark} + std::to_string(parent_czxid) + ' ' + std::to_string(served) + '\n';
 }
 
-std::string write_permits(std::int64_t path_czxid, std::size_t permits) {
+std::string format_permits_record(std::int64_t path_czxid, std::size_t permits) {
   return std::string{mark} + std::to_string(path_czxid) + ' ' + std::string{permits_mark} +
          std::to_string(permits) + '\n';
 }
 
-parent_record read_record(std::string_view data, const node_stat& parent) {
+parent_record parse_parent_record(std::string_view data, const node_stat& parent) {
   parent_record record;
   record.writable = data.empty();
   if (data.empty()) return record;

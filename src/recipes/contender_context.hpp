@@ -1,0 +1,125 @@
+// What the parts of one contender share: its session, its requests, its events, and what interrupts
+// them.
+//
+// All members are used inside a session_context::scope.
+#pragma once
+
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "recipes/lock_request.hpp"
+#include "recipes/request.hpp"
+#include "recipes/session_context.hpp"
+#include "recipes/task.hpp"
+#include "recipes/wakeup.hpp"
+
+namespace conclave::recipes {
+
+// Before a request that the server or a full backlog refused is sent again.
+inline constexpr std::chrono::milliseconds retry_delay{10};
+
+class contender_context {
+ public:
+  contender_context(std::shared_ptr<session_context> p, lock_request r,
+                    std::shared_ptr<contender_events> e)
+      : request{std::move(r)}, session_{std::move(p)}, listener_{std::move(e)} {}
+
+  // The contender. Pending requests keep it alive.
+  void set_owner(std::weak_ptr<void> owner) { owner_ = std::move(owner); }
+  const std::weak_ptr<void>& owner() const noexcept { return owner_; }
+
+  const std::shared_ptr<session_context>& shared_session() const noexcept { return session_; }
+  session_context& session() const noexcept { return *session_; }
+  const requests::defaults& defaults() const noexcept { return session_->defaults(); }
+
+  lock_request request;
+
+  // --- events
+
+  contender_events& events() const noexcept {
+    static silent_events silent;
+    return muted_ ? silent : *listener_;
+  }
+  // From now on only gone() is reported.
+  void mute() noexcept { muted_ = true; }
+  void report_gone() const { listener_->gone(); }
+
+  // --- the session that the nodes are created in
+
+  std::int64_t session_id = 0;  // 0: not known yet
+  binding in_session() const noexcept { return {session_id, 0}; }
+  void begin_session() {
+    session_id = 0;
+    session_end_.reset();
+  }
+
+  // --- what interrupts it
+
+  bool release_requested() const noexcept { return release_requested_; }
+  bool session_ended() const noexcept { return session_end_.has_value(); }
+  bool interrupted() const noexcept { return release_requested_ || session_ended(); }
+  error_code interruption() const noexcept {
+    if (release_requested_) return {ECANCELED, boost::system::system_category()};
+    return session_end_.value_or(errc::session_expired);
+  }
+  errc session_end() const noexcept { return session_end_.value_or(errc::session_expired); }
+  void request_release() noexcept { release_requested_ = true; }
+  void end_session(errc why) noexcept {
+    if (!session_end_) session_end_ = why;
+  }
+  void end_session_if_dead(const error_code& ec) noexcept {
+    if (is_session_end(ec)) end_session(errc::session_expired);
+  }
+
+  // --- for its coroutines
+
+  // Awaited: until something happens (an event, the session's end, a request to release).
+  wakeup changed;
+
+  template <class Result>
+  pending_reply<Result> send(requests::request<Result> r, binding where,
+                             std::optional<session::on_cut> rule = {}) const {
+    return recipes::send(session_, owner_.lock(), std::move(r), where, rule);
+  }
+
+  // Until then, or the session's end.
+  task<> pause(duration d) {
+    const auto until = session_->now() + d;
+    session_->call_at(until, [this, weak = owner_] {
+      if (const auto alive = weak.lock()) changed.notify();
+    });
+    const auto alive = owner_.lock();  // nobody else may know the contender any more
+    while (session_->now() < until && !session_ended()) co_await changed;
+    co_return done;
+  }
+
+  // Until the callbacks that were posted so far have run, or the session's end.
+  task<> callbacks_done() {
+    const auto alive = owner_.lock();
+    const auto called = std::make_shared<bool>(false);
+    session_->call_soon([this, weak = owner_, called] {
+      *called = true;
+      if (const auto still_alive = weak.lock()) changed.notify();
+    });
+    while (!*called && !session_ended()) co_await changed;
+    co_return done;
+  }
+
+ private:
+  struct silent_events final : contender_events {
+    void granted() override {}
+    void failed(error_code) override {}
+  };
+
+  std::shared_ptr<session_context> session_;
+  std::shared_ptr<contender_events> listener_;
+  std::weak_ptr<void> owner_;
+  std::optional<errc> session_end_;
+  bool release_requested_ = false;
+  bool muted_ = false;
+};
+
+}  // namespace conclave::recipes

@@ -1,0 +1,134 @@
+#include "recipes/hold_monitor.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "recipes/contender_data.hpp"
+#include "recipes/error_class.hpp"
+
+namespace conclave::recipes {
+namespace {
+
+using state = node_watch::state;
+
+// A hold that lasts longer than this watches its own nodes: they may be deleted by hand.
+constexpr auto short_hold = std::chrono::milliseconds{100};
+
+bool changed(const owned_node& n) { return n.watch.now() == state::changed; }
+
+}  // namespace
+
+void hold_monitor::begin() {
+  begin_again();
+  if (context_.request.watches_own_node)
+    for (auto& n : nodes_)
+      if (n.watch.now() == state::unset) n.watch.mark_changed();
+  const bool connected = context_.session().session().connected;
+  if (!connected) connection_ = connection::lost;
+  suspension_reported_ = !connected;
+  context_.events().granted();
+  if (suspension_reported_) context_.events().suspended();
+}
+
+void hold_monitor::begin_again() {
+  auto& session = context_.session();
+  since_ = session.now();
+  session.monitor(*this, std::min(session.session().deadline, *since_ + short_hold));
+}
+
+void hold_monitor::connection_lost() {
+  connection_ = connection::lost;
+  // There may have been no deadline as long as the connection lasted.
+  context_.session().monitor(*this, context_.session().session().deadline);
+  if (!std::exchange(suspension_reported_, true)) context_.events().suspended();
+}
+
+void hold_monitor::reconnected() { connection_ = connection::unverified; }
+
+void hold_monitor::report_revocations() {
+  reports_revocations_ = true;
+  for (auto& n : nodes_) n.watch.mark_changed();
+  context_.changed.notify();
+}
+
+bool hold_monitor::has_work() const {
+  return connection_ == connection::unverified ||
+         std::any_of(nodes_.begin(), nodes_.end(), changed);
+}
+
+task<> hold_monitor::work() {
+  if (connection_ == connection::unverified)
+    co_await verify();
+  else
+    co_await read_changed_node();
+  co_return done;
+}
+
+// On a new connection: a suspended hold is restored only if its nodes are still the same.
+task<> hold_monitor::verify() {
+  connection_ = connection::verified;  // unless this changes while we read
+  const auto ec = co_await nodes_.verify();
+  if (context_.interrupted() || is_connection_error(ec) || nodes_.one_was_deleted()) co_return done;
+  if (ec) {  // that says nothing about the nodes
+    connection_ = connection::unverified;
+    co_await context_.pause(retry_delay);
+    co_return done;
+  }
+  if (connection_ != connection::verified) co_return done;
+  // There may have been no connection to leave a watch on.
+  for (auto& n : nodes_)
+    if (n.watch.now() == state::unset) n.watch.mark_changed();
+  if (std::exchange(suspension_reported_, false)) context_.events().restored();
+  co_return done;
+}
+
+task<> hold_monitor::read_changed_node() {
+  auto& n = *std::find_if(nodes_.begin(), nodes_.end(), changed);
+  std::string data;
+  const auto ec = co_await nodes_.read_and_watch(n, &data);
+  if (!ec && reports_revocations_ && !context_.release_requested() &&
+      parse_contender_data(data).asked_to_release)
+    context_.events().revocation_asked();
+  if (outcome_unknown(ec) && !is_connection_error(ec)) {  // the server itself does not know
+    n.watch.mark_changed();
+    co_await context_.pause(retry_delay);
+  }
+  co_return done;
+}
+
+error_code hold_monitor::why_deleted() const {
+  // A server that ends the session deletes its nodes, too, but not before the deadline.
+  const auto ended = why_session_may_have_ended();
+  return ended ? ended : errc::node_deleted;
+}
+
+error_code hold_monitor::why_session_may_have_ended() const {
+  const auto session = context_.session().session();
+  if (context_.session().now() < session.deadline) return {};
+  // A session that is being closed has no deadline, even if the server has answered.
+  return session.over ? session.over : errc::deadline_passed;
+}
+
+bool hold_monitor::watches_too_late() const {
+  return since_ && context_.session().now() >= *since_ + 2 * short_hold &&
+         std::any_of(nodes_.begin(), nodes_.end(),
+                     [](const owned_node& n) { return n.watch.must_read(); });
+}
+
+time_point hold_monitor::check_deadline(time_point now) {
+  const auto alive = context_.owner().lock();
+  const auto deadline = context_.session().session().deadline;
+  if (const auto why = why_session_may_have_ended()) {
+    lost_(why);
+    context_.changed.notify();
+    return time_point::max();
+  }
+  const auto soon = *since_ + short_hold;
+  if (now < soon) return std::min(soon, deadline);
+  for (auto& n : nodes_)
+    if (n.watch.now() == state::unset) n.watch.mark_changed();
+  context_.changed.notify();
+  return deadline;
+}
+
+}  // namespace conclave::recipes

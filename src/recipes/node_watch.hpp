@@ -1,0 +1,87 @@
+// A watch of a contender on one node.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "recipes/contender_context.hpp"
+
+namespace conclave::recipes {
+
+class node_watch {
+ public:
+  enum class state {
+    unset,  // there is no watch
+    set,
+    changed,  // the node changed, or must be read for another reason; the watch may be used up
+    deleted,  // the node is gone, or another node has its name
+  };
+  explicit node_watch(contender_context& c, watch_kind kind = watch_kind::data)
+      : context_{&c}, kind_{kind} {}
+
+  state now() const noexcept { return watched_ ? watched_->now : state::unset; }
+  bool deleted() const noexcept { return now() == state::deleted; }
+  // There is no watch that will tell of the next change.
+  bool must_read() const noexcept { return now() == state::unset || now() == state::changed; }
+
+  // The watcher to send with a read of this path. Sets the watch, unless the node was deleted.
+  watcher set(const std::string& path) {
+    auto& w = watched();
+    if (!w.callback) {
+      w.path = path;
+      w.callback = make_callback();
+    }
+    if (w.now != state::deleted) w.now = state::set;
+    return w.callback;
+  }
+  // The read failed, so it left no watch.
+  void read_failed() {
+    auto& w = watched();
+    w.callback = {};
+    if (w.now != state::deleted) w.now = state::unset;
+  }
+  void mark_changed() {
+    if (!deleted()) watched().now = state::changed;
+  }
+  void mark_deleted() { watched().now = state::deleted; }
+  // Removes the watch. Events that are on their way have no effect.
+  void forget() {
+    const auto w = std::exchange(watched_, {});
+    if (w && w->callback && w->now != state::deleted)
+      context_->session().forget_watch(w->path, kind_, w->callback);
+  }
+
+ private:
+  struct watched_node {
+    std::string path;
+    watcher callback;  // none: it was not sent, or the read failed
+    state now = state::unset;
+  };
+
+  watched_node& watched() {
+    if (!watched_) watched_ = std::make_shared<watched_node>();
+    return *watched_;
+  }
+
+  // Called outside of any scope, perhaps when the contender has forgotten this watch.
+  watcher make_callback() const {
+    return [c = context_, p = context_->shared_session(), owner = context_->owner(),
+            weak = std::weak_ptr{watched_}](const watch_event& e) {
+      const auto alive = owner.lock();
+      // The end of the session is reported to all contenders.
+      if (!alive || e.type == watch_event::kind::session_ended) return;
+      const session_context::scope inside{*p};
+      const auto w = weak.lock();
+      if (!w || e.path != w->path || w->now == state::deleted) return;
+      w->now = e.type == watch_event::kind::deleted ? state::deleted : state::changed;
+      c->changed.notify();
+    };
+  }
+
+  contender_context* context_;
+  watch_kind kind_;
+  std::shared_ptr<watched_node> watched_;
+};
+
+}  // namespace conclave::recipes

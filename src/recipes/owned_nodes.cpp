@@ -1,0 +1,472 @@
+#include "recipes/owned_nodes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "recipes/contender_data.hpp"
+#include "recipes/error_class.hpp"
+#include "recipes/new_id.hpp"
+#include "recipes/sequence_number.hpp"
+#include "recipes/single_write.hpp"
+
+namespace conclave::recipes {
+namespace {
+
+using action = owned_nodes::claimed_item::action;
+
+// When lost nodes are searched: many contenders may search at once.
+constexpr std::size_t reads_in_one_write = 32;
+
+// Between two attempts to remove what the server does not let us remove (the parent's ACL).
+constexpr auto longest_retry_delay = std::chrono::seconds{1};
+
+}  // namespace
+
+void owned_nodes::reset(const std::vector<std::string>& parents) {
+  nodes_.clear();
+  for (const auto& parent : parents) nodes_.emplace_back(context_, parent);
+}
+
+bool owned_nodes::one_was_deleted() const noexcept {
+  return std::any_of(nodes_.begin(), nodes_.end(),
+                     [](const owned_node& n) { return n.watch.deleted(); });
+}
+
+// --- creation
+
+owned_nodes::creation owned_nodes::new_creation() const {
+  const auto& r = context_.request;
+  const bool fixed = r.granted_when == lock_request::rule::fixed_name;
+  creation c;
+  c.prefix = fixed ? r.name : r.layout.name_prefix(r.role);
+  c.mode = fixed ? create_mode::ephemeral : create_mode::ephemeral_sequential;
+  if (!owner_only()) c.id = new_id(context_.session());
+  c.data = owner_only() ? r.owner : format_contender_data(r.owner, c.id);
+  return c;
+}
+
+// Several nodes are created in one transaction: two contenders for the same locks then have the
+// same order in all of them.
+task<owned_nodes::creation_result> owned_nodes::create(const creation& c, binding where,
+                                                       const std::function<void()>& send_along) {
+  const auto& extra = context_.request.extra_operations;
+  std::optional<pending_reply<create_result>> one;
+  std::optional<pending_reply<transaction_result>> all;
+  {
+    const single_write in_one_write{context_.session()};
+    if (nodes_.size() == 1 && extra.empty()) {
+      one = context_.send(
+          requests::create(context_.defaults(), nodes_[0].child(c.prefix), c.data, c.mode), where);
+    } else {
+      transaction t;
+      for (const auto& n : nodes_) t.create(n.child(c.prefix), c.data, c.mode);
+      t.append(extra);
+      all = context_.send(requests::commit(context_.defaults(), t), where);
+    }
+    if (send_along) send_along();
+  }
+  creation_result result;
+  if (one) {
+    const auto made = co_await *one;
+    context_.session_id = made.sent_on.session;
+    result.ec = made.ec;
+    if (!made.ec) {
+      set_created(made.value.stat.czxid, made.sent_on);
+      take(nodes_[0], made.value.path);
+    }
+  } else {
+    const auto made = co_await *all;
+    context_.session_id = made.sent_on.session;
+    result = {made.ec, made.value.failed_part().value_or(0)};
+    if (!made.ec) {
+      set_created(made.value.zxid, made.sent_on);
+      for (std::size_t i = 0; i < nodes_.size(); ++i) take(nodes_[i], made.value.parts[i].path);
+    }
+  }
+  co_return result;
+}
+
+void owned_nodes::created(std::string_view path, std::int64_t zxid, binding where) {
+  set_created(zxid, where);
+  take(nodes_[0], path);
+}
+
+void owned_nodes::set_created(std::int64_t czxid, binding where) {
+  fencing_token_ = czxid_ = czxid;
+  verified_on_ = where;
+}
+
+void owned_nodes::take(owned_node& n, std::string_view path) {
+  n.name = path.substr(path.rfind('/') + 1);
+  if (const auto parsed = context_.request.layout.parse(n.name)) n.number = parsed->number;
+  context_.session().claimed.add(path, czxid_);
+  n.registered = true;
+  exist_ = true;
+}
+
+task<error_code> owned_nodes::resolve(const creation& c,
+                                      const std::function<void(error_code)>& disconnected) {
+  for (;;) {
+    const auto syncing = context_.send(requests::sync(context_.defaults(), nodes_[0].parent),
+                                       context_.in_session(), session::on_cut::fail);
+    const auto synced = co_await syncing;
+    auto ec = synced.ec;
+    std::vector<std::vector<candidate>> under{nodes_.size()};
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      if (!ec) ec = co_await find_candidates(nodes_[i], c, synced.sent_on, under[i]);
+    if (!ec) ec = co_await choose(under, synced.sent_on);
+    if (!ec) co_return ec;
+    if (ec == errc::backlog_full || (outcome_unknown(ec) && !is_connection_error(ec))) {
+      co_await context_.pause(retry_delay);
+      continue;
+    }
+    if (!is_connection_error(ec)) co_return ec;
+    // Callers do not wait for a connection for ever, but the nodes are searched as long as it
+    // takes.
+    if (synced.ec == errc::not_connected) disconnected(ec);
+  }
+}
+
+// The nodes with our id, and those created by the same transaction, are ours. Somebody may have
+// written over the ids (a revocation does): then a node of our session that no other contender
+// knows to be its own is ours, if there is only one. If several contenders of this session lost
+// their replies, nobody can tell whose node is whose; such nodes are removed, and the contenders
+// create others. If not all of our nodes are there, the rest is removed as well.
+//
+// Nodes with the owner only have no ids, but those with our data are equally good: the oldest is
+// ours, and another contender that lost its reply finds the next.
+task<error_code> owned_nodes::choose(const std::vector<std::vector<candidate>>& under,
+                                     binding where) {
+  auto& known = context_.session().claimed;
+  std::int64_t made_by = 0;
+  const auto may_be_ours = [&](const candidate& n) {
+    return (n.has_our_data && !owner_only()) || !known.contains(n.path, n.czxid);
+  };
+  for (const auto& nodes : under)
+    for (const auto& n : nodes)
+      if (n.has_our_data && may_be_ours(n) && (made_by == 0 || n.czxid < made_by))
+        made_by = n.czxid;
+  std::vector<std::pair<owned_node*, const candidate*>> mine;
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    for (const auto& n : under[i])
+      if (may_be_ours(n) && (made_by == 0 || n.czxid == made_by)) mine.emplace_back(&nodes_[i], &n);
+  // With the owner only, the data says whose the node is: one with other data is not ours.
+  bool one_each = mine.size() == nodes_.size() && (made_by != 0 || !owner_only());
+  for (std::size_t i = 0; i < nodes_.size() && one_each; ++i)
+    one_each = mine[i].first == &nodes_[i] && mine[i].second->czxid == mine[0].second->czxid;
+  if (one_each) {
+    set_created(mine[0].second->czxid, where);
+    for (const auto& [n, found] : mine) take(*n, found->path);
+    co_return error_code{};
+  }
+  std::vector<pending_reply<requests::nothing>> removing;
+  {
+    const single_write in_one_write{context_.session()};
+    for (const auto& [n, found] : mine) {
+      known.add(found->path, found->czxid);  // no other contender takes it for its own meanwhile
+      removing.push_back(
+          context_.send(requests::remove(context_.defaults(), found->path, any_version), where));
+    }
+  }
+  error_code ec;
+  for (const auto& each : removing) {
+    const auto removed = co_await each;
+    if (removed.ec && removed.ec != errc::no_node) ec = removed.ec;
+  }
+  for (const auto& [n, found] : mine) known.remove(found->path, found->czxid);
+  co_return ec;
+}
+
+// The nodes of this session under one parent that are or may be ours.
+task<error_code> owned_nodes::find_candidates(const owned_node& under, const creation& c,
+                                              binding where, std::vector<candidate>& into) {
+  const auto& known = context_.session().claimed;
+  std::vector<std::string> paths;
+  const auto listing =
+      context_.send(requests::ephemerals(context_.defaults(), under.child({})), where);
+  const auto mine = co_await listing;
+  if (mine.ec == errc::unimplemented) {  // a server before 3.6
+    const auto reading =
+        context_.send(requests::children(context_.defaults(), under.parent, {}), where);
+    const auto all = co_await reading;
+    if (all.ec && all.ec != errc::no_node) co_return all.ec;
+    for (const auto& name : all.value.names) paths.push_back(under.child(name));
+  } else if (mine.ec) {
+    co_return mine.ec;
+  } else {
+    paths = mine.value;
+  }
+  const auto prefix = under.child(c.prefix);
+  const bool fixed = c.mode == create_mode::ephemeral;
+  const auto not_ours = [&](const std::string& path) {
+    return !path.starts_with(prefix) || path.find('/', prefix.size()) != path.npos ||
+           (fixed && path != prefix);
+  };
+  std::erase_if(paths, not_ours);
+  // Other contenders know most of them to be theirs. Only if ours is not among the rest it may be
+  // one of those: with the name of another contender's node that was deleted.
+  const auto registered = std::partition(
+      paths.begin(), paths.end(), [&](const std::string& path) { return !known.has_name(path); });
+  const auto unregistered = static_cast<std::size_t>(registered - paths.begin());
+  bool found = false;
+  for (std::size_t next = 0; next < paths.size();) {
+    // With the owner only, all nodes with our data are wanted.
+    if (found && (!owner_only() || next >= unregistered)) break;
+    const auto end =
+        std::min(next < unregistered ? unregistered : paths.size(), next + reads_in_one_write);
+    std::vector<pending_reply<get_result>> reading;
+    {
+      const single_write in_one_write{context_.session()};
+      for (auto i = next; i < end; ++i)
+        reading.push_back(context_.send(requests::get(context_.defaults(), paths[i], {}), where));
+    }
+    error_code ec;
+    for (const auto& each : reading) {
+      const auto node = co_await each;
+      const auto& path = paths[next++];
+      if (node.ec && node.ec != errc::no_node) ec = node.ec;
+      if (node.ec || node.value.stat.ephemeral_owner != context_.session_id) continue;
+      const auto id = parse_contender_data(node.value.data).id;
+      const bool ours = owner_only() ? node.value.data == c.data : id == c.id;
+      const auto czxid = node.value.stat.czxid;
+      if ((!ours || owner_only()) && known.contains(path, czxid)) continue;  // another contender's
+      if (ours || id.empty()) into.push_back({path, czxid, ours});
+      found = found || ours;
+    }
+    if (ec) co_return ec;
+  }
+  co_return error_code{};
+}
+
+// --- verification
+
+pending_reply<get_result> owned_nodes::send_read(owned_node& n) {
+  return context_.send(requests::get(context_.defaults(), n.path(), n.watch.set(n.path())),
+                       context_.in_session());
+}
+
+error_code owned_nodes::note_read(owned_node& n, const reply<get_result>& got) {
+  if (got.ec) n.watch.read_failed();
+  if (got.ec == errc::no_node || (!got.ec && got.value.stat.czxid != czxid_))
+    n.watch.mark_deleted();
+  return got.ec;
+}
+
+task<error_code> owned_nodes::read_and_watch(owned_node& n, std::string* data) {
+  const auto asked = send_read(n);
+  const auto got = co_await asked;
+  if (note_read(n, got)) co_return got.ec;
+  if (nodes_.size() == 1) verified_on_ = got.sent_on;
+  if (data != nullptr) *data = got.value.data;
+  co_return got.ec;
+}
+
+task<error_code> owned_nodes::verify() {
+  binding where = context_.in_session();
+  for (auto& n : nodes_) {
+    // All on one connection: between two of them the first may be deleted.
+    const auto asked = context_.send(requests::exists(context_.defaults(), n.path(), {}), where);
+    const auto got = co_await asked;
+    if (got.ec) co_return got.ec;
+    if (!got.value || got.value->czxid != czxid_) {
+      n.watch.mark_deleted();
+      co_return error_code{};
+    }
+    where = got.sent_on;
+  }
+  if (!one_was_deleted()) verified_on_ = where;
+  co_return error_code{};
+}
+
+task<> owned_nodes::drop_deleted() {
+  for (;;) {
+    verified_on_ = context_.in_session();
+    const auto syncing = context_.send(requests::sync(context_.defaults(), nodes_[0].parent),
+                                       verified_on_, session::on_cut::fail);
+    const auto synced = co_await syncing;
+    context_.end_session_if_dead(synced.ec);
+    if (context_.session_ended()) {
+      exist_ = false;
+      co_return done;
+    }
+    if (synced.ec) {
+      if (!is_connection_error(synced.ec)) co_await context_.pause(retry_delay);
+      continue;
+    }
+    verified_on_ = synced.sent_on;
+    error_code ec;
+    std::vector<owned_node> left;
+    for (auto& n : nodes_) {
+      const auto asked =
+          context_.send(requests::get(context_.defaults(), n.path(), {}), verified_on_);
+      const auto got = co_await asked;
+      if (got.ec && got.ec != errc::no_node) ec = got.ec;
+      if (!got.ec && got.value.stat.czxid == czxid_)
+        left.push_back(n);
+      else if ((got.ec == errc::no_node || !got.ec) && std::exchange(n.registered, false))
+        context_.session().claimed.remove(n.path(), czxid_);
+    }
+    if (ec) {
+      if (!is_connection_error(ec)) co_await context_.pause(retry_delay);
+      continue;
+    }
+    nodes_ = std::move(left);
+    exist_ = !nodes_.empty();
+    co_return done;
+  }
+}
+
+// --- replacement
+
+task<error_code> owned_nodes::replace(const std::string& name, const creation& c) {
+  auto& n = nodes_[0];
+  auto& known = context_.session().claimed;
+  const auto path = n.child(name);
+  // From now on no other contender of this session takes the new node for its own.
+  known.add(path, claimed_nodes::any_age);
+  for (;;) {
+    bool old_is_gone = false;
+    transaction t;
+    t.remove(n.path()).create(path, c.data, create_mode::ephemeral);
+    const auto asked = context_.send(requests::commit(context_.defaults(), t), verified_on_);
+    const auto got = co_await asked;
+    auto ec = got.ec;
+    auto czxid = got.value.zxid;
+    auto seen_on = got.sent_on;
+    while ((is_connection_error(ec) || outcome_unknown(ec)) && !context_.session_ended()) {
+      const auto syncing = context_.send(requests::sync(context_.defaults(), n.parent),
+                                         context_.in_session(), session::on_cut::fail);
+      const auto synced = co_await syncing;
+      if (synced.ec == errc::backlog_full) {
+        co_await context_.pause(retry_delay);
+        continue;  // still unknown
+      }
+      if (ec = synced.ec; ec) continue;
+      const auto asked_new =
+          context_.send(requests::get(context_.defaults(), path, {}), synced.sent_on);
+      const auto found = co_await asked_new;
+      if (found.ec == errc::backlog_full) {
+        ec = errc::connection_loss;  // still unknown
+      } else if (ec = found.ec; !ec) {
+        // Somebody may have written over the id (a revocation does).
+        const auto id = parse_contender_data(found.value.data).id;
+        if (found.value.stat.ephemeral_owner != context_.session_id || (!id.empty() && id != c.id))
+          ec = errc::node_exists;
+        czxid = found.value.stat.czxid;
+        seen_on = synced.sent_on;
+      } else if (ec == errc::no_node) {  // it did not happen
+        const auto asked_old =
+            context_.send(requests::get(context_.defaults(), n.path(), {}), synced.sent_on);
+        const auto old = co_await asked_old;
+        old_is_gone = old.ec == errc::no_node || (!old.ec && old.value.stat.czxid != czxid_);
+        if (old.ec == errc::backlog_full || is_connection_error(old.ec)) {
+          ec = errc::connection_loss;  // still unknown
+          continue;
+        }
+        if (old.ec && !old_is_gone) ec = old.ec;
+        verified_on_ = synced.sent_on;
+        break;
+      }
+    }
+    const bool did_not_happen = ec == errc::no_node && !got.value.failed_part() && !old_is_gone;
+    if (!context_.session_ended() && did_not_happen) continue;
+    known.remove(path, claimed_nodes::any_age);
+    if (context_.session_ended()) co_return context_.session_end();
+    if (ec == errc::no_node) {  // the old node
+      n.watch.mark_deleted();
+      co_return errc::lock_lost;
+    }
+    if (ec) co_return ec;
+    known.remove(n.path(), czxid_);
+    known.add(path, czxid);
+    n.watch.forget();
+    n.name = name;
+    czxid_ = czxid;
+    verified_on_ = seen_on;
+    co_return ec;
+  }
+}
+
+// --- removal
+
+task<owned_nodes::removal_result> owned_nodes::remove(removal_plan& plan) {
+  removal_result result;
+  auto& item = plan.item;
+  bool with_records = true;
+  bool perhaps_done = false;
+  duration delay = retry_delay;
+  // A node with the name of a deleted one is somebody else's.
+  if (exist_ && !context_.session_ended() && plan.must_verify) co_await drop_deleted();
+  while (exist_ && !context_.session_ended()) {
+    transaction t;
+    for (const auto& n : nodes_) t.remove(n.path());
+    if (item.on_release == action::remove_with_claim)
+      t.remove(item.path, item.version);
+    else if (!item.path.empty())
+      t.check(item.path, item.version);
+    if (with_records)
+      for (const auto& n : nodes_)
+        if (const auto r = plan.parent_records.find(n.parent); r != plan.parent_records.end())
+          t.set(n.parent, r->second);
+    error_code ec;
+    bool refused = false;
+    if (t.size() == 1) {
+      const auto asked = context_.send(
+          requests::remove(context_.defaults(), nodes_[0].path(), any_version), verified_on_);
+      const auto got = co_await asked;
+      ec = got.ec;
+    } else {
+      const auto asked = context_.send(requests::commit(context_.defaults(), t), verified_on_);
+      const auto got = co_await asked;
+      ec = got.ec;
+      refused = got.value.failed_part().has_value();
+      const bool by_another_part = refused && *got.value.failed_part() >= nodes_.size();
+      if (by_another_part && !item.path.empty()) {
+        // Somebody else has claimed or written the item since, or we may not remove it.
+        const bool removes = item.on_release == action::remove_with_claim;
+        if (ec == errc::bad_version && removes) {
+          const auto reading =
+              context_.send(requests::exists(context_.defaults(), item.path, {}), {});
+          const auto found = co_await reading;
+          if (!found.ec && (!found.value || found.value->czxid != item.czxid))
+            item = {};
+          else if (found.value)
+            item.version = found.value->version;
+        } else {
+          if (removes && ec != errc::no_node) result.item_error = ec;
+          item = {};
+        }
+        co_await drop_deleted();
+        continue;
+      }
+      // The parent may not be written, or one of several nodes was deleted.
+      if (by_another_part) ec = errc::no_auth;
+    }
+    result.confirmed = !ec;
+    context_.end_session_if_dead(ec);
+    if (!ec || context_.session_ended()) break;
+    if (ec == errc::no_node && nodes_.size() == 1) break;
+    if (refused && with_records && ec == errc::no_auth) {
+      with_records = false;
+      continue;
+    }
+    if (!is_connection_error(ec)) {
+      co_await context_.pause(delay);
+      delay = std::min<duration>(delay * 2, longest_retry_delay);
+    }
+    // Perhaps it has happened, and names can come back: never a second time without verifying.
+    perhaps_done = perhaps_done || outcome_unknown(ec);
+    co_await drop_deleted();
+    result.confirmed = perhaps_done && !exist_ && !context_.session_ended();
+  }
+  forget();
+  co_return result;
+}
+
+void owned_nodes::forget() {
+  for (auto& n : nodes_)
+    if (std::exchange(n.registered, false)) context_.session().claimed.remove(n.path(), czxid_);
+  exist_ = false;
+}
+
+}  // namespace conclave::recipes

@@ -1,0 +1,67 @@
+// A wait queue, read by listing the parent: the lock is granted to a contender that no other one
+// blocks. Every waiter watches one node only.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "recipes/wait/deletion.hpp"
+#include "recipes/wait/strategy.hpp"
+
+namespace conclave::recipes {
+
+class wait_by_listing : public wait_strategy {
+ public:
+  using wait_strategy::wait_strategy;
+  // The sequence numbers stop at the last one, which can be had again once its node is deleted.
+  std::string name_in_use() const override;
+  task<error_code> wait_for_grant() override;
+  bool has_waited() const noexcept final { return has_waited_; }
+
+ protected:
+  // What the deletion of the awaited node proves.
+  enum class deletion {
+    grants,          // it was the first in the wait queue, and nothing replaces it
+    leaves_a_gap,    // no contender is between its number and ours, and nothing replaces it
+    proves_nothing,  // a reader may have replaced it
+  };
+  struct blocker {
+    awaited_node node;
+    std::int32_t number = 0;
+    deletion meaning = deletion::proves_nothing;
+  };
+
+  // The lists and waits for one blocker after the other.
+  task<error_code> list_and_wait();
+  // Whether the deletion of this blocker is known to grant the lock. Without a listing, that is.
+  virtual task<error_code> learn_from_deletion(const blocker& b, bool& granted);
+  task<error_code> wait_for(blocker& b);
+
+  // A writer's node is also deleted when the writer becomes a reader, which keeps its number and
+  // still blocks writers behind it. Where writers and mutexes have the same names, any node may be
+  // a writer's.
+  static bool may_become_reader(layout::role r, std::string_view name);
+
+ private:
+  struct contender_entry {
+    std::string name;
+    layout::role role;
+    std::int32_t number;
+    std::int64_t czxid = 0;  // read only where the numbers do not order the contenders
+  };
+  struct listing {
+    error_code ec;
+    std::vector<contender_entry> ahead;  // in their order
+    std::optional<std::size_t> blocker;  // the last of them that blocks us
+  };
+  task<listing> list();
+  task<error_code> expect_no_permits();
+  task<error_code> read_ages(std::vector<contender_entry>& all);
+  bool takes_part(const layout::contender& c) const;
+
+  bool has_waited_ = false;
+};
+
+}  // namespace conclave::recipes

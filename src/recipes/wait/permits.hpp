@@ -1,0 +1,30 @@
+// A permit of a semaphore: granted while its path has no more leases than permits.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "recipes/wait/strategy.hpp"
+
+namespace conclave::recipes {
+
+// The permits are children of PATH/leases, as in Curator's InterProcessSemaphoreV2.
+inline constexpr std::string_view leases_folder = "leases";
+
+// Whether a child of that folder is a permit, ours or Curator's.
+bool is_lease(std::string_view name);
+
+// The gate of the semaphore, a lock, admits contenders one by one: so one at a time lists the
+// leases whenever they change.
+class wait_for_permit final : public wait_strategy {
+ public:
+  using wait_strategy::wait_strategy;
+  std::string name_in_use() const override;
+  task<error_code> wait_for_grant() override;
+
+ private:
+  task<error_code> agree_on_number(std::vector<std::string>& leases);
+  task<error_code> find_lock_without_permits(const std::vector<std::string>& children);
+};
+
+}  // namespace conclave::recipes

@@ -1,0 +1,121 @@
+#include "recipes/wait/tickets.hpp"
+
+#include <utility>
+
+#include "recipes/error_class.hpp"
+#include "recipes/parent_record.hpp"
+#include "recipes/sequence_number.hpp"
+
+namespace conclave::recipes {
+
+bool wait_by_tickets::usable() const noexcept { return !near_the_end(own().number); }
+
+// A served ticket that is not below ours is of the round before, or our node was deleted.
+bool wait_by_tickets::all_served_below(std::int32_t ticket) const noexcept {
+  return served_ && *served_ < own().number && !near_the_end(ticket) && *served_ >= ticket - 1;
+}
+
+void wait_by_tickets::send_with_creation() {
+  reading_ = context.send(requests::get(context.defaults(), own().parent, {}), {});
+}
+
+task<> wait_by_tickets::receive_after_creation(bool created) {
+  if (!reading_) co_return done;
+  const auto read = co_await *reading_;
+  reading_.reset();
+  if (created && !read.ec) note_record(read.value);
+  co_return done;
+}
+
+void wait_by_tickets::note_record(const get_result& parent) {
+  const auto record = parse_parent_record(parent.data, parent.stat);
+  parent_czxid_ = parent.stat.czxid;
+  record_is_ours_ = record.writable;
+  only_child_ = parent.stat.num_children == 1;
+  if (record.served) served_ = record.served;
+}
+
+task<error_code> wait_by_tickets::read_record() {
+  const auto asked =
+      context.send(requests::get(context.defaults(), own().parent, {}), context.in_session());
+  const auto got = co_await asked;
+  if (context.interrupted()) co_return context.interruption();
+  if (got.ec == errc::no_node) co_return errc::out_of_line;
+  if (!got.ec) note_record(got.value);
+  co_return got.ec == errc::no_auth ? error_code{} : got.ec;
+}
+
+task<error_code> wait_by_tickets::wait_for_grant() {
+  if (!usable()) co_return co_await list_and_wait();
+  // Ticket 0 is the first of all, unless the numbers have started again and there are others.
+  const auto ticket = own().number;
+  if (ticket == 0 ? only_child_ : all_served_below(ticket)) co_return error_code{};
+  if (ticket > 0 && request().waits() && !request().reports_position) {
+    bool granted = false;
+    const auto ec = co_await wait_for_previous_ticket(granted);
+    if (granted || (ec && !is_connection_error(ec))) co_return ec;
+  }
+  co_return co_await list_and_wait();
+}
+
+// The predecessor most likely has the ticket just before ours. A holder with another library's name
+// is not found so, and a contender that gave up or died leaves a gap: then the queue is listed.
+task<error_code> wait_by_tickets::wait_for_previous_ticket(bool& granted) {
+  const auto prefix = request().layout.name_prefix(request().role);
+  blocker b;
+  b.number = own().number - 1;
+  const auto name = prefix + format_number(b.number);
+  b.node.path = own().child(name);
+  if (!may_become_reader(request().role, name)) b.meaning = deletion::leaves_a_gap;
+  // If the contender ahead of the predecessor goes, the predecessor holds the lock, and its release
+  // grants ours: the record is read now, off the path of the hand-off. If reading fails, it is read
+  // then. Of no use if the deletion of the predecessor does not prove anything.
+  if (request().mode == lock_request::wait_mode::tickets_read_early && b.number > 0 &&
+      !all_served_below(b.number) && b.meaning != deletion::proves_nothing) {
+    b.node.early_path = own().child(prefix + format_number(b.number - 1));
+    b.node.prepare = [this]() -> task<> {
+      co_await read_record();
+      co_return done;
+    };
+  }
+  auto ec = co_await wait_for(b);
+  if (ec == errc::no_node) {  // deleted before it was read, or there was never one
+    ec = co_await read_record();
+    granted = !ec && all_served_below(own().number);
+  } else if (!ec) {
+    ec = co_await learn_from_deletion(b, granted);
+  }
+  co_return ec;
+}
+
+task<error_code> wait_by_tickets::learn_from_deletion(const blocker& b, bool& granted) {
+  if (!usable()) co_return error_code{};
+  const auto ticket = b.meaning == deletion::proves_nothing ? own().number : b.number;
+  error_code ec;
+  if (!all_served_below(ticket)) ec = co_await read_record();
+  granted = !ec && all_served_below(ticket);
+  co_return ec;
+}
+
+std::optional<std::string> wait_by_tickets::record_on_release() const {
+  if (!record_is_ours_) return std::nullopt;
+  if (usable()) return format_served_record(parent_czxid_, own().number);
+  if (served_ && *served_ != none_served) return format_served_record(parent_czxid_, none_served);
+  return std::nullopt;
+}
+
+std::optional<wait_strategy::handover> wait_by_tickets::hand_over() const {
+  if (!usable() || !record_is_ours_) return std::nullopt;
+  return handover{parent_czxid_, own().number};
+}
+
+void wait_by_tickets::take_over(const handover& from, std::int64_t parent_czxid) {
+  parent_czxid_ = parent_czxid;
+  // Somebody may have deleted the path and created it again: then the ticket was served in another
+  // wait queue.
+  if (parent_czxid != from.parent_czxid) return;
+  record_is_ours_ = true;
+  served_ = from.number;
+}
+
+}  // namespace conclave::recipes

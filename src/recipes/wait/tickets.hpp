@@ -1,0 +1,43 @@
+// A wait queue with tickets (docs/locks.md). The sequence number of a node is its ticket, and the
+// parent record says which ticket was served last. A waiter that finds all tickets before its own
+// served holds the lock without a listing. Where the record does not tell, the wait queue is
+// listed.
+//
+// For mutexes only. Near the end of the sequence numbers tickets are not used.
+#pragma once
+
+#include <optional>
+
+#include "conclave/node.hpp"
+#include "recipes/wait/listing.hpp"
+
+namespace conclave::recipes {
+
+class wait_by_tickets final : public wait_by_listing {
+ public:
+  using wait_by_listing::wait_by_listing;
+
+  void send_with_creation() override;
+  task<> receive_after_creation(bool created) override;
+  task<error_code> wait_for_grant() override;
+  std::optional<std::string> record_on_release() const override;
+  std::optional<handover> hand_over() const override;
+  void take_over(const handover& from, std::int64_t parent_czxid) override;
+
+ private:
+  task<error_code> learn_from_deletion(const blocker& b, bool& granted) override;
+  task<error_code> wait_for_previous_ticket(bool& granted);
+  task<error_code> read_record();
+  void note_record(const get_result& parent);
+  bool usable() const noexcept;
+  // Whether the record proves that every ticket below this one is gone.
+  bool all_served_below(std::int32_t ticket) const noexcept;
+
+  std::optional<pending_reply<get_result>> reading_;  // sent with the creation
+  std::int64_t parent_czxid_ = 0;
+  std::optional<std::int32_t> served_;  // the last ticket known to be served
+  bool record_is_ours_ = false;         // the parent has no other data, so we may write it
+  bool only_child_ = false;             // the parent had no other child after the creation
+};
+
+}  // namespace conclave::recipes
