@@ -13,8 +13,8 @@
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/program.hpp"
+#include "cli/run/corrected_command_line.hpp"
 #include "cli/run/guard.hpp"
-#include "cli/run/right_line.hpp"
 #include "conclave/error.hpp"
 
 namespace {
@@ -66,7 +66,7 @@ std::string advice(const CLI::ParseError& e, const named_command& c,
   const bool runs = c.app->get_name() == "lock" || c.app->get_name() == "elect";
   if (runs && std::find(words.begin(), words.end(), "--") == words.end())
     return std::string{e.what()} +
-           "; the command stands behind --; try: " + right_line(*c.app, words);
+           "; the command stands behind --; try: " + corrected_command_line(*c.app, words);
   std::string name;
   for (const auto* a = c.app; a->get_parent() != nullptr; a = a->get_parent())
     name = a->get_name() + " " + name;

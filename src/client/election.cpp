@@ -1,9 +1,9 @@
 #include "conclave/election.hpp"
 
 #include "client/blocking.hpp"
+#include "client/callback_queue.hpp"
 #include "client/contenders.hpp"
 #include "client/locking.hpp"
-#include "client/teller.hpp"
 #include "recipes/candidacy.hpp"
 #include "recipes/describe.hpp"
 #include "recipes/first_contenders.hpp"
@@ -27,8 +27,8 @@ struct election::own : std::enable_shared_from_this<own> {
 
   // Inside a scope.
   void tell(std::function<void()> f) {
-    told.leave(std::move(f));
-    core->recipes->post([self = shared_from_this()] { self->told.tell(); });
+    told.push(std::move(f));
+    core->recipes->post([self = shared_from_this()] { self->told.run(); });
   }
   void tell(election_event e) {
     tell([self = shared_from_this(), e = std::move(e)] { self->options.on_event(e); });
@@ -37,14 +37,14 @@ struct election::own : std::enable_shared_from_this<own> {
   template <class F, class... Arguments>
   void pass_on(const F& f, const Arguments&... arguments) {
     if (!f) return;
-    told.leave([&f, arguments..., self = shared_from_this()] { f(arguments...); });
-    told.tell();
+    told.push([&f, arguments..., self = shared_from_this()] { f(arguments...); });
+    told.run();
   }
 
   detail::core_pointer core;
   std::string path;
   election_options options;
-  detail::teller told;
+  detail::callback_queue told;
   std::stop_source resignation;  // of the present leadership, or the next; inside a scope
   recipes::candidacy steps{options.on_event ? [this](election_event e) { tell(std::move(e)); }
                                             : std::function<void(election_event)>{}};

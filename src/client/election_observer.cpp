@@ -1,5 +1,5 @@
+#include "client/callback_queue.hpp"
 #include "client/core.hpp"
-#include "client/teller.hpp"
 #include "conclave/election.hpp"
 #include "recipes/observer.hpp"
 
@@ -8,7 +8,7 @@ namespace conclave {
 struct election_observer::own {
   detail::core_pointer core;
   callback told;
-  detail::teller teller;
+  detail::callback_queue callbacks;
   std::shared_ptr<recipes::observer> watching;
 };
 
@@ -26,8 +26,8 @@ election_observer::election_observer(client& c, std::string path, callback told,
       [weak = std::weak_ptr{own_}](const std::optional<contender_info>& leader) {
         const auto self = weak.lock();
         if (!self) return;
-        self->teller.leave([self, leader] { self->told(leader); });
-        self->teller.tell();
+        self->callbacks.push([self, leader] { self->told(leader); });
+        self->callbacks.run();
       });
   own_->watching->start();
 }
@@ -38,7 +38,7 @@ election_observer::~election_observer() {
     const recipes::session_context::scope inside{*own_->core->recipes};
     own_->watching->stop();
   }
-  own_->teller.close();
+  own_->callbacks.close();
 }
 
 }  // namespace conclave

@@ -76,12 +76,13 @@ struct blocked {
 };
 
 template <class... Arguments>
-void call_through(const std::shared_ptr<teller>& told, std::function<void(Arguments...)>& f) {
+void call_through(const std::shared_ptr<callback_queue>& told,
+                  std::function<void(Arguments...)>& f) {
   if (!f) return;
   f = [told, shared = std::make_shared<const std::function<void(Arguments...)>>(std::move(f))](
           Arguments... arguments) {
-    told->leave([shared, arguments...] { (*shared)(arguments...); });
-    told->tell();
+    told->push([shared, arguments...] { (*shared)(arguments...); });
+    told->run();
   };
 }
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "client/callback_queue.hpp"
 #include "client/core.hpp"
-#include "client/teller.hpp"
 #include "conclave/detail/locking.hpp"
 #include "conclave/hold.hpp"
 #include "conclave/lock_options.hpp"
@@ -25,7 +25,7 @@ struct lock_handle {
   std::string path;  // as the user gave it, for messages
   const char* verb = "lock";
   // Through which its callbacks are called.
-  std::shared_ptr<teller> told = std::make_shared<teller>();
+  std::shared_ptr<callback_queue> told = std::make_shared<callback_queue>();
 };
 
 // Completes the request, whose path was checked.

@@ -9,7 +9,7 @@
 #include "cli/connect/connection.hpp"
 #include "cli/connect/local_server.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/survey/names.hpp"
+#include "cli/inventory/names.hpp"
 
 namespace conclave::cli {
 namespace {

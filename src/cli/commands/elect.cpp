@@ -6,11 +6,11 @@
 #include "cli/commands/commands.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/run/corrected_command_line.hpp"
 #include "cli/run/election_layout.hpp"
 #include "cli/run/held_locks.hpp"
 #include "cli/run/left_behind.hpp"
 #include "cli/run/loop.hpp"
-#include "cli/run/right_line.hpp"
 #include "cli/run/run_flags.hpp"
 #include "cli/run/watched_run.hpp"
 #include "cli/show/candidate.hpp"
@@ -266,7 +266,7 @@ int run(elect_flags& f, const invocation& call) {
   if (f.observe) return observe(f);
   if (!what || !f.stray.empty())
     throw failure{usage, "the command stands behind -- (or use --observe); try: " +
-                             right_line(*call.command, call.words)};
+                             corrected_command_line(*call.command, call.words)};
   electing e{f, std::move(*what)};
   return e.run();
 }

@@ -5,11 +5,11 @@
 #include "cli/commands/commands.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/literal_words.hpp"
+#include "cli/inventory/unused.hpp"
+#include "cli/raw_arguments.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/json.hpp"
 #include "cli/show/text.hpp"
-#include "cli/survey/unused.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -120,7 +120,7 @@ void describe_gc(CLI::App& app, invocation& call) {
       "programs make a missing node again, and so do most others; kazoo's Lock and Queue objects\n"
       "do so only when they begin, so look before you remove theirs.\n"
       "Exit code: 77 if an ACL forbids to remove something; 1 if the server refused it otherwise.");
-  add_literal_words(
+  add_raw_arguments(
       app, "PATH", f->paths,
       "look at and below it (default: below /conclave); one that does not begin with / "
       "is below /conclave");

@@ -5,13 +5,13 @@
 #include "cli/commands/commands.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/literal_words.hpp"
+#include "cli/raw_arguments.hpp"
+#include "cli/run/corrected_command_line.hpp"
 #include "cli/run/held_locks.hpp"
 #include "cli/run/left_behind.hpp"
 #include "cli/run/loop.hpp"
-#include "cli/run/right_line.hpp"
+#include "cli/run/requested_lock.hpp"
 #include "cli/run/run_flags.hpp"
-#include "cli/run/wanted_lock.hpp"
 #include "cli/run/watched_run.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/json.hpp"
@@ -46,7 +46,7 @@ void add_flags(CLI::App& app, lock_flags& f) {
       "Exit codes: the command's, or 128 and the signal that ended it; 1 (or -E) not acquired;\n"
       "64 usage; 69 no server; 75 lock lost; 77 refused by an ACL; 78 others use it with another\n"
       "layout or number of permits; 126, 127 the command cannot be run.");
-  add_literal_words(app, "PATH", f.paths,
+  add_raw_arguments(app, "PATH", f.paths,
                     "the lock; one that does not begin with / is below /conclave")
       ->required();
   app.add_flag("-s,--shared", f.shared, "together with others who say so");
@@ -80,14 +80,14 @@ void add_flags(CLI::App& app, lock_flags& f) {
 }
 
 // What is wanted, without those who are told of it. Throws for what makes no sense.
-wanted_lock::description description_of(const lock_flags& f) {
-  wanted_lock::description d;
+requested_lock::description description_of(const lock_flags& f) {
+  requested_lock::description d;
   for (const auto& p : f.paths) d.paths.push_back(node_path(p));
   d.shared = f.shared;
   d.permits = f.permits;
   d.options.layout = parse_layout(f.layout);
   d.options.owner = f.run.label;
-  wanted_lock::check(d);
+  requested_lock::check(d);
   return d;
 }
 
@@ -99,7 +99,7 @@ std::optional<std::chrono::milliseconds> limit_of(const lock_flags& f) {
 
 class locking {
  public:
-  locking(lock_flags& f, std::optional<program> what, wanted_lock::description wanted,
+  locking(lock_flags& f, std::optional<program> what, requested_lock::description wanted,
           std::optional<std::chrono::milliseconds> limit)
       : flags_{f},
         what_{std::move(what)},
@@ -113,7 +113,7 @@ class locking {
     // It costs a read to hear of it.
     if (f.on_revoke == "term")
       d.options.on_revocation = [this](const hold&) { loop_.post([this] { revoked(); }); };
-    lock_ = wanted_lock::make(connection_.zk(), std::move(d));
+    lock_ = requested_lock::make(connection_.zk(), std::move(d));
   }
 
   int run() {
@@ -274,11 +274,11 @@ class locking {
 
   lock_flags& flags_;
   std::optional<program> what_;
-  const wanted_lock::description wanted_;
+  const requested_lock::description wanted_;
   const std::optional<std::chrono::milliseconds> limit_;
   loop loop_;  // before the first thread, which the connection makes
   connection connection_;
-  std::unique_ptr<wanted_lock> lock_;
+  std::unique_ptr<requested_lock> lock_;
   std::optional<waiting_line> waiting_;
   hold held_;
   const held_locks above_ = held_locks::from_environment();
@@ -296,7 +296,7 @@ int run(lock_flags& f, const invocation& call) {
   const bool line_for_several = f.run.line && f.paths.size() > 1;
   if ((!f.hold && !what) || line_for_several)
     throw failure{usage, "the command stands behind -- (or use --hold); try: " +
-                             right_line(*call.command, call.words)};
+                             corrected_command_line(*call.command, call.words)};
   // What makes no sense is found here, before a server is started for it.
   locking l{f, std::move(what), description_of(f), limit_of(f)};
   return l.run();

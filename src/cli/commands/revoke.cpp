@@ -6,10 +6,10 @@
 #include "cli/commands/commands.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/inventory/inventory.hpp"
 #include "cli/show/contender.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/text.hpp"
-#include "cli/survey/survey.hpp"
 #include "conclave/contenders.hpp"
 
 namespace conclave::cli {
@@ -27,7 +27,7 @@ struct revoke_flags {
 std::vector<participant> holders_of(client& zk, const std::string& path, const known_names& names) {
   std::vector<participant> holders;
   const recipe* other = nullptr;
-  const auto s = take_survey(zk, {path}, names, false);
+  const auto s = take_inventory(zk, {path}, names, false);
   for (const auto& r : s.recipes) {
     if (r.path != path) continue;
     if (r.what == recipe::kind::election || r.what == recipe::kind::queue) {

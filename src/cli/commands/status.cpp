@@ -8,12 +8,12 @@
 #include "cli/commands/commands.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/literal_words.hpp"
+#include "cli/inventory/follow.hpp"
+#include "cli/raw_arguments.hpp"
 #include "cli/run/loop.hpp"
 #include "cli/show/duration.hpp"
+#include "cli/show/inventory_text.hpp"
 #include "cli/show/screen.hpp"
-#include "cli/show/survey_text.hpp"
-#include "cli/survey/follow.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -43,15 +43,15 @@ std::size_t most_waiters(const status_flags& f) {
   return ::isatty(STDOUT_FILENO) == 1 ? 10 : 0;
 }
 
-void print_lines(const survey& s, const std::vector<std::string>& roots, std::size_t most) {
+void print_lines(const inventory& s, const std::vector<std::string>& roots, std::size_t most) {
   for (const auto& line :
-       survey_lines(s, roots, page::of_stdout(), most, std::chrono::system_clock::now()))
+       inventory_lines(s, roots, page::of_stdout(), most, std::chrono::system_clock::now()))
     std::cout << line << "\n";
   std::cout.flush();
 }
 
 // Whether somebody who asked for a certain path finds something there.
-int code_for(const status_flags& f, const survey& s) {
+int code_for(const status_flags& f, const inventory& s) {
   return f.paths.empty() || !s.recipes.empty() ? ok : failed;
 }
 
@@ -78,7 +78,7 @@ class live_status {
     const follower f{
         connection_.zk(),
         {roots_, known_names{flags_.layout}, flags_.empty, std::max(flags_.interval, 250ms)},
-        [this](survey s) { loop_.post([this, s = std::move(s)] { seen(s); }); },
+        [this](inventory s) { loop_.post([this, s = std::move(s)] { seen(s); }); },
         [this](const error& e) {
           loop_.post([this, what = std::string{e.what()}] { failed(what); });
         }};
@@ -86,9 +86,9 @@ class live_status {
   }
 
  private:
-  void seen(const survey& s) {
+  void seen(const inventory& s) {
     trouble_.clear();
-    auto document = survey_json(s, roots_);
+    auto document = inventory_json(s, roots_);
     const bool changed = !last_ || document != document_;
     last_ = s;
     document_ = std::move(document);
@@ -112,8 +112,8 @@ class live_status {
     std::vector<std::string> lines;
     const auto p = page::of_stdout();
     if (last_)
-      lines =
-          survey_lines(*last_, roots_, p, most_waiters(flags_), std::chrono::system_clock::now());
+      lines = inventory_lines(*last_, roots_, p, most_waiters(flags_),
+                              std::chrono::system_clock::now());
     auto state = clock_text() + "  " + connection_.at().hosts + "  " +
                  (trouble_.empty() ? "Ctrl-C ends" : printable(trouble_));
     screen_->draw(lines, inked(clipped(state, p.width, p.unicode),
@@ -145,7 +145,7 @@ class live_status {
   loop loop_;  // before the first thread, which the connection makes
   connection connection_;
   std::optional<screen> screen_;
-  std::optional<survey> last_;
+  std::optional<inventory> last_;
   json::object document_;
   std::string trouble_;
   const bool on_terminal_ = ::isatty(STDOUT_FILENO) == 1 && !flags_.json;
@@ -174,9 +174,9 @@ int run(status_flags& f, const invocation& call) {
   const auto roots = roots_of(f);
   const known_names names{f.layout};
   connection c{find_server(f.connect)};
-  const auto s = take_survey(c.zk(), roots, names, f.empty);
+  const auto s = take_inventory(c.zk(), roots, names, f.empty);
   if (f.json)
-    print(survey_json(s, roots));
+    print(inventory_json(s, roots));
   else
     print_lines(s, roots, most_waiters(f));
   return code_for(f, s);
@@ -198,7 +198,7 @@ void describe_status(CLI::App& app, invocation& call) {
       "Those of other libraries (Curator, kazoo, ZooKeeper's recipes) are known by the names of\n"
       "their nodes. Ages are by the clocks of the server and of this machine.\n"
       "Exit code: 1 if a PATH was given and nothing is in use there.");
-  add_literal_words(app, "PATH", f->paths,
+  add_raw_arguments(app, "PATH", f->paths,
                     "look at and below it (default: /conclave); one that does not begin with / is "
                     "below /conclave");
   app.add_flag("-a,--all", f->all, "the whole tree");

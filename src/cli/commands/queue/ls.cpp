@@ -6,10 +6,10 @@
 
 #include "cli/commands/queue/queue_flags.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/inventory/ask_all.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/node.hpp"
 #include "cli/show/text.hpp"
-#include "cli/survey/ask_all.hpp"
 
 namespace conclave::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/commands/queue/queue_flags.hpp"
 #include "cli/connect/pending.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/run/signal_end.hpp"
+#include "cli/run/close_on_signal.hpp"
 #include "cli/show/item_output.hpp"
 
 namespace conclave::cli {
@@ -86,7 +86,7 @@ int pop(pop_flags& f, const invocation&) {
   item_output out{f.format};
   const auto wait = parse_wait(f.wait);
   const limit until = wait ? limit{clock::now() + *wait} : limit{};
-  signal_end on_signal;
+  close_on_signal on_signal;
   connection c{f.queue.connect};
   const auto closing = on_signal.closes(c.zk());
   queue q{c.zk(), f.queue.node(), f.queue.options()};

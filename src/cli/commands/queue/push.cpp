@@ -9,7 +9,7 @@
 
 #include "cli/commands/queue/queue_flags.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/run/signal_end.hpp"
+#include "cli/run/close_on_signal.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -126,7 +126,7 @@ int run(push_flags& f, const invocation& call) {
   if (f.priority != default_priority && f.queue.layout == "zookeeper")
     throw failure{usage, "this layout has no priorities; say --layout kazoo or kazoo-locking"};
   auto items = items_of(f, call);
-  signal_end on_signal;
+  close_on_signal on_signal;
   connection c{f.queue.connect};
   const auto closing = on_signal.closes(c.zk());
   pusher to{c.zk(), f};

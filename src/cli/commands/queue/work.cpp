@@ -2,7 +2,7 @@
 #include "cli/commands/queue/queue_flags.hpp"
 #include "cli/commands/queue/worker.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/run/right_line.hpp"
+#include "cli/run/corrected_command_line.hpp"
 #include "cli/show/duration.hpp"
 
 namespace conclave::cli {
@@ -73,8 +73,8 @@ void add_flags(CLI::App& app, work_flags& f) {
 int run(work_flags& f, const invocation& call) {
   auto what = f.run.program_of(call);
   if (!what || !f.stray.empty())
-    throw failure{usage,
-                  "the command stands behind --; try: " + right_line(*call.command, call.words)};
+    throw failure{usage, "the command stands behind --; try: " +
+                             corrected_command_line(*call.command, call.words)};
   // Of what -c runs, the first argument is $0; and a {} in it is the shell's.
   if (f.run.line && f.terms.item_as_argument) what->arguments.emplace_back("conclave");
   f.terms.retry_after = parse_duration(f.retry_after);

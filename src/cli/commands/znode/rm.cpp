@@ -4,8 +4,8 @@
 #include "cli/commands/znode/znode.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/literal_words.hpp"
 #include "cli/nodes/remove_tree.hpp"
+#include "cli/raw_arguments.hpp"
 
 namespace conclave::cli::znode {
 namespace {
@@ -53,7 +53,7 @@ void describe_rm(CLI::App& app, invocation& call) {
       "Examples:\n"
       "  conclave znode rm /config/colour\n"
       "  conclave znode rm -rf /old /older");
-  add_literal_words(app, "PATH", flags->paths,
+  add_raw_arguments(app, "PATH", flags->paths,
                     "nodes; those that do not begin with / are below /conclave")
       ->required();
   auto* const recursive =

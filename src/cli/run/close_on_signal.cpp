@@ -1,4 +1,4 @@
-#include "cli/run/signal_end.hpp"
+#include "cli/run/close_on_signal.hpp"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@ constexpr int wake_up = SIGUSR1;  // of ourselves, for the thread's end
 
 }  // namespace
 
-signal_end::signal_end() {
+close_on_signal::close_on_signal() {
   ::sigemptyset(&taken_);
   for (const int s : ending_signals)
     if (!is_ignored(s)) ::sigaddset(&taken_, s);
@@ -22,7 +22,7 @@ signal_end::signal_end() {
   thread_ = std::thread{[this] { run(); }};
 }
 
-signal_end::~signal_end() {
+close_on_signal::~close_on_signal() {
   {
     const std::lock_guard lock{mutex_};
     over_ = true;
@@ -31,16 +31,16 @@ signal_end::~signal_end() {
   thread_.join();
 }
 
-std::shared_ptr<void> signal_end::closes(client& zk) {
+std::shared_ptr<void> close_on_signal::closes(client& zk) {
   const std::lock_guard lock{mutex_};
   client_ = &zk;
-  return {this, [](signal_end* s) {
+  return {this, [](close_on_signal* s) {
             const std::lock_guard until_not_closing{s->mutex_};
             s->client_ = nullptr;
           }};
 }
 
-void signal_end::run() {
+void close_on_signal::run() {
   int s = 0;
   while (::sigwait(&taken_, &s) != 0 || s == wake_up) {
     const std::lock_guard lock{mutex_};

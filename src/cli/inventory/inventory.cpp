@@ -1,4 +1,4 @@
-#include "cli/survey/survey.hpp"
+#include "cli/inventory/inventory.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -6,10 +6,10 @@
 #include <limits>
 #include <tuple>
 
-#include "cli/run/wanted_lock.hpp"
-#include "cli/survey/ask_all.hpp"
-#include "cli/survey/findings.hpp"
-#include "cli/survey/names.hpp"
+#include "cli/inventory/ask_all.hpp"
+#include "cli/inventory/findings.hpp"
+#include "cli/inventory/names.hpp"
+#include "cli/run/requested_lock.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -64,7 +64,7 @@ bool is_of_ours(const get_result& node) {
          node.data.find(id_mark) != std::string::npos;
 }
 
-void read_participants(client& zk, std::vector<found_recipe>& all, survey& s) {
+void read_participants(client& zk, std::vector<found_recipe>& all, inventory& s) {
   std::vector<expected*> whom;
   std::vector<std::string> paths;
   for (auto& f : all)
@@ -156,9 +156,9 @@ void date_grants(client& zk, std::vector<recipe>& all) {
 
 }  // namespace
 
-survey take_survey(client& zk, const std::vector<std::string>& roots, const known_names& names,
-                   bool unused_too) {
-  survey s;
+inventory take_inventory(client& zk, const std::vector<std::string>& roots,
+                         const known_names& names, bool unused_too) {
+  inventory s;
   auto tree = read_tree(zk, with_neighbours(roots), names);
   s.unreadable = std::move(tree.unreadable);
   auto found = find_recipes(tree, names, unused_too);

@@ -1,4 +1,4 @@
-#include "cli/run/wanted_lock.hpp"
+#include "cli/run/requested_lock.hpp"
 
 #include <charconv>
 
@@ -41,7 +41,7 @@ struct way<semaphore> {
 };
 
 template <class Kind>
-class lock_of : public wanted_lock {
+class lock_of : public requested_lock {
  public:
   template <class... Arguments>
   explicit lock_of(Arguments&&... a) : kind_{std::forward<Arguments>(a)...} {}
@@ -58,13 +58,13 @@ class lock_of : public wanted_lock {
 
 }  // namespace
 
-void wanted_lock::check(const description& d) {
+void requested_lock::check(const description& d) {
   if (d.paths.size() > 1 && (d.shared || d.permits != 0))
     throw failure{usage, "several paths are locked exclusively: no --shared, no --permits"};
   if (d.shared && d.permits != 0) throw failure{usage, "--shared and --permits do not go together"};
 }
 
-std::unique_ptr<wanted_lock> wanted_lock::make(client& zk, description d) {
+std::unique_ptr<requested_lock> requested_lock::make(client& zk, description d) {
   if (d.paths.size() > 1)
     return std::make_unique<lock_of<multi_mutex>>(zk, std::move(d.paths), std::move(d.options));
   auto& path = d.paths.front();
@@ -100,7 +100,7 @@ std::string advice(const std::string& layout) {
 }
 
 // Why this path is refused; empty if nothing tells any more.
-std::string why_refused(client& zk, const std::string& path, const wanted_lock::description& d) {
+std::string why_refused(client& zk, const std::string& path, const requested_lock::description& d) {
   const auto children = zk.children(path).names;
   if (d.permits != 0) {
     for (const auto& name : children)
@@ -127,7 +127,7 @@ std::string why_refused(client& zk, const std::string& path, const wanted_lock::
 
 }  // namespace
 
-failure disagreement(client& zk, const wanted_lock::description& d, error_code ec) {
+failure disagreement(client& zk, const requested_lock::description& d, error_code ec) {
   for (const auto& path : d.paths) try {
       if (const auto why = why_refused(zk, path, d); !why.empty())
         return {disagrees, "lock " + path + ": " + why};

@@ -1,10 +1,10 @@
-#include "cli/survey/follow.hpp"
+#include "cli/inventory/follow.hpp"
 
-#include "cli/survey/ask_all.hpp"
+#include "cli/inventory/ask_all.hpp"
 
 namespace conclave::cli {
 
-follower::follower(client& zk, subject what, std::function<void(survey)> seen,
+follower::follower(client& zk, subject what, std::function<void(inventory)> seen,
                    std::function<void(const error&)> failed)
     : zk_{zk},
       what_{std::move(what)},
@@ -33,7 +33,7 @@ void follower::run(const std::stop_token& stop) {
     try {
       // Before the look, so that nothing falls between.
       set_watches();
-      auto s = take_survey(zk_, what_.roots, what_.names, what_.unused_too);
+      auto s = take_inventory(zk_, what_.roots, what_.names, what_.unused_too);
       if (stop.stop_requested()) return;
       seen_(std::move(s));
       told = watches_known_;

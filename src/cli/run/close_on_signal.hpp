@@ -1,7 +1,7 @@
 // A signal ends the program, but its session first: a claim, or a place in a line, would otherwise
 // stay at the server until the session's timeout.
 //
-//   signal_end on_signal;
+//   close_on_signal on_signal;
 //   connection c{...};
 //   const auto closing = on_signal.closes(c.zk());
 //
@@ -18,13 +18,13 @@
 
 namespace conclave::cli {
 
-class signal_end {
+class close_on_signal {
  public:
   // To be made before the first thread, which would get the signals otherwise.
-  signal_end();
-  ~signal_end();
-  signal_end(const signal_end&) = delete;
-  signal_end& operator=(const signal_end&) = delete;
+  close_on_signal();
+  ~close_on_signal();
+  close_on_signal(const close_on_signal&) = delete;
+  close_on_signal& operator=(const close_on_signal&) = delete;
 
   // Until what is returned here is destroyed; which does not come back if a signal is ending us.
   [[nodiscard]] std::shared_ptr<void> closes(client& zk);

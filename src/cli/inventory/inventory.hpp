@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/survey/tree.hpp"
+#include "cli/inventory/tree.hpp"
 #include "conclave/client.hpp"
 #include "conclave/contenders.hpp"
 #include "conclave/layout.hpp"
@@ -46,13 +46,13 @@ struct recipe {
 
 const char* to_string(recipe::kind k) noexcept;
 
-struct survey {
+struct inventory {
   std::vector<recipe> recipes;  // by path
   std::vector<std::pair<std::string, error_code>> unreadable;
 };
 
 // Throws if the server cannot be reached.
-survey take_survey(client& zk, const std::vector<std::string>& roots, const known_names& names,
-                   bool unused_too);
+inventory take_inventory(client& zk, const std::vector<std::string>& roots,
+                         const known_names& names, bool unused_too);
 
 }  // namespace conclave::cli

@@ -1,4 +1,4 @@
-#include "cli/run/right_line.hpp"
+#include "cli/run/corrected_command_line.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -21,7 +21,7 @@ bool takes_a_value(const CLI::App& command, const std::string& flag) {
 
 }  // namespace
 
-std::string right_line(const CLI::App& command, const std::vector<std::string>& words) {
+std::string corrected_command_line(const CLI::App& command, const std::vector<std::string>& words) {
   std::string line = "conclave";
   const auto add = [&](const std::string& word) { line += " " + in_shell(word); };
   const auto name = words_of_name(command);

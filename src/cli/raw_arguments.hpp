@@ -13,7 +13,7 @@ class Option;
 namespace conclave::cli {
 
 // For a command that takes no other words.
-CLI::Option* add_literal_words(CLI::App& app, const std::string& name,
+CLI::Option* add_raw_arguments(CLI::App& app, const std::string& name,
                                std::vector<std::string>& into, const std::string& description);
 
 }  // namespace conclave::cli

@@ -1,8 +1,8 @@
-#include "cli/survey/names.hpp"
+#include "cli/inventory/names.hpp"
 
 #include <algorithm>
 
-#include "cli/run/wanted_lock.hpp"
+#include "cli/run/requested_lock.hpp"
 
 namespace conclave::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/survey/ask_all.hpp"
+#include "cli/inventory/ask_all.hpp"
 
 namespace conclave::cli {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/survey/names.hpp"
+#include "cli/inventory/names.hpp"
 #include "conclave/client.hpp"
 
 namespace conclave::cli {

@@ -1,11 +1,11 @@
-#include "cli/literal_words.hpp"
+#include "cli/raw_arguments.hpp"
 
 #include <CLI/CLI.hpp>
 #include <memory>
 
 namespace conclave::cli {
 
-CLI::Option* add_literal_words(CLI::App& app, const std::string& name,
+CLI::Option* add_raw_arguments(CLI::App& app, const std::string& name,
                                std::vector<std::string>& into, const std::string& description) {
   // CLI11 leaves alone what a single string is bound to, and what nobody takes.
   auto first = std::make_shared<std::string>();

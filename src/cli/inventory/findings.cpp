@@ -1,4 +1,4 @@
-#include "cli/survey/findings.hpp"
+#include "cli/inventory/findings.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cli/survey/survey.hpp"
+#include "cli/inventory/inventory.hpp"
 
 namespace conclave::cli {
 

@@ -1,11 +1,11 @@
-#include "cli/survey/unused.hpp"
+#include "cli/inventory/unused.hpp"
 
 #include <algorithm>
 #include <set>
 
-#include "cli/survey/ask_all.hpp"
-#include "cli/survey/names.hpp"
-#include "cli/survey/tree.hpp"
+#include "cli/inventory/ask_all.hpp"
+#include "cli/inventory/names.hpp"
+#include "cli/inventory/tree.hpp"
 
 namespace conclave::cli {
 namespace {

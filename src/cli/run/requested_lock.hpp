@@ -17,7 +17,7 @@
 
 namespace conclave::cli {
 
-class wanted_lock {
+class requested_lock {
  public:
   struct description {
     std::vector<std::string> paths;
@@ -28,8 +28,8 @@ class wanted_lock {
   // Throws failure for what does not go together.
   static void check(const description& d);
   // Of one that was checked.
-  static std::unique_ptr<wanted_lock> make(client& zk, description d);
-  virtual ~wanted_lock() = default;
+  static std::unique_ptr<requested_lock> make(client& zk, description d);
+  virtual ~requested_lock() = default;
 
   // Without a limit it waits; zero: not at all. `done` is called on the client's thread.
   virtual void acquire(std::optional<std::chrono::milliseconds> limit,
@@ -46,6 +46,6 @@ std::optional<std::size_t> recorded_permits(std::string_view data);
 
 // Others use one of the paths in another way, as errc::layout_mismatch or errc::permits_mismatch
 // said: what they do there, and what to pass so as to share the lock with them.
-failure disagreement(client& zk, const wanted_lock::description& d, error_code ec);
+failure disagreement(client& zk, const requested_lock::description& d, error_code ec);
 
 }  // namespace conclave::cli

@@ -1,4 +1,4 @@
-#include "cli/show/survey_text.hpp"
+#include "cli/show/inventory_text.hpp"
 
 #include <algorithm>
 #include <map>
@@ -231,9 +231,9 @@ void plant(branch& tree, const std::string& root, const recipe& r) {
 
 }  // namespace
 
-std::vector<std::string> survey_lines(const survey& s, const std::vector<std::string>& roots,
-                                      const page& p, std::size_t most,
-                                      std::chrono::system_clock::time_point now) {
+std::vector<std::string> inventory_lines(const inventory& s, const std::vector<std::string>& roots,
+                                         const page& p, std::size_t most,
+                                         std::chrono::system_clock::time_point now) {
   drawing d{p, most, now};
   std::set<const recipe*> drawn;  // a root may lie below another one
   for (const auto& root : roots) {

@@ -1,5 +1,5 @@
 #include "cli/show/contender.hpp"
-#include "cli/show/survey_text.hpp"
+#include "cli/show/inventory_text.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -55,7 +55,7 @@ json::object of(const recipe& r) {
 
 }  // namespace
 
-json::object survey_json(const survey& s, const std::vector<std::string>& roots) {
+json::object inventory_json(const inventory& s, const std::vector<std::string>& roots) {
   json::array places, entries, unreadable;
   for (const auto& root : roots) places.emplace_back(root);
   for (const auto& r : s.recipes) entries.push_back(of(r));

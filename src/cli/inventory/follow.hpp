@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "cli/survey/survey.hpp"
+#include "cli/inventory/inventory.hpp"
 
 namespace conclave::cli {
 
@@ -27,8 +27,8 @@ class follower {
     bool unused_too = false;
     std::chrono::milliseconds interval{1000};
   };
-  // Both are called on that thread: with each survey, and with why there is none.
-  follower(client& zk, subject what, std::function<void(survey)> seen,
+  // Both are called on that thread: with each inventory, and with why there is none.
+  follower(client& zk, subject what, std::function<void(inventory)> seen,
            std::function<void(const error&)> failed);
   // Closes the client, which ends reads that wait for a connection.
   ~follower();
@@ -43,7 +43,7 @@ class follower {
 
   client& zk_;
   const subject what_;
-  const std::function<void(survey)> seen_;
+  const std::function<void(inventory)> seen_;
   const std::function<void(const error&)> failed_;
   watcher watcher_;
   bool watches_known_ = true;  // to the server

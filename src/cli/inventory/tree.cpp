@@ -1,9 +1,9 @@
-#include "cli/survey/tree.hpp"
+#include "cli/inventory/tree.hpp"
 
 #include <algorithm>
 #include <set>
 
-#include "cli/survey/ask_all.hpp"
+#include "cli/inventory/ask_all.hpp"
 
 namespace conclave::cli {
 namespace {

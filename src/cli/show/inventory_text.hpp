@@ -1,0 +1,22 @@
+// What is in use, as a tree for people, and as JSON.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "cli/inventory/inventory.hpp"
+#include "cli/show/json.hpp"
+#include "cli/show/text.hpp"
+
+namespace conclave::cli {
+
+// Lines without their ends. `most`: of those who wait, and of claims, for each; 0: all.
+std::vector<std::string> inventory_lines(const inventory& s, const std::vector<std::string>& roots,
+                                         const page& p, std::size_t most,
+                                         std::chrono::system_clock::time_point now);
+
+json::object inventory_json(const inventory& s, const std::vector<std::string>& roots);
+
+}  // namespace conclave::cli

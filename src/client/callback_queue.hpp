@@ -1,0 +1,56 @@
+// Calls a user's functions in the order in which they were pushed, one at a time, on the thread
+// that calls run(). Calls none after close().
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace conclave::detail {
+
+class callback_queue {
+ public:
+  // Calls nothing, so it may be used under a lock.
+  void push(std::function<void()> f) {
+    const std::lock_guard lock{mutex_};
+    if (!closed_) callbacks_.push_back(std::move(f));
+  }
+
+  // Calls all functions in the queue. If another thread is in run(), that thread calls them.
+  void run() {
+    std::unique_lock lock{mutex_};
+    if (running_ != std::thread::id{}) return;
+    running_ = std::this_thread::get_id();
+    while (!callbacks_.empty()) {
+      const auto f = std::move(callbacks_.front());
+      callbacks_.pop_front();
+      lock.unlock();
+      f();
+      lock.lock();
+    }
+    running_ = {};
+    idle_.notify_all();
+  }
+
+  // After it has returned no function runs, except one that itself called close().
+  void close() {
+    std::unique_lock lock{mutex_};
+    closed_ = true;
+    callbacks_.clear();
+    idle_.wait(lock, [&] {
+      return running_ == std::thread::id{} || running_ == std::this_thread::get_id();
+    });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  std::deque<std::function<void()>> callbacks_;
+  std::thread::id running_;
+  bool closed_ = false;
+};
+
+}  // namespace conclave::detail
