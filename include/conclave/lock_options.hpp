@@ -26,8 +26,8 @@ struct lock_options {
 
   // Called once for each acquisition that waits in the server's wait queue, with its position: the
   // number of contenders ahead. Not called for try_lock(), which never waits, nor for callers that
-  // wait for another caller of the same object. With this callback, an acquisition that finds contenders ahead lists the whole wait
-  // queue.
+  // wait for another caller of the same object. With this callback, an acquisition that finds
+  // contenders ahead lists the whole wait queue.
   std::function<void(std::size_t before_us)> on_enqueued;
 
   // on_acquired runs when the lock is granted. on_released runs when the program releases it by
