@@ -1,4 +1,4 @@
-// What a command is: its flags, and what it does. Each has a file in commands/.
+// A command of the program: its flags and its function. Each command has a file in commands/.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,23 +11,23 @@
 namespace conclave::cli {
 
 struct invocation {
-  std::vector<std::string> words;     // all of them, the command first
-  const CLI::App* command = nullptr;  // the one that is used
-  // What stands behind `--`: the program to run and its arguments (or a queue's items).
+  std::vector<std::string> words;     // all words of the command line, the command first
+  const CLI::App* command = nullptr;  // the command that is used
+  // The words after `--`: the program to run and its arguments, or the items of a queue.
   std::vector<std::string> program;
-  bool has_program = false;  // there was a `--`
-  // What was asked for; its result is the exit code.
+  bool has_program = false;  // whether the command line has a `--`
+  // Runs the command and returns the exit code.
   std::function<int()> run;
 };
 
 struct command {
   const char* name;
-  const char* summary;  // empty: not shown in help
-  // Adds the flags, and sees to it that `run` is set when the command is used (see when_used).
+  const char* summary;  // empty: help does not list the command
+  // Adds the flags, and arranges that `run` is set when the command is used (see when_used).
   void (*describe)(CLI::App& app, invocation& call);
 };
 
-// Flags: a struct whose fields are bound to the command's options.
+// Sets `run` when the command is used. Flags is a struct whose fields are bound to the options.
 template <class Flags>
 void when_used(CLI::App& app, invocation& call, std::shared_ptr<Flags> flags,
                int (*run)(Flags&, const invocation&)) {
@@ -37,7 +37,7 @@ void when_used(CLI::App& app, invocation& call, std::shared_ptr<Flags> flags,
   });
 }
 
-// In the order in which help shows them.
+// All commands, in the order of the help text.
 const std::vector<command>& all_commands();
 
 }  // namespace conclave::cli

@@ -1,4 +1,4 @@
-// The command line: finds the command, and tells what went wrong.
+// The main program: finds the command, runs it, and reports errors.
 #include <malloc.h>
 
 #include <algorithm>
@@ -21,14 +21,14 @@ namespace {
 
 using namespace conclave::cli;
 
-// Words from the command on.
+// Whether the command takes all words after `--` as they are. `word` is the name of the command.
 bool takes_the_rest(const std::string* word, const std::string* end) {
   if (word == end) return false;
   if (*word == "lock" || *word == "elect") return true;
   return *word == "queue" && word + 1 != end && (word[1] == "work" || word[1] == "push");
 }
 
-// CLI11 would take what follows `--` for paths.
+// CLI11 would treat the words after `--` as paths.
 void split_off_program(std::vector<std::string>& words, std::size_t at, invocation& call) {
   if (!takes_the_rest(words.data() + at, words.data() + words.size())) return;
   const auto dashes = std::find(words.begin(), words.end(), "--");
@@ -38,7 +38,7 @@ void split_off_program(std::vector<std::string>& words, std::size_t at, invocati
   words.erase(dashes, words.end());
 }
 
-// `conclave help queue push` is `conclave queue push --help`.
+// `conclave help queue push` means `conclave queue push --help`.
 void read_help(std::vector<std::string>& words) {
   if (words.empty() || words[0] != "help") return;
   if (words.size() > 1 && words[1].starts_with('-')) return;
@@ -46,7 +46,7 @@ void read_help(std::vector<std::string>& words) {
   words.emplace_back("--help");
 }
 
-// The first option that the command does not know, before the first word that is none.
+// The first option that the command does not know, among the options directly after its name.
 const std::string* first_unknown_option(const named_command& c,
                                         const std::vector<std::string>& words) {
   for (auto i = c.next; i < words.size() && words[i].starts_with('-') && words[i] != "--"; ++i) {
@@ -59,7 +59,7 @@ const std::string* first_unknown_option(const named_command& c,
   return nullptr;
 }
 
-// What is wrong with a command line that cannot be read, and what to do about it.
+// Explains why a command line cannot be parsed, and what to do.
 std::string advice(const CLI::ParseError& e, const named_command& c,
                    const std::vector<std::string>& given, const std::vector<std::string>& words) {
   if (const auto* const word = first_unknown_option(c, given)) return unknown_option(*c.app, *word);
@@ -73,7 +73,7 @@ std::string advice(const CLI::ParseError& e, const named_command& c,
   return std::string{e.what()} + "; see: conclave " + name + "--help";
 }
 
-// The system has no more descriptors, processes or memory for us.
+// The system has no more descriptors, processes or memory.
 bool is_shortage(int system_code) {
   return system_code == EMFILE || system_code == ENFILE || system_code == EAGAIN ||
          system_code == ENOMEM;
@@ -87,7 +87,8 @@ int complain(int code, std::string_view what) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  ::mallopt(M_ARENA_MAX, 1);  // a second heap for the client's thread costs more than it spares
+  // A second malloc arena for the client's thread costs more time than it saves.
+  ::mallopt(M_ARENA_MAX, 1);
   std::vector<std::string> words{argv + 1, argv + argc};
   if (words.size() == 1 && words[0] == guard::argument) return guard::run_program();
   read_help(words);
@@ -108,7 +109,7 @@ int main(int argc, char** argv) {
               begin + static_cast<std::ptrdiff_t>(named.next));
   split_off_program(words, at, call);
   try {
-    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    std::reverse(words.begin(), words.end());  // CLI11 expects the words in reverse order
     app.parse(std::move(words));
     pass_on_options(app);
     const int code = call.run();
@@ -116,7 +117,7 @@ int main(int argc, char** argv) {
     if (code < 0) die_of(-code);
     return code;
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);  // help
+    if (e.get_exit_code() == 0) return app.exit(e);  // help was requested
     if (is_incomplete) {
       std::cout << app.help();
       return usage;

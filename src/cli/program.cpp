@@ -9,7 +9,7 @@
 namespace conclave::cli {
 namespace {
 
-// "conclave queue push"
+// The full name, for example "conclave queue push".
 std::string full_name(const CLI::App& app) {
   const auto* const parent = app.get_parent();
   return parent == nullptr ? app.get_name() : full_name(*parent) + " " + app.get_name();
@@ -34,7 +34,7 @@ std::vector<std::string> commands_below(const CLI::App& app) {
   return names;
 }
 
-// `conclave push` is `conclave queue push`.
+// Suggests `conclave queue push` for `conclave push`.
 std::optional<std::string> command_of_a_group(const std::string& word) {
   const auto root = whole_program();
   for (const auto* const c : all_of(root))
@@ -54,7 +54,7 @@ void describe_options(CLI::App& app) {
   app.set_version_flag("--version", std::string{"conclave "} + conclave::version);
   auto before_command = std::make_shared<connect_flags>();
   add_connect_flags(app, *before_command);
-  app.callback([before_command] {});  // it lives as long as the options
+  app.callback([before_command] {});  // keeps before_command alive as long as the options
   app.require_subcommand(1);
 }
 

@@ -1,4 +1,4 @@
-// The whole command line as one tree of flags.
+// The command line of the whole program as a tree of CLI11 commands.
 #pragma once
 
 #include <cstddef>
@@ -9,28 +9,28 @@
 
 namespace conclave::cli {
 
-// With the flags of every command.
+// Adds the flags of every command.
 void describe_whole_program(CLI::App& app, invocation& call);
-// With the flags of the command that the words name, which takes a tenth of the time. Returns which
-// of the words is the command: options of the server may stand before it. The number of words if
-// there is none.
+// Adds only the flags of the command that `words` name, which takes a tenth of the time. Returns
+// the index of the command in `words`, because server options may come first. Returns words.size()
+// if there is no command.
 std::size_t describe_program(CLI::App& app, invocation& call,
                              const std::vector<std::string>& words);
 
-// To be called after parsing: the options that stood before the command become those of the
-// command, unless it has its own. Throws failure if it does not know them.
+// Call after parsing. Copies the options before the command to the command, unless it has its own
+// values. Throws failure if the command does not know such an option.
 void pass_on_options(CLI::App& app);
 
-// The command that the words from `at` on name, and the first word behind it.
+// The command that the words from `at` on name, and the index of the first word after it.
 struct named_command {
   CLI::App* app;
   std::size_t next;
 };
 named_command find_command(CLI::App& app, const std::vector<std::string>& words, std::size_t at);
 
-// What is wrong with a word that names no command below `app`, and what was probably meant.
+// Error text for a word that names no command below `app`, with the most similar command.
 std::string unknown_command(const CLI::App& app, const std::string& word);
-// The same of an option.
+// Error text for an unknown option, with the most similar one.
 std::string unknown_option(const CLI::App& app, const std::string& word);
 
 }  // namespace conclave::cli

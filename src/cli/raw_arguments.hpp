@@ -1,5 +1,4 @@
-// `PATH...`: words that are taken as they are. CLI11 would read [a,b] as two of them, and {} as
-// none.
+// `PATH...`: arguments that are taken literally. CLI11 would split [a,b] in two and ignore {}.
 #pragma once
 
 #include <string>
@@ -12,7 +11,7 @@ class Option;
 
 namespace conclave::cli {
 
-// For a command that takes no other words.
+// For commands that take no other positional arguments.
 CLI::Option* add_raw_arguments(CLI::App& app, const std::string& name,
                                std::vector<std::string>& into, const std::string& description);
 

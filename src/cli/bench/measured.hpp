@@ -1,4 +1,4 @@
-// What was measured: how many in what time, and how long each took.
+// The result of one benchmark: how many operations, in what time, and how long each one took.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@ namespace conclave::cli {
 struct measured {
   std::size_t count = 0;
   std::chrono::nanoseconds time{0};
-  // One for each; empty where one alone says nothing.
+  // One duration for each operation. Empty if the duration of a single operation means nothing.
   std::vector<std::chrono::nanoseconds> each;
 
   double per_second() const {
     return time.count() == 0 ? 0
                              : static_cast<double>(count) * 1e9 / static_cast<double>(time.count());
   }
-  // 50: the median. In milliseconds; `each` must not be empty.
+  // The percentile p in milliseconds; p = 50 is the median. `each` must not be empty.
   double percentile_ms(std::size_t p) {
     const auto at = each.begin() + static_cast<std::ptrdiff_t>((each.size() - 1) * p / 100);
     std::nth_element(each.begin(), at, each.end());
@@ -26,8 +26,8 @@ struct measured {
   }
 };
 
-// The time of one measurement: a little to warm up, then what counts. It lasts longer where that
-// was too short to count anything.
+// The time of one benchmark: first a warm-up, then the part that counts. It continues past its end
+// until at least one operation was counted.
 class stretch {
  public:
   using clock = std::chrono::steady_clock;

@@ -37,7 +37,7 @@ measured one_by_one(const stretch& t, F f) {
   return m;
 }
 
-// Clients that hand a lock to one another.
+// Several clients that hand one lock to each other.
 class ring {
  public:
   ring(const server_address& at, const std::string& path, const stretch& t)
@@ -79,7 +79,7 @@ class ring {
       while (me.lock->lock(enough_.get_token())) {
         const auto now = clock::now();
         const clock::time_point released{clock::duration{released_}};
-        // Who finds nobody else waiting has handed nothing over.
+        // A client that acquires the lock twice in a row has made no hand-off.
         if (last_holder_.exchange(i) != i && stretch_.counts(released)) {
           me.each.push_back(now - released);
           counted_any_ = true;
@@ -99,7 +99,8 @@ class ring {
   std::stop_source enough_;
   std::stop_callback<std::function<void()>> passed_on_;
   std::array<member, bench_clients> members_;
-  // Written by the lock's holder only; but the compiler does not know that lock.
+  // Only the holder of the lock writes these. They are atomic because a distributed lock does not
+  // order memory accesses for the compiler.
   std::atomic<std::size_t> last_holder_{bench_clients};
   std::atomic<clock::rep> released_{0};
   std::atomic<bool> counted_any_{false};
@@ -129,7 +130,7 @@ measured bench_creates(client& zk, const std::string& folder, const stretch& t) 
     if (ec && !failed) failed = ec;
     if (!ec && t.counts(begin)) ++m.count;
     --under_way;
-    // Half of them at once: fewer writes, and neither side ever runs dry.
+    // Refill when half of the window is free. This saves writes, and neither side runs out of work.
     if (under_way == 0 || under_way == bench_window / 2) changed.notify_one();
   };
   const auto before = folder + "/node-";

@@ -1,5 +1,4 @@
-// What `conclave bench` does to a server. Each works below a folder of its own, as long as its
-// stretch lasts.
+// The workloads of `conclave bench`. Each one uses a folder of its own and runs for the given time.
 #pragma once
 
 #include <string>
@@ -13,14 +12,15 @@ namespace conclave::cli {
 inline constexpr std::size_t bench_clients = 4;
 inline constexpr std::size_t bench_window = 256;
 
-// A lock that nobody else wants: locked and unlocked.
+// Locks and unlocks a lock without contention.
 measured bench_lock(client& zk, const std::string& folder, const stretch& t);
-// A lock that several clients want all the time: from one's unlock() to the next one's lock().
+// Several clients contend for one lock. Measures from unlock() in one client to the return of
+// lock() in the next.
 measured bench_hand_off(const server_address& at, const std::string& folder, const stretch& t);
-// Ephemeral nodes, so that nothing stays behind whatever happens to us.
+// Creates ephemeral nodes, so that no node remains if the program is killed.
 measured bench_creates(client& zk, const std::string& folder, const stretch& t);
 measured bench_gets(client& zk, const std::string& folder, const stretch& t);
-// An item pushed and popped.
+// Pushes one item and pops it.
 measured bench_queue(client& zk, const std::string& folder, const stretch& t);
 
 }  // namespace conclave::cli

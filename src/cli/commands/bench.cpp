@@ -1,4 +1,4 @@
-// `conclave bench`: how fast the connected server is, from here.
+// `conclave bench`: measures the speed of the connected server.
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -29,7 +29,7 @@ struct bench_flags {
   bool json = false;
 };
 
-// Where it measures; removed with everything in it.
+// The node that the benchmarks run in. The destructor removes it and everything in it.
 class workplace {
  public:
   explicit workplace(client& zk) : zk_{zk} {
@@ -57,7 +57,7 @@ class workplace {
   std::string path_;
 };
 
-// What it runs on.
+// The server that is measured.
 struct surroundings {
   std::string version = "not told", durability = "unknown";
 
@@ -106,7 +106,7 @@ class benchmark {
   void on_signal(int s) {
     stop_us_by(s);
     if (!ends_us(s)) return;
-    // There is nothing to clean up yet; or whoever asks twice does not want to wait for it.
+    // Before the start there is nothing to clean up. A second signal means: do not wait for it.
     if (!begun_ || interrupted_) die_of(s);
     interrupted_ = s;
     stop_.request_stop();
@@ -114,7 +114,7 @@ class benchmark {
 
   void measure() {
     auto where = find_server(flags_.connect);
-    // There is nothing to measure without a server.
+    // Without a server there is nothing to measure, so fail early.
     where.options.connect_wait =
         std::min<std::chrono::milliseconds>(where.options.session_timeout, 5s);
     connection c{std::move(where)};
@@ -159,7 +159,7 @@ class benchmark {
 
   void add(const char* name, const std::string& title,
            const std::function<measured(const stretch&)>& f) {
-    constexpr double parts = 5 * 1.1;  // with the warming up of each
+    constexpr double parts = 5 * 1.1;  // five benchmarks, each with its warm-up
     if (stop_.stop_requested()) return;
     const auto time = std::chrono::duration<double>{flags_.seconds / parts};
     auto m =
@@ -180,10 +180,10 @@ class benchmark {
   }
 
   const bench_flags& flags_;
-  loop loop_;  // before the first thread
+  loop loop_;  // must be created before the first thread
   std::stop_source stop_;
   std::atomic<bool> begun_{false};
-  std::optional<int> interrupted_;  // of the loop's thread
+  std::optional<int> interrupted_;  // used by the loop's thread only
   json::object about_;
   json::array results_;
 };

@@ -1,4 +1,4 @@
-// Every command of the program.
+// All commands of the program.
 #pragma once
 
 #include "cli/command.hpp"

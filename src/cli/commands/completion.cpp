@@ -1,5 +1,4 @@
-// `conclave completion`: scripts that teach a shell to complete our command line, and what those
-// ask for while a path is being written.
+// `conclave completion`: prints completion scripts for shells, and lists nodes for these scripts.
 #include <unistd.h>
 
 #include <iostream>
@@ -32,8 +31,8 @@ void add_shell(CLI::App& app, invocation& call, const char* name, const char* fo
   });
 }
 
-// The nodes that the word may become, one a line. A key was hit: whatever is in the way, be it that
-// no server runs, is no reason to keep somebody waiting, nor to say anything.
+// Prints the nodes that can complete the word, one on each line. The user has pressed a key and
+// waits. So on any error, for example without a server, it returns at once and prints nothing.
 int list_paths(paths_flags& f, const invocation&) {
   try {
     auto at = find_server({});
@@ -52,7 +51,7 @@ int list_paths(paths_flags& f, const invocation&) {
             (folder + name).starts_with(f.begin))
           std::cout << folder << name << "\n";
     } catch (const error&) {
-      ::_exit(ok);  // the client's end may wait for a name server
+      ::_exit(ok);  // the destructor of the client may wait for a name server
     }
   } catch (const std::exception&) {
     return ok;
@@ -77,7 +76,7 @@ void describe_completion(CLI::App& app, invocation& call) {
       app, call, "fish",
       "Example: conclave completion fish > ~/.config/fish/completions/conclave.fish");
   auto* const paths = app.add_subcommand("paths", "the nodes whose paths begin so");
-  paths->group("");  // for the scripts
+  paths->group("");  // used by the scripts only
   auto f = std::make_shared<paths_flags>();
   paths->add_option("BEGIN", f->begin);
   when_used(*paths, call, f, list_paths);

@@ -1,4 +1,4 @@
-// `conclave doctor`: can the server be reached, and is it well?
+// `conclave doctor`: checks whether the server can be reached and works well.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -124,7 +124,7 @@ void check_health(checkup& to, const host_facts& h) {
             {}});
 }
 
-// Throws what the connection throws, after a finding that says why.
+// If the connection fails, adds a finding with the reason and throws the error.
 std::unique_ptr<connection> check_session(checkup& to, server_address at) {
   const auto begin = steady::now();
   auto c = std::make_unique<connection>(std::move(at), connection::without_waiting{});
@@ -163,7 +163,7 @@ void check_inside(checkup& to, const server_address& at, const std::vector<host_
                    {}});
   const bool ours = std::all_of(hosts.begin(), hosts.end(),
                                 [](const host_facts& h) { return !h.conclave_version().empty(); });
-  // Behind a relay, sessions of a Unix socket have their timeout as well.
+  // Behind a relay, sessions on a Unix socket have a timeout, as over TCP.
   const bool bound = c->zk().session_deadline() == boot_clock::time_point::max();
   check_timeout(to, *c, at.on_this_machine && ours && bound);
   check_round_trip(to, c->zk());
@@ -171,8 +171,8 @@ void check_inside(checkup& to, const server_address& at, const std::vector<host_
   check_access(to, *c);
 }
 
-// Those that are well come alone, if there are any: what is wrong with the others was said, and
-// waiting for them would hide the rest.
+// The connect string of the healthy hosts, if there are any. The findings already report the
+// others, and waiting for them would delay the remaining checks.
 std::string worth_trying(const connect_string& all, const std::vector<host_facts>& hosts) {
   std::string text;
   bool is_socket = false;
@@ -213,7 +213,7 @@ int doctor(doctor_flags& f, const invocation&) {
   } catch (const failure& e) {
     return to.end(e.code != unavailable);
   } catch (const error& e) {
-    // Lost on the way.
+    // The connection was lost during the checks.
     to.add({mark::failed, "session", e.what(), "look at the server's log", {}});
   }
   return to.end(true);

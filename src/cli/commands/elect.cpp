@@ -1,4 +1,4 @@
-// `conclave elect`: runs a command while leading, or tells who leads.
+// `conclave elect`: runs a command while this candidate leads, or reports the leader.
 #include <unistd.h>
 
 #include <iostream>
@@ -107,10 +107,10 @@ class electing {
   }
 
  private:
-  // A command that ends at once would otherwise be elected without a pause.
+  // Limits how often a command that ends at once is started.
   static constexpr auto shortest_round = 1s;
 
-  // Waiting for leadership that a `conclave` has which waits for us.
+  // Refuses to wait for an election whose leader is the `conclave` that runs this command.
   void refuse_own_election() {
     const auto ahead =
         above_.before({held_lock::kind::election, connection_.at().hosts, {path_}, {}, 0});
@@ -162,7 +162,8 @@ class electing {
     again_at_ = loop::clock::now() + shortest_round;
   }
 
-  // The command has ended; with --forever, and something of it left, once more every while.
+  // Called after the command has ended. With --forever, called again while descendants of the
+  // command are alive.
   void after_run() {
     const auto r = *result_;
     if (!flags_.forever) {
@@ -171,7 +172,7 @@ class electing {
       if (r.interrupted && r.kept()) return loop_.end_by(SIGINT);
       return loop_.end(r.kept() ? r.code : lost);
     }
-    // Whoever leads next must not meet what this command has left.
+    // The next leader must not start while descendants of this command are alive.
     const bool left = r.left_something && held_.held() && running_->left_something();
     if (r.interrupted) ended_by_ = SIGINT;
     if (ended_by_ != 0) {
@@ -208,7 +209,7 @@ class electing {
   elect_flags& flags_;
   program what_;
   std::string path_;
-  loop loop_;  // before the first thread, which the connection makes
+  loop loop_;  // must be created before the first thread, which the connection starts
   connection connection_;
   std::optional<election> election_;
   std::optional<waiting_line> waiting_;
@@ -218,7 +219,7 @@ class electing {
   std::optional<watched_run::result> result_;  // of the command that has ended
   loop::clock::time_point began_;
   std::optional<loop::clock::time_point> again_at_;
-  int ended_by_ = 0;  // a signal
+  int ended_by_ = 0;  // a signal number
   bool keep_ = false;
 };
 

@@ -1,4 +1,4 @@
-// `conclave gc`: removes what locks and queues have left behind.
+// `conclave gc`: removes nodes that locks and queues have left behind.
 #include <algorithm>
 #include <iostream>
 
@@ -36,7 +36,7 @@ const char* to_string(outcome o) {
 struct report {
   std::vector<std::string> roots;
   unused_nodes found;
-  std::vector<removal> removed;  // of each, if they were to be
+  std::vector<removal> removed;  // one for each found node, if nodes are to be removed
 
   int exit_code() const {
     const auto refused = std::find_if(removed.begin(), removed.end(),

@@ -7,7 +7,7 @@
 
 namespace conclave::cli {
 
-// It is read as --help before the command line is (see main.cpp), and described here for help,
+// main.cpp turns `help COMMAND` into `COMMAND --help` before parsing. This description is for help,
 // completion and the manual page.
 void describe_help(CLI::App& app, invocation& call) {
   std::vector<std::string> names;

@@ -1,4 +1,4 @@
-// `conclave leader`: who leads.
+// `conclave leader`: prints the leader of an election.
 #include <algorithm>
 #include <iomanip>
 #include <iostream>

@@ -1,4 +1,4 @@
-// `conclave local`: this user's own server.
+// `conclave local`: status and stop of this user's own server.
 #include <iostream>
 
 #include "cli/commands/commands.hpp"
@@ -22,7 +22,7 @@ struct local_flags {
   bool json = false, force = false;
 };
 
-// The value behind "NAME<separator>" in a four-letter word's answer.
+// The value after "NAME<separator>" in the reply to a four-letter word.
 std::string field(const std::string& answer, const std::string& name) {
   const auto at = answer.find(name);
   if (at == std::string::npos) return {};
@@ -32,11 +32,11 @@ std::string field(const std::string& answer, const std::string& name) {
 
 struct found {
   std::optional<server_process> server;
-  std::string answer;  // to "mntr"
+  std::string answer;  // the reply to "mntr"
 };
 
-// If it has ended meanwhile, another one may be there by now. The kernel closes the connections of
-// a process before it reports the end of the process.
+// If the server ends between the two questions, another server may run by now, so it tries again.
+// The kernel closes the connections of a process before it reports the end of the process.
 found look_for_server(const std::filesystem::path& socket) {
   for (;;) {
     auto server = server_process::at(socket);

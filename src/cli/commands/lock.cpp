@@ -79,7 +79,7 @@ void add_flags(CLI::App& app, lock_flags& f) {
   add_connect_flags(app, f.connect);
 }
 
-// What is wanted, without those who are told of it. Throws for what makes no sense.
+// The requested lock, without callbacks. Throws failure for contradictory flags.
 requested_lock::description description_of(const lock_flags& f) {
   requested_lock::description d;
   for (const auto& p : f.paths) d.paths.push_back(node_path(p));
@@ -110,7 +110,7 @@ class locking {
     d.options.on_suspended = [this](const hold&) { loop_.post([this] { suspended(); }); };
     d.options.on_restored = [this](const hold&) { loop_.post([this] { restored(); }); };
     d.options.on_lost = [this](const hold&, error_code) { loop_.post([] {}); };
-    // It costs a read to hear of it.
+    // Set only if needed: the library needs an extra read to report revocations.
     if (f.on_revoke == "term")
       d.options.on_revocation = [this](const hold&) { loop_.post([this] { revoked(); }); };
     lock_ = requested_lock::make(connection_.zk(), std::move(d));
@@ -146,7 +146,8 @@ class locking {
     });
   }
 
-  // Waiting without a limit for a lock that a `conclave` holds which waits for us.
+  // Refuses to wait without a limit for a lock that is held by the `conclave` that runs this
+  // command.
   void refuse_own_lock() {
     const auto ahead = above_.before({kind(), connection_.at().hosts, wanted_.paths, {}, 0});
     if (ahead.size() < std::max<std::size_t>(wanted_.permits, 1)) return acquire();
@@ -196,7 +197,7 @@ class locking {
       return;
     }
     what_->environment = environment_of(held_);
-    // Of several, the one that the node is in.
+    // With several paths, the path that contains the node.
     what_->environment.emplace_back("CONCLAVE_LOCK_PATH",
                                     *std::min_element(wanted_.paths.begin(), wanted_.paths.end()));
     what_->environment.push_back(
@@ -225,12 +226,12 @@ class locking {
     if (running_) return running_->pass_on(s);
     stop_us_by(s);
     if (!ends_us(s)) return;
-    // With --hold a signal is how it ends; while waiting it is an interruption.
+    // With --hold, a signal is the normal end. While waiting, it is an interruption.
     if (!what_ && held_.held()) return loop_.end(ok);
     loop_.end_by(s);
   }
 
-  // "Not acquired" is what a server said, or would have said.
+  // Reports "not acquired" only while connected; otherwise the reason may be a missing server.
   loop::clock::time_point after_expiry() {
     constexpr auto to_connect = 1s;
     if (connection_.zk().state() == session_state::connected) {
@@ -266,7 +267,7 @@ class locking {
     if (running_) running_->restored();
   }
 
-  // Not before the answer that it is ours.
+  // Before the grant is known, a revocation has no effect.
   void revoked() {
     if (running_) return running_->pass_on(SIGTERM);
     if (!what_ && held_.held()) loop_.end(ok);
@@ -276,14 +277,14 @@ class locking {
   std::optional<program> what_;
   const requested_lock::description wanted_;
   const std::optional<std::chrono::milliseconds> limit_;
-  loop loop_;  // before the first thread, which the connection makes
+  loop loop_;  // must be created before the first thread, which the connection starts
   connection connection_;
   std::unique_ptr<requested_lock> lock_;
   std::optional<waiting_line> waiting_;
   hold held_;
   const held_locks above_ = held_locks::from_environment();
-  std::size_t not_asked_ = 0, held_above_ = 0;  // of them
-  std::string own_path_;                        // that one of them holds
+  std::size_t not_asked_ = 0, held_above_ = 0;  // locks of above_: not checked yet; still held
+  std::string own_path_;                        // a path of the first of these locks
   std::optional<loop::clock::time_point> expired_at_;
   std::optional<watched_run> running_;
   bool keep_ = false;
@@ -292,12 +293,12 @@ class locking {
 int run(lock_flags& f, const invocation& call) {
   std::optional<program> what = f.run.program_of(call);
   if (f.hold && what) throw failure{usage, "--hold is instead of a command"};
-  // `conclave lock x sh -c 'echo hello'` would be a second lock named sh.
+  // Without the check, `conclave lock x sh -c 'echo hello'` would lock a second path named sh.
   const bool line_for_several = f.run.line && f.paths.size() > 1;
   if ((!f.hold && !what) || line_for_several)
     throw failure{usage, "the command stands behind -- (or use --hold); try: " +
                              corrected_command_line(*call.command, call.words)};
-  // What makes no sense is found here, before a server is started for it.
+  // Wrong flags fail here, before a server is started.
   locking l{f, std::move(what), description_of(f), limit_of(f)};
   return l.run();
 }

@@ -1,4 +1,4 @@
-// `conclave manual`: the manual page, for those who install it.
+// `conclave manual`: prints the manual page, for installation.
 #include "cli/manual/manual.hpp"
 
 #include <iostream>

@@ -48,7 +48,7 @@ std::string name_of(const participant& who) {
   return printable(who.owner.empty() ? std::string{last_name(who.node)} : who.owner);
 }
 
-// False if it is still there at that time.
+// Returns false if the node still exists at that time.
 bool wait_until_gone(client& zk, const std::string& node, time_point until) {
   struct shared {
     std::mutex mutex;

@@ -1,4 +1,4 @@
-// `conclave serve`: the embedded server as a program of its own.
+// `conclave serve`: runs the embedded server as a program.
 #include "cli/serve/serve.hpp"
 
 #include <algorithm>
@@ -93,7 +93,7 @@ void add_flags(CLI::App& app, serve_flags& f) {
       ->type_name("LIST");
   app.add_option("--words", f.words, "four-letter words to answer, with commas; * for all")
       ->type_name("LIST");
-  // CLI11 would take -1 for a very large number.
+  // CLI11 would convert -1 to a very large number.
   auto count = CLI::Range{1, std::numeric_limits<std::int32_t>::max()};
   count.description("");
   app.add_option("--max-connections", f.max_connections)->type_name("N")->check(count);
@@ -145,8 +145,8 @@ int run(serve_flags& f, const invocation&) {
   if (o.data.empty()) o.data = data_folder();
   if (!f.socket.empty()) o.socket = f.socket;
   if (!f.socket_group.empty()) o.socket_group = f.socket_group;
-  // A zoo.cfg says where to listen; without one, the socket is where it can be found.
-  // A throw-away server must not stand in for the real one there.
+  // With a zoo.cfg, the file decides where to listen. Otherwise the socket is at its default path.
+  // A server without durability must not use that path, where clients expect the durable one.
   if (o.socket.empty() && !f.no_socket && f.config.empty() && f.durability == "full")
     o.socket = o.data / "socket";
   if (!f.socket_group.empty() && o.socket.empty())
@@ -193,7 +193,7 @@ int run(serve_flags& f, const invocation&) {
   try {
     return serve(std::move(command));
   } catch (const error& e) {
-    throw failure{usage, e.what()};  // options or files that it was given; not "no server"
+    throw failure{usage, e.what()};  // caused by options or files, so not "no server"
   }
 }
 

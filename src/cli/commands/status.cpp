@@ -1,4 +1,4 @@
-// `conclave status`: the locks, queues and elections in use.
+// `conclave status`: shows the locks, queues and elections in use.
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ std::vector<std::string> roots_of(const status_flags& f) {
   return roots;
 }
 
-// Without a word, all of them where nobody reads them as they come.
+// Without --limit: ten on a terminal, all of them otherwise.
 std::size_t most_waiters(const status_flags& f) {
   if (f.limit != 0) return f.limit;
   return ::isatty(STDOUT_FILENO) == 1 ? 10 : 0;
@@ -50,7 +50,7 @@ void print_lines(const inventory& s, const std::vector<std::string>& roots, std:
   std::cout.flush();
 }
 
-// Whether somebody who asked for a certain path finds something there.
+// If the user named paths and nothing is in use there, the exit code is `failed`.
 int code_for(const status_flags& f, const inventory& s) {
   return f.paths.empty() || !s.recipes.empty() ? ok : failed;
 }
@@ -64,7 +64,7 @@ std::string clock_text() {
   return text;
 }
 
-// --watch, until a signal ends it.
+// `status --watch`: updates the output until a signal ends it.
 class live_status {
  public:
   explicit live_status(const status_flags& f)
@@ -120,7 +120,7 @@ class live_status {
                                trouble_.empty() ? ink::dim : ink::yellow, p));
   }
 
-  // Ages grow without anything being read.
+  // Redraws every second because the shown ages grow.
   loop::clock::time_point on_turn() {
     if (!connection_.connected()) return loop::clock::now() + 50ms;
     if (!screen_ && on_terminal_) screen_.emplace();
@@ -135,14 +135,14 @@ class live_status {
     else
       stop_us_by(s);
     if (s == SIGWINCH || s == SIGTSTP || s == SIGCONT) draw();
-    // That is how it ends.
+    // These signals are the normal end.
     if (s == SIGINT || s == SIGTERM) loop_.end(ok);
     if (s == SIGHUP || s == SIGQUIT) loop_.end(128 + s);
   }
 
   const status_flags& flags_;
   const std::vector<std::string> roots_;
-  loop loop_;  // before the first thread, which the connection makes
+  loop loop_;  // must be created before the first thread, which the connection starts
   connection connection_;
   std::optional<screen> screen_;
   std::optional<inventory> last_;
@@ -153,8 +153,8 @@ class live_status {
   loop::clock::time_point drawn_{};
 };
 
-// `--watch backups`: what follows is the first path, unless it is a time. `--watch=TIME` can be
-// nothing else.
+// In `--watch backups`, the word after --watch is the first path unless it is a time. In
+// `--watch=TIME`, it must be a time.
 void read_watch(status_flags& f, const std::vector<std::string>& words) {
   if (f.watch.empty()) return;
   const bool must_be_time =

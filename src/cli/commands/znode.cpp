@@ -1,4 +1,4 @@
-// `conclave znode`: the nodes themselves, for what zkCli is opened for.
+// `conclave znode`: reads and writes single nodes, as zkCli does.
 #include "cli/commands/znode/znode.hpp"
 
 #include "cli/commands/commands.hpp"

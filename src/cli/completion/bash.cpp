@@ -32,7 +32,7 @@ std::string reply_for(value_kind k) {
   return ":";
 }
 
-// What to offer behind an option; one that takes no value is not listed.
+// The possible values of each option. Options without a value are not listed.
 void values(std::ostream& out, const command_info& c) {
   for (const auto& o : c.options) {
     if (o.value.empty() || o.value_may_be_left_out) continue;

@@ -5,7 +5,7 @@
 namespace conclave::cli {
 namespace {
 
-// Inside '...' and, there, inside [...] or between colons.
+// Quotes text for '...' that contains [...] or is delimited by colons.
 std::string bracket_quoted(std::string text) {
   text = with(std::move(text), "\\", "\\\\");
   text = with(std::move(text), "'", "'\\''");
@@ -95,7 +95,7 @@ _conclave_program() {
 
 )sh";
   for (const auto* const c : all_of(root)) function(out, *c);
-  // As a file in $fpath it is called; as a script it is to be registered.
+  // As a file in $fpath the script is called as a function. When sourced, it must register it.
   out << R"sh(if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
   _conclave "$@"
 else

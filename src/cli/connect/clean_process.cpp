@@ -19,8 +19,8 @@ namespace {
 struct resource_limit {
   __rlimit_resource_t resource;
   const char* flag;  // of the shell's ulimit
-  rlim_t unit;       // of its argument
-  rlim_t least;      // with less than this, a server that others depend on would fail or be killed
+  rlim_t unit;       // of the flag's argument
+  rlim_t least;      // a server with a lower limit would fail or be killed
 };
 constexpr rlim_t kilobyte = 1024, megabyte = 1024 * kilobyte;
 constexpr std::array limits{resource_limit{RLIMIT_CPU, "-t", 1, 3600},
@@ -32,7 +32,7 @@ constexpr std::array limits{resource_limit{RLIMIT_CPU, "-t", 1, 3600},
 std::string widen(const resource_limit& l) {
   rlimit now{};
   if (::getrlimit(l.resource, &now) != 0) return {};
-  const rlimit none{RLIM_INFINITY, RLIM_INFINITY};  // for those who may; not for descriptors
+  const rlimit none{RLIM_INFINITY, RLIM_INFINITY};  // needs privileges; not used for descriptors
   if (l.resource == RLIMIT_NOFILE || ::setrlimit(l.resource, &none) != 0) {
     now.rlim_cur = now.rlim_max;
     ::setrlimit(l.resource, &now);
@@ -45,7 +45,7 @@ std::string widen(const resource_limit& l) {
          "; start one without that limit: conclave serve --idle-exit 15m";
 }
 
-// A low priority would make everybody wait for it. Whoever may not raise it keeps it.
+// All clients would wait for a server with a low priority. Without privileges, the priority stays.
 void reset_priority() {
   ::setpriority(PRIO_PROCESS, 0, 0);
   const sched_param usual{};

@@ -1,4 +1,4 @@
-// What a server that is started in the background must not inherit from the command that starts it.
+// Removes the state that a background server would inherit from the command that starts it.
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace conclave::cli {
 
-// For the child between fork() and exec(): default signals, mode mask, folder, priority, and
-// resource limits as wide as the system lets them be. Returns why a server cannot live with what is
-// left, or nothing.
+// Call in the child process between fork() and exec(). Resets signals, umask, working directory and
+// priority, and raises the resource limits as far as the system permits. Returns why a server
+// cannot run with a remaining limit, or an empty string.
 std::string reset_inherited_state();
 
-// The environment for it: nothing of the caller's but what programs need to be loaded. `folder` is
-// its CONCLAVE_LOCAL.
+// The environment of the server. Keeps only the caller's variables that programs need to be loaded.
+// `folder` becomes its CONCLAVE_LOCAL.
 std::vector<std::string> clean_environment(const std::string& folder);
 
 }  // namespace conclave::cli

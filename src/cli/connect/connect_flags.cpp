@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The first of the flag and the file's setting that says something.
+// The value of the flag, or else that of the settings file.
 class chosen {
  public:
   explicit chosen(const settings& s) : settings_{s} {}
@@ -62,7 +62,7 @@ credentials credentials_from_file(const std::string& name) {
           secret::from_memory(content.reveal().substr(colon + 1))};
 }
 
-// Whether the system server's socket, if it is there, is for others.
+// Whether the system server's socket exists but this user may not connect to it.
 bool is_forbidden(const char* socket) { return ::access(socket, W_OK) != 0 && errno == EACCES; }
 
 bool is_set(const char* variable) { return variable != nullptr && *variable != '\0'; }
@@ -155,7 +155,7 @@ server_address find_server(const connect_flags& f) {
     throw failure{usage, std::string{e.what()} + " (" + at.said_by + ")"};
   }
 
-  // Commands list whatever the server has accepted.
+  // Commands must be able to list whatever the server has accepted.
   at.options.max_reply_bytes = std::numeric_limits<std::int32_t>::max();
   choose.time(f.session_timeout, "session-timeout", at.options.session_timeout);
   choose.time(f.connect_timeout, "connect-timeout", at.connect_timeout);
@@ -181,7 +181,7 @@ server_address find_server(const connect_flags& f) {
 std::string node_path(const std::string& given) {
   if (given.empty()) throw failure{usage, "a path is not empty"};
   const auto path = given.front() == '/' ? given : "/conclave/" + given;
-  // Found here, before a server is started or asked.
+  // Checked here, before a server is started or contacted.
   if (path != "/" && (path.back() == '/' || path.find("//") != std::string::npos))
     throw failure{usage, "'" + given + "' is no path: it has a slash too many"};
   return path;

@@ -1,5 +1,5 @@
-// The flags of every command that talks to a server, and what they mean together with the
-// environment and the settings file.
+// The flags of every command that uses a server. Combines them with the environment and the
+// settings file.
 #pragma once
 
 #include <chrono>
@@ -22,24 +22,25 @@ struct connect_flags {
 
 void add_connect_flags(CLI::App& app, connect_flags& flags);
 
-// Where to connect, and how.
+// The server to connect to, and the options of the connection.
 struct server_address {
-  std::string hosts;    // as client takes it
-  std::string said_by;  // "--connect", "CONCLAVE_CONNECT", file:line...
-  // Of this user's own server, which is started when it is needed; otherwise empty.
+  std::string hosts;    // a connect string
+  std::string said_by;  // where the address is from: "--connect", "CONCLAVE_CONNECT", file:line...
+  // The folder of this user's own server, which is started on demand. Otherwise empty.
   std::filesystem::path local_folder;
-  bool verbose = false;          // what the connection does is printed on stderr
+  bool verbose = false;          // print on stderr what the connection does
   bool on_this_machine = false;  // a Unix socket: sessions are bound to processes
   client_options options;
   std::chrono::milliseconds connect_timeout{10'000};
 };
 
-// --connect, else $CONCLAVE_CONNECT, else `connect` of the settings file, else $CONCLAVE_LOCAL,
-// else the server for all users of this machine if it has one, running or not, else this user's
-// own.
+// Uses the first of these that is set or exists: --connect, $CONCLAVE_CONNECT, `connect` in the
+// settings file, $CONCLAVE_LOCAL, the server for all users of this machine (running or not), this
+// user's own server.
 server_address find_server(const connect_flags& flags);
 
-// A path of the command line: one that does not begin with / is below /conclave.
+// Returns the node path for a path of the command line. A path without a leading / is below
+// /conclave.
 std::string node_path(const std::string& given);
 
 }  // namespace conclave::cli

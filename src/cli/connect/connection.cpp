@@ -19,14 +19,14 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Well within the shortest session timeout, after which the client gives up by itself.
+// Much shorter than the shortest session timeout, after which the client gives up.
 constexpr auto look_again = 200ms;
 
-// A server that answers within this time needs no word about it.
+// If the server answers within this time, nothing is printed.
 constexpr auto silent_at_first = 1s;
 
-// A server that has no room for a new session hangs up without a word; it tells why on its Unix
-// socket.
+// A server with a full disk closes the connection of a new session without a message. On its Unix
+// socket it reports the reason.
 void refuse_full_disk(const server_address& at) {
   if (!at.on_this_machine) return;
   const auto socket = connect_string::parse(at.hosts).hosts.front().socket_path;
@@ -39,7 +39,7 @@ void refuse_full_disk(const server_address& at) {
 
 }  // namespace
 
-// Its thread begins with the first need, so that a short command never has it.
+// Starts its thread on first use, so that short commands do not need one.
 class connection::reviver {
  public:
   explicit reviver(std::filesystem::path folder) : folder_{std::move(folder)} {}
@@ -115,18 +115,19 @@ connection::connection(server_address at, without_waiting)
     if (at_.verbose && level >= log_level::info)
       std::cerr << "conclave: " + std::string{text} + "\n";
     const std::lock_guard lock{mutex_};
-    if (level < gravest_) return;  // "cannot connect" says less than what was wrong with it
+    // "cannot connect" says less than an earlier, more severe message.
+    if (level < gravest_) return;
     gravest_ = level;
     trouble_ = text;
   };
-  // On this machine a server is back in milliseconds.
+  // A server on this machine restarts within milliseconds.
   if (at_.on_this_machine) options.reconnect = exponential_backoff(5ms, 200ms);
   if (!at_.local_folder.empty()) {
     ensure_local_server(at_.local_folder);
     reviver_ = std::make_unique<reviver>(at_.local_folder);
   }
   options.on_session_event = [this, also = options.on_session_event](const session_event& e) {
-    // It may be gone again before anybody asks.
+    // The connection may be lost again before connected() is called.
     if (e.type == session_event::kind::connected) connected_ = true;
     if (at_.verbose)
       std::cerr << "conclave: session " + hex(e.session_id) + " " + to_string(e.type) + "\n";
@@ -139,7 +140,7 @@ connection::connection(server_address at, without_waiting)
   try {
     client_ = std::make_unique<client>(at_.hosts, options);
   } catch (const error& e) {
-    throw failure{usage, e.what()};  // options or files of its own: nothing was sent yet
+    throw failure{usage, e.what()};  // wrong options or files: nothing was sent yet
   }
 }
 
@@ -150,7 +151,7 @@ void connection::see_server_alive() {
   try {
     client_->exists("/");
   } catch (const error&) {
-    // then the session ends by its timeout
+    // The session then ends by its timeout.
   }
 }
 
@@ -190,7 +191,7 @@ bool connection::connected() {
     throw failure{unavailable, "the server at " + at_.hosts + " refuses the credentials"};
   if (now >= std::min(until_, next_look_)) refuse_full_disk(at_);
   if (now >= until_) no_server();
-  // Our own server may have ended, idle, just after it had answered.
+  // Our own server may have exited, idle, just after it answered.
   if (now >= next_look_) {
     next_look_ = now + look_again;
     if (!at_.local_folder.empty()) ensure_local_server(at_.local_folder);

@@ -1,4 +1,4 @@
-// A client that is connected, or the program ends with a message that says what to do.
+// A connected client. Without a server, the program ends with a message that says what to do.
 #pragma once
 
 #include <atomic>
@@ -14,23 +14,24 @@ namespace conclave::cli {
 
 class connection {
  public:
-  // Throws failure with unavailable if there is no server in time, and for what cannot be read. On
-  // a terminal it says when it waits for the server, then and later, and when the server is back.
+  // Throws failure: with code unavailable if no server answers in time, and for files that cannot
+  // be read. On a terminal, it prints when it waits for the server and when the connection is
+  // restored, also later.
   explicit connection(const connect_flags& flags) : connection{find_server(flags)} {}
   explicit connection(server_address at);
-  // For a loop that must hear of signals meanwhile, and whose first request can go out as early as
-  // possible: it asks connected() again and again until that is true.
+  // Does not wait. For a loop that handles signals meanwhile and sends its first request as early
+  // as possible. The loop calls connected() until it returns true.
   struct without_waiting {};
   connection(server_address at, without_waiting);
-  // Whether there was a connection, whatever became of it since. Throws as the constructor does.
+  // Whether there was ever a connection, even if it is lost again. Throws as the constructor does.
   bool connected();
   void wait_until_connected();
-  // For whoever cannot wait any longer. Throws failure with unavailable.
+  // Ends the wait for a server. Throws failure with code unavailable.
   [[noreturn]] void no_server();
-  // To be called before the end of a session that holds something: a server that is down would keep
-  // all of that for the session's timeout, and our own is back at once.
+  // Call before ending a session that holds a lock or an item. A server that is down would keep
+  // them until the session timeout. So this starts our own server again if needed.
   void see_server_alive();
-  // The last that was heard of why there is no connection; empty if nothing was.
+  // The last reported reason why there is no connection, or empty.
   std::string trouble();
   ~connection();
   connection(const connection&) = delete;
@@ -41,20 +42,20 @@ class connection {
 
  private:
   class reviver;
-  // What people who look at the terminal know.
+  // What was last printed on the terminal.
   enum class notice { never_given, none, waits_for_server };
 
   void report(bool server_is_there);
 
   server_address at_;
   const std::chrono::steady_clock::time_point until_;
-  std::chrono::steady_clock::time_point next_look_;  // whether our own server is there
-  std::atomic<bool> connected_{false};               // once is enough
+  std::chrono::steady_clock::time_point next_look_;  // when to check our own server again
+  std::atomic<bool> connected_{false};               // set by the first connection, never reset
   std::mutex mutex_;
   notice notice_ = notice::never_given;
   std::string trouble_;
   log_level gravest_ = log_level::warning;
-  // Starts this user's own server again whenever it has died under us.
+  // Restarts this user's own server when it has died.
   std::unique_ptr<reviver> reviver_;
   std::unique_ptr<client> client_;
 };

@@ -26,7 +26,7 @@ std::filesystem::path home_folder() {
 std::filesystem::path data_folder() {
   if (const char* const chosen = std::getenv("CONCLAVE_LOCAL");
       chosen != nullptr && *chosen != '\0') {
-    // A relative one would be another server in every folder, without a word.
+    // A relative path would silently mean another server in every working directory.
     if (*chosen != '/')
       throw failure{usage,
                     std::string{"CONCLAVE_LOCAL is '"} + chosen + "'; it must be an absolute path"};

@@ -28,7 +28,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Long enough that a job of every few minutes finds a warm server.
+// Long enough that a job that runs every few minutes finds a running server.
 constexpr auto idle_exit = "15m";
 
 class descriptor {
@@ -63,7 +63,7 @@ descriptor connected_to(const std::filesystem::path& socket) {
   return s;
 }
 
-// The server's locks on its file, and its sockets, are good on this machine only.
+// The server's file locks and its socket work on one machine only.
 void refuse_network_file_system(const std::filesystem::path& folder) {
   struct statfs found {};
   if (::statfs(folder.c_str(), &found) != 0) return;
@@ -96,7 +96,7 @@ constexpr auto choose_another =
                                  choose_another};
 }
 
-// A server that answers there is this user's own.
+// Whether a server answers there and runs as this user.
 bool own_server_answers(const std::filesystem::path& socket) {
   const auto s = connected_to(socket);
   if (!s) return false;
@@ -107,15 +107,17 @@ bool own_server_answers(const std::filesystem::path& socket) {
   return true;
 }
 
-// In the child: becomes the server, with nothing of ours but the pipe to say how it went.
+// Runs in the child process: becomes the server and reports the result through the pipe. Inherits
+// nothing else.
 [[noreturn]] void become_server(const std::string& folder, int report) {
-  ::setsid();  // no signal of our terminal reaches it
+  ::setsid();  // detaches the server from the signals of our terminal
   if (::fork() != 0) ::_exit(0);
   const int nothing = ::open("/dev/null", O_RDWR);
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(report, STDOUT_FILENO);
   ::dup2(report, STDERR_FILENO);
-  ::syscall(SYS_close_range, 3U, ~0U, 0U);  // $(conclave ...) waits for the last who has its pipe
+  // Otherwise $(conclave ...) would wait until the server closes its pipe.
+  ::syscall(SYS_close_range, 3U, ~0U, 0U);
   auto why = reset_inherited_state();
   if (why.empty()) {
     auto environment = clean_environment(folder);
@@ -139,7 +141,7 @@ int left_ms(deadline until) {
   return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
 }
 
-// What the server says until it serves, has ended, or time is up.
+// Returns the server's output until it serves, has exited, or the deadline passes.
 std::string start_server(const std::string& folder, deadline until) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return std::strerror(errno);
@@ -243,7 +245,8 @@ void ensure_local_server(const std::filesystem::path& folder, std::chrono::milli
   struct stat found {};
   if (::fstat(starting.get(), &found) == 0 && found.st_uid != ::geteuid())
     not_ours(lock_file, found.st_uid);
-  // One starts it; the others wait for that one here, but not for one that is stopped.
+  // One process starts the server. The others wait here until the server answers or the deadline
+  // passes, because the first one may be stopped.
   while (::flock(starting.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR)
       throw failure{unavailable, lock_file.string() + ": " + std::strerror(errno)};
@@ -259,7 +262,7 @@ void ensure_local_server(const std::filesystem::path& folder, std::chrono::milli
     if (own_server_answers(socket)) return;
     said = start_server(folder.string(), until);
     if (said.find("conclave ready:") != std::string::npos) return;
-    // One that is just ending does not answer any more, but still has its file.
+    // A server that is exiting does not answer any more but still locks its file.
     if (said.find("is in use") == std::string::npos || std::chrono::steady_clock::now() > until)
       break;
     std::this_thread::sleep_for(10ms);

@@ -1,5 +1,5 @@
-// This user's own server: found by its Unix socket, started in the background by whoever needs it,
-// and gone again when nobody has used it for a while.
+// This user's own server. It is found by its Unix socket, started in the background on demand, and
+// exits after a while without use.
 #pragma once
 
 #include <sys/types.h>
@@ -11,10 +11,10 @@
 
 namespace conclave::cli {
 
-// A server on a Unix socket: its process, by the kernel's word.
+// The process of a server on a Unix socket, as reported by the kernel.
 class server_process {
  public:
-  // None if nobody answers there.
+  // Returns nothing if no server answers there.
   static std::optional<server_process> at(const std::filesystem::path& socket);
   server_process(server_process&& other) noexcept;
   server_process& operator=(server_process&&) = delete;
@@ -22,31 +22,30 @@ class server_process {
 
   pid_t pid() const noexcept { return pid_; }
   bool ended(std::chrono::milliseconds limit) const;
-  // The answer to a four-letter word, as far as it comes within the limit; 0: however long it
-  // takes. None, and errno says why, if nobody is there.
+  // The reply to a four-letter word, as far as it arrives within the limit; 0 means no limit.
+  // Without a server it returns nothing and sets errno.
   static std::optional<std::string> ask(const std::filesystem::path& socket,
                                         const std::string& word,
                                         std::chrono::milliseconds limit = std::chrono::seconds{2});
-  // SIGTERM to exactly this process; false if it did not end in time.
+  // Sends SIGTERM to exactly this process. Returns false if it has not ended within the limit.
   bool end(std::chrono::milliseconds limit) const;
 
  private:
   server_process(pid_t pid, int descriptor) : pid_{pid}, descriptor_{descriptor} {}
   pid_t pid_;
-  int descriptor_;  // refers to the process, even if its number is given to another
+  int descriptor_;  // a pidfd: refers to this process even if the pid is reused
 };
 
-// Whether somebody answers at a Unix socket.
+// Whether a server answers at a Unix socket.
 bool answers(const std::filesystem::path& socket);
 
-// Throws failure if there is a folder that is not this user's own, or that somebody else can write
-// to, or a symbolic link. What is in another user's folder is another user's server.
+// Throws failure if the folder exists and belongs to another user, is writable for others, or is a
+// symbolic link. A server in such a folder could be another user's.
 void expect_own_folder(const std::filesystem::path& folder);
 
-// Returns when the server of that folder answers: it did already, or was started here, or by
-// another one of the programs that came at the same time. Throws failure with what the server said
-// if it does not start within the limit, and if the folder, its files or the server are not this
-// user's.
+// Returns when the server of that folder answers. Starts it if needed; of several processes, one
+// starts it and the others wait. Throws failure with the server's output if it does not start
+// within the limit. Also throws if the folder, its files or the server belong to another user.
 void ensure_local_server(const std::filesystem::path& folder,
                          std::chrono::milliseconds limit = std::chrono::seconds{30});
 

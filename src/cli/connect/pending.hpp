@@ -1,8 +1,8 @@
-// The answer to a request that was sent without waiting: many can be under way at a time.
+// The reply to an asynchronous request. Several requests can be pending at a time.
 //
 //   pending<get_result> p;
 //   zk.async_get(path, p.told());
-//   ... others ...
+//   ... other requests ...
 //   auto [ec, got] = p.get();
 #pragma once
 
@@ -20,11 +20,11 @@ class pending {
   auto told() const {
     return [p = promise_](error_code ec, Result r) { p->set_value({ec, std::move(r)}); };
   }
-  // Of an operation that has no other result.
+  // For operations that have no result besides the error code.
   auto told_of_end() const {
     return [p = promise_](error_code ec) { p->set_value({ec, Result{}}); };
   }
-  // Once.
+  // Waits for the reply. Call it once.
   std::pair<error_code, Result> get() { return promise_->get_future().get(); }
 
  private:

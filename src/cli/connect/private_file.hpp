@@ -1,12 +1,12 @@
-// Files with passwords and keys.
+// Protection of files that contain passwords and keys.
 #pragma once
 
 #include <string>
 
 namespace conclave::cli {
 
-// Throws failure if others than the owner can read the file, as ssh does for keys. A group may read
-// what root gives it. Pipes and files that cannot be looked at are left to whoever reads them.
+// Throws failure if users other than the owner have access to the file, as ssh does for keys. The
+// group of a file that belongs to root may have access. Pipes and missing files are not checked.
 void require_private(const std::string& file);
 
 }  // namespace conclave::cli

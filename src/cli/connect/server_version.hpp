@@ -1,4 +1,4 @@
-// Our own server calls itself a ZooKeeper, and then by its name.
+// The version of the embedded server. It reports a ZooKeeper version followed by its own.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace conclave::cli {
 
-// "0.1.0" of "3.9.0-conclave-0.1.0"; empty if it is not our own server that says it.
+// "0.1.0" for "3.9.0-conclave-0.1.0". Empty if the server is not the embedded one.
 inline std::string conclave_version(std::string_view said) {
   constexpr std::string_view mark = "-conclave-";
   const auto at = said.find(mark);

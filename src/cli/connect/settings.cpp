@@ -68,7 +68,7 @@ settings read_settings() {
     const auto own = home_folder() / ".config/conclave/config";
     if (std::filesystem::exists(own, ec)) read_file(own, result);
   } catch (const failure& e) {
-    if (e.code == usage) throw;  // no home is no reason to stop: nothing of ours is kept there
+    if (e.code == usage) throw;  // a user without a home folder has no settings file
   }
   return result;
 }

@@ -1,4 +1,4 @@
-// The settings file: lines of `name = value`, and comments behind #.
+// The settings file: lines of `name = value`, with comments after #.
 #pragma once
 
 #include <map>
@@ -8,13 +8,14 @@ namespace conclave::cli {
 
 struct settings {
   std::map<std::string, std::string> values;
-  std::map<std::string, std::string> places;  // file:line that a value is from
+  std::map<std::string, std::string> places;  // the file:line of each value
 
   std::string value(const std::string& name) const;
 };
 
-// $CONCLAVE_CONFIG, or /etc/conclave/config and over it ~/.config/conclave/config; what is missing
-// counts as empty. Throws failure that names file and line.
+// Reads $CONCLAVE_CONFIG, or else /etc/conclave/config and ~/.config/conclave/config, which takes
+// precedence. The latter two may be missing. Throws a failure that names the file, and the line if
+// a line is wrong.
 settings read_settings();
 
 }  // namespace conclave::cli

@@ -10,11 +10,11 @@
 namespace conclave::cli {
 namespace {
 
-// Where systemd puts what is started with the machine. It is there before the server is, and stays
-// over a restart of the machine.
+// The link that systemd creates for an enabled unit. It exists before the server starts and after a
+// reboot.
 constexpr auto enabled_unit = "/etc/systemd/system/multi-user.target.wants/conclave.service";
 
-// Also if we may not see it.
+// Whether the path exists, even if this user may not see it.
 bool is_there(const std::string& path) {
   struct stat found {};
   return ::lstat(path.c_str(), &found) == 0 || errno == EACCES;

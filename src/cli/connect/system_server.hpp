@@ -5,9 +5,9 @@
 
 namespace conclave::cli {
 
-// What shows that this machine has one, whether it runs just now or not: its socket's folder, its
-// data, or its unit, enabled. Empty if nothing does. Where there is one, a private server would
-// exclude nobody.
+// The path that shows that this machine has a system server, running or not: the folder of its
+// socket, its data, or its enabled unit. Empty if none exists. If there is a system server, a
+// private one would not exclude its users.
 std::string sign_of_system_server();
 
 }  // namespace conclave::cli

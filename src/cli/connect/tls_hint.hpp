@@ -1,4 +1,4 @@
-// For a connection that cannot be made: whether one side speaks TLS and the other does not.
+// Explains a failed connection: one side uses TLS and the other does not.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace conclave::cli {
 
-// Asks the servers, for a second at most and as long as the system's resolver takes. Empty if that
-// is not the reason.
+// Contacts the servers for at most one second, plus the time of the system's resolver. Returns an
+// empty string if TLS is not the reason.
 std::string tls_hint(const server_address& at);
 
 }  // namespace conclave::cli

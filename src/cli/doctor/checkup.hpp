@@ -1,4 +1,4 @@
-// The list of what was looked at: a mark, one line, and what to do.
+// The list of findings. Each one has a mark, a line of text, and advice.
 #pragma once
 
 #include <string>
@@ -12,19 +12,19 @@ enum class mark { ok, skipped, warning, failed };
 
 struct finding {
   mark how = mark::ok;
-  std::string name;     // what was looked at: one word
-  std::string text;     // what was found
-  std::string advice;   // what to do; empty if there is nothing
-  json::object values;  // the same for programs
+  std::string name;     // what was checked, in one word
+  std::string text;     // the result
+  std::string advice;   // what to do; empty if nothing
+  json::object values;  // the result for programs
 };
 
 class checkup {
  public:
-  // Printed as they come, unless it is for programs.
+  // Prints each finding at once, or all of them as JSON at the end.
   explicit checkup(bool as_json) : json_{as_json} {}
 
   void add(finding f);
-  // A last line, or all of it as JSON; the exit code.
+  // Prints the last line, or all findings as JSON. Returns the exit code.
   int end(bool reached) const;
 
  private:

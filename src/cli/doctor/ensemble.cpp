@@ -6,7 +6,7 @@
 namespace conclave::cli {
 namespace {
 
-// Between two questions a busy server takes some thousand changes.
+// A busy server processes some thousand changes between two requests.
 constexpr std::int64_t far_behind = 10'000;
 
 std::string number(std::int64_t n, const std::string& what) {
@@ -20,7 +20,7 @@ class ensemble {
     for (const auto& h : hosts) {
       untold_ = untold_ || (h.reached() && h.serving && !h.silent && h.mode.empty());
       if (!h.reached() || h.mode.empty()) continue;
-      // One server by two of its names counts once.
+      // Two names of one server count once.
       if (!h.identity.empty() && !seen.insert(h.identity).second) continue;
       unidentified_ = unidentified_ || h.identity.empty();
       (h.mode == "leader" ? leaders_ : h.mode == "standalone" ? alone_ : others_).push_back(&h);
@@ -51,7 +51,7 @@ class ensemble {
   }
 
  private:
-  // Clients that find different servers do not exclude one another: the worst that can be.
+  // Clients of different servers do not exclude each other. This is the worst misconfiguration.
   bool split(checkup& to) const {
     const auto separate = alone_.size() + leaders_.size() + (others_.empty() ? 0 : 1);
     const bool mixed =
@@ -125,7 +125,7 @@ class ensemble {
 
   const std::size_t listed_;
   bool unidentified_ = false;
-  bool untold_ = false;  // somebody serves, and does not say as what
+  bool untold_ = false;  // a server serves but does not report its mode
   std::vector<const host_facts*> leaders_, alone_, others_;
 };
 

@@ -1,4 +1,4 @@
-// Whether the servers of the list are one ensemble, and whether it is whole.
+// Checks whether the servers of the connect string form one complete ensemble.
 #pragma once
 
 #include <vector>

@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
-// A server that is well answers at once; one that does not must not take all the time there is.
+// A healthy server answers at once. A silent one must not use up the whole time.
 constexpr auto answer_limit = 2s;
 
 // The rest of the line that begins with `head`.
@@ -85,7 +85,7 @@ class examination {
     for (std::string line; std::getline(lines, line);)
       if (const auto tab = line.find('\t'); tab != std::string::npos)
         facts_.figures[line.substr(0, tab)] = line.substr(tab + 1);
-    // Two names of one server tell the same about it.
+    // The identity is the same for all names of one server.
     const auto conf = ask("conf");
     facts_.data_folder = line_of(conf, "dataDir=");
     facts_.tells_folder = conf.find("dataDir=") != std::string::npos;
@@ -101,7 +101,8 @@ class examination {
   trouble ignored_;
 };
 
-// Shared with threads that may outlive us: a resolver cannot be interrupted.
+// Shared with threads that may outlive this function, because a resolver call cannot be
+// interrupted.
 struct results {
   std::mutex mutex;
   std::condition_variable changed;
@@ -139,7 +140,7 @@ std::vector<host_facts> look_at(const std::vector<endpoint>& hosts,
       shared->changed.notify_one();
     });
   std::unique_lock lock{shared->mutex};
-  // What ends at the deadline itself has its result a moment later.
+  // Checks that end at the deadline store their result a moment later.
   shared->changed.wait_until(lock, until + 100ms, [&] { return shared->missing == 0; });
   std::vector<host_facts> all;
   std::vector<bool> finished;
@@ -152,7 +153,7 @@ std::vector<host_facts> look_at(const std::vector<endpoint>& hosts,
     all.push_back(shared->of[i].value_or(std::move(late)));
   }
   lock.unlock();
-  // A thread that is ending still frees what OpenSSL keeps for it: that must not meet our exit.
+  // An ending thread still frees OpenSSL's data, which must not happen during our exit. So join it.
   for (std::size_t i = 0; i < hosts.size(); ++i)
     finished[i] ? threads[i].join() : threads[i].detach();
   return all;

@@ -1,4 +1,4 @@
-// What can be found out about one server of the list without a session.
+// Facts about one server of the connect string that can be found without a session.
 #pragma once
 
 #include <map>
@@ -12,29 +12,29 @@ namespace conclave::cli {
 
 struct host_facts {
   endpoint at;
-  trouble problem;  // if it could not be reached; otherwise empty
+  trouble problem;  // set if the server could not be reached
   std::string address;
   std::chrono::nanoseconds connect_time{0};
   std::optional<tls_facts> tls;
 
-  // By four-letter words; empty where they are not allowed.
+  // From four-letter words. Empty if the server does not allow them.
   std::string version, mode, identity;
   std::int64_t zxid = 0;
-  std::string data_folder;  // an empty one, of our own server: in memory only
+  std::string data_folder;  // empty for the embedded server: data in memory only
   bool tells_folder = false;
-  std::map<std::string, std::string> figures;  // mntr
-  bool serving = true;                         // false: it runs, but has no majority
-  bool silent = false;                         // it answers nothing at all
-  bool strange = false;                        // it answers what no ZooKeeper would
+  std::map<std::string, std::string> figures;  // the reply to mntr
+  bool serving = true;                         // false: the server runs but has no majority
+  bool silent = false;                         // the server does not answer at all
+  bool strange = false;                        // the reply is not from a ZooKeeper server
 
   bool reached() const { return problem.what.empty(); }
-  // "0.1.0" if it is our own server; otherwise empty.
+  // "0.1.0" for the embedded server; otherwise empty.
   std::string conclave_version() const { return cli::conclave_version(version); }
-  // 0 if it is not there.
+  // A value of `figures`; 0 if there is none of this name.
   std::int64_t figure(const std::string& name) const;
 };
 
-// All hosts at the same time, until the deadline.
+// Examines all hosts concurrently, until the deadline.
 std::vector<host_facts> look_at(const std::vector<endpoint>& hosts,
                                 const std::optional<tls_options>& tls, deadline until);
 

@@ -160,12 +160,12 @@ std::optional<raw_connection> raw_connection::to(const socket_address& at, deadl
     why = explained(error, is_unix);
     return {};
   }
-  ::fcntl(c.fd_, F_SETFL, 0);  // from here on with time limits instead
+  ::fcntl(c.fd_, F_SETFL, 0);  // blocking from here on, with timeouts
   return c;
 }
 
 void raw_connection::limit(deadline until) const {
-  const auto ms = std::max(left(until), 1ms).count();  // zero would be for ever
+  const auto ms = std::max(left(until), 1ms).count();  // zero would mean no timeout
   const timeval t{ms / 1000, static_cast<suseconds_t>(ms % 1000 * 1000)};
   ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
   ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
@@ -219,7 +219,7 @@ bool raw_connection::speaks_tls(deadline until) {
                                                        &SSL_CTX_free};
   tls_.reset(SSL_new(c.get()));
   SSL_set_fd(tls_.get(), fd_);
-  // It may refuse us for want of a certificate, after it has shown its own.
+  // The server may refuse us because we have no certificate, after it has sent its own.
   return SSL_connect(tls_.get()) == 1 || SSL_get0_peer_certificate(tls_.get()) != nullptr;
 }
 

@@ -1,5 +1,5 @@
-// A connection to a server below the protocol of sessions: to see whether and how it can be
-// reached, and to ask it four-letter words.
+// A connection without a session. It shows whether and how a server can be reached, and sends
+// four-letter words.
 #pragma once
 
 #include <sys/socket.h>
@@ -19,7 +19,7 @@ namespace conclave::cli {
 
 using deadline = std::chrono::steady_clock::time_point;
 
-// Why it did not work, and what to do about it.
+// What failed, and what to do about it.
 struct trouble {
   std::string what, advice;
 };
@@ -30,7 +30,7 @@ struct socket_address {
   std::string text;  // without the port
 };
 
-// Of a host with a name, or of a Unix socket. Takes as long as the system's resolver does.
+// The addresses of a host name or a Unix socket. Blocks as long as the system's resolver does.
 std::vector<socket_address> resolve(const endpoint& host, trouble& why_none);
 
 struct tls_facts {
@@ -40,7 +40,7 @@ struct tls_facts {
 
 class raw_connection {
  public:
-  // None, with the reason, if there is no connection in time.
+  // Returns nothing and sets `why` if there is no connection before the deadline.
   static std::optional<raw_connection> to(const socket_address& at, deadline until, trouble& why);
   raw_connection(raw_connection&& other) noexcept;
   raw_connection& operator=(raw_connection&&) = delete;
@@ -49,11 +49,11 @@ class raw_connection {
   std::optional<tls_facts> start_tls(const tls_options& options, const std::string& host,
                                      deadline until, trouble& why);
 
-  // Whether the other side answers in TLS, whoever it is. The connection is of no more use then.
+  // Whether the server answers in TLS; does not verify it. The connection cannot be used
+  // afterwards.
   bool speaks_tls(deadline until);
 
-  // The answer to a four-letter word, after which the server closes the connection; empty if it
-  // does not answer.
+  // The reply to a four-letter word, or empty. The server then closes the connection.
   std::string ask(const std::string& word, deadline until);
 
  private:

@@ -39,7 +39,7 @@ times timed(int n, const std::function<void()>& f) {
   return {all[all.size() / 2], all.back()};
 }
 
-// The node under which we make one, itself made and removed if it is missing.
+// The parent of the test node. It is created if it is missing, and then removed at the end.
 class workplace {
  public:
   explicit workplace(client& zk) : zk_{zk} {
@@ -49,7 +49,8 @@ class workplace {
     } catch (const error& e) {
       if (e.code() == errc::node_exists) return;
       if (e.code() != errc::unimplemented) throw;
-      zk_.create(home, {}, {create_mode::persistent, open_acl()});  // before ZooKeeper 3.5
+      // For servers before ZooKeeper 3.5.
+      zk_.create(home, {}, {create_mode::persistent, open_acl()});
     }
     ours_ = true;
   }
@@ -57,7 +58,7 @@ class workplace {
     if (ours_) try {
         zk_.remove(home);
       } catch (const error&) {
-        // Somebody uses it already.
+        // Another client already uses the node.
       }
   }
   workplace(const workplace&) = delete;
@@ -93,8 +94,8 @@ bool anybody_may_change(const acl& list) {
   });
 }
 
-// Whoever created the node is the only one who can create nodes below it, and nobody has set its
-// ACL since: so it is by accident, and not somebody's decision.
+// Only the creator of the node can create nodes below it, and its ACL was never changed. So this is
+// an accident and not a decision.
 bool belongs_to_its_first_user(const acl_result& node) {
   const auto may_create = [](const acl_entry& e) {
     return (e.permissions & permission::create) != 0;
@@ -130,7 +131,7 @@ void check_timeout(checkup& to, connection& c, bool bound) {
 }
 
 void check_round_trip(checkup& to, client& zk) {
-  zk.exists("/");  // the first one finds everything cold
+  zk.exists("/");  // the first request is slower because caches are cold
   const auto [median, longest] = timed(20, [&] { zk.exists("/"); });
   finding f{mark::ok,
             "round trip",

@@ -1,5 +1,5 @@
-// Many reads, a bounded number of them at a time: a blocking call for each would cost a round trip
-// each, and all at once would be a burden to the server.
+// Sends many reads, a bounded number of them at a time. Blocking calls would cost one round trip
+// each, and all reads at once would overload the server.
 #pragma once
 
 #include <algorithm>
@@ -18,15 +18,15 @@ inline constexpr std::size_t asked_at_once = 256;
 
 template <class Result>
 struct read_answer {
-  error_code ec;  // that the node has gone, or may not be read
+  error_code ec;  // set if the node was removed or may not be read
   Result value{};
 };
 
-// Whether it says nothing of the node, but that there is no server.
+// Whether the error concerns the connection, not the node.
 bool no_server(const error_code& ec);
 
-// start(i, handler) begins the i-th of n reads. The answers are in the same order. Throws if the
-// server cannot be reached, and for what is no path.
+// start(i, handler) starts read i of n. Returns the replies in the same order. Throws if the server
+// cannot be reached, and for invalid paths.
 template <class Result, class Start>
 std::vector<read_answer<Result>> ask_all(client& zk, std::size_t n, const std::string& what,
                                          Start start) {

@@ -67,8 +67,8 @@ class reading {
     }
   }
 
-  // An ephemeral node with a name that says nothing: with a number it may be a contender of a
-  // layout of one's own, without one a named mutex.
+  // An ephemeral node with an unknown name. With a sequence number, it may be a contender of a
+  // custom layout. Without one, it may be a named mutex.
   void find_other(const std::string& path) {
     constexpr std::size_t digits = 10;
     const auto name = last_name(path);
@@ -85,7 +85,8 @@ class reading {
     f.line.push_back(std::move(e));
   }
 
-  // Layouts that know nothing of one another would be two locks.
+  // Contenders of different layouts do not exclude each other, so each layout counts as a lock of
+  // its own.
   void find_lines(const std::string& path, const children_result& node) {
     std::map<const named_layout*, found_recipe> lines;
     for (const auto& name : node.names) {
@@ -99,7 +100,8 @@ class reading {
       f.line.push_back(make(path, name, c->parsed));
     }
     for (auto& [l, f] : lines) {
-      // kazoo's names do not tell a writer from somebody who knows no readers.
+      // kazoo uses the same names for writers and for exclusive contenders. With readers on the
+      // path, they are writers.
       if (f.r.what == kind::read_write_lock)
         for (auto& e : f.line)
           if (e.who.role == layout::role::exclusive) e.who.role = layout::role::writer;
@@ -120,7 +122,7 @@ class reading {
     return parsed ? parsed : curators.parse(name);
   }
 
-  // Folders of these names may be anybody's.
+  // Other programs may use folders of these names for other purposes.
   bool holds_only(const std::string& path, const std::function<bool(const std::string&)>& what) {
     const auto* const node = tree_.find(path);
     return node == nullptr || std::all_of(node->names.begin(), node->names.end(), what);
@@ -201,7 +203,7 @@ class reading {
 
   const node_tree& tree_;
   const known_names& names_;
-  std::set<std::string> consumed_;  // part of something that was found
+  std::set<std::string> consumed_;  // nodes that belong to a recipe already found
   std::vector<found_recipe> found_;
   std::map<std::pair<std::string, std::string>, found_recipe> others_;  // by path and layout
 };

@@ -1,5 +1,5 @@
-// Which nodes of a tree belong to which recipe, as far as names tell. What stands in them is read
-// afterwards, all of it together.
+// Assigns the nodes of a tree to recipes by their names. The data of the nodes are read afterwards,
+// in one go.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,20 @@
 
 namespace conclave::cli {
 
-// One who has been named, and whose node is to be read.
+// A participant whose node name is known and whose data are still to be read.
 struct expected {
   participant who;
   std::int32_t number = 0;
-  bool only_if_ours = false;  // known by its data: nobody else's word may be taken for a lock
+  // Accept it only if its data are of this library: another program's node may not be a lock.
+  bool only_if_ours = false;
   bool there = true;
 };
 
 struct found_recipe {
   recipe r;
-  std::vector<expected> holders;  // of a semaphore or a queue, where a place of their own tells
-  std::vector<expected> line;     // of everybody else, where the order does
-  bool data_tell = false;         // the path's own data must be read to know more
+  std::vector<expected> holders;  // for a semaphore or a queue, which have a folder for holders
+  std::vector<expected> line;     // for all others, where the order shows the holders
+  bool data_tell = false;         // the data of the path must be read to know more
 };
 
 std::vector<found_recipe> find_recipes(const node_tree& tree, const known_names& names,

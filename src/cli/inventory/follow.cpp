@@ -15,7 +15,7 @@ follower::follower(client& zk, subject what, std::function<void(inventory)> seen
 
 follower::~follower() {
   thread_.request_stop();
-  zk_.close();  // also: no watcher is called any more
+  zk_.close();  // afterwards no watcher is called
 }
 
 void follower::stirred() {
@@ -31,7 +31,7 @@ void follower::run(const std::stop_token& stop) {
     const auto begun = std::chrono::steady_clock::now();
     bool told = false;
     try {
-      // Before the look, so that nothing falls between.
+      // Set the watches before reading, so that no change is missed.
       set_watches();
       auto s = take_inventory(zk_, what_.roots, what_.names, what_.unused_too);
       if (stop.stop_requested()) return;
@@ -49,7 +49,7 @@ void follower::run(const std::stop_token& stop) {
     try {
       take_away_watches();
     } catch (const error&) {
-      // They are set again, which does no harm.
+      // The next turn sets the watches again, which is harmless.
     }
     std::unique_lock lock{mutex_};
     changed_.wait_until(lock, stop, begun + what_.interval, [] { return false; });

@@ -1,9 +1,9 @@
-// Surveys again and again, as things change, on a thread of its own.
+// Takes an inventory whenever nodes change, on a thread of its own.
 //
-// An idle tree costs nothing: one recursive watch tells that something has changed. It is taken
-// away with the first event and set again with the next look, so that a busy tree costs a look in
-// each interval and not an event for each change. Servers without such watches (before ZooKeeper
-// 3.6) are looked at in every interval.
+// An idle tree costs nothing, because a recursive watch reports changes. The first event removes
+// the watch, and the next inventory sets it again. So a busy tree costs one inventory for each
+// interval, not one event for each change. Servers before ZooKeeper 3.6 have no such watches, so
+// there it takes an inventory in every interval.
 #pragma once
 
 #include <chrono>
@@ -27,10 +27,10 @@ class follower {
     bool unused_too = false;
     std::chrono::milliseconds interval{1000};
   };
-  // Both are called on that thread: with each inventory, and with why there is none.
+  // Calls `seen` with each inventory and `failed` with each error, both on that thread.
   follower(client& zk, subject what, std::function<void(inventory)> seen,
            std::function<void(const error&)> failed);
-  // Closes the client, which ends reads that wait for a connection.
+  // Closes the client, to end reads that wait for a connection.
   ~follower();
   follower(const follower&) = delete;
   follower& operator=(const follower&) = delete;
@@ -46,12 +46,12 @@ class follower {
   const std::function<void(inventory)> seen_;
   const std::function<void(const error&)> failed_;
   watcher watcher_;
-  bool watches_known_ = true;  // to the server
+  bool watches_known_ = true;  // whether the server knows recursive watches
   std::vector<std::string> watched_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   bool stirred_ = false;
-  std::jthread thread_;  // the last: it uses the others
+  std::jthread thread_;  // the last member, because the thread uses the others
 };
 
 }  // namespace conclave::cli

@@ -16,10 +16,10 @@ namespace {
 
 using kind = recipe::kind;
 
-// Behind the owner, in the data of a contender of ours.
+// Separates the owner from the id in the data of our contenders.
 constexpr std::string_view id_mark = "\nid ";
 
-// The line's order is that of the numbers, or of creation where the counter has come to its end.
+// Sorts by sequence number, or by creation if the counter may have wrapped around.
 void put_in_order(std::vector<expected>& line) {
   constexpr auto near_the_end = std::numeric_limits<std::int32_t>::max() - 0xffff;
   constexpr std::int64_t far_apart = std::int64_t{1} << 30;
@@ -37,7 +37,7 @@ void put_in_order(std::vector<expected>& line) {
 }
 
 void say_who_holds(std::vector<expected>& line) {
-  bool only_readers = true;  // before this one
+  bool only_readers = true;  // only readers are ahead of this contender
   for (auto& e : line) {
     const bool reads = e.who.role == layout::role::reader;
     e.who.holds = &e == line.data() || (reads && only_readers);
@@ -45,8 +45,8 @@ void say_who_holds(std::vector<expected>& line) {
   }
 }
 
-// Who is the first to get a permit has its node among them already, and waits until there are few
-// enough of them.
+// The next semaphore waiter has created its lease already and waits until there are few enough
+// leases. So it is not a holder.
 void take_out_the_next(std::vector<expected>& leases, const std::vector<expected>& waiting) {
   if (leases.size() < 2 || waiting.empty() || waiting.front().who.session_id == 0) return;
   if (leases.back().who.session_id == waiting.front().who.session_id) leases.pop_back();
@@ -78,7 +78,7 @@ void read_participants(client& zk, std::vector<found_recipe>& all, inventory& s)
     auto* const e = whom[i];
     const auto& a = answers[i];
     const bool ours = !a.ec && is_of_ours(a.value);
-    // Whose node may not be read is there nevertheless.
+    // A node that may not be read still counts.
     e->there = e->only_if_ours ? ours : a.ec != errc::no_node;
     if (a.ec && e->there) s.unreadable.emplace_back(paths[i], a.ec);
     if (!a.ec) describe(e->who, a.value);
@@ -126,7 +126,7 @@ recipe finish(found_recipe f) {
   return std::move(r);
 }
 
-// Where a holder's node is created by the grant itself.
+// Whether the node of a holder is created by the grant itself.
 bool granted_at_creation(const recipe& r) {
   return r.what == kind::queue || (r.what == kind::semaphore && r.layout == "kazoo") ||
          r.layout == "named";

@@ -1,8 +1,8 @@
-// What is in use below some paths: locks, semaphores, queues and elections, of ours and of other
-// libraries, known by the names of their nodes.
+// The locks, semaphores, queues and elections in use below some paths, also those of other
+// libraries. They are recognised by the names of their nodes.
 //
-// It is read piece by piece while others go on, so it is for people: two lines of it need not have
-// been true at the same moment.
+// The inventory is for people. Nodes change while it is read, so two lines may show different
+// moments.
 #pragma once
 
 #include <cstdint>
@@ -18,24 +18,24 @@
 
 namespace conclave::cli {
 
-// One who holds or waits.
+// A holder or waiter.
 struct participant : contender_info {
-  bool readable = false;  // otherwise nothing but its node and role is known
+  bool readable = false;  // false: only its node and role are known
 };
 
 struct recipe {
-  // An unused one had children and has none, and nothing tells what it was.
+  // An unused path had children and has none, and its kind is unknown.
   enum class kind { lock, read_write_lock, semaphore, queue, election, unused };
 
   std::string path;
   kind what = kind::lock;
   std::string layout;
-  std::vector<participant> line;  // those who hold it first; of a queue, who claims which item
+  std::vector<participant> line;  // holders first; for a queue, the claims
 
-  // Of a semaphore of ours or of kazoo's, where it is recorded; otherwise programs know it.
+  // Of a semaphore, if it is recorded (by this library and by kazoo).
   std::optional<int> permits;
 
-  // Of a queue.
+  // For a queue.
   std::size_t length = 0, claimed = 0, set_aside = 0;
   std::size_t producers = 0, consumers = 0, waiting = 0;
 
@@ -47,7 +47,7 @@ struct recipe {
 const char* to_string(recipe::kind k) noexcept;
 
 struct inventory {
-  std::vector<recipe> recipes;  // by path
+  std::vector<recipe> recipes;  // sorted by path
   std::vector<std::pair<std::string, error_code>> unreadable;
 };
 

@@ -7,7 +7,7 @@
 namespace conclave::cli {
 namespace {
 
-// As the server ends the name of a sequential node.
+// The number at the end of a sequential node's name.
 bool is_number(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   return (text.size() == 9 || text.size() == 10) &&

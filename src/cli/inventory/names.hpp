@@ -1,4 +1,4 @@
-// What the names of nodes tell about the recipes they belong to.
+// Recognises recipes by the names of their nodes.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ struct named_layout {
 
 class known_names {
  public:
-  // Those that Conclave knows, and one more if `extra` is not empty (as --layout says it).
+  // The built-in layouts, and the custom layout `extra` (the value of --layout) unless it is empty.
   explicit known_names(const std::string& extra = {});
 
   struct contender {
@@ -31,19 +31,19 @@ class known_names {
   std::vector<named_layout> all_;
 };
 
-// The data of a lock's path begin with this.
+// The parent record, in the data of a lock's path, begins with this.
 inline constexpr std::string_view lock_record = "conclave 1 ";
 
-// qn-N, entry-PPP-N.
+// qn-N or entry-PPP-N.
 bool is_queue_item(std::string_view name);
 
-// What stands beside a recipe's path rather than in it: the lines and counters of a queue, and the
-// line of a semaphore of kazoo's.
+// The endings of nodes beside a recipe's path: the wait queues and counters of a queue, and the
+// wait queue of kazoo's semaphore.
 inline constexpr std::string_view beside_queue = ".conclave";
 inline constexpr std::string_view beside_semaphore = "-__lock__";
-// The paths, and what may stand beside them.
+// The paths, and the nodes that can exist beside them.
 std::vector<std::string> with_neighbours(const std::vector<std::string>& paths);
-// The path beside which it stands; none if it is another node.
+// The path that this node is beside. Returns nothing for other nodes.
 std::optional<std::string> neighbour(std::string_view path, std::string_view ending);
 
 std::string child_path(const std::string& parent, std::string_view name);

@@ -8,7 +8,7 @@
 namespace conclave::cli {
 namespace {
 
-// What stands in the folders beside a queue: counters, places in lines, items.
+// Whether the children are bookkeeping of a queue: counters, positions in wait queues, items.
 bool is_bookkeeping(const std::string& parent) {
   return parent != "/" && neighbour(parent_path(parent), beside_queue).has_value();
 }
@@ -21,7 +21,7 @@ bool is_a_leaf(const std::string& parent, const std::string& name, const known_n
 
 node_tree read_tree(client& zk, const std::vector<std::string>& roots, const known_names& names) {
   node_tree tree;
-  // A path given twice, or below another one, is visited once.
+  // A path that is given twice, or is below another one, is visited once.
   std::set<std::string> seen{roots.begin(), roots.end()};
   std::vector<std::string> level{seen.begin(), seen.end()};
   while (!level.empty()) {

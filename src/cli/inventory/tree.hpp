@@ -1,5 +1,5 @@
-// The nodes below some paths: who is whose child. Items of queues and contenders, of which there
-// may be many, are named by their parents but not visited.
+// The nodes below some paths, and their children. Queue items and contenders can be numerous. They
+// are listed by their parents but not visited.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace conclave::cli {
 
 struct node_tree {
   std::map<std::string, children_result> nodes;
-  // Those that could not be read, and why. What has gone meanwhile is not among them.
+  // The nodes that could not be read, and why. Does not include nodes that were removed meanwhile.
   std::vector<std::pair<std::string, error_code>> unreadable;
 
   const children_result* find(const std::string& path) const {

@@ -31,14 +31,14 @@ class sorting_out {
   }
 
   std::vector<unused_node> run() {
-    // Backwards, a node comes after everything below it, and after what stands beside it.
+    // In reverse order, a node comes after its children and after the nodes beside it.
     for (auto at = tree_.nodes.rbegin(); at != tree_.nodes.rend(); ++at)
       if (is_unused(at->first, at->second)) add(at->first, at->second.stat);
     return std::move(found_);
   }
 
  private:
-  // Which of the nodes with data are locks of ours.
+  // Finds the nodes whose data are a parent record of this library.
   void read_records(client& zk) {
     std::vector<std::string> paths;
     for (const auto& [path, node] : tree_.nodes)
@@ -53,12 +53,12 @@ class sorting_out {
     const auto& s = node.stat;
     if (is_kept(path) || s.ephemeral_owner != 0 || last_change(s) > before_) return false;
     if (s.data_length != 0 && !locks_.contains(path)) return false;
-    // One that never had children may be anything; but not beside a queue.
+    // A node that never had children may be anything, except beside a queue.
     if (s.cversion == 0 && !is_beside_queue(path)) return false;
     if (is_made_once(path)) return false;
     if (const auto beside = path + std::string{beside_queue};
         tree_.find(beside) != nullptr && !unused_.contains(beside))
-      return false;  // somebody waits for the queue's items
+      return false;  // the queue is still in use
     return std::all_of(node.names.begin(), node.names.end(),
                        [&](const auto& name) { return unused_.contains(child_path(path, name)); });
   }
@@ -67,7 +67,7 @@ class sorting_out {
     return neighbour(path, beside_queue) || neighbour(parent_path(path), beside_queue);
   }
 
-  // kazoo's LockingQueue makes its folders when it begins, and relies on them.
+  // kazoo's LockingQueue creates its folders at its start and needs them later.
   bool is_made_once(const std::string& path) const {
     const auto name = last_name(path);
     if (name != "entries" && name != "taken") return false;
@@ -102,7 +102,7 @@ class sorting_out {
 
 removal outcome_of(const error_code& ec) {
   using what = removal::outcome;
-  // Gone already: the server knows containers, or somebody else has cleaned up.
+  // Removed already: by the server (a container) or by another client.
   if (!ec || ec == errc::no_node) return {what::removed, {}};
   if (ec == errc::not_empty || ec == errc::bad_version) return {what::in_use, ec};
   return {what::refused, ec};
@@ -127,7 +127,7 @@ unused_nodes find_unused(client& zk, const std::vector<std::string>& roots,
 }
 
 std::vector<removal> remove_unused(client& zk, const std::vector<unused_node>& nodes) {
-  // The server works in the order in which it is asked, so children go before their parents.
+  // The server processes requests in order, so children are removed before their parents.
   std::vector<removal> all;
   const auto answers =
       ask_all<bool>(zk, nodes.size(), "remove nodes", [&](std::size_t i, auto done) {

@@ -1,5 +1,5 @@
-// Nodes that recipes have left behind, on servers that do not remove them by themselves (containers
-// are not known to every server, nor made by every library).
+// Nodes that recipes have left behind. The server removes containers by itself, but not every
+// server supports them, and not every library uses them.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ struct unused_node {
   std::string path;
   kind what = kind::folder;
   std::int32_t version = 0;
-  std::chrono::system_clock::time_point changed;  // last, by the server's clock
+  std::chrono::system_clock::time_point changed;  // last change, by the server's clock
 };
 
 const char* to_string(unused_node::kind k) noexcept;
@@ -27,10 +27,10 @@ struct unused_nodes {
   std::vector<std::pair<std::string, error_code>> unreadable;
 };
 
-// A node is unused if it had children and has none (or only such as are unused themselves), holds
-// no data but a lock's record of ours, and was last changed before that time. What other programs
-// rely on after they have made it once, as far as known, is not among them; nor is /conclave.
-// Throws if the server cannot be reached.
+// A node is unused if three conditions hold. It had children and has none, or only unused ones. It
+// has no data except a parent record of this library. Its last change was before the given time.
+// Excluded are ephemeral nodes, /, /conclave, /zookeeper, and folders that kazoo creates once and
+// needs later. Throws if the server cannot be reached.
 unused_nodes find_unused(client& zk, const std::vector<std::string>& roots,
                          std::chrono::system_clock::time_point before);
 
@@ -38,8 +38,8 @@ struct removal {
   enum class outcome { removed, in_use, refused } what = outcome::removed;
   error_code ec;
 };
-// For each of them, in their order. One that somebody has begun to use meanwhile stays: the server
-// does not remove a node that has children, and we do not remove one whose data has changed.
+// Returns one result for each node, in the same order. Nodes that are in use again are kept: the
+// server does not remove a node with children, and a node with changed data is skipped.
 std::vector<removal> remove_unused(client& zk, const std::vector<unused_node>& nodes);
 
 }  // namespace conclave::cli

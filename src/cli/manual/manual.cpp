@@ -13,7 +13,7 @@ constexpr const char* server_group = "Server";
 std::string roff(std::string text) {
   text = with(std::move(text), "\\", "\\e");
   text = with(std::move(text), "-", "\\-");
-  // At the beginning of a line these would be requests.
+  // At the beginning of a line, roff would treat these characters as requests.
   text = with(std::move(text), "\n.", "\n\\&.");
   text = with(std::move(text), "\n'", "\n\\&'");
   if (text.starts_with('.') || text.starts_with('\'')) text.insert(0, "\\&");
@@ -54,7 +54,7 @@ std::string synopsis(const command_info& c) {
   return text;
 }
 
-// Indented lines stay as they are, others are filled.
+// Keeps indented lines as they are and fills the others.
 void prose(std::ostream& out, const std::string& text) {
   std::istringstream in{text};
   bool as_is = false;

@@ -1,4 +1,4 @@
-// conclave(1): the page that `man conclave` shows.
+// The manual page conclave(1).
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace conclave::cli {
 
-// In the roff of man(7). The commands are taken from the command line itself, the rest from
+// The page in the roff of man(7). The commands come from the command tree, the rest from
 // sections.cpp.
 std::string manual_page(const command_info& root);
 
-// What is written by hand, in roff: before the commands, and behind them.
+// The hand-written sections in roff, before and after the commands.
 extern const char* const manual_before_commands;
 extern const char* const manual_after_commands;
 

@@ -1,4 +1,4 @@
-// The sections of conclave(1) that are written by hand.
+// The hand-written sections of conclave(1).
 #include "cli/manual/manual.hpp"
 
 namespace conclave::cli {

@@ -61,7 +61,7 @@ acl parse_acl(const std::string& text) {
       list.push_back(std::move(*parsed));
       entry.clear();
     } else {
-      entry += ',';  // names in certificates have commas
+      entry += ',';  // names in certificates contain commas
     }
   }
   if (list.empty() || !entry.empty())

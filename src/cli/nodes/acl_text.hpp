@@ -1,4 +1,4 @@
-// ACLs as ZooKeeper's users write them: world:anyone:r,digest:USER:HASH:cdrwa
+// ACLs in ZooKeeper's text form: world:anyone:r,digest:USER:HASH:cdrwa
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace conclave::cli {
 
-// "cdrwa", without those that are not given.
+// The letters of "cdrwa" that are granted.
 std::string permissions_text(std::int32_t permissions);
 
 // scheme:id:permissions
 std::string to_text(const acl_entry& e);
 
-// Throws failure that says what to write.
+// Throws a failure that shows the expected form.
 acl parse_acl(const std::string& text);
 
 }  // namespace conclave::cli

@@ -1,4 +1,4 @@
-// Many requests at once, as many as a client lets be under way, in few writes.
+// Sends many asynchronous requests in batches.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace conclave::cli {
 
-// Calls start(i, done) for each i below n; it begins a request whose handler ends with done().
-// Returns when all are answered.
+// Calls start(i, done) for each i below n. `start` sends a request whose handler calls done() last.
+// Returns when all replies have arrived.
 template <class Start>
 void in_batches(client& zk, std::size_t n, Start start) {
   constexpr std::size_t most = 512;  // well below client_options::max_outstanding
@@ -20,7 +20,8 @@ void in_batches(client& zk, std::size_t n, Start start) {
   std::size_t left = 0;
   const auto done = [&] {
     const std::lock_guard lock{mutex};
-    // Told with the lock held: whoever waits may not be gone before this is through.
+    // Notifies under the lock. Otherwise the waiting function could return and destroy `changed`
+    // first.
     if (--left == 0) changed.notify_one();
   };
   for (std::size_t begin = 0; begin < n; begin += most) {

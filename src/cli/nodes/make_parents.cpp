@@ -6,10 +6,10 @@ void make_parents(client& zk, const std::string& path) {
   for (auto slash = path.find('/', 1); slash != std::string::npos;
        slash = path.find('/', slash + 1))
     try {
-      // Others have nodes below them, too.
+      // The ACL is open because other users create nodes below the same parents.
       zk.create(path.substr(0, slash), {}, {create_mode::persistent, open_acl()});
     } catch (const error& e) {
-      // Who may not create there need not, if it is there.
+      // A missing permission does not matter if the node exists.
       if (e.code() == errc::no_auth && zk.exists(path.substr(0, slash))) continue;
       if (e.code() != errc::node_exists) throw;
     }

@@ -1,4 +1,4 @@
-// The nodes above a node.
+// Creation of parent nodes.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace conclave::cli {
 
-// Makes those that are missing, to stay.
+// Creates the missing parents of `path` as persistent nodes.
 void make_parents(client& zk, const std::string& path);
 
 }  // namespace conclave::cli

@@ -15,7 +15,7 @@ struct outcome {
   std::vector<std::string> names;
 };
 
-// The node and what is below it now, every node before its children.
+// The node and its descendants, each node before its children.
 std::vector<std::string> listed_tree(client& zk, const std::string& path) {
   std::vector<std::string> all{path};
   for (std::size_t begin = 0; begin < all.size();) {
@@ -44,7 +44,7 @@ bool remove_tree(client& zk, const std::string& path) {
   for (int round = 0; round < most_rounds; ++round) {
     const auto all = listed_tree(zk, path);
     std::vector<error_code> results(all.size());
-    // Children first: requests of one client are done in their order.
+    // The server processes the requests of a client in order, so children are removed first.
     in_batches(zk, all.size(), [&](std::size_t i, const auto& done) {
       const auto at = all.size() - 1 - i;
       zk.async_remove(all[at], any_version, [&to = results[at], &done](error_code ec) {

@@ -1,4 +1,4 @@
-// A node and everything below it, removed.
+// Removal of a node with its descendants.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace conclave::cli {
 
-// Others may add and remove nodes there meanwhile; it ends when the node itself is gone. False if
-// there was none. Throws conclave::error for what may not be removed, and failure if somebody adds
-// nodes faster than they can be removed.
+// Returns when the node itself is removed, even if other clients add or remove nodes below it
+// meanwhile. Returns false if the node did not exist. Throws conclave::error if a node cannot be
+// removed. Throws failure if other clients add nodes faster than it removes them.
 bool remove_tree(client& zk, const std::string& path);
 
 }  // namespace conclave::cli

@@ -1,4 +1,4 @@
-// For a word that is not known: the known one that was probably meant.
+// Finds the known word that is most similar to an unknown one.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace conclave::cli {
 
-// By the number of characters to change, add, remove or swap with the next one; and the word may
-// be the beginning of a known one. None if all of them differ too much.
+// Counts the characters to change, add, remove, or swap with the next one. The word may also be a
+// prefix of a known one. Returns nothing if all known words differ too much.
 std::optional<std::string> closest(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace conclave::cli

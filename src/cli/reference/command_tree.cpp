@@ -8,7 +8,7 @@
 namespace conclave::cli {
 namespace {
 
-// CLI11 tells them as TYPE:{one,two}.
+// CLI11 reports choices as TYPE:{one,two}.
 std::vector<std::string> choices_of(const CLI::Option& o) {
   std::vector<std::string> all;
   const auto type = o.get_type_name();
@@ -68,7 +68,7 @@ command_info describe_command(const CLI::App& app, const std::string& words, std
   for (const auto* const sub : app.get_subcommands(std::function<bool(const CLI::App*)>{})) {
     const auto name = sub->get_name();
     auto what = first_words(sub->get_description());
-    // Those of the first level have a line of their own in help.
+    // Commands of the first level have a summary of their own.
     if (words.empty())
       for (const auto& known : all_commands())
         if (name == known.name) what = known.summary;
@@ -103,7 +103,7 @@ std::vector<const command_info*> all_of(const command_info& root) {
 std::string first_words(const std::string& text) {
   auto line = text.substr(0, text.find('\n'));
   for (auto stop = line.find(". "); stop != line.npos; stop = line.find(". ", stop + 1)) {
-    if (line[stop - 1] == '.') continue;  // "and so on... "
+    if (line[stop - 1] == '.') continue;  // part of an ellipsis: "and so on... "
     line.resize(stop);
     break;
   }

@@ -1,4 +1,4 @@
-// The whole command line as data: what completion scripts and the manual page are made of.
+// The whole command line as data, for the completion scripts and the manual page.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 namespace conclave::cli {
 
 struct option_info {
-  std::vector<std::string> names;  // with their dashes, the short ones first
+  std::vector<std::string> names;  // with dashes, short names first
   std::string description;
   std::string group;
-  std::string value;  // what it takes, as TIME; empty: nothing
+  std::string value;  // the type of the value, such as TIME; empty: no value
   bool value_may_be_left_out = false;
-  std::string standard;              // value, if it is known
-  std::vector<std::string> choices;  // of values; empty: any
+  std::string standard;              // the default value, if known
+  std::vector<std::string> choices;  // permitted values; empty: any
 };
 
 struct positional_info {
@@ -25,12 +25,12 @@ struct positional_info {
 
 struct command_info {
   std::string name;         // the last word
-  std::string words;        // all of them but the program's, as "queue push"
-  std::string summary;      // of one line
-  std::string description;  // longer
-  std::string footer;       // examples and more
+  std::string words;        // all words after the program name, such as "queue push"
+  std::string summary;      // one line
+  std::string description;  // the long text
+  std::string footer;       // examples and further text
   bool hidden = false;
-  bool runs_program = false;  // what stands behind --
+  bool runs_program = false;  // runs the program after --
   std::vector<option_info> options;
   std::vector<positional_info> positionals;
   std::vector<command_info> commands;
@@ -38,13 +38,13 @@ struct command_info {
 
 command_info whole_program();
 
-// The command itself and all below it that are not hidden, in the order of help.
+// The command and all commands below it that are not hidden, in the order of the help text.
 std::vector<const command_info*> all_of(const command_info& root);
 
-// Up to the end of the first line, or sentence.
+// The text up to the end of the first line or sentence.
 std::string first_words(const std::string& text);
 
-// With `from` replaced by `to` wherever it stands.
+// The text with every `from` replaced by `to`.
 std::string with(std::string text, const std::string& from, const std::string& to);
 
 }  // namespace conclave::cli

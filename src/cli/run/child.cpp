@@ -15,7 +15,7 @@
 namespace conclave::cli {
 namespace {
 
-// Text that can be read as a file: no thread of ours has to feed it.
+// A file with this text. A pipe would need a thread that writes to it.
 int readable(const std::string& text) {
   const int fd = ::memfd_create("input", MFD_CLOEXEC);
   std::size_t done = 0;
@@ -29,7 +29,7 @@ int readable(const std::string& text) {
   return fd;
 }
 
-// What execvpe() wants, made before the fork.
+// The arguments of execvpe(), prepared before the fork.
 class exec_block {
  public:
   explicit exec_block(const program& p) {
@@ -55,8 +55,8 @@ class exec_block {
   std::vector<std::string> added_;
 };
 
-// vfork: the child runs in our memory, and we stand still, until it has become the program. Copying
-// what we have in memory would take longer than everything else here.
+// Uses vfork: the child shares our memory, and this thread is suspended until the child has called
+// exec. Copying our memory map would take longer than everything else here.
 [[gnu::noinline]] pid_t start(exec_block& block, const child::terms& t, int input,
                               volatile int& why) {
   char** const arguments = block.arguments();
@@ -68,13 +68,14 @@ class exec_block {
   ::setpgid(0, 0);
   t.group = ::getpid();
   if (t.dies_with_us && (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent))
-    ::_exit(not_found);  // our parent is gone already
+    ::_exit(not_found);  // our process has died already
   if (input >= 0) ::dup2(input, STDIN_FILENO);
-  // Ctrl-Z just now was for us as well, and we could not answer it while the child stands still.
+  // Ignoring these signals discards a pending Ctrl-Z. It would stop the child before exec, and
+  // vfork would suspend us as long.
   for (const int s : {SIGTSTP, SIGTTIN, SIGTTOU})
     if (::signal(s, SIG_IGN) != SIG_IGN) ::signal(s, SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &t.signal_mask, nullptr);
-  for (const int fd : t.inherited) ::fcntl(fd, F_SETFD, 0);  // of this process alone
+  for (const int fd : t.inherited) ::fcntl(fd, F_SETFD, 0);  // affects the child process only
   ::execvpe(arguments[0], arguments, environment);
   why = errno;
   ::_exit(not_found);
@@ -100,7 +101,7 @@ child::child(const program& p, const terms& t) {
 
 child::change child::look() const {
   siginfo_t info{};
-  // First without taking the news away: an end is taken by reap().
+  // WNOWAIT leaves an ended child as a zombie for reap().
   if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) !=
           0 ||
       info.si_pid == 0)

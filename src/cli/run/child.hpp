@@ -1,4 +1,4 @@
-// A program that was started: in a process group of its own, so that all of it can be reached.
+// A program that was started, in a process group of its own so that signals reach all of it.
 #pragma once
 
 #include <signal.h>
@@ -15,27 +15,28 @@ namespace conclave::cli {
 
 struct program {
   std::vector<std::string> arguments;  // the first one is looked up in $PATH
-  std::vector<std::pair<std::string, std::string>> environment;  // besides our own
-  std::optional<std::string> input;  // what it reads; without it, what we would
+  std::vector<std::pair<std::string, std::string>> environment;  // added to our own environment
+  std::optional<std::string> input;  // stdin of the program; without it, the program inherits ours
 };
 
-// What `-c STRING` runs.
+// The program for `-c STRING`.
 program shell(const std::string& line);
 
 class child {
  public:
   struct terms {
     sigset_t signal_mask{};
-    bool dies_with_us = false;  // killed with the thread that starts it; its own children are not
-    std::atomic<pid_t>& group;  // set before the program begins
-    std::array<int, 2> inherited;  // descriptors that it gets, besides those that everybody gets
+    // The kernel kills it when the thread that started it ends; does not apply to its own children.
+    bool dies_with_us = false;
+    std::atomic<pid_t>& group;     // set before the program runs
+    std::array<int, 2> inherited;  // further descriptors that the program inherits
   };
   // Throws failure with not_found or not_executable.
   child(const program& p, const terms& t);
   child(const child&) = delete;
   child& operator=(const child&) = delete;
 
-  // 0 once it was reaped: its number may be another group's then.
+  // 0 after reap(), because the number may be reused.
   pid_t group() const noexcept { return pid_; }
   void signal(int s) const noexcept {
     if (pid_ != 0) ::kill(-pid_, s);
@@ -43,12 +44,11 @@ class child {
 
   struct change {
     enum class kind { none, stopped, ended } what = kind::none;
-    int signal = 0;  // by which it was stopped
+    int signal = 0;  // the signal that stopped it
   };
-  // What has become of it since the last time. One that has ended keeps its process group's number
-  // from being given to others until reap().
+  // The change since the last call. The number of the process group is not reused before reap().
   change look() const;
-  // Its exit code, or 128 and the signal that ended it.
+  // The exit code, or 128 plus the signal that ended the program.
   int reap();
 
  private:

@@ -9,7 +9,7 @@
 namespace conclave::cli {
 namespace {
 
-constexpr int wake_up = SIGUSR1;  // of ourselves, for the thread's end
+constexpr int wake_up = SIGUSR1;  // sent to our own thread to end it
 
 }  // namespace
 

@@ -1,11 +1,11 @@
-// A signal ends the program, but its session first: a claim, or a place in a line, would otherwise
-// stay at the server until the session's timeout.
+// Closes the session before a signal ends the program. Otherwise the server would keep a claim or a
+// position in a wait queue until the session timeout.
 //
 //   close_on_signal on_signal;
 //   connection c{...};
 //   const auto closing = on_signal.closes(c.zk());
 //
-// For commands that wait in blocking calls; those that run programs have a loop.
+// For commands that wait in blocking calls. Commands that run programs use a loop instead.
 #pragma once
 
 #include <signal.h>
@@ -20,13 +20,14 @@ namespace conclave::cli {
 
 class close_on_signal {
  public:
-  // To be made before the first thread, which would get the signals otherwise.
+  // Must be created before the first thread, which could receive the signals otherwise.
   close_on_signal();
   ~close_on_signal();
   close_on_signal(const close_on_signal&) = delete;
   close_on_signal& operator=(const close_on_signal&) = delete;
 
-  // Until what is returned here is destroyed; which does not come back if a signal is ending us.
+  // Applies until the returned object is destroyed. If a signal is ending the program, that
+  // destructor does not return.
   [[nodiscard]] std::shared_ptr<void> closes(client& zk);
 
  private:

@@ -7,7 +7,7 @@
 namespace conclave::cli {
 namespace {
 
-// `lock` is one word of the command line, `queue work` two.
+// The number of words of the command's name: 1 for `lock`, 2 for `queue work`.
 std::size_t words_of_name(const CLI::App& command) {
   std::size_t n = 0;
   for (const auto* a = command.get_parent(); a != nullptr; a = a->get_parent()) ++n;
@@ -27,7 +27,7 @@ std::string corrected_command_line(const CLI::App& command, const std::vector<st
   const auto name = words_of_name(command);
   bool path = false, program = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "--") continue;  // it has its place below
+    if (words[i] == "--") continue;  // inserted again below
     const bool is_flag = words[i].starts_with("-");
     if (i >= name && !is_flag && !program && std::exchange(path, true)) {
       line += " --";

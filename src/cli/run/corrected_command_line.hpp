@@ -1,4 +1,4 @@
-// For those who forgot the `--`, or the command: the line that was probably meant.
+// Suggests the correct command line if the `--` or the command is missing.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ class App;
 
 namespace conclave::cli {
 
-// words: all of the command line. The first one that is neither a flag nor a flag's value is the
-// path, and the next one begins the command.
+// `words` is the whole command line. The first word that is neither a flag nor the value of a flag
+// is the path. The next such word begins the command.
 std::string corrected_command_line(const CLI::App& command, const std::vector<std::string>& words);
 
 }  // namespace conclave::cli

@@ -20,10 +20,10 @@
 namespace conclave::cli {
 namespace {
 
-// Far from the numbers that scripts use for themselves, and below 64, as session_keeper's.
+// Higher than the numbers that scripts use, and below 64, as in session_keeper.
 constexpr int first_inherited_number = 48;
 
-// Whether /proc/PID/fdinfo/N is open for writing.
+// Whether /proc/PID/fdinfo/N describes a descriptor that is open for writing.
 bool writes(const std::filesystem::path& info) {
   std::ifstream in{info};
   for (std::string name, value; in >> name >> value;)
@@ -47,7 +47,7 @@ descendants::descendants() {
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw failure{system_failure, std::strerror(errno)};
   reading_ = ends[0];
   writing_ = ::fcntl(ends[1], F_DUPFD_CLOEXEC, first_inherited_number);
-  if (writing_ < 0)  // above the limit of open files
+  if (writing_ < 0)  // the number exceeds the limit of open files
     writing_ = ::fcntl(ends[1], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   const int why = errno;
   ::close(ends[1]);
@@ -74,7 +74,7 @@ void descendants::kill_all(int watched, pid_t group) {
   struct stat found {};
   if (::fstat(watched, &found) != 0) return;
   const auto pipe = "pipe:[" + std::to_string(found.st_ino) + "]";
-  // A process that is just starting another one may be missed: look again until none was found.
+  // A process that is just forking may be missed, so repeat until none is found.
   for (bool killed = true; killed && alive(watched);) {
     killed = false;
     std::error_code ec;
@@ -84,7 +84,7 @@ void descendants::kill_all(int watched, pid_t group) {
       const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
       if (bad != std::errc{} || *end != '\0' || pid == ::getpid()) continue;
       if (!has_inherited(process.path(), pipe)) continue;
-      // With a process of ours in it, the group's number is not given to others.
+      // While a process of ours is in the group, the number of the group cannot be reused.
       if (group != 0 && ::getpgid(pid) == group) ::kill(-group, SIGKILL);
       if (::kill(pid, SIGKILL) == 0) killed = true;
     }

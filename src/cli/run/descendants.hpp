@@ -1,5 +1,4 @@
-// A program that we start, and every process that it starts: as long as one of them lives and has
-// not closed what it inherited from us.
+// A program and all its descendants that still have the inherited descriptor open.
 #pragma once
 
 #include <sys/types.h>
@@ -8,16 +7,17 @@ namespace conclave::cli {
 
 class descendants {
  public:
-  // A pipe. The writing end is what the processes inherit; whatever they write is not read. Throws
-  // failure.
+  // Creates a pipe. The processes inherit its writing end; data that they write are not read.
+  // Throws failure.
   descendants();
   ~descendants();
   descendants(const descendants&) = delete;
   descendants& operator=(const descendants&) = delete;
 
   int inherited() const noexcept { return writing_; }
-  int watched() const noexcept { return reading_; }  // polled without an event: POLLHUP at the end
-  // The program has its own copy now.
+  // Poll() for no events; POLLHUP means that no descendant is left.
+  int watched() const noexcept { return reading_; }
+  // Call after the program has inherited its copy. Closes our own writing end.
   void started() noexcept;
 
   bool alive() const noexcept { return alive(reading_); }
@@ -25,8 +25,8 @@ class descendants {
 
   // For another process that has inherited watched().
   static bool alive(int watched) noexcept;
-  // SIGKILL to each of them that we may see and kill, also if it has left its process group; and to
-  // all of `group` if one of them is in it (0: none).
+  // Sends SIGKILL to each descendant that we can see and may kill, even if it has left its process
+  // group. Also kills the process group `group` if a descendant is in it (0: no group).
   static void kill_all(int watched, pid_t group = 0);
 
  private:

@@ -1,4 +1,4 @@
-// The names of candidates' nodes, as flags say them.
+// The layouts of elections, by their names in --layout.
 #pragma once
 
 #include <string>
@@ -15,11 +15,11 @@ namespace conclave::cli {
 
 inline constexpr const char* default_election_layout = "election";
 
-// election, leader-latch, curator (its LeaderSelector) or kazoo.
+// `text` is election, leader-latch, curator (LeaderSelector) or kazoo.
 layout election_layout(const std::string& text);
 
-// Others use the path with another layout, as errc::layout_mismatch says: which one, and what to
-// pass. `command` and `flag` are what the user wrote.
+// The failure for errc::layout_mismatch: names the layout of the others and the flag to pass.
+// `command` and `flag` are the words of the user.
 failure election_disagreement(client& zk, const std::string& command, const std::string& path,
                               const std::string& flag);
 

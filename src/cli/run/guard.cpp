@@ -26,8 +26,8 @@ using namespace std::chrono_literals;
 
 constexpr auto never = std::numeric_limits<std::int64_t>::max();
 
-// What the guard has of us. The first three are nothing: neither our connection nor our output may
-// be held open by it, nor may a message go astray.
+// The descriptors of the guard. The standard descriptors are /dev/null: the guard must not keep our
+// connection or our output open, nor print anything.
 enum descriptor { parent_pipe = 3, command_pipe, page_file, keeper_socket, first_other };
 
 std::int64_t now() noexcept {
@@ -41,7 +41,7 @@ void close_all(unsigned from, unsigned to) noexcept {
 }
 
 void take_descriptors(std::array<int, 4> ours) noexcept {
-  // First everything else, so that there is room for copies where the limit of open files is low.
+  // First close all other descriptors, so that the copies fit into a low limit of open files.
   auto kept = ours;
   std::sort(kept.begin(), kept.end());
   unsigned next = STDERR_FILENO + 1;
@@ -51,7 +51,7 @@ void take_descriptors(std::array<int, 4> ours) noexcept {
     next = static_cast<unsigned>(fd) + 1;
   }
   close_all(next, ~0U);
-  // Any of them may have one of the numbers that they are to get.
+  // A descriptor may already have one of the target numbers, so move all of them first.
   constexpr int out_of_the_way = first_other;
   for (auto& fd : ours) fd = fd < 0 ? -1 : ::fcntl(fd, F_DUPFD, out_of_the_way);
   const int nothing = ::fcntl(::open("/dev/null", O_RDWR), F_DUPFD, out_of_the_way);
@@ -90,9 +90,10 @@ guard::guard(const descendants& of, const std::optional<kept_session>& kept) {
   line_ = ends[1];
   pid_ = ::fork();
   if (pid_ == 0) {
-    // Nothing but the kernel is called from here on: other threads' locks are as they were.
-    // Whoever signals our group does not mean the guard. Not a session of its own: Linux schedules
-    // each session as a group (autogroup), and a new one may wait for seconds on a busy machine.
+    // Only system calls from here on, because other threads may have held locks at the fork. A
+    // process group of its own: signals to our group are not for the guard. Not a session of its
+    // own: Linux schedules each session as a group (autogroup), and a new one may wait for seconds
+    // on a busy machine.
     ::setpgid(0, 0);
     ::prctl(PR_SET_NAME, "conclave-guard");
     sigset_t all;
@@ -137,26 +138,26 @@ void guard::watch_time(shared& page) {
   while (us.revents == 0) {
     const auto left = (page.until - now()) / 1'000'000;
     if (left < 0) break;
-    // poll() does not count the time in which the machine slept.
+    // poll() does not count the time while the machine sleeps, so wake up every second.
     ::poll(&us, 1, static_cast<int>(std::min<std::int64_t>(left + 1, 1000)));
   }
   kill_command(page);
   ::_exit(0);
 }
 
-// The number is still that of the command's group: conclave clears it before it reaps the command.
-// If conclave was killed, this is called at once.
+// The number still belongs to the command's group, because conclave clears it before it reaps the
+// command. If conclave was killed, this is called at once.
 void guard::kill_command(shared& page) noexcept {
   page.killed = true;
   if (const pid_t group = page.group; group != 0) ::kill(-group, SIGKILL);
 }
 
-// Until the server ends the connection: what then has to be done needs a whole program.
+// Waits until the server closes the connection. The reaction then needs a whole program.
 void guard::watch_keeper(shared& page) {
   std::array<pollfd, 3> events{
       {{parent_pipe, 0, 0}, {command_pipe, 0, 0}, {keeper_socket, POLLRDHUP, 0}}};
   while (events[2].revents == 0) {
-    if (events[0].fd < 0 && events[1].fd < 0) ::_exit(0);  // and so the session ends
+    if (events[0].fd < 0 && events[1].fd < 0) ::_exit(0);  // the session then ends
     if (::poll(events.data(), events.size(), -1) <= 0) continue;
     for (auto* const e : {&events[0], &events[1]})
       if (e->revents != 0) e->fd = -1;
@@ -188,7 +189,7 @@ int guard::run_program() {
       const std::chrono::nanoseconds left{std::max<std::int64_t>(give_up_at - now(), 0)};
       ensure_local_server(folder, std::chrono::ceil<std::chrono::milliseconds>(left));
     } catch (const failure&) {
-      // then there is none to attach to, and time runs out
+      // Without a server, the attempts continue until the time limit.
     }
   };
   const auto is_open = [](int pipe) { return descendants::alive(pipe); };
@@ -211,12 +212,12 @@ int guard::run_program() {
   }
   if (outcome == verdict::lost) {
     page.killed = true;
-    // Not by kill_command(): if conclave was killed, another one may have reaped the command, and
-    // its group's number can be that of a stranger.
+    // Does not use kill_command(). If conclave was killed, init may have reaped the command, and
+    // the number of its group may belong to another process.
     descendants::kill_all(command_pipe, page.group);
     return ok;
   }
-  // We end before our parent only if it has ended.
+  // The guard must not end before conclave has ended.
   pollfd us{parent_pipe, 0, 0};
   while (::poll(&us, 1, -1) <= 0) {
   }

@@ -1,14 +1,14 @@
-// A small process beside us that outlives us: it keeps the command's lock, or kills the command.
+// A small process that outlives conclave: it keeps the command's lock, or kills the command.
 //
-// On a server of this machine the session lives as long as a process has the session's keeper
-// (session_keeper.hpp). The command and everything that it starts inherit one; the guard has
+// With a server on this machine, the session lives as long as a process has a keeper of the session
+// open (session_keeper.hpp). The command and its descendants inherit one keeper. The guard has
 // another one, which they cannot break. A restarted server knows neither. The guard then attaches a
-// new keeper, starts the server again if it is this user's own, and holds the session until the
-// last of the command's processes has ended. If it cannot do so in time, or the session is over, it
-// kills all of them.
+// new keeper, starts the server again if it is this user's own, and keeps the session until the
+// last process of the command has ended. If it cannot do so in time, or the session has expired, it
+// kills all of these processes.
 //
-// Over TCP the lock is held by us, from word to word of the server: the guard kills the command's
-// process group when we are gone, or are stopped and the time has passed.
+// Over TCP, conclave itself holds the lock, and each reply of the server extends it. The guard
+// kills the command's process group when conclave has died, or is stopped past the deadline.
 #pragma once
 
 #include <sys/types.h>
@@ -30,44 +30,44 @@ class guard {
  public:
   struct kept_session {
     std::string socket;                  // of the server
-    std::filesystem::path local_folder;  // of this user's own server; otherwise empty
+    std::filesystem::path local_folder;  // the folder of this user's own server; otherwise empty
     session_key key;
     int keeper = -1;
   };
-  // Throws failure if there is no room for another process. `command` has not been started yet, or
-  // group() is set.
+  // Throws failure if the system refuses another process. Create it before the command is started,
+  // or set group() afterwards.
   guard(const descendants& command, const std::optional<kept_session>& kept);
 
-  // Whom it guards; 0: nobody. To be set by the command's process itself, before it becomes the
-  // command: we may be killed or stopped at any moment. To be cleared before that process is
-  // reaped: until then its number is not given to another process, whose group would be killed.
+  // The process group of the command; 0: none. The command's process sets it before exec, because
+  // conclave may be killed or stopped at any moment. Must be cleared before that process is reaped:
+  // afterwards the number may be reused, and the guard would kill another group.
   std::atomic<pid_t>& group() noexcept { return page_->group; }
-  // The guard ends, and the command lives. To leave the command to the guard, end by _exit(2).
+  // Ends the guard and not the command. To leave the command to the guard, call _exit(2) instead.
   ~guard();
   guard(const guard&) = delete;
   guard& operator=(const guard&) = delete;
 
-  // Over TCP: the command may not be alive after that, unless a later moment is told in time.
+  // Over TCP: the guard kills the command after this time unless this is called again.
   void alive_for(std::chrono::nanoseconds time) noexcept;
-  // False once it has ended, or was killed by others.
+  // False after the guard has ended or was killed.
   bool alive() const noexcept;
-  // Returns when it has closed what it got from us, or has ended. Until then it may seem to be one
-  // of the command's descendants.
+  // Returns when the guard has closed its inherited descriptors, or has ended. Until then it looks
+  // like a descendant of the command.
   void wait_until_begun() const noexcept;
-  // The lock could not be kept.
+  // Whether the guard could not keep the lock and killed the command.
   bool killed_the_command() const noexcept { return page_->killed; }
 
-  // What main() does if it was started with this argument: the second half of a guard's life.
+  // main() calls run_program() if this is its only argument. It is the second phase of a guard.
   static constexpr const char* argument = "--guard-process";
   static int run_program();
 
  private:
   struct shared {
-    std::atomic<std::int64_t> until;  // by CLOCK_BOOTTIME, in ns
+    std::atomic<std::int64_t> until;  // CLOCK_BOOTTIME in ns
     std::atomic<pid_t> group;
     std::atomic<bool> killed;
     std::atomic<bool> has_begun;
-    // Of the session that is kept; 0: there is none.
+    // The session to keep; 0: none.
     session_key key;
     std::array<char, 108> socket, local_folder;
   };
@@ -77,7 +77,7 @@ class guard {
   static void kill_command(shared& page) noexcept;
 
   shared* page_ = nullptr;
-  int line_ = -1;  // a pipe: closed when we are gone
+  int line_ = -1;  // a pipe that the kernel closes when conclave dies
   mutable pid_t pid_ = -1;
 };
 

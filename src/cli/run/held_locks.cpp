@@ -12,7 +12,7 @@
 namespace conclave::cli {
 namespace {
 
-// Neither a path nor a host's name has one of these.
+// Neither paths nor host names contain these characters.
 constexpr char between_locks = '\n', between_fields = '\t';
 constexpr auto variable = "CONCLAVE_HELD";
 constexpr std::array<std::string_view, 4> names{"exclusive", "shared", "permit", "election"};
@@ -50,7 +50,7 @@ std::string line_of(const held_lock& l) {
   return line;
 }
 
-// One server of an ensemble is enough to know it by.
+// Two connect strings with a common host and the same chroot mean the same server or ensemble.
 bool same_server(const std::string& a, const std::string& b) {
   try {
     const auto one = connect_string::parse(a), other = connect_string::parse(b);
@@ -58,7 +58,7 @@ bool same_server(const std::string& a, const std::string& b) {
            std::find_first_of(one.hosts.begin(), one.hosts.end(), other.hosts.begin(),
                               other.hosts.end()) != one.hosts.end();
   } catch (const error&) {
-    return false;  // the environment's is not ours
+    return false;  // the text in the environment is invalid
   }
 }
 

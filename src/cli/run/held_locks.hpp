@@ -1,5 +1,5 @@
-// Locks that were held when we were started, by a `conclave` that runs us: waiting for one of them
-// would never end. CONCLAVE_HELD tells of them; whether they are still held the server knows.
+// The locks of the `conclave` processes that run this command. Waiting for one of them would never
+// end. CONCLAVE_HELD lists them; only the server knows whether they are still held.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@
 namespace conclave::cli {
 
 struct held_lock {
-  // Those of different kinds on one path are either the same lock or exclude each other, but for
-  // permits and elections, which are locks of their own.
+  // Different kinds on one path are the same lock or exclude each other. The exceptions are permits
+  // and elections, which are separate locks.
   enum class kind { exclusive, shared, permit, election };
 
   kind what = kind::exclusive;
-  std::string hosts;               // of its server, as the client takes it
+  std::string hosts;               // connect string of the server
   std::vector<std::string> paths;  // canonical
   std::string node;                // one of its nodes
-  std::int64_t session = 0;        // the node's owner
+  std::int64_t session = 0;        // the owner of the node
 
   static held_lock of(const hold& held, kind what, std::string hosts,
                       std::vector<std::string> paths);
@@ -32,10 +32,10 @@ class held_locks {
  public:
   static held_locks from_environment();
 
-  // CONCLAVE_HELD for a program that runs under these and another one.
+  // CONCLAVE_HELD for a program that runs under these locks and another one.
   std::pair<std::string, std::string> with(const held_lock& another) const;
 
-  // Those that whoever waits for `wanted` waits for; its node and session do not matter.
+  // The locks that a waiter for `wanted` would wait for. Ignores the node and session of `wanted`.
   std::vector<held_lock> before(const held_lock& wanted) const;
 
  private:

@@ -1,7 +1,7 @@
 // Kills a program and its descendants when its hold is lost, on the thread that notices the loss.
 //
-// A client removes the node of a lost hold as soon as it has a connection, and the next contender
-// is granted the lock. The program must be dead by then. The loop may be late: it waits for a
+// A client removes the node of a lost hold as soon as it is connected, and the next contender is
+// granted the lock. The program must be dead by then. The loop may be too late: it may wait for a
 // keeper, for a reader of its messages, or for a processor.
 #pragma once
 
@@ -20,14 +20,14 @@ namespace conclave::cli {
 
 class kill_on_loss {
  public:
-  // `d` must outlive this.
+  // `d` must outlive this object.
   kill_on_loss(const hold& held, const descendants& d)
       : held_{held}, descendants_{d}, on_loss_{held_.lost(), [this] { lost(); }} {}
   kill_on_loss(const kill_on_loss&) = delete;
   kill_on_loss& operator=(const kill_on_loss&) = delete;
 
-  // `start` starts the program and returns its process group. False, and not called, if the hold is
-  // lost already.
+  // `start` starts the program and returns its process group. If the hold is already lost, returns
+  // false and does not call `start`.
   template <class F>
   bool start_unless_lost(F start) {
     const std::lock_guard lock{mutex_};
@@ -37,8 +37,8 @@ class kill_on_loss {
     return true;
   }
 
-  // The program is about to be reaped: its group's number may then be given to others. What it has
-  // left in the background may live on.
+  // Call before the program is reaped, because the number of its group may then be reused. Its
+  // background processes may live on.
   void program_ended() {
     const std::lock_guard lock{mutex_};
     if (state_ == state::running) state_ = state::ended;
@@ -55,7 +55,7 @@ class kill_on_loss {
     try {
       descendants_.kill_all();
     } catch (...) {
-      // the loop does it once more
+      // The loop tries again.
     }
   }
 
@@ -64,7 +64,8 @@ class kill_on_loss {
   std::mutex mutex_;
   state state_ = state::not_started;
   pid_t group_ = 0;
-  std::stop_callback<std::function<void()>> on_loss_;  // the last: it may call at once
+  // The last member, because it may call lost() at once.
+  std::stop_callback<std::function<void()>> on_loss_;
 };
 
 }  // namespace conclave::cli

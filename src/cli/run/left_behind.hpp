@@ -1,5 +1,5 @@
-// What programs that run while something is held get from us, and what becomes of it when they
-// leave something behind.
+// The environment of programs that run during a hold, and the end of conclave when they leave
+// background processes.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ namespace conclave::cli {
 // CONCLAVE_LOCK_NODE, CONCLAVE_FENCING_TOKEN and CONCLAVE_SESSION_ID.
 std::vector<std::pair<std::string, std::string>> environment_of(const hold& held);
 
-// Ends the program, as its code says, but neither its session nor its guard: both belong to the
-// processes that the program has left behind.
+// Ends the program with `code`, but neither its session nor its guard. Both belong to the
+// background processes now.
 [[noreturn]] void leave_session(int code);
 
 }  // namespace conclave::cli

@@ -16,7 +16,7 @@
 namespace conclave::cli {
 
 loop::loop() {
-  // Ignored, the kernel would not tell us how children end.
+  // If SIGCHLD is ignored, the kernel does not report how children end.
   if (is_ignored(SIGCHLD)) ::signal(SIGCHLD, SIG_DFL);
   sigset_t taken;
   ::sigemptyset(&taken);
@@ -25,7 +25,8 @@ loop::loop() {
   for (const int s : ending_signals)
     if (!is_ignored(s)) ::sigaddset(&taken, s);
   sigset_t blocked = taken;
-  ::sigaddset(&blocked, SIGTTOU);  // giving the terminal to others is for the background, too
+  // Allows a background process to change the foreground process group.
+  ::sigaddset(&blocked, SIGTTOU);
   ::pthread_sigmask(SIG_BLOCK, &blocked, &original_);
   signals_ = ::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
   posted_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -41,7 +42,7 @@ void loop::post(std::function<void()> f) {
   const std::lock_guard lock{mutex_};
   posts_.push_back(std::move(f));
   const std::uint64_t one = 1;
-  // Full means that there is something to read, which is all that is wanted.
+  // The write fails only if the counter is full, and then the loop wakes up anyway.
   [[maybe_unused]] const auto n = ::write(posted_, &one, sizeof one);
 }
 

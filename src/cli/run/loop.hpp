@@ -1,4 +1,4 @@
-// One thread that waits for signals, for what other threads have to tell, and for moments in time.
+// An event loop on one thread: signals, functions posted by other threads, and timers.
 #pragma once
 
 #include <chrono>
@@ -15,29 +15,29 @@ class loop {
  public:
   using clock = std::chrono::steady_clock;
 
-  // Takes over the signals that end or stop a program, and those of children and the terminal. To
-  // be made before the first thread, which would get them otherwise.
+  // Takes over the signals that end or stop a program, SIGCHLD, SIGCONT and SIGWINCH. Must be
+  // created before the first thread, which could receive them otherwise.
   loop();
   ~loop();
   loop(const loop&) = delete;
   loop& operator=(const loop&) = delete;
 
-  // Called with each signal that arrives.
+  // Sets the function for each signal that arrives.
   void on_signal(std::function<void(int)> f) { on_signal_ = std::move(f); }
-  // Called in every turn; says when it wants to be called again at the latest.
+  // Sets the function for each turn. It returns when it must be called again at the latest.
   void on_turn(std::function<clock::time_point()> f) { on_turn_ = std::move(f); }
 
-  // From any thread: f is called in the loop.
+  // Calls f in the loop. May be called from any thread.
   void post(std::function<void()> f);
 
-  // Until end(); its code.
+  // Runs until end() and returns its code.
   int run();
   void end(int code) { code_ = code; }
-  // By a signal that we got. SIGINT we die of, see exit_code.hpp.
+  // Ends because of a signal. On SIGINT the program dies of the signal; see exit_code.hpp.
   void end_by(int signal) { end(code_of(signal)); }
   static int code_of(int signal) { return signal == SIGINT ? -signal : 128 + signal; }
 
-  // What was blocked before: for programs that are started.
+  // The signal mask before the constructor, for programs that are started.
   const sigset_t& original_mask() const noexcept { return original_; }
 
  private:

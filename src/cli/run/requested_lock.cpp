@@ -14,7 +14,7 @@ namespace {
 using limit_type = std::optional<std::chrono::milliseconds>;
 using done_type = std::function<void(error_code, bool)>;
 
-// How one kind is acquired, with and without a limit.
+// How a lock type is acquired, with and without a limit.
 template <class Kind>
 struct way {
   static void wait(Kind& k, auto done) { k.async_lock(std::move(done)); }
@@ -99,7 +99,7 @@ std::string advice(const std::string& layout) {
   return "; use another path";
 }
 
-// Why this path is refused; empty if nothing tells any more.
+// Why this path is refused. Empty if the reason is gone meanwhile.
 std::string why_refused(client& zk, const std::string& path, const requested_lock::description& d) {
   const auto children = zk.children(path).names;
   if (d.permits != 0) {
@@ -114,7 +114,7 @@ std::string why_refused(client& zk, const std::string& path, const requested_loc
   for (const auto& name : children) {
     const auto parsed = d.options.layout.parse(name);
     const bool exclusive = parsed && parsed->role == layout::role::exclusive;
-    // Ours are waited for, whatever their kind.
+    // Contenders of this library are waited for, whatever their kind.
     if (parsed && (parsed->ours || exclusive != d.shared)) continue;
     if (layout::known_elsewhere(name))
       return d.options.layout.explain_mismatch(name) +
@@ -132,7 +132,7 @@ failure disagreement(client& zk, const requested_lock::description& d, error_cod
       if (const auto why = why_refused(zk, path, d); !why.empty())
         return {disagrees, "lock " + path + ": " + why};
     } catch (const error&) {
-      // It has changed meanwhile, or may not be read.
+      // The nodes have changed meanwhile, or may not be read.
     }
   return {disagrees, "lock " + d.paths.front() + ": " + ec.message()};
 }

@@ -1,4 +1,4 @@
-// The lock that the flags of `conclave lock` describe: one of the library's kinds.
+// The lock that the flags of `conclave lock` describe, as one of the library's lock types.
 #pragma once
 
 #include <chrono>
@@ -22,30 +22,31 @@ class requested_lock {
   struct description {
     std::vector<std::string> paths;
     bool shared = false;
-    std::size_t permits = 0;  // 0: no semaphore
+    std::size_t permits = 0;  // 0: not a semaphore
     lock_options options;
   };
-  // Throws failure for what does not go together.
+  // Throws failure for contradictory flags.
   static void check(const description& d);
-  // Of one that was checked.
+  // `d` must have passed check().
   static std::unique_ptr<requested_lock> make(client& zk, description d);
   virtual ~requested_lock() = default;
 
-  // Without a limit it waits; zero: not at all. `done` is called on the client's thread.
+  // Without a limit it waits for the grant; with 0 it does not wait. Calls `done` on the client's
+  // thread.
   virtual void acquire(std::optional<std::chrono::milliseconds> limit,
                        std::function<void(error_code, bool acquired)> done) = 0;
   virtual conclave::hold hold() const = 0;
 };
 
-// curator, kazoo, zookeeper, or the beginning of names of one's own. Throws failure.
+// `text` is curator, kazoo, zookeeper, or the prefix of a custom layout. Throws failure.
 layout parse_layout(const std::string& text);
 inline constexpr const char* default_layout = "curator";
 
-// The number of permits that a semaphore's path records, if it does.
+// The number of permits in the data of a semaphore's path, if it is recorded.
 std::optional<std::size_t> recorded_permits(std::string_view data);
 
-// Others use one of the paths in another way, as errc::layout_mismatch or errc::permits_mismatch
-// said: what they do there, and what to pass so as to share the lock with them.
+// The failure for errc::layout_mismatch and errc::permits_mismatch: how others use the path, and
+// what to pass to share the lock with them.
 failure disagreement(client& zk, const requested_lock::description& d, error_code ec);
 
 }  // namespace conclave::cli

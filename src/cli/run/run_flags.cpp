@@ -41,7 +41,7 @@ run_options run_flags::options(connection& c) const {
   run_options o;
   if (on_suspend == "stop") o.suspend = run_options::on_suspend::stop;
   if (on_suspend == "term") o.suspend = run_options::on_suspend::term;
-  // With several servers nobody tells which of them has the session.
+  // With several servers, the client does not know which one has the session.
   const auto hosts = connect_string::parse(c.at().hosts).hosts;
   if (c.at().on_this_machine && hosts.size() == 1) o.server_socket = hosts[0].socket_path;
   o.local_folder = c.at().local_folder;

@@ -1,4 +1,4 @@
-// The flags of every command that runs a program while something is held.
+// The flags of every command that runs a program during a hold.
 #pragma once
 
 #include <optional>
@@ -15,9 +15,10 @@ struct run_flags {
   std::string label, on_suspend = "ignore", kill_after = "5s";
   std::optional<std::string> line;
 
-  // -c, or what stands behind `--`; none if there is neither. Throws failure for both.
+  // The program of -c or after `--`; nothing if there is neither. Throws failure for both.
   std::optional<program> program_of(const invocation& call) const;
-  // With a grace for which the session's timeout leaves time.
+  // The options for watched_run. Shortens the grace period if the session timeout is too short for
+  // it.
   run_options options(connection& c) const;
 };
 

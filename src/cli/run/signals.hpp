@@ -1,4 +1,4 @@
-// The signals that end and stop a program, for those who have taken them over.
+// Signals that end or stop a program, for code that has taken them over.
 #pragma once
 
 #include <signal.h>
@@ -10,10 +10,10 @@ namespace conclave::cli {
 inline constexpr std::array ending_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 bool ends_us(int signal);
 
-// Under nohup, and behind & in scripts: then it is not ours to take.
+// True under nohup and for background commands of scripts. Ignored signals must stay ignored.
 bool is_ignored(int signal);
 
-// Ctrl-Z: does what the kernel would have done. Other signals are nothing to it.
+// Stops this process on Ctrl-Z, as the kernel would. No effect for other signals.
 void stop_us_by(int signal);
 
 }  // namespace conclave::cli

@@ -1,29 +1,29 @@
-// The terminal, and who of us has it: programs in other process groups than the terminal's are
-// stopped when they read from it.
+// The controlling terminal, and which process group has it. The kernel stops background processes
+// that read from it.
 //
-// A child is in a group of its own, and begins in the background: Ctrl-C and Ctrl-Z then still
-// reach the shell script, or the pipeline, that we are part of, and we pass them on. Only when the
-// child wants to use the terminal, and is stopped for that, is it handed over.
+// A child is in its own process group and starts in the background. So Ctrl-C and Ctrl-Z still
+// reach the script or pipeline that we belong to, and we pass them on to the child. The child gets
+// the terminal only when it is stopped because it wants to use it.
 #pragma once
 
 #include <sys/types.h>
 
 namespace conclave::cli {
 
-// Whether stderr is a terminal on which nobody else is at work.
+// Whether stderr is a terminal and we are in its foreground process group.
 bool in_foreground();
 
 class terminal {
  public:
-  // Ours, whether or not stdin or the like is connected to it.
+  // Opens our controlling terminal, even if stdin, stdout and stderr are redirected.
   terminal();
   ~terminal();
   terminal(const terminal&) = delete;
   terminal& operator=(const terminal&) = delete;
 
-  // Hands it to the child's group, if it is ours to give.
+  // Gives the terminal to the child's group if we have it. Returns whether it did.
   bool give(pid_t group);
-  // Back to us, if a child has it.
+  // Takes the terminal back from the child.
   void take_back();
   bool given() const noexcept { return given_; }
 

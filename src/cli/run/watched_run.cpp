@@ -11,10 +11,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A hold that ends later than that has no deadline.
+// A hold that lasts longer than this has no deadline.
 constexpr auto without_deadline = 24h;
 
-// The first guard that is killed is replaced at once, others after this time at the earliest.
+// The first killed guard is replaced at once, the next ones not before this time has passed.
 constexpr auto between_guards = 100ms;
 constexpr int suspicious_guards = 10;
 
@@ -42,11 +42,11 @@ watched_run::watched_run(const loop& l, program p, client& zk, hold held, run_op
   start();
 }
 
-// Unknown while the server is being restarted: the connection is back soon, or the hold is lost.
+// Unknown while the server restarts: then the hold is soon restored or lost.
 watched_run::kept_by watched_run::find_keeper() {
   if (options_.server_socket.empty()) return kept_by::us;
   if (held_.suspended()) return kept_by::unknown;
-  constexpr int most_tries = 5;  // until the client must have noticed that the server has ended
+  constexpr int most_tries = 5;  // by then the client must have noticed that the server has died
   if (held_.remaining() > without_deadline) {
     const auto key = session_key::of(client_);
     keeper_ = session_keeper{options_.server_socket, key, 1s};
@@ -57,7 +57,7 @@ watched_run::kept_by watched_run::find_keeper() {
     keeper_ = {};
     keeper_of_guard_ = {};
   }
-  // Also a server that does not see our processes, or is older than we are.
+  // Also for a server that cannot see our processes, or is too old for keepers.
   return ++tries_ < most_tries ? kept_by::unknown : kept_by::us;
 }
 
@@ -106,12 +106,12 @@ loop::clock::time_point watched_run::look_after_guard() {
   return never;
 }
 
-// After our end nothing but the guard keeps the session. If the server was restarted, the guard may
-// not be attached yet: it is stopped, or has got no processor. Then another one begins with a
-// keeper that is attached. False: not now, there is no server or no guard.
+// After our end, only the guard keeps the session. After a server restart, the guard may not be
+// attached yet, because it is stopped or gets no processor time. Then a new guard starts with an
+// attached keeper. Returns false if there is no server or no guard yet.
 bool watched_run::hand_over_to_guard() {
   look_after_guard();
-  if (!guard_->alive()) return false;  // it was killed, and is replaced after a pause
+  if (!guard_->alive()) return false;  // killed, and replaced after a pause
   if (!keeper_of_guard_.broken()) return true;
   session_keeper fresh{options_.server_socket, session_key::of(client_), 1s};
   if (fresh.state() != session_keeper::result::attached) return false;
@@ -136,7 +136,7 @@ void watched_run::pass_on(int signal) {
     default:
       interrupted_ = interrupted_ || signal == SIGINT;
       child_->signal(signal);
-      // One that is stopped would get it only when it goes on.
+      // A stopped process receives the signal only after SIGCONT.
       if (signal == SIGTERM || signal == SIGHUP) child_->signal(SIGCONT);
   }
 }
@@ -220,8 +220,8 @@ void watched_run::stopped(int signal) {
   if (wants_terminal || signal == SIGTSTP) stop_with_child();
 }
 
-// So that the shell which started us takes its terminal back. The program stands still as long as
-// we do, and goes on only if the hold has outlasted that.
+// Stops ourselves, so that the shell that started us takes its terminal back. The program stays
+// stopped as long as we do, and continues only if the hold is still held.
 void watched_run::stop_with_child() {
   const bool had_terminal = terminal_.given();
   terminal_.take_back();
@@ -232,7 +232,7 @@ void watched_run::stop_with_child() {
 }
 
 void watched_run::finish() {
-  // What else the program has started must not run on without the hold.
+  // Without the hold, the program's background processes must not continue.
   if (!held_.held() || guard_->killed_the_command()) fate_ = hold_fate::lost;
   if (fate_ != hold_fate::kept) kill(fate_);
   finished_ = true;
@@ -253,7 +253,7 @@ void watched_run::finish() {
   if (guard_) guard_->group() = 0;
   r.code = child_->reap();
   r.interrupted = (had_terminal || interrupted_) && r.code == 128 + SIGINT;
-  // The terminal has told nobody but the program's group.
+  // The terminal has signalled only the program's group.
   if (had_terminal && r.interrupted) ::kill(0, SIGINT);
   r.fate = fate_;
   if (!r.left_something) return ended_(r);

@@ -1,12 +1,12 @@
-// A program that runs while something is held: a lock, leadership, or a queue's item.
+// Runs a program during a hold: a lock, leadership, or a claimed item.
 //
-// When the hold comes near its end and there is no word from the server, the program's group is
-// asked to end (SIGTERM) and, a grace later, killed: all of it before the server can give the lock
-// to anybody else. The time for that is taken from the end of the hold backwards. When the hold is
-// lost, it is killed at once, whatever the loop is doing.
+// If the server is silent and the hold comes near its deadline, the program's process group gets
+// SIGTERM and, after a grace period, SIGKILL. Both times are counted back from the deadline, so the
+// program is dead before the server can grant the lock to another client. If the hold is lost, the
+// program is killed at once, whatever the loop is doing.
 //
-// On a server that sees processes, what the program and everything that it starts inherit keeps the
-// hold, with or without us; the guard makes up for a restart of the server.
+// With a server that sees processes, the inherited descriptor keeps the hold, with or without
+// conclave. The guard covers a restart of the server.
 #pragma once
 
 #include <chrono>
@@ -29,69 +29,69 @@
 namespace conclave::cli {
 
 struct run_options {
-  // What happens when the connection is lost, before anything else is: nothing, the program is
-  // stopped until it is back, or asked to end.
+  // What to do when the connection is lost: nothing, stop the program until the hold is restored,
+  // or send SIGTERM.
   enum class on_suspend { ignore, stop, term };
   on_suspend suspend = on_suspend::ignore;
   std::chrono::milliseconds grace{5000};  // from SIGTERM to SIGKILL
-  // Of the server on this machine that the session is on; empty: it is elsewhere.
+  // The socket of the server that has the session, if it is on this machine; otherwise empty.
   std::string server_socket;
-  std::filesystem::path local_folder;  // of this user's own server; otherwise empty
-  // Whether processes that the program leaves in the background keep the hold.
+  std::filesystem::path local_folder;  // the folder of this user's own server; otherwise empty
+  // Whether background processes of the program keep the hold.
   enum class hold_ends { with_program, with_last_process };
   hold_ends ends = hold_ends::with_last_process;
   bool uses_terminal = true;
 };
 
-// The longest grace for which there is time: a silent server is noticed late.
+// The longest grace period that fits. It is short because a silent server is noticed late.
 std::chrono::milliseconds longest_grace(std::chrono::milliseconds session_timeout);
 
 class watched_run {
  public:
-  // What became of the hold while the program ran.
+  // The state of the hold while the program ran.
   enum class hold_fate {
     kept,
-    // The connection was lost, and the program was asked to end: at once (on_suspend::term), or
-    // because the time was nearly over. It ended while nobody else could have the lock.
+    // The connection was lost and the program got SIGTERM: at once (on_suspend::term), or near the
+    // deadline. It ended before another client could be granted the lock.
     ended_in_time,
     lost,
   };
   struct result {
-    int code = 0;  // the program's
+    int code = 0;  // the exit code of the program
     hold_fate fate = hold_fate::kept;
-    // Something that the program started lives on, and keeps the hold. The guard looks after it, as
-    // long as this watched_run is not destroyed.
+    // A background process of the program lives on and keeps the hold. The guard protects it as
+    // long as this watched_run exists.
     bool left_something = false;
-    bool interrupted = false;  // it died of Ctrl-C
+    bool interrupted = false;  // the program died of Ctrl-C
     bool kept() const noexcept { return fate == hold_fate::kept; }
-    // What to say, of "the lock" for instance, unless it was kept.
+    // A message about `what`, for example "the lock". Only if the hold was not kept.
     std::string explanation(const std::string& what) const;
   };
 
-  // Throws failure if the program cannot be started. `ended` is called in the loop, from the
-  // functions below, once.
+  // Throws failure if the program cannot be started. Calls `ended` once, in the loop, from one of
+  // the functions below.
   watched_run(const loop& l, program p, client& zk, hold held, run_options options,
               std::function<void(const result&)> ended);
 
-  // All of these in the loop.
-  void pass_on(int signal);  // one that we got
+  // Call all of these in the loop.
+  void pass_on(int signal);  // a signal that we received
   void suspended();          // the connection was lost
-  void restored();           // and is back
-  // In every turn, also after the end; returns when it must be called again. Throws as the
-  // constructor does: the server may have been restarted just then.
+  void restored();           // the hold was verified after a reconnect
+  // Call in every turn, also after the program has ended. Returns when to call it again. Throws as
+  // the constructor does, because the start may be delayed by a server restart.
   loop::clock::time_point check();
 
-  // Of one that has ended: whether something that it started still lives.
+  // Whether a background process of the ended program is alive.
   bool left_something() const { return descendants_.alive(); }
 
  private:
-  // Who keeps the hold while the program runs.
+  // What keeps the hold while the program runs.
   enum class kept_by { unknown, us, processes };
 
   kept_by find_keeper();
   bool start();
   std::unique_ptr<guard> new_guard() const;
-  // Replaces a killed guard, but not without a pause. Returns when to call it again.
+  // Replaces a killed guard after a pause. Returns when to call it again.
   loop::clock::time_point look_after_guard();
   bool hand_over_to_guard();
   void child_changed();
@@ -108,22 +108,23 @@ class watched_run {
   hold held_;
   run_options options_;
   std::function<void(const result&)> ended_;
-  int tries_ = 0;                   // to find out who keeps it
+  int tries_ = 0;                   // attempts to find out what keeps the hold
   session_keeper keeper_;           // inherited by the program, which can close or break it
-  session_keeper keeper_of_guard_;  // so the guard has another one
+  session_keeper keeper_of_guard_;  // a second one, because the program can break the first
   descendants descendants_;
   std::unique_ptr<guard> guard_;
-  loop::clock::time_point next_guard_{};  // not before
+  loop::clock::time_point next_guard_{};  // no new guard before this time
   int killed_guards_ = 0;
-  std::optional<child> child_;  // none: it waits for the server
+  std::optional<child> child_;  // empty while it waits for the server
   terminal terminal_;
-  bool interrupted_ = false;  // SIGINT was passed on to it
+  bool interrupted_ = false;  // SIGINT was passed on to the program
   bool finished_ = false;
   hold_fate fate_ = hold_fate::kept;
-  std::optional<result> handing_over_;  // the program has ended, and the guard is not ready yet
-  bool held_still_ = false;             // stopped by us, until the connection is back
+  // Set while the program has ended and the guard is not ready.
+  std::optional<result> handing_over_;
+  bool held_still_ = false;  // stopped by us, until the connection is restored
   std::optional<loop::clock::time_point> kill_at_;
-  kill_on_loss kill_on_loss_;  // the last: another thread uses what is above
+  kill_on_loss kill_on_loss_;  // the last member: another thread uses the members above
 };
 
 }  // namespace conclave::cli

@@ -1,4 +1,4 @@
-// Who leads, or would like to.
+// Output of a candidate of an election.
 #pragma once
 
 #include "cli/show/json.hpp"
@@ -8,7 +8,7 @@ namespace conclave::cli {
 
 json::object candidate_json(const contender_info& c);
 
-// For people. Of one without a name, its session.
+// The name for people: the owner, or the session if there is none.
 std::string candidate_name(const contender_info& c);
 
 }  // namespace conclave::cli

@@ -1,4 +1,4 @@
-// Times as people write them: 500ms, 10s, 5m, 2h. A number alone is in seconds.
+// Durations as text: 500ms, 10s, 5m, 2h. A number without a unit is in seconds.
 #pragma once
 
 #include <chrono>
@@ -6,7 +6,7 @@
 
 namespace conclave::cli {
 
-// Throws std::invalid_argument that says what to write.
+// Throws std::invalid_argument that shows the expected form.
 std::chrono::milliseconds parse_duration(const std::string& text);
 
 // For people: 350ms, 12s, 3m04s, 2h05m, 3d04h.

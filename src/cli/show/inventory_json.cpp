@@ -13,7 +13,7 @@ const char* role_name(layout::role r) {
   return "exclusive";
 }
 
-// Who waits for a permit has its number in the line yet, not that of the permit.
+// A semaphore waiter has only the token of its wait queue node, not that of a permit.
 bool has_token(const recipe& r, const participant& who) {
   return who.holds || r.what != recipe::kind::semaphore;
 }

@@ -13,9 +13,9 @@ namespace {
 
 using kind = recipe::kind;
 
-// A line in two parts, which are two columns of the page.
+// A line in two columns.
 struct row {
-  std::string branches;  // of the tree
+  std::string branches;  // branches of the tree
   std::string left, right;
   ink left_ink = ink::plain, right_ink = ink::plain;
 };
@@ -90,7 +90,7 @@ class drawing {
       left = std::max(left, columns(r.branches) + columns(r.left));
       right = std::max(right, columns(r.right));
     }
-    // The right side has the numbers; the left one can be cut, down to a third of the page.
+    // The right column has the numbers. The left one can be clipped, down to a third of the page.
     if (page_.width != 0 && left + gap + right > page_.width)
       left = std::max(page_.width / 3, page_.width - std::min(page_.width, right + gap));
     std::vector<std::string> all;
@@ -110,7 +110,7 @@ class drawing {
     return last ? "   " : "│  ";
   }
   std::string pad() const { return page_.unicode ? "   " : "  "; }
-  // Of lines between a node and its children: the trunk to the first one passes them.
+  // The lines between a node and its children show the branch to the first child.
   std::string below(const branch& b) const {
     if (b.below.empty() || !page_.unicode) return "";
     return "│";
@@ -121,7 +121,7 @@ class drawing {
       if (!r.right.empty()) r.right += "; ";
       r.right += describe(*one);
     }
-    // Lines of different layouts at one place do not see each other: that is worth a look.
+    // Different layouts on one path do not exclude each other, so highlight the line.
     if (b.here.size() > 1) r.right_ink = ink::yellow;
   }
 
@@ -165,7 +165,7 @@ class drawing {
       one.left = (who.holds ? mark : std::to_string(++place) + " ") + name_of(r, who);
       one.right = padded(what_it_does(r, who), 6);
       if (who.readable && !who.holds) one.right += " " + short_time(now_ - who.since);
-      // Of those who wait a token says nothing yet, and it is long.
+      // For waiters the token means nothing yet, and it is long.
       if (who.readable && who.holds)
         one.right = padded(one.right + " " + held_for(who, now_) + "  ", 14) + "token " +
                     std::to_string(who.fencing_token);
@@ -185,7 +185,7 @@ class drawing {
   static std::string name_of(const recipe& r, const participant& who) {
     std::string name = printable(who.owner);
     if (name.empty()) {
-      // Who has no words is known by its node.
+      // A participant without an owner is shown by its node.
       name = printable(last_name(who.node));
       if (!who.readable) name += " (may not be read)";
     } else if (r.what == kind::queue) {
@@ -235,7 +235,7 @@ std::vector<std::string> inventory_lines(const inventory& s, const std::vector<s
                                          const page& p, std::size_t most,
                                          std::chrono::system_clock::time_point now) {
   drawing d{p, most, now};
-  std::set<const recipe*> drawn;  // a root may lie below another one
+  std::set<const recipe*> drawn;  // a root may be below another one
   for (const auto& root : roots) {
     branch tree;
     for (const auto& r : s.recipes)

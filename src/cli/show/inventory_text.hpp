@@ -1,4 +1,4 @@
-// What is in use, as a tree for people, and as JSON.
+// An inventory as a tree for people, and as JSON.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace conclave::cli {
 
-// Lines without their ends. `most`: of those who wait, and of claims, for each; 0: all.
+// Lines without newlines. Shows at most `most` waiters or claims for each recipe; 0: all.
 std::vector<std::string> inventory_lines(const inventory& s, const std::vector<std::string>& roots,
                                          const page& p, std::size_t most,
                                          std::chrono::system_clock::time_point now);

@@ -28,7 +28,7 @@ item_output::item_output(const item_format& f) : format_{f} {
   const int flags = ::fcntl(STDOUT_FILENO, F_GETFL);
   if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
     throw failure{cannot_write, "stdout is closed: there is nowhere to print the item to"};
-  ::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error like others
+  ::signal(SIGPIPE, SIG_IGN);  // a closed pipe is handled as an error
 }
 
 void item_output::add(const queue_item& item, int attempts) {
@@ -48,7 +48,7 @@ void item_output::write() {
   while (done < text_.size()) {
     const auto n = ::write(STDOUT_FILENO, text_.data() + done, text_.size() - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) {  // somebody has made it so for all who share it
+    if (n < 0 && errno == EAGAIN) {  // another process has set O_NONBLOCK on the shared stdout
       pollfd p{STDOUT_FILENO, POLLOUT, 0};
       ::poll(&p, 1, -1);
       continue;

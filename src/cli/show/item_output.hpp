@@ -1,4 +1,4 @@
-// Items of a queue on stdout, such that it is known whether they arrived there.
+// Prints items of a queue on stdout and reports whether they were written.
 #pragma once
 
 #include <string>
@@ -19,13 +19,13 @@ void add_item_format(CLI::App& app, item_format& f);
 
 class item_output {
  public:
-  // Throws failure with cannot_write if nothing can be written to stdout. To be made before
-  // anything is opened, which would take the place of a stdout that is closed.
+  // Throws failure with cannot_write if stdout is closed. Must be created before any file is
+  // opened, because that file would get the descriptor of a closed stdout.
   explicit item_output(const item_format& f);
 
-  // attempts: 0 if that is not known.
+  // attempts: 0 if unknown.
   void add(const queue_item& item, int attempts);
-  // Throws failure with cannot_write unless all of it was written.
+  // Throws failure with cannot_write unless all items were written.
   void write();
 
  private:

@@ -2,7 +2,7 @@
 
 #include <iostream>
 
-#include <boost/json/src.hpp>  // here only: the library without a library
+#include <boost/json/src.hpp>  // header-only Boost.JSON, compiled here only
 
 #include "cli/show/node.hpp"
 

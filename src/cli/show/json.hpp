@@ -1,4 +1,4 @@
-// What is printed with --json: one value, in one line.
+// Output of --json: one value on one line.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@ namespace json = boost::json;
 
 void print(const json::value& v);
 
-// What every command writes in the same form.
+// These functions give all commands the same JSON form.
 //
-// A fencing token or zxid: NAME, a number, and NAME_text, for readers that round numbers above
+// Adds a fencing token or zxid: NAME, a number, and NAME_text, for readers that round numbers above
 // 2^53.
 void add_number(json::object& to, std::string_view name, std::int64_t value);
-// session_id, a number, and session_id_text, as in ZooKeeper's own messages: "0x10000a2b".
+// Adds session_id, a number, and session_id_text, as in ZooKeeper's messages: "0x10000a2b".
 void add_session(json::object& to, std::int64_t id);
-// NAME in UTC, "2024-05-17T07:30:12.345Z", and NAME_ms, milliseconds since 1970.
+// Adds NAME in UTC, "2024-05-17T07:30:12.345Z", and NAME_ms, milliseconds since 1970.
 void add_time(json::object& to, std::string_view name, std::int64_t ms);
 void add_time(json::object& to, std::string_view name, std::chrono::system_clock::time_point t);
 

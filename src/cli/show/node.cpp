@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Day and time with what `between` them.
+// Date and time with `between` as the separator.
 std::string seconds_of(const std::tm& t, char between) {
   std::array<char, 64> text{};
   std::strftime(text.data(), text.size(), "%F %T", &t);

@@ -1,4 +1,4 @@
-// A node's metadata and data, for people and for programs.
+// Output of the metadata and data of a node, for people and for programs.
 #pragma once
 
 #include <ostream>
@@ -9,23 +9,24 @@
 
 namespace conclave::cli {
 
-// Of milliseconds since 1970: "2024-05-17 09:30:12.345 +0200", by this machine's time zone.
+// `ms` is in milliseconds since 1970. Result in the local time zone: "2024-05-17 09:30:12.345
+// +0200".
 std::string date(std::int64_t ms);
-// Without the fraction and the zone.
+// The same without the fraction and the time zone.
 std::string short_date(std::int64_t ms);
 // "2024-05-17T07:30:12.345Z"
 std::string iso_date(std::int64_t ms);
 
-// As in ZooKeeper's own messages: 0x10000a2b.
+// As in ZooKeeper's messages: 0x10000a2b.
 std::string hex(std::int64_t id);
 
-// One line for each field.
+// Prints one line for each field.
 void print_stat(std::ostream& out, const node_stat& s);
-// Every field by its name in node_stat, ids also as text, and the times as created and changed.
+// All fields by their names in node_stat, ids also as text, and the times as created and changed.
 json::object stat_json(const node_stat& s);
 
 bool is_utf8(const std::string& data) noexcept;
-// Adds "data", as text, or "base64" if it is not UTF-8.
+// Adds "data" as text, or "base64" if it is not UTF-8.
 void add_data(json::object& to, const std::string& data);
 
 }  // namespace conclave::cli

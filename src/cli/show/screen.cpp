@@ -10,7 +10,7 @@
 namespace conclave::cli {
 namespace {
 
-// Past any buffer: it must be out when this returns.
+// Writes without a buffer, so that the text is out when this returns.
 void write_out(std::string_view text) {
   while (!text.empty()) {
     const auto n = ::write(STDOUT_FILENO, text.data(), text.size());
@@ -32,14 +32,14 @@ screen::screen() { enter(); }
 screen::~screen() { leave(); }
 
 void screen::enter() {
-  // Keys that are hit are not to be written over the picture.
+  // Turn off the echo, so that typed keys do not appear on the screen.
   has_keys_ = ::tcgetattr(STDIN_FILENO, &keys_) == 0;
   if (has_keys_) {
     auto quiet = keys_;
     quiet.c_lflag &= ~static_cast<tcflag_t>(ECHO);
     ::tcsetattr(STDIN_FILENO, TCSADRAIN, &quiet);
   }
-  write_out("\033[?1049h\033[?25l\033[?7l");  // the other screen, no cursor, no wrapped lines
+  write_out("\033[?1049h\033[?25l\033[?7l");  // alternate screen, no cursor, no line wrap
 }
 
 void screen::leave() {

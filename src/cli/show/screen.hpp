@@ -1,5 +1,5 @@
-// A terminal's other screen, which is drawn anew as things change. The first one is as it was, and
-// back, once this is gone.
+// The alternate screen of a terminal, redrawn on changes. The destructor restores the normal
+// screen.
 #pragma once
 
 #include <termios.h>
@@ -16,16 +16,17 @@ class screen {
   screen(const screen&) = delete;
   screen& operator=(const screen&) = delete;
 
-  // As many of the lines as there is room for, and the last line in any case.
+  // Draws as many of the lines as fit, and always `last`.
   void draw(const std::vector<std::string>& lines, const std::string& last);
-  // Ctrl-Z: the user's screen comes back, we stop, and when we go on so does this screen.
+  // Handles Ctrl-Z: restores the normal screen, stops the process, and returns to this screen when
+  // the process continues.
   void stop();
 
  private:
   void enter();
   void leave();
   bool has_keys_ = false;
-  termios keys_{};  // as they were
+  termios keys_{};  // the former settings
 };
 
 }  // namespace conclave::cli

@@ -1,4 +1,4 @@
-// Columns under a heading.
+// Columns with a heading.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace conclave::cli {
 
 class table {
  public:
-  // right: which columns are numbers, and end under one another. The last one is as it is.
+  // right: the columns with numbers, which are aligned right. The last column is never padded.
   table(std::vector<std::string> heading, std::vector<std::size_t> right)
       : rows_{std::move(heading)}, right_{std::move(right)} {}
 

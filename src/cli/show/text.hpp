@@ -1,4 +1,4 @@
-// Text in columns, on a terminal or not.
+// Text in columns, for a terminal or a file.
 #pragma once
 
 #include <cstddef>
@@ -7,26 +7,26 @@
 
 namespace conclave::cli {
 
-// How a page may look where it is printed.
+// The properties of the output.
 struct page {
-  std::size_t width = 0;  // in columns; 0: as long as lines are
+  std::size_t width = 0;  // in columns; 0: no limit
   bool unicode = false;
   bool colour = false;
 
-  // Of stdout, now.
+  // The properties of stdout at this moment.
   static page of_stdout();
 };
 
-// Without what would move a terminal's cursor: other people's words are shown, not obeyed.
+// Replaces control characters, so that text of other users cannot control the terminal.
 std::string printable(std::string_view text);
 
-// A word as it would be typed into a shell.
+// A word quoted for a shell.
 std::string in_shell(const std::string& word);
 
-// How many columns it takes, as far as a count of characters tells.
+// The number of columns, by a count of characters.
 std::size_t columns(std::string_view text);
 std::string padded(std::string text, std::size_t width);
-// Cut to so many columns, with a mark that it was.
+// Clipped to `width` columns, with a mark if something was cut off.
 std::string clipped(const std::string& text, std::size_t width, bool unicode);
 
 enum class ink { plain, bold, dim, green, yellow };

@@ -1,5 +1,5 @@
-// One line on a terminal, kept up to date while a lock is waited for: how many are before us, who
-// holds it, and since when we wait.
+// A line on the terminal while a command waits for a lock: how many contenders are ahead, who holds
+// the lock, and how long we have waited.
 #pragma once
 
 #include <chrono>
@@ -15,25 +15,25 @@ class waiting_line {
  public:
   struct subject {
     std::string name;  // as the user wrote it
-    std::string path;  // where its contenders are
+    std::string path;  // the path of the contenders
     layout names;
-    std::string server;  // who is waited for while there is no connection
+    std::string server;  // shown while there is no connection
   };
   enum class form {
-    one_line,  // written over again and again
+    one_line,  // one line, updated in place
     log,       // a line on stderr for each change
   };
-  // Says nothing in the first moments.
+  // Prints nothing in the first moments.
   waiting_line(client& zk, subject what, form f = form::one_line);
-  // Leaves an empty line.
+  // Clears the line.
   ~waiting_line();
   waiting_line(const waiting_line&) = delete;
   waiting_line& operator=(const waiting_line&) = delete;
 
  private:
   struct state {
-    std::string what;    // who is waited for
-    std::string holder;  // and for how long it holds
+    std::string what;    // what the command waits for
+    std::string holder;  // the holder, and how long it holds
   };
   void run(const std::stop_token& stop);
   state now() const;
@@ -42,7 +42,7 @@ class waiting_line {
   client& zk_;
   const subject what_;
   const form form_;
-  std::string logged_;  // last
+  std::string logged_;  // the last logged text
   const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
   std::jthread thread_;
 };

@@ -1,4 +1,4 @@
-// `conclave queue ls`, `len`, `restore` and `discard`: what is in a queue, and what was set aside.
+// `conclave queue ls`, `len`, `restore` and `discard`: list a queue and the items set aside.
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
@@ -24,7 +24,7 @@ struct ls_flags {
 
 struct claim_mark {
   std::string owner;
-  std::int64_t since = 0;  // in ms since 1970
+  std::int64_t since = 0;  // milliseconds since 1970
 };
 
 std::map<std::string, claim_mark> claims_of(client& zk, const queue_flags& f) {
@@ -39,7 +39,7 @@ std::map<std::string, claim_mark> claims_of(client& zk, const queue_flags& f) {
   for (const auto& name : names) paths.push_back(f.taken() + '/' + name);
   const auto marks = get_all(zk, paths);
   for (std::size_t i = 0; i < names.size(); ++i)
-    // The first line says who it is; other libraries have nothing but an id.
+    // The first line is the owner. Claims of other libraries contain only an id.
     if (const auto& [ec, got] = marks[i]; !ec)
       all[names[i]] = {got.data.substr(0, got.data.find('\n')), got.stat.ctime};
   return all;
@@ -53,7 +53,7 @@ std::string age(std::int64_t ms) {
 struct listed {
   std::string name;
   node_stat stat;
-  std::string data;  // if it was asked for
+  std::string data;  // empty unless requested
   std::optional<claim_mark> claim;
 };
 
@@ -85,7 +85,7 @@ std::vector<listed> items_of(client& zk, const ls_flags& f) {
   std::vector<listed> all;
   for (std::size_t i = 0; i < names.size(); ++i) {
     auto& [ec, item] = items[i];
-    if (ec) continue;  // it has gone meanwhile
+    if (ec) continue;  // removed meanwhile
     all.push_back({names[i], item.stat, std::move(item.data), {}});
     const auto claim = claims.find(names[i]);
     if (claim != claims.end()) all.back().claim = claim->second;
@@ -182,7 +182,7 @@ struct aside_flags {
   bool all = false;
 };
 
-// What was set aside and is meant.
+// The items set aside that the flags select.
 std::vector<queue_item> chosen(const queue& q, const aside_flags& f) {
   if (f.all != f.names.empty())
     throw failure{usage, "say which items, or --all; see conclave queue ls --set-aside"};

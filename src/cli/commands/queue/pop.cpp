@@ -1,7 +1,7 @@
-// `conclave queue pop` and `peek`: print items, and take them or not.
+// `conclave queue pop` and `peek`: print items and remove them, or only print them.
 //
-// An item is claimed, printed, and removed only when it was written: a reader that has gone, a full
-// disk or a kill loses none. And so a claim of `conclave queue work` keeps an item from us.
+// pop claims an item, prints it, and removes it only after it was written. So a closed pipe, a full
+// disk or a kill loses no item. An item that `conclave queue work` has claimed is not popped.
 #include <algorithm>
 #include <iostream>
 
@@ -25,13 +25,13 @@ struct pop_flags {
   bool no_claim = false;
 };
 
-// Taken and printed together.
+// The largest number of items that are claimed and printed together.
 constexpr std::size_t most_at_once = 64;
 
-// Until when to wait for the first of the next ones; nothing: without an end.
+// When to stop waiting for the next item. Empty: never.
 using limit = std::optional<clock::time_point>;
 
-// Claims of the next items, `most` at most; none if there was nothing in time.
+// Claims at most `most` items. Returns none if no item arrived before the limit.
 std::vector<queue_claim> claim_some(queue& q, std::size_t most, limit until) {
   std::vector<queue_claim> got;
   if (!until) {
@@ -53,7 +53,7 @@ std::vector<queue_claim> claim_some(queue& q, std::size_t most, limit until) {
   return got;
 }
 
-// How many were printed.
+// Returns the number of printed items.
 std::size_t pop_claimed(queue& q, item_output& out, std::size_t most, limit until) {
   auto claims = claim_some(q, most, until);
   for (const auto& c : claims) out.add({c.name(), c.data(), c.priority()}, c.attempts());

@@ -25,18 +25,19 @@ struct push_flags {
   bool nul = false;
 };
 
-// What goes in one transaction: enough to share the server's disk, not enough to hold others up.
+// The limits of one transaction: large enough to share a write to the server's disk, small enough
+// not to delay other clients.
 constexpr std::size_t most_items = 256;
 constexpr std::size_t most_bytes = std::size_t{256} * 1024;
 
-struct full {};  // the queue is, and stayed so
+struct full {};  // thrown if the queue is still full after the wait limit
 
 class pusher {
  public:
   pusher(client& zk, const push_flags& f)
       : flags_{f},
         limit_{parse_wait(f.wait)},
-        // A queue takes what is more than its capacity only when it is empty.
+        // A queue accepts more items than its capacity only while it is empty.
         at_once_{f.capacity == 0 ? most_items
                                  : std::clamp<std::size_t>(f.capacity / 4, 1, most_items)},
         queue_{zk, f.queue.node(), options(f)} {}
@@ -47,7 +48,7 @@ class pusher {
     items_.push_back(std::move(item));
   }
 
-  // What was added and is not in the queue yet.
+  // Pushes the items that were added since the last call.
   void send() {
     if (items_.empty()) return;
     const auto n = items_.size();
@@ -78,7 +79,7 @@ class pusher {
   std::size_t pushed_ = 0;
 };
 
-// The next bytes; false at the end.
+// Appends the next bytes. Returns false at the end of the file.
 bool read_more(int fd, const std::string& name, std::string& to) {
   std::array<char, std::size_t{64} * 1024> buffer{};
   ssize_t n;
@@ -99,7 +100,7 @@ std::string whole(const std::string& file) {
   return content;
 }
 
-// What can be read at a time is pushed before more is waited for: it may be somebody who types.
+// Pushes the available lines before it waits for more, because a user may be typing them.
 void push_lines(pusher& to, char end) {
   std::string text;
   while (read_more(STDIN_FILENO, "stdin", text)) {
@@ -162,7 +163,8 @@ void describe_push(CLI::App& app, invocation& call) {
       "  conclave queue push --layout kazoo --priority 10 jobs urgent\n"
       "Exit code: 1 if there was no room in time (--capacity, --wait).");
   add_queue_flags(app, flags->queue);
-  // For the help only, and what nobody else takes is an item: of an option, [a,b] would be two.
+  // For the help text only. Items are the remaining words, because CLI11 would split the value
+  // [a,b] of an option in two.
   app.add_option("ITEM", flags->unused, "items")->expected(0)->type_name("...");
   app.allow_extras();
   flags->words = &app;

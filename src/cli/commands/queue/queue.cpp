@@ -1,4 +1,4 @@
-// `conclave queue`: the commands on a queue.
+// `conclave queue`: the group of the queue commands.
 #include "cli/commands/commands.hpp"
 #include "cli/commands/queue/queue_flags.hpp"
 

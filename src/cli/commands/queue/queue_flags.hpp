@@ -1,4 +1,4 @@
-// What every command on a queue needs.
+// Flags and helpers of all queue commands.
 #pragma once
 
 #include <chrono>
@@ -17,16 +17,16 @@ struct queue_flags {
 
   std::string node() const { return node_path(path); }
   queue_options options() const;
-  // Where the marks of claims are: docs/queue.md.
+  // The folder of the claim nodes; see docs/queue.md.
   std::string taken() const;
 };
 
 void add_queue_flags(CLI::App& app, queue_flags& f);
 
-// Throws failure that names the layout, if what is there is not of ours.
+// Throws a failure that names the layout if the nodes of the path have another layout.
 void expect_layout(client& zk, const queue_flags& f);
 
-// call(), with that failure instead of errc::layout_mismatch.
+// Runs call() and replaces errc::layout_mismatch with that failure.
 template <class Call>
 auto with_layout(client& zk, const queue_flags& f, Call call) {
   try {
@@ -37,10 +37,10 @@ auto with_layout(client& zk, const queue_flags& f, Call call) {
   }
 }
 
-// SECONDS or a time, or forever (nothing).
+// A number of seconds, a time with a unit, or "forever" (returns nothing).
 std::optional<std::chrono::milliseconds> parse_wait(const std::string& text);
 
-// The sub-commands, each in a file of its name.
+// Each of these commands has a file of its name.
 void describe_push(CLI::App& app, invocation& call);
 void describe_pop(CLI::App& app, invocation& call);
 void describe_peek(CLI::App& app, invocation& call);

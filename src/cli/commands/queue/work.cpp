@@ -75,7 +75,7 @@ int run(work_flags& f, const invocation& call) {
   if (!what || !f.stray.empty())
     throw failure{usage, "the command stands behind --; try: " +
                              corrected_command_line(*call.command, call.words)};
-  // Of what -c runs, the first argument is $0; and a {} in it is the shell's.
+  // For -c, the first argument after the shell line is $0, and the shell handles {} itself.
   if (f.run.line && f.terms.item_as_argument) what->arguments.emplace_back("conclave");
   f.terms.retry_after = parse_duration(f.retry_after);
   worker w{f.queue, f.run, f.terms, std::move(*what)};

@@ -19,14 +19,14 @@ namespace {
 
 constexpr std::chrono::milliseconds longest_retry = 1min;
 
-// base, doubled `times` times, up to `most`.
+// `base`, doubled `times` times, at most `most`.
 std::chrono::milliseconds doubled(std::chrono::milliseconds base, int times,
                                   std::chrono::milliseconds most) {
   for (; times > 0 && base < most; --times) base *= 2;
   return std::min(base, most);
 }
 
-// What Linux takes as one argument of a program.
+// The longest argument that Linux accepts for a program.
 constexpr std::size_t longest_argument = std::size_t{128} * 1024 - 1;
 
 bool is_disconnected(error_code ec) {
@@ -38,9 +38,9 @@ bool is_disconnected(error_code ec) {
 struct worker::job {
   queue_claim claim;
   bool suspended = false;
-  std::optional<watched_run::result> result;  // it has ended
+  std::optional<watched_run::result> result;  // empty while the command runs
   std::optional<watched_run> running;
-  // Wakes the loop.
+  // Wakes the loop when the claim is lost.
   std::optional<std::stop_callback<std::function<void()>>> on_loss;
 };
 
@@ -54,7 +54,7 @@ worker::worker(const queue_flags& where, const run_flags& how, const terms& t, p
   auto o = where.options();
   o.max_attempts = t.max_attempts;
   o.owner = how.label;
-  // A claim tells nobody that it is suspended; its session does.
+  // A claim has no callback for suspension, so the worker uses the events of the session.
   session_events_ =
       connection_.zk().on_session_event([this](const session_event&) { loop_.post([] {}); });
   queue_.emplace(connection_.zk(), path_, std::move(o));
@@ -101,7 +101,7 @@ worker::clock::time_point worker::on_turn() {
 }
 
 void worker::on_signal(int s) {
-  // The second one does not wait for the server any more.
+  // After a second signal, the worker does not wait for the server.
   if (ends_us(s) && code_ && jobs_.empty()) return loop_.end_by(s);
   if (ends_us(s)) stop(loop::code_of(s));
   for (auto& j : jobs_)
@@ -129,7 +129,7 @@ int worker::code_at_the_end() const {
   return failed;
 }
 
-// --- taking items
+// --- claiming items
 
 void worker::take() {
   if (terms_.until_empty && empty_) return;
@@ -141,12 +141,12 @@ void worker::take() {
 void worker::ask() {
   ++asked_;
   auto told = [this, asked = stirred_](error_code ec, std::optional<queue_claim> got) {
-    // A function that is posted must be one that can be copied.
+    // std::function requires a copyable lambda.
     const auto kept = std::make_shared<std::optional<queue_claim>>(std::move(got));
     loop_.post([this, asked, ec, kept] {
       --asked_;
       if (!ec && !*kept) empty_ = asked == stirred_;
-      // The server may not know yet of what we have given back.
+      // The server may not have processed the release of returned items yet.
       if (empty_ && !given_back_.empty() && clock::now() < given_back_at_ + 2s) {
         empty_ = false;
         next_ = std::max(next_, clock::now() + 20ms);
@@ -166,7 +166,7 @@ void worker::stir() {
 }
 
 void worker::came(error_code ec, std::optional<queue_claim> claim) {
-  if (code_) return;  // what came is given back
+  if (code_) return;  // destroying the claim returns the item
   if (ec == errc::layout_mismatch && jobs_.empty()) expect_layout(connection_.zk(), where_);
   if (!ec) {
     complained_ = false;
@@ -207,7 +207,7 @@ void worker::begin(queue_claim claim) {
   j.claim = std::move(claim);
   const auto held = j.claim.hold();
   auto options = how_.options(connection_);
-  options.ends = run_options::hold_ends::with_program;  // the item is then completed, or given back
+  options.ends = run_options::hold_ends::with_program;  // the item is then completed or returned
   options.uses_terminal = false;
   p.input = j.claim.data();
   p.environment = environment_of(held);
@@ -224,13 +224,13 @@ void worker::begin(queue_claim claim) {
   j.on_loss.emplace(held.lost(), [this] { loop_.post([] {}); });
 }
 
-// It would be so for every item.
+// The same error would follow for every item, so the worker stops.
 void worker::cannot_run(const failure& why) {
   std::cerr << "conclave: " << why.what() << "\n";
   stop(why.code);
 }
 
-// --- commands that run
+// --- running commands
 
 worker::clock::time_point worker::look_after(job& j) {
   if (j.result) return clock::time_point::max();
@@ -242,14 +242,14 @@ worker::clock::time_point worker::look_after(job& j) {
       j.running->restored();
   }
   const auto next = j.running->check();
-  // The connection is back, and the claim is being looked for.
+  // The connection is restored, and the client verifies the claim.
   if (suspended && connection_.zk().state() == session_state::connected)
     return std::min(next, clock::now() + 20ms);
   return next;
 }
 
 void worker::ended(job& j) {
-  stir();  // another may have come meanwhile
+  stir();  // another item may have arrived meanwhile
   if (!j.result->kept()) {
     say(j.claim.name() + ": " + j.result->explanation("the claim") + "; others may take it");
     not_completed_.insert(j.claim.name());
@@ -285,8 +285,8 @@ void worker::not_done(queue_claim claim, const std::string& why) {
   const bool ends = terms_.until_empty || terms_.count != 0;
   if (ends) not_completed_.insert(claim.name());
   const auto what = claim.name() + ": " + why;
-  // What a signal of ours has ended is no failure, and whoever meets one that failed too often
-  // sets it aside: both are given back at once, by the claim's end.
+  // Two cases return the item at once, by the end of the claim. A command that our own signal ended
+  // has not failed. And an item that failed too often is set aside by its next consumer.
   if (code_) return say(what + "; given back");
   ++failures_;
   next_ = clock::now() + (failures_ < 2 ? 0ms : doubled(100ms, failures_ - 2, terms_.retry_after));

@@ -1,7 +1,8 @@
-// Runs a command for each item that it claims, several at a time.
+// Runs a command for each claimed item, several commands at a time.
 //
-// An item whose command failed would be the first of the queue again. So its claim is kept for a
-// while: the items behind it come first, and no item is tried over and over without a pause.
+// An item whose command failed would be the first of the queue again. So the worker keeps its claim
+// for a while. Meanwhile the items behind it are processed, and the failed item is not retried
+// without a pause.
 #pragma once
 
 #include <chrono>
@@ -28,14 +29,14 @@ class worker {
     int max_attempts = 0;   // 0: no limit
     bool until_empty = false;
     bool quiet = false;
-    bool item_as_argument = false;  // the last one, or instead of each {}
+    bool item_as_argument = false;  // pass the item as the last argument, or in place of each {}
     std::chrono::milliseconds retry_after{1000};
   };
   worker(const queue_flags& where, const run_flags& how, const terms& t, program what);
   ~worker();
   worker(const worker&) = delete;
   worker& operator=(const worker&) = delete;
-  // Its exit code.
+  // Returns the exit code.
   int run();
 
  private:
@@ -51,12 +52,12 @@ class worker {
 
   void take();
   void ask();
-  // There may be something to take now, whatever an answer to an earlier question says.
+  // Call when new items may be available. Replies to earlier requests then no longer mean "empty".
   void stir();
   void came(error_code ec, std::optional<queue_claim> claim);
   void begin(queue_claim claim);
   void cannot_run(const failure& why);
-  // The command with this item in its arguments; none if it cannot be an argument.
+  // The command with this item in its arguments. Returns nothing if the item cannot be an argument.
   std::optional<program> program_for(const std::string& item) const;
   clock::time_point look_after(job& j);
   void ended(job& j);
@@ -65,7 +66,7 @@ class worker {
   void not_done(queue_claim claim, const std::string& why);
   clock::time_point give_back_what_is_due();
 
-  // Takes no more; ends with this code when what runs has ended.
+  // Claims no more items. The worker ends with this code when all running commands have ended.
   void stop(int code);
   bool nothing_left() const;
   int code_at_the_end() const;
@@ -76,24 +77,24 @@ class worker {
   run_flags how_;
   program what_;
   std::string path_;
-  loop loop_;  // before the first thread, which the connection makes
+  loop loop_;  // must be created before the first thread, which the connection starts
   connection connection_;
   subscription session_events_;
   std::optional<queue> queue_;
-  std::size_t asked_ = 0;  // claims that are on their way
+  std::size_t asked_ = 0;  // pending claim requests
   std::size_t stirred_ = 0;
-  std::size_t begun_ = 0;       // commands, in all
-  std::size_t completing_ = 0;  // items
+  std::size_t begun_ = 0;       // started commands in total
+  std::size_t completing_ = 0;  // items whose completion is pending
   std::list<job> jobs_;
   std::list<failed_item> failed_;
-  std::set<std::string> not_completed_;                // names; of a worker that ends by itself
-  std::set<std::string> given_back_;                   // and not come again yet
-  clock::time_point given_back_at_;                    // the last of them
-  int failures_ = 0;                                   // one after another
-  clock::time_point next_ = clock::time_point::min();  // nothing is taken before
-  bool empty_ = false;                                 // there was nothing to take
-  bool complained_ = false;                            // about the connection
-  std::optional<int> code_;                            // it is ending, with this
+  std::set<std::string> not_completed_;  // item names; only if the worker ends by itself
+  std::set<std::string> given_back_;     // returned items that were not claimed again yet
+  clock::time_point given_back_at_;      // time of the last return
+  int failures_ = 0;                     // consecutive failures
+  clock::time_point next_ = clock::time_point::min();  // no claims before this time
+  bool empty_ = false;                                 // the last reply found no item
+  bool complained_ = false;                            // the lost connection was reported
+  std::optional<int> code_;                            // set while the worker is stopping
 };
 
 }  // namespace conclave::cli

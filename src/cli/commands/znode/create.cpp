@@ -37,7 +37,8 @@ struct create_flags : common_flags {
   }
 };
 
-// /conclave is ours to make: who names a path below it without saying so need not know of it.
+// The user need not know of /conclave: for a relative path with one name, only /conclave can be
+// missing, and it is created without -p.
 bool only_ours_is_missing(const create_flags& f) {
   return f.path.front() != '/' && f.path.find('/') == std::string::npos;
 }
@@ -55,7 +56,7 @@ create_result create_node(client& zk, const create_flags& f, const std::string& 
       if (e.code() != errc::no_node) throw;
       if (!f.parents && !only_ours_is_missing(f))
         throw failure{failed, path + ": there is no node to make it below; -p makes it, too"};
-      // Again if a container that was there has just been removed for being empty.
+      // The server may have removed an empty container in between, so try again.
       if (attempt == 10) throw;
       make_parents(zk, path);
     }
@@ -71,7 +72,7 @@ void show(const create_flags& f, const create_result& made, std::int64_t session
   print(o);
 }
 
-// Keeps an ephemeral node until a signal, or until it is gone.
+// Keeps an ephemeral node until a signal arrives or the node is removed.
 class keeping {
  public:
   keeping(const create_flags& f, std::string data)
@@ -81,7 +82,7 @@ class keeping {
     loop_.on_signal([this](int s) {
       stop_us_by(s);
       if (!ends_us(s)) return;
-      // A signal is how it ends; before there is a node, an interruption.
+      // With a node, a signal is the normal end. Before, it is an interruption.
       made_.path.empty() ? loop_.end_by(s) : loop_.end(ok);
     });
     loop_.on_turn([this] {
@@ -115,7 +116,7 @@ class keeping {
                                   [this](error_code ec, std::optional<node_stat> s) {
                                     if (!ec && (!s || s->czxid != made_.stat.czxid))
                                       loop_.post([this] { gone("somebody has removed it"); });
-                                    // Other errors are the session's, which tells of its end
+                                    // Other errors concern the session, which reports its end
                                     // itself.
                                   });
   }
@@ -128,7 +129,7 @@ class keeping {
   const create_flags& flags_;
   const std::string data_;
   create_result made_;
-  loop loop_;  // before the first thread, which the connection makes
+  loop loop_;  // must be created before the first thread, which the connection starts
   connection connection_;
 };
 
@@ -138,7 +139,7 @@ int create(create_flags& f, const invocation&) {
                   "an ephemeral node goes with the session that made it, which would end with this "
                   "command; --hold keeps both until a signal"};
   if (f.hold && !f.ephemeral) throw failure{usage, "--hold is for ephemeral nodes (-e)"};
-  f.options();  // complains before a server is looked for
+  f.options();  // throws for wrong flags, before a server is contacted
   auto data = f.data.given() ? f.data.read() : std::string{};
   if (f.hold) return keeping{f, std::move(data)}.run();
   connection c{f.connect};

@@ -1,4 +1,4 @@
-// Data for a node: an argument, a file, or stdin.
+// The data for a node: an argument, a file, or stdin.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,11 +12,11 @@ struct data_source {
   const CLI::Option* given_file = nullptr;
 
   bool given() const { return *given_argument || *given_file; }
-  // What is too large for a server is not read to its end. Throws failure.
+  // Stops reading when the data are too large for a server. Throws failure.
   std::string read() const;
 };
 
-// The second positional, and --file. Behind add_common_flags.
+// Adds the second positional argument and --file. Call it after add_common_flags.
 void add_data_flags(CLI::App& app, data_source& d);
 
 }  // namespace conclave::cli::znode

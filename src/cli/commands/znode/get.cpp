@@ -25,7 +25,7 @@ int get(get_flags& f, const invocation&) {
     return 0;
   }
   std::cout << data;
-  // Exactly the bytes, unless somebody's prompt would stand behind them.
+  // Prints exactly the bytes. On a terminal, or before the metadata, adds a missing newline.
   if ((f.stat || ::isatty(STDOUT_FILENO) == 1) && !data.empty() && data.back() != '\n')
     std::cout << "\n";
   if (f.stat) print_stat(std::cout, stat);

@@ -33,7 +33,8 @@ int rm(rm_flags& f, const invocation&) {
   std::vector<std::string> paths;
   for (const auto& given : f.paths) {
     paths.push_back(node_path(given));
-    // The server's own nodes are there, and would stop it half way.
+    // The server's own nodes are below these and cannot be removed, so the removal would stop
+    // halfway.
     if (paths.back() == "/" || paths.back() == "/zookeeper")
       throw failure{usage, paths.back() + " cannot be removed; name the nodes below it"};
   }

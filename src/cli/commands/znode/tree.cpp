@@ -20,7 +20,7 @@ struct member {
   std::size_t depth = 0;
   bool there = false;
   node_stat stat;
-  std::vector<std::size_t> children;  // where they are in the list
+  std::vector<std::size_t> children;  // indexes in the list
 };
 
 struct answer {
@@ -28,7 +28,8 @@ struct answer {
   children_result result;
 };
 
-// Level by level, each read at once. Nodes that go meanwhile are left out.
+// Reads the tree level by level, each level with concurrent requests. Omits nodes that are removed
+// meanwhile.
 std::vector<member> read_tree(client& zk, const std::string& top, std::size_t most_depth) {
   std::vector<member> all{{top, top, 0, false, {}, {}}};
   for (std::size_t begin = 0; begin < all.size();) {
@@ -87,7 +88,7 @@ void print_lines(const std::vector<member>& all) {
 
 json::object as_json(const std::vector<member>& all) {
   std::vector<json::object> made(all.size());
-  for (std::size_t i = all.size(); i-- > 0;) {  // children are behind their parents
+  for (std::size_t i = all.size(); i-- > 0;) {  // children come after their parents
     const auto& m = all[i];
     json::array children;
     for (const auto child : m.children)

@@ -30,7 +30,7 @@ class watching {
     loop_.on_signal([this](int s) {
       stop_us_by(s);
       if (!ends_us(s)) return;
-      // A signal is how it ends; before it has begun, an interruption.
+      // With a watch, a signal is the normal end. Before, it is an interruption.
       began_ ? loop_.end(ok) : loop_.end_by(s);
     });
     loop_.on_turn([this] {
@@ -49,7 +49,7 @@ class watching {
 
   void left(error_code ec) {
     if (ec == errc::not_connected || ec == errc::connection_loss || ec == errc::session_expired)
-      return leave_watch();  // which waits for the next connection
+      return leave_watch();  // waits for the next connection
     if (ec == errc::unimplemented)
       throw failure{failed, "this server has no watches that stay; ZooKeeper has them since 3.6"};
     if (ec) throw error{ec, "watch " + path_};
@@ -59,7 +59,7 @@ class watching {
 
   void happened(const watch_event& e) {
     using kind = watch_event::kind;
-    // The next watch tells that something may have been missed.
+    // The new watch reports that changes may have been missed.
     if (e.type == kind::session_ended || e.type == kind::watch_lost) return leave_watch();
     tell(to_string(e.type), e.path);
     if (e.type == kind::possibly_missed) return;
@@ -85,7 +85,7 @@ class watching {
   const std::string path_;
   std::size_t told_ = 0;
   bool began_ = false;
-  loop loop_;  // before the first thread, which the connection makes
+  loop loop_;  // must be created before the first thread, which the connection starts
   const watcher watcher_{[this](const watch_event& e) { loop_.post([this, e] { happened(e); }); }};
   connection connection_;
 };

@@ -1,4 +1,4 @@
-// The commands of `conclave znode`: each has a file here.
+// The commands of `conclave znode`. Each one has a file here.
 #pragma once
 
 #include "cli/command.hpp"
@@ -6,7 +6,7 @@
 
 namespace conclave::cli::znode {
 
-// What they all have.
+// The flags that all of them have.
 struct common_flags {
   connect_flags connect;
   std::string path;
@@ -15,7 +15,7 @@ struct common_flags {
   std::string node() const { return node_path(path); }
 };
 
-// PATH, which may be left out if it has a value already, and where the server is.
+// Adds PATH and the server options. PATH is optional if f.path already has a value.
 void add_common_flags(CLI::App& app, common_flags& f);
 void add_json_flag(CLI::App& app, common_flags& f, const char* what = "one line of JSON");
 
