@@ -1,4 +1,4 @@
-// A call that waits on its thread for the result.
+// Blocking calls: a thread starts an asynchronous operation and waits for its result.
 #pragma once
 
 #include <string>
@@ -9,7 +9,9 @@
 
 namespace conclave::detail {
 
-// Starts the operation and waits on this thread for its result.
+// Starts the operation and blocks this thread until it completes. Throws conclave::error if the
+// operation fails. Refuses to run on the I/O thread (errc::would_deadlock) and in a forked child
+// process (errc::forked).
 template <class Result, class... Parameters, class... Arguments>
 Result block(const char* what, const core_pointer& core,
              void (*start)(const core_pointer&, receiver<Result>, Parameters...),

@@ -1,5 +1,5 @@
-// Calls a user's functions in the order in which they were pushed, one at a time, on the thread
-// that calls run(). Calls none after close().
+// Calls the user's functions in the order of their push(), one at a time, on the thread that calls
+// run(). Calls no function after close().
 #pragma once
 
 #include <condition_variable>
@@ -13,13 +13,13 @@ namespace conclave::detail {
 
 class callback_queue {
  public:
-  // Calls nothing, so it may be used under a lock.
+  // Calls no function itself, so the caller may hold a lock.
   void push(std::function<void()> f) {
     const std::lock_guard lock{mutex_};
     if (!closed_) callbacks_.push_back(std::move(f));
   }
 
-  // Calls all functions in the queue. If another thread is in run(), that thread calls them.
+  // Calls all functions in the queue. If another thread is inside run(), that thread calls them.
   void run() {
     std::unique_lock lock{mutex_};
     if (running_ != std::thread::id{}) return;
@@ -35,7 +35,7 @@ class callback_queue {
     idle_.notify_all();
   }
 
-  // After it has returned no function runs, except one that itself called close().
+  // After close() has returned, no function runs, except one that itself calls close().
   void close() {
     std::unique_lock lock{mutex_};
     closed_ = true;

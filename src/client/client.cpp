@@ -69,8 +69,8 @@ client& client::operator=(client&& other) noexcept {
 client::~client() {
   if (!core_) return;
   if (core_->driver->loop().in_child()) {
-    new (std::nothrow)
-        detail::core_pointer{std::move(core_)};  // the parent's: not even its memory is given back
+    // The parent process owns the core, so the child process must not destroy it.
+    new (std::nothrow) detail::core_pointer{std::move(core_)};
     return;
   }
   close();

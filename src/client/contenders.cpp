@@ -18,7 +18,8 @@ struct found {
   contender_info info;
 };
 
-// The line's order is that of the numbers, or of creation where the numbers have come to their end.
+// Sorts by sequence number. Where sequence numbers are exhausted they give no order, so it sorts by
+// creation.
 void sort(std::vector<found>& line) {
   recipes::number_range numbers;
   for (const auto& f : line) numbers.add(f.parsed.number);
@@ -30,7 +31,7 @@ void sort(std::vector<found>& line) {
   });
 }
 
-// As the server ends the name of a sequential node.
+// The ten digits that the server appends to the name of a sequential node.
 std::optional<std::int64_t> sequence_number(std::string_view node) {
   constexpr std::size_t digits = 10;
   if (node.size() < digits) return {};
@@ -68,7 +69,7 @@ std::vector<contender_info> contenders(const core_pointer& core, const std::stri
                   "contenders of " + path + " (" + names.explain_mismatch(name) + ")"};
     }
   }
-  get_result lock;  // its path, read after them
+  get_result lock;  // the lock's path, read after the contenders' nodes
   for (auto from = line.begin(); from != line.end();) {
     constexpr std::ptrdiff_t at_once = 500;
     read_group group;
@@ -81,7 +82,7 @@ std::vector<contender_info> contenders(const core_pointer& core, const std::stri
         break;
       }
       auto& info = (from++)->info;
-      if (got.ec == errc::no_node) continue;  // it has gone meanwhile
+      if (got.ec == errc::no_node) continue;  // deleted since the listing
       if (got.ec) throw error{got.ec, "get " + info.node};
       recipes::describe(info, got.data, got.stat);
     }
@@ -89,7 +90,7 @@ std::vector<contender_info> contenders(const core_pointer& core, const std::stri
   std::erase_if(line, [](const found& f) { return f.info.fencing_token == 0; });
   sort(line);
   std::vector<contender_info> all;
-  bool only_readers = true;  // before this one
+  bool only_readers = true;  // all contenders ahead of this one are readers
   for (auto& f : line) {
     const bool reads = f.info.role == layout::role::reader;
     f.info.holds = all.empty() || (reads && only_readers);
@@ -118,7 +119,7 @@ contender_info describe_contender(std::string node, const get_result& read) {
 void estimate_grants(const get_result& lock, const std::vector<contender_info*>& contenders) {
   const auto& path = lock.stat;
   const auto served = recipes::parse_parent_record(lock.data, path).served;
-  // The last that happened among the contenders was that this one came: nobody has left since.
+  // If this contender's creation was the last change of the children, no contender has left since.
   std::optional<std::chrono::system_clock::time_point> nobody_left_since;
   for (const auto* const c : contenders)
     if (c->fencing_token == path.pzxid) nobody_left_since = c->since;
@@ -128,7 +129,7 @@ void estimate_grants(const get_result& lock, const std::vector<contender_info*>&
     grant.earliest = c->since;
     const auto number = sequence_number(c->node);
     const bool follows_record = served && number && *served < *number;
-    // An exclusive holder before this one wrote the record when it released.
+    // The previous exclusive holder wrote the record when it released the lock.
     const bool waited_for_release = follows_record && path.mzxid > c->fencing_token;
     if (waited_for_release)
       grant.earliest = std::max(
@@ -148,7 +149,7 @@ void ask_to_release(client& c, const std::string& node) {
       c.set(node, recipes::ask_to_release(found.data), found.stat.version);
       return;
     } catch (const error& e) {
-      if (e.code() != errc::bad_version) throw;  // somebody else has just asked
+      if (e.code() != errc::bad_version) throw;  // another client wrote the node
     }
   }
 }

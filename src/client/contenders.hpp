@@ -1,4 +1,4 @@
-// As conclave/contenders.hpp, for those who have no client object.
+// The functions of conclave/contenders.hpp for callers that have a client_core but no client.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace conclave::detail {
 
-// The children of a node, however many there are: client_options::max_reply_bytes does not count.
+// Lists the children of a node. client_options::max_reply_bytes does not limit the reply.
 void start_listing(const core_pointer& core, receiver<children_result> to, std::string path);
 
-// None if there is no such node.
+// Returns an empty list if the node does not exist.
 std::vector<std::string> children_of(const core_pointer& core, const std::string& path);
 
 std::vector<contender_info> contenders(const core_pointer& core, const std::string& path,

@@ -1,4 +1,4 @@
-// What a client consists of, and how a call becomes an operation of its session.
+// The parts of a client, and the conversion of a call into an operation of the session.
 #pragma once
 
 #include <algorithm>
@@ -31,21 +31,21 @@ struct client_core {
   std::shared_ptr<runtime::io_thread> thread;
   std::shared_ptr<runtime::session_driver> driver;
   std::shared_ptr<const requests::defaults> defaults;
-  bool open_by_default = false;  // neither an ACL nor credentials were given
+  bool open_by_default = false;  // the user gave neither an ACL nor credentials
   log_callback log;
   std::atomic<bool> open_acl_told{false};
-  std::shared_ptr<recipe_context> recipes;  // for locks
+  std::shared_ptr<recipe_context> recipes;  // used by locks, semaphores, elections and queues
 };
 
 struct core_access {
   static const core_pointer& of(const client& c) { return c.core_; }
 };
 
-// Results of operations that have none.
+// The result type as a variable can store it: std::monostate stands for void.
 template <class Result>
 using stored = std::conditional_t<std::is_void_v<Result>, std::monostate, Result>;
 
-// Where a blocking call waits; lives on its stack.
+// The result of a blocking call. It lives on the stack of the waiting thread.
 template <class Result>
 struct blocking_call {
   runtime::one_shot done;
@@ -61,7 +61,7 @@ void call_handler(handler<Result> h, error_code ec, stored<Result> result) {
     std::move(h)(ec, std::move(result));
 }
 
-// Somebody who waits for a result: a handler, called on its executor, or a blocked thread.
+// Receives the result of a call: either a handler, called on its executor, or a blocked thread.
 template <class Result>
 class recipient {
  public:
@@ -72,15 +72,15 @@ class recipient {
 
   bool blocking() const noexcept { return to_.index() == 1; }
 
-  // Once.
+  // Must be called exactly once.
   void tell(error_code ec, stored<Result> result) noexcept {
     if (auto* waiting = std::get_if<blocking_call<Result>*>(&to_)) {
       (*waiting)->ec = ec;
       (*waiting)->result = std::move(result);
       return (*waiting)->done.set();
     }
-    // Most handlers have no executor of their own and are called right here; the others are
-    // handed over with their result.
+    // Most handlers have no executor of their own, so dispatch() calls them directly on the I/O
+    // thread. It passes the others to their executor with the result.
     auto& h = std::get<handler<Result>>(to_);
     const auto executor =
         loop_.in_child() ? boost::asio::get_associated_executor(h, boost::asio::system_executor{})
@@ -91,8 +91,8 @@ class recipient {
     work_.reset();
   }
 
-  // What the handler's cancellation slot does, if it has one. Before anything is started:
-  // afterwards the handler, and the slot with it, may already be gone.
+  // Connects `f` to the handler's cancellation slot, if the handler has one. Must be called before
+  // the operation starts: a completed operation has destroyed the handler and its slot.
   template <class F>
   void on_cancel(F f) {
     auto* h = std::get_if<handler<Result>>(&to_);
@@ -114,7 +114,7 @@ class recipient {
   std::optional<work_guard> work_;  // keeps the handler's execution context running
 };
 
-// An operation of the user's: reads its answer and brings it to the receiver.
+// An operation started by the user. It parses the reply and passes the result to the receiver.
 template <class Result>
 class call final : public session::operation {
  public:
@@ -134,7 +134,7 @@ class call final : public session::operation {
     return requests::verdict(type(), answered, result_);
   }
   void complete(error_code ec) noexcept override {
-    // In another session than that of its locks it was not sent.
+    // The operation is bound to the session of its locks. In another session it is not sent.
     if (!holds_.empty() && ec == errc::session_expired) ec = errc::lock_lost;
     to_.tell(ec, std::move(result_));
   }
@@ -144,8 +144,8 @@ class call final : public session::operation {
     return {};
   }
 
-  // Sent only in the session of these locks, and only as long as they are held. False if that
-  // cannot be.
+  // Binds the operation to these holds: it is sent only in their session and only while they are
+  // held. Returns false if the holds have different sessions or one of them is not held.
   bool only_under(transaction::holds all) {
     bound_to.session = all.front()->session();
     holds_ = std::move(all);
@@ -162,7 +162,7 @@ class call final : public session::operation {
   bool blocking() const noexcept { return to_.blocking(); }
 
  private:
-  std::shared_ptr<const requests::defaults> defaults_;  // an operation can outlive its client
+  std::shared_ptr<const requests::defaults> defaults_;  // the operation can outlive its client
   recipient<Result> to_;
   typename requests::request<stored<Result>>::reader read_;
   stored<Result> result_{};

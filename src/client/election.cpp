@@ -11,7 +11,8 @@
 
 namespace conclave {
 
-// Kept by the lock object as well, whose contender may still withdraw when the election has gone.
+// The lock object shares ownership: its contender may still remove its node after the election is
+// destroyed.
 struct election::own : std::enable_shared_from_this<own> {
   own(detail::core_pointer c, std::string p, election_options o)
       : core{std::move(c)}, path{std::move(p)}, options{std::move(o)} {
@@ -21,11 +22,11 @@ struct election::own : std::enable_shared_from_this<own> {
   void follow(const recipes::progress& p) {
     steps.follow(p);
     if (p.what != recipes::progress::kind::releasing) return;
-    // Whoever runs as the leader here is told that it was resigned for it.
+    // Notifies the code that runs as the leader of the resignation.
     core->recipes->post([old = std::exchange(resignation, {})]() mutable { old.request_stop(); });
   }
 
-  // Inside a scope.
+  // These two are called inside a session_context::scope.
   void tell(std::function<void()> f) {
     told.push(std::move(f));
     core->recipes->post([self = shared_from_this()] { self->told.run(); });
@@ -33,7 +34,7 @@ struct election::own : std::enable_shared_from_this<own> {
   void tell(election_event e) {
     tell([self = shared_from_this(), e = std::move(e)] { self->options.on_event(e); });
   }
-  // Outside, for callbacks of the lock object.
+  // Called outside of a session_context::scope, by callbacks of the lock object.
   template <class F, class... Arguments>
   void pass_on(const F& f, const Arguments&... arguments) {
     if (!f) return;
@@ -45,7 +46,8 @@ struct election::own : std::enable_shared_from_this<own> {
   std::string path;
   election_options options;
   detail::callback_queue told;
-  std::stop_source resignation;  // of the present leadership, or the next; inside a scope
+  // Belongs to the present leadership, or to the next one. Used inside a session_context::scope.
+  std::stop_source resignation;
   recipes::candidacy steps{options.on_event ? [this](election_event e) { tell(std::move(e)); }
                                             : std::function<void(election_event)>{}};
 };
@@ -65,7 +67,7 @@ election::election(client& c, std::string path, election_options options)
   t.parents = {own_->path};
   t.layout = own_->options.layout;
   t.data = recipes::lock_request::data_format::owner_only;
-  // A candidate that fails must wake one other candidate only.
+  // A candidate that fails must wake only one other candidate.
   t.mode = recipes::lock_request::wait_mode::tickets;
   if (t.layout.name_prefix(role).empty())
     throw error{errc::invalid_argument, "election " + path + ": the layout is for other locks"};
@@ -76,7 +78,7 @@ election::election(client& c, std::string path, election_options options)
   lock_options o;
   o.layout = t.layout;
   o.owner = own_->options.id;
-  // Leaders hold for long: what tickets save at a hand-off is not worth a write.
+  // A leadership lasts long, so the faster hand-off with tickets is not worth an extra write.
   o.tickets = false;
   const auto& wanted = own_->options;
   if (wanted.on_suspended)
@@ -132,7 +134,7 @@ std::optional<contender_info> election::leader() const {
       throw error{errc::layout_mismatch, "leader of " + path};
     const auto front = recipes::first_contenders(children, names);
     if (front.empty()) return std::nullopt;
-    if (front.size() > 1) {  // only their age tells, near the end of the numbers
+    if (front.size() > 1) {  // the sequence numbers give no order near their end
       auto all = candidates();
       if (all.empty()) return std::nullopt;
       return std::move(all.front());
@@ -146,7 +148,7 @@ std::optional<contender_info> election::leader() const {
       recipes::describe(info, got.data, got.stat);
       return info;
     } catch (const error& e) {
-      if (e.code() != errc::no_node) throw;  // it has gone meanwhile: there is another
+      if (e.code() != errc::no_node) throw;  // deleted since the listing
     }
   }
 }

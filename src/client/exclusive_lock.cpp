@@ -25,7 +25,7 @@ detail::lock_pointer make_named(client& c, const std::string& path, lock_options
   t.granted_when = recipes::lock_request::rule::fixed_name;
   t.parents = {slash == 0 ? "/" : path.substr(0, slash)};
   t.name = path.substr(slash + 1);
-  t.own_levels = 0;  // its own path is the node itself
+  t.own_levels = 0;  // the lock's own path is the node itself, not a parent
   t.watches_own_node = true;
   options.on_enqueued = {};
   return detail::make_lock(c, path, std::move(t), std::nullopt, std::move(options));

@@ -17,12 +17,12 @@ using caller_ptr = recipes::lock_object::caller_ptr;
 using scope = recipes::session_context::scope;
 
 error_code aborted() { return boost::asio::error::operation_aborted; }
-// What a call is told that is given up by its own wish: its time is up, or a stop was requested.
+// The error of a call that gives up by itself: its deadline passed, or a stop was requested.
 error_code in_vain() { return errc::taken; }
 
 std::string this_process() { return host_name() + ':' + std::to_string(::getpid()); }
 
-// A caller whose thread waits for its answer, on that thread's stack.
+// A caller whose thread blocks until the call completes. It lives on that thread's stack.
 struct blocked {
   blocked(const lock_pointer& l, role r, bool waits) : lock{l}, who{std::make_shared<caller>()} {
     auto& loop = l->core->driver->loop();
@@ -36,7 +36,7 @@ struct blocked {
       told.set();
     };
     const scope inside{*l->core->recipes};
-    // It would wait for itself.
+    // A thread that holds the lock as a reader would wait for itself.
     if (r == role::writer && !l->core->recipes->session().over &&
         l->object->held_by_thread(role::reader, who->thread))
       throw error{errc::upgrade_refused, what()};
@@ -50,14 +50,15 @@ struct blocked {
     lock->object->give_up(who, why);
   }
 
-  // Whether it is held; throws what else can be the matter than `expected`.
+  // Returns true if the lock is held and false if the call failed with `expected`. Throws any other
+  // error.
   bool result(error_code expected) const {
     if (!ec) return true;
     if (ec == expected) return false;
     auto why = who->mismatch;
     if (ec == errc::not_connected)
       why = lock->core->driver->ask(std::string{}, [](const auto& m) { return m.last_failure(); });
-    // Every parent but the chroot is made.
+    // The contender creates every missing parent except the chroot.
     if (ec == errc::no_node && !lock->core->defaults->chroot.empty())
       why = "the chroot " + lock->core->defaults->chroot + " is missing";
     throw error{ec, why.empty() ? what() : what() + " (" + why + ")"};
@@ -69,7 +70,7 @@ struct blocked {
     return result(in_vain());
   }
 
-  const lock_pointer lock;  // the lock object may be destroyed meanwhile
+  const lock_pointer lock;  // keeps the lock if the lock object is destroyed during the call
   caller_ptr who;
   runtime::one_shot told;
   error_code ec;
@@ -134,7 +135,7 @@ void tell_later(runtime::io_loop& loop, recipes::session_context::scope& inside)
 }
 
 std::uint64_t this_thread() noexcept {
-  // An id that is not used again when the thread has ended, as the system's would be.
+  // Unlike the system's thread ids, these ids are never reused after a thread has ended.
   static std::atomic<std::uint64_t> last{0};
   thread_local const std::uint64_t id = ++last;
   return id;

@@ -1,4 +1,4 @@
-// What the lock classes have in common: blocking, timed and asynchronous calls on a lock object.
+// The common part of the lock classes: blocking, timed and asynchronous calls on a lock object.
 #pragma once
 
 #include <memory>
@@ -22,38 +22,41 @@ using role = layout::role;
 struct lock_handle {
   core_pointer core;
   std::shared_ptr<recipes::lock_object> object;
-  std::string path;  // as the user gave it, for messages
+  std::string path;  // as given by the user, for error messages
   const char* verb = "lock";
-  // Through which its callbacks are called.
+  // Calls the user's callbacks of this lock.
   std::shared_ptr<callback_queue> told = std::make_shared<callback_queue>();
 };
 
-// Completes the request, whose path was checked.
+// Creates the lock for a request whose path the caller has checked. Fills in the options.
 lock_pointer make_lock(client& c, std::string path, recipes::lock_request t,
                        std::optional<recipes::lock_request> gate, lock_options options,
                        recipes::progress_callback f = {});
-// For a lock of this role on these paths. Throws errc::invalid_path, and errc::invalid_argument if
-// the layout has no such roles.
+// Creates a lock of this role on these paths. Throws errc::invalid_path for an invalid path, and
+// errc::invalid_argument if the layout has no names for this role.
 lock_pointer make_lock(client& c, std::vector<std::string> paths, role r, lock_options options);
 
 void lock(const lock_pointer& l, role r);
 bool lock(const lock_pointer& l, role r, std::stop_token stop);
-// As well, with the hold that this call got, which hold_of() need not be; none if it did not.
+// As lock(), but returns the hold that this call acquired. hold_of() may return a newer one.
+// Returns no hold if a stop was requested first.
 std::optional<hold> lock_to_hold(const lock_pointer& l, role r, std::stop_token stop);
 bool try_lock(const lock_pointer& l, role r, deadline d);
-// As well, with what this call got; of nothing if it did not.
+// As try_lock(), but returns the hold that this call acquired. It is empty if the call acquired
+// none.
 scoped_hold scoped_lock(const lock_pointer& l, role r, deadline d);
 void unlock(const lock_pointer& l, role r) noexcept;
 void unlock(const lock_pointer& l, const hold& h) noexcept;
 void downgrade(const lock_pointer& l);
-// Gives everything back, and tells those who wait.
+// Releases all holds and completes all waiting calls with operation_aborted.
 void abandon(const lock_pointer& l) noexcept;
-// The lock object's end: as well, and then no callback runs any more, but one that ends it itself.
+// Called when the lock object is destroyed. As abandon(), and afterwards no callback runs, except
+// one that itself destroys the lock object.
 void end(const lock_pointer& l) noexcept;
 hold hold_of(const lock_pointer& l, role r);
 std::uint64_t this_thread() noexcept;
-// Ends the scope. A handler must not be called before the call that started it has returned, so
-// whatever is to be told is told on the I/O thread.
+// Ends the scope and posts its callbacks to the I/O thread. A handler must not run before the
+// function that started the call has returned.
 void tell_later(runtime::io_loop& loop, recipes::session_context::scope& inside);
 std::string host_name();
 

@@ -1,5 +1,5 @@
-// The async_ operations: a request becomes an operation of the session with somebody to receive its
-// result.
+// The async_ operations: each turns a request into an operation of the session with a receiver for
+// its result.
 #include "client/contenders.hpp"
 #include "client/core.hpp"
 #include "requests/requests.hpp"

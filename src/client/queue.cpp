@@ -36,11 +36,11 @@ struct claim_handle {
 namespace {
 
 error_code aborted() { return boost::asio::error::operation_aborted; }
-// What a timed call is told when its time is up.
+// The error of a call that gives up by itself: its deadline passed, or a stop was requested.
 error_code late() { return errc::taken; }
 
-// A call that may have to wait, and what makes it give up: its deadline, a cancellation slot.
-// `begin` and `give_up` are called inside an scope.
+// Starts a call that may wait. Its deadline or its cancellation slot makes the call give up.
+// `begin` and `give_up` are called inside a session_context::scope.
 template <class Result, class Who>
 void start(const core_pointer& core, const std::shared_ptr<recipient<Result>>& to, deadline d,
            const std::shared_ptr<Who>& who, std::function<void()> begin,
@@ -69,7 +69,7 @@ void start(const core_pointer& core, const std::shared_ptr<recipient<Result>>& t
 
 using caller = recipes::consumer::caller;
 
-// Brings one item from a consumer to a receiver.
+// Passes one item from a consumer to a receiver.
 template <class Result, class Convert>
 std::shared_ptr<caller> take(const queue_pointer& q,
                              std::shared_ptr<recipes::consumer> queue_handle::*which,
@@ -127,8 +127,8 @@ void may_block(const core_pointer& core, const std::string& what) {
   if (loop.is_current()) throw error{errc::would_deadlock, what};
 }
 
-// Starts a call and waits for its result. The object may be destroyed meanwhile: whoever waits
-// keeps what it needs.
+// Starts a call and blocks until it completes. The queue object may be destroyed meanwhile, so
+// `core` is a copy.
 template <class Result, class Start>
 stored<Result> wait_for(core_pointer core, const std::string& what, Start start_it) {
   may_block(core, what);
@@ -167,7 +167,7 @@ std::optional<Result> take_until(queue_pointer q, const std::string& what,
   return std::move(call.result);
 }
 
-// The queue's own folder and those above it.
+// Creates the folder of the items and the nodes above it.
 void make_folder(const queue_handle& q, const std::string& what) {
   const auto& path = q.names->items();
   for (auto& level : recipes::levels_of(*q.core->defaults, path, q.names->items_levels())) try {
@@ -175,7 +175,8 @@ void make_folder(const queue_handle& q, const std::string& what) {
             std::string{level.path == path ? q.names->folder_data() : ""},
             create_options{create_mode::persistent, std::move(level.acl)});
     } catch (const error& e) {
-      // What is there may lie under a node that we may not write to.
+      // A level that exists may have a parent in which this client may not create nodes. So only an
+      // error for the last level counts.
       if (level.path == path && e.code() != errc::node_exists) throw;
     }
 }
@@ -347,13 +348,13 @@ std::vector<queue_item> queue::set_aside() const {
   auto items = state_->names->aside_in_order(detail::children_of(state_->core, folder));
   std::vector<queue_item> all;
   for (auto next = items.begin(); next != items.end();) {
-    constexpr std::ptrdiff_t at_once = 8;  // they may be large
+    constexpr std::ptrdiff_t at_once = 8;  // an item can be large
     read_group group;
     for (auto i = next; i != items.end() && i - next < at_once; ++i)
       group.get(folder + '/' + i->text);
     for (auto& got : detail::block(what.c_str(), state_->core, &detail::start_read, group)) {
       auto& item = *next++;
-      if (got.ec == errc::no_node) continue;  // somebody has restored it meanwhile
+      if (got.ec == errc::no_node) continue;  // another client restored or discarded it
       if (got.ec) throw error{got.ec, what};
       all.push_back({std::move(item.text), std::move(got.data), item.priority});
     }
@@ -377,7 +378,7 @@ void queue::restore(const queue_item& item) {
       detail::block(what.c_str(), core, &detail::start_commit, std::move(t));
       return;
     } catch (const transaction_error& e) {
-      if (e.code() == errc::bad_version) continue;  // somebody has written into it meanwhile
+      if (e.code() == errc::bad_version) continue;  // another client has written the node
       if (e.code() != errc::no_node || e.failed_part() == 0) throw;
     }
     detail::make_folder(*state_, what);

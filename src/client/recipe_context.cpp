@@ -9,7 +9,7 @@
 namespace conclave::detail {
 namespace {
 
-// A request whose outcome interests nobody.
+// A request whose result is ignored.
 class unheeded final : public session::operation {
  public:
   explicit unheeded(requests::request<requests::nothing> r) : operation{r.type, r.rule} {

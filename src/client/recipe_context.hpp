@@ -1,4 +1,4 @@
-// The recipes' port on a real session.
+// Implements recipes::session_context on a session of the client.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ class recipe_context final : public recipes::session_context,
   void forget_watch(const std::string& path, watch_kind kind, const watcher& w) override;
   void cork() override { driver_->gather(); }
   void uncork() override { driver_->scatter(); }
-  // These two from any thread.
+  // These two may be called from any thread.
   session_view session() const override { return clock_->session(); }
   recipes::time_point now() const override { return clock_->now(); }
   std::shared_ptr<const recipes::session_clock> clock() const override { return clock_; }
@@ -46,7 +46,8 @@ class recipe_context final : public recipes::session_context,
   std::shared_ptr<runtime::session_driver> driver_;
   std::shared_ptr<const driver_clock> clock_;
   std::shared_ptr<void> listening_;
-  // Used on the I/O thread only, and cancelled there: a timer would keep the thread from ending.
+  // Used on the I/O thread only, and cancelled there. A pending timer would keep the I/O thread
+  // from ending.
   struct alarm {
     std::optional<runtime::boot_timers::handle> set;
     recipes::time_point when = recipes::time_point::max();

@@ -17,12 +17,12 @@ recursive_mutex::recursive_mutex(client& c, std::string path, lock_options optio
     : mutex_{c, std::move(path), std::move(options)}, owner_{std::make_unique<owner>()} {}
 recursive_mutex::~recursive_mutex() = default;
 
-// Locks once more, if this thread holds it.
+// Locks once more and returns true if this thread holds the lock. Otherwise returns false.
 bool recursive_mutex::again() {
   const std::lock_guard lock{owner_->guard};
   const auto us = detail::this_thread();
   if (owner_->reentry.count(us) == 0) return false;
-  // The parent's hold is none of its child's.
+  // A forked child process does not own its parent's hold.
   if (mutex_.hold().fencing_token() == 0) throw error{errc::forked, "lock"};
   if (owner_->reentry.again(us, owner_->hold.held()) == recipes::reentry::answer::lost) {
     if (owner_->hold.why_lost() == errc::closed) throw error{errc::closed, "lock"};

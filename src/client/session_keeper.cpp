@@ -25,7 +25,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// Answers here are less than 100 bytes.
+// The longest frame accepted. The replies that are expected here have less than 100 bytes.
 constexpr std::size_t most_bytes = 1024;
 
 int left_ms(clock::time_point until) {
@@ -33,7 +33,7 @@ int left_ms(clock::time_point until) {
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
 }
 
-// -1 and errno if nobody listens there, or too many wait.
+// Returns -1 and sets errno if no process listens on the socket or its backlog is full.
 int connected_to(const std::string& path) {
   sockaddr_un at{};
   at.sun_family = AF_UNIX;
@@ -53,18 +53,18 @@ int connected_to(const std::string& path) {
 }
 
 bool send_all(int fd, std::string_view bytes) {
-  // A new connection has room for so few.
+  // The send buffer of a new connection has room for these few bytes.
   return ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
 }
 
 enum class answer { whole, ended, late };
 
-// What a server sends, frame by frame.
+// Reads the server's replies, frame by frame.
 class replies {
  public:
   replies(int fd, clock::time_point until) : fd_{fd}, until_{until} {}
 
-  // The next frame's payload, valid until the next call.
+  // Stores the next frame's payload, which is valid until the next call.
   answer next(std::string_view& payload) {
     bytes_.erase(0, std::exchange(shown_, 0));
     while (true) {
@@ -80,7 +80,7 @@ class replies {
   }
 
  private:
-  // With its prefix; 0: not known yet.
+  // The size includes the length prefix. 0: not enough bytes to know it.
   std::size_t frame_size() const {
     if (bytes_.size() < wire::frame_prefix) return 0;
     wire::reader in{bytes_};
@@ -103,7 +103,7 @@ class replies {
   int fd_;
   clock::time_point until_;
   std::string bytes_;
-  std::size_t shown_ = 0;  // of these, by the last next()
+  std::size_t shown_ = 0;  // bytes of the frame that the last next() returned
 };
 
 wire::connect_request request_of(const session_key& key) {
@@ -150,11 +150,11 @@ session_keeper::session_keeper(const std::string& socket, const session_key& key
         response.protocol_version == wire::keep_session_version)
       state_ = result::attached;
   }
-  // As other descriptors that programs inherit: far from the numbers that scripts use for
-  // themselves, and below 64, which is what the kernel's table has room for to begin with.
+  // The descriptor may be inherited by child processes. 48 is above the numbers that scripts use,
+  // and below 64, the initial size of the kernel's descriptor table.
   constexpr int first_number = 48;
   if (state_ == result::attached) descriptor_ = ::fcntl(fd, F_DUPFD_CLOEXEC, first_number);
-  if (state_ == result::attached && descriptor_ < 0)  // above the limit of open files
+  if (state_ == result::attached && descriptor_ < 0)  // 48 exceeds the limit of open files
     descriptor_ = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (state_ == result::attached && descriptor_ < 0) state_ = result::no_server;
   ::close(fd);
