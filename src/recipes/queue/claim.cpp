@@ -26,8 +26,8 @@ void claim::begin(lock_request t, std::function<void(error_code)> told,
   t.name = item_.name;
   t.if_taken = lock_request::on_contention::give_up;
   t.if_session_ends = lock_request::on_session_end::fail;
-  // Writing the same data again counts the attempt, and fails if the item has gone or was claimed
-  // since we read it.
+  // Writing the same data again increments the version, which counts the attempts. It fails if the
+  // item was removed, claimed or written since it was read.
   t.extra_operations.set(path_, item_.data, version_);
   contender_ = std::make_shared<contender>(context_, std::move(t), shared_from_this());
   const auto c = contender_;
@@ -76,7 +76,8 @@ void claim::gone() {
     const auto ec = contender_->release_result();
     context_->post([told = std::move(completed_), ec] { told(ec); });
   }
-  // The contender keeps us and we keep it.
+  // The claim and its contender own each other. Posting destroys the contender outside of the
+  // session_context::scope.
   context_->post([c = std::move(contender_)] {});
 }
 

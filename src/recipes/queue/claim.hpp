@@ -1,4 +1,4 @@
-// An item that a consumer has marked as its own: a contender whose node has the item's name.
+// The claim of a consumer on an item: a contender whose node has the item's name.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -15,25 +15,28 @@ namespace conclave::recipes {
 
 class claim final : public contender_events, public std::enable_shared_from_this<claim> {
  public:
-  // `path`: the item's node, whose version counts how often it was claimed. `stat`: as it was read.
+  // `path` is the item's node. Its version counts how often the item was claimed. `stat` is the
+  // stat of the node when the item was read.
   claim(std::shared_ptr<session_context> p, queue_item item, std::string path,
         const node_stat& stat);
 
-  // `told` is called inside a scope, once: no error means that it is ours.
-  // `given_back` is called inside one, too, when the item is on its way back.
+  // `told` is called once, inside a session_context::scope. No error means that the item is
+  // claimed. `given_back` is called inside a session_context::scope when give_back() has begun to
+  // release the claim.
   void begin(lock_request t, std::function<void(error_code)> told,
              std::function<void()> given_back);
 
-  // Removes the item, in one transaction with our mark. `told` is called outside of the scope.
+  // Removes the item and the claim in one transaction. `told` is called outside of the
+  // session_context::scope.
   void complete(std::function<void(error_code)> told);
-  // Only if it was not completed.
+  // Releases the claim and keeps the item in the queue. No effect after complete() or a loss.
   void give_back();
 
   const queue_item& item() const noexcept { return item_; }
   int attempts() const noexcept { return version_ + 1; }
   const std::shared_ptr<hold_state>& hold() const noexcept { return hold_; }
 
-  // --- what the contender tells
+  // --- contender_events
 
   void granted() override;
   void failed(error_code why) override;
@@ -53,7 +56,7 @@ class claim final : public contender_events, public std::enable_shared_from_this
   std::function<void(error_code)> begun_;
   std::function<void(error_code)> completed_;
   std::function<void()> given_back_;
-  bool over_ = false;  // completed, given back or lost
+  bool over_ = false;  // completed, given back, lost or failed
 };
 
 }  // namespace conclave::recipes

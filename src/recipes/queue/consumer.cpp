@@ -9,15 +9,15 @@
 namespace conclave::recipes {
 namespace {
 
-// Taken in one transaction at most.
+// The largest number of items in one transaction.
 constexpr std::size_t most_at_once = 128;
-// Data that is asked for in advance, if the next items are like the last.
+// The limit of the data read ahead, if the next items are as large as the current one.
 constexpr std::size_t most_bytes_ahead = std::size_t{1} << 20;
-// Items taken before the queue is listed again, for what came meanwhile with a higher priority: so
-// many at least, and such a part of a long queue, of which a listing is large.
+// How many items are removed or claimed before the queue is listed again, to find new items with a
+// higher priority. At least shortest_pass, and more in a long queue, since its listing is large.
 constexpr std::size_t shortest_pass = 512;
 constexpr std::size_t passes_of_long_queue = 16;
-// How long data that was read ahead is kept while nobody waits.
+// How long data that was read ahead is kept while no caller waits.
 constexpr auto keep_data_for = std::chrono::seconds{1};
 
 }  // namespace
@@ -51,7 +51,8 @@ void consumer::give_up(const caller_ptr& who, error_code why) {
   news_.notify();
 }
 
-// It did not get the item that was being taken for it: back to its place, the first.
+// The caller did not get the item that was reserved for it, so it is the first waiting caller
+// again.
 void consumer::wait_on(const caller_ptr& who) {
   if (who->gave_up)
     answer(who, *who->gave_up);
@@ -82,8 +83,9 @@ task<> consumer::run() {
   while (!closing_) {
     if (waiting_.empty()) {
       if (turn_.ours() && (stirred_ || !watching())) {
-        // We watch for those behind us. If something came, we want nothing of it: let the next one
-        // look; and so if we cannot watch.
+        // This consumer watches the queue for the consumers behind it. If items have arrived, it
+        // needs none of them, so the next consumer gets the turn. It also passes the turn on if it
+        // cannot watch.
         const auto ec = co_await look();
         if (waiting_.empty() && (ec || !plan_.empty())) end_turn();
       } else {
@@ -116,14 +118,14 @@ task<> consumer::run() {
     const auto ec = terms_.way == way::pops ? co_await pop_some() : co_await claim_some();
     if (ec) {
       if (!context_->can_restart_after(ec)) answer_all(ec);
-      end_turn();  // what we failed to take comes first again, whoever looks next
+      end_turn();  // the next listing has the failed items first
     }
-    // We got what we waited for: now it is somebody else's turn, if there is somebody, or more than
-    // we want.
+    // After an attempt to get items, the turn passes on if other consumers wait, or if items are
+    // left that no caller wants here.
     if (turn_.ours() && (others_wait_ || (waiting_.empty() && !plan_.empty()))) end_turn();
     if (left_of_pass_ == 0) plan_.clear();
   }
-  answer_all({ECANCELED, boost::system::system_category()});  // who was about to get something
+  answer_all({ECANCELED, boost::system::system_category()});  // callers that wait_on() put back
   end_turn();
   folder_watch_.forget(*context_, names_->items(), watch_kind::data);
   const auto self = shared_from_this();
@@ -155,7 +157,7 @@ void consumer::drop_data_later() {
   });
 }
 
-// Whoever comes next looks at the same items as we did: our plan goes, too.
+// The next consumer lists the same items, so the plan is dropped.
 void consumer::end_turn() {
   turn_.end();
   plan_.clear();
@@ -178,11 +180,12 @@ void consumer::folder_changed() {
   news_.notify();
 }
 
-// Whether the server may remove this folder, and what a transaction can tell it by.
+// Determines whether the server may remove this folder. If so, establishes the node by which a
+// transaction can identify the folder.
 task<error_code> consumer::identify_folder(const node_stat& stat) {
   const auto self = shared_from_this();
   if (folder_czxid_ != stat.czxid || !folder_watch_) {
-    if (folder_czxid_ != stat.czxid) too_large_.clear();  // names have started again
+    if (folder_czxid_ != stat.czxid) too_large_.clear();  // the item names have started again
     folder_czxid_ = 0;
     folder_watch_.forget(*context_, names_->items(), watch_kind::data);
     const auto& w = folder_watch_.set(context_, weak_from_this(), &consumer::folder_watch_,
@@ -201,7 +204,7 @@ task<error_code> consumer::identify_folder(const node_stat& stat) {
   co_return co_await identity_.establish(self);
 }
 
-// Lists the queue and makes a plan of it. With the turn to wait, it leaves watches.
+// Lists the queue and plans which items to remove or claim. With the turn, it also sets watches.
 task<error_code> consumer::look() {
   const auto self = shared_from_this();
   const bool claims = terms_.way == way::claims;
@@ -216,7 +219,8 @@ task<error_code> consumer::look() {
     };
     {
       const single_write in_one_write{*context_};
-      // What is claimed first: an item that is completed in between is then simply gone.
+      // The claims are listed first. So an item that is completed between the two listings is
+      // missing from the items and is not planned.
       if (claims)
         claimed = send(requests::children(context_->defaults(), names_->taken(),
                                           sets_taken ? watch(&consumer::taken_watch_) : watcher{}));
@@ -255,7 +259,7 @@ task<error_code> consumer::look() {
     if (got.ec == errc::no_node && watches) {
       ec = co_await make_path(context_, self, names_->items(), names_->items_levels(),
                               create_mode::persistent, std::string{names_->folder_data()});
-      if (!ec) continue;  // now there is something to watch
+      if (!ec) continue;  // now there is a node to watch
     }
     if (!ec || ec == errc::no_node) ec = got.ec;
     if (ec && ec != errc::no_node) co_return ec;
@@ -263,9 +267,9 @@ task<error_code> consumer::look() {
     auto all = names_->in_order(got.value.names);
     if (!all.empty()) {
       ec = co_await identify_folder(got.value.stat);
-      if (ec == errc::no_node) continue;  // it has been removed meanwhile
+      if (ec == errc::no_node) continue;  // the folder was removed since the listing
       if (ec) {
-        stirred_ = true;  // there are items, of which the watch will not tell
+        stirred_ = true;  // the watch does not fire for items that exist already
         co_return ec;
       }
     }
@@ -283,9 +287,11 @@ task<error_code> consumer::look() {
   }
 }
 
-// What to take, in this order. If others take items, too, our share of it, and of theirs what lay
-// before our own already the last time: they do not get on with that. Whoever has the turn to wait
-// takes from all of it, and so does somebody who will not wait and would find nothing else.
+// Plans the items to remove or claim, in this order. If other consumers are active, the plan
+// contains this consumer's share. It also contains items of others that were ahead of that share at
+// the last listing already: the others are stalled there. The plan contains all items if this
+// consumer has the turn, or if the others make no progress. It also does if the share is empty and
+// a caller does not wait.
 void consumer::plan(std::vector<item_name> all, std::vector<std::string> consumers) {
   plan_.clear();
   left_of_pass_ = std::max(shortest_pass, all.size() / passes_of_long_queue);
@@ -313,12 +319,12 @@ void consumer::plan(std::vector<item_name> all, std::vector<std::string> consume
     else if (!share.empty() || !somebody_is_impatient())
       all = std::move(share);
   }
-  // One more than are taken: that there is more is known at the end of the pass.
+  // One item more than the pass needs: so the end of the pass shows whether there are more.
   for (std::size_t i = 0; i < std::min(all.size(), left_of_pass_ + 1); ++i)
     plan_.push_back({std::move(all[i]), {}, {}, 0});
 }
 
-// Somebody has taken what we had planned to take.
+// Another consumer has removed or claimed an item of the plan.
 void consumer::others_are_here() {
   if (std::exchange(shares_, true)) return;
   own_lowest_ = highest_ = 0;
@@ -335,7 +341,8 @@ void consumer::ask_for_data(std::size_t from, std::size_t to) {
     }
 }
 
-// The data of the first items of the plan, so many that `needed` of them are there, if there are.
+// Waits for the data of the first `needed` items of the plan. Items that do not exist any more
+// leave the plan.
 task<error_code> consumer::read_ahead(std::size_t needed) {
   for (std::size_t i = 0; i < needed && i < plan_.size();) {
     if (plan_[i].read) {
@@ -374,12 +381,12 @@ task<error_code> consumer::pop_some() {
   const auto checks = t.size();
   for (std::size_t i = 0; i < n; ++i)
     t.remove(names_->item(plan_[i].name.text), plan_[i].read->stat.version);
-  // For them the outcome will be told, whatever happens.
+  // A caller that gives up from here on still gets its item if the transaction succeeds.
   const auto served = next_callers(n);
   ask_for_data(n, n + std::min(n, most_bytes_ahead / (plan_.front().read->data.size() + 1)));
-  // Data that was read for an earlier call may be that of another node by now, of the same name
-  // and version: what is read right before the removal counts. The former is all there is if the
-  // connection ends in between.
+  // Data that was read in an earlier busy period may belong to another node by now, with the same
+  // name and version. So it is read again right before the removal. If that read fails because the
+  // connection was lost, the earlier data is used.
   std::vector<std::optional<pending_reply<get_result>>> again{n};
   const std::function<void()> read_again = [&] {
     for (std::size_t i = 0; i < n; ++i)
@@ -396,7 +403,7 @@ task<error_code> consumer::pop_some() {
     auto got = co_await *again[i];
     const auto removed = plan_[i].read->stat.version;
     if (got.ec == errc::no_node || (!got.ec && got.value.stat.version != removed))
-      unread[i] = errc::connection_loss;  // another one came in between: nobody knows its data
+      unread[i] = errc::connection_loss;  // another item was removed; its data is unknown
     else if (!got.ec)
       plan_[i].read = std::move(got.value);
   }
@@ -414,15 +421,15 @@ task<error_code> consumer::pop_some() {
     co_return error_code{};
   }
   if (result.unknown) {
-    // Perhaps they are gone: the callers must know.
+    // The outcome is unknown, and the callers must know that.
     for (const auto& who : served) answer(who, result.ec);
     plan_.erase(first, first + static_cast<std::ptrdiff_t>(n));
     co_return error_code{};
   }
-  // Nothing was removed: the callers wait on.
+  // Nothing was removed, so the callers continue to wait.
   std::for_each(served.rbegin(), served.rend(), [&](const auto& who) { wait_on(who); });
   if (!result.failed_part) co_return result.ec;
-  // Somebody else was faster, or wrote into the item; and perhaps so with those behind it.
+  // Another client has removed or written the item. The items behind it may have changed, too.
   if (result.ec != errc::no_node && result.ec != errc::bad_version) co_return result.ec;
   if (*result.failed_part < checks) {
     identity_.doubt();
@@ -443,7 +450,7 @@ task<error_code> consumer::claim_some() {
       c.asked.reset();
     }
   if (const auto ec = co_await read_ahead(wanted)) co_return ec;
-  // While one is put aside, others may give up.
+  // While an item is set aside, callers may give up.
   for (std::size_t n = std::min({wanted, waiting_.size(), plan_.size()});
        n > 0 && !waiting_.empty() && !plan_.empty(); --n) {
     if (!reads_are_valid()) {
@@ -482,7 +489,7 @@ void consumer::claim_one(candidate c, caller_ptr who) {
       return self->news_.notify();
     }
     if (ec == errc::no_node) self->identity_.doubt();
-    // Somebody else has it, or it is gone.
+    // Another consumer has claimed the item, or it was removed.
     const bool next = ec == errc::taken || ec == errc::no_node || ec == errc::bad_version ||
                       self->context_->can_restart_after(ec);
     if (!next) return self->answer(who, ec);
@@ -490,13 +497,14 @@ void consumer::claim_one(candidate c, caller_ptr who) {
     self->wait_on(who);
     self->news_.notify();
   };
-  // It has a place before those of the plan.
+  // An item that is given back is ahead of the items in the plan.
   made->begin(std::move(t), begun, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->outdated_ = true;
   });
 }
 
-// An item that nobody could complete. Not if somebody has it now: it may be the last attempt.
+// Sets an item aside that no consumer could complete. The transaction creates and removes the
+// claim's node, so it fails if a consumer has claimed the item: that may be the last attempt.
 task<error_code> consumer::put_aside(const candidate& c) {
   const auto mark = names_->taken() + '/' + c.name.text;
   const auto& stat = c.read->stat;

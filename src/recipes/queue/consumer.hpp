@@ -1,11 +1,13 @@
-// How items get out of a queue, popped or claimed.
+// Gets items from a queue for its callers, by popping or by claiming them.
 //
-// A consumer lists the queue once and then works through what it saw: it asks for the data of the
-// next items while it takes the ones before them. Data that was read is bound to the folder that it
-// was read in (folder_identity), and not trusted any more once nobody has waited. One that finds
-// that others take them, too, keeps to its share of them, by their numbers, so that they do not
-// fight for each; as long as the others get on. One that finds nothing gets into a line, and only
-// the first of that line watches the queue.
+// A consumer lists the queue once and works through this listing. It reads the data of the next
+// items while it removes or claims the current ones. Data is valid only in the folder in which it
+// was read (folder_identity). After a time without callers it is read again.
+//
+// If other consumers are active, each consumer keeps to its share of the sequence numbers. So they
+// do not compete for every item. This continues while the other consumers make progress. A consumer
+// that finds no items enters a wait queue (turn), and only the first consumer of that wait queue
+// watches the queue.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -40,20 +42,21 @@ class consumer : public std::enable_shared_from_this<consumer> {
   consumer(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names, terms t);
 
   struct taken {
-    queue_item item;                        // popped
-    std::shared_ptr<recipes::claim> claim;  // or claimed
+    queue_item item;                        // if popped
+    std::shared_ptr<recipes::claim> claim;  // if claimed
   };
-  // Somebody who wants an item. Told once, outside of the scope: what it got, or nothing if there
-  // was nothing and it was not to wait.
+  // A call that wants an item. `tell` is called once, outside of the session_context::scope.
+  // Without an error and without an item, the queue was empty and the call does not wait.
   struct caller {
     std::function<void(error_code, std::optional<taken>)> tell;
     bool patient = true;
-    std::optional<error_code> gave_up;  // while an item was being taken for it
+    std::optional<error_code> gave_up;  // set while an item is being acquired for it
   };
   using caller_ptr = std::shared_ptr<caller>;
 
   void take(const caller_ptr& who);
-  // Told `why`, and nothing; unless an item is just being taken for it, and is had.
+  // Completes the call with `why` and without an item. If an item is being acquired for the call,
+  // the call gets the item if that succeeds, and `why` otherwise.
   void give_up(const caller_ptr& who, error_code why);
   void close(error_code why);
 
@@ -62,7 +65,7 @@ class consumer : public std::enable_shared_from_this<consumer> {
     item_name name;
     std::optional<pending_reply<get_result>> asked;
     std::optional<get_result> read;
-    std::uint64_t asked_in = 0;  // as busy_period_ was then
+    std::uint64_t asked_in = 0;  // the value of busy_period_ at that time
   };
 
   task<> run();
@@ -71,11 +74,11 @@ class consumer : public std::enable_shared_from_this<consumer> {
   void plan(std::vector<item_name> all, std::vector<std::string> consumers);
   task<error_code> read_ahead(std::size_t needed);
   task<error_code> pop_some();
-  // Nobody waits: others may change the queue unseen, so data is kept only for a short time, and
-  // read again before it is used.
+  // Called when no caller waits. Other consumers may change the queue unnoticed. So data that was
+  // read is kept for a short time only and read again before it is used.
   void begin_pause();
   void drop_data_later();
-  // What was read is that of the folder that is there, as far as we know.
+  // As far as is known, the data was read in the folder that exists now.
   bool reads_are_valid() const {
     return folder_czxid_ != 0 && (!identity_.needed() || identity_.established());
   }
@@ -83,7 +86,7 @@ class consumer : public std::enable_shared_from_this<consumer> {
   task<error_code> claim_some();
   task<error_code> put_aside(const candidate& c);
   void claim_one(candidate c, caller_ptr who);
-  // Sets the watch that is kept there.
+  // Sets the watch in this member and returns its watcher.
   watcher watch(kept_watch consumer::*which);
   void folder_changed();
   bool watching() const { return items_watch_ && (terms_.way == way::pops || taken_watch_); }
@@ -109,26 +112,29 @@ class consumer : public std::enable_shared_from_this<consumer> {
   turn turn_;
   std::deque<caller_ptr> waiting_;
   std::deque<candidate> plan_;
-  std::size_t left_of_pass_ = 0;  // items to take before the queue is listed again
-  bool shares_ = false;           // others take items, too
-  // Items that are too large for the transactions of a claim, and in which folder.
+  std::size_t left_of_pass_ = 0;  // items left before the queue is listed again
+  bool shares_ = false;           // other consumers are active
+  // The names of items that are too large for the transactions of a claim, and the czxid of the
+  // folder they are in. 0: not known.
   std::set<std::string, std::less<>> too_large_;
   std::int64_t folder_czxid_ = 0;
   folder_identity identity_;
-  // Of the last listing: our own first item, the last one of all, and how many were not ours.
+  // From the last listing: the lowest number of our share, the highest number of all, and the
+  // number of items of others.
   std::uint32_t own_lowest_ = 0;
   std::uint32_t highest_ = 0;
   std::size_t foreign_ = 0;
-  // On the children of the folder of the items and of that of the claims, and on the former itself.
+  // Watches on the children of the items' folder, on the children of the claims' folder, and on the
+  // items' folder itself.
   kept_watch items_watch_;
   kept_watch taken_watch_;
   kept_watch folder_watch_;
-  std::uint64_t busy_period_ = 0;  // counts times in which somebody waits
+  std::uint64_t busy_period_ = 0;  // incremented whenever no caller is left
   std::optional<time_point> paused_at_;
   bool drop_is_planned_ = false;
-  bool others_wait_ = false;  // behind us in the line
+  bool others_wait_ = false;  // behind this consumer, in the wait queue of the turn
   bool stirred_ = false;
-  bool outdated_ = false;  // the plan
+  bool outdated_ = false;  // the plan must be dropped
   bool closing_ = false;
   bool started_ = false;
   wakeup news_;

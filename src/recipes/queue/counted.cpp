@@ -12,7 +12,7 @@ namespace conclave::recipes {
 
 task<error_code> counted_transactions::enrol(std::shared_ptr<void> owner) {
   if (enrolled() && version_) co_return error_code{};
-  if (enrolled()) {  // somebody wrote into our node
+  if (enrolled()) {  // the version of our node is unknown
     const auto asked =
         send(context_, owner, requests::exists(context_->defaults(), path(), {}), {session_, 0});
     const auto found = co_await asked;
@@ -30,8 +30,8 @@ task<error_code> counted_transactions::enrol(std::shared_ptr<void> owner) {
         send(context_, owner,
              requests::create(context_->defaults(), path(), {}, create_mode::ephemeral), where);
     const auto made = co_await asked;
-    // The name is nobody else's: a node that is there, in the same session, was made by us before
-    // the connection was lost.
+    // The name is unique: a node with this name in the same session was created by us before the
+    // connection was lost.
     const bool there = made.ec == errc::node_exists && where.session != 0;
     if (!made.ec || there) {
       session_ = made.sent_on.session;
@@ -79,13 +79,15 @@ task<counted_transactions::outcome> counted_transactions::commit(
         co_return outcome{};
       }
       if (refused && *refused > 0) co_return outcome{got.ec, false, *refused - 1};
-      // As long as the session lives, our node knows: it is asked however long that takes.
+      // While the session lives, the version of our node shows the outcome. So the request is
+      // repeated as long as necessary.
       if (outcome_unknown(got.ec) || (unclear && is_connection_error(got.ec))) {
         unclear = true;
         continue;
       }
-      // Our node is gone with its session, or by hand, or was touched: that is no fault of the
-      // transaction's, which is tried again, unless the node held the answer.
+      // Our node was deleted, by hand or with its session, or another client wrote it. The
+      // transaction is not the cause, so it is tried again. But if its outcome was unknown, it
+      // stays unknown.
       const bool over = is_session_end(got.ec);
       const bool gone = over || (refused && got.ec == errc::no_node);
       const bool touched = refused && got.ec == errc::bad_version;
@@ -104,7 +106,7 @@ task<> counted_transactions::leave(std::shared_ptr<void> owner) {
   session_ = perhaps_in_ = 0;
   error_code ec = errc::not_connected;
   while (where.session != 0 && (is_connection_error(ec) || outcome_unknown(ec))) {
-    // Nobody else's node can have this name, so a repeat does no harm.
+    // The name is unique, so a repeated removal does no harm.
     const auto asked =
         send(context_, owner, requests::remove(context_->defaults(), path(), any_version), where,
              session::on_cut::repeat);

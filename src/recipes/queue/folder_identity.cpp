@@ -7,7 +7,7 @@ namespace conclave::recipes {
 
 void folder_identity::set_needed(bool needed) noexcept {
   if (needed == this->needed() || state_ == state::unknown) return;
-  // If it is not needed any more, the folder in which our node was is gone, and our node with it.
+  // If it is not needed any more, the folder was replaced, and our node was removed with it.
   state_ = needed ? state::absent : state::not_needed;
 }
 
@@ -20,8 +20,8 @@ task<error_code> folder_identity::verify(std::shared_ptr<void> owner) {
   co_return error_code{};
 }
 
-// Not the folder itself: errc::no_node if that is gone. Open, whoever creates it: consumers with
-// other credentials need it, too.
+// Creates the parent of our node, but not the folder: errc::no_node if that does not exist. The ACL
+// is open, since consumers with other credentials need this node, too.
 task<error_code> folder_identity::make_parent(std::shared_ptr<void> owner) {
   auto mode = create_mode::container;
   for (;;) {
@@ -33,7 +33,7 @@ task<error_code> folder_identity::make_parent(std::shared_ptr<void> owner) {
     const bool old_server = made.ec == errc::unimplemented && mode == create_mode::container;
     if (made.ec == errc::no_auth) state_ = state::not_needed;
     if (!old_server) co_return made.ec == errc::node_exists ? error_code{} : made.ec;
-    mode = create_mode::persistent;  // a server before 3.5
+    mode = create_mode::persistent;  // a server before 3.5 has no containers
   }
 }
 
@@ -52,7 +52,7 @@ task<error_code> folder_identity::establish(std::shared_ptr<void> owner) {
         send(context_, owner,
              requests::create(context_->defaults(), path(), {}, create_mode::ephemeral), where);
     const auto made = co_await asked;
-    // The name is nobody else's: a node that is there was created by us.
+    // The name is unique: a node with this name was created by us.
     if (!made.ec || made.ec == errc::node_exists) {
       session_ = made.sent_on.session;
       state_ = state::established;

@@ -1,10 +1,11 @@
 // Proves inside a transaction that the folder of the items is still the one whose items were read.
 //
-// The server removes a container when it is empty. Whoever creates it again starts its names and
-// versions anew, so a removal by name and version could hit another item. An ephemeral node of our
-// own below the folder does not survive that, and its name never comes back: a transaction that
-// checks it fails if the folder has been removed since our node was created. A client cannot see
-// whether a node is a container, so this is needed in every folder that Conclave has not created.
+// The server removes a container when it is empty. If a client creates it again, names and versions
+// start again, so a removal by name and version could remove another item. An ephemeral node of our
+// own below the folder does not survive that, and its name is never used again. So a transaction
+// that checks our node fails if the folder was removed since our node was created. A client cannot
+// see whether a node is a container. So this is needed in every folder that Conclave has not
+// created.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -20,27 +21,28 @@ namespace conclave::recipes {
 
 class folder_identity {
  public:
-  // `parent`: a child of the folder, in which our node is created.
+  // `parent` is the child of the folder in which our node is created.
   folder_identity(std::shared_ptr<session_context> p, std::string parent)
       : context_{std::move(p)}, parent_{std::move(parent)} {}
 
-  // Creates our node, or verifies it after doubt(). Items that are read afterwards are bound to it.
-  // errc::no_node: there is no folder. Not needed if we may not create it. An `owner` keeps us, and
-  // is kept while requests are under way.
+  // Creates our node, or verifies it after doubt(). Items that are read afterwards belong to the
+  // folder that our node identifies. errc::no_node: the folder does not exist. Without the
+  // permission to create the node, needed() becomes false. The `owner` owns this object. Pending
+  // requests keep the owner alive.
   task<error_code> establish(std::shared_ptr<void> owner);
-  // Whether the server may remove the folder.
+  // `needed`: the server may remove the folder.
   void set_needed(bool needed) noexcept;
 
   bool needed() const noexcept { return state_ != state::not_needed; }
-  // Nothing is to be verified first.
+  // Whether our node exists in this session, as far as is known, and need not be verified.
   bool established() const noexcept {
     return state_ == state::established && session_ == context_->session().id;
   }
-  // Adds the check, if it is needed.
+  // Adds the check of our node to the transaction, if it is needed.
   void check_in(transaction& t) const {
     if (needed()) t.check(path());
   }
-  // A transaction failed with errc::no_node, perhaps for want of our node.
+  // Must be called if a transaction failed with errc::no_node: our node may not exist any more.
   void doubt() noexcept {
     if (state_ == state::established) state_ = state::doubted;
   }
@@ -64,7 +66,7 @@ class folder_identity {
   std::string parent_;
   std::string name_;
   state state_ = state::not_needed;
-  std::int64_t session_ = 0;  // in which it was created, or perhaps was
+  std::int64_t session_ = 0;  // the session in which our node was created, or may have been
 };
 
 }  // namespace conclave::recipes

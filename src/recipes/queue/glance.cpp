@@ -5,7 +5,7 @@ namespace conclave::recipes {
 task<> glance::run() {
   std::optional<queue_item> found;
   error_code ec;
-  bool gone = true;  // what was first when we listed
+  bool gone = true;  // the listed items were removed before they could be read
   while (gone && !ec) {
     const auto listing = send(context_, shared_from_this(),
                               requests::children(context_->defaults(), names_->items(), {}));
@@ -25,7 +25,7 @@ task<> glance::run() {
       break;
     }
   }
-  if (ec == errc::no_node) ec = {};  // no queue yet
+  if (ec == errc::no_node) ec = {};  // the queue does not exist yet
   context_->post([told = std::move(told_), ec, found = std::move(found)] { told(ec, found); });
   co_return done;
 }

@@ -1,4 +1,4 @@
-// A look at the first item of a queue.
+// Reads the first item of a queue without removing it.
 #pragma once
 
 #include <functional>
@@ -15,13 +15,14 @@ namespace conclave::recipes {
 
 class glance : public std::enable_shared_from_this<glance> {
  public:
-  // `told` is called outside of the scope.
+  // `told` is called outside of the session_context::scope.
   using callback = std::function<void(error_code, std::optional<queue_item>)>;
   glance(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names,
          callback told)
       : context_{std::move(p)}, names_{std::move(names)}, told_{std::move(told)} {}
 
-  // Inside a scope. Its requests keep it until it is over.
+  // Called inside a session_context::scope. Pending requests keep the object alive until it is
+  // done.
   void start() {
     run_ = run();
     run_.start();

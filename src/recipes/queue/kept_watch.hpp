@@ -1,5 +1,5 @@
-// A watch, as long as it is set. What a watch that was forgotten still tells says nothing about its
-// successor.
+// A watch of a recipe, as long as it is set. Events of a forgotten watch do not count as events of
+// the watch that replaced it.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace conclave::recipes {
 
-// Told once by its server, or as long as it is there.
+// Whether the watch fires once or stays set.
 enum class watch_lasts : bool { once, on };
 
 class kept_watch {
  public:
   explicit operator bool() const noexcept { return watcher_.has_value(); }
 
-  // To be left with the next request. `here` is this, in its owner; `told` is called inside an
-  // entry.
+  // Returns the watcher to send with the next request. `here` is this member of the owner. `told`
+  // is called inside a session_context::scope when the watch fires or the session ends.
   template <class Owner>
   const watcher& set(std::shared_ptr<session_context> p, std::weak_ptr<Owner> owner,
                      kept_watch Owner::*here, watch_lasts lasts, void (Owner::*told)()) {
@@ -35,7 +35,7 @@ class kept_watch {
       ((*self).*told)();
     });
   }
-  // The request failed, or the watch is used up: no server has it.
+  // The request failed or the watch has fired, so the server has no such watch.
   void failed() noexcept { watcher_.reset(); }
   void forget(session_context& p, const std::string& path, watch_kind kind) {
     if (const auto w = std::exchange(watcher_, {})) p.forget_watch(path, kind, *w);

@@ -65,7 +65,8 @@ std::optional<item_name> queue_names::parse(std::string_view name) const {
     found.priority = static_cast<int>(*priority);
     number.remove_prefix(priority_digits + 1);
   }
-  // Ten digits; a sign, and nine or ten of them, when the counter has run over.
+  // The server appends ten digits. After the counter has overflowed, it appends a sign and nine or
+  // ten digits.
   const auto digits = number.size() - (number.starts_with('-') ? 1 : 0);
   const auto n = read<std::int32_t>(number);
   if (!n || digits > 10 || number.size() < 10) return std::nullopt;

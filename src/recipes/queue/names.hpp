@@ -1,4 +1,4 @@
-// Where a queue keeps what, and how its items' names are read.
+// The paths of a queue's nodes, and the names of its items.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace conclave::recipes {
 struct item_name {
   std::string text;
   int priority;
-  std::uint32_t number;  // below 2^31, and behind that what has run over
+  std::uint32_t number;  // the sequence number; numbers after the overflow are 2^31 or more
 };
 
 class queue_names {
@@ -23,44 +23,47 @@ class queue_names {
   queue_names(std::string path, queue_layout l);
 
   const std::string& items() const noexcept { return items_; }
-  // Nodes of the queue's own, from the top of those down to items(), and down to any other folder.
+  // How many levels at the end of a path belong to the queue: items_levels() for items(), and
+  // folder_levels for any other folder.
   std::size_t items_levels() const noexcept { return claims_only() ? 2 : 1; }
   static constexpr std::size_t folder_levels = 2;
-  // Marks of claims.
+  // The folder of the nodes that claim items.
   const std::string& taken() const noexcept { return taken_; }
-  // kazoo makes its folder once and relies on it.
+  // kazoo creates this folder once and expects that it stays.
   create_mode taken_mode() const noexcept {
     return layout_ == queue_layout::kazoo_locking ? create_mode::persistent
                                                   : create_mode::container;
   }
-  // Beside the queue rather than in it: other libraries take every child for an item.
+  // A path next to the queue, not inside it: other libraries treat every child of the queue as an
+  // item.
   std::string beside(std::string_view what) const { return beside_ + '/' + std::string{what}; }
 
-  // Written into a folder of items that Conclave creates: it is no container, so the server never
-  // removes it. Empty where that need not be known, since no other library creates containers.
+  // The data of an items' folder that Conclave creates. It shows that the folder is no container,
+  // so that the server never removes it. Empty in layouts whose other libraries create no
+  // containers.
   std::string_view folder_data() const noexcept {
     return has_priorities() ? std::string_view{} : "persistent queue of Conclave";
   }
-  // A child of the folder of the items that is no item, for what must not outlive the folder.
-  // Empty in layouts whose other libraries take every child for an item.
+  // A child of the items' folder that is not an item, for nodes that must not outlive the folder.
+  // Empty in layouts whose other libraries treat every child as an item.
   std::string inside() const { return has_priorities() ? std::string{} : items_ + "/conclave"; }
 
   std::string item(std::string_view name) const { return items_ + '/' + std::string{name}; }
-  // Where an item is put that nobody could complete. Its name comes back if the queue's path is
-  // made again: with its czxid it does not.
+  // The path for an item that no consumer could complete. If the queue's path is created again,
+  // item names are used again. So the path contains the czxid.
   std::string aside(std::string_view name, std::int64_t czxid) const;
   bool claims_only() const noexcept { return layout_ == queue_layout::kazoo_locking; }
   bool has_priorities() const noexcept { return layout_ != queue_layout::zookeeper; }
-  // Of an item's path, up to the number.
+  // The path of an item up to the sequence number.
   std::string prefix(int priority) const;
 
-  // None if it is not an item's name.
+  // Returns none if this is not the name of an item.
   std::optional<item_name> parse(std::string_view name) const;
-  // Those that are items, in the queue's order.
+  // Returns the children that are items, in the order of the queue.
   std::vector<item_name> in_order(const std::vector<std::string>& children) const;
-  // There is none of its items, but there is one of another layout.
+  // Whether the children include no items of this layout, but items of another one.
   bool of_another_layout(const std::vector<std::string>& children) const;
-  // As well, of those that were put aside.
+  // As parse() and in_order(), for items that were set aside.
   std::optional<item_name> parse_aside(std::string_view name) const;
   std::vector<item_name> aside_in_order(const std::vector<std::string>& children) const;
 

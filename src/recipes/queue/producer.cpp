@@ -9,14 +9,15 @@
 namespace conclave::recipes {
 namespace {
 
-// Of pushes that go together: enough to share the server's disk, not enough to hold others up.
+// Limits of pushes that share a transaction: enough to share one disk sync of the server, not
+// enough to delay other clients.
 constexpr std::size_t most_items = 256;
 constexpr std::size_t most_bytes = std::size_t{256} * 1024;
-// What a transaction takes, and each item in it, beside paths, data and ACLs; in round figures.
+// The approximate size of a transaction, and of each item in it, without paths, data and ACLs.
 constexpr std::size_t transaction_bytes = 128;
 constexpr std::size_t item_bytes = 32;
-// What the transactions of a claim, the larger of which sets the item aside, take beside its data:
-// so many times the queue's path, two ACLs, and the names of nodes and of the one who claims it.
+// The size of the larger transaction of a claim, which sets the item aside, without its data: so
+// many times the queue's path, two ACLs, and the names of the nodes and of the claim's owner.
 constexpr std::size_t paths_of_claim = 6;
 constexpr std::size_t names_of_claim = 512;
 
@@ -46,7 +47,7 @@ std::size_t producer::size_in_request(const pushing& what) const {
   return bytes;
 }
 
-// What was pushed can be claimed, too.
+// Whether the items can be pushed and later be claimed within the size limit.
 bool producer::fits(const pushing& what) const {
   const auto& defaults = context_->defaults();
   const auto path = defaults.chroot.size() + names_->items().size();
@@ -100,7 +101,7 @@ task<> producer::run() {
       if (waiting_.empty() || closing_) continue;
       if (context_->can_restart_after(ec)) continue;  // nothing was sent
       if (ec) {
-        // Without a connection nobody has room.
+        // The items could not be counted, so all waiting pushes fail.
         for (const auto& what : std::exchange(waiting_, {})) answer(what, ec);
         end_turn();
         continue;
@@ -118,7 +119,8 @@ void producer::end_turn() {
   watch_.forget(*context_, names_->items(), watch_kind::any);
 }
 
-// For the first that waits. Who will not wait is told as soon as there is none.
+// Waits until there is room for the first waiting push. Pushes that do not wait fail as soon as
+// there is none.
 task<error_code> producer::wait_for_room() {
   while (!closing_ && !waiting_.empty()) {
     const auto there = co_await count_items();
@@ -132,21 +134,21 @@ task<error_code> producer::wait_for_room() {
     turn_.begin();
     if (turn_.ours() && !watch_) {
       if (const auto ec = co_await watch_for_room()) co_return ec;
-      continue;  // what went before is not told
+      continue;  // the watch does not report earlier changes
     }
     co_await news_;
   }
   co_return error_code{};
 }
 
-// What is more than the capacity by itself goes into an empty queue.
+// A push that exceeds the capacity by itself needs an empty queue.
 bool producer::has_room(std::size_t items) const {
   return items == 0 || items + waiting_.front()->items.size() <= capacity_;
 }
 
-// The server tells how many children there are, but not how many of them are items. That takes a
-// listing, which is trusted until as much has changed as there was in the queue: so it costs the
-// same for each item, however many there are.
+// The server returns the number of children, but not how many of them are items. Only a listing
+// shows that. Its result is trusted until the folder has changed as often as there are items. So
+// the cost per item does not depend on the length of the queue.
 task<producer::count> producer::count_items() {
   const auto self = shared_from_this();
   std::optional<pending_reply<std::optional<node_stat>>> asked, asked_inside;
@@ -159,7 +161,7 @@ task<producer::count> producer::count_items() {
           recipes::send(context_, self, requests::exists(context_->defaults(), inside, {}));
   }
   const auto folder = co_await *asked;
-  std::size_t ours = 0;  // children that consumers of Conclave have created
+  std::size_t ours = 0;  // children that Conclave's consumers created
   if (asked_inside) {
     const auto inside = co_await *asked_inside;
     ours = inside.value ? 1 : 0;
@@ -185,7 +187,7 @@ task<producer::count> producer::count_items() {
   co_return count{{}, found};
 }
 
-// Leaves a watch that tells of every child that comes or goes, without a listing.
+// Sets a watch that fires for every child that is created or deleted, without a listing.
 task<error_code> producer::watch_for_room() {
   const auto self = shared_from_this();
   const auto set = [&](watch_lasts lasts) -> const watcher& {
@@ -208,7 +210,7 @@ task<error_code> producer::watch_for_room() {
   co_return ec == errc::no_node ? error_code{} : ec;
 }
 
-// What waits, as much of it as goes together.
+// Sends the waiting pushes, as many as fit into one transaction.
 task<> producer::send() {
   std::vector<pushing_ptr> going;
   transaction t;
@@ -219,7 +221,7 @@ task<> producer::send() {
     items += next->items.size();
     bytes += size_in_request(*next);
     const bool too_much = items > most_items || bytes > std::min(most_bytes, max_request_bytes_);
-    // With a capacity each is counted by itself.
+    // With a capacity, room is counted for each push separately.
     if (!going.empty() && (too_much || capacity_ > 0)) break;
     for (const auto& item : next->items)
       t.create(names_->prefix(next->priority), item, create_mode::persistent_sequential);

@@ -1,5 +1,5 @@
-// How items get into a queue. One transaction is under way at a time; what is pushed meanwhile goes
-// into the next one, together.
+// Adds items to a queue. Only one transaction is pending at a time. Pushes that arrive meanwhile
+// share the next one.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -25,8 +25,8 @@ class producer : public std::enable_shared_from_this<producer> {
            std::size_t capacity, std::size_t max_request_bytes);
 
   struct pushing {
-    // Told once, outside of the scope: no error means that they are in the queue; errc::taken, that
-    // it is full and we were not to wait.
+    // Called once, outside of the session_context::scope. No error: the items are in the queue.
+    // errc::taken: the queue is full and the push does not wait.
     std::function<void(error_code)> tell;
     std::vector<std::string> items;
     int priority = 0;
@@ -35,9 +35,9 @@ class producer : public std::enable_shared_from_this<producer> {
   using pushing_ptr = std::shared_ptr<pushing>;
 
   void push(const pushing_ptr& what);
-  // Unless it is under way: then its outcome will be told.
+  // Completes the push with `why`, unless it is already sent: then it completes with its outcome.
   void give_up(const pushing_ptr& what, error_code why);
-  // Nothing comes any more.
+  // Fails all waiting pushes with `why`. Later pushes fail with ECANCELED.
   void close(error_code why);
 
  private:
@@ -62,10 +62,10 @@ class producer : public std::enable_shared_from_this<producer> {
   std::size_t capacity_;
   std::size_t max_request_bytes_;
   counted_transactions transactions_;
-  turn turn_;  // among producers that wait for room
+  turn turn_;  // in the wait queue of producers that wait for room
   std::deque<pushing_ptr> waiting_;
   kept_watch watch_;  // on the folder of the items
-  // Of the last listing: how many children were no items, and how old the folder was.
+  // From the last listing: the number of children that are not items, and the folder's cversion.
   std::size_t strangers_ = 0;
   std::optional<std::int32_t> listed_at_;
   bool closing_ = false;

@@ -1,5 +1,6 @@
-// A place in a line of those who wait for the same thing, so that only the first of them looks. The
-// others trust it to do so, but not for ever: it may stand still for as long as its session lives.
+// The position in a wait queue of clients that wait for the same change, so that only the first of
+// them watches. The others rely on it, but only for a limited time: its process may be stopped for
+// as long as its session lives.
 #pragma once
 
 #include <chrono>
@@ -15,7 +16,7 @@ namespace conclave::recipes {
 
 class turn {
  public:
-  // `changed` is called inside a scope.
+  // `changed` is called inside a session_context::scope.
   turn(std::shared_ptr<session_context> p, std::string line, std::function<void()> changed)
       : context_{std::move(p)}, line_{std::move(line)}, changed_{std::move(changed)} {}
   turn(const turn&) = delete;
@@ -50,10 +51,10 @@ class turn {
     }
   }
 
-  // We stand behind somebody, and have not looked for long.
+  // Whether the client has waited behind another one for the time `trust`. Resets the flag.
   bool overdue() noexcept { return std::exchange(overdue_, false); }
 
-  // Why we have no place any more, if something went wrong; told once.
+  // Returns once why the position was lost, if that was an error.
   error_code trouble() noexcept { return std::exchange(trouble_, {}); }
 
  private:
@@ -64,9 +65,9 @@ class turn {
       first = true;
       if (of) of->changed_();
     }
-    // Who was put out of the line by hand gets into it again.
+    // A waiter whose node was deleted by hand enters the wait queue again.
     void failed(error_code why) override { out(why == errc::out_of_line ? error_code{} : why); }
-    // With the session, and so is our turn: there will be another.
+    // A lost turn is no error: the owner can begin another one.
     void lost(error_code) override { out({}); }
     void gone() override {
       context->post([c = std::move(contender)] {});
