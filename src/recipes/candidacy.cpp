@@ -44,7 +44,7 @@ void candidacy::follow(const progress& p) {
     case what::creating: enter(at::offer); return say(kind::offer_start, p);
     case what::created: return say(kind::offer_complete, p);
     case what::listing:
-      if (state() == at::determine) return;  // the connection was lost meanwhile
+      if (state() == at::determine) return;  // listed again after a lost connection
       enter(at::determine);
       return say(kind::determine_start, p);
     case what::waiting:
@@ -53,11 +53,13 @@ void candidacy::follow(const progress& p) {
       ready_told_ = false;
       return say(kind::ready_start, p);
     case what::watching:
-      // Once: the watch is set again after a lost connection, or when the node's data changed.
+      // Reported once: the contender sets the watch again after a lost connection or a change of
+      // the node's data.
       if (state() == at::ready && !std::exchange(ready_told_, true)) say(kind::ready_complete, p);
       return;
     case what::granted:
-      // When the first of the line goes, the one behind it knows without looking.
+      // The deletion of the predecessor can grant the lock without a listing, so determine_start is
+      // still missing.
       if (state() != at::determine) {
         enter(at::determine);
         say(kind::determine_start, p);
@@ -69,7 +71,7 @@ void candidacy::follow(const progress& p) {
     case what::failed:
     case what::lost: enter(at::failed); return say(kind::failed, p);
     case what::releasing: enter(at::stop); return say(kind::stop_start, p);
-    case what::gone:  // perhaps when the next one has begun
+    case what::gone:  // the next attempt may have begun already
       if (p.released) say(kind::stop_complete, p);
       return;
   }

@@ -1,4 +1,4 @@
-// The steps of a candidate as its user sees them: what its attempts tell, as election events.
+// Converts the progress of a candidate's attempts into the election events that the user sees.
 #pragma once
 
 #include <atomic>
@@ -13,12 +13,12 @@ namespace conclave::recipes {
 
 class candidacy {
  public:
-  // `tell` is called inside the scope, and may be empty.
+  // `tell` is called inside a session_context::scope. It may be empty.
   explicit candidacy(std::function<void(election_event)> tell) : tell_{std::move(tell)} {}
 
   void follow(const progress& p);
 
-  // From any thread.
+  // May be called from any thread.
   election_state state() const noexcept { return state_.load(std::memory_order_acquire); }
 
  private:
@@ -31,7 +31,7 @@ class candidacy {
 
   std::function<void(election_event)> tell_;
   std::atomic<election_state> state_{election_state::stop};
-  bool ready_told_ = false;  // completely
+  bool ready_told_ = false;  // ready_complete was reported in this ready state
 };
 
 }  // namespace conclave::recipes

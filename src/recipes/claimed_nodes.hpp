@@ -1,5 +1,7 @@
-// Nodes of one session that some contender knows to be its own. By name and age: a name can come
-// back while the one whose node has gone does not know that yet.
+// The nodes of one session that a contender knows to be its own, identified by path and czxid.
+//
+// The path alone is not enough: another client can delete a node and its name can be assigned again
+// before the contender learns of the deletion.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +14,7 @@ namespace conclave::recipes {
 
 class claimed_nodes {
  public:
-  static constexpr std::int64_t any_age = 0;  // of one that is being made
+  static constexpr std::int64_t any_age = 0;  // of a node that is being created
 
   void add(std::string_view path, std::int64_t czxid) { nodes_.emplace(path, czxid); }
   void remove(std::string_view path, std::int64_t czxid) {

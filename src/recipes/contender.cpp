@@ -26,7 +26,8 @@ contender::contender(std::shared_ptr<session_context> p, lock_request r,
 
 contender::~contender() { end(); }
 
-// Once it is gone, it is destroyed outside of any scope.
+// Must run inside a session_context::scope. The destructor of a contender that is gone runs outside
+// of it, and then this has no effect.
 void contender::end() {
   if (std::exchange(phase_, phase::gone) == phase::gone) return;
   context_.session().remove_listener(*this);
@@ -48,7 +49,7 @@ task<> contender::run() {
     monitor_.begin();
     co_await hold();
     monitor_.end();
-    // The program knows of a loss before the next contender is granted the lock.
+    // The program must be notified of the loss before the next contender is granted the lock.
     if (was_lost_) co_await context_.callbacks_done();
   } else {
     context_.events().failed(ec);
@@ -86,12 +87,12 @@ task<error_code> contender::acquire() {
     }
     if (context_.release_requested()) co_return context_.interruption();
     if (!restarts || !context_.session().can_restart_after(ec)) co_return ec;
-    // The session ended, and our nodes with it.
+    // The session ended, so the server has deleted the nodes.
     nodes_.forget();
   }
 }
 
-// errc::taken if the node that had the lock the last time still exists.
+// Returns errc::taken if the node that held the lock at the previous attempt still exists.
 task<error_code> contender::look_for_holder() {
   const auto& path = context_.request.seen_holder;
   const auto asked = context_.send(requests::exists(context_.defaults(), path, {}), {});
@@ -101,10 +102,10 @@ task<error_code> contender::look_for_holder() {
   co_return errc::taken;
 }
 
-// Creates the nodes, and the parents if they do not exist.
+// Creates the nodes, and their parents if these do not exist.
 task<error_code> contender::create_nodes() {
   const auto disconnected = on_disconnected();
-  binding where;  // the first session that comes
+  binding where;  // any session
   if (previous_) {
     const auto ec = co_await create_after_previous();
     if (nodes_.exist() || is_session_end(ec)) co_return ec;
@@ -118,29 +119,32 @@ task<error_code> contender::create_nodes() {
     const auto made = co_await nodes_.create(creation, where, send_reads);
     for (const auto& w : waits_) co_await w->receive_after_creation(!made.ec);
     auto ec = made.ec;
-    if (made.failed_operation >= nodes_.size()) co_return ec;  // of the extra operations
+    if (made.failed_operation >= nodes_.size()) co_return ec;  // one of the extra operations failed
     if (outcome_unknown(ec)) {
       ec = co_await nodes_.resolve(creation, disconnected);
       if (ec || nodes_.exist()) co_return ec;
     } else if (ec == errc::no_node) {
-      // Containers: the server removes them some time after the last contender has gone.
+      // The parents are containers: the server removes them some time after the last contender's
+      // node.
       ec = co_await make_paths(context_.shared_session(), shared_from_this(),
                                context_.request.parents, context_.request.own_levels,
                                create_mode::container);
       if (ec) co_return ec;
-      // They exist, and yet they do not: somebody removes them, or another node is missing.
+      // The parents were created, but the server reports no_node again. Another client removes
+      // them, or another node is missing.
       if (++without_parent > 2) co_await context_.pause(retry_delay);
     } else if (ec == errc::node_exists) {
       if (ec = co_await wait_for_name(made.failed_operation); ec) co_return ec;
     } else {
       co_return ec;
     }
-    where = context_.in_session();  // in another session everything begins anew
+    where = context_.in_session();  // in another session the contender starts again
   }
   co_return context_.interruption();
 }
 
-// Callers do not wait for a connection for ever. The nodes are searched and removed all the same.
+// Callers do not wait for a connection forever, so the attempt fails. The contender still finds and
+// removes its nodes.
 std::function<void(error_code)> contender::on_disconnected() {
   return [this](error_code ec) {
     if (context_.release_requested()) return;
@@ -150,8 +154,8 @@ std::function<void(error_code)> contender::on_disconnected() {
   };
 }
 
-// One transaction releases the previous contender and creates our node. The previous contender's
-// record then says whether anybody came in between.
+// One transaction releases the previous contender and creates the node of this one. The served
+// ticket of the previous contender then shows whether any contender is in between.
 task<error_code> contender::create_after_previous() {
   const auto previous = std::exchange(previous_, {});
   const auto from = *previous->waits_[0]->hand_over();
@@ -179,7 +183,7 @@ task<error_code> contender::create_after_previous() {
   co_return co_await nodes_.resolve(creation, disconnected);
 }
 
-// A node of the name that the creation needs exists.
+// Waits until the node whose name the creation needs is deleted.
 task<error_code> contender::wait_for_name(std::size_t index) {
   awaited_node other;
   other.path = nodes_[index].child(waits_[index]->name_in_use());
@@ -199,7 +203,7 @@ task<error_code> contender::wait_for_grant() {
   co_return co_await confirm_in_time();
 }
 
-// While the contender waited in one wait queue, its node in another may have been deleted.
+// While the contender waited in one wait queue, its node in another one may have been deleted.
 task<error_code> contender::check_other_nodes() {
   const bool has_waited =
       std::any_of(waits_.begin(), waits_.end(), [](const auto& w) { return w->has_waited(); });
@@ -212,9 +216,9 @@ task<error_code> contender::check_other_nodes() {
   co_return error_code{};
 }
 
-// The lock is ours if our session lives. If the process stood still for longer than the session
-// timeout, the notice of the grant may be followed by that of the session's end: then the server is
-// asked first.
+// The lock is granted only if the session is alive. A process that was stopped for longer than the
+// session timeout can receive the deletion of the predecessor before the end of its own session. So
+// after the deadline the contender reads its own node first.
 task<error_code> contender::confirm_in_time() {
   const auto& session = context_.session();
   while (!context_.interrupted() && session.now() >= session.session().deadline) {
@@ -253,7 +257,7 @@ void contender::lose(error_code why) {
   was_lost_ = true;
   context_.request_release();
   context_.events().lost(why);
-  finish_downgrades(errc::lock_lost);  // there may be no connection for long
+  finish_downgrades(errc::lock_lost);  // do not wait for a connection
 }
 
 void contender::downgrade(std::function<void(error_code)> completed) {
@@ -265,15 +269,15 @@ void contender::finish_downgrades(error_code ec) {
   for (const auto& completed : std::exchange(downgrades_, {})) completed(ec);
 }
 
-// One transaction replaces the writer's node by a reader's with the same number. Writers behind it
-// see a reader ahead of them, and readers see no writer.
+// One transaction replaces the writer's node by a reader's node with the same sequence number.
+// Waiting writers then see a reader ahead of them, and waiting readers see no writer.
 task<error_code> contender::become_reader() {
   auto& request = context_.request;
   if (request.role == layout::role::reader) co_return error_code{};
   auto& n = nodes_[0];
   if (monitor_.watches_too_late()) co_await nodes_.read_and_watch(n);
   if (n.watch.deleted()) co_return errc::lock_lost;
-  // There the order is that of creation, and our new node would come behind waiting writers.
+  // Near the end, contenders are ordered by creation: the new node would be behind waiting writers.
   if (near_the_end(n.number)) co_return errc::not_supported;
   const auto name = request.layout.name_prefix(layout::role::reader) + format_number(n.number);
   const auto creation = nodes_.new_creation();
@@ -336,7 +340,7 @@ task<> contender::remove_nodes() {
         plan.parent_records.emplace(nodes_[i].parent, std::move(*record));
   removal_ = co_await nodes_.remove(plan);
 
-  // The parent's sequence numbers are used up: a new parent starts at 0 again.
+  // The sequence numbers of the parent are exhausted. A new parent starts at 0.
   if (!context_.session_ended())
     for (const auto& n : nodes_)
       if (near_the_end(n.number))
@@ -348,7 +352,7 @@ task<> contender::remove_nodes() {
 // --- events of the session
 
 void contender::session_changed(const session_event& e) {
-  if (context_.session_id == 0) return;  // a pending request will fail
+  if (context_.session_id == 0) return;  // the pending request fails by itself
   const auto alive = shared_from_this();
   switch (e.type) {
     case kind::connected: return;

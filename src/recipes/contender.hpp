@@ -1,16 +1,16 @@
-// One attempt to hold a lock, from the creation of its nodes until they are removed.
+// One attempt to hold a lock, from the creation of its nodes to their removal.
 //
-// A contender belongs to one session: its nodes are created in it, every later request is bound to
-// it, and the contender ends with it. A contender that only waited starts again in the next
-// session.
+// A contender belongs to one session: it creates its nodes in that session and binds every later
+// request to it. If the session ends, a holder loses the lock, and a waiter starts again in the
+// next session or fails (lock_request::if_session_ends).
 //
 //   creating ──> waiting ──> holding ──> releasing ──> gone
 //      ^            │                        ^
 //      └────────────┘ the session ended      │
 //      └────────────┴─ failed, released ─────┘
 //
-// The parts: owned_nodes (create, resolve, verify, remove), wait/ (when the lock is granted),
-// hold_monitor (deadline, connection, revocation).
+// The parts: owned_nodes creates, resolves, verifies and removes the nodes. wait/ decides when the
+// lock is granted. hold_monitor checks the deadline and the connection and reports revocations.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -37,57 +37,60 @@ class contender final : public session_listener, public std::enable_shared_from_
             std::shared_ptr<contender_events> events);
   ~contender();
 
-  // With `previous`, which was released by release_with_next(): its release is part of the
-  // transaction that creates the node of this one.
+  // `previous` is a contender on which release_with_next() was called. One transaction releases it
+  // and creates the node of this contender.
   void start(std::shared_ptr<contender> previous = {});
 
-  // Leaves the wait queue, or releases the lock. Continues until the server has confirmed it or the
-  // session has ended. Cannot fail and cannot be cancelled; a second call has no effect.
+  // Leaves the wait queue or releases the lock. Continues until the server has confirmed the
+  // removal of the nodes or the session has ended. Cannot fail or be cancelled. A second call has
+  // no effect.
   void release();
-  // For a contender that claims a queue's item: only if the item still has this version, or we know
-  // otherwise that the claim is ours.
+  // As release(), for a contender that claims an item of a queue. The transaction also checks the
+  // item's version. If the item has another version, the contender verifies its node before it
+  // removes it.
   void release_claim(claimed_item item);
-  // As release(), but a contender for the same lock in the same session may do it with its own
-  // creation, which saves the server a transaction. Until then, or until release_now(), nothing is
-  // sent.
+  // As release(), but sends nothing yet. The next contender for the same lock in the same session
+  // can release this one when it creates its own node. This saves a transaction. release_now() ends
+  // the wait for the next contender.
   void release_with_next();
   void release_now();
   bool can_release_with_next() const noexcept;
-  // From now on only gone() is reported.
+  // After this call only gone() is reported.
   void mute() noexcept { context_.mute(); }
 
-  // Once it is gone: no error if the server has confirmed the release, and that the item was
-  // removed, if that was asked for, or did not exist any more. errc::lock_lost: our node was
-  // deleted before; errc::session_expired: the session ended before we knew. Any other error: why
-  // the item could not be removed.
+  // Valid once the contender is gone. No error: the server has confirmed the release, and the item,
+  // if it was to be removed, does not exist any more. errc::lock_lost: the node had been deleted
+  // before. errc::session_expired: the session ended before the server confirmed. Any other error:
+  // the reason why the item could not be removed.
   error_code release_result() const noexcept;
 
-  // --- once granted
+  // --- valid once granted
 
   std::int64_t fencing_token() const noexcept { return nodes_.fencing_token(); }
   std::int64_t session_id() const noexcept { return context_.session_id; }
   std::string path(std::size_t i = 0) const { return nodes_[i].path(); }
   std::size_t node_count() const noexcept { return nodes_.size(); }
   void report_revocations() { monitor_.report_revocations(); }
-  // A writer becomes a reader, and no other writer is granted the lock in between. `completed` is
-  // called inside a scope. With an error, nothing has changed or the hold is lost.
+  // Turns a writer into a reader. No other writer is granted the lock in between. `completed` is
+  // called inside a session_context::scope. After an error, either nothing has changed or the hold
+  // is lost.
   void downgrade(std::function<void(error_code)> completed);
 
-  // --- if it failed
+  // --- valid once failed
 
-  // With errc::taken: the path of the node that has the lock.
+  // With errc::taken: the path of the node that holds the lock.
   const std::string& holder_path() const noexcept { return found_.holder; }
-  // How others use the path, if it failed for that, for people.
+  // If the path is in use in another way: an explanation for people.
   const std::string& mismatch() const noexcept { return found_.mismatch; }
 
   void session_changed(const session_event& e) override;
 
  private:
   enum class phase {
-    creating,  // its nodes, and resolving whether they were created
-    waiting,   // for the grant
+    creating,  // creates the nodes and resolves unknown outcomes
+    waiting,   // waits for the grant
     holding,
-    releasing,  // removing its nodes
+    releasing,  // removes the nodes
     gone,
   };
 
@@ -118,15 +121,15 @@ class contender final : public session_listener, public std::enable_shared_from_
   phase phase_ = phase::creating;
   bool was_granted_ = false;
   bool was_lost_ = false;
-  // Whether the next contender releases this one.
+  // Whether the next contender releases this one in its own transaction.
   enum class release_by_next { no, offered, sent, confirmed, outcome_unknown };
   release_by_next release_by_next_ = release_by_next::no;
-  std::shared_ptr<contender> previous_;  // which this one releases
+  std::shared_ptr<contender> previous_;  // the contender that this one releases
   claimed_item item_;
   owned_nodes::removal_result removal_;
-  std::vector<std::function<void(error_code)>> downgrades_;  // requested; called when done
+  std::vector<std::function<void(error_code)>> downgrades_;  // called when the downgrade is done
 
-  task<> run_;  // destroyed first: it uses the others
+  task<> run_;  // declared last: destroyed before the members it uses
 };
 
 }  // namespace conclave::recipes

@@ -1,5 +1,5 @@
-// What the parts of one contender share: its session, its requests, its events, and what interrupts
-// them.
+// The state that the parts of one contender share: the session, the request, the listener, and what
+// interrupts the contender.
 //
 // All members are used inside a session_context::scope.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace conclave::recipes {
 
-// Before a request that the server or a full backlog refused is sent again.
+// The delay before a request is sent again that the server or the full backlog refused.
 inline constexpr std::chrono::milliseconds retry_delay{10};
 
 class contender_context {
@@ -27,7 +27,7 @@ class contender_context {
                     std::shared_ptr<contender_events> e)
       : request{std::move(r)}, session_{std::move(p)}, listener_{std::move(e)} {}
 
-  // The contender. Pending requests keep it alive.
+  // `owner` is the contender. Pending requests keep it alive.
   void set_owner(std::weak_ptr<void> owner) { owner_ = std::move(owner); }
   const std::weak_ptr<void>& owner() const noexcept { return owner_; }
 
@@ -43,20 +43,20 @@ class contender_context {
     static silent_events silent;
     return muted_ ? silent : *listener_;
   }
-  // From now on only gone() is reported.
+  // After this call only gone() is reported.
   void mute() noexcept { muted_ = true; }
   void report_gone() const { listener_->gone(); }
 
   // --- the session that the nodes are created in
 
-  std::int64_t session_id = 0;  // 0: not known yet
+  std::int64_t session_id = 0;  // 0: unknown
   binding in_session() const noexcept { return {session_id, 0}; }
   void begin_session() {
     session_id = 0;
     session_end_.reset();
   }
 
-  // --- what interrupts it
+  // --- interruption
 
   bool release_requested() const noexcept { return release_requested_; }
   bool session_ended() const noexcept { return session_end_.has_value(); }
@@ -74,9 +74,10 @@ class contender_context {
     if (is_session_end(ec)) end_session(errc::session_expired);
   }
 
-  // --- for its coroutines
+  // --- for the coroutines of the contender
 
-  // Awaited: until something happens (an event, the session's end, a request to release).
+  // Awaited by a coroutine until something happens: an event, the session's end, a request to
+  // release.
   wakeup changed;
 
   template <class Result>
@@ -85,18 +86,18 @@ class contender_context {
     return recipes::send(session_, owner_.lock(), std::move(r), where, rule);
   }
 
-  // Until then, or the session's end.
+  // Waits for this duration, or until the session ends.
   task<> pause(duration d) {
     const auto until = session_->now() + d;
     session_->call_at(until, [this, weak = owner_] {
       if (const auto alive = weak.lock()) changed.notify();
     });
-    const auto alive = owner_.lock();  // nobody else may know the contender any more
+    const auto alive = owner_.lock();  // the coroutine may be the only owner of the contender
     while (session_->now() < until && !session_ended()) co_await changed;
     co_return done;
   }
 
-  // Until the callbacks that were posted so far have run, or the session's end.
+  // Waits until the callbacks posted so far have run, or until the session ends.
   task<> callbacks_done() {
     const auto alive = owner_.lock();
     const auto called = std::make_shared<bool>(false);

@@ -4,7 +4,7 @@ namespace conclave::recipes {
 namespace {
 constexpr std::string_view mark = "\nid ";
 constexpr std::string_view request = "\n__REVOKE__";
-constexpr std::string_view request_alone = request.substr(1);  // Curator's Revoker writes it
+constexpr std::string_view request_alone = request.substr(1);  // as written by Curator's Revoker
 }  // namespace
 
 std::string format_contender_data(std::string_view owner, std::string_view id) {

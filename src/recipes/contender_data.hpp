@@ -1,5 +1,5 @@
-// The data of a contender's node: who it is, for people; and an id, by which a contender finds its
-// node when the reply to its creation was lost.
+// The data of a contender's node: the owner, for people, and an id. The id lets a contender find
+// its node if the reply to the creation was lost.
 #pragma once
 
 #include <string>
@@ -7,18 +7,19 @@
 
 namespace conclave::recipes {
 
-// "OWNER\nid HEX". The owner is what other libraries' tools show.
+// The format is "OWNER\nid HEX". Tools of other libraries show the owner.
 std::string format_contender_data(std::string_view owner, std::string_view id);
 
 struct contender_data {
   std::string owner;
-  std::string id;                 // empty: not one of ours
-  bool asked_to_release = false;  // somebody has written a request into the node
+  std::string id;  // empty: the node was not created by Conclave, or its data was overwritten
+  bool asked_to_release = false;  // a client has written a request to release into the node
 };
 contender_data parse_contender_data(std::string_view data);
 
-// The node's data with a request to release. Of ours it stands behind the id, "\n__REVOKE__". Other
-// libraries compare all of the data with Curator's word, so the word replaces what they wrote.
+// Returns the node's data with a request to release. After an id the request is the suffix
+// "\n__REVOKE__". Other libraries compare the whole data with "__REVOKE__", so in their nodes the
+// request replaces the data.
 std::string ask_to_release(std::string_view data);
 
 }  // namespace conclave::recipes

@@ -1,4 +1,4 @@
-// What is known of a contender from its node.
+// Fills a contender_info from the data and the stat of the contender's node.
 #pragma once
 
 #include <chrono>

@@ -1,17 +1,17 @@
-// What a recipe makes of an error.
+// Classifies errors for the recipes.
 #pragma once
 
 #include "conclave/error.hpp"
 
 namespace conclave::recipes {
 
-// Perhaps it happened, perhaps it was not even sent: there was no connection to say so.
+// There was no connection. The request may have been executed, or it was never sent.
 inline bool is_connection_error(const error_code& ec) {
   return ec == errc::connection_loss || ec == errc::not_connected;
 }
 
-// It was sent, and perhaps it happened: the connection ended, or the server itself did not hear in
-// time what became of it. (One that we cancelled would be another of this kind; recipes do not.)
+// The request was sent and its outcome is unknown: the connection was lost, or the server itself
+// timed out. A cancelled request would be of this class as well, but recipes cancel none.
 inline bool outcome_unknown(const error_code& ec) {
   return ec == errc::connection_loss || ec == errc::operation_timeout ||
          ec == errc::request_timeout;

@@ -1,4 +1,4 @@
-// Who leads, as far as the names of the candidates' nodes tell.
+// Finds the leader of an election among the names of the candidates' nodes.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace conclave::recipes {
 
-// The first of the line; several where the numbers do not tell which of them came first, and their
-// age must be asked for.
+// Returns the contenders that may be the first in the wait queue. Where the sequence numbers do not
+// decide, it returns several, and the caller must compare their czxids.
 std::vector<std::string> first_contenders(const std::vector<std::string>& children,
                                           const layout& names);
 
-// There is a contender of another layout.
+// Whether one of the children is a contender of another layout.
 bool has_other_layout(const std::vector<std::string>& children, const layout& names);
 
 }  // namespace conclave::recipes

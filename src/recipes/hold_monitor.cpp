@@ -11,7 +11,7 @@ namespace {
 
 using state = node_watch::state;
 
-// A hold that lasts longer than this watches its own nodes: they may be deleted by hand.
+// A hold that lasts longer than this watches its own nodes, which people may delete by hand.
 constexpr auto short_hold = std::chrono::milliseconds{100};
 
 bool changed(const owned_node& n) { return n.watch.now() == state::changed; }
@@ -38,7 +38,7 @@ void hold_monitor::begin_again() {
 
 void hold_monitor::connection_lost() {
   connection_ = connection::lost;
-  // There may have been no deadline as long as the connection lasted.
+  // While connected there may have been no deadline, so none was monitored.
   context_.session().monitor(*this, context_.session().session().deadline);
   if (!std::exchange(suspension_reported_, true)) context_.events().suspended();
 }
@@ -64,18 +64,18 @@ task<> hold_monitor::work() {
   co_return done;
 }
 
-// On a new connection: a suspended hold is restored only if its nodes are still the same.
+// After a reconnect, a suspended hold is restored only if its nodes are still the same.
 task<> hold_monitor::verify() {
-  connection_ = connection::verified;  // unless this changes while we read
+  connection_ = connection::verified;  // the connection can be lost again during the reads
   const auto ec = co_await nodes_.verify();
   if (context_.interrupted() || is_connection_error(ec) || nodes_.one_was_deleted()) co_return done;
-  if (ec) {  // that says nothing about the nodes
+  if (ec) {  // an error says nothing about the nodes
     connection_ = connection::unverified;
     co_await context_.pause(retry_delay);
     co_return done;
   }
   if (connection_ != connection::verified) co_return done;
-  // There may have been no connection to leave a watch on.
+  // Earlier there may have been no connection on which to set a watch.
   for (auto& n : nodes_)
     if (n.watch.now() == state::unset) n.watch.mark_changed();
   if (std::exchange(suspension_reported_, false)) context_.events().restored();
@@ -89,7 +89,7 @@ task<> hold_monitor::read_changed_node() {
   if (!ec && reports_revocations_ && !context_.release_requested() &&
       parse_contender_data(data).asked_to_release)
     context_.events().revocation_asked();
-  if (outcome_unknown(ec) && !is_connection_error(ec)) {  // the server itself does not know
+  if (outcome_unknown(ec) && !is_connection_error(ec)) {  // timed out inside the server
     n.watch.mark_changed();
     co_await context_.pause(retry_delay);
   }
@@ -97,7 +97,7 @@ task<> hold_monitor::read_changed_node() {
 }
 
 error_code hold_monitor::why_deleted() const {
-  // A server that ends the session deletes its nodes, too, but not before the deadline.
+  // A server that ends the session also deletes its nodes, but not before the deadline.
   const auto ended = why_session_may_have_ended();
   return ended ? ended : errc::node_deleted;
 }
@@ -105,7 +105,7 @@ error_code hold_monitor::why_deleted() const {
 error_code hold_monitor::why_session_may_have_ended() const {
   const auto session = context_.session().session();
   if (context_.session().now() < session.deadline) return {};
-  // A session that is being closed has no deadline, even if the server has answered.
+  // A session that is being closed has no deadline, even if the server still replies.
   return session.over ? session.over : errc::deadline_passed;
 }
 

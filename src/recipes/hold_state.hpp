@@ -1,4 +1,4 @@
-// What conclave::hold tells about. Written inside a scope, read from any thread.
+// The state behind conclave::hold. Written inside a session_context::scope, read by any thread.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ class hold_state {
     move_to(std::move(nodes));
     status_.store(status::held, std::memory_order_release);
   }
-  // The hold goes on with other nodes.
+  // The same hold continues with other nodes.
   void move_to(std::vector<std::string> nodes) {
     const std::lock_guard lock{nodes_mutex_};
     nodes_ = std::move(nodes);
@@ -32,7 +32,7 @@ class hold_state {
     auto expected = on ? status::held : status::suspended;
     status_.compare_exchange_strong(expected, on ? status::suspended : status::held);
   }
-  // Whether it was held until now.
+  // Returns whether the lock was held, or suspended, until now.
   bool release() {
     const auto before = status_.exchange(status::over);
     return before == status::held || before == status::suspended;
@@ -43,27 +43,27 @@ class hold_state {
   }
   std::stop_source& loss() noexcept { return lost_; }
 
-  // --- from any thread
+  // --- may be called from any thread
 
   bool began() const noexcept { return now() != status::none; }
-  // Released or lost, or it never began.
+  // The hold was released or lost, or it never began.
   bool over() const noexcept { return now() == status::over || now() == status::none; }
   bool suspended() const noexcept { return now() == status::suspended; }
   std::stop_token lost() const noexcept { return lost_.get_token(); }
-  // No error unless it was lost.
+  // Returns no error unless the hold was lost.
   error_code why_lost() const noexcept {
     const auto value = why_lost_.load();
     return value == 0 ? error_code{} : error_code{static_cast<errc>(value)};
   }
   std::int64_t token() const noexcept { return began() ? token_ : 0; }
   std::int64_t session() const noexcept { return began() ? session_ : 0; }
-  // Of a hold that has begun.
+  // Valid once the hold has begun.
   std::vector<std::string> nodes() const {
     const std::lock_guard lock{nodes_mutex_};
     return nodes_;
   }
 
-  // Until when it is certainly held; the smallest time if it is over.
+  // The time until which the lock is certainly held. time_point::min() if it is not held.
   time_point deadline() const noexcept {
     const auto s = now();
     if (s != status::held && s != status::suspended) return time_point::min();
@@ -90,7 +90,7 @@ class hold_state {
   std::stop_source lost_;
 };
 
-// Why a call is refused that needs this hold, which was lost.
+// The error of a call that needs this hold, which was lost.
 inline error_code refusal_of(const hold_state& lost) {
   return lost.why_lost() == errc::closed ? errc::closed : errc::lock_lost;
 }

@@ -7,13 +7,13 @@
 namespace conclave::recipes {
 namespace {
 
-// A caller that locks again within this time after unlocking is expected to do so again.
+// If a caller locks again within this time after unlocking, it is expected to do so the next time.
 constexpr auto relock_window = std::chrono::microseconds{50};
 
 }  // namespace
 
-// What the contender of one caller tells, brought to the lock object and its user. It outlives the
-// object while the contender withdraws.
+// One caller's attempt to acquire the lock. It passes the events of its contender to the lock
+// object and to the user. It outlives the lock object until the contender has removed its nodes.
 class lock_object::attempt final : public contender_events,
                                    public std::enable_shared_from_this<attempt> {
  public:
@@ -29,7 +29,7 @@ class lock_object::attempt final : public contender_events,
         gate_request_{owner.gate_},
         progress_callback_{owner.progress_callback_} {}
 
-  caller_ptr waiting_caller;  // none: it was told
+  caller_ptr waiting_caller;  // none: the call has completed
   lock_object::role role;
   std::uint64_t thread;
   bool is_lost = false;
@@ -39,7 +39,7 @@ class lock_object::attempt final : public contender_events,
 
   bool is_gone() const { return stage_ == stage::gone; }
 
-  // Not in the constructor: the contender keeps us.
+  // Not part of the constructor, since the contender shares ownership of the attempt.
   void start(const attempt_ptr& before = {}) {
     report(progress::kind::begins);
     if (gate_request_) {
@@ -57,7 +57,7 @@ class lock_object::attempt final : public contender_events,
     release_gate();
     stage_ = stage::releasing;
     report(progress::kind::releasing);
-    if (!contender_) {  // not begun, or it was lost and has withdrawn
+    if (!contender_) {  // not started yet, or gone after the lock was lost
       if (confirmed) context_->post(std::move(confirmed));
       return;
     }
@@ -67,7 +67,8 @@ class lock_object::attempt final : public contender_events,
     c->release();
   }
 
-  // As leave(), but for the next one to take along; false if that cannot be.
+  // As release(), but the next attempt may send the release with its own creation. Returns false if
+  // that is not possible.
   bool release_with_next(std::function<void()>& confirmed) {
     if (!contender_ || !contender_->can_release_with_next()) return false;
     report_released();
@@ -82,7 +83,7 @@ class lock_object::attempt final : public contender_events,
   void release_now() {
     if (const auto c = contender_) c->release_now();
   }
-  // As well.
+  // Keeps an earlier callback and adds this one.
   void when_gone(std::function<void()> f) {
     if (!when_gone_) {
       when_gone_ = std::move(f);
@@ -110,11 +111,11 @@ class lock_object::attempt final : public contender_events,
     });
   }
 
-  // --- what the contender tells
+  // --- contender_events
 
   void reached(step s) override {
     if (!progress_callback_) return;
-    if (s == step::creating) node_.clear();  // again, in a new session
+    if (s == step::creating) node_.clear();  // in a new session the node has another name
     if (s == step::created) node_ = contender_->path();
     using kind = progress::kind;
     switch (s) {
@@ -126,7 +127,8 @@ class lock_object::attempt final : public contender_events,
     }
   }
   void enqueued(std::size_t contenders_ahead) override {
-    if (std::exchange(position_reported_, true)) return;  // several paths, or a new session
+    // Reported once, although there may be several paths or a new session.
+    if (std::exchange(position_reported_, true)) return;
     context_->post([f = options_->on_enqueued, contenders_ahead] { f(contenders_ahead); });
   }
   void granted() override {
@@ -144,14 +146,14 @@ class lock_object::attempt final : public contender_events,
     }
   }
   void failed(error_code why) override {
-    // Behind a gate the whole way is gone again, if there is another session to go it in.
+    // With a gate, the attempt starts again at the gate if there will be another session.
     const bool can_restart = gate_request_ && context_->can_restart_after(why);
     release_gate();
     if (can_restart && contender_) {
-      restarts_ = true;  // when its nodes are removed
+      restarts_ = true;  // starts again when the contender is gone
       return;
     }
-    // Who would not wait goes as one that has waited enough.
+    // A caller that does not wait has left the wait queue: this is a release, not a failure.
     if (why == errc::taken) stage_ = stage::releasing;
     if (why == errc::taken)
       report(progress::kind::releasing);
@@ -191,7 +193,8 @@ class lock_object::attempt final : public contender_events,
     const bool released = std::exchange(stage_, stage::gone) == stage::releasing;
     report(progress::kind::gone, {}, released);
     if (when_gone_) context_->post(std::move(when_gone_));
-    // The contender keeps us and we keep it: this is the end of both, or of one.
+    // The attempt and its contender own each other. Posting destroys the contender outside of the
+    // session_context::scope.
     context_->post([c = std::move(contender_)] {});
     if (!std::exchange(restarts_, false)) return;
     stage_ = stage::contending;
@@ -199,7 +202,7 @@ class lock_object::attempt final : public contender_events,
   }
 
  private:
-  // What the contender for the gate tells.
+  // The events of the contender for the gate.
   struct gate_events final : contender_events {
     explicit gate_events(std::shared_ptr<attempt> a) : context{a->context_}, behind{std::move(a)} {}
     void enqueued(std::size_t contenders_ahead) override {
@@ -233,7 +236,8 @@ class lock_object::attempt final : public contender_events,
     c->start(std::move(before));
   }
 
-  // The way that leads here was lost, so we were not alone: back to its beginning.
+  // The gate was lost before the grant, so other contenders may have passed it. The attempt starts
+  // again at the gate.
   void gate_lost() {
     gate_.reset();
     if (!contender_ || was_granted()) return;
@@ -273,12 +277,13 @@ class lock_object::attempt final : public contender_events,
   std::shared_ptr<gate_events> gate_;
   std::shared_ptr<contender> contender_;
   std::function<void()> when_gone_;
-  enum class stage { contending, releasing, gone };  // contending: or holding
+  // `contending` also means holding.
+  enum class stage { contending, releasing, gone };
   stage stage_ = stage::contending;
   bool position_reported_ = false;
-  bool restarts_ = false;  // once its contender is gone
+  bool restarts_ = false;  // starts again when its contender is gone
   std::shared_ptr<const progress_callback> progress_callback_;
-  std::string node_;  // kept for the progress_callback only
+  std::string node_;  // used for the progress_callback only
 };
 
 lock_object::lock_object(std::shared_ptr<session_context> p, lock_request r,
@@ -296,7 +301,8 @@ lock_object::lock_object(std::shared_ptr<session_context> p, lock_request r,
   set(request_);
   if (gate_) {
     set(*gate_);
-    // The long wait is for a permit, behind the gate.
+    // The long wait is that for a permit, behind the gate. So a faster hand-off of the gate saves
+    // little.
     if (options.tickets) gate_->mode = lock_request::wait_mode::tickets;
   }
   auto& queued = gate_ ? *gate_ : request_;
@@ -310,8 +316,8 @@ bool lock_object::busy_for(role r) const {
 }
 
 void lock_object::acquire(const caller_ptr& who) {
-  // When the session is over for good nobody waits here any more: the server is asked, and the
-  // refusal says why.
+  // If there will be no other session, no caller waits here: the server request fails at once and
+  // returns the reason.
   if (!busy_for(who->role) || context_->session().over) return begin(who);
   if (who->waits)
     wait_locally(who);
@@ -319,8 +325,8 @@ void lock_object::acquire(const caller_ptr& who) {
     complete(who, errc::taken);
 }
 
-// A lost lock blocks this object until it is unlocked. Its owner may never do that once the client
-// is closed, so those who wait here learn of the session's end by themselves.
+// A lost lock blocks this object until it is unlocked. If the client is closed, the owner may never
+// unlock it. So the end of the session completes the local waiters.
 void lock_object::wait_locally(const caller_ptr& who) {
   waiting_.push_back(who);
   if (std::exchange(listens_for_session_end_, true)) return;
@@ -371,7 +377,7 @@ void lock_object::give_up(const caller_ptr& who, error_code why) {
 }
 
 lock_object::attempt_ptr lock_object::hold_to_release(role r, std::uint64_t thread) const {
-  // Lower is better; among equals the oldest.
+  // The lowest rank is released first, and the oldest hold among equals.
   const auto rank = [&](const attempt& a) {
     return std::pair{a.thread == thread ? 0 : a.thread == 0 ? 1 : 2, a.is_lost ? 0 : 1};
   };
@@ -403,9 +409,10 @@ void lock_object::release_hold(std::int64_t token) {
   start_next();
 }
 
-// Who locks again right after unlocking, or has another caller waiting, saves the server a write:
-// the release goes along with the next creation. It waits for that only as long as the I/O thread
-// takes to come round, and only where the last time told that it is worth it.
+// If another caller waits, or the program usually locks again right after unlocking, the release is
+// sent with the next creation, which saves a transaction. Without a waiting caller, it is delayed
+// only until the I/O thread runs the posted function. If no attempt has begun by then,
+// relocks_at_once is cleared.
 void lock_object::release_attempt(const attempt_ptr& a, std::function<void()> confirmed) {
   note_released(a);
   last_release_ = context_->now();
@@ -431,8 +438,7 @@ void lock_object::downgrade(std::function<void(error_code)> told) {
   if (!a || a->is_lost) return tell(a ? refusal_of(*a->hold) : errc::lock_lost);
   a->downgrade([self = weak_from_this(), tell](error_code ec) {
     tell(ec);
-    if (const auto o = self.lock())
-      o->start_next();  // a writer of ours may stand in line behind it
+    if (const auto o = self.lock()) o->start_next();  // a writer may wait locally
   });
 }
 

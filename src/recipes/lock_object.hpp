@@ -1,7 +1,7 @@
-// One lock object of a program: its callers take turns here, and contenders stand in the line at
-// the server for them. One that wants the lock for itself waits here while another caller of the
-// object has it or stands in line for it; readers, and those who want one of several permits, each
-// go to the server at once.
+// One lock object of a program and its callers. Each caller that does not wait locally has a
+// contender on the server. A mutex or writer caller waits locally while another such caller of the
+// same object holds the lock or waits for it. Readers, and callers that want a permit, go to the
+// server at once.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -19,11 +19,12 @@
 
 namespace conclave::recipes {
 
-// What becomes of one caller's attempt, told inside the scope to whoever follows it closely.
+// A step of one caller's attempt. Reported inside a session_context::scope.
 struct progress {
   enum class kind {
     begins,
-    creating,  // these as contender_events::reached() has them
+    // These five correspond to contender_events::reached().
+    creating,
     created,
     listing,
     waiting,
@@ -35,9 +36,9 @@ struct progress {
     gone,
   };
   kind what;
-  const std::string& node;  // empty before created
-  error_code why;           // of failed and lost
-  bool released;            // of gone: it was asked to release
+  const std::string& node;  // empty before `created`
+  error_code why;           // for failed and lost
+  bool released;            // for gone: the attempt was released
 };
 using progress_callback = std::function<void(const progress&)>;
 
@@ -45,46 +46,47 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
  public:
   using role = layout::role;
 
-  // The role is each caller's own. With a gate, the contender for the lock itself begins once that
-  // for the gate was granted, and then lets the gate go.
-  // With a progress_callback it is an election's: whoever has lost it need not release it.
+  // Each caller has its own role, which replaces the role in `r`. With a gate, the contender for
+  // the lock starts when the gate is granted, and its grant releases the gate. A progress_callback
+  // is used by elections. With it, a lost lock need not be released.
   lock_object(std::shared_ptr<session_context> p, lock_request r, std::optional<lock_request> gate,
               const lock_options& options, progress_callback f = {});
 
-  // Somebody who wants the lock. Told once, outside of the scope: no error means it is held.
+  // A call that wants the lock. `complete` is called once, outside of the session_context::scope.
+  // No error means that the lock is held.
   struct caller {
     std::function<void(error_code)> complete;
     lock_object::role role = role::exclusive;
     bool waits = true;                 // false: errc::taken if the lock is not free
-    std::uint64_t thread = 0;          // of a call that blocks
-    std::shared_ptr<hold_state> hold;  // what it got; meanwhile another may have begun
-    std::string mismatch;              // how others use the path, if that is why it failed
+    std::uint64_t thread = 0;          // the thread of a blocking call, otherwise 0
+    std::shared_ptr<hold_state> hold;  // the hold of this call
+    std::string mismatch;  // if another use of the path made the call fail: how it is used
   };
   using caller_ptr = std::shared_ptr<caller>;
 
   void acquire(const caller_ptr& who);
-  // It does not want the lock any more, and is told why, unless it was told something already.
+  // Completes the call with `why`, unless it has completed already.
   void give_up(const caller_ptr& who, error_code why);
 
-  // Lets one hold of this role go: one of this thread, otherwise one of nobody in particular,
-  // otherwise any; of these, one that was lost, if there is such, otherwise the oldest. Nothing if
-  // there is none. `confirmed`, if any, is called outside of the scope when the server knows, or
-  // the session is over.
+  // Releases one hold of this role, if there is one. Holds of this thread come first, then holds of
+  // asynchronous calls, then any others. Among these a lost hold comes first, then the oldest.
+  // `confirmed` may be empty. It is called outside of the session_context::scope when the server
+  // has confirmed the release or the session has ended.
   void release(role r, std::uint64_t thread = 0, std::function<void()> confirmed = {});
-  // Lets the hold with this token go, if it is held.
+  // Releases the hold with this fencing token, if there is one.
   void release_hold(std::int64_t token);
 
-  // A writer that holds it becomes a reader; see contender::downgrade().
+  // Turns the writer that holds the lock into a reader; see contender::downgrade().
   void downgrade(std::function<void(error_code)> told);
 
-  // Releases everything, and tells everybody who waits.
+  // Releases all holds and completes all waiting calls with `why`.
   void close(error_code why);
-  // Calls it outside of the scope when nothing is left of what was given up, lost or released, as
-  // far as there is a progress_callback.
+  // Calls `confirmed` outside of the session_context::scope when all contenders that failed, lost
+  // the lock or were released are gone. Without a progress_callback it does not wait for them.
   void when_all_gone(std::function<void()> confirmed);
 
-  // The latest hold of this role, of this thread if it has one, or the last one that was; none if
-  // there was none.
+  // Returns the latest hold of this role, preferably one of this thread. If none is held, returns
+  // the last one that was. Null if there never was one.
   std::shared_ptr<hold_state> hold(role r, std::uint64_t thread = 0) const;
   bool held_by_thread(role r, std::uint64_t thread) const;
 
@@ -107,15 +109,15 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   lock_request request_;
   std::optional<lock_request> gate_;
   std::shared_ptr<const lock_options> options_;
-  std::string seen_holder_;         // when somebody who would not wait last looked
-  std::deque<caller_ptr> waiting_;  // here
-  bool listens_for_session_end_ =
-      false;  // complete_waiting() is called when the session is over for good
-  std::vector<attempt_ptr> attempts_;  // at the server, or holding; in the order they began
+  std::string seen_holder_;         // the holder that the last caller with errc::taken found
+  std::deque<caller_ptr> waiting_;  // callers that wait locally
+  // Whether complete_waiting() will be called when no other session can follow.
+  bool listens_for_session_end_ = false;
+  std::vector<attempt_ptr> attempts_;  // waiting at the server or holding; oldest first
   std::map<role, std::shared_ptr<hold_state>> last_holds_;
-  attempt_ptr release_with_next_;  // released, for the next one to take along
+  attempt_ptr release_with_next_;  // its release waits for the next attempt
   std::shared_ptr<const progress_callback> progress_callback_;
-  std::vector<std::weak_ptr<attempt>> leaving_;  // not gone yet; where there is a progress_callback
+  std::vector<std::weak_ptr<attempt>> leaving_;  // not gone yet; kept only with a progress_callback
   time_point last_release_{};
 };
 

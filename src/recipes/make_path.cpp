@@ -37,8 +37,8 @@ task<error_code> make_paths(std::shared_ptr<session_context> p, std::shared_ptr<
     }
     error_code ec;
     for (const auto& path : making) {
-      // The first thing that went wrong is why the rest did. But nodes that are there may lie under
-      // one that we may not write to.
+      // The first error of a path explains the later ones. But a level that exists proves that the
+      // levels above exist, even if this client may not create nodes there.
       error_code why;
       for (const auto& each : path) {
         const auto made = co_await each;
@@ -51,7 +51,7 @@ task<error_code> make_paths(std::shared_ptr<session_context> p, std::shared_ptr<
     }
     if (outcome_unknown(ec)) co_return error_code{};
     if (ec != errc::unimplemented || mode == create_mode::persistent) co_return ec;
-    mode = create_mode::persistent;  // a server before 3.5
+    mode = create_mode::persistent;  // a server before 3.5 has no containers
   }
 }
 

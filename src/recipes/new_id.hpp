@@ -1,4 +1,4 @@
-// An id that no other contender has, in this process or another.
+// Returns a random id of 128 bits. No other contender, in this process or another, has it.
 #pragma once
 
 #include <cstdio>

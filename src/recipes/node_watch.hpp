@@ -1,4 +1,4 @@
-// A watch of a contender on one node.
+// The watch of a contender on one node.
 #pragma once
 
 #include <memory>
@@ -12,20 +12,21 @@ namespace conclave::recipes {
 class node_watch {
  public:
   enum class state {
-    unset,  // there is no watch
+    unset,  // no watch is set
     set,
-    changed,  // the node changed, or must be read for another reason; the watch may be used up
-    deleted,  // the node is gone, or another node has its name
+    changed,  // the node changed or must be read again; the watch may have fired
+    deleted,  // the node was deleted, or another node has its name
   };
   explicit node_watch(contender_context& c, watch_kind kind = watch_kind::data)
       : context_{&c}, kind_{kind} {}
 
   state now() const noexcept { return watched_ ? watched_->now : state::unset; }
   bool deleted() const noexcept { return now() == state::deleted; }
-  // There is no watch that will tell of the next change.
+  // No watch is set that reports the next change, so the node must be read.
   bool must_read() const noexcept { return now() == state::unset || now() == state::changed; }
 
-  // The watcher to send with a read of this path. Sets the watch, unless the node was deleted.
+  // Returns the watcher to send with a read of this path. Sets the state to `set`, unless the node
+  // was deleted.
   watcher set(const std::string& path) {
     auto& w = watched();
     if (!w.callback) {
@@ -35,7 +36,7 @@ class node_watch {
     if (w.now != state::deleted) w.now = state::set;
     return w.callback;
   }
-  // The read failed, so it left no watch.
+  // A failed read sets no watch.
   void read_failed() {
     auto& w = watched();
     w.callback = {};
@@ -45,7 +46,7 @@ class node_watch {
     if (!deleted()) watched().now = state::changed;
   }
   void mark_deleted() { watched().now = state::deleted; }
-  // Removes the watch. Events that are on their way have no effect.
+  // Removes the watch. Watch events that are still pending have no effect.
   void forget() {
     const auto w = std::exchange(watched_, {});
     if (w && w->callback && w->now != state::deleted)
@@ -55,7 +56,7 @@ class node_watch {
  private:
   struct watched_node {
     std::string path;
-    watcher callback;  // none: it was not sent, or the read failed
+    watcher callback;  // none: not sent, or the read failed
     state now = state::unset;
   };
 
@@ -64,12 +65,12 @@ class node_watch {
     return *watched_;
   }
 
-  // Called outside of any scope, perhaps when the contender has forgotten this watch.
+  // The callback runs outside of any session_context::scope, even after forget().
   watcher make_callback() const {
     return [c = context_, p = context_->shared_session(), owner = context_->owner(),
             weak = std::weak_ptr{watched_}](const watch_event& e) {
       const auto alive = owner.lock();
-      // The end of the session is reported to all contenders.
+      // All contenders receive the end of the session through session_changed().
       if (!alive || e.type == watch_event::kind::session_ended) return;
       const session_context::scope inside{*p};
       const auto w = weak.lock();

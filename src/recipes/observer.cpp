@@ -13,7 +13,7 @@
 namespace conclave::recipes {
 namespace {
 
-// Between two looks that the server refused.
+// The longest delay between two attempts that the server refused.
 constexpr auto longest_retry_delay = std::chrono::seconds{1};
 
 }  // namespace
@@ -56,9 +56,9 @@ task<> observer::run() {
     } else if (is_session_end(ec)) {
       if (context_->session().over) stopped_ = true;
     } else if (ec == errc::no_auth) {
-      // Asking again and again would not change that.
+      // Permissions do not change by asking again: wait for another connection or session.
       while (!stopped_ && !session_changed_) co_await wakeup_;
-    } else if (ec != errc::no_node) {  // a server that is overloaded, or worse: it may pass
+    } else if (ec != errc::no_node) {  // e.g. an overloaded server: try again
       co_await pause(last_delay);
       delay = std::min<duration>(last_delay * 2, longest_retry_delay);
     }
@@ -68,13 +68,13 @@ task<> observer::run() {
   co_return done;
 }
 
-// errc::no_node: what was there has gone meanwhile.
+// Finds the leader and watches its node. errc::no_node: the node was deleted meanwhile.
 task<error_code> observer::find_leader() {
   const auto asked = send(requests::children(context_->defaults(), path_, {}));
   const auto listed = co_await asked;
   if (listed.ec == errc::no_node) co_return co_await watch_for_path();
   if (listed.ec) co_return listed.ec;
-  // Those of another layout are not candidates of this election.
+  // Contenders of another layout are not candidates of this election.
   const auto front = first_contenders(listed.value.names, names_);
   if (front.empty()) co_return co_await watch_for_candidates();
   auto leader = front.front();
@@ -126,7 +126,7 @@ task<error_code> observer::watch_for_candidates() {
   if (listed.ec) watch_.reset();
   if (listed.ec) co_return listed.ec;
   if (!first_contenders(listed.value.names, names_).empty())
-    co_return errc::no_node;  // one has come meanwhile
+    co_return errc::no_node;  // a candidate arrived meanwhile
   report(std::nullopt);
   co_return listed.ec;
 }
@@ -137,7 +137,7 @@ task<error_code> observer::watch_for_path() {
   const auto got = co_await asked;
   if (got.ec) watch_.reset();
   if (got.ec) co_return got.ec;
-  if (got.value) co_return errc::no_node;  // it has come meanwhile
+  if (got.value) co_return errc::no_node;  // the path was created meanwhile
   report(std::nullopt);
   co_return got.ec;
 }
@@ -168,7 +168,7 @@ void observer::session_changed(const session_event& e) {
   wakeup_.notify();
 }
 
-// Watchers are called outside of any scope.
+// The watcher runs outside of any session_context::scope.
 const watcher& observer::new_watch(std::string path, watch_kind kind) {
   const auto number = ++watches_;
   watch_ = {std::move(path), kind,
@@ -177,7 +177,7 @@ const watcher& observer::new_watch(std::string path, watch_kind kind) {
               if (!self || e.type == watch_event::kind::session_ended) return;
               const session_context::scope inside{*p};
               if (number != self->watches_) return;
-              self->watch_.reset();  // used up
+              self->watch_.reset();  // a watch fires once
               self->watch_fired_ = true;
               self->wakeup_.notify();
             }};

@@ -1,9 +1,10 @@
-// Who leads an election, for somebody who does not stand in it.
+// Reports the leader of an election to a program that is not a candidate.
 //
-// Looks at the line, reads its first node and leaves a watch on it. When that node goes, it looks
-// again; so a change of leaders costs one look, and a candidate that comes or goes costs nothing.
-// Where there is no candidate it watches for children, where there is not even a path, for that.
-// A lost connection changes nothing, since watches survive it. In a new session it begins again.
+// The observer lists the candidates, reads the node of the first one and watches it. When that node
+// is deleted, the observer lists again. So a change of the leader costs one listing, and other
+// candidates that join or leave cost nothing. Without a candidate the observer watches the children
+// of the path, and without a path it watches for the path. A lost connection changes nothing, since
+// watches survive it. In a new session the observer starts again.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -26,21 +27,22 @@ namespace conclave::recipes {
 
 class observer final : public session_listener, public std::enable_shared_from_this<observer> {
  public:
-  // Through session_context::post(): at first, and when it is another one. None: there is no
-  // candidate.
+  // Called through session_context::post(): once at first, then after every change of the leader.
+  // None: there is no candidate.
   using callback = std::function<void(const std::optional<contender_info>&)>;
 
   observer(std::shared_ptr<session_context> p, std::string path, layout names, callback c);
   ~observer();
 
   void start();
-  // Takes its watch away, and tells nothing any more but what is on its way.
+  // Removes the watch. Only callbacks that were already posted still run.
   void stop();
 
   void session_changed(const session_event& e) override;
 
  private:
-  // No error: a watch will tell when to look again.
+  // find_leader() and the watch_ functions return no error if a watch is set that reports the next
+  // change.
   task<> run();
   task<error_code> find_leader();
   task<error_code> oldest_of(const std::vector<std::string>& names, std::string& oldest);
@@ -66,8 +68,8 @@ class observer final : public session_listener, public std::enable_shared_from_t
   wakeup wakeup_;
   bool listens_ = true;
   bool stopped_ = false;
-  bool watch_fired_ = false;      // what is watched has changed, or the watch is gone
-  bool session_changed_ = false;  // there is another connection or session
+  bool watch_fired_ = false;      // the watched node has changed, or the session ended
+  bool session_changed_ = false;  // there is a new connection, or the session ended
 
   struct watch {
     std::string path;

@@ -14,10 +14,11 @@ namespace {
 
 using action = owned_nodes::claimed_item::action;
 
-// When lost nodes are searched: many contenders may search at once.
+// The number of nodes that resolve() reads in one write. Many contenders may resolve at once.
 constexpr std::size_t reads_in_one_write = 32;
 
-// Between two attempts to remove what the server does not let us remove (the parent's ACL).
+// The longest delay between attempts to remove a node that the server refuses to remove, e.g.
+// because of the parent's ACL.
 constexpr auto longest_retry_delay = std::chrono::seconds{1};
 
 }  // namespace
@@ -45,8 +46,8 @@ owned_nodes::creation owned_nodes::new_creation() const {
   return c;
 }
 
-// Several nodes are created in one transaction: two contenders for the same locks then have the
-// same order in all of them.
+// Several nodes are created in one transaction. So two contenders for the same locks have the same
+// order in all wait queues.
 task<owned_nodes::creation_result> owned_nodes::create(const creation& c, binding where,
                                                        const std::function<void()>& send_along) {
   const auto& extra = context_.request.extra_operations;
@@ -121,20 +122,22 @@ task<error_code> owned_nodes::resolve(const creation& c,
       continue;
     }
     if (!is_connection_error(ec)) co_return ec;
-    // Callers do not wait for a connection for ever, but the nodes are searched as long as it
-    // takes.
+    // Callers do not wait for a connection forever, but the contender searches its nodes until the
+    // outcome is resolved.
     if (synced.ec == errc::not_connected) disconnected(ec);
   }
 }
 
-// The nodes with our id, and those created by the same transaction, are ours. Somebody may have
-// written over the ids (a revocation does): then a node of our session that no other contender
-// knows to be its own is ours, if there is only one. If several contenders of this session lost
-// their replies, nobody can tell whose node is whose; such nodes are removed, and the contenders
-// create others. If not all of our nodes are there, the rest is removed as well.
+// Decides which of the candidates belong to this contender.
 //
-// Nodes with the owner only have no ids, but those with our data are equally good: the oldest is
-// ours, and another contender that lost its reply finds the next.
+// The nodes with our id, and the nodes created by the same transaction, are ours. The ids may have
+// been overwritten, e.g. by a revocation. Then a node of our session is ours if no other contender
+// knows it as its own and it is the only one. If several contenders of this session lost their
+// replies, such nodes cannot be assigned. They are removed, and the contenders create new ones. If
+// some of our nodes are missing, the others are removed as well.
+//
+// With data_format::owner_only there are no ids, but all nodes with our data are equivalent. The
+// oldest one is ours, and another contender that lost its reply finds the next one.
 task<error_code> owned_nodes::choose(const std::vector<std::vector<candidate>>& under,
                                      binding where) {
   auto& known = context_.session().claimed;
@@ -150,7 +153,8 @@ task<error_code> owned_nodes::choose(const std::vector<std::vector<candidate>>& 
   for (std::size_t i = 0; i < nodes_.size(); ++i)
     for (const auto& n : under[i])
       if (may_be_ours(n) && (made_by == 0 || n.czxid == made_by)) mine.emplace_back(&nodes_[i], &n);
-  // With the owner only, the data says whose the node is: one with other data is not ours.
+  // With data_format::owner_only the data identifies the contender: a node with other data is not
+  // ours.
   bool one_each = mine.size() == nodes_.size() && (made_by != 0 || !owner_only());
   for (std::size_t i = 0; i < nodes_.size() && one_each; ++i)
     one_each = mine[i].first == &nodes_[i] && mine[i].second->czxid == mine[0].second->czxid;
@@ -163,7 +167,7 @@ task<error_code> owned_nodes::choose(const std::vector<std::vector<candidate>>& 
   {
     const single_write in_one_write{context_.session()};
     for (const auto& [n, found] : mine) {
-      known.add(found->path, found->czxid);  // no other contender takes it for its own meanwhile
+      known.add(found->path, found->czxid);  // meanwhile no other contender adopts it
       removing.push_back(
           context_.send(requests::remove(context_.defaults(), found->path, any_version), where));
     }
@@ -177,7 +181,7 @@ task<error_code> owned_nodes::choose(const std::vector<std::vector<candidate>>& 
   co_return ec;
 }
 
-// The nodes of this session under one parent that are or may be ours.
+// Collects the nodes of this session under one parent that are or may be ours.
 task<error_code> owned_nodes::find_candidates(const owned_node& under, const creation& c,
                                               binding where, std::vector<candidate>& into) {
   const auto& known = context_.session().claimed;
@@ -203,14 +207,15 @@ task<error_code> owned_nodes::find_candidates(const owned_node& under, const cre
            (fixed && path != prefix);
   };
   std::erase_if(paths, not_ours);
-  // Other contenders know most of them to be theirs. Only if ours is not among the rest it may be
-  // one of those: with the name of another contender's node that was deleted.
+  // Most nodes are registered by other contenders of the session. Our node can be among them only
+  // if it got the name of another contender's node that was deleted. So the other nodes are read
+  // first.
   const auto registered = std::partition(
       paths.begin(), paths.end(), [&](const std::string& path) { return !known.has_name(path); });
   const auto unregistered = static_cast<std::size_t>(registered - paths.begin());
   bool found = false;
   for (std::size_t next = 0; next < paths.size();) {
-    // With the owner only, all nodes with our data are wanted.
+    // With data_format::owner_only, all nodes with our data are candidates.
     if (found && (!owner_only() || next >= unregistered)) break;
     const auto end =
         std::min(next < unregistered ? unregistered : paths.size(), next + reads_in_one_write);
@@ -229,7 +234,8 @@ task<error_code> owned_nodes::find_candidates(const owned_node& under, const cre
       const auto id = parse_contender_data(node.value.data).id;
       const bool ours = owner_only() ? node.value.data == c.data : id == c.id;
       const auto czxid = node.value.stat.czxid;
-      if ((!ours || owner_only()) && known.contains(path, czxid)) continue;  // another contender's
+      // Another contender has registered this node.
+      if ((!ours || owner_only()) && known.contains(path, czxid)) continue;
       if (ours || id.empty()) into.push_back({path, czxid, ours});
       found = found || ours;
     }
@@ -264,7 +270,7 @@ task<error_code> owned_nodes::read_and_watch(owned_node& n, std::string* data) {
 task<error_code> owned_nodes::verify() {
   binding where = context_.in_session();
   for (auto& n : nodes_) {
-    // All on one connection: between two of them the first may be deleted.
+    // All reads use one connection: otherwise the first node may be deleted between the reads.
     const auto asked = context_.send(requests::exists(context_.defaults(), n.path(), {}), where);
     const auto got = co_await asked;
     if (got.ec) co_return got.ec;
@@ -322,7 +328,7 @@ task<error_code> owned_nodes::replace(const std::string& name, const creation& c
   auto& n = nodes_[0];
   auto& known = context_.session().claimed;
   const auto path = n.child(name);
-  // From now on no other contender of this session takes the new node for its own.
+  // Meanwhile no other contender of this session adopts the new node.
   known.add(path, claimed_nodes::any_age);
   for (;;) {
     bool old_is_gone = false;
@@ -339,28 +345,28 @@ task<error_code> owned_nodes::replace(const std::string& name, const creation& c
       const auto synced = co_await syncing;
       if (synced.ec == errc::backlog_full) {
         co_await context_.pause(retry_delay);
-        continue;  // still unknown
+        continue;  // the outcome is still unknown
       }
       if (ec = synced.ec; ec) continue;
       const auto asked_new =
           context_.send(requests::get(context_.defaults(), path, {}), synced.sent_on);
       const auto found = co_await asked_new;
       if (found.ec == errc::backlog_full) {
-        ec = errc::connection_loss;  // still unknown
+        ec = errc::connection_loss;  // the outcome is still unknown
       } else if (ec = found.ec; !ec) {
-        // Somebody may have written over the id (a revocation does).
+        // The id may have been overwritten, e.g. by a revocation.
         const auto id = parse_contender_data(found.value.data).id;
         if (found.value.stat.ephemeral_owner != context_.session_id || (!id.empty() && id != c.id))
           ec = errc::node_exists;
         czxid = found.value.stat.czxid;
         seen_on = synced.sent_on;
-      } else if (ec == errc::no_node) {  // it did not happen
+      } else if (ec == errc::no_node) {  // not replaced
         const auto asked_old =
             context_.send(requests::get(context_.defaults(), n.path(), {}), synced.sent_on);
         const auto old = co_await asked_old;
         old_is_gone = old.ec == errc::no_node || (!old.ec && old.value.stat.czxid != czxid_);
         if (old.ec == errc::backlog_full || is_connection_error(old.ec)) {
-          ec = errc::connection_loss;  // still unknown
+          ec = errc::connection_loss;  // the outcome is still unknown
           continue;
         }
         if (old.ec && !old_is_gone) ec = old.ec;
@@ -372,7 +378,7 @@ task<error_code> owned_nodes::replace(const std::string& name, const creation& c
     if (!context_.session_ended() && did_not_happen) continue;
     known.remove(path, claimed_nodes::any_age);
     if (context_.session_ended()) co_return context_.session_end();
-    if (ec == errc::no_node) {  // the old node
+    if (ec == errc::no_node) {  // the old node does not exist
       n.watch.mark_deleted();
       co_return errc::lock_lost;
     }
@@ -395,7 +401,7 @@ task<owned_nodes::removal_result> owned_nodes::remove(removal_plan& plan) {
   bool with_records = true;
   bool perhaps_done = false;
   duration delay = retry_delay;
-  // A node with the name of a deleted one is somebody else's.
+  // Another contender's node may have the name of a deleted one.
   if (exist_ && !context_.session_ended() && plan.must_verify) co_await drop_deleted();
   while (exist_ && !context_.session_ended()) {
     transaction t;
@@ -422,7 +428,7 @@ task<owned_nodes::removal_result> owned_nodes::remove(removal_plan& plan) {
       refused = got.value.failed_part().has_value();
       const bool by_another_part = refused && *got.value.failed_part() >= nodes_.size();
       if (by_another_part && !item.path.empty()) {
-        // Somebody else has claimed or written the item since, or we may not remove it.
+        // Another consumer has claimed or written the item since, or we may not remove it.
         const bool removes = item.on_release == action::remove_with_claim;
         if (ec == errc::bad_version && removes) {
           const auto reading =
@@ -439,7 +445,7 @@ task<owned_nodes::removal_result> owned_nodes::remove(removal_plan& plan) {
         co_await drop_deleted();
         continue;
       }
-      // The parent may not be written, or one of several nodes was deleted.
+      // The parent is not writable, or one of several nodes was deleted.
       if (by_another_part) ec = errc::no_auth;
     }
     result.confirmed = !ec;
@@ -454,7 +460,8 @@ task<owned_nodes::removal_result> owned_nodes::remove(removal_plan& plan) {
       co_await context_.pause(delay);
       delay = std::min<duration>(delay * 2, longest_retry_delay);
     }
-    // Perhaps it has happened, and names can come back: never a second time without verifying.
+    // The nodes may be removed already, and other nodes can get their names. So the nodes are
+    // verified before the next attempt.
     perhaps_done = perhaps_done || outcome_unknown(ec);
     co_await drop_deleted();
     result.confirmed = perhaps_done && !exist_ && !context_.session_ended();

@@ -1,4 +1,4 @@
-// What a lock's path tells: which ticket was served last, or how many permits there are. See
+// The data in a lock's path: the ticket that was served last, or the number of permits. See
 // docs/locks.md.
 #pragma once
 
@@ -13,19 +13,20 @@
 
 namespace conclave::recipes {
 
-// Every ticket up to `served` is gone. Written by a holder only, together with the deletion of its
-// own node. It names the parent it was written for, so that a copied or restored tree, or a parent
-// that was made anew, starts counting anew.
-// Near the end of the numbers nothing counts as served any more, so that it does not in the next
-// round.
+// All tickets up to `served` have left the wait queue. Only a holder writes this record, in the
+// transaction that deletes its own node. The record contains the czxid of the parent. So it does
+// not count after the tree was copied or restored, or after the parent was created again.
+//
+// Near the end of the sequence numbers the record says none_served, so that no ticket counts as
+// served after the numbers have overflowed.
 inline constexpr std::int32_t none_served = std::numeric_limits<std::int32_t>::min();
 std::string format_served_record(std::int64_t parent_czxid, std::int32_t served);
 
-// Of a semaphore. Written by whoever acquires a permit and finds no such record.
+// The record of a semaphore. A contender for a permit that finds no such record writes it.
 std::string format_permits_record(std::int64_t path_czxid, std::size_t permits);
 
 struct parent_record {
-  bool writable = false;  // empty or a record: nobody else's data is overwritten
+  bool writable = false;  // empty or a record; other data must not be overwritten
   std::optional<std::int32_t> served;
   std::optional<std::size_t> permits;
 };

@@ -9,7 +9,7 @@
 namespace conclave::recipes {
 namespace {
 
-// What a child of this name would be taken for; empty if for nothing.
+// Returns what a recipe would mistake a child of this name for. Empty: nothing.
 std::string_view taken_for(std::string_view name, const layout* names) {
   static const layout permits = layout::custom("lease-"),
                       others_permits = layout::custom("_c_*-lease-");

@@ -1,4 +1,4 @@
-// Where a lock, a semaphore, an election or a queue may be.
+// Checks the paths of locks, semaphores, elections and queues.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace conclave::recipes {
 
-// Throws errc::invalid_path unless `path` is a valid path below the root, and none of its names is
-// one that a lock, semaphore, election or queue gives to its own children: the node would be taken
-// for a contender, a permit or an item of the path above it, and a persistent node never goes away.
-// `recipe` is for the message.
+// Throws errc::invalid_path unless `path` is a valid path below the root. No name in it may be one
+// that a recipe gives to its own children. Such a node would be mistaken for a contender, a permit
+// or an item of the path above it. As a persistent node it would stay forever. `recipe` is used in
+// the message.
 void require_recipe_path(const std::string& recipe, const std::string& path);
-// As well for the names of this layout, which may be the caller's own.
+// Also rejects the names of this layout, which may be a custom one.
 void require_recipe_path(const std::string& recipe, const std::string& path, const layout& names);
 
 }  // namespace conclave::recipes

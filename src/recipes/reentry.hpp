@@ -1,4 +1,4 @@
-// How often the thread that has a lock has locked it. Not for several threads at a time.
+// Counts how often the owning thread has locked a recursive lock. Not safe for concurrent use.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@ class reentry {
  public:
   enum class answer { not_yours, again, lost };
 
-  // A count belongs to one hold: sections that rely on one that is over are broken, and another one
-  // inside of them is not to be begun.
+  // Counts once more if this thread owns the lock and still holds it. Returns `lost` if the hold
+  // was lost: critical sections inside that hold are broken, so no further one may begin.
   answer again(std::uint64_t thread, bool held);
   void first(std::uint64_t thread);
-  // Whether that was the last one, and the lock is to be released.
+  // Returns whether this was the last level, so that the lock must be released.
   bool unlock(std::uint64_t thread);
   std::size_t count(std::uint64_t thread) const { return thread_ == thread ? count_ : 0; }
 
  private:
-  std::uint64_t thread_ = 0;  // 0: nobody
+  std::uint64_t thread_ = 0;  // 0: no owner
   std::size_t count_ = 0;
 };
 

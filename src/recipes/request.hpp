@@ -1,8 +1,8 @@
-// A request of a recipe, under way. Made, it is sent; awaited, it gives the answer.
+// A pending request of a recipe. send() sends it at once; co_await returns the reply.
 //
-//   const auto made = ask(port, self, requests::create(...));
-//   const auto read = ask(port, self, requests::get(...));   // behind it, without waiting
-//   const auto created = co_await made;
+//   const auto creating = send(context, self, requests::create(...));
+//   const auto reading = send(context, self, requests::get(...));  // does not wait for the first
+//   const auto created = co_await creating;
 #pragma once
 
 #include <coroutine>
@@ -18,7 +18,7 @@ template <class Result>
 struct reply {
   error_code ec;
   Result value;
-  binding sent_on;  // where it was last sent
+  binding sent_on;  // the connection on which it was last sent
 };
 
 template <class Result>
@@ -60,23 +60,25 @@ class recipe_operation final : public session::operation {
     const session_context::scope inside{*context_};
     state_->got.emplace(reply<Result>{ec, std::move(result_), sent_on});
     if (const auto h = std::exchange(state_->waiting, {})) h.resume();
-    asker_.reset();  // it may end here, inside
+    asker_.reset();  // may destroy the recipe, inside the scope
   }
 
   const std::shared_ptr<state>& shared() const noexcept { return state_; }
 
  private:
   std::shared_ptr<session_context> context_;
-  std::shared_ptr<void> asker_;  // whose coroutine goes on with the answer
+  std::shared_ptr<void> asker_;  // the recipe whose coroutine awaits the reply
   typename requests::request<Result>::reader read_;
   Result result_{};
   std::shared_ptr<state> state_ = std::make_shared<state>();
 };
 
-// `where`: the session and connection in which alone it may be sent. A read is repeated after a
-// cut, unless it is bound to a connection. It is sent even if the backlog is full, or while the
-// user gathers requests in a batch: recipes have few under way and cannot go on without. Its answer
-// may have any size: recipes list whatever the server has accepted.
+// `where` is the only session and connection in which the request may be sent. After a lost
+// connection a read is repeated, unless it is bound to a connection.
+//
+// The request is sent even if the backlog is full, and even while the user collects requests in a
+// batch: recipes have few pending requests and cannot continue without them. Its reply may have any
+// size, since recipes list whatever nodes the server has accepted.
 template <class Result>
 pending_reply<Result> send(const std::shared_ptr<session_context>& p, std::shared_ptr<void> asker,
                            requests::request<Result> r, binding where = {},

@@ -1,4 +1,4 @@
-// The number that the server puts behind a sequential name, and its end.
+// The sequence number that the server appends to the name of a sequential node, and its overflow.
 #pragma once
 
 #include <algorithm>
@@ -11,23 +11,23 @@ namespace conclave::recipes {
 
 inline constexpr std::int32_t last_number = std::numeric_limits<std::int32_t>::max();
 
-// Near the end the numbers do not order the contenders any more: one server sticks at the last
-// number and uses it again, another goes on below zero.
+// Near the end, sequence numbers do not order the contenders: some servers stop at the last number
+// and assign it again, others continue with negative numbers.
 constexpr bool near_the_end(std::int32_t number) {
   return number < 0 || number >= last_number - 0xffff;
 }
 
-// Below zero the numbers come to zero again, so two that are this far apart are of different
-// rounds: nobody waits while so many others come.
+// After the negative numbers the counter reaches 0 again. Two numbers this far apart belong to
+// different rounds of the counter: no contender waits while so many others arrive.
 inline constexpr std::int64_t far_apart = std::int64_t{1} << 30;
 
-// Of two numbers of one round.
+// Compares two numbers of the same round.
 constexpr bool comes_later(std::int32_t number, std::int32_t than) {
   const auto distance = std::int64_t{number} - than;
   return distance > 0 && distance < far_apart;
 }
 
-// The numbers of the contenders in one wait queue.
+// The sequence numbers of the contenders in one wait queue.
 class number_range {
  public:
   void add(std::int32_t number) {
@@ -35,7 +35,7 @@ class number_range {
     lowest_ = std::min(lowest_, number);
     highest_ = std::max(highest_, number);
   }
-  // The numbers do not order them: the order is that of creation.
+  // The numbers do not order the contenders, so their order is that of creation.
   bool ordered_by_age() const {
     return near_the_end_ || std::int64_t{highest_} - lowest_ >= far_apart;
   }

@@ -6,7 +6,7 @@ namespace conclave::recipes {
 
 void session_context::session_changed(const session_event& e) {
   const scope inside{*this};
-  // A member may go while another is told.
+  // A listener may be removed while another one is notified.
   const std::vector<session_listener*> all{listeners_.begin(), listeners_.end()};
   for (auto* m : all)
     if (listeners_.contains(m)) m->session_changed(e);
@@ -54,7 +54,7 @@ void session_context::monitor(deadline_listener& h, time_point when) {
 void session_context::plan_check(time_point when) {
   if (when >= next_check_) return;
   next_check_ = when;
-  // One planned earlier for a later time finds nothing to do.
+  // A check planned earlier for a later time finds next_check_ changed and does nothing.
   call_at(when, [this, when] {
     if (when == next_check_) check_deadlines();
   });

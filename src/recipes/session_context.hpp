@@ -1,9 +1,9 @@
-// A session as the recipes on it see it: requests, the time, the session's life; and the one lock
-// under which all of them run.
+// The session as the recipes see it: requests, time, session events, and one mutex for all recipes
+// of the session.
 //
-// Recipes are not safe for concurrent use by themselves. Whoever enters them, a user's call, an
-// answer, an event, a timer, does so through a session_context::scope, which holds the lock. What
-// they have to tell their users they leave with post(); it is called when the lock was given back.
+// Recipes are not safe for concurrent use. Every call into a recipe (a user's call, a reply, an
+// event, a timer) happens inside a session_context::scope, which locks the mutex. A recipe passes
+// calls of user code to post(). They run after the mutex is unlocked.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ using time_point = boot_clock::time_point;
 using duration = boot_clock::duration;
 using binding = session::operation::binding;
 
-// One that wants to hear of the session.
+// Receives the events of the session.
 class session_listener {
  public:
   virtual void session_changed(const session_event& e) = 0;
@@ -37,26 +37,27 @@ class session_listener {
   ~session_listener() = default;
 };
 
-// One that holds something for as long as the session certainly lives.
+// Holds a lock that is valid as long as the session is certainly alive.
 class deadline_listener {
  public:
-  // Looks after itself; returns when to be called again at the latest.
+  // Checks the deadline. Returns the time at which it must be called again at the latest.
   virtual time_point check_deadline(time_point now) = 0;
 
  protected:
   ~deadline_listener() = default;
 };
 
-// How the session stands, from any thread. Holds keep this alone: they may outlive the port.
+// The state of the session, readable by any thread. A hold keeps only this object, since it may
+// outlive the session_context.
 class session_clock {
  public:
   struct session_view {
-    std::int64_t id = 0;  // 0: none
+    std::int64_t id = 0;  // 0: no session
     bool connected = true;
-    // Why there will be no other session: the client was closed, or does not begin a new one. No
-    // error until then.
+    // The reason why no other session will follow: the client was closed or does not open a new
+    // one. No error until then.
     error_code over;
-    time_point deadline;  // as client::session_deadline(); it has passed if it is over
+    time_point deadline;  // as client::session_deadline(); passed if `over` is set
   };
   virtual session_view session() const = 0;
   virtual time_point now() const = 0;
@@ -78,7 +79,7 @@ class session_context : public session_clock {
     ~scope() {
       for (const auto& f : end()) f();
     }
-    // Gives the lock back and leaves it to the caller to make these calls.
+    // Unlocks the mutex and returns the posted calls. The caller must make them.
     std::vector<std::function<void()>> end() {
       if (!lock_.owns_lock()) return {};
       auto calls = std::exchange(context_.callbacks_, {});
@@ -93,31 +94,32 @@ class session_context : public session_clock {
     std::unique_lock<std::mutex> lock_;
   };
 
-  // --- from outside, each a scope of its own
+  // --- called from outside of a scope; each opens its own
 
   void session_changed(const session_event& e);
   void time_passed(time_point now);
 
-  // --- for recipes, inside a scope
+  // --- for recipes, called inside a scope
 
   const requests::defaults& defaults() const noexcept { return *defaults_; }
 
-  // The operation completes later, in any case, through a scope of its own.
+  // The operation always completes later, inside a scope of its own.
   virtual void submit(std::unique_ptr<session::operation> op) = 0;
-  // Takes the watcher off a node, and tells the server if nobody else here needs it.
+  // Removes the watcher from a node. Informs the server if no other watcher of this client needs
+  // the watch.
   virtual void forget_watch(const std::string& path, watch_kind kind, const watcher& w) = 0;
-  // Requests submitted between these leave in one write.
+  // Requests submitted between these two calls leave in one write.
   virtual void cork() = 0;
   virtual void uncork() = 0;
 
   virtual std::shared_ptr<const session_clock> clock() const = 0;
-  // It failed with its session, and there is another one, or will be.
+  // Whether the request failed because its session ended and another session exists or will follow.
   bool can_restart_after(const error_code& ec) const {
     return is_session_end(ec) && !session().over;
   }
-  // Calls it in a scope of its own, as soon as the present one and what waits before it are over.
+  // Calls `f` in a scope of its own, after the present scope and all calls queued before.
   virtual void call_soon(std::function<void()> f) { call_at(now(), std::move(f)); }
-  // A number that no other process draws.
+  // A random number. Other processes draw other numbers.
   virtual std::uint64_t random() = 0;
 
   void post(std::function<void()> f) { callbacks_.push_back(std::move(f)); }
@@ -128,21 +130,22 @@ class session_context : public session_clock {
   void add_listener(session_listener& m) { listeners_.insert(&m); }
   void remove_listener(session_listener& m) { listeners_.erase(&m); }
 
-  // Calls it inside a scope when the session is over for good, unless `of` is gone by then.
+  // Calls `f` inside a scope when the session ends and no other will follow, unless `of` is
+  // destroyed before.
   void on_session_end(const std::weak_ptr<void>& of, std::function<void(error_code why)> f);
 
-  // Holders are looked after by one timer for all of them, so that a lock that is held for a moment
-  // sets none. `when`: the first look.
+  // One timer serves all holds, so a short hold sets no timer. `when` is the time of the first
+  // check.
   void monitor(deadline_listener& h, time_point when);
   void stop_monitoring(deadline_listener& h) { monitored_.erase(&h); }
 
-  // Whether the program locks again right after unlocking, as it last did; see lock_object.cpp.
+  // Whether the program locked again right after its last release; see lock_object.cpp.
   bool relocks_at_once = false;
 
   claimed_nodes claimed;
 
  protected:
-  // Asks for time_passed() at this moment; earlier is fine, as well.
+  // Requests a call of time_passed() at this time. An earlier call does no harm.
   virtual void wake_at(time_point when) = 0;
 
  private:
@@ -158,7 +161,7 @@ class session_context : public session_clock {
     std::function<void(error_code)> f;
   };
   std::vector<ending> endings_;
-  std::size_t sweep_endings_at_ = 64;  // those of objects that are gone
+  std::size_t sweep_endings_at_ = 64;  // at this size, endings of destroyed objects are erased
   std::map<timer, std::function<void()>> timers_;
   std::uint64_t last_timer_ = 0;
   std::set<deadline_listener*> monitored_;

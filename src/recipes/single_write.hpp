@@ -1,4 +1,4 @@
-// Requests asked for while this lives leave in one write.
+// While this object lives, requests are collected. They leave in one write when it is destroyed.
 #pragma once
 
 #include "recipes/session_context.hpp"

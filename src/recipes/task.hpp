@@ -1,5 +1,5 @@
-// A coroutine of a recipe: starts where it is first awaited or started, goes on where its answers
-// arrive, and is never posted anywhere.
+// The coroutine type of the recipes. A task runs when it is first awaited or started, and continues
+// where its replies arrive. It is never posted to an executor.
 #pragma once
 
 #include <coroutine>
@@ -10,8 +10,8 @@
 
 namespace conclave::recipes {
 
-// Recipes report errors as values, so an exception that leaves one is a bug (or no memory), and
-// ends the program where it happened.
+// Recipes report errors as values. An exception that leaves a task is a bug or an out-of-memory
+// condition and terminates the program.
 template <class T = std::monostate>
 class [[nodiscard]] task {
  public:
@@ -19,7 +19,7 @@ class [[nodiscard]] task {
   using handle = std::coroutine_handle<promise_type>;
 
   struct promise_base {
-    std::coroutine_handle<> after;  // who awaits this task
+    std::coroutine_handle<> after;  // the coroutine that awaits this task
 
     std::suspend_always initial_suspend() const noexcept { return {}; }
     struct back {
@@ -49,7 +49,8 @@ class [[nodiscard]] task {
     if (handle_) handle_.destroy();
   }
 
-  // Runs it up to its first wait. For the outermost task only, which nobody awaits.
+  // Runs the task up to its first suspension. Only for the outermost task, which no coroutine
+  // awaits.
   void start() { handle_.resume(); }
 
   bool await_ready() const noexcept { return false; }

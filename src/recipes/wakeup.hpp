@@ -1,5 +1,4 @@
-// What a coroutine of a recipe waits for when it waits for whatever comes next: an event, a new
-// caller, the end of something.
+// Lets one coroutine of a recipe wait for the next notification.
 #pragma once
 
 #include <coroutine>
@@ -9,7 +8,7 @@ namespace conclave::recipes {
 
 class wakeup {
  public:
-  // News that nobody waited for are kept: the next wait is over at once.
+  // Resumes the waiting coroutine. If no coroutine waits, the next co_await returns at once.
   void notify() {
     notified_ = true;
     if (const auto h = std::exchange(waiting_coroutine_, {})) h.resume();

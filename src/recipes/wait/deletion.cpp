@@ -10,10 +10,10 @@ namespace {
 
 using state = node_watch::state;
 
-// What one look at the nodes has led to.
+// The result of one round of reads and the wait that follows.
 struct look {
   enum class result { deleted, changed, ended } what;
-  error_code ec;  // of ended
+  error_code ec;  // for ended
 };
 
 task<look> watch_once(contender_context& c, owned_nodes& nodes, owned_node& own,
@@ -41,7 +41,7 @@ task<look> watch_once(contender_context& c, owned_nodes& nodes, owned_node& own,
     if (got_early.ec) early.read_failed();
     if (got_early.ec == errc::no_node) early.mark_deleted();
   }
-  // Another node has this name now, behind us: it would wait for us.
+  // Another contender's node has this name now. It is behind us and would wait for us.
   const bool replaced = !got.ec && awaited.czxid != 0 && got.value.stat.czxid != awaited.czxid;
   if (replaced) co_return look{look::result::ended, errc::no_node};
   if (!got.ec) c.events().reached(step::watching);
@@ -61,7 +61,7 @@ task<look> watch_once(contender_context& c, owned_nodes& nodes, owned_node& own,
     co_return look{look::result::ended, why};
   }
   if (other.deleted()) co_return look{look::result::deleted, {}};
-  // Its data changed, or there was no connection for long: the contender keeps its position.
+  // The node's data changed, or the connection was lost: the contender keeps its position.
   if (got.ec && !is_connection_error(got.ec)) co_return look{look::result::ended, got.ec};
   co_return look{look::result::changed, {}};
 }

@@ -1,4 +1,4 @@
-// Waits until a node is deleted. Watches the contender's own node meanwhile.
+// Waits until a node is deleted, and watches the contender's own node meanwhile.
 #pragma once
 
 #include <functional>
@@ -10,19 +10,19 @@ namespace conclave::recipes {
 
 struct awaited_node {
   std::string path;
-  std::int64_t czxid = 0;  // another node with this name is not it; 0: any is
-  // A second node, whose deletion is a reason to prepare; empty: none.
+  std::int64_t czxid = 0;  // a node with another czxid is not the awaited one; 0: any node is
+  // A second node, whose deletion triggers `prepare`. Empty: none.
   std::string early_path;
-  std::function<task<>()> prepare;  // called once, if the second node is deleted or missing
+  std::function<task<>()> prepare;  // called once, if the second node is deleted or does not exist
 };
 
-// errc::no_node: the node did not exist to begin with. errc::out_of_line: one of the contender's
-// own nodes was deleted. Keeps waiting over lost connections.
+// Keeps waiting over lost connections. errc::no_node: the node did not exist at first.
+// errc::out_of_line: one of the contender's own nodes was deleted.
 task<error_code> wait_until_deleted(contender_context& c, owned_nodes& nodes, owned_node& own,
                                     awaited_node& awaited);
 
-// One of the contender's nodes was deleted: by hand, or with its session, whose end was not
-// reported yet. Says which.
+// Returns why one of the contender's nodes was deleted: by hand (errc::out_of_line), or with its
+// session, whose end may not be reported yet.
 task<error_code> why_deleted(contender_context& c, owned_nodes& nodes);
 
 }  // namespace conclave::recipes

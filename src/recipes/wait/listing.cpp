@@ -26,7 +26,8 @@ task<error_code> wait_by_listing::list_and_wait() {
     context.events().reached(step::listing);
     const auto now = co_await list();
     if (context.interrupted()) co_return context.interruption();
-    if (is_connection_error(now.ec) && request().waits()) continue;  // it keeps its position
+    // A waiter keeps its position after a lost connection.
+    if (is_connection_error(now.ec) && request().waits()) continue;
     if (now.ec || !now.blocker) co_return now.ec;
     if (!request().waits()) {
       found.holder = own().child(now.ahead.front().name);
@@ -64,8 +65,8 @@ task<error_code> wait_by_listing::wait_for(blocker& b) {
   co_return co_await wait_until_deleted(context, nodes, own(), b.node);
 }
 
-// Conclave's mutexes, readers and writers wait for each other. Other libraries' mutexes do not see
-// readers and writers, nor these mutexes, unless writers are named like mutexes.
+// Mutexes, readers and writers of Conclave wait for each other. Mutexes of other libraries ignore
+// readers and writers, and these ignore mutexes, unless writers have the names of mutexes.
 bool wait_by_listing::takes_part(const layout::contender& c) const {
   using role = layout::role;
   return c.ours || (request().role == role::exclusive) == (c.role == role::exclusive) ||
@@ -112,7 +113,7 @@ task<wait_by_listing::listing> wait_by_listing::list() {
     co_return result;
   }
   all.erase(us, all.end());
-  // A reader waits for the last writer ahead, everyone else for the last contender ahead.
+  // A reader waits for the last writer ahead. Others wait for the last contender ahead.
   for (std::size_t i = all.size(); i-- > 0 && !result.blocker;)
     if (request().role != layout::role::reader || all[i].role != layout::role::reader)
       result.blocker = i;
@@ -120,7 +121,7 @@ task<wait_by_listing::listing> wait_by_listing::list() {
   co_return result;
 }
 
-// A path where somebody holds permits is not a lock.
+// A path in which permits of a semaphore are held is not a lock.
 task<error_code> wait_by_listing::expect_no_permits() {
   const auto asked = context.send(
       requests::children(context.defaults(), own().child(leases_folder), {}), context.in_session());
@@ -133,7 +134,7 @@ task<error_code> wait_by_listing::expect_no_permits() {
   co_return errc::permits_mismatch;
 }
 
-// The sequence numbers have come to their end: the order is that of creation.
+// The sequence numbers are exhausted, so the order is that of creation.
 task<error_code> wait_by_listing::read_ages(std::vector<contender_entry>& all) {
   std::vector<pending_reply<std::optional<node_stat>>> asked;
   {
@@ -149,8 +150,8 @@ task<error_code> wait_by_listing::read_ages(std::vector<contender_entry>& all) {
     if (!got.ec && got.value) all[i].czxid = got.value->czxid;
   }
   std::erase_if(all, [](const contender_entry& each) { return each.czxid == 0; });
-  // A writer that became a reader kept its number but has a younger node. No contender with a
-  // higher number is older.
+  // A writer that became a reader kept its number but has a newer node. No contender with a higher
+  // number may sort before it, so it gets their lowest czxid.
   for (auto& reader : all) {
     if (reader.role != layout::role::reader || near_the_end(reader.number)) continue;
     for (const auto& each : all)

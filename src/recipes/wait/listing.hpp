@@ -1,5 +1,5 @@
-// A wait queue, read by listing the parent: the lock is granted to a contender that no other one
-// blocks. Every waiter watches one node only.
+// Finds the blocker by listing the wait queue. The lock is granted to a contender that no other
+// contender blocks. Every waiter watches only one other node.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace conclave::recipes {
 class wait_by_listing : public wait_strategy {
  public:
   using wait_strategy::wait_strategy;
-  // The sequence numbers stop at the last one, which can be had again once its node is deleted.
+  // Sequence numbers stop at the last one. The server assigns it again once its node is deleted.
   std::string name_in_use() const override;
   task<error_code> wait_for_grant() override;
   bool has_waited() const noexcept final { return has_waited_; }
@@ -23,9 +23,9 @@ class wait_by_listing : public wait_strategy {
  protected:
   // What the deletion of the awaited node proves.
   enum class deletion {
-    grants,          // it was the first in the wait queue, and nothing replaces it
-    leaves_a_gap,    // no contender is between its number and ours, and nothing replaces it
-    proves_nothing,  // a reader may have replaced it
+    grants,          // it was the first in the wait queue and is not replaced
+    leaves_a_gap,    // it is not replaced, and no contender is between its number and ours
+    proves_nothing,  // a reader may replace it
   };
   struct blocker {
     awaited_node node;
@@ -33,15 +33,15 @@ class wait_by_listing : public wait_strategy {
     deletion meaning = deletion::proves_nothing;
   };
 
-  // The lists and waits for one blocker after the other.
+  // Lists the wait queue and waits for the blocker, until no contender blocks this one.
   task<error_code> list_and_wait();
-  // Whether the deletion of this blocker is known to grant the lock. Without a listing, that is.
+  // Sets `granted` if the deletion of this blocker is known to grant the lock without a listing.
   virtual task<error_code> learn_from_deletion(const blocker& b, bool& granted);
   task<error_code> wait_for(blocker& b);
 
-  // A writer's node is also deleted when the writer becomes a reader, which keeps its number and
-  // still blocks writers behind it. Where writers and mutexes have the same names, any node may be
-  // a writer's.
+  // A writer's node is also deleted when the writer becomes a reader. The reader keeps the number
+  // and still blocks the writers behind it. Where writers and mutexes have the same names, any such
+  // node may be a writer's.
   static bool may_become_reader(layout::role r, std::string_view name);
 
  private:
@@ -49,12 +49,12 @@ class wait_by_listing : public wait_strategy {
     std::string name;
     layout::role role;
     std::int32_t number;
-    std::int64_t czxid = 0;  // read only where the numbers do not order the contenders
+    std::int64_t czxid = 0;  // only read where the numbers do not order the contenders
   };
   struct listing {
     error_code ec;
-    std::vector<contender_entry> ahead;  // in their order
-    std::optional<std::size_t> blocker;  // the last of them that blocks us
+    std::vector<contender_entry> ahead;  // in the order of the wait queue
+    std::optional<std::size_t> blocker;  // the last of them that blocks this contender
   };
   task<listing> list();
   task<error_code> expect_no_permits();

@@ -11,7 +11,7 @@
 namespace conclave::recipes {
 namespace {
 
-// The name of a sequential node, of whatever layout.
+// Whether this may be the name of a sequential node of any layout.
 bool ends_in_number(std::string_view name) {
   constexpr std::size_t digits = 10;
   return name.size() >= digits && name.find_last_not_of("0123456789") + digits + 1 <= name.size();
@@ -33,7 +33,7 @@ task<error_code> wait_for_permit::wait_for_grant() {
   error_code ec;
   for (bool agreed = false;;) {
     std::vector<std::string> names;
-    // The first time without a watch, which would stay if there is a permit.
+    // The first listing sets no watch: if a permit is free, none is needed.
     const bool watches = agreed;
     if (watches) {
       const auto asked = context.send(
@@ -70,12 +70,13 @@ task<error_code> wait_for_permit::wait_for_grant() {
   co_return ec;
 }
 
-// All holders of permits agree on their number. It is recorded in the semaphore's path. A contender
-// that finds no other permit may change it.
+// All holders of permits agree on the number of permits. The number is recorded in the semaphore's
+// path. A contender that finds no other permit may change it.
 //
-// Nobody may hold a lock without permits in that path, either. A contender for such a lock lists
-// the path after its node was created, unless the parent record proves that no contender is ahead.
-// So our number stands in that record before we list the path, and still does afterwards.
+// No client may hold a lock without permits in that path, either. A contender for such a lock lists
+// the path after it has created its node, unless the parent record proves that no contender is
+// ahead. So the number must be in that record before we list the path, and must still be there
+// afterwards.
 task<error_code> wait_for_permit::agree_on_number(std::vector<std::string>& leases) {
   const auto& path = request().semaphore_path;
   for (;;) {
@@ -95,7 +96,7 @@ task<error_code> wait_for_permit::agree_on_number(std::vector<std::string>& leas
     const auto read = co_await *after;
     leases = std::move(held.value.names);
     if (held.ec) co_return held.ec;
-    // Where the path may not be read, all contenders must pass the same number.
+    // If this client may not read the path, all contenders must use the same number.
     if (beside.ec == errc::no_auth || read.ec == errc::no_auth) co_return error_code{};
     if (beside.ec || read.ec) co_return beside.ec ? beside.ec : read.ec;
     if (const auto ec = co_await find_lock_without_permits(beside.value.names); ec) co_return ec;
@@ -129,7 +130,7 @@ task<error_code> wait_for_permit::find_lock_without_permits(
     const std::vector<std::string>& children) {
   for (const auto& name : children) {
     bool contends = layout::known_elsewhere(name);
-    if (!contends && ends_in_number(name)) {  // of a custom layout, or a folder
+    if (!contends && ends_in_number(name)) {  // a custom layout's node, or a folder
       const auto asked = context.send(
           requests::exists(context.defaults(), request().semaphore_path + '/' + name, {}),
           context.in_session());

@@ -1,4 +1,4 @@
-// A permit of a semaphore: granted while its path has no more leases than permits.
+// A permit of a semaphore: granted if the semaphore has no more leases than permits.
 #pragma once
 
 #include <string_view>
@@ -11,11 +11,11 @@ namespace conclave::recipes {
 // The permits are children of PATH/leases, as in Curator's InterProcessSemaphoreV2.
 inline constexpr std::string_view leases_folder = "leases";
 
-// Whether a child of that folder is a permit, ours or Curator's.
+// Whether a child of that folder is a permit, created by Conclave or by Curator.
 bool is_lease(std::string_view name);
 
-// The gate of the semaphore, a lock, admits contenders one by one: so one at a time lists the
-// leases whenever they change.
+// Contenders pass the gate of the semaphore, a lock, one by one. So only one contender at a time
+// lists the leases whenever they change.
 class wait_for_permit final : public wait_strategy {
  public:
   using wait_strategy::wait_strategy;

@@ -1,4 +1,4 @@
-// How a contender whose node was created waits until the lock is granted. One for each node.
+// How a contender waits for the grant once its node is created. Each node has its own strategy.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@ namespace conclave::recipes {
 
 class wait_strategy {
  public:
-  // What a contender has learned that its caller may ask for.
+  // Findings that the caller may ask for afterwards.
   struct findings {
-    std::string holder;    // the path of the node that has the lock, if the contender gave up
-    std::string mismatch;  // how others use the path, if it failed for that, for people
+    std::string holder;    // if the contender gave up: the path of the holder's node
+    std::string mismatch;  // if the path is in use in another way: an explanation for people
   };
 
   wait_strategy(contender_context& c, owned_nodes& n, std::size_t index, findings& f)
@@ -23,29 +23,30 @@ class wait_strategy {
   wait_strategy& operator=(const wait_strategy&) = delete;
   virtual ~wait_strategy() = default;
 
-  // Sends reads in the same write as the creation of the node, and takes their replies.
+  // send_with_creation() sends reads in the same write as the creation. receive_after_creation()
+  // awaits their replies.
   virtual void send_with_creation() {}
   virtual task<> receive_after_creation(bool created) {
     static_cast<void>(created);
     co_return done;
   }
-  // The creation failed since a node of the same name exists: its name.
+  // The name of the node that exists, if the creation failed with errc::node_exists.
   virtual std::string name_in_use() const = 0;
-  // No error: the lock is granted, as far as this node is concerned.
+  // No error: as far as this node is concerned, the lock is granted.
   virtual task<error_code> wait_for_grant() = 0;
-  // It has waited: something may have happened to the contender's other nodes meanwhile.
+  // Whether it has waited: meanwhile the contender's other nodes may have been deleted.
   virtual bool has_waited() const noexcept { return false; }
 
-  // What the release of a holder writes to the parent, in one transaction.
+  // The record that the transaction of the holder's release writes to the parent.
   virtual std::optional<std::string> record_on_release() const { return std::nullopt; }
 
-  // Where the release can be part of the transaction that creates the next node (0007).
+  // Set if the release can be part of the transaction that creates the next node (decision 0007).
   struct handover {
     std::int64_t parent_czxid = 0;
     std::int32_t number = 0;
   };
   virtual std::optional<handover> hand_over() const { return std::nullopt; }
-  // The predecessor was released by the transaction that created this node.
+  // The transaction that created this node has released the predecessor.
   virtual void take_over(const handover& from, std::int64_t parent_czxid) {
     static_cast<void>(from);
     static_cast<void>(parent_czxid);

@@ -10,7 +10,8 @@ namespace conclave::recipes {
 
 bool wait_by_tickets::usable() const noexcept { return !near_the_end(own().number); }
 
-// A served ticket that is not below ours is of the round before, or our node was deleted.
+// A served ticket that is not below ours is from an earlier round of the numbers, or our node was
+// deleted.
 bool wait_by_tickets::all_served_below(std::int32_t ticket) const noexcept {
   return served_ && *served_ < own().number && !near_the_end(ticket) && *served_ >= ticket - 1;
 }
@@ -47,7 +48,8 @@ task<error_code> wait_by_tickets::read_record() {
 
 task<error_code> wait_by_tickets::wait_for_grant() {
   if (!usable()) co_return co_await list_and_wait();
-  // Ticket 0 is the first of all, unless the numbers have started again and there are others.
+  // Ticket 0 is the first one, unless the numbers have started again and there are other
+  // contenders.
   const auto ticket = own().number;
   if (ticket == 0 ? only_child_ : all_served_below(ticket)) co_return error_code{};
   if (ticket > 0 && request().waits() && !request().reports_position) {
@@ -58,8 +60,9 @@ task<error_code> wait_by_tickets::wait_for_grant() {
   co_return co_await list_and_wait();
 }
 
-// The predecessor most likely has the ticket just before ours. A holder with another library's name
-// is not found so, and a contender that gave up or died leaves a gap: then the queue is listed.
+// The predecessor most likely has the ticket just before ours. This does not find a predecessor
+// with another library's name, nor one behind a gap of contenders that left. Then the wait queue is
+// listed.
 task<error_code> wait_by_tickets::wait_for_previous_ticket(bool& granted) {
   const auto prefix = request().layout.name_prefix(request().role);
   blocker b;
@@ -67,9 +70,10 @@ task<error_code> wait_by_tickets::wait_for_previous_ticket(bool& granted) {
   const auto name = prefix + format_number(b.number);
   b.node.path = own().child(name);
   if (!may_become_reader(request().role, name)) b.meaning = deletion::leaves_a_gap;
-  // If the contender ahead of the predecessor goes, the predecessor holds the lock, and its release
-  // grants ours: the record is read now, off the path of the hand-off. If reading fails, it is read
-  // then. Of no use if the deletion of the predecessor does not prove anything.
+  // When the contender ahead of the predecessor leaves, the predecessor holds the lock, and its
+  // release will grant ours. So the record is read at that moment and not during the hand-off. If
+  // that read fails, it is repeated after the hand-off. It is useless if the predecessor's deletion
+  // proves nothing.
   if (request().mode == lock_request::wait_mode::tickets_read_early && b.number > 0 &&
       !all_served_below(b.number) && b.meaning != deletion::proves_nothing) {
     b.node.early_path = own().child(prefix + format_number(b.number - 1));
@@ -79,7 +83,7 @@ task<error_code> wait_by_tickets::wait_for_previous_ticket(bool& granted) {
     };
   }
   auto ec = co_await wait_for(b);
-  if (ec == errc::no_node) {  // deleted before it was read, or there was never one
+  if (ec == errc::no_node) {  // deleted before the read, or never created
     ec = co_await read_record();
     granted = !ec && all_served_below(own().number);
   } else if (!ec) {
@@ -111,8 +115,8 @@ std::optional<wait_strategy::handover> wait_by_tickets::hand_over() const {
 
 void wait_by_tickets::take_over(const handover& from, std::int64_t parent_czxid) {
   parent_czxid_ = parent_czxid;
-  // Somebody may have deleted the path and created it again: then the ticket was served in another
-  // wait queue.
+  // The path may have been deleted and created again. Then the ticket was served in another wait
+  // queue.
   if (parent_czxid != from.parent_czxid) return;
   record_is_ours_ = true;
   served_ = from.number;

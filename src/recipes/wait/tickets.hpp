@@ -1,9 +1,9 @@
-// A wait queue with tickets (docs/locks.md). The sequence number of a node is its ticket, and the
-// parent record says which ticket was served last. A waiter that finds all tickets before its own
-// served holds the lock without a listing. Where the record does not tell, the wait queue is
-// listed.
+// A wait queue with tickets (docs/locks.md). The ticket of a contender is the sequence number of
+// its node. The parent record says which ticket was served last. A waiter that finds all tickets
+// before its own served holds the lock without a listing. If the record does not decide, it lists
+// the wait queue.
 //
-// For mutexes only. Near the end of the sequence numbers tickets are not used.
+// For mutexes only. Not used near the end of the sequence numbers.
 #pragma once
 
 #include <optional>
@@ -30,13 +30,13 @@ class wait_by_tickets final : public wait_by_listing {
   task<error_code> read_record();
   void note_record(const get_result& parent);
   bool usable() const noexcept;
-  // Whether the record proves that every ticket below this one is gone.
+  // Whether the record proves that all tickets below this one have left the wait queue.
   bool all_served_below(std::int32_t ticket) const noexcept;
 
-  std::optional<pending_reply<get_result>> reading_;  // sent with the creation
+  std::optional<pending_reply<get_result>> reading_;  // sent together with the creation
   std::int64_t parent_czxid_ = 0;
   std::optional<std::int32_t> served_;  // the last ticket known to be served
-  bool record_is_ours_ = false;         // the parent has no other data, so we may write it
+  bool record_is_ours_ = false;         // the parent has no other data, so Conclave may write it
   bool only_child_ = false;             // the parent had no other child after the creation
 };
 
