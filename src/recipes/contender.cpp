@@ -257,7 +257,7 @@ void contender::lose(error_code why) {
   was_lost_ = true;
   context_.request_release();
   context_.events().lost(why);
-  finish_downgrades(errc::lock_lost);  // do not wait for a connection
+  finish_downgrades(errc::lock_lost);  // there may be no connection for a long time
 }
 
 void contender::downgrade(std::function<void(error_code)> completed) {

@@ -105,7 +105,7 @@ error_code hold_monitor::why_deleted() const {
 error_code hold_monitor::why_session_may_have_ended() const {
   const auto session = context_.session().session();
   if (context_.session().now() < session.deadline) return {};
-  // A session that is being closed has no deadline, even if the server still replies.
+  // The deadline of a session that is being closed counts as passed, even if the server replies.
   return session.over ? session.over : errc::deadline_passed;
 }
 

@@ -86,7 +86,7 @@ class contender_events {
   virtual void restored() {}
   virtual void lost(error_code why) { static_cast<void>(why); }
   virtual void revocation_asked() {}
-  virtual void gone() {}  // the nodes are removed; no call follows
+  virtual void gone() {}  // the contender has ended; no call follows
 
  protected:
   ~contender_events() = default;

@@ -63,7 +63,7 @@ class owned_nodes {
   std::int64_t czxid() const noexcept { return czxid_; }
   // The czxid of the first nodes. A downgrade does not change it.
   std::int64_t fencing_token() const noexcept { return fencing_token_; }
-  // The connection on which all nodes were last verified.
+  // The connection on which all nodes were last created or verified.
   binding verified_on() const noexcept { return verified_on_; }
 
   // --- creation
@@ -119,8 +119,8 @@ class owned_nodes {
     enum class action { keep, remove_with_claim } on_release = action::keep;
   };
   struct removal_plan {
-    std::map<std::string, std::string>
-        parent_records;  // by parent; written in the same transaction
+    // By parent. The transaction that removes the nodes writes them.
+    std::map<std::string, std::string> parent_records;
     claimed_item item;
     bool must_verify = false;  // the nodes may have been deleted already
   };
@@ -130,7 +130,8 @@ class owned_nodes {
   };
   // Continues until the server has confirmed the removal or the session has ended. Cannot fail.
   task<removal_result> remove(removal_plan& plan);
-  // A transaction of another contender has removed the nodes.
+  // Must be called if the nodes were removed in another way, e.g. by the next contender's
+  // transaction.
   void removed() noexcept { exist_ = false; }
   // Must be called if none of the nodes exists any more, or the session has ended.
   void forget();

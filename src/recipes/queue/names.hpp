@@ -38,8 +38,8 @@ class queue_names {
   // item.
   std::string beside(std::string_view what) const { return beside_ + '/' + std::string{what}; }
 
-  // The data of an items' folder that Conclave creates. It shows that the folder is no container,
-  // so that the server never removes it. Empty in layouts whose other libraries create no
+  // The data of an items' folder that Conclave creates. It shows that the folder is not a
+  // container, which the server would remove. Empty in layouts whose other libraries create no
   // containers.
   std::string_view folder_data() const noexcept {
     return has_priorities() ? std::string_view{} : "persistent queue of Conclave";
