@@ -3,6 +3,7 @@ to `conclave`, its guard and the server meanwhile; and it can do nothing else wi
 
 import fcntl
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -162,6 +163,23 @@ def test_a_guard_that_is_killed_is_replaced(world):
     p.wait()
     r = world.conclave("lock", "-w", "4", "x", "--", "true")
     assert (r.returncode, alive(child)) == (1, True), r
+
+
+def test_no_descriptors_for_another_guard(world):
+    """The command runs on under its lock, and gets another guard when there is room for one."""
+    p = world.start_conclave("lock", "x", "--", "sh", "-c", "echo $$; exec sleep 1000")
+    child = int(p.stdout.readline())
+    first, = until(lambda: guards(world), "the guard")
+    soft, hard = resource.prlimit(p.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(p.pid, resource.RLIMIT_NOFILE, (4, hard))
+    os.kill(first, signal.SIGKILL)
+    r = world.conclave("lock", "-w", "1", "x", "--", "true")
+    assert (r.returncode, p.poll(), alive(child)) == (1, None, True), r
+    assert not [g for g in guards(world) if g != first]
+    open_files = len(os.listdir(f"/proc/{p.pid}/fd"))
+    resource.prlimit(p.pid, resource.RLIMIT_NOFILE, (soft, hard))
+    until(lambda: [g for g in guards(world) if g != first], "another guard")
+    assert len(os.listdir(f"/proc/{p.pid}/fd")) <= open_files + 1  # the pipe to the guard
 
 
 def test_a_guard_that_is_stopped_while_the_server_is_restarted_is_replaced(world):

@@ -88,6 +88,8 @@ void descendants::kill_all(int watched, pid_t group) {
       if (group != 0 && ::getpgid(pid) == group) ::kill(-group, SIGKILL);
       if (::kill(pid, SIGKILL) == 0) killed = true;
     }
+    pollfd ended{watched, 0, 0};
+    if (killed) ::poll(&ended, 1, 1);  // a killed process needs a moment
   }
 }
 

@@ -65,6 +65,11 @@ void take_descriptors(std::array<int, 4> ours) noexcept {
   close_all(first_other, ~0U);
 }
 
+std::int64_t deadline_after(std::chrono::nanoseconds time) noexcept {
+  const auto begin = now();
+  return time.count() > never - begin ? never : begin + time.count();
+}
+
 template <std::size_t N>
 void copy_text(const std::string& from, std::array<char, N>& to) {
   if (from.size() >= N) throw failure{failed, "'" + from + "' is too long"};
@@ -73,20 +78,28 @@ void copy_text(const std::string& from, std::array<char, N>& to) {
 
 }  // namespace
 
-guard::guard(const descendants& of, const std::optional<kept_session>& kept) {
+guard::guard(const descendants& of, const std::optional<kept_session>& kept, pid_t group,
+             std::chrono::nanoseconds alive_for) {
+  shared begin{{deadline_after(alive_for)}, {group}, {false}, {false}, {}, {}, {}};
+  if (kept) {
+    begin.key = kept->key;
+    copy_text(kept->socket, begin.socket);
+    copy_text(kept->local_folder.string(), begin.local_folder);
+  }
   const int file = ::memfd_create("guard", MFD_CLOEXEC);
   std::array<int, 2> ends{};
   void* memory = MAP_FAILED;
   if (file >= 0 && ::ftruncate(file, sizeof(shared)) == 0)
     memory = ::mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  if (memory == MAP_FAILED || ::pipe2(ends.data(), O_CLOEXEC) != 0)
-    throw failure{system_failure, std::strerror(errno)};
-  page_ = new (memory) shared{{never}, {0}, {false}, {false}, {}, {}, {}};
-  if (kept) {
-    page_->key = kept->key;
-    copy_text(kept->socket, page_->socket);
-    copy_text(kept->local_folder.string(), page_->local_folder);
+  if (memory == MAP_FAILED || ::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    const int why = errno;
+    if (memory != MAP_FAILED) ::munmap(memory, sizeof(shared));
+    if (file >= 0) ::close(file);
+    throw failure{system_failure, std::strerror(why)};
   }
+  // Complete before the fork: conclave may be killed or stopped right after it.
+  page_ = new (memory) shared{{begin.until.load()}, {group},           {false}, {false}, begin.key,
+                              begin.socket,         begin.local_folder};
   line_ = ends[1];
   pid_ = ::fork();
   if (pid_ == 0) {
@@ -104,9 +117,14 @@ guard::guard(const descendants& of, const std::optional<kept_session>& kept) {
     kept ? watch_keeper(*page_) : watch_time(*page_);
   }
   const int why = errno;
+  // Also here: until the guard has run, signals to our group would reach it.
+  if (pid_ > 0) ::setpgid(pid_, pid_);
   ::close(ends[0]);
   ::close(file);
-  if (pid_ < 0) throw failure{system_failure, std::string{"cannot fork: "} + std::strerror(why)};
+  if (pid_ > 0) return;
+  ::close(line_);
+  ::munmap(page_, sizeof(shared));
+  throw failure{system_failure, std::string{"cannot fork: "} + std::strerror(why)};
 }
 
 guard::~guard() {
@@ -129,8 +147,7 @@ void guard::wait_until_begun() const noexcept {
 }
 
 void guard::alive_for(std::chrono::nanoseconds time) noexcept {
-  const auto begin = now();
-  page_->until = time.count() > never - begin ? never : begin + time.count();
+  page_->until = deadline_after(time);
 }
 
 void guard::watch_time(shared& page) {

@@ -34,9 +34,10 @@ class guard {
     session_key key;
     int keeper = -1;
   };
-  // Throws failure if the system refuses another process. Create it before the command is started,
-  // or set group() afterwards.
-  guard(const descendants& command, const std::optional<kept_session>& kept);
+  // Throws failure if the system refuses another process. `group`: see group(); 0 if the command is
+  // not started yet. `alive_for`: see alive_for().
+  guard(const descendants& command, const std::optional<kept_session>& kept, pid_t group,
+        std::chrono::nanoseconds alive_for);
 
   // The process group of the command; 0: none. The command's process sets it before exec, because
   // conclave may be killed or stopped at any moment. Must be cleared before that process is reaped:

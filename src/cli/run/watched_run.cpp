@@ -64,7 +64,7 @@ watched_run::kept_by watched_run::find_keeper() {
 bool watched_run::start() {
   const auto by = find_keeper();
   if (by == kept_by::unknown) return false;
-  guard_ = new_guard();
+  guard_ = new_guard(0);
   const bool started = kill_on_loss_.start_unless_lost([&] {
     child_.emplace(program_, child::terms{signal_mask_,
                                           by == kept_by::us,
@@ -77,14 +77,33 @@ bool watched_run::start() {
   return started;
 }
 
-std::unique_ptr<guard> watched_run::new_guard() const {
+watched_run::~watched_run() {
+  if (!child_ || finished_) return;
+  child_->signal(SIGKILL);
+  try {
+    descendants_.kill_all();
+  } catch (...) {
+    // The command itself is killed in any case.
+  }
+  kill_on_loss_.program_ended();
+  if (guard_) guard_->group() = 0;
+  child_->reap();
+}
+
+std::unique_ptr<guard> watched_run::new_guard(pid_t group) const {
   std::optional<guard::kept_session> kept;
   if (keeper_of_guard_.descriptor() >= 0)
     kept = {options_.server_socket, options_.local_folder, session_key::of(client_),
             keeper_of_guard_.descriptor()};
-  auto made = std::make_unique<guard>(descendants_, kept);
-  made->alive_for(held_.remaining());
-  return made;
+  return std::make_unique<guard>(descendants_, kept, group, held_.remaining());
+}
+
+std::unique_ptr<guard> watched_run::try_new_guard(pid_t group) const {
+  try {
+    return new_guard(group);
+  } catch (const failure&) {
+    return nullptr;
+  }
 }
 
 loop::clock::time_point watched_run::look_after_guard() {
@@ -100,8 +119,9 @@ loop::clock::time_point watched_run::look_after_guard() {
   if (++killed_guards_ == suspicious_guards)
     std::cerr << "conclave: the guard process is killed again and again; the command runs without "
                  "one for a moment each time\n";
-  auto made = new_guard();
-  made->group() = child_->group();
+  // If the system refuses one now, the next turn tries again. The hold does not depend on it.
+  auto made = try_new_guard(child_->group());
+  if (!made) return next_guard_;
   guard_ = std::move(made);
   return never;
 }
@@ -115,14 +135,19 @@ bool watched_run::hand_over_to_guard() {
   if (!keeper_of_guard_.broken()) return true;
   session_keeper fresh{options_.server_socket, session_key::of(client_), 1s};
   if (fresh.state() != session_keeper::result::attached) return false;
-  keeper_of_guard_ = std::move(fresh);
-  auto made = new_guard();
-  made->group() = guard_->group().load();
+  auto former = std::exchange(keeper_of_guard_, std::move(fresh));
+  auto made = try_new_guard(0);
+  // The client may have lost the session meanwhile, and the keeper may be one of its next session.
+  if (!made || !held_.held()) {
+    keeper_of_guard_ = std::move(former);
+    return false;
+  }
   guard_ = std::move(made);
   return true;
 }
 
 void watched_run::pass_on(int signal) {
+  if (handing_over_ && ends_us(signal)) return kill(hold_fate::ended_in_time);
   if (finished_) return;
   if (!child_) {
     if (ends_us(signal)) finish_unstarted(signal);
@@ -158,7 +183,7 @@ loop::clock::time_point watched_run::check() {
   const auto now = loop::clock::now();
   if (handing_over_) {
     if (!held_.held() || fate_ != hold_fate::kept) {
-      kill(hold_fate::lost);
+      kill(held_.held() ? fate_ : hold_fate::lost);
       handing_over_->left_something = false;
     } else if (descendants_.alive() && !hand_over_to_guard()) {
       return now + 20ms;

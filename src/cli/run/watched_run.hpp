@@ -73,6 +73,12 @@ class watched_run {
   watched_run(const loop& l, program p, client& zk, hold held, run_options options,
               std::function<void(const result&)> ended);
 
+  // If the program still runs, an error has ended the loop. The hold ends with this process, so the
+  // program and its descendants are killed.
+  ~watched_run();
+  watched_run(const watched_run&) = delete;
+  watched_run& operator=(const watched_run&) = delete;
+
   // Call all of these in the loop.
   void pass_on(int signal);  // a signal that we received
   void suspended();          // the connection was lost
@@ -90,7 +96,9 @@ class watched_run {
 
   kept_by find_keeper();
   bool start();
-  std::unique_ptr<guard> new_guard() const;
+  std::unique_ptr<guard> new_guard(pid_t group) const;
+  // Null if the system refuses another process.
+  std::unique_ptr<guard> try_new_guard(pid_t group) const;
   // Replaces a killed guard after a pause. Returns when to call it again.
   loop::clock::time_point look_after_guard();
   bool hand_over_to_guard();
