@@ -275,7 +275,7 @@ task<error_code> contender::become_reader() {
   auto& request = context_.request;
   if (request.role == layout::role::reader) co_return error_code{};
   auto& n = nodes_[0];
-  if (monitor_.watches_too_late()) co_await nodes_.read_and_watch(n);
+  if (monitor_.watches_too_late()) co_await monitor_.read(n);
   if (n.watch.deleted()) co_return errc::lock_lost;
   // Near the end, contenders are ordered by creation: the new node would be behind waiting writers.
   if (near_the_end(n.number)) co_return errc::not_supported;

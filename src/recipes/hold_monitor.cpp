@@ -60,7 +60,7 @@ task<> hold_monitor::work() {
   if (connection_ == connection::unverified)
     co_await verify();
   else
-    co_await read_changed_node();
+    co_await read(*std::find_if(nodes_.begin(), nodes_.end(), changed));
   co_return done;
 }
 
@@ -82,8 +82,7 @@ task<> hold_monitor::verify() {
   co_return done;
 }
 
-task<> hold_monitor::read_changed_node() {
-  auto& n = *std::find_if(nodes_.begin(), nodes_.end(), changed);
+task<> hold_monitor::read(owned_node& n) {
   std::string data;
   const auto ec = co_await nodes_.read_and_watch(n, &data);
   if (!ec && reports_revocations_ && !context_.release_requested() &&

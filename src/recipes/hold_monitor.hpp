@@ -34,6 +34,8 @@ class hold_monitor final : public deadline_listener {
   // Whether the hold has lasted so long that its nodes should be watched, but one of them is not.
   // This happens if the process was stopped. The nodes may have been deleted meanwhile.
   bool watches_too_late() const;
+  // Reads and watches a node of the hold, and reports a request to release it.
+  task<> read(owned_node& n);
 
   time_point check_deadline(time_point now) override;
 
@@ -44,7 +46,6 @@ class hold_monitor final : public deadline_listener {
   // Returns no error before the deadline.
   error_code why_session_may_have_ended() const;
   task<> verify();
-  task<> read_changed_node();
 
   contender_context& context_;
   owned_nodes& nodes_;

@@ -31,9 +31,16 @@ void session_context::on_session_end(const std::weak_ptr<void>& of,
 
 void session_context::time_passed(time_point now) {
   const scope inside{*this};
-  while (!timers_.empty() && timers_.begin()->first.first <= now) {
-    const auto due = timers_.extract(timers_.begin());
+  // Timers that these add run in a scope of their own, after the callbacks of this one.
+  const auto newest = last_timer_;
+  for (auto next = timers_.begin(); next != timers_.end() && next->first.first <= now;) {
+    if (next->first.second > newest) {
+      ++next;
+      continue;
+    }
+    const auto due = timers_.extract(next);
     due.mapped()();
+    next = timers_.begin();
   }
   if (!timers_.empty()) wake_at(timers_.begin()->first.first);
 }
