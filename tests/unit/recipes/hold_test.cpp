@@ -156,26 +156,6 @@ TEST_P(hold, of_a_process_that_stood_still_is_over_when_it_goes_on) {
   check_end();
 }
 
-// The next contender can be granted the lock as soon as the node is removed.
-TEST_P(hold, is_reported_as_lost_before_its_node_is_removed) {
-  const auto a = holder();
-  c.world.advance(5s);
-  const auto removals = [&] {
-    return first().traffic().of(wire::opcode::remove) + first().traffic().of(wire::opcode::multi);
-  };
-  const auto before = removals();
-  int at_loss = -1;
-  a->when_lost = [&] { at_loss = removals(); };
-  first().pause();
-  c.world.advance(first().session().deadline - first().now() + 1ms);
-  first().resume();
-  ASSERT_TRUE(c.gone(a));
-  EXPECT_EQ(a->count("lost deadline_passed"), 1);
-  EXPECT_EQ(at_loss, before);
-  EXPECT_GT(removals(), before);
-  check_end();
-}
-
 TEST_P(hold, released_without_a_connection_is_released_when_there_is_one) {
   const auto a = holder();
   first().refuse_connections(true);
