@@ -1,9 +1,9 @@
 # A thin cover over CMakePresets.json; see `make help`.
 
 JOBS ?= $(shell nproc)
-# Integration tests mostly wait for their servers: two for each core take 40 % less time. Many Java
-# servers at once need too much memory.
-TEST_JOBS ?= $(shell n=$$((2 * $$(nproc))); echo $$((n > 6 ? 6 : n)))
+# Integration tests mostly wait for their servers, so one more than there are cores. Many Java servers
+# at once need too much memory.
+TEST_JOBS ?= $(shell n=$$(nproc); echo $$((n < 2 ? 2 : n > 4 ? 5 : n + 1)))
 # What `make tidy` compares with, and the files it looks at.
 TIDY_BASE ?= HEAD
 
