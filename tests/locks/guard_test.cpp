@@ -82,13 +82,17 @@ TEST_F(guard, leaks_nothing_when_it_is_cancelled) {
   for (int i = 0; i < 50; ++i) {
     same.lock();
     asio::cancellation_signal cancel;
-    inbox<bool> ended;
+    inbox<bool> ended, emitted;
     m.async_scoped_lock(asio::bind_cancellation_slot(
         cancel.slot(), [&](error_code ec, scoped_hold held) { ended.put(!ec && held); }));
     ASSERT_TRUE(line.wait_for(2));
     same.unlock();
     // The signal is not safe to use from two threads: on that of the client, like the handler.
-    asio::post(zk.get_executor(), [&] { cancel.emit(asio::cancellation_type::terminal); });
+    asio::post(zk.get_executor(), [&] {
+      cancel.emit(asio::cancellation_type::terminal);
+      emitted.put(true);
+    });
+    ASSERT_TRUE(emitted.take());
     ASSERT_TRUE(ended.take());
     ASSERT_TRUE(line.wait_for(0)) << i;
   }
