@@ -81,7 +81,7 @@ void lost_frames::go_through_everything() {
     EXPECT_TRUE(c.try_lock_for(patience)) << "c is not granted";
     return now();
   });
-  ASSERT_TRUE(line.wait_for_at_least(2));
+  ASSERT_TRUE(line.wait_for_at_least(2)) << "b is lost: " << b.hold().why_lost().message();
   EXPECT_TRUE(b.held());
   auto b_done = release(b, b_since);
   ASSERT_TRUE(ready(c_locks)) << "c is not granted; in line: " << line.contenders().size();
@@ -148,7 +148,7 @@ TEST_P(lost_frames, cut_twice) {
           proxy.cut_after_client_frames(n);
           proxy.cut_after_server_frames(n + apart);
         },
-        12);
+        8);  // how many frames a round has depends on who is faster
   EXPECT_GT(hit_twice, 50u);
 }
 
