@@ -59,7 +59,7 @@ void lost_frames::go_through_everything() {
   ASSERT_TRUE(a.try_lock_for(patience)) << "a is not granted";
   const auto a_since = now();
   auto b_locks = elsewhere([&] {
-    EXPECT_TRUE(b.try_lock_for(patience)) << "b is not granted";
+    EXPECT_NO_THROW(EXPECT_TRUE(b.try_lock_for(patience)) << "b is not granted");
     return now();
   });
   ASSERT_TRUE(line.wait_for_at_least(2));
@@ -78,7 +78,7 @@ void lost_frames::go_through_everything() {
   EXPECT_EQ(line.contenders(), std::vector{name_of(b.hold().node())});
 
   auto c_locks = elsewhere([&] {
-    EXPECT_TRUE(c.try_lock_for(patience)) << "c is not granted";
+    EXPECT_NO_THROW(EXPECT_TRUE(c.try_lock_for(patience)) << "c is not granted");
     return now();
   });
   ASSERT_TRUE(line.wait_for_at_least(2)) << "b is lost: " << b.hold().why_lost().message();
@@ -99,14 +99,19 @@ template <class Arm>
 void lost_frames::at_every_frame(Arm arm, std::size_t fewest) {
   go_through_everything();  // and so every client has connected
   std::size_t n = 1;
-  for (;; ++n) {
+  for (int short_rounds = 0;;) {
     proxy.reset_counters();
     arm(n);
     SCOPED_TRACE("cut behind frame " + std::to_string(n));
     go_through_everything();
-    if (HasFatalFailure() || proxy.faults() == 0) break;
+    if (HasFatalFailure()) break;
+    if (proxy.faults() == 0) {
+      // A waiter that is granted the lock before it has listed sends fewer frames: once more.
+      if (n > fewest || ++short_rounds > 50) break;
+      continue;
+    }
     if (proxy.faults() > 1) ++hit_twice;
-    ASSERT_LT(n, 1000u);
+    ASSERT_LT(++n, 1000u);
   }
   disarm();
   EXPECT_GT(n, fewest) << "too few places to cut at";
@@ -148,7 +153,7 @@ TEST_P(lost_frames, cut_twice) {
           proxy.cut_after_client_frames(n);
           proxy.cut_after_server_frames(n + apart);
         },
-        8);  // how many frames a round has depends on who is faster
+        12);
   EXPECT_GT(hit_twice, 50u);
 }
 
