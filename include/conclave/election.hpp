@@ -209,10 +209,10 @@ class election_observer {
   using callback = std::function<void(const std::optional<contender_info>& leader)>;
 
   // Throws errc::invalid_path, or errc::forked in a child process of the client's process.
-  election_observer(client& c, std::string path, callback told,
+  election_observer(client& c, std::string path, callback on_change,
                     conclave::layout names = conclave::layout::election());
-  // After the destructor has returned, `told` is not called any more, except if `told` itself
-  // called the destructor.
+  // After the destructor has returned, `on_change` is not called any more, except if `on_change`
+  // itself called the destructor.
   ~election_observer();
   election_observer(const election_observer&) = delete;
   election_observer& operator=(const election_observer&) = delete;

@@ -67,8 +67,6 @@ election::election(client& c, std::string path, election_options options)
   t.parents = {own_->path};
   t.layout = own_->options.layout;
   t.data = recipes::lock_request::data_format::owner_only;
-  // A candidate that fails must wake only one other candidate.
-  t.mode = recipes::lock_request::wait_mode::tickets;
   if (t.layout.name_prefix(role).empty())
     throw error{errc::invalid_argument, "election " + path + ": the layout is for other locks"};
   contender_info shown;
