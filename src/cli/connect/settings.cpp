@@ -1,5 +1,7 @@
 #include "cli/connect/settings.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -47,6 +49,13 @@ void read_file(const std::filesystem::path& file, settings& into) {
   }
 }
 
+// True unless nothing is there. A file that cannot be examined counts as present, so that
+// read_file() fails: without its settings the command would use another server.
+bool may_exist(const std::filesystem::path& file) {
+  struct stat found {};
+  return ::lstat(file.c_str(), &found) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
 }  // namespace
 
 std::string settings::value(const std::string& name) const {
@@ -61,12 +70,11 @@ settings read_settings() {
     read_file(chosen, result);
     return result;
   }
-  std::error_code ec;
   const std::filesystem::path everybodys = "/etc/conclave/config";
-  if (std::filesystem::exists(everybodys, ec)) read_file(everybodys, result);
+  if (may_exist(everybodys)) read_file(everybodys, result);
   try {
     const auto own = home_folder() / ".config/conclave/config";
-    if (std::filesystem::exists(own, ec)) read_file(own, result);
+    if (may_exist(own)) read_file(own, result);
   } catch (const failure& e) {
     if (e.code == usage) throw;  // a user without a home folder has no settings file
   }
