@@ -65,6 +65,15 @@ TEST_F(serve_tls, renewed_certificates_are_used_after_a_hang_up) {
   EXPECT_TRUE(server.running());
 }
 
+TEST_F(serve_tls, a_renewed_key_that_others_can_read_is_refused) {
+  put(before.issue("first", {"IP:127.0.0.1"}), folder.path());
+  serve_process server{arguments};
+  std::filesystem::permissions(folder.path() / "server.key", std::filesystem::perms{0644});
+  server.signal(SIGHUP);
+  ASSERT_TRUE(server.prints("SIGHUP: the certificates stay as they were: "));
+  EXPECT_TRUE(server.prints("chmod 600")) << server.output();
+}
+
 TEST_F(serve_tls, a_hang_up_ends_no_server) {
   serve_process server{{"--durability", "none", "--verbose"}};
   server.signal(SIGHUP);

@@ -89,7 +89,7 @@ void add_flags(CLI::App& app, serve_flags& f) {
   app.add_option("--super-digest", f.super_digest, "who may do everything")
       ->type_name("super:HASH");
   app.add_option("--require-auth", f.require_auth,
-                 "authentication without which no request is answered: digest, ip, with commas")
+                 "answer only clients that have authenticated: digest")
       ->type_name("LIST");
   app.add_option("--words", f.words, "four-letter words to answer, with commas; * for all")
       ->type_name("LIST");
@@ -157,7 +157,14 @@ int run(serve_flags& f, const invocation&) {
   if (!f.listen.empty()) o.listen = f.listen;
   if (!f.listen_tls.empty()) o.listen_tls = f.listen_tls;
   if (!f.tls.certificate_file.empty()) {
-    o.tls = f.tls;
+    // The certificate, the key and its password belong together. What a zoo.cfg says about clients'
+    // certificates stays unless a flag replaces it.
+    auto& tls = o.tls ? *o.tls : o.tls.emplace();
+    tls.certificate_file = f.tls.certificate_file;
+    tls.key_file = f.tls.key_file;
+    tls.key_password = {};
+    if (!f.tls.client_ca_file.empty()) tls.client_ca_file = f.tls.client_ca_file;
+    if (f.tls.require_client_certificate) tls.require_client_certificate = true;
     if (!f.key_password_file.empty()) {
       require_private(f.key_password_file);
       o.tls->key_password = secret::from_file(f.key_password_file);

@@ -18,6 +18,7 @@
 #include <memory>
 #include <thread>
 
+#include "cli/connect/private_file.hpp"
 #include "conclave/server.hpp"
 
 namespace conclave::cli {
@@ -118,6 +119,8 @@ void reload_certificates(const serve_command& command, server& s) {
   if (!command.options.tls) return log(log_level::info, "SIGHUP: nothing to be read again");
   try {
     auto tls = *command.options.tls;
+    require_private(tls.key_file);
+    require_private(command.key_password_file);
     if (!command.key_password_file.empty())
       tls.key_password = secret::from_file(command.key_password_file);
     s.set_tls(tls);
