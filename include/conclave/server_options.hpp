@@ -32,6 +32,11 @@ inline constexpr std::array<std::string_view, 15> four_letter_words{
     "ruok", "srvr", "stat", "mntr", "conf", "cons", "dump", "envi",
     "isro", "wchs", "wchc", "wchp", "dirs", "crst", "srst"};
 
+// Without dirs, crst and srst, and without wchc and wchp, which are expensive if there are many
+// watches.
+inline constexpr std::array<std::string_view, 10> default_words{
+    "ruok", "srvr", "stat", "mntr", "conf", "cons", "dump", "envi", "isro", "wchs"};
+
 struct server_options {
   server_options() = default;
 
@@ -59,18 +64,18 @@ struct server_options {
   // How often the server deletes empty container nodes and expired TTL nodes.
   std::chrono::milliseconds reap_interval{60'000};
 
-  // If not empty, a client must authenticate with one of these schemes ("digest" or "ip") before
-  // the server answers requests. Any user name and password is a valid digest: ACLs decide what
-  // that user may do. A client on the Unix socket has no "ip".
+  // {"digest"}: a client must authenticate before the server answers requests. Any user name and
+  // password is a valid digest: ACLs decide what that user may do. "ip" is refused, because every
+  // TCP client has it.
   std::vector<std::string> required_auth;
   bool digest_auth = true;  // false: clients and ACLs cannot use the scheme "digest"
   bool ttl_nodes = true;    // false: creating a TTL node fails with errc::unimplemented
   // The user with full access: "super:" and a hash of ZooKeeper's DigestAuthenticationProvider.
   std::string super_digest;
-  // Four-letter words that the server answers. "*" means all of them. The default excludes dirs,
-  // crst and srst, and also wchc and wchp, which are expensive if there are many watches.
-  std::vector<std::string> words{"ruok", "srvr", "stat", "mntr", "conf",
-                                 "cons", "dump", "envi", "isro", "wchs"};
+  // Four-letter words that the server answers, to every client that can connect. "*" means all of
+  // them. Default: default_words, or with required_auth only ruok, srvr and isro, which show no
+  // paths and no sessions.
+  std::optional<std::vector<std::string>> words;
 
   std::size_t max_connections = 16'000;
   // Limit for TCP connections from one address. Zero: no limit. Default: a quarter of

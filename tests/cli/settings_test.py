@@ -232,6 +232,24 @@ def test_a_server_that_requires_authentication(world, command):
         assert world.ok(*command[:at], "--auth-file", auth, *command[at:]) == "ran\n"
 
 
+def test_required_authentication_leaves_no_word_that_shows_paths(world):
+    for words, answered in ([], "ruok srvr isro"), (["--words", "dump"], "dump"):
+        _, address = world.serve("--require-auth", "digest", *words)
+        host, port = address.split(":")
+        for word in "ruok", "srvr", "isro", "dump", "cons", "mntr", "conf", "stat", "wchs":
+            with socket.create_connection((host, int(port))) as s:
+                s.sendall(word.encode())
+                answer = b"".join(iter(lambda: s.recv(4096), b""))
+            assert (b"not in the whitelist" in answer) == (word not in answered.split()), word
+
+
+@pytest.mark.parametrize("schemes", ["ip", "digest,ip", "world"])
+def test_a_scheme_that_proves_nothing_cannot_be_required(world, schemes):
+    said = world.refused("serve", "--durability", "none", "--no-socket", "--listen", "127.0.0.1:0",
+                         "--require-auth", schemes)
+    assert "the only scheme to require is digest" in said
+
+
 def test_a_secret_is_on_no_command_line_and_in_no_environment(world):
     secret = world.secret("digest:me:hunter2\n", "secret")
     out = world.ok("lock", "--auth-file", secret, "x", "--", "sh", "-c",

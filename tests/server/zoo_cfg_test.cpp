@@ -161,6 +161,8 @@ TEST_F(zoo_cfg, protection_that_the_server_does_not_have_is_refused) {
              {"enforce.auth.enabled=yes", "enforce.auth.enabled is true or false, not 'yes'"},
              {"enforce.auth.enabled=true\nenforce.auth.schemes=digest,sasl",
               "clients cannot authenticate by 'sasl'"},
+             {"enforce.auth.enabled=true\nenforce.auth.schemes=digest,ip",
+              "clients cannot authenticate by 'ip'"},
              {"enforce.auth.enabled=true\nenforce.auth.schemes=digest\n"
               "DigestAuthenticationProvider.enabled=false",
               "clients cannot authenticate by 'digest'"},
@@ -211,10 +213,41 @@ TEST_F(zoo_cfg, flags_come_before_it) {
   EXPECT_FALSE(std::filesystem::exists(data));
 }
 
+TEST_F(zoo_cfg, a_certificate_by_flags_leaves_the_demand_for_client_certificates) {
+  certificate_authority authority{folder.path(), "ca"};
+  const auto old = authority.issue("old", {"IP:127.0.0.1"});
+  const auto renewed = authority.issue("renewed", {"IP:127.0.0.1"});
+  const auto mine = authority.issue("client", {});
+  serve_process server{
+      {"--config",
+       file(its_data +
+            "secureClientPort=0\nsecureClientPortAddress=127.0.0.1\n"
+            "ssl.keyStore.location=" +
+            old.bundle.string() + "\nssl.trustStore.location=" + authority.certificate().string() +
+            "\nssl.clientAuth=need\n"),
+       "--tls-cert", renewed.certificate.string(), "--tls-key", renewed.key.string()}};
+  const auto address = "127.0.0.1:" + std::to_string(server.port());
+  client_options with_tls;
+  with_tls.tls.emplace();
+  with_tls.tls->ca_file = authority.certificate();
+  {
+    client stranger{address, with_tls};
+    EXPECT_FALSE(stranger.wait_connected(300ms)) << "without a certificate";
+  }
+  with_tls.tls->certificate_file = mine.certificate;
+  with_tls.tls->key_file = mine.key;
+  client known{address, with_tls};
+  EXPECT_TRUE(known.exists("/"));
+}
+
 TEST_F(zoo_cfg, an_ensemble_is_refused) {
-  const auto run = refused(its_data + "clientPort=0\nserver.1=zk1:2888:3888\n");
-  EXPECT_TRUE(run.says("describes an ensemble (server.1)")) << run.text;
-  EXPECT_TRUE(run.says("run Apache ZooKeeper there")) << run.text;
+  for (const std::string setting : {"server.1=zk1:2888:3888", "dynamicConfigFile=/etc/zoo.dynamic",
+                                    "peerType=observer", "group.1=1:2", "weight.1=1"}) {
+    const auto run = refused(its_data + "clientPort=0\n" + setting + "\n");
+    const auto name = setting.substr(0, setting.find('='));
+    EXPECT_TRUE(run.says("describes an ensemble (" + name + ")")) << run.text;
+    EXPECT_TRUE(run.says("run Apache ZooKeeper there")) << run.text;
+  }
   EXPECT_FALSE(std::filesystem::exists(data));
 }
 

@@ -200,7 +200,7 @@ std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_
     options.super_digest = digest;
   // Apache's server always allows srvr, because its scripts use it.
   options.words = split_list(s.text("4lw.commands.whitelist"));
-  options.words.emplace_back("srvr");
+  options.words->emplace_back("srvr");
   read_authentication(s, file, options);
 
   const auto host = s.text("clientPortAddress");
@@ -232,7 +232,7 @@ std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_
 
   std::vector<std::string> without_meaning;
   for (const auto& [name, value] : s.unused()) {
-    if (name.starts_with("server."))
+    if (starts_with_any(name, {"server.", "dynamicConfigFile", "peerType", "group.", "weight."}))
       throw failure{usage, file.string() + " describes an ensemble (" + name +
                                "); conclave serve is for one machine, run Apache ZooKeeper there"};
     if (!has_no_effect(name) && promises_protection(name, value))

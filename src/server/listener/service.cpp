@@ -91,9 +91,9 @@ core_options service::make_core_options() const {
   c.reap_interval = options_.reap_interval;
   c.super_digest = options_.super_digest;
   for (const auto& scheme : options_.required_auth)
-    if (scheme != "ip" && (scheme != "digest" || !options_.digest_auth))
+    if (scheme != "digest" || !options_.digest_auth)
       throw error{errc::invalid_argument, "clients cannot authenticate by '" + scheme +
-                                              "'; set required_auth to digest or ip"};
+                                              "'; the only scheme to require is digest"};
   c.required_auth = options_.required_auth;
   c.digest_auth = options_.digest_auth;
   c.ttl_nodes = options_.ttl_nodes;
