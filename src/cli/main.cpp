@@ -1,4 +1,5 @@
 // The main program: finds the command, runs it, and reports errors.
+#include <fcntl.h>
 #include <malloc.h>
 
 #include <algorithm>
@@ -79,6 +80,15 @@ bool is_shortage(int system_code) {
          system_code == ENOMEM;
 }
 
+// A closed descriptor 0, 1 or 2 would be used for the next file that is opened, and output would be
+// written into that file. Reading from 0 and writing to 1 and 2 still fail, and a child process
+// finds them closed.
+void reserve_standard_descriptors() {
+  for (const int fd : {0, 1, 2})
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+      ::open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+}
+
 int complain(int code, std::string_view what) {
   std::cerr << "conclave: " << what << "\n";
   return code;
@@ -87,6 +97,7 @@ int complain(int code, std::string_view what) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  reserve_standard_descriptors();
   // A second malloc arena for the client's thread costs more time than it saves.
   ::mallopt(M_ARENA_MAX, 1);
   std::vector<std::string> words{argv + 1, argv + argc};

@@ -7,6 +7,7 @@ Run by root, these become other users. Where mounting is not permitted, what dep
 import grp
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -129,6 +130,47 @@ def may_mount():
 
 
 MAY_MOUNT = may_mount()
+may_mount_only = pytest.mark.skipif(not MAY_MOUNT, reason="mounting is not permitted here")
+
+
+@root_only
+@may_mount_only
+@pytest.mark.parametrize("hide", ["chmod 750 /etc/conclave", "chmod 640 /etc/conclave/config",
+                                  "ln -sf /not/mounted /etc/conclave/config"])
+def test_settings_that_cannot_be_read_are_not_ignored(world, hide):
+    """Without them the command would use another server than the others."""
+    script = (f"mkdir etc && cp /etc/passwd /etc/group etc/ && mkdir -m 755 etc/conclave && "
+              f"echo connect = 127.0.0.1:1 > etc/conclave/config && mount --bind etc /etc && "
+              f'{hide} && exec "$@"')
+    r = as_user(world, STRANGER, [], "status", env={"CONCLAVE_LOCAL": None, "CONCLAVE_CONFIG": None},
+                inside=["unshare", "-m", "--wd", world.folder, "sh", "-c", script, "sh"])
+    assert (r.returncode, r.stdout) == (64, ""), r
+    assert "cannot read /etc/conclave/config" in r.stderr
+
+
+@may_mount_only
+def test_a_backup_that_the_command_cannot_see_is_a_failure(world):
+    """As with PrivateTmp, where the server's /tmp is another folder."""
+    os.mkdir(world.path("tmp"))
+    ready(world.start("unshare", "-m", "sh", "-c",
+                      'mount -t tmpfs none tmp && exec "$0" serve --data data', BINARY))
+    r = world.conclave("serve", "--data", "data", "--backup", "tmp/copy.db")
+    assert (r.returncode, r.stdout) == (1, "") and "PrivateTmp" in r.stderr, r
+    # A file of this name here would hide that.
+    with open(world.path("tmp", "other.db"), "w"):
+        r = world.conclave("serve", "--data", "data", "--backup", "tmp/other.db")
+    assert (r.returncode, r.stdout) == (1, "") and "exists already" in r.stderr, r
+    assert world.ok("serve", "--data", "data", "--backup", "copy.db") == world.path("copy.db") + "\n"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_server_with_closed_descriptors_writes_nothing_into_its_store(world, closed):
+    command = ["serve", "--data", "data", "--no-socket", "--listen", "127.0.0.1:0", "--idle-exit",
+               "0.1s"]
+    world.ok(*command)
+    r = world.run("sh", "-c", f'"$@" {closed}', "sh", BINARY, *command)
+    assert r.returncode == 0, r
+    assert re.fullmatch("process [0-9]+\na store was made here\n", world.read("data/lock"))
 
 
 class Machine:

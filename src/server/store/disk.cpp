@@ -31,7 +31,12 @@ namespace {
 class unique_fd {
  public:
   unique_fd(const std::filesystem::path& file, int flags)
-      : fd_{::open(file.c_str(), flags | O_CLOEXEC, 0600)} {}
+      : fd_{::open(file.c_str(), flags | O_CLOEXEC, 0600)} {
+    if (fd_ < 0 || fd_ > 2) return;
+    // The program has closed its standard output, for instance. What it prints must not go here.
+    const int unused = ::fcntl(fd_, F_DUPFD_CLOEXEC, 3);
+    ::close(std::exchange(fd_, unused));
+  }
   ~unique_fd() {
     if (fd_ >= 0) ::close(fd_);
   }
