@@ -28,6 +28,7 @@ TEST_F(multi_mutex_test, holds_all_or_none) {
   mutex b{other, path + "/b"};
   b.lock();
   EXPECT_FALSE(both.try_lock());
+  wait_for_children(zk, path + "/a", 0);  // the attempt's nodes are removed after the call
   EXPECT_TRUE(a.try_lock()) << "nothing is left on the other path";
   a.unlock();
   auto waiting = std::async(std::launch::async, [&] { both.lock(); });

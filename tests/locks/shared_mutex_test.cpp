@@ -33,6 +33,7 @@ TEST_F(shared_mutex_test, readers_hold_it_together_and_a_writer_alone) {
     EXPECT_THROW(static_cast<void>(b.try_lock()), error);
   }
   EXPECT_FALSE(b.try_lock());
+  wait_for_children(zk, path, 1);  // the node of b's attempt would be taken for c's
   client third{shared_server().connect_string()};
   shared_mutex c{third, path};
   auto writing = std::async(std::launch::async, [&] { c.lock(); });
