@@ -15,7 +15,7 @@ enum exit_code {
   usage = 64,           // wrong command line
   unavailable = 69,     // no server
   system_failure = 71,  // the system has no more descriptors or processes
-  cannot_write = 74,    // an item could not be written and was put back
+  cannot_write = 74,    // output was not written; a popped item was put back
   lost = 75,            // the lock or leadership was lost, or the command was ended because of it
   no_permission = 77,   // refused by an ACL
   disagrees = 78,       // others use the path with another layout or number of permits

@@ -174,6 +174,10 @@ class World:
         assert r.stderr.startswith("conclave: ") and r.stderr.count("\n") == 1, r
         return r.stderr
 
+    def redirected(self, to, *args):
+        """With stdout redirected by the shell: to a file, or "&-" to close it."""
+        return self.run("sh", "-c", f'exec "$@" >{to}', "sh", BINARY, *args)
+
     def json(self, *args, **rest):
         return json.loads(self.ok(*args, **rest))
 

@@ -93,7 +93,7 @@ def test_whole_files(world):
     assert r.stdout == content
     assert world.ok("queue", "pop", "--raw", "q") == "all of\nthis\n"
     r = world.conclave("queue", "push", "q", "a", "--file", "f", "--file", "missing")
-    assert r.returncode == 1
+    assert r.returncode == 64
     assert "missing" in r.stderr
     assert length(world, "q") == 0
 
@@ -186,7 +186,7 @@ def test_another_layout_is_no_empty_queue(world):
     push(world, "--layout", "kazoo", "q", "x")
     for command in (["pop"], ["peek"], ["ls"], ["work", "--until-empty"]):
         r = world.conclave("queue", *command, "q", *(["-c", "cat"] if len(command) > 1 else []))
-        assert r.returncode == 64
+        assert r.returncode == 78
         assert "--layout kazoo" in r.stderr
 
 

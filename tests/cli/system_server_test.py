@@ -130,7 +130,7 @@ def may_mount():
 
 
 MAY_MOUNT = may_mount()
-may_mount_only = pytest.mark.skipif(not MAY_MOUNT, reason="mounting is not permitted here")
+may_mount_only = pytest.mark.xfail(not MAY_MOUNT, reason="mounting is not permitted", run=False)
 
 
 @root_only

@@ -168,7 +168,7 @@ def test_set_only_a_version(world):
 def test_set_refuses(world):
     assert "stdin" in refused(world, 64, "set", "x")
     assert "no such node" in refused(world, 1, "set", "x", "1")
-    assert "cannot read nowhere" in refused(world, 1, "set", "x", "--file", "nowhere")
+    assert "cannot read nowhere" in refused(world, 64, "set", "x", "--file", "nowhere")
     assert "--file" in refused(world, 64, "set", "x", "y", "--file", "nowhere")
     assert "too large" in refused(world, 1, "set", "x", "--file", "/dev/zero")
 

@@ -144,6 +144,7 @@ class electing {
     if (ec == errc::not_connected && flags_.forever) return once_more("no connection to a server");
     if (ec == errc::layout_mismatch)
       throw election_disagreement(connection_.zk(), "elect", path_, flags_.layout);
+    if (ec == errc::no_node) connection_.require_chroot();
     if (ec) throw error{ec, "election " + flags_.path};
     held_ = election_->hold();
     what_.environment = environment_of(held_);

@@ -186,6 +186,7 @@ class locking {
     waiting_.reset();
     if (ec == errc::layout_mismatch || ec == errc::permits_mismatch)
       throw disagreement(connection_.zk(), wanted_, ec);
+    if (ec == errc::no_node) connection_.require_chroot();
     if (ec) throw error{ec, "lock " + flags_.paths.front()};
     if (!acquired) {
       expired_at_ = loop::clock::now();
@@ -213,6 +214,8 @@ class locking {
     add_number(o, "fencing_token", held_.fencing_token());
     add_session(o, held_.session_id());
     print(o);
+    if (!std::cout.flush())
+      throw failure{cannot_write, "cannot write to standard output; the lock was released"};
   }
 
   void ended(const watched_run::result& r) {

@@ -1,6 +1,8 @@
 // `conclave serve`: runs the embedded server as a program.
 #include "cli/serve/serve.hpp"
 
+#include <grp.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -152,6 +154,11 @@ int run(serve_flags& f, const invocation&) {
   if (!f.socket_group.empty() && o.socket.empty())
     throw failure{usage, "--socket-group: this server has no Unix socket; name one with --socket"};
   if (!f.backup.empty()) return backup(o.socket.empty() ? o.data / "socket" : o.socket, f.backup);
+  // Before anything is created: commands take the folder of a system server as a sign that there is
+  // one.
+  if (!o.socket_group.empty() && ::getgrnam(o.socket_group.c_str()) == nullptr)
+    throw failure{usage, "there is no group '" + o.socket_group +
+                             "'; create it with: groupadd --system " + o.socket_group};
   if (f.durability == "none") o.data.clear();
   refuse_apache_data(o.data);
   if (!f.listen.empty()) o.listen = f.listen;

@@ -2,8 +2,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <ctime>
 #include <iostream>
+#include <limits>
 
 #include "cli/commands/commands.hpp"
 #include "cli/connect/connection.hpp"
@@ -212,7 +214,7 @@ void describe_status(CLI::App& app, invocation& call) {
   app.add_option("--limit", f->limit,
                  "show at most so many who wait for each (10 on a terminal, otherwise all)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range{1, std::numeric_limits<std::int32_t>::max()});
   app.add_flag("--json", f->json, "one line of JSON; with --watch, one for each change");
   add_connect_flags(app, f->connect);
   when_used(app, call, f, run);

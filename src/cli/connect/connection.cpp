@@ -94,6 +94,16 @@ connection::connection(server_address at) : connection{std::move(at), without_wa
     if (!at_.verbose && in_foreground()) notice_ = notice::none;
   }
   wait_until_connected();
+  require_chroot();
+}
+
+void connection::require_chroot() {
+  const auto chroot = connect_string::parse(at_.hosts).chroot;
+  if (chroot.empty() || client_->exists("/")) return;
+  throw failure{unavailable, "the chroot " + chroot + " of " + at_.hosts +
+                                 " does not exist; connect without it and create it: conclave "
+                                 "znode create -p " +
+                                 chroot};
 }
 
 void connection::report(bool server_is_there) {

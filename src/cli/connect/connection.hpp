@@ -26,6 +26,8 @@ class connection {
   // Whether there was ever a connection, even if it is lost again. Throws as the constructor does.
   bool connected();
   void wait_until_connected();
+  // Throws failure with code unavailable if the chroot of the connect string does not exist.
+  void require_chroot();
   // Ends the wait for a server. Throws failure with code unavailable.
   [[noreturn]] void no_server();
   // Call before ending a session that holds a lock or an item. A server that is down would keep

@@ -169,8 +169,9 @@ int serve(serve_command command) {
 
   std::string ready = "conclave ready:";
   for (const auto& address : running_server->addresses()) ready += " " + address;
-  std::puts(ready.c_str());
-  std::fflush(stdout);
+  ready += "\n";
+  // A server that nobody watches may have no standard output.
+  [[maybe_unused]] const auto written = ::write(STDOUT_FILENO, ready.data(), ready.size());
   if (!command.log.empty()) redirect_output_to(command.log);
   running_server->wait();
   return 0;

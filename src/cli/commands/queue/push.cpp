@@ -85,14 +85,14 @@ bool read_more(int fd, const std::string& name, std::string& to) {
   ssize_t n;
   while ((n = ::read(fd, buffer.data(), buffer.size())) < 0 && errno == EINTR) {
   }
-  if (n < 0) throw failure{failed, "cannot read " + name + ": " + std::strerror(errno)};
+  if (n < 0) throw failure{usage, "cannot read " + name + ": " + std::strerror(errno)};
   to.append(buffer.data(), static_cast<std::size_t>(n));
   return n > 0;
 }
 
 std::string whole(const std::string& file) {
   const int fd = file == "-" ? STDIN_FILENO : ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) throw failure{failed, "cannot read " + file + ": " + std::strerror(errno)};
+  if (fd < 0) throw failure{usage, "cannot read " + file + ": " + std::strerror(errno)};
   std::string content;
   while (read_more(fd, file, content)) {
   }

@@ -43,7 +43,7 @@ void expect_layout(client& zk, const queue_flags& f) {
     if (e.code() != errc::no_node) throw;
   }
   if (found != nullptr && f.layout != found)
-    throw failure{usage, f.path + " is a queue of another layout; say --layout " + found};
+    throw failure{disagrees, f.path + " is a queue of another layout; say --layout " + found};
 }
 
 std::optional<std::chrono::milliseconds> parse_wait(const std::string& text) {

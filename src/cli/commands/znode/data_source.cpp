@@ -20,7 +20,7 @@ std::string read_all(int fd, const std::string& name) {
   while (data.size() <= enough) {
     const auto n = ::read(fd, buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw failure{failed, "cannot read " + name + ": " + std::strerror(errno)};
+    if (n < 0) throw failure{usage, "cannot read " + name + ": " + std::strerror(errno)};
     if (n == 0) return data;
     data.append(buffer.data(), static_cast<std::size_t>(n));
   }
@@ -33,7 +33,7 @@ std::string data_source::read() const {
   if (*given_file && *given_argument) throw failure{usage, "data as an argument and by --file"};
   if (*given_file) {
     const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) throw failure{failed, "cannot read " + file + ": " + std::strerror(errno)};
+    if (fd < 0) throw failure{usage, "cannot read " + file + ": " + std::strerror(errno)};
     auto data = read_all(fd, file);
     ::close(fd);
     return data;
