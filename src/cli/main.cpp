@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <iostream>
 #include <string_view>
@@ -94,6 +96,15 @@ int complain(int code, std::string_view what) {
   return code;
 }
 
+// Returns `code`, or cannot_write if the command succeeded and its output was lost.
+int check_output(int code) {
+  errno = 0;
+  const bool written = static_cast<bool>(std::cout.flush()) && std::fflush(stdout) == 0;
+  if (written || code != ok) return code;
+  return complain(cannot_write, std::string{"cannot write to standard output"} +
+                                    (errno == 0 ? "" : std::string{": "} + std::strerror(errno)));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -126,9 +137,9 @@ int main(int argc, char** argv) {
     const int code = call.run();
     call.run = nullptr;
     if (code < 0) die_of(-code);
-    return code;
+    return check_output(code);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);  // help was requested
+    if (e.get_exit_code() == 0) return check_output(app.exit(e));  // help was requested
     if (is_incomplete) {
       std::cout << app.help();
       return usage;
