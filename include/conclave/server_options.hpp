@@ -78,10 +78,11 @@ struct server_options {
   std::optional<std::vector<std::string>> words;
 
   std::size_t max_connections = 16'000;
-  // Limit for TCP connections from one address. Zero: no limit. Default: a quarter of
-  // max_connections, but at least 60. All of 127.0.0.0/8 counts as one address, and so do IPv6
-  // addresses with the same upper 64 bits. The last eighth of max_connections is reserved for the
-  // Unix socket and for sessions that reconnect.
+  // Limit for connections of one peer: a TCP address, or a user of the Unix socket other than root
+  // and the server's user. Zero: no limit. Default: a quarter of max_connections, but at least 60.
+  // All of 127.0.0.0/8 counts as one address, and so do IPv6 addresses with the same upper 64 bits.
+  // The last eighth of max_connections is reserved for the Unix socket and for sessions that
+  // reconnect.
   std::optional<std::size_t> max_connections_per_address;
   std::size_t max_sessions = 100'000;
   std::size_t max_request_bytes = 0xfffff;

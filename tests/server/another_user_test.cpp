@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <memory>
+#include <vector>
 
 #include "integration/harness.hpp"
 #include "server/raw_session.hpp"
@@ -23,16 +25,16 @@ unsigned mode_of(const std::filesystem::path& file) {
 
 enum outcome { let_in = 10, cannot_reach, turned_away, cannot_become_nobody };
 
-// What another user meets there.
-int try_as_nobody(const std::string& address) {
+// The result of f() in a process of another user, who is in these groups.
+template <class F>
+int run_as_nobody(const std::vector<gid_t>& groups, F f) {
   const auto child = ::fork();
   if (child == 0) {
-    if (::setgroups(0, nullptr) != 0 || ::setresgid(nobody, nobody, nobody) != 0 ||
-        ::setresuid(nobody, nobody, nobody) != 0)
+    if (::setgroups(groups.size(), groups.data()) != 0 ||
+        ::setresgid(nobody, nobody, nobody) != 0 || ::setresuid(nobody, nobody, nobody) != 0)
       ::_exit(cannot_become_nobody);
     try {
-      raw_session s{address};
-      ::_exit(s.handshake(10'000) ? let_in : turned_away);
+      ::_exit(f());
     } catch (const std::exception&) {
       ::_exit(cannot_reach);
     }
@@ -40,6 +42,14 @@ int try_as_nobody(const std::string& address) {
   int status = 0;
   ::waitpid(child, &status, 0);
   return WEXITSTATUS(status);
+}
+
+// What another user meets there.
+int try_as_nobody(const std::string& address) {
+  return run_as_nobody({}, [&] {
+    raw_session s{address};
+    return s.handshake(10'000) ? let_in : turned_away;
+  });
 }
 
 class another_user : public ::testing::Test {
@@ -78,6 +88,26 @@ TEST_F(another_user, has_a_server_of_its_own_which_root_may_use) {
   EXPECT_EQ(try_as_nobody(server.socket()), let_in);
   client root{server.socket()};
   EXPECT_TRUE(root.exists("/"));
+}
+
+TEST_F(another_user, of_the_group_cannot_use_all_connections) {
+  const auto* const group = ::getgrgid(1);  // whatever it is called here
+  ASSERT_NE(group, nullptr);
+  const std::string name = group->gr_name;
+  const temporary_directory open;
+  std::filesystem::permissions(open.path(), std::filesystem::perms{0755});
+  serve_process server{{"--durability", "none", "--socket", open.path() / "socket",
+                        "--socket-group", name, "--max-connections-per-address", "3"}};
+  const auto opened_sessions = run_as_nobody({1}, [&] {
+    std::vector<std::unique_ptr<raw_session>> all;
+    for (int i = 0; i < 6; ++i) {
+      all.push_back(std::make_unique<raw_session>(server.socket()));
+      if (!all.back()->handshake(10'000)) return i;
+    }
+    return 6;
+  });
+  EXPECT_EQ(opened_sessions, 3);
+  EXPECT_TRUE(server.prints("refused: too many connections of its user"));
 }
 
 }  // namespace

@@ -1,52 +1,38 @@
-// Limits the number of open connections, in total and per client address.
+// Limits the number of open connections, in total and per peer.
 //
 // A part of the total is reserved for the Unix socket and for sessions that reconnect, so that one
 // client cannot use all connections.
 #pragma once
 
 #include <cstddef>
-#include <string>
-#include <string_view>
 #include <unordered_map>
+
+#include "server/core/fair_share.hpp"
 
 namespace conclave::server_impl {
 
 class admission {
  public:
-  struct limits {
-    std::size_t connections = 0;
-    std::size_t per_address = 0;  // 0: no limit
-  };
-  explicit admission(limits l) : limits_{l}, reserve_{l.connections / 16} {}
+  explicit admission(fair_share limits) : limits_{limits} {}
 
-  enum class verdict { admitted, server_full, address_full };
-  // Checks a new connection from this address. An empty address means the Unix socket, which has
-  // only the total limit.
-  verdict check(const std::string& address) const;
-  void opened(const std::string& address);
-  void closed(const std::string& address);
+  using verdict = fair_share::verdict;
+  // Checks a new connection. The reserve counts only when the session begins, because connections
+  // without a handshake make room for others.
+  verdict check(const peer_id& from) const;
+  void opened(const peer_id& from);
+  void closed(const peer_id& from);
 
   // True if a new session may start while `established` connections have completed their handshake.
-  // Above the first limit, new sessions are accepted only on the Unix socket. Above the second
-  // limit, only reconnecting sessions are accepted.
-  bool may_begin_session(bool on_unix_socket, std::size_t established) const {
-    return established + (on_unix_socket ? 1 : 2) * reserve_ < limits_.connections;
-  }
+  // The last sixteenth is for sessions that reconnect, and a part of the rest is for the Unix
+  // socket.
+  bool may_begin_session(peer_kind kind, std::size_t established) const;
 
-  std::size_t addresses() const noexcept { return per_address_.size(); }  // with open connections
-
-  // The network that shares one per-address limit: 127.0.0.0/8, the /64 of an IPv6 address,
-  // otherwise the address itself.
-  static std::string network_of(const std::string& address);
-  // The default limit per address: a quarter of the total, and at least the default of Apache's
-  // server.
-  static std::size_t default_per_address(std::size_t connections);
+  std::size_t peers() const noexcept { return per_peer_.size(); }  // with open connections
 
  private:
-  limits limits_;
-  std::size_t reserve_;
+  fair_share limits_;
   std::size_t open_ = 0;
-  std::unordered_map<std::string, std::size_t> per_address_;
+  std::unordered_map<peer_id, std::size_t, peer_id_hash> per_peer_;
 };
 
 }  // namespace conclave::server_impl

@@ -10,6 +10,7 @@
 
 #include <boost/asio/generic/stream_protocol.hpp>
 
+#include "server/core/fair_share.hpp"
 #include "server/core/watch_table.hpp"
 #include "server/listener/process_watch.hpp"
 #include "tls/tls_engine.hpp"
@@ -55,6 +56,7 @@ class client_connection {
   phase current_phase = phase::first_bytes;
   const std::string name;  // address and port, or process, for the log
   std::string address;     // of a TCP client, without the port; empty on a Unix socket
+  peer_id from;            // whose share of the connections it uses
   socket_type socket;
   std::unique_ptr<tls::tls_engine> tls;
   wire::frame_splitter frames;

@@ -59,9 +59,8 @@ std::uint64_t frames_in(std::string_view bytes) {
 service::service(server_options options, storage opened)
     : options_{std::move(options)}, storage_{std::move(opened)}, read_buffer_(read_size) {
   auto& per_address = options_.max_connections_per_address;
-  if (!per_address) per_address = admission::default_per_address(options_.max_connections);
-  admission_ =
-      std::make_unique<admission>(admission::limits{options_.max_connections, *per_address});
+  if (!per_address) per_address = fair_share::default_per_peer(options_.max_connections);
+  admission_ = std::make_unique<admission>(fair_share{options_.max_connections, *per_address});
   if (!storage_.notice.empty()) log(log_level::warning, storage_.notice);
   auto stored = storage_.backend->load();
   const auto started = now();
@@ -357,34 +356,34 @@ void service::add_connection(std::unique_ptr<acceptor::accepted_connection> acce
     log(log_level::warning, accepted->name + " refused: " + why);
     ++statistics_.rejected;
   };
-  if (admission_->check(accepted->address) == admission::verdict::address_full &&
-      !close_oldest_pending(admission::network_of(accepted->address)))
-    return refuse("too many connections from its address");
-  if (admission_->check(accepted->address) == admission::verdict::server_full &&
-      !close_oldest_pending())
+  const auto from = is_local ? peer_id::of_user(accepted->uid, ::geteuid())
+                             : peer_id::of_address(accepted->address);
+  if (admission_->check(from) == admission::verdict::peer_full && !close_oldest_pending(&from))
+    return refuse(is_local ? "too many connections of its user"
+                           : "too many connections from its address");
+  if (admission_->check(from) == admission::verdict::server_full && !close_oldest_pending())
     return refuse("too many connections");
   const auto c = std::make_shared<client_connection>(
       ++last_id_, std::move(accepted->socket), std::move(accepted->name), handshake_limit_bytes);
   c->address = std::move(accepted->address);
+  c->from = from;
   if (through == acceptor::transport::tls) c->tls = std::make_unique<tls::tls_engine>(*tls_);
   c->is_local = is_local;
   c->uid = accepted->uid;
   if (is_local) c->process = process_watch{io_, accepted->pid};
-  admission_->opened(c->address);
+  admission_->opened(c->from);
   connections_.emplace(c->id, c);
   c->pending_position = pending_handshakes_.insert(pending_handshakes_.end(), c);
   core_->connected(c->id, {c->address, is_local ? process_binding(::getpid(), accepted->pid) : 0});
   wait_to_read(c);
 }
 
-// Disconnects the oldest connection without a handshake; if `network` is given, the oldest one of
-// that network.
-bool service::close_oldest_pending(const std::string& network) {
-  const auto found = std::find_if(
-      pending_handshakes_.begin(), pending_handshakes_.end(), [&](const connection_ptr& c) {
-        return network.empty() ||
-               (!c->address.empty() && admission::network_of(c->address) == network);
-      });
+// Disconnects the oldest connection without a handshake; if a peer is given, the oldest one of that
+// peer.
+bool service::close_oldest_pending(const peer_id* of) {
+  const auto found =
+      std::find_if(pending_handshakes_.begin(), pending_handshakes_.end(),
+                   [&](const connection_ptr& c) { return of == nullptr || c->from == *of; });
   if (found == pending_handshakes_.end()) return false;
   const auto oldest = *found;  // a copy, because disconnect() erases the list entry
   disconnect(oldest);
@@ -393,8 +392,8 @@ bool service::close_oldest_pending(const std::string& network) {
 
 bool service::must_refuse_new_session(const client_connection& c,
                                       std::string_view connect_frame) const {
-  if (admission_->may_begin_session(c.is_local, connections_.size() - pending_handshakes_.size()))
-    return false;
+  const auto established = connections_.size() - pending_handshakes_.size();
+  if (admission_->may_begin_session(c.from.kind, established)) return false;
   wire::reader in{connect_frame};
   return in.read<wire::connect_request>().session_id == 0;
 }
@@ -542,7 +541,7 @@ void service::drop(const connection_ptr& c, const char* why) {
 void service::disconnect(const connection_ptr& c) {
   if (c->is_closed()) return;
   enter(*c, client_connection::phase::closed);
-  admission_->closed(c->address);
+  admission_->closed(c->from);
   const auto session = core_->session_of(c->id);
   const bool ends_with_its_process = core_->is_process_bound(c->id) && c->process.is_available();
   core_->disconnected(c->id);

@@ -79,7 +79,7 @@ class service {
   void accept_connections(acceptor& a);
   void add_connection(std::unique_ptr<acceptor::accepted_connection> accepted,
                       acceptor::transport through);
-  bool close_oldest_pending(const std::string& network = {});
+  bool close_oldest_pending(const peer_id* of = nullptr);
   bool must_refuse_new_session(const client_connection& c, std::string_view connect_frame) const;
 
   void wait_to_read(const connection_ptr& c);
