@@ -84,6 +84,8 @@ struct server_options {
   // The last eighth of max_connections is reserved for the Unix socket and for sessions that
   // reconnect.
   std::optional<std::size_t> max_connections_per_address;
+  // One peer can have a quarter of the sessions, but at least max_connections_per_address. The last
+  // sixteenth is reserved for the Unix socket. A session that reconnects is always accepted.
   std::size_t max_sessions = 100'000;
   std::size_t max_request_bytes = 0xfffff;
   std::chrono::milliseconds handshake_limit{10'000};  // for the client's handshake

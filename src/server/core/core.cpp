@@ -66,6 +66,7 @@ void core::extend_sessions(std::chrono::steady_clock::duration silence) {
 void core::connected(connection_id id, peer from) {
   auto& c = connections_[id];
   c.id = id;
+  c.from = &peers_.connected(from.id);
   c.process_binding = from.process_binding;
   if (!from.address.empty()) c.who.push_back({"ip", std::move(from.address)});
 }
@@ -87,6 +88,7 @@ void core::disconnected(connection_id id) {
   if (i == connections_.end()) return;
   start_closing(i->second);
   event_bytes_ -= i->second.event_bytes;
+  peers_.disconnected(*i->second.from);
   connections_.erase(i);
 }
 
@@ -186,8 +188,14 @@ void core::handle_handshake(connection& c, std::string_view frame) {
     }
     c.session = s;
   } else {
-    if (!writable_ || sessions_.size() >= options_.max_sessions) {
-      log_session(0, writable_ ? "refused: there are too many" : "refused: nothing can be stored");
+    if (!writable_) {
+      log_session(0, "refused: nothing can be stored");
+      return start_closing(c);
+    }
+    if (const auto verdict = check_new_session(c); verdict != fair_share::verdict::admitted) {
+      log_session(0, verdict == fair_share::verdict::peer_full
+                         ? "refused: its address or user has too many"
+                         : "refused: there are too many");
       return start_closing(c);
     }
     session_row row;
@@ -202,12 +210,26 @@ void core::handle_handshake(connection& c, std::string_view frame) {
     log_session(row.id, "began");
     ++zxid_;
   }
+  charge_session(*c.session, *c.from);
   c.session->attached = c.id;
   c.session->last_heard = now_.now;
   c.session->expiry_suspended = c.is_process_bound || c.session->keepers != 0;
   c.session->owner_ended = false;
   sessions_.queue_deadline(*c.session);
   send_handshake_response(c, has_flag);
+}
+
+fair_share::verdict core::check_new_session(const connection& c) const {
+  const fair_share share{options_.max_sessions, options_.max_sessions_per_peer};
+  return share.check(c.from->id.kind, c.from->sessions, sessions_.size(), 1);
+}
+
+// A session that reconnects is always accepted. So it may exceed the share of the peer that it has
+// moved to, but uses up that of no other peer.
+void core::charge_session(live_session& s, peer_usage& to) {
+  peers_.session_began(to);
+  if (s.charged_to != nullptr) peers_.session_ended(*s.charged_to);
+  s.charged_to = &to;
 }
 
 void core::handle_keep_session(connection& c, const wire::connect_request& request) {
@@ -261,6 +283,7 @@ void core::end_session(live_session& s) {
         c.kept_session = nullptr;
         start_closing(c);
       }
+  if (s.charged_to != nullptr) peers_.session_ended(*s.charged_to);
   sessions_.remove(s.row.id);
   complete();
 }

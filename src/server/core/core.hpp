@@ -32,6 +32,7 @@
 
 #include "conclave/error.hpp"
 #include "server/core/access.hpp"
+#include "server/core/peer_table.hpp"
 #include "server/core/rows.hpp"
 #include "server/core/session_table.hpp"
 #include "server/core/tree.hpp"
@@ -55,6 +56,8 @@ struct core_options {
   bool digest_auth = true;  // allows digest authentication and digests in ACLs
   bool ttl_nodes = true;
   std::size_t max_sessions = 100'000;
+  // Limits per peer, see fair_share.hpp. 0: no limit.
+  std::size_t max_sessions_per_peer = 25'000;
   std::size_t max_watches_per_connection = 1'000'000;
   std::size_t max_watched_bytes_per_connection = 64u << 20;  // of the watched paths
   std::size_t max_watches = 4'000'000;                       // all connections together
@@ -72,6 +75,7 @@ struct peer {
   // If the client sends the same value, its session is process-bound: it does not expire while the
   // connection is open. 0: not available on this connection.
   std::int32_t process_binding = 0;
+  peer_id id{};  // whose share of the sessions the client uses
 };
 
 struct moment {
@@ -135,6 +139,7 @@ class core {
   const core_options& options() const noexcept { return options_; }
   const tree& nodes() const noexcept { return tree_; }
   const session_table& sessions() const noexcept { return sessions_; }
+  const peer_table& peers() const noexcept { return peers_; }
   const watch_table& data_watches() const noexcept { return data_watches_; }
   const watch_table& child_watches() const noexcept { return child_watches_; }
 
@@ -142,6 +147,7 @@ class core {
   struct connection {
     connection_id id = 0;
     identities who;
+    peer_usage* from = nullptr;  // in peers_
     std::int32_t process_binding = 0;
     bool is_process_bound = false;  // client and server sent the same process_binding
     enum class stage { handshake, serving, closing, overflowed };
@@ -168,6 +174,8 @@ class core {
   void start_closing(connection& c, connection::stage at = connection::stage::closing);
   void handle_handshake(connection& c, std::string_view frame);
   void handle_keep_session(connection& c, const wire::connect_request& request);
+  fair_share::verdict check_new_session(const connection& c) const;
+  void charge_session(live_session& s, peer_usage& to);
   void update_expiry(live_session& s);
   void send_handshake_response(connection& c, bool with_read_only_flag);
   void serve(connection& c, std::string_view frame);
@@ -223,6 +231,7 @@ class core {
   std::int64_t stored_zxid_;
   tree tree_;
   session_table sessions_;
+  peer_table peers_;
   watch_table data_watches_;
   watch_table child_watches_;
   std::unordered_map<connection_id, connection> connections_;

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "server/core/peer_table.hpp"
 #include "server/core/rows.hpp"
 #include "server/core/watch_table.hpp"
 
@@ -19,6 +20,9 @@ using time_point = std::chrono::steady_clock::time_point;
 struct live_session {
   session_row row;
   connection_id attached = 0;  // 0: the client is not connected
+  // The peer whose share it uses: that of its last connection. Null after a restart of the server,
+  // until the client reconnects.
+  peer_usage* charged_to = nullptr;
   time_point last_heard;
   // True while a process-bound connection or a keeper is open: the session does not expire.
   bool expiry_suspended = false;

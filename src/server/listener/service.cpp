@@ -97,6 +97,10 @@ core_options service::make_core_options() const {
   c.digest_auth = options_.digest_auth;
   c.ttl_nodes = options_.ttl_nodes;
   c.max_sessions = options_.max_sessions;
+  // Every connection that a peer may open can have a session.
+  const auto per_peer = *options_.max_connections_per_address;
+  c.max_sessions_per_peer =
+      per_peer == 0 ? 0 : std::max(per_peer, fair_share::default_per_peer(options_.max_sessions));
   c.log_session = [this](std::string_view text) { log(log_level::info, std::string{text}); };
   c.random = [](char* into, std::size_t size) {
     if (RAND_bytes(reinterpret_cast<unsigned char*>(into), static_cast<int>(size)) != 1)
@@ -374,7 +378,8 @@ void service::add_connection(std::unique_ptr<acceptor::accepted_connection> acce
   admission_->opened(c->from);
   connections_.emplace(c->id, c);
   c->pending_position = pending_handshakes_.insert(pending_handshakes_.end(), c);
-  core_->connected(c->id, {c->address, is_local ? process_binding(::getpid(), accepted->pid) : 0});
+  const auto binding = is_local ? process_binding(::getpid(), accepted->pid) : 0;
+  core_->connected(c->id, {c->address, binding, c->from});
   wait_to_read(c);
 }
 

@@ -1,0 +1,46 @@
+// What each peer uses of the core's resources.
+#pragma once
+
+#include <cstddef>
+#include <unordered_map>
+
+#include "server/core/fair_share.hpp"
+
+namespace conclave::server_impl {
+
+struct peer_usage {
+  peer_id id;
+  std::size_t connections = 0;
+  std::size_t sessions = 0;
+};
+
+// The peers that have a connection or a session. References to a peer stay valid while it has one.
+class peer_table {
+ public:
+  peer_usage& connected(const peer_id& id) {
+    auto& peer = peers_[id];
+    peer.id = id;
+    ++peer.connections;
+    return peer;
+  }
+  void disconnected(peer_usage& peer) {
+    --peer.connections;
+    erase_if_unused(peer);
+  }
+  void session_began(peer_usage& peer) { ++peer.sessions; }
+  void session_ended(peer_usage& peer) {
+    --peer.sessions;
+    erase_if_unused(peer);
+  }
+
+  std::size_t size() const noexcept { return peers_.size(); }
+
+ private:
+  void erase_if_unused(const peer_usage& peer) {
+    if (peer.connections == 0 && peer.sessions == 0) peers_.erase(peers_.find(peer.id));
+  }
+
+  std::unordered_map<peer_id, peer_usage, peer_id_hash> peers_;
+};
+
+}  // namespace conclave::server_impl

@@ -1,0 +1,92 @@
+// One peer cannot use up the sessions that others need.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "test_server.hpp"
+
+namespace conclave::server_impl {
+namespace {
+
+peer tcp_peer(const std::string& address) { return {address, 0, peer_id::of_address(address)}; }
+peer socket_peer(uid_t id) { return {"", 0, peer_id::of_user(id, 990)}; }
+const auto from_root = socket_peer(0);
+const auto from_alice = socket_peer(1000);
+const auto from_bob = socket_peer(1001);
+const auto greedy = tcp_peer("10.0.0.1");
+const auto modest = tcp_peer("10.0.0.2");
+
+// How many sessions the peer gets, each on a connection that it closes at once.
+int begin_sessions(test_server& server, const peer& from, int wanted) {
+  int begun = 0;
+  for (int i = 0; i < wanted; ++i) {
+    auto& c = server.open_session(10s, from);
+    if (c.session() != 0) ++begun;
+    c.disconnect();
+  }
+  return begun;
+}
+
+core_options with_session_limits(std::size_t total, std::size_t per_peer) {
+  auto options = default_options();
+  options.max_sessions = total;
+  options.max_sessions_per_peer = per_peer;
+  return options;
+}
+
+TEST(session_share, one_address_cannot_use_all_sessions) {
+  test_server server{with_session_limits(10, 4)};
+  EXPECT_EQ(begin_sessions(server, greedy, 6), 4);
+  EXPECT_EQ(begin_sessions(server, modest, 1), 1);
+  EXPECT_EQ(begin_sessions(server, from_alice, 1), 1);
+  server.pass(10s);
+  EXPECT_EQ(begin_sessions(server, greedy, 6), 4) << "the first ones have expired";
+}
+
+TEST(session_share, one_user_of_the_socket_cannot_use_all_sessions) {
+  test_server server{with_session_limits(10, 4)};
+  EXPECT_EQ(begin_sessions(server, from_alice, 6), 4);
+  EXPECT_EQ(begin_sessions(server, from_bob, 1), 1);
+  EXPECT_EQ(begin_sessions(server, from_root, 10), 5) << "up to the total";
+}
+
+TEST(session_share, the_last_ones_are_for_the_unix_socket) {
+  test_server server{with_session_limits(64, 0)};
+  EXPECT_EQ(begin_sessions(server, greedy, 64), 60);
+  EXPECT_EQ(begin_sessions(server, from_alice, 64), 2);
+  EXPECT_EQ(begin_sessions(server, from_root, 64), 2);
+}
+
+TEST(session_share, a_session_that_reconnects_is_accepted_and_counts_where_it_is) {
+  test_server server{with_session_limits(10, 2)};
+  auto& moved = server.open_session(10s, modest);
+  EXPECT_EQ(begin_sessions(server, greedy, 3), 2);
+  auto& here = server.reconnect(moved, 10s, greedy);
+  EXPECT_NE(here.session(), 0) << "above the share";
+  EXPECT_EQ(begin_sessions(server, modest, 3), 2) << "it counts no more where it was";
+  here.ask(close_session());
+  EXPECT_EQ(begin_sessions(server, greedy, 1), 0) << "the other two are left";
+}
+
+TEST(session_share, stored_sessions_count_where_they_reconnect) {
+  test_server server{with_session_limits(10, 2)};
+  std::vector<client*> before;
+  for (int i = 0; i < 2; ++i) before.push_back(&server.open_session(10s, greedy));
+  server.crash();
+  server.reconnect(*before[0], 10s, greedy);
+  EXPECT_EQ(begin_sessions(server, greedy, 2), 1);
+  EXPECT_NE(server.reconnect(*before[1], 10s, greedy).session(), 0);
+}
+
+TEST(session_share, peers_without_connections_and_sessions_are_forgotten) {
+  test_server server;
+  for (int i = 0; i < 9; ++i) begin_sessions(server, tcp_peer("10.0.1." + std::to_string(i)), 1);
+  server.connect(modest).disconnect();
+  EXPECT_EQ(server.core().peers().size(), 9u);
+  server.pass(10s);
+  EXPECT_EQ(server.core().peers().size(), 0u);
+}
+
+}  // namespace
+}  // namespace conclave::server_impl
