@@ -58,6 +58,8 @@ struct core_options {
   std::size_t max_sessions = 100'000;
   // Limits per peer, see fair_share.hpp. 0: no limit.
   std::size_t max_sessions_per_peer = 25'000;
+  std::size_t max_watches_per_peer = 1'000'000;
+  std::size_t max_watched_bytes_per_peer = 64u << 20;
   std::size_t max_watches_per_connection = 1'000'000;
   std::size_t max_watched_bytes_per_connection = 64u << 20;  // of the watched paths
   std::size_t max_watches = 4'000'000;                       // all connections together
@@ -75,7 +77,7 @@ struct peer {
   // If the client sends the same value, its session is process-bound: it does not expire while the
   // connection is open. 0: not available on this connection.
   std::int32_t process_binding = 0;
-  peer_id id{};  // whose share of the sessions the client uses
+  peer_id id{};  // whose share of the sessions and watches the client uses
 };
 
 struct moment {
@@ -159,6 +161,7 @@ class core {
     std::size_t event_bytes = 0;  // of this turn
 
     bool is_closing() const noexcept { return at >= stage::closing; }
+    watcher as_watcher() const noexcept { return {id, from}; }
   };
   // A watch event to deliver when its transaction is complete, with the ACLs at the time of the
   // change.

@@ -12,6 +12,8 @@ struct peer_usage {
   peer_id id;
   std::size_t connections = 0;
   std::size_t sessions = 0;
+  std::size_t watches = 0;        // of its connections
+  std::size_t watched_bytes = 0;  // of the watched paths
 };
 
 // The peers that have a connection or a session. References to a peer stay valid while it has one.

@@ -19,7 +19,8 @@ errc core::exists(connection& c, wire::reader& in) {
   if (r.path.find('\0') != std::string_view::npos) return errc::bad_arguments;
   if (r.watch) {
     if (!has_room_for_watches(c, 1)) return errc::quota_exceeded;
-    data_watches_.add(r.path, c.id, watch_mode::once);  // also if the node does not exist yet
+    data_watches_.add(r.path, c.as_watcher(),
+                      watch_mode::once);  // also if the node does not exist yet
   }
   const auto* n = tree_.find(r.path);
   if (n == nullptr) return errc::no_node;
@@ -33,7 +34,7 @@ errc core::get_data(connection& c, std::string_view path, bool watch) {
   if (!allowed(*n->row.access, permission::read, c.who)) return errc::no_auth;
   if (watch) {
     if (!has_room_for_watches(c, 1)) return errc::quota_exceeded;
-    data_watches_.add(path, c.id, watch_mode::once);
+    data_watches_.add(path, c.as_watcher(), watch_mode::once);
   }
   wire::get_data_response response;
   if (n->row.data) response.data = *n->row.data;
@@ -48,7 +49,7 @@ errc core::get_children(connection& c, std::string_view path, bool watch, bool w
   if (!allowed(*n->row.access, permission::read, c.who)) return errc::no_auth;
   if (watch) {
     if (!has_room_for_watches(c, 1)) return errc::quota_exceeded;
-    child_watches_.add(path, c.id, watch_mode::once);
+    child_watches_.add(path, c.as_watcher(), watch_mode::once);
   }
   wire::writer out{body_};
   out(static_cast<std::int32_t>(n->children.size()));

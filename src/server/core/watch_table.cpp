@@ -9,18 +9,21 @@ constexpr std::uint8_t bit(watch_mode m) { return static_cast<std::uint8_t>(m); 
 
 }  // namespace
 
-void watch_table::add(std::string_view path, connection_id connection, watch_mode mode) {
+void watch_table::add(std::string_view path, watcher by, watch_mode mode) {
   auto at = by_path_.find(path);
   if (at == by_path_.end()) at = by_path_.try_emplace(std::string{path}).first;
   auto& watches = at->second;
   auto w = std::find_if(watches.begin(), watches.end(),
-                        [&](auto& x) { return x.connection == connection; });
+                        [&](auto& x) { return x.connection == by.connection; });
   if (w == watches.end()) {
-    watches.push_back({connection, 0});
+    watches.push_back({by.connection, 0});
     w = watches.end() - 1;
-    auto& mine = by_connection_[connection];
+    auto& mine = by_connection_[by.connection];
+    mine.peer = by.peer;
     mine.paths.insert(&at->first);
     mine.bytes += path.size();
+    ++by.peer->watches;
+    by.peer->watched_bytes += path.size();
     bytes_ += path.size();
     ++count_;
   }
@@ -32,6 +35,8 @@ void watch_table::remove_from_connection(const std::string& path, connection_id 
   const auto of = by_connection_.find(connection);
   of->second.paths.erase(&path);
   of->second.bytes -= path.size();
+  --of->second.peer->watches;
+  of->second.peer->watched_bytes -= path.size();
   bytes_ -= path.size();
   if (of->second.paths.empty()) by_connection_.erase(of);
   --count_;

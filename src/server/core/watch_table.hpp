@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "server/core/peer_table.hpp"
 #include "server/core/text_hash.hpp"
 
 namespace conclave::server_impl {
@@ -26,9 +27,15 @@ enum class event_type : std::int32_t {
 
 enum class watch_mode : std::uint8_t { once = 1, persistent = 2, recursive = 4 };
 
+// A connection that watches, and its peer.
+struct watcher {
+  connection_id connection;
+  peer_usage* peer;  // the table counts its watches there
+};
+
 class watch_table {
  public:
-  void add(std::string_view path, connection_id connection, watch_mode mode);
+  void add(std::string_view path, watcher by, watch_mode mode);
   // Removes the watch in all its modes. Returns false if there is none.
   bool remove(std::string_view path, connection_id connection);
   bool contains(std::string_view path, connection_id connection) const;
@@ -66,6 +73,7 @@ class watch_table {
   struct watched {
     std::unordered_set<const std::string*> paths;
     std::size_t bytes = 0;
+    peer_usage* peer = nullptr;
   };
   std::unordered_map<connection_id, watched> by_connection_;
   std::size_t count_ = 0;

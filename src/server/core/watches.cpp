@@ -13,12 +13,18 @@ constexpr std::int32_t connected_state = 3;  // SyncConnected
 }  // namespace
 
 bool core::has_room_for_watches(const connection& c, std::size_t more) const {
+  const fair_share watches{options_.max_watches, options_.max_watches_per_peer};
+  const fair_share bytes{options_.max_watched_bytes, options_.max_watched_bytes_per_peer};
   return data_watches_.count_of(c.id) + child_watches_.count_of(c.id) + more <=
              options_.max_watches_per_connection &&
          data_watches_.bytes_of(c.id) + child_watches_.bytes_of(c.id) <=
              options_.max_watched_bytes_per_connection &&
-         data_watches_.count() + child_watches_.count() + more <= options_.max_watches &&
-         data_watches_.bytes() + child_watches_.bytes() <= options_.max_watched_bytes;
+         watches.check(c.from->id.kind, c.from->watches,
+                       data_watches_.count() + child_watches_.count(),
+                       more) == fair_share::verdict::admitted &&
+         bytes.check(c.from->id.kind, c.from->watched_bytes,
+                     data_watches_.bytes() + child_watches_.bytes(),
+                     0) == fair_share::verdict::admitted;
 }
 
 // A reconnecting client sends its watches and the last zxid it has seen. The server sends the
@@ -45,13 +51,13 @@ errc core::set_watches(connection& c, wire::reader& in, bool is_version2) {
     else if (n->row.mzxid > r.relative_zxid)
       notify(c, event_type::data_changed, path, *n->row.access);
     else
-      data_watches_.add(path, c.id, watch_mode::once);
+      data_watches_.add(path, c.as_watcher(), watch_mode::once);
   }
   for (const auto path : r.exist) {
     if (const auto* n = tree_.find(path); n != nullptr)
       notify(c, event_type::created, path, *n->row.access);
     else
-      data_watches_.add(path, c.id, watch_mode::once);
+      data_watches_.add(path, c.as_watcher(), watch_mode::once);
   }
   for (const auto path : r.child) {
     if (const auto* n = tree_.find(path); n == nullptr)
@@ -59,11 +65,11 @@ errc core::set_watches(connection& c, wire::reader& in, bool is_version2) {
     else if (n->counters.pzxid > r.relative_zxid)
       notify(c, event_type::children_changed, path, *n->row.access);
     else
-      child_watches_.add(path, c.id, watch_mode::once);
+      child_watches_.add(path, c.as_watcher(), watch_mode::once);
   }
   for (auto* table : {&data_watches_, &child_watches_}) {
-    for (const auto path : r.persistent) table->add(path, c.id, watch_mode::persistent);
-    for (const auto path : r.recursive) table->add(path, c.id, watch_mode::recursive);
+    for (const auto path : r.persistent) table->add(path, c.as_watcher(), watch_mode::persistent);
+    for (const auto path : r.recursive) table->add(path, c.as_watcher(), watch_mode::recursive);
   }
   return errc{};
 }
@@ -74,8 +80,8 @@ errc core::add_watch(connection& c, wire::reader& in) {
   if (r.type != 0 && r.type != 1) return errc::marshalling_error;  // like Apache's server
   if (!has_room_for_watches(c, 2)) return errc::quota_exceeded;
   const auto mode = r.type == 0 ? watch_mode::persistent : watch_mode::recursive;
-  data_watches_.add(r.path, c.id, mode);
-  child_watches_.add(r.path, c.id, mode);
+  data_watches_.add(r.path, c.as_watcher(), mode);
+  child_watches_.add(r.path, c.as_watcher(), mode);
   wire::writer{body_}(std::int32_t{0});  // an ErrorResponse with code 0
   return errc{};
 }

@@ -101,6 +101,7 @@ core_options service::make_core_options() const {
   const auto per_peer = *options_.max_connections_per_address;
   c.max_sessions_per_peer =
       per_peer == 0 ? 0 : std::max(per_peer, fair_share::default_per_peer(options_.max_sessions));
+  if (per_peer == 0) c.max_watches_per_peer = c.max_watched_bytes_per_peer = 0;
   c.log_session = [this](std::string_view text) { log(log_level::info, std::string{text}); };
   c.random = [](char* into, std::size_t size) {
     if (RAND_bytes(reinterpret_cast<unsigned char*>(into), static_cast<int>(size)) != 1)

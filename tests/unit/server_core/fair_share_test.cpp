@@ -1,4 +1,4 @@
-// One peer cannot use up the sessions that others need.
+// One peer cannot use up the sessions and watches that others need.
 #include <string>
 #include <vector>
 
@@ -86,6 +86,69 @@ TEST(session_share, peers_without_connections_and_sessions_are_forgotten) {
   EXPECT_EQ(server.core().peers().size(), 9u);
   server.pass(10s);
   EXPECT_EQ(server.core().peers().size(), 0u);
+}
+
+// How many watches the connection gets.
+int set_watches_one_by_one(client& c, int wanted) {
+  int set = 0;
+  for (int i = 0; i < wanted; ++i)
+    if (c.ask(exists("/" + std::to_string(i), watched)) == errc::no_node) ++set;
+  return set;
+}
+
+core_options with_watch_limits(std::size_t total, std::size_t per_peer) {
+  auto options = default_options();
+  options.max_watches = total;
+  options.max_watches_per_peer = per_peer;
+  return options;
+}
+
+TEST(watch_share, many_connections_of_one_peer_cannot_use_all_watches) {
+  test_server server{with_watch_limits(10, 4)};
+  for (const auto& from : {greedy, from_alice}) {
+    auto& first = server.open_session(10s, from);
+    auto& second = server.open_session(10s, from);
+    EXPECT_EQ(set_watches_one_by_one(first, 3), 3);
+    EXPECT_EQ(set_watches_one_by_one(second, 3), 1);
+    EXPECT_EQ(second.ask(set_watches(0, {}, {"/8"}, {})), errc::quota_exceeded);
+    EXPECT_EQ(second.ask(add_persistent_watch("/8")), errc::quota_exceeded);
+  }
+  EXPECT_EQ(set_watches_one_by_one(server.open_session(10s, modest), 1), 1);
+  EXPECT_EQ(set_watches_one_by_one(server.open_session(10s, from_root), 9), 1) << "up to the total";
+}
+
+TEST(watch_share, is_free_again_when_watches_fire_or_are_removed_or_their_connection_closes) {
+  test_server server{with_watch_limits(10, 3)};
+  auto& first = server.open_session(10s, greedy);
+  auto& second = server.open_session(10s, greedy);
+  EXPECT_EQ(set_watches_one_by_one(first, 3), 3);
+  EXPECT_EQ(set_watches_one_by_one(second, 1), 0);
+  second.ask(create("/0"));
+  EXPECT_EQ(second.ask(exists("/8", watched)), errc::no_node) << "one has fired";
+  first.ask(remove_watches("/1"));
+  EXPECT_EQ(second.ask(exists("/9", watched)), errc::no_node) << "one was removed";
+  EXPECT_EQ(second.ask(exists("/10", watched)), errc::quota_exceeded);
+  first.disconnect();
+  EXPECT_EQ(second.ask(exists("/10", watched)), errc::no_node);
+  EXPECT_EQ(second.ask(exists("/11", watched)), errc::quota_exceeded);
+}
+
+TEST(watch_share, counts_the_bytes_of_the_paths) {
+  auto options = default_options();
+  options.max_watched_bytes = 10'000;
+  options.max_watched_bytes_per_peer = 500;
+  test_server server{options};
+  auto& first = server.open_session(10s, greedy);
+  EXPECT_EQ(first.ask(exists("/" + std::string(600, 'x'), watched)), errc::no_node);
+  EXPECT_EQ(set_watches_one_by_one(server.open_session(10s, greedy), 1), 0);
+  EXPECT_EQ(set_watches_one_by_one(server.open_session(10s, modest), 1), 1);
+}
+
+TEST(watch_share, the_last_ones_are_for_the_unix_socket) {
+  test_server server{with_watch_limits(64, 0)};
+  EXPECT_EQ(set_watches_one_by_one(server.open_session(10s, greedy), 64), 60);
+  EXPECT_EQ(set_watches_one_by_one(server.open_session(10s, from_alice), 64), 2);
+  EXPECT_EQ(set_watches_one_by_one(server.open_session(10s, from_root), 64), 2);
 }
 
 }  // namespace
