@@ -132,6 +132,32 @@ TEST_F(bad_bytes, noise_ends_the_connection) {
   }
 }
 
+TEST(garbage, does_not_flood_the_log) {
+  serve_process server{{"--durability", "none", "--listen", "0"}};
+  const auto lines = [&] {
+    const std::string_view line = "is not ZooKeeper's protocol";
+    const auto text = server.output();
+    std::size_t count = 0;
+    for (auto at = text.find(line); at != text.npos; at = text.find(line, at + 1)) ++count;
+    return count;
+  };
+  constexpr std::size_t strangers = 300;
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < strangers; ++i) {
+    auto link = connect_to(server.tcp());
+    link.send(length(-1));
+    EXPECT_TRUE(is_ended(link));
+  }
+  const auto took = std::chrono::steady_clock::now() - begin;
+  ASSERT_LT(took, std::chrono::seconds{strangers / 2});
+  EXPECT_GE(lines(), 1u);
+  EXPECT_LE(lines(), 1u + static_cast<std::size_t>(took / 1s)) << "one a second";
+  EXPECT_TRUE(eventually([&] {  // the next line, after a second, has the number of the others
+    connect_to(server.tcp()).send(length(-1));
+    return server.output().find(" earlier lines like this were not logged") != std::string::npos;
+  }));
+}
+
 TEST_F(bad_bytes, noise_in_frames_ends_the_connection_or_is_answered) {
   std::minstd_rand random{54321};
   for (int i = 0; i < 300; ++i) {

@@ -1,7 +1,9 @@
 // Limits a repeated log message to one per interval and counts the suppressed ones.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -12,7 +14,7 @@ class log_limit {
  public:
   using clock = std::chrono::steady_clock;
 
-  explicit log_limit(clock::duration interval) : interval_{interval} {}
+  explicit log_limit(clock::duration interval = std::chrono::seconds{1}) : interval_{interval} {}
 
   // Returns how many messages were suppressed since the last logged one; nullopt if this message is
   // to be suppressed, too.
@@ -29,6 +31,28 @@ class log_limit {
   clock::duration interval_;
   std::optional<clock::time_point> last_;
   std::uint64_t suppressed_ = 0;
+};
+
+// What the service logs about single clients. Anybody who can connect can cause these lines, so
+// each kind has a limit.
+enum class client_fault : std::uint8_t {
+  foreign_user,
+  too_many_of_peer,
+  too_many_connections,
+  tls_failed,
+  not_the_protocol,
+  no_handshake,
+  does_not_read,
+  too_many_events,
+};
+
+class client_log_limits {
+ public:
+  log_limit& of(client_fault f) { return limits_[static_cast<std::size_t>(f)]; }
+
+ private:
+  static constexpr auto kinds = static_cast<std::size_t>(client_fault::too_many_events) + 1;
+  std::array<log_limit, kinds> limits_;
 };
 
 }  // namespace conclave::server_impl

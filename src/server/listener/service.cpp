@@ -37,7 +37,6 @@ constexpr std::size_t handshake_limit_bytes = 1024;
 constexpr auto long_delay = std::chrono::milliseconds{200};
 constexpr int max_turns_without_expiry = 64;
 constexpr std::uintmax_t min_free_bytes = 4u << 20;
-constexpr auto does_not_read = "does not read its replies; disconnected";
 constexpr auto check_interval = std::chrono::seconds{1};
 
 moment now() {
@@ -119,14 +118,18 @@ void service::set_tls(const server_tls_options& options) {
 }
 
 // Rate-limited, so that unauthenticated clients cannot fill the log.
+void service::log_client(client_fault what, log_level level, std::string text) {
+  const auto suppressed = client_log_limits_.of(what).allow(clock::now());
+  if (!suppressed) return;
+  if (*suppressed > 0)
+    text += "; " + std::to_string(*suppressed) + " earlier lines like this were not logged";
+  log(level, text);
+}
+
 void service::log_tls_failure(const client_connection& c) {
   if (c.tls == nullptr || c.tls->reason().empty()) return;
-  const auto suppressed = tls_failures_.allow(clock::now());
-  if (!suppressed) return;
-  auto text = c.name + ": TLS failed (" + c.tls->reason() + ")";
-  if (*suppressed > 0)
-    text += "; " + std::to_string(*suppressed) + " earlier failures were not logged";
-  log(log_level::warning, text);
+  log_client(client_fault::tls_failed, log_level::warning,
+             c.name + ": TLS failed (" + c.tls->reason() + ")");
 }
 
 void service::log(log_level level, const std::string& text) const {
@@ -192,7 +195,7 @@ void service::end_turn() {
     if (i == connections_.end()) continue;
     const auto c = i->second;
     if (core_->overflowed(id)) {
-      drop(c, "has too many unsent watch events; disconnected");
+      drop(c, client_fault::too_many_events);
       continue;
     }
     if (core_->is_closing(id)) enter(*c, client_connection::phase::closing);
@@ -281,7 +284,8 @@ void service::run_periodic_checks() {
   while (!pending_handshakes_.empty() &&
          turn_began_ - pending_handshakes_.front()->since > options_.handshake_limit) {
     const auto c = pending_handshakes_.front();
-    log(log_level::info, c->name + " sent no connect request in time");
+    log_client(client_fault::no_handshake, log_level::info,
+               c->name + " sent no connect request in time");
     disconnect(c);
   }
   std::vector<connection_ptr> stalled;
@@ -291,7 +295,7 @@ void service::run_periodic_checks() {
         turn_began_ - c->last_sent > options_.stall_limit)
       stalled.push_back(c);
   }
-  for (const auto& c : stalled) drop(c, does_not_read);
+  for (const auto& c : stalled) drop(c, client_fault::does_not_read);
   std::erase_if(watched_processes_,
                 [this](const auto& a) { return !core_->awaits_reconnect(a.first); });
   if (disk_full_) retry_disk();
@@ -352,22 +356,23 @@ void service::add_connection(std::unique_ptr<acceptor::accepted_connection> acce
   // With a socket group, the kernel has checked the permissions of the socket file.
   if (is_local && accepted->uid != 0 && accepted->uid != ::geteuid() &&
       options_.socket_group.empty()) {
-    log(log_level::warning,
-        accepted->name + " of user " + std::to_string(accepted->uid) + " refused");
+    log_client(client_fault::foreign_user, log_level::warning,
+               accepted->name + " of user " + std::to_string(accepted->uid) + " refused");
     ++statistics_.rejected;
     return;
   }
-  const auto refuse = [&](const char* why) {
-    log(log_level::warning, accepted->name + " refused: " + why);
+  const auto refuse = [&](client_fault what, const char* why) {
+    log_client(what, log_level::warning, accepted->name + " refused: " + why);
     ++statistics_.rejected;
   };
   const auto from = is_local ? peer_id::of_user(accepted->uid, ::geteuid())
                              : peer_id::of_address(accepted->address);
   if (admission_->check(from) == admission::verdict::peer_full && !close_oldest_pending(&from))
-    return refuse(is_local ? "too many connections of its user"
-                           : "too many connections from its address");
+    return refuse(client_fault::too_many_of_peer, is_local
+                                                      ? "too many connections of its user"
+                                                      : "too many connections from its address");
   if (admission_->check(from) == admission::verdict::server_full && !close_oldest_pending())
-    return refuse("too many connections");
+    return refuse(client_fault::too_many_connections, "too many connections");
   const auto c = std::make_shared<client_connection>(
       ++last_id_, std::move(accepted->socket), std::move(accepted->name), handshake_limit_bytes);
   c->address = std::move(accepted->address);
@@ -486,7 +491,8 @@ void service::process_input(const connection_ptr& c, std::string_view bytes) {
     ++c->frames_received;
     ++statistics_.received;
     if (c->is_pending() && must_refuse_new_session(*c, *frame)) {
-      log(log_level::warning, c->name + " refused: too many connections");
+      log_client(client_fault::too_many_connections, log_level::warning,
+                 c->name + " refused: too many connections");
       ++statistics_.rejected;
       return disconnect(c);
     }
@@ -499,7 +505,8 @@ void service::process_input(const connection_ptr& c, std::string_view bytes) {
     }
   }
   if (c->frames.failed()) {
-    log(log_level::warning, c->name + " sent something that is not ZooKeeper's protocol");
+    log_client(client_fault::not_the_protocol, log_level::warning,
+               c->name + " sent something that is not ZooKeeper's protocol");
     return disconnect(c);
   }
   if (!core_->is_closing(c->id)) wait_to_read(c);
@@ -514,7 +521,7 @@ void service::send(const connection_ptr& c, std::string& bytes) {
   if (c->unsent() == 0) {
     if (c->is_closing()) return disconnect(c);
   } else if (c->unsent() > options_.max_unsent_bytes || unsent_bytes_ > drop_above_unsent) {
-    return drop(c, does_not_read);
+    return drop(c, client_fault::does_not_read);
   } else {
     wait_to_write(c);
   }
@@ -534,8 +541,11 @@ void service::resume_reading(const connection_ptr& c) {
 
 // Disconnects a slow client. The linger option discards the output that the kernel still holds and
 // sends a reset. Otherwise the kernel would keep that output until the client reads it.
-void service::drop(const connection_ptr& c, const char* why) {
-  log(log_level::warning, c->name + ' ' + why);
+void service::drop(const connection_ptr& c, client_fault why) {
+  log_client(why, log_level::warning,
+             c->name + (why == client_fault::too_many_events
+                            ? " has too many unsent watch events; disconnected"
+                            : " does not read its replies; disconnected"));
   ++statistics_.dropped_slow;
   boost::system::error_code ignored;
   c->socket.set_option(boost::asio::socket_base::linger{true, 0}, ignored);

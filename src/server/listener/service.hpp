@@ -88,13 +88,14 @@ class service {
   void process_input(const connection_ptr& c, std::string_view bytes);
   void send(const connection_ptr& c, std::string& bytes);
   void resume_reading(const connection_ptr& c);
-  void drop(const connection_ptr& c, const char* why);
+  void drop(const connection_ptr& c, client_fault why);
   void disconnect(const connection_ptr& c);
   void enter(client_connection& c, client_connection::phase next);
 
   void arm_timer();
   void run_periodic_checks();
   void log(log_level level, const std::string& text) const;
+  void log_client(client_fault what, log_level level, std::string text);
   void log_tls_failure(const client_connection& c);
 
   // four_letter_words.cpp
@@ -131,7 +132,7 @@ class service {
   std::unique_ptr<core> core_;
   std::unique_ptr<tls::tls_server_settings> tls_;
   std::unique_ptr<folder_watch> folder_watch_;  // null if nothing is on disk
-  log_limit tls_failures_{std::chrono::seconds{1}};
+  client_log_limits client_log_limits_;
 
   std::vector<acceptor> acceptors_;
   std::vector<std::string> addresses_;
