@@ -100,7 +100,7 @@ std::chrono::milliseconds client::session_timeout() const {
 bool client::read_only() const {
   return core_->driver->ask(false, [](const auto& m) { return m.read_only(); });
 }
-boot_clock::time_point client::session_deadline() const { return core_->driver->stands().deadline; }
+boot_clock::time_point client::session_deadline() const { return core_->driver->status().deadline; }
 
 subscription client::on_session_event(std::function<void(const session_event&)> listener) {
   return subscription{core_->driver->listen(std::move(listener))};
@@ -110,9 +110,11 @@ client::executor_type client::get_executor() const {
   return core_->driver->loop().io().get_executor();
 }
 
-client::batch::batch(detail::core_pointer core) : core_{std::move(core)} { core_->driver->cork(); }
+client::batch::batch(detail::core_pointer core) : core_{std::move(core)} {
+  core_->driver->begin_batch(runtime::open_batches::kind::user);
+}
 client::batch::~batch() {
-  if (core_) core_->driver->uncork();
+  if (core_) core_->driver->end_batch(runtime::open_batches::kind::user);
 }
 
 create_result client::create(std::string path, std::string data, create_options options) {

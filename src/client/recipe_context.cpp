@@ -56,7 +56,7 @@ void recipe_context::forget_watch(const std::string& path, watch_kind kind, cons
 }
 
 recipe_context::session_view recipe_context::driver_clock::session() const {
-  const auto now = driver->stands();
+  const auto now = driver->status();
   return {now.session_id, now.connected, now.over, now.deadline};
 }
 

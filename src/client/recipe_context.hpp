@@ -21,8 +21,8 @@ class recipe_context final : public recipes::session_context,
 
   void submit(std::unique_ptr<session::operation> op) override;
   void forget_watch(const std::string& path, watch_kind kind, const watcher& w) override;
-  void cork() override { driver_->gather(); }
-  void uncork() override { driver_->scatter(); }
+  void cork() override { driver_->begin_batch(runtime::open_batches::kind::recipe); }
+  void uncork() override { driver_->end_batch(runtime::open_batches::kind::recipe); }
   // These two may be called from any thread.
   session_view session() const override { return clock_->session(); }
   recipes::time_point now() const override { return clock_->now(); }

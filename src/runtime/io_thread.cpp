@@ -9,7 +9,7 @@
 namespace conclave::runtime {
 namespace {
 
-constexpr std::chrono::seconds patience{2};
+constexpr std::chrono::seconds shutdown_limit{2};
 
 }  // namespace
 
@@ -21,7 +21,7 @@ void io_loop::run() {
 
 bool io_loop::end() {
   work_.reset();
-  return !is_current() && ended_.get_future().wait_for(patience) == std::future_status::ready;
+  return !is_current() && ended_.get_future().wait_for(shutdown_limit) == std::future_status::ready;
 }
 
 io_thread::io_thread() : loop_{std::make_shared<io_loop>()} {

@@ -46,18 +46,13 @@ overloaded(F...) -> overloaded<F...>;  // clang 14 does not deduce it
 
 }  // namespace
 
-struct session_driver::listener {
-  std::mutex running;
-  std::function<void(const session_event&)> call;
-};
-
 std::shared_ptr<session_driver> session_driver::start(std::shared_ptr<io_loop> loop,
                                                       connect_string where,
                                                       const client_options& options) {
   auto driver = std::make_shared<session_driver>(std::move(loop), std::move(where), options);
   std::unique_lock lock{driver->mutex_};
   driver->machine_.start(boot_clock::now());
-  driver->nudge(lock);
+  driver->unlock_and_wake(lock);
   return driver;
 }
 
@@ -67,13 +62,9 @@ session_driver::session_driver(std::shared_ptr<io_loop> loop, connect_string whe
       gathering_{loop_->io()},
       log_{options.log},
       inheritable_{options.inheritable},
-      machine_{std::move(where), options, shuffle_seed(options)} {
+      machine_{std::move(where), options, shuffle_seed(options)},
+      listeners_{loop_, options.on_session_event} {
   if (options.tls) tls_.emplace(*options.tls);
-  if (options.on_session_event) {
-    first_listener_ = std::make_shared<listener>();
-    first_listener_->call = options.on_session_event;
-    listeners_.push_back(first_listener_);
-  }
 }
 
 session_driver::~session_driver() = default;
@@ -83,7 +74,7 @@ session_driver::~session_driver() = default;
 void session_driver::wait_for_room(std::unique_lock<std::mutex>& lock) {
   // Replies make room, and only requests that were sent get replies.
   flush();
-  nudge(lock);
+  unlock_and_wake(lock);
   lock.lock();
   ++waiters_;
   changed_.wait(lock, [&] { return !machine_.full() || machine_.finished(); });
@@ -92,18 +83,18 @@ void session_driver::wait_for_room(std::unique_lock<std::mutex>& lock) {
 
 error_code session_driver::submit(std::unique_ptr<session::operation>& op, bool blocking) {
   if (loop_->in_child()) return errc::forked;
-  const bool delivering = loop_->is_current() && processing_;
   std::unique_lock lock{mutex_};
   if (blocking && machine_.full()) wait_for_room(lock);
   const bool at_once = op->at_once;
   if (const auto ec = machine_.submit(op, boot_clock::now())) return ec;
-  if (at_once) urgent_ = true;
+  if (at_once) batches_.note_urgent();
   // While the I/O thread delivers notices, it sends all submitted requests once, at the end.
-  const bool held = delivering || (held_back() && !blocking);
-  const bool deep = corks_ == 0 && gathers_ == 0 && machine_.in_flight() > deep_pipeline &&
+  const bool held = inside_process() || (batches_.hold_back() && !blocking);
+  const bool deep = batches_.empty() && machine_.in_flight() > deep_pipeline &&
                     machine_.output().size() < gather_bytes;
   if (!held && !deep) flush();
-  nudge(lock, !held && deep && !std::exchange(nudged_, true));
+  const bool must_wake = !held && deep && !std::exchange(send_requested_, true);
+  unlock_and_wake(lock, must_wake ? wake::always : wake::if_needed);
   return {};
 }
 
@@ -122,17 +113,17 @@ error_code session_driver::submit_watch_removal(std::unique_ptr<session::operati
     ec = machine_.submit(op, boot_clock::now());
     flush();
   }
-  nudge(lock);
+  unlock_and_wake(lock);
   if (!ec && op) refuse(std::move(op), {});  // already done
   return ec;
 }
 
-session_driver::standing session_driver::stands() const {
+session_driver::session_status session_driver::status() const {
   if (loop_->in_child()) return {};
   const std::lock_guard lock{mutex_};
-  const bool whole = machine_.held_open() && link_ && !link_->peer_gone();
+  const bool keeps_session = machine_.held_open() && link_ && !link_->peer_gone();
   return {machine_.session_id(), machine_.state() == session_state::connected, machine_.over(),
-          whole ? session::time_point::max() : machine_.session_deadline()};
+          keeps_session ? session::time_point::max() : machine_.session_deadline()};
 }
 
 void session_driver::refuse(std::unique_ptr<session::operation> op, error_code ec) {
@@ -152,36 +143,22 @@ void session_driver::cancel(std::uint64_t id) {
     cancelled = std::move(*closer);
     closers_.erase(closer);
   }
-  nudge(lock);
+  unlock_and_wake(lock);
   if (cancelled) refuse(std::move(cancelled), boost::asio::error::operation_aborted);
 }
 
-void session_driver::cork() {
+void session_driver::begin_batch(open_batches::kind k) {
   if (loop_->in_child()) return;
   const std::lock_guard lock{mutex_};
-  ++corks_;
+  batches_.open(k);
 }
 
-void session_driver::uncork() {
+void session_driver::end_batch(open_batches::kind k) {
   if (loop_->in_child()) return;
   std::unique_lock lock{mutex_};
-  --corks_;
-  if (!held_back() && !(loop_->is_current() && processing_)) flush();
-  nudge(lock);
-}
-
-void session_driver::gather() {
-  if (loop_->in_child()) return;
-  const std::lock_guard lock{mutex_};
-  ++gathers_;
-}
-
-void session_driver::scatter() {
-  if (loop_->in_child()) return;
-  std::unique_lock lock{mutex_};
-  --gathers_;
-  if (!held_back() && !(loop_->is_current() && processing_)) flush();
-  nudge(lock);
+  batches_.close(k);
+  if (!batches_.hold_back() && !inside_process()) flush();
+  unlock_and_wake(lock);
 }
 
 void session_driver::begin_close(std::unique_ptr<session::operation> when_closed) {
@@ -193,7 +170,7 @@ void session_driver::begin_close(std::unique_ptr<session::operation> when_closed
   if (when_closed) closers_.push_back(std::move(when_closed));
   machine_.close(boot_clock::now());
   flush();
-  nudge(lock, true);
+  unlock_and_wake(lock, wake::always);
 }
 
 void session_driver::wait_closed() {
@@ -222,36 +199,14 @@ bool session_driver::wait_connected(std::chrono::nanoseconds limit) {
 
 bool session_driver::needs_processing() const noexcept {
   return machine_.has_notices() || machine_.has_wish() || machine_.next_deadline() < armed_ ||
-         (send_blocked_ && !write_wait_);
+         output_ == output_phase::blocked;
 }
 
-void session_driver::nudge(std::unique_lock<std::mutex>& lock, bool surely) {
-  const bool needed = surely || needs_processing();
+void session_driver::unlock_and_wake(std::unique_lock<std::mutex>& lock, wake when) {
+  const bool needed = when == wake::always || needs_processing();
   lock.unlock();
-  if (!needed || (loop_->is_current() && processing_)) return;
+  if (!needed || inside_process()) return;
   boost::asio::post(loop_->io(), [self = shared_from_this()] { self->process(); });
-}
-
-// --- listeners
-
-std::shared_ptr<void> session_driver::listen(std::function<void(const session_event&)> call) {
-  if (loop_->in_child()) return nullptr;
-  auto entry = std::make_shared<listener>();
-  entry->call = std::move(call);
-  {
-    const std::lock_guard lock{listeners_mutex_};
-    std::erase_if(listeners_, [](const auto& l) { return l.expired(); });
-    listeners_.push_back(entry);
-  }
-  // The token's deleter waits for a running call. On the I/O thread, it may be inside that call.
-  return {entry.get(), [entry, self = weak_from_this()](void*) mutable {
-            const auto driver = self.lock();
-            if (driver && !driver->loop_->in_child() && !driver->loop_->is_current()) {
-              const std::lock_guard wait{entry->running};
-              entry->call = nullptr;
-            }
-            entry.reset();
-          }};
 }
 
 // --- on the I/O thread
@@ -264,14 +219,14 @@ void session_driver::process() {
     std::vector<std::unique_ptr<session::operation>> closers;
     {
       const std::lock_guard lock{mutex_};
-      nudged_ = false;
-      if (!held_back()) flush();
+      send_requested_ = false;
+      if (!batches_.hold_back()) flush();
       wish = machine_.take_wish();
       notices = machine_.take_notices();
       if (machine_.finished()) closers.swap(closers_);
       if (std::holds_alternative<std::monostate>(wish) && notices.empty() && closers.empty()) {
         rearm_timer();
-        if (send_blocked_ && !write_wait_) wait_writable(link_);
+        if (output_ == output_phase::blocked) wait_writable(link_);
         ended_ = machine_.finished();
         if (waiters_ > 0) changed_.notify_all();
         break;
@@ -291,7 +246,7 @@ void session_driver::apply(const machine::wish& wish) {
   if (std::holds_alternative<std::monostate>(wish)) return;
   if (link_) {
     const std::lock_guard lock{mutex_};
-    can_send_ = send_blocked_ = false;
+    output_ = output_phase::closed;
     link_->close();
     link_.reset();
     engine_.reset();
@@ -312,7 +267,7 @@ void session_driver::connect(const endpoint& to) {
     if (!ec) return self->connected(l);
     {
       const std::lock_guard lock{self->mutex_};
-      self->lose_link(ec);
+      self->connection_lost(ec);
     }
     self->process();
   });
@@ -321,10 +276,10 @@ void session_driver::connect(const endpoint& to) {
 void session_driver::connected(const std::shared_ptr<socket_link>& link) {
   {
     const std::lock_guard lock{mutex_};
-    can_send_ = true;
+    output_ = output_phase::open;
     if (tls_ && host_.socket_path.empty()) {
       engine_.emplace(*tls_, host_.host);
-      take_in({}, boot_clock::now());  // starts the TLS handshake
+      receive({}, boot_clock::now());  // starts the TLS handshake
     } else {
       machine_.connected(boot_clock::now(), link->binding());
     }
@@ -341,12 +296,12 @@ void session_driver::wait_readable(const std::shared_ptr<socket_link>& link) {
 }
 
 void session_driver::wait_writable(const std::shared_ptr<socket_link>& link) {
-  write_wait_ = true;
+  output_ = output_phase::waiting;
   link->when_writable([self = shared_from_this(), link](boost::system::error_code) {
     {
       const std::lock_guard lock{self->mutex_};
-      self->write_wait_ = false;
-      if (link == self->link_) self->send_blocked_ = false;
+      if (link == self->link_ && self->output_ == output_phase::waiting)
+        self->output_ = output_phase::open;
       self->flush();
     }
     self->process();
@@ -362,9 +317,9 @@ void session_driver::read(const std::shared_ptr<socket_link>& link) {
     {
       const std::lock_guard lock{mutex_};
       if (got.ec || got.bytes == 0)
-        lose_link(got.ec ? got.ec : error_code{boost::asio::error::eof});
+        connection_lost(got.ec ? got.ec : error_code{boost::asio::error::eof});
       else
-        pause = take_in({buffer.data(), got.bytes}, boot_clock::now());
+        pause = receive({buffer.data(), got.bytes}, boot_clock::now());
     }
     process();
     if (got.bytes < buffer.size()) break;
@@ -384,19 +339,7 @@ void session_driver::deliver(session::notice& n) noexcept {
                    for (const auto& w : f.watchers) w(f.event);
                  },
                  [](session::discarded&) {},
-                 [this](const session_event& e) {
-                   std::vector<std::weak_ptr<listener>> all;
-                   {
-                     const std::lock_guard lock{listeners_mutex_};
-                     all = listeners_;
-                   }
-                   for (const auto& weak : all) {
-                     const auto l = weak.lock();
-                     if (!l) continue;
-                     const std::lock_guard running{l->running};
-                     if (l->call) l->call(e);
-                   }
-                 },
+                 [this](const session_event& e) { listeners_.notify(e); },
                  [this](const session::log_line& l) {
                    if (log_) log_(l.level, l.text);
                  },
@@ -430,7 +373,7 @@ void session_driver::rearm_timer() {
 
 // --- with the lock held
 
-std::chrono::nanoseconds session_driver::take_in(std::string_view bytes, session::time_point now) {
+std::chrono::nanoseconds session_driver::receive(std::string_view bytes, session::time_point now) {
   const bool attached = machine_.state() == session_state::connected;
   if (engine_)
     decrypt(bytes, now);
@@ -450,7 +393,7 @@ void session_driver::decrypt(std::string_view bytes, session::time_point now) {
     flush();
     machine_.log(log_level::error,
                  "TLS with " + to_string(host_) + " failed: " + engine_->reason());
-    return lose_link(ec);
+    return connection_lost(ec);
   }
   if (!before && engine_->established()) machine_.connected(now);
   if (!plain_.empty()) machine_.received(plain_, now);
@@ -458,14 +401,14 @@ void session_driver::decrypt(std::string_view bytes, session::time_point now) {
 }
 
 void session_driver::flush() {
-  urgent_ = false;  // if the socket is full, it is sent as soon as there is room
-  if (!can_send_ || send_blocked_) return;
+  batches_.note_flushed();
+  if (output_ != output_phase::open) return;
   for (;;) {
     std::string_view bytes;
     if (engine_) {
       if (engine_->output.empty() && engine_->established()) {
         const auto plain = machine_.output();
-        if (engine_->encrypt(plain)) return lose_link(errc::tls_failed);
+        if (engine_->encrypt(plain)) return connection_lost(errc::tls_failed);
         machine_.sent(plain.size());
       }
       bytes = engine_->output;
@@ -475,12 +418,12 @@ void session_driver::flush() {
     if (bytes.empty()) return;
     const auto done = link_->send(bytes);
     if (done.ec == boost::asio::error::would_block) {
-      send_blocked_ = true;
+      output_ = output_phase::blocked;
       return;
     }
     // The reading side also notices a broken connection, and handles it.
     if (done.ec) {
-      can_send_ = false;
+      output_ = output_phase::closed;
       return;
     }
     if (engine_)
@@ -490,8 +433,8 @@ void session_driver::flush() {
   }
 }
 
-void session_driver::lose_link(error_code why) {
-  can_send_ = false;
+void session_driver::connection_lost(error_code why) {
+  output_ = output_phase::closed;
   machine_.disconnected(why, boot_clock::now());
 }
 

@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,8 +15,9 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "conclave/client_options.hpp"
-#include "conclave/session_event.hpp"
 #include "runtime/io_thread.hpp"
+#include "runtime/open_batches.hpp"
+#include "runtime/session_listeners.hpp"
 #include "runtime/socket_link.hpp"
 #include "session/machine.hpp"
 #include "tls/tls_engine.hpp"
@@ -44,13 +44,10 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   error_code submit_watch_removal(std::unique_ptr<session::operation>& op, watch_kind kind,
                                   std::string_view path, const watcher& w, bool blocking);
 
-  // Between cork() and the last uncork(), submitted requests stay in the buffer. A blocking call or
-  // an operation with at_once sends them earlier. Between gather() and scatter(), at_once
-  // operations are collected too.
-  void cork();
-  void uncork();
-  void gather();
-  void scatter();
+  // While a batch is open, submitted requests stay in the buffer. A blocking call sends them
+  // earlier. Operations with at_once are the urgent requests of open_batches.
+  void begin_batch(open_batches::kind k);
+  void end_batch(open_batches::kind k);
 
   // Closes the session. The operation, if any, completes when the session has ended.
   void begin_close(std::unique_ptr<session::operation> when_closed = nullptr);
@@ -60,10 +57,10 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   // Returns true if the session is connected within `limit`.
   bool wait_connected(std::chrono::nanoseconds limit);
 
-  // Registers a listener for session events. The returned token keeps it registered. After the
-  // token's destructor has returned, the listener is not running and is not called again. If the
-  // listener itself destroys the token, only its current call continues.
-  std::shared_ptr<void> listen(std::function<void(const session_event&)> listener);
+  // Registers a listener for session events: session_listeners::add().
+  std::shared_ptr<void> listen(session_listeners::callback call) {
+    return listeners_.add(std::move(call));
+  }
 
   // Calls f(machine) with the lock held. Returns `in_child` in a forked child process.
   template <class T, class F>
@@ -75,13 +72,13 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
 
   // The state of the session. The deadline is client::session_deadline(). It is time_point::max()
   // while the server keeps the session for an open connection.
-  struct standing {
+  struct session_status {
     std::int64_t session_id = 0;
     bool connected = false;
     error_code over = errc::forked;  // as session::machine::over()
     session::time_point deadline = session::time_point::min();
   };
-  standing stands() const;
+  session_status status() const;
 
   io_loop& loop() noexcept { return *loop_; }
   // Completes an operation that was refused. Like all completions, this happens on the I/O thread
@@ -89,7 +86,13 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   void refuse(std::unique_ptr<session::operation> op, error_code ec);
 
  private:
-  struct listener;
+  // Whether bytes can be sent on link_.
+  enum class output_phase {
+    closed,   // no connection, or it has failed: bytes stay in the buffer
+    open,     // any thread may send
+    blocked,  // the socket's buffer is full; the I/O thread must start to wait for room
+    waiting,  // the I/O thread waits for room, and then sends
+  };
 
   // Called on the I/O thread.
   void process();
@@ -107,16 +110,18 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   // Called with the lock held.
   void wait_for_room(std::unique_lock<std::mutex>& lock);
   // Returns how long to wait for more replies before the next read.
-  std::chrono::nanoseconds take_in(std::string_view bytes, session::time_point now);
+  std::chrono::nanoseconds receive(std::string_view bytes, session::time_point now);
   void decrypt(std::string_view bytes, session::time_point now);
   void flush();
-  void lose_link(error_code why);
-
+  void connection_lost(error_code why);
   bool needs_processing() const noexcept;
-  bool held_back() const noexcept { return gathers_ > 0 || (corks_ > 0 && !urgent_); }
 
+  // Whether the caller runs inside process(), which sends and delivers everything at its end.
+  bool inside_process() const noexcept { return loop_->is_current() && processing_; }
+
+  enum class wake { if_needed, always };
   // Releases the lock, and wakes the I/O thread if it has something to do.
-  void nudge(std::unique_lock<std::mutex>& lock, bool surely = false);
+  void unlock_and_wake(std::unique_lock<std::mutex>& lock, wake when = wake::if_needed);
 
   std::shared_ptr<io_loop> loop_;
   boost::asio::steady_timer gathering_;  // delays the next read, so that replies can gather
@@ -128,14 +133,10 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   std::condition_variable changed_;  // for threads that wait for room, a connection or the end
   unsigned waiters_ = 0;
   session::machine machine_;
-  std::shared_ptr<socket_link> link_;  // may send only after it has connected
-  bool can_send_ = false;
-  unsigned corks_ = 0;
-  unsigned gathers_ = 0;
-  bool urgent_ = false;        // the buffer contains an operation with at_once
-  bool nudged_ = false;        // the I/O thread was asked to send the buffer
-  bool send_blocked_ = false;  // the socket's buffer is full
-  bool write_wait_ = false;    // the I/O thread waits until the socket is writable
+  std::shared_ptr<socket_link> link_;
+  output_phase output_ = output_phase::closed;
+  open_batches batches_;
+  bool send_requested_ = false;  // the I/O thread was woken to send the buffer
   std::optional<tls::tls_engine> engine_;
   endpoint host_;
   session::time_point armed_ = session::time_point::max();
@@ -147,9 +148,7 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   std::optional<boot_timers::handle> timer_;
   std::string plain_;
 
-  std::mutex listeners_mutex_;
-  std::vector<std::weak_ptr<listener>> listeners_;
-  std::shared_ptr<listener> first_listener_;  // from client_options
+  session_listeners listeners_;
 };
 
 }  // namespace conclave::runtime
