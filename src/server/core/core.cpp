@@ -145,7 +145,7 @@ void core::update_expiry(live_session& s) {
   if (!s.expiry_suspended) return;
   const auto own = connections_.find(s.attached);
   s.expiry_suspended =
-      s.keepers != 0 || (own != connections_.end() && own->second.is_process_bound);
+      s.keepers != 0 || (own != connections_.end() && own->second.is_process_bound());
   if (s.expiry_suspended) return;
   s.last_heard = now_.now;  // the session timeout starts now
   sessions_.queue_deadline(s);
@@ -172,7 +172,7 @@ void core::handle_handshake(connection& c, std::string_view frame) {
   if (request.last_zxid_seen > zxid_) return start_closing(c);
 
   c.at = connection::stage::serving;
-  c.is_process_bound = c.process_binding != 0 && request.protocol_version == c.process_binding;
+  if (request.protocol_version != c.process_binding) c.process_binding = 0;
   const auto timeout_ms = static_cast<std::int32_t>(
       std::clamp<std::int64_t>(request.timeout_ms, options_.min_session_timeout.count(),
                                options_.max_session_timeout.count()));
@@ -213,7 +213,7 @@ void core::handle_handshake(connection& c, std::string_view frame) {
   charge_session(*c.session, *c.from);
   c.session->attached = c.id;
   c.session->last_heard = now_.now;
-  c.session->expiry_suspended = c.is_process_bound || c.session->keepers != 0;
+  c.session->expiry_suspended = c.is_process_bound() || c.session->keepers != 0;
   c.session->owner_ended = false;
   sessions_.queue_deadline(*c.session);
   send_handshake_response(c, has_flag);
@@ -258,7 +258,7 @@ void core::send_handshake_response(connection& c, bool with_read_only_flag) {
   response.password = {nothing.data(), nothing.size()};
   if (c.session != nullptr) {
     const auto& row = c.session->row;
-    if (c.is_process_bound) response.protocol_version = c.process_binding;
+    if (c.is_process_bound()) response.protocol_version = c.process_binding;
     response.timeout_ms = row.timeout_ms;
     response.session_id = row.id;
     response.password = {row.password.data(), row.password.size()};
@@ -485,7 +485,7 @@ bool core::overflowed(connection_id id) const {
 
 bool core::is_process_bound(connection_id id) const {
   const auto c = connections_.find(id);
-  return c != connections_.end() && c->second.session != nullptr && c->second.is_process_bound;
+  return c != connections_.end() && c->second.is_process_bound();
 }
 
 std::int64_t core::session_of(connection_id id) const {

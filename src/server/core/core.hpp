@@ -149,10 +149,14 @@ class core {
   struct connection {
     connection_id id = 0;
     identities who;
-    peer_usage* from = nullptr;  // in peers_
-    std::int32_t process_binding = 0;
-    bool is_process_bound = false;  // client and server sent the same process_binding
-    enum class stage { handshake, serving, closing, overflowed };
+    peer_usage* from = nullptr;        // in peers_
+    std::int32_t process_binding = 0;  // set to 0 if the client does not send the same value
+    enum class stage {
+      handshake,   // the next frame is the connect request
+      serving,     // frames are requests; a keeper connection must not send any
+      closing,     // input is ignored; the owner sends the output and closes the connection
+      overflowed,  // as closing, but the output was discarded
+    };
     stage at = stage::handshake;
     bool is_ready = false;
     live_session* session = nullptr;
@@ -162,6 +166,8 @@ class core {
 
     bool is_closing() const noexcept { return at >= stage::closing; }
     watcher as_watcher() const noexcept { return {id, from}; }
+    // Client and server have sent the same process_binding.
+    bool is_process_bound() const noexcept { return session != nullptr && process_binding != 0; }
   };
   // A watch event to deliver when its transaction is complete, with the ACLs at the time of the
   // change.

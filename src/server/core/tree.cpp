@@ -32,6 +32,23 @@ node_stat stat_of(const node& n) {
   return s;
 }
 
+bool dirty_list::add(node& n) {
+  if (n.*position_ != 0) return false;
+  nodes_.push_back(&n);
+  n.*position_ = static_cast<std::uint32_t>(nodes_.size());
+  ++count_;
+  return true;
+}
+
+bool dirty_list::remove(node& n) {
+  if (n.*position_ == 0) return false;
+  nodes_[n.*position_ - 1] = nullptr;
+  n.*position_ = 0;
+  --count_;
+  while (!nodes_.empty() && nodes_.back() == nullptr) nodes_.pop_back();
+  return true;
+}
+
 tree::tree(std::vector<image::node> stored_nodes) {
   nodes_.reserve(stored_nodes.size() + 4);
   if (stored_nodes.empty()) {
@@ -44,7 +61,7 @@ tree::tree(std::vector<image::node> stored_nodes) {
       const bool is_config = path == "/zookeeper/config";
       row.access = is_config ? readable : open;
       if (is_config) row.aversion = -1;  // like Apache's server
-      mark_row_dirty(insert(std::string{path}, std::move(row), {}));
+      dirty_rows_.add(insert(std::string{path}, std::move(row), {}));
     }
   } else {
     for (auto& k : stored_nodes) {
@@ -141,76 +158,49 @@ void tree::unindex(node& n) {
   }
 }
 
-bool tree::mark_row_dirty(node& n) {
-  if (n.dirty_row_index != 0) return false;
-  dirty_rows_.push_back(&n);
-  n.dirty_row_index = static_cast<std::uint32_t>(dirty_rows_.size());
-  ++dirty_row_count_;
-  return true;
+tree::counters_change tree::change_counters(node& parent, std::int64_t zxid) {
+  const counters_change c{parent.counters, dirty_counters_.add(parent)};
+  parent.counters.pzxid = zxid;
+  return c;
 }
 
-bool tree::mark_counters_dirty(node& n) {
-  if (n.dirty_counters_index != 0) return false;
-  dirty_counters_.push_back(&n);
-  n.dirty_counters_index = static_cast<std::uint32_t>(dirty_counters_.size());
-  ++dirty_counters_count_;
-  return true;
-}
-
-void tree::mark_row_clean(node& n) {
-  if (n.dirty_row_index == 0) return;
-  dirty_rows_[n.dirty_row_index - 1] = nullptr;
-  n.dirty_row_index = 0;
-  --dirty_row_count_;
-  while (!dirty_rows_.empty() && dirty_rows_.back() == nullptr) dirty_rows_.pop_back();
-}
-
-void tree::mark_counters_clean(node& n) {
-  if (n.dirty_counters_index == 0) return;
-  dirty_counters_[n.dirty_counters_index - 1] = nullptr;
-  n.dirty_counters_index = 0;
-  --dirty_counters_count_;
-  while (!dirty_counters_.empty() && dirty_counters_.back() == nullptr) dirty_counters_.pop_back();
+void tree::revert_counters(node& parent, const counters_change& c) {
+  parent.counters = c.before;
+  if (c.was_clean) dirty_counters_.remove(parent);
 }
 
 node& tree::create(node& parent, std::string path, node_row row) {
-  const children_row before = parent.counters;
   const auto zxid = row.czxid;
   auto& n = insert(std::move(path), std::move(row), {0, zxid});
   n.parent = &parent;
   parent.children.insert(n.name());
+  const auto change = change_counters(parent, zxid);
   // Unsigned, so that the counter wraps without undefined behaviour.
   parent.counters.creates =
       static_cast<std::int32_t>(static_cast<std::uint32_t>(parent.counters.creates) + 1);
-  parent.counters.pzxid = zxid;
   index(n);
-  mark_row_dirty(n);
-  undo_log_.emplace_back(node_created{&n, before, mark_counters_dirty(parent)});
+  dirty_rows_.add(n);
+  undo_log_.emplace_back(node_created{&n, change});
   return n;
 }
 
 void tree::remove(node& n, std::int64_t zxid) {
   auto& parent = *n.parent;
-  const children_row before = parent.counters;
   parent.children.erase(n.name());
-  parent.counters.pzxid = zxid;
-  const bool was_clean = mark_counters_dirty(parent);
-  const bool row_was_dirty = n.dirty_row_index != 0;
-  const bool counters_were_dirty = n.dirty_counters_index != 0;
+  const auto change = change_counters(parent, zxid);
   unindex(n);
-  mark_row_clean(n);
-  mark_counters_clean(n);
-  const bool was_stored = n.stored;
-  if (was_stored) removed_paths_.emplace_back(n.path);
-  undo_log_.emplace_back(node_removed{nodes_.extract(nodes_.find(n.path)), before, was_clean,
-                                      was_stored, row_was_dirty, counters_were_dirty});
+  const bool row_was_dirty = dirty_rows_.remove(n);
+  const bool counters_were_dirty = dirty_counters_.remove(n);
+  if (n.stored) removed_paths_.emplace_back(n.path);
+  undo_log_.emplace_back(node_removed{nodes_.extract(nodes_.find(n.path)), change, row_was_dirty,
+                                      counters_were_dirty});
 }
 
 void tree::set_data(node& n, std::optional<std::string> data, std::int64_t zxid,
                     std::int64_t wall_ms) {
   data_size_ -= size_of(n);
   undo_log_.emplace_back(data_changed{&n, std::move(n.row.data), n.row.mzxid, n.row.mtime_ms,
-                                      n.row.version, mark_row_dirty(n)});
+                                      n.row.version, dirty_rows_.add(n)});
   n.row.data = std::move(data);
   n.row.mzxid = zxid;
   n.row.mtime_ms = wall_ms;
@@ -220,7 +210,7 @@ void tree::set_data(node& n, std::optional<std::string> data, std::int64_t zxid,
 
 void tree::set_acl(node& n, std::shared_ptr<const acl> access) {
   undo_log_.emplace_back(
-      acl_changed{&n, std::move(n.row.access), n.row.aversion, mark_row_dirty(n)});
+      acl_changed{&n, std::move(n.row.access), n.row.aversion, dirty_rows_.add(n)});
   n.row.access = std::move(access);
   n.row.aversion = static_cast<std::int32_t>(static_cast<std::uint32_t>(n.row.aversion) + 1);
 }
@@ -234,22 +224,20 @@ void tree::rollback() {
     void operator()(node_created& s) {
       auto& n = *s.what;
       t.unindex(n);
-      t.mark_row_clean(n);
-      t.mark_counters_clean(n);
+      t.dirty_rows_.remove(n);
+      t.dirty_counters_.remove(n);
       n.parent->children.erase(n.name());
-      n.parent->counters = s.parent_before;
-      if (s.was_clean) t.mark_counters_clean(*n.parent);
+      t.revert_counters(*n.parent, s.of_parent);
       t.nodes_.erase(t.nodes_.find(n.path));
     }
     void operator()(node_removed& s) {
       auto& n = t.nodes_.insert(std::move(s.what)).position->second;
       n.parent->children.insert(n.name());
-      n.parent->counters = s.parent_before;
-      if (s.was_clean) t.mark_counters_clean(*n.parent);
+      t.revert_counters(*n.parent, s.of_parent);
       t.index(n);
-      if (s.was_stored) t.removed_paths_.pop_back();
-      if (s.row_was_dirty) t.mark_row_dirty(n);
-      if (s.counters_were_dirty) t.mark_counters_dirty(n);
+      if (n.stored) t.removed_paths_.pop_back();
+      if (s.row_was_dirty) t.dirty_rows_.add(n);
+      if (s.counters_were_dirty) t.dirty_counters_.add(n);
     }
     void operator()(data_changed& s) {
       auto& n = *s.what;
@@ -259,12 +247,12 @@ void tree::rollback() {
       n.row.mtime_ms = s.mtime_ms;
       n.row.version = s.version;
       t.data_size_ += size_of(n);
-      if (s.was_clean) t.mark_row_clean(n);
+      if (s.was_clean) t.dirty_rows_.remove(n);
     }
     void operator()(acl_changed& s) {
       s.what->row.access = std::move(s.access);
       s.what->row.aversion = s.aversion;
-      if (s.was_clean) t.mark_row_clean(*s.what);
+      if (s.was_clean) t.dirty_rows_.remove(*s.what);
     }
   };
   for (; !undo_log_.empty(); undo_log_.pop_back()) std::visit(reverter{*this}, undo_log_.back());
@@ -273,21 +261,11 @@ void tree::rollback() {
 void tree::take_dirty(batch& out) {
   out.removed_nodes = std::move(removed_paths_);
   removed_paths_.clear();
-  for (auto* n : dirty_rows_) {
-    if (n == nullptr) continue;
-    out.nodes.push_back({n->path, &n->row});
-    n->stored = true;
-    n->dirty_row_index = 0;
-  }
-  for (auto* n : dirty_counters_) {
-    if (n == nullptr) continue;
-    out.parents.push_back({n->path, n->counters});
-    n->dirty_counters_index = 0;
-  }
-  dirty_rows_.clear();
-  dirty_counters_.clear();
-  dirty_row_count_ = 0;
-  dirty_counters_count_ = 0;
+  dirty_rows_.take([&](node& n) {
+    out.nodes.push_back({n.path, &n.row});
+    n.stored = true;
+  });
+  dirty_counters_.take([&](node& n) { out.parents.push_back({n.path, n.counters}); });
 }
 
 }  // namespace conclave::server_impl

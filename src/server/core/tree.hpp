@@ -28,15 +28,43 @@ struct node {
   std::set<std::string_view> children;  // names, as views of the paths of the children
 
   bool stored = false;  // a row of this path is in the store
-  // Indexes in tree::dirty_rows_ and tree::dirty_counters_, plus one; 0: not dirty.
-  std::uint32_t dirty_row_index = 0;
-  std::uint32_t dirty_counters_index = 0;
+  // Positions in tree::dirty_rows_ and tree::dirty_counters_, plus one; 0: not dirty.
+  std::uint32_t dirty_row_position = 0;
+  std::uint32_t dirty_counters_position = 0;
 
   std::string_view name() const noexcept { return path.substr(path.rfind('/') + 1); }
 };
 
 // Returns the stat that clients receive.
 node_stat stat_of(const node& n);
+
+// The nodes whose rows, or whose counters, differ from the store.
+class dirty_list {
+ public:
+  // `position` is the member of a node with its position in this list.
+  explicit dirty_list(std::uint32_t node::*position) : position_{position} {}
+
+  // Return false if there was nothing to do.
+  bool add(node& n);
+  bool remove(node& n);
+  bool empty() const noexcept { return count_ == 0; }
+  // Removes all nodes and calls f(node) for each, in the order in which they were added.
+  template <class F>
+  void take(F f) {
+    for (auto* n : nodes_) {
+      if (n == nullptr) continue;
+      n->*position_ = 0;
+      f(*n);
+    }
+    nodes_.clear();
+    count_ = 0;
+  }
+
+ private:
+  std::uint32_t node::*position_;
+  std::vector<node*> nodes_;  // null for nodes that were removed from the list
+  std::size_t count_ = 0;     // entries that are not null
+};
 
 class tree {
  public:
@@ -74,24 +102,25 @@ class tree {
   // Moves all dirty rows to the batch and marks them clean.
   void take_dirty(batch& out);
   bool has_dirty() const noexcept {
-    return !removed_paths_.empty() || dirty_row_count_ != 0 || dirty_counters_count_ != 0;
+    return !removed_paths_.empty() || !dirty_rows_.empty() || !dirty_counters_.empty();
   }
 
  private:
   using node_map = std::unordered_map<std::string, node, text_hash, std::equal_to<>>;
 
-  // Entries of the undo log. `was_clean`: the change made the row, or the counters of the parent,
-  // dirty.
-  struct node_created {
-    node* what;
-    children_row parent_before;
+  // A change of a node's counters. `was_clean`: the change made them dirty.
+  struct counters_change {
+    children_row before;
     bool was_clean;
   };
+  // Entries of the undo log. `was_clean`: the change made the row dirty.
+  struct node_created {
+    node* what;
+    counters_change of_parent;
+  };
   struct node_removed {
-    node_map::node_type what;
-    children_row parent_before;
-    bool was_clean;
-    bool was_stored;  // its path was added to removed_paths_
+    node_map::node_type what;  // if it is stored, its path was added to removed_paths_
+    counters_change of_parent;
     bool row_was_dirty, counters_were_dirty;
   };
   struct data_changed {
@@ -111,12 +140,9 @@ class tree {
   node& insert(std::string path, node_row row, children_row counters);
   void index(node& n);
   void unindex(node& n);
-  // Return false if the row or the counters were dirty already.
-  bool mark_row_dirty(node& n);
-  bool mark_counters_dirty(node& n);
-  // For rows that equal the store again, and for removed nodes.
-  void mark_row_clean(node& n);
-  void mark_counters_clean(node& n);
+  // A child was created or removed by the change `zxid`.
+  counters_change change_counters(node& parent, std::int64_t zxid);
+  void revert_counters(node& parent, const counters_change& c);
 
   node_map nodes_;
   std::unordered_map<std::int64_t, std::set<std::string_view>> ephemerals_;
@@ -128,10 +154,8 @@ class tree {
   std::vector<std::variant<node_created, node_removed, data_changed, acl_changed>> undo_log_;
 
   std::vector<std::string> removed_paths_;
-  std::vector<node*> dirty_rows_;      // null for nodes that were removed since
-  std::vector<node*> dirty_counters_;  // likewise
-  std::size_t dirty_row_count_ = 0;    // entries of dirty_rows_ that are not null
-  std::size_t dirty_counters_count_ = 0;
+  dirty_list dirty_rows_{&node::dirty_row_position};
+  dirty_list dirty_counters_{&node::dirty_counters_position};
 };
 
 }  // namespace conclave::server_impl
