@@ -20,9 +20,7 @@ bool changed(const owned_node& n) { return n.watch.now() == state::changed; }
 
 void hold_monitor::begin() {
   begin_again();
-  if (context_.request.watches_own_node)
-    for (auto& n : nodes_)
-      if (n.watch.now() == state::unset) n.watch.mark_changed();
+  if (context_.request.watches_own_node) request_missing_watches();
   const bool connected = context_.session().session().connected;
   if (!connected) connection_ = connection::lost;
   suspension_reported_ = !connected;
@@ -34,6 +32,11 @@ void hold_monitor::begin_again() {
   auto& session = context_.session();
   since_ = session.now();
   session.monitor(*this, std::min(session.session().deadline, *since_ + short_hold));
+}
+
+void hold_monitor::request_missing_watches() {
+  for (auto& n : nodes_)
+    if (n.watch.now() == state::unset) n.watch.mark_changed();
 }
 
 void hold_monitor::connection_lost() {
@@ -75,9 +78,7 @@ task<> hold_monitor::verify() {
     co_return done;
   }
   if (connection_ != connection::verified) co_return done;
-  // Earlier there may have been no connection on which to set a watch.
-  for (auto& n : nodes_)
-    if (n.watch.now() == state::unset) n.watch.mark_changed();
+  request_missing_watches();  // earlier there may have been no connection on which to set one
   if (std::exchange(suspension_reported_, false)) context_.events().restored();
   co_return done;
 }
@@ -124,8 +125,7 @@ time_point hold_monitor::check_deadline(time_point now) {
   }
   const auto soon = *since_ + short_hold;
   if (now < soon) return std::min(soon, deadline);
-  for (auto& n : nodes_)
-    if (n.watch.now() == state::unset) n.watch.mark_changed();
+  request_missing_watches();
   context_.changed.notify();
   return deadline;
 }

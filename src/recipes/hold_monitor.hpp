@@ -40,11 +40,16 @@ class hold_monitor final : public deadline_listener {
   time_point check_deadline(time_point now) override;
 
  private:
-  // Whether the nodes were verified on the present connection.
-  enum class connection { verified, lost, unverified };
+  enum class connection {
+    verified,    // the nodes were verified on the present connection, or are being verified
+    lost,        // there is no connection; only the deadline can end the hold
+    unverified,  // there is a new connection; work() verifies the nodes on it
+  };
 
   // Returns no error before the deadline.
   error_code why_session_may_have_ended() const;
+  // Lets work() read the nodes that have no watch, which sets one.
+  void request_missing_watches();
   task<> verify();
 
   contender_context& context_;
