@@ -77,7 +77,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   void release_hold(std::int64_t token);
 
   // Turns the writer that holds the lock into a reader; see contender::downgrade().
-  void downgrade(std::function<void(error_code)> told);
+  void downgrade(std::function<void(error_code)> completed);
 
   // Releases all holds and completes all waiting calls with `why`.
   void close(error_code why);

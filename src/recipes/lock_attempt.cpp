@@ -1,0 +1,253 @@
+#include "recipes/lock_attempt.hpp"
+
+#include <utility>
+
+namespace conclave::recipes {
+
+// The events of the contender for the gate.
+struct lock_object::attempt::gate_events final : contender_events {
+  explicit gate_events(std::shared_ptr<attempt> a) : context{a->context_}, behind{std::move(a)} {}
+  void enqueued(std::size_t contenders_ahead) override {
+    if (behind) behind->enqueued(contenders_ahead);
+  }
+  void granted() override {
+    if (behind) behind->start_contender();
+  }
+  void failed(error_code why) override {
+    if (const auto a = std::exchange(behind, {})) {
+      a->gate_.reset();
+      if (a->waiting_caller && contender) a->waiting_caller->mismatch = contender->mismatch();
+      a->failed(why);
+    }
+  }
+  void lost(error_code) override {
+    if (const auto a = std::exchange(behind, {})) a->gate_lost();
+  }
+  void gone() override {
+    context->post([c = std::move(contender)] {});
+  }
+
+  std::shared_ptr<recipes::session_context> context;
+  std::shared_ptr<attempt> behind;
+  std::shared_ptr<recipes::contender> contender;
+};
+
+lock_object::attempt::attempt(lock_object& owner, caller_ptr who, lock_request r)
+    : waiting_caller{std::move(who)},
+      role{waiting_caller->role},
+      thread{waiting_caller->thread},
+      hold{std::make_shared<hold_state>(owner.context_)},
+      context_{owner.context_},
+      owner_{owner.weak_from_this()},
+      options_{owner.options_},
+      request_{std::move(r)},
+      gate_request_{owner.gate_},
+      progress_callback_{owner.progress_callback_} {}
+
+void lock_object::attempt::start(const attempt_ptr& before) {
+  report(progress::kind::begins);
+  if (gate_request_) {
+    gate_ = std::make_shared<gate_events>(shared_from_this());
+    gate_->contender = std::make_shared<contender>(context_, *gate_request_, gate_);
+    const auto c = gate_->contender;
+    return c->start();
+  }
+  start_contender(before ? before->contender_ : nullptr);
+}
+
+void lock_object::attempt::start_contender(std::shared_ptr<contender> before) {
+  contender_ = std::make_shared<contender>(context_, request_, shared_from_this());
+  const auto c = contender_;
+  c->start(std::move(before));
+}
+
+// --- release
+
+void lock_object::attempt::begin_release() {
+  if (hold->release()) notify_user(options_->on_released);
+  release_gate();
+  stage_ = stage::releasing;
+  report(progress::kind::releasing);
+}
+
+void lock_object::attempt::release(std::function<void()> confirmed) {
+  begin_release();
+  if (!contender_) {  // not started yet, or gone after the lock was lost
+    if (confirmed) context_->post(std::move(confirmed));
+    return;
+  }
+  when_gone_ = std::move(confirmed);
+  const auto c = contender_;
+  c->mute();
+  c->release();
+}
+
+bool lock_object::attempt::release_with_next(std::function<void()>& confirmed) {
+  if (!contender_ || !contender_->can_release_with_next()) return false;
+  begin_release();
+  when_gone_ = std::move(confirmed);
+  const auto c = contender_;
+  c->mute();
+  c->release_with_next();
+  return true;
+}
+
+void lock_object::attempt::release_now() {
+  if (const auto c = contender_) c->release_now();
+}
+
+void lock_object::attempt::when_gone(std::function<void()> f) {
+  if (!when_gone_) {
+    when_gone_ = std::move(f);
+    return;
+  }
+  when_gone_ = [first = std::move(when_gone_), f = std::move(f)] {
+    first();
+    f();
+  };
+}
+
+void lock_object::attempt::release_gate() {
+  const auto g = std::exchange(gate_, {});
+  if (!g) return;
+  g->behind.reset();
+  if (const auto c = g->contender) {
+    c->mute();
+    c->release();
+  }
+}
+
+void lock_object::attempt::downgrade(std::function<void(error_code)> completed) {
+  const auto c = contender_;
+  if (!c) return completed(errc::lock_lost);
+  c->downgrade([self = shared_from_this(), completed = std::move(completed)](error_code ec) {
+    if (!ec) {
+      self->role = role::reader;
+      self->hold->move_to({self->contender_->path()});
+      if (const auto o = self->owner_.lock()) {
+        o->last_holds_.erase(role::writer);
+        o->last_holds_[role::reader] = self->hold;
+      }
+    }
+    completed(ec);
+  });
+}
+
+// --- events of the contender for the lock
+
+void lock_object::attempt::reached(step s) {
+  if (!progress_callback_) return;
+  if (s == step::creating) node_.clear();  // in a new session the node has another name
+  if (s == step::created) node_ = contender_->path();
+  using kind = progress::kind;
+  switch (s) {
+    case step::creating: return report(kind::creating);
+    case step::created: return report(kind::created);
+    case step::listing: return report(kind::listing);
+    case step::waiting: return report(kind::waiting);
+    case step::watching: return report(kind::watching);
+  }
+}
+
+void lock_object::attempt::enqueued(std::size_t contenders_ahead) {
+  // Reported once, although there may be several paths or a new session.
+  if (std::exchange(position_reported_, true)) return;
+  context_->post([f = options_->on_enqueued, contenders_ahead] { f(contenders_ahead); });
+}
+
+void lock_object::attempt::granted() {
+  release_gate();
+  std::vector<std::string> nodes;
+  for (std::size_t i = 0; i < contender_->node_count(); ++i) nodes.push_back(contender_->path(i));
+  hold->begin(contender_->fencing_token(), contender_->session_id(), std::move(nodes));
+  if (options_->on_revocation) contender_->report_revocations();
+  report(progress::kind::granted);
+  notify_user(options_->on_acquired);
+  if (const auto o = owner_.lock()) {
+    o->last_holds_[role] = hold;
+    if (waiting_caller) waiting_caller->hold = hold;
+    o->complete(std::exchange(waiting_caller, {}), {});
+  }
+}
+
+void lock_object::attempt::failed(error_code why) {
+  // With a gate, the attempt starts again at the gate if there will be another session.
+  const bool can_restart = gate_request_ && context_->can_restart_after(why);
+  release_gate();
+  if (can_restart && contender_) {
+    stage_ = stage::restarting;
+    return;
+  }
+  // A caller that does not wait has left the wait queue: this is a release, not a failure.
+  if (why == errc::taken) {
+    stage_ = stage::releasing;
+    report(progress::kind::releasing);
+  } else {
+    report(progress::kind::failed, why);
+  }
+  const auto o = owner_.lock();
+  if (!o) return;
+  if (why == errc::taken && contender_) o->seen_holder_ = contender_->holder_path();
+  if (waiting_caller && contender_) waiting_caller->mismatch = contender_->mismatch();
+  o->note_released(shared_from_this());
+  o->ended(shared_from_this(), why);
+}
+
+// The gate was lost before the grant, so other contenders may have passed it. The attempt starts
+// again at the gate.
+void lock_object::attempt::gate_lost() {
+  gate_.reset();
+  if (!contender_ || was_granted()) return;
+  stage_ = stage::restarting;
+  const auto c = contender_;
+  c->mute();
+  c->release();
+}
+
+void lock_object::attempt::suspended() {
+  hold->suspend(true);
+  notify_user(options_->on_suspended);
+}
+
+void lock_object::attempt::restored() {
+  hold->suspend(false);
+  notify_user(options_->on_restored);
+}
+
+void lock_object::attempt::lost(error_code why) {
+  hold->lose(why);
+  context_->post([h = hold, f = options_->on_lost, why] {
+    h->loss().request_stop();
+    if (f) f(conclave::hold{h}, why);
+  });
+  if (!progress_callback_) return;
+  report(progress::kind::lost, why);
+  if (const auto o = owner_.lock()) {
+    o->note_released(shared_from_this());
+    o->ended(shared_from_this(), {});
+  }
+}
+
+void lock_object::attempt::gone() {
+  const auto before = std::exchange(stage_, stage::gone);
+  report(progress::kind::gone, {}, before == stage::releasing);
+  if (when_gone_) context_->post(std::move(when_gone_));
+  // The attempt and its contender own each other. Posting destroys the contender outside of the
+  // session_context::scope.
+  context_->post([c = std::move(contender_)] {});
+  if (before != stage::restarting) return;
+  stage_ = stage::contending;
+  start();
+}
+
+// --- notifications
+
+void lock_object::attempt::report(progress::kind what, error_code why, bool released) {
+  if (progress_callback_) (*progress_callback_)({what, node_, why, released});
+}
+
+void lock_object::attempt::notify_user(const std::function<void(const conclave::hold&)>& f) {
+  if (f) context_->post([f, h = hold] { f(conclave::hold{h}); });
+}
+
+}  // namespace conclave::recipes

@@ -1,0 +1,79 @@
+// One caller's attempt to acquire a lock. It owns the contender for the lock and, if the lock has a
+// gate, the contender for the gate. It passes their events to the lock object and to the user. It
+// outlives the lock object until the contenders have removed their nodes.
+//
+// Only lock_object uses it. All members are called inside a session_context::scope.
+#pragma once
+
+#include "recipes/lock_object.hpp"
+
+namespace conclave::recipes {
+
+class lock_object::attempt final : public contender_events,
+                                   public std::enable_shared_from_this<attempt> {
+ public:
+  attempt(lock_object& owner, caller_ptr who, lock_request r);
+
+  caller_ptr waiting_caller;  // none: the call has completed
+  lock_object::role role;
+  std::uint64_t thread;
+  std::shared_ptr<hold_state> hold;
+
+  bool was_granted() const { return hold->began(); }
+  bool is_lost() const { return static_cast<bool>(hold->why_lost()); }
+  bool is_gone() const { return stage_ == stage::gone; }
+
+  // Not part of the constructor, since the contender shares ownership of the attempt.
+  void start(const attempt_ptr& before = {});
+
+  void release(std::function<void()> confirmed);
+  // As release(), but the next attempt may send the release with its own creation. Returns false if
+  // that is not possible.
+  bool release_with_next(std::function<void()>& confirmed);
+  void release_now();
+  // Keeps an earlier callback and adds this one.
+  void when_gone(std::function<void()> f);
+  void downgrade(std::function<void(error_code)> completed);
+
+ private:
+  struct gate_events;
+
+  enum class stage {
+    contending,  // waits at the gate or for the lock, or holds it
+    restarting,  // starts again at the gate when its contender is gone
+    releasing,   // removes its nodes; the user gets no more events
+    gone,        // no nodes are left
+  };
+
+  void reached(step s) override;
+  void enqueued(std::size_t contenders_ahead) override;
+  void granted() override;
+  void failed(error_code why) override;
+  void suspended() override;
+  void restored() override;
+  void lost(error_code why) override;
+  void revocation_asked() override { notify_user(options_->on_revocation); }
+  void gone() override;
+
+  void start_contender(std::shared_ptr<contender> before = {});
+  void gate_lost();
+  void release_gate();
+  void begin_release();
+  void report(progress::kind what, error_code why = {}, bool released = false);
+  void notify_user(const std::function<void(const conclave::hold&)>& f);
+
+  std::shared_ptr<session_context> context_;
+  std::weak_ptr<lock_object> owner_;
+  std::shared_ptr<const lock_options> options_;
+  lock_request request_;
+  std::optional<lock_request> gate_request_;
+  std::shared_ptr<gate_events> gate_;  // null: there is no gate, or it is not needed any more
+  std::shared_ptr<contender> contender_;
+  std::function<void()> when_gone_;
+  stage stage_ = stage::contending;
+  bool position_reported_ = false;
+  std::shared_ptr<const progress_callback> progress_callback_;
+  std::string node_;  // used for the progress_callback only
+};
+
+}  // namespace conclave::recipes
