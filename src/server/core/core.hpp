@@ -109,6 +109,7 @@ class core {
   void expire();
   // False while the disk is full: requests that need a commit fail.
   void set_writable(bool yes) noexcept { writable_ = yes; }
+  bool is_writable() const noexcept { return writable_; }
 
   // --- output
 

@@ -84,7 +84,7 @@ std::string service::reply_to(const client_connection& from, std::string_view re
 
 std::string service::run_command(std::string_view word) {
   if (word == "ruok") return "imok";
-  if (word == "isro") return disk_full_ ? "ro" : "rw";
+  if (word == "isro") return core_->is_writable() ? "rw" : "ro";
   if (word == "srvr") return version_line() + summary();
   if (word == "stat")
     return version_line() + "Clients:\n" + connection_list(false) + "\n" + summary();
@@ -188,7 +188,7 @@ std::string service::metrics() const {
   number("conclave_commits", statistics_.commits);
   number("conclave_slow_clients_dropped", statistics_.dropped_slow);
   number("conclave_connections_rejected", statistics_.rejected);
-  number("conclave_disk_full", disk_full_ ? 1 : 0);
+  number("conclave_disk_full", core_->is_writable() ? 0 : 1);
   return text;
 }
 

@@ -67,13 +67,18 @@ class service {
   using connection_ptr = std::shared_ptr<client_connection>;
   using clock = std::chrono::steady_clock;
 
+  static moment now();
   core_options make_core_options() const;
   void begin_turn();
   void end_turn();
   void commit();
   void handle_disk_full(const std::string& why);
   void retry_disk();
+  void arm_timer();
+  void run_periodic_checks();
+  void log(log_level level, const std::string& text) const;
 
+  // connections.cpp
   void open_acceptors();
   void wait_to_accept(acceptor& a);
   void accept_connections(acceptor& a);
@@ -91,10 +96,6 @@ class service {
   void drop(const connection_ptr& c, client_fault why);
   void disconnect(const connection_ptr& c);
   void enter(client_connection& c, client_connection::phase next);
-
-  void arm_timer();
-  void run_periodic_checks();
-  void log(log_level level, const std::string& text) const;
   void log_client(client_fault what, log_level level, std::string text);
   void log_tls_failure(const client_connection& c);
 
@@ -161,7 +162,6 @@ class service {
   bool in_turn_ = false;
   int turns_without_expiry_ = 0;   // number of coming turns in which no session expires
   bool accepting_paused_ = false;  // no descriptors are left
-  bool disk_full_ = false;
   clock::time_point next_check_;
   clock::time_point idle_since_;
   clock::time_point started_ = clock::now();
