@@ -141,7 +141,7 @@ class machine {
   time_point session_deadline() const noexcept;
 
   // The server does not expire the session while this connection is open.
-  bool held_open() const noexcept { return phase_ == phase::attached && held_open_; }
+  bool held_open() const noexcept { return phase_ == phase::attached && process_binding_ != 0; }
 
   std::size_t outstanding() const noexcept {
     return waiting_.size() + in_flight_.size() + auths_in_flight_.size();
@@ -155,7 +155,24 @@ class machine {
   bool full() const noexcept;
 
  private:
-  enum class phase { pausing, connecting, handshaking, attached, closing, finished };
+  // Operations that are submitted before `attached` wait there; from `closing` on they are refused.
+  enum class phase {
+    pausing,      // waits for phase_deadline_ before the next connection attempt
+    connecting,   // the transport connects; only connected(), disconnected() or time end this
+    handshaking,  // the connect request was sent; the first reply decides about the session
+    attached,     // requests are sent and answered; the session lives at the server
+    closing,      // the close request was sent; earlier requests are still answered
+    finished,     // closed, expired or not authenticated; nothing happens any more
+  };
+  // What a received message means for the connection.
+  enum class message_result {
+    accepted,
+    malformed,  // not ZooKeeper's protocol: the connection is ended with errc::protocol_error
+    // Only a new handshake shows the state of the session or restores the watches. The connection
+    // is ended with errc::connection_loss.
+    needs_handshake,
+  };
+  using enum message_result;
 
   struct waiting_operation {
     std::unique_ptr<operation> op;
@@ -182,15 +199,15 @@ class machine {
   void fail_all(error_code ec);
   void end_watches(watch_event::kind why);
 
-  bool take_handshake(std::string_view payload, time_point now);
+  message_result take_handshake(std::string_view payload, time_point now);
   void resume(time_point now);
-  bool take_message(std::string_view payload);
-  bool take_oversized(const wire::frame_splitter::oversized_frame& frame);
-  bool take_message(const wire::reply_header& header, wire::reader& in);
-  bool take_event(wire::reader& in);
-  void watches_refused(errc e);
-  bool take_answer(const wire::reply_header& header, wire::reader& in);
-  bool take_auth_answer(const wire::reply_header& header);
+  message_result take_message(std::string_view payload);
+  message_result take_oversized(const wire::frame_splitter::oversized_frame& frame);
+  message_result take_message(const wire::reply_header& header, wire::reader& in);
+  message_result take_event(wire::reader& in);
+  message_result watches_refused(errc e);
+  message_result take_answer(const wire::reply_header& header, wire::reader& in);
+  message_result take_auth_answer(const wire::reply_header& header);
   bool leave_watch(const operation& op, std::int32_t error);
   void answered(time_point sent_at) noexcept;
   bool awaits(const wire::reply_header& header) const noexcept;
@@ -221,9 +238,7 @@ class machine {
   std::chrono::milliseconds timeout_;
   std::int64_t last_zxid_ = 0;
   bool read_only_ = false;
-  std::int32_t process_binding_ = 0;  // of this connection
-  bool held_open_ = false;            // confirmed by the server of this connection
-  bool real_session_ = false;         // created or confirmed by a server that is not read-only
+  bool real_session_ = false;  // created or confirmed by a server that is not read-only
   session_event::kind ended_ = session_event::kind::closed;
 
   // The connection.
@@ -238,7 +253,8 @@ class machine {
   std::chrono::milliseconds lease_{0};  // the session timeout when last_answered_sent_ was set
   std::optional<time_point> ping_sent_;
   bool heard_on_this_connection_ = false;  // a message other than the handshake
-  bool doubtful_ = false;                  // the last message requires a new handshake
+  // Sent in the handshake. Set to 0 if the server does not confirm it.
+  std::int32_t process_binding_ = 0;
   time_point handshake_sent_{};
   std::int32_t next_xid_ = 1;
   std::optional<std::int32_t> close_xid_;

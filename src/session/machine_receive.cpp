@@ -25,16 +25,16 @@ void machine::received(std::string_view bytes, time_point now) {
     const auto payload = input_.next();
     const auto oversized = input_.oversized();
     if (!payload && !oversized) break;
-    const bool good = oversized                      ? take_oversized(*oversized)
-                      : phase_ == phase::handshaking ? take_handshake(*payload, now)
-                                                     : take_message(*payload);
-    if (!good) {
+    const auto result = oversized                      ? take_oversized(*oversized)
+                        : phase_ == phase::handshaking ? take_handshake(*payload, now)
+                                                       : take_message(*payload);
+    if (result == malformed) {
       log(log_level::error, to_string(host_) + " sent something that is not ZooKeeper's protocol");
       fail_unreadable(errc::protocol_error);
       return drop(errc::protocol_error, now);
     }
     if (phase_ != phase::attached && phase_ != phase::closing) return;  // the connection has ended
-    if (std::exchange(doubtful_, false)) return drop(errc::connection_loss, now);
+    if (result == needs_handshake) return drop(errc::connection_loss, now);
   }
   const bool nobody_asked = phase_ == phase::handshaking || in_flight_.empty();
   if (input_.failed() || (input_.begins_oversized() && nobody_asked)) {
@@ -46,15 +46,16 @@ void machine::received(std::string_view bytes, time_point now) {
 
 // A frame above max_reply_bytes must be the reply to the first operation in flight. The operation
 // accepts it, or fails alone while its bytes are dropped.
-bool machine::take_oversized(const wire::frame_splitter::oversized_frame& frame) {
-  if (phase_ != phase::attached && phase_ != phase::closing) return false;
+machine::message_result machine::take_oversized(
+    const wire::frame_splitter::oversized_frame& frame) {
+  if (phase_ != phase::attached && phase_ != phase::closing) return malformed;
   wire::reader in{frame.beginning};
   const auto header = in.read<wire::reply_header>();
-  if (!in.ok() || !awaits(header)) return false;
+  if (!in.ok() || !awaits(header)) return malformed;
   auto& sent = in_flight_.front();
   if (sent.op && frame.size <= sent.op->max_reply_bytes) {
     input_.accept_oversized();
-    return true;
+    return accepted;
   }
   log(log_level::error, to_string(host_) + " sent an answer of " + std::to_string(frame.size) +
                             " bytes, above max_reply_bytes");
@@ -70,28 +71,28 @@ bool machine::take_oversized(const wire::frame_splitter::oversized_frame& frame)
     const auto ec = op->cut_rule() == on_cut::fail ? errc::connection_loss : errc::reply_too_large;
     complete(std::move(op), ec);
   }
-  return true;
+  return accepted;
 }
 
-bool machine::take_handshake(std::string_view payload, time_point now) {
+machine::message_result machine::take_handshake(std::string_view payload, time_point now) {
   wire::reader in{payload};
   const auto response = in.read<wire::connect_response>();
   wire::read_only_flag flag;
   if (in.ok() && !in.at_end()) in(flag);
-  if (!in.ok()) return false;
+  if (!in.ok()) return malformed;
   if (response.timeout_ms <= 0) {
-    if (!real_session_) return false;  // a new session cannot be expired
+    if (!real_session_) return malformed;  // a new session cannot be expired
     expire(now);
-    return true;
+    return accepted;
   }
-  if (response.password.size() > 64 || response.session_id == 0) return false;
+  if (response.password.size() > 64 || response.session_id == 0) return malformed;
   const bool same = real_session_ && response.session_id == session_id_;
   if (session_id_ != 0 && !same) {
     // The server answered with another session than the requested one, or this is the first real
     // session after a read-only one. The old session's nodes and watches are gone.
     if (!options_.renew_expired) {
       finish(kind::expired, errc::session_expired);
-      return true;
+      return accepted;
     }
     tell(kind::expired);
     forget_session();
@@ -100,7 +101,7 @@ bool machine::take_handshake(std::string_view payload, time_point now) {
   password_ = response.password;
   timeout_ = std::chrono::milliseconds{response.timeout_ms};
   read_only_ = flag.read_only;
-  held_open_ = process_binding_ != 0 && response.protocol_version == process_binding_;
+  if (response.protocol_version != process_binding_) process_binding_ = 0;
   real_session_ = real_session_ || !read_only_;
   phase_ = phase::attached;
   input_.set_limit(options_.max_reply_bytes);
@@ -113,7 +114,7 @@ bool machine::take_handshake(std::string_view payload, time_point now) {
         firing{{std::move(w)},
                {watch_event::kind::possibly_missed, std::string{without_chroot(chroot_, path)}}});
   resume(now);
-  return true;
+  return accepted;
 }
 
 // On a new connection: first sends the credentials, then the watches, then the waiting operations.
@@ -130,17 +131,17 @@ void machine::resume(time_point now) {
   for (auto& w : waiting) send(std::move(w.op), now);
 }
 
-bool machine::take_message(std::string_view payload) {
+machine::message_result machine::take_message(std::string_view payload) {
   wire::reader in{payload};
   const auto header = in.read<wire::reply_header>();
-  if (!in.ok() || !take_message(header, in)) return false;
+  const auto result = in.ok() ? take_message(header, in) : malformed;
   // Only after the message was accepted. A zxid from an invalid message could be one that no server
   // has, and every server would refuse it.
-  last_zxid_ = std::max(last_zxid_, header.zxid);
-  return true;
+  if (result != malformed) last_zxid_ = std::max(last_zxid_, header.zxid);
+  return result;
 }
 
-bool machine::take_message(const wire::reply_header& header, wire::reader& in) {
+machine::message_result machine::take_message(const wire::reply_header& header, wire::reader& in) {
   // A handshake alone does not count as success. Otherwise the client would reconnect without delay
   // to a server that ends every connection after the handshake or refuses the watches.
   const bool overloaded = header.xid == wire::special_xid::set_watches && header.error != 0;
@@ -154,59 +155,60 @@ bool machine::take_message(const wire::reply_header& header, wire::reader& in) {
       complete(std::move(op), errc::session_closed_require_sasl_auth);
     }
     finish(kind::authentication_failed, errc::session_closed_require_sasl_auth);
-    return true;
+    return accepted;
   }
   switch (header.xid) {
     case wire::special_xid::watch_event: return take_event(in);
     case wire::special_xid::ping:
-      if (!ping_sent_) return false;
+      if (!ping_sent_) return malformed;
       answered(*ping_sent_);
       ping_sent_.reset();
-      return true;
+      return accepted;
     case wire::special_xid::auth: return take_auth_answer(header);
     case wire::special_xid::set_watches:
-      if (header.error != 0) watches_refused(static_cast<errc>(header.error));
-      return true;
+      return header.error == 0 ? accepted : watches_refused(static_cast<errc>(header.error));
     default:
       if (header.xid == close_xid_ && in_flight_.empty()) {
         finish(kind::closed, errc::closed);
-        return true;
+        return accepted;
       }
       return take_answer(header, in);
   }
 }
 
-void machine::watches_refused(errc e) {
+machine::message_result machine::watches_refused(errc e) {
   log(log_level::error,
       to_string(host_) + " does not take our watches: " + error_code{e}.message());
   // An overloaded server may accept the watches next time. A server that does not know the request
   // never will.
-  doubtful_ = e == errc::throttled || e == errc::operation_timeout || e == errc::request_timeout ||
-              e == errc::system_error;
-  if (!doubtful_) end_watches(watch_event::kind::watch_lost);
+  if (e == errc::throttled || e == errc::operation_timeout || e == errc::request_timeout ||
+      e == errc::system_error)
+    return needs_handshake;
+  end_watches(watch_event::kind::watch_lost);
+  return accepted;
 }
 
-bool machine::take_event(wire::reader& in) {
+machine::message_result machine::take_event(wire::reader& in) {
   const auto event = in.read<wire::watcher_event>();
-  if (!in.ok()) return false;
-  if (event.type < 1 || event.type > 4) return true;  // the server's own session notices
+  if (!in.ok()) return malformed;
+  if (event.type < 1 || event.type > 4) return accepted;  // the server's own session notices
   const auto type = static_cast<watch_event::kind>(event.type);
   auto watchers = watches_.fire(type, event.path);
   if (!watchers.empty()) {
     notices_.push_back(
         firing{std::move(watchers), {type, std::string{without_chroot(chroot_, event.path)}}});
-    return true;
+    return accepted;
   }
   // No watcher needs this event. It may come from a recursive watch on a parent path.
   for (auto path = event.path; !left_watches_.empty() && path.starts_with('/');) {
     if (remove_left_watch(path) || path == "/") break;
     path = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
   }
-  return true;
+  return accepted;
 }
 
-bool machine::take_auth_answer(const wire::reply_header& header) {
-  if (auths_in_flight_.empty()) return false;
+machine::message_result machine::take_auth_answer(const wire::reply_header& header) {
+  if (auths_in_flight_.empty()) return malformed;
   auto op = std::move(auths_in_flight_.front());
   auths_in_flight_.pop_front();
   if (header.error == 0) {
@@ -216,11 +218,11 @@ bool machine::take_auth_answer(const wire::reply_header& header) {
       if (op->shown) options_.credentials.push_back(std::move(*op->shown));
       complete(std::move(op), {});
     }
-    return true;
+    return accepted;
   }
   if (op) complete(std::move(op), errc::auth_failed);
   finish(kind::authentication_failed, errc::auth_failed);
-  return true;
+  return accepted;
 }
 
 // Replies arrive in the order of the requests. Anything else is a protocol error.
@@ -229,22 +231,23 @@ bool machine::awaits(const wire::reply_header& header) const noexcept {
          in_flight_.front().position < stream_sent_;  // otherwise not sent yet
 }
 
-bool machine::take_answer(const wire::reply_header& header, wire::reader& in) {
-  if (!awaits(header)) return false;
+machine::message_result machine::take_answer(const wire::reply_header& header, wire::reader& in) {
+  if (!awaits(header)) return malformed;
   auto& sent = in_flight_.front();
   // The server reports that the session has ended, so its replies no longer extend the deadline.
-  // The next handshake will tell for certain.
-  doubtful_ = ends_session(static_cast<errc>(header.error));
-  if (doubtful_)
+  // The next handshake shows whether it has.
+  const bool ended = ends_session(static_cast<errc>(header.error));
+  const auto result = ended ? needs_handshake : accepted;
+  if (ended)
     last_answered_sent_ = time_point::min();
   else
     answered(sent.sent_at);
   if (sent.type == wire::opcode::add_watch && add_watches_in_flight_ > 0) --add_watches_in_flight_;
   if (!sent.op) {
     in_flight_.pop_front();
-    return true;
+    return result;
   }
-  if (!sent.op->read_answer(header, in)) return false;
+  if (!sent.op->read_answer(header, in)) return malformed;
   auto op = std::move(sent.op);
   const bool covered = sent.covered;
   in_flight_.pop_front();
@@ -266,7 +269,7 @@ bool machine::take_answer(const wire::reply_header& header, wire::reader& in) {
         std::move(told),
         {watch_event::kind::watch_lost, std::string{without_chroot(chroot_, unwatched->path)}}});
   }
-  return true;
+  return result;
 }
 
 // Stores the watch that a reply sets. Returns true if there is one.

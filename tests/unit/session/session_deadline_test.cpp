@@ -165,6 +165,19 @@ TEST(session_deadline, is_over_when_an_answer_calls_the_session_dead) {
   EXPECT_GT(loop.machine().session_deadline(), loop.now()) << "it lived after all";
 }
 
+// The reply ends its connection once, as malformed. It has no effect on the next connection.
+TEST(session_deadline, a_malformed_reply_about_an_expired_session_ends_one_connection) {
+  virtual_loop loop;
+  loop.attach();
+  auto write = set("/a");
+  write->malformed_answer = true;
+  loop.submit(std::move(write));
+  loop.answer_error(loop.take_request(), errc::session_expired);
+  EXPECT_EQ(loop.machine().state(), session_state::suspended);
+  loop.attach();
+  EXPECT_EQ(loop.machine().state(), session_state::connected);
+}
+
 TEST(session_deadline, a_read_only_server_gives_none) {
   auto options = nine_seconds();
   options.allow_read_only = true;
