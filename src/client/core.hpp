@@ -127,7 +127,7 @@ class call final : public session::operation {
     watch = std::move(r.watch);
   }
 
-  bool read_answer(const wire::reply_header& header, wire::reader& body) override {
+  bool read_reply(const wire::reply_header& header, wire::reader& body) override {
     return read_(*defaults_, header, body, result_) && body.ok();
   }
   error_code verdict(error_code answered) const noexcept override {
@@ -138,7 +138,7 @@ class call final : public session::operation {
     if (!holds_.empty() && ec == errc::session_expired) ec = errc::lock_lost;
     to_.tell(ec, std::move(result_));
   }
-  error_code barred() const noexcept override {
+  error_code why_refused() const noexcept override {
     for (const auto& h : holds_)
       if (h->over()) return errc::lock_lost;
     return {};

@@ -136,7 +136,7 @@ void start_add_auth(const core_pointer& core, receiver<void> to, credentials c) 
   auto r = requests::add_auth(c);
   const auto refused = r.refused;
   auto op = make<void>(core, std::move(to), std::move(r));
-  op->shown.emplace(std::move(c));
+  op->new_credentials.emplace(std::move(c));
   send(core, std::move(op), refused);
 }
 

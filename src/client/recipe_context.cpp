@@ -16,7 +16,7 @@ class unheeded final : public session::operation {
     frame = std::move(r.frame);
     beyond_limits = true;
   }
-  bool read_answer(const wire::reply_header&, wire::reader&) override { return true; }
+  bool read_reply(const wire::reply_header&, wire::reader&) override { return true; }
   void complete(error_code) noexcept override {}
 };
 
@@ -57,7 +57,7 @@ void recipe_context::forget_watch(const std::string& path, watch_kind kind, cons
 
 recipe_context::session_view recipe_context::driver_clock::session() const {
   const auto now = driver->status();
-  return {now.session_id, now.connected, now.over, now.deadline};
+  return {now.session_id, now.connected, now.end_reason, now.deadline};
 }
 
 void recipe_context::call_soon(std::function<void()> f) {

@@ -50,7 +50,7 @@ class recipe_operation final : public session::operation {
     watch = std::move(r.watch);
   }
 
-  bool read_answer(const wire::reply_header& header, wire::reader& body) override {
+  bool read_reply(const wire::reply_header& header, wire::reader& body) override {
     return read_(context_->defaults(), header, body, result_) && body.ok();
   }
   error_code verdict(error_code answered) const noexcept override {

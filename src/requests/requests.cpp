@@ -298,7 +298,7 @@ request<Result> make_multi(const defaults& d, opcode type, on_cut rule,
   return make<Result>(type, rule, read, multi_body{builder.parts()});
 }
 
-error_code code_of(const wire::multi_answer& a) {
+error_code code_of(const wire::multi_reply& a) {
   return a.type == opcode::error && a.error != 0 ? error_code{static_cast<errc>(a.error)}
                                                  : error_code{};
 }
@@ -308,11 +308,11 @@ error_code code_of(const wire::multi_answer& a) {
 request<transaction_result> commit(const defaults& d, const transaction& t) {
   const auto read = [](const defaults& at, const wire::reply_header& header, wire::reader& in,
                        transaction_result& out) {
-    std::vector<wire::multi_answer> answers;
+    std::vector<wire::multi_reply> replies;
     if (in.at_end()) return header.error != 0;
-    if (!wire::read_multi_response(in, answers)) return false;
+    if (!wire::read_multi_response(in, replies)) return false;
     out.zxid = header.zxid;
-    for (const auto& a : answers)
+    for (const auto& a : replies)
       out.parts.push_back(
           {code_of(a), std::string{session::without_chroot(at.chroot, a.path)}, a.stat.value});
     return true;
@@ -324,10 +324,10 @@ request<std::vector<read_result>> read(const defaults& d, const read_group& grou
   using result = std::vector<read_result>;
   const auto read = [](const defaults&, const wire::reply_header& header, wire::reader& in,
                        result& out) {
-    std::vector<wire::multi_answer> answers;
+    std::vector<wire::multi_reply> replies;
     if (in.at_end()) return header.error != 0;
-    if (!wire::read_multi_response(in, answers)) return false;
-    for (const auto& a : answers)
+    if (!wire::read_multi_response(in, replies)) return false;
+    for (const auto& a : replies)
       out.push_back({code_of(a), std::string{a.data}, a.stat.value, strings(a.names)});
     return true;
   };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t empty = 0;
 constexpr std::uint32_t waiting = 1;
-constexpr std::uint32_t given = 2;
+constexpr std::uint32_t is_set = 2;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ void one_shot::set() noexcept {
   // Waking an address that is already freed is harmless. At worst, an unrelated futex there gets a
   // spurious wake-up, which every futex user must expect.
   auto* address = &state_;
-  if (state_.exchange(given, std::memory_order_acq_rel) == waiting)
+  if (state_.exchange(is_set, std::memory_order_acq_rel) == waiting)
     ::syscall(SYS_futex, address, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 

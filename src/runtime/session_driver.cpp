@@ -108,8 +108,8 @@ error_code session_driver::submit_watch_removal(std::unique_ptr<session::operati
   if (machine_.finished()) return machine_.submit(op, boot_clock::now());  // returns the reason
   if (machine_.full() && !op->beyond_limits) return errc::backlog_full;
   error_code ec;
-  const bool tell_server = machine_.forget_watch(kind, path, w, ec);
-  if (!ec && tell_server) {
+  const bool must_remove_at_server = machine_.forget_watch(kind, path, w, ec);
+  if (!ec && must_remove_at_server) {
     ec = machine_.submit(op, boot_clock::now());
     flush();
   }
@@ -122,7 +122,8 @@ session_driver::session_status session_driver::status() const {
   if (loop_->in_child()) return {};
   const std::lock_guard lock{mutex_};
   const bool keeps_session = machine_.held_open() && link_ && !link_->peer_gone();
-  return {machine_.session_id(), machine_.state() == session_state::connected, machine_.over(),
+  return {machine_.session_id(), machine_.state() == session_state::connected,
+          machine_.end_reason(),
           keeps_session ? session::time_point::max() : machine_.session_deadline()};
 }
 
@@ -198,7 +199,7 @@ bool session_driver::wait_connected(std::chrono::nanoseconds limit) {
 }
 
 bool session_driver::needs_processing() const noexcept {
-  return machine_.has_notices() || machine_.has_wish() || machine_.next_deadline() < armed_ ||
+  return machine_.has_notices() || machine_.has_command() || machine_.next_deadline() < armed_ ||
          output_ == output_phase::blocked;
 }
 
@@ -214,17 +215,17 @@ void session_driver::unlock_and_wake(std::unique_lock<std::mutex>& lock, wake wh
 void session_driver::process() {
   processing_ = true;
   for (;;) {
-    machine::wish wish;
+    machine::command command;
     std::vector<session::notice> notices;
     std::vector<std::unique_ptr<session::operation>> closers;
     {
       const std::lock_guard lock{mutex_};
       send_requested_ = false;
       if (!batches_.hold_back()) flush();
-      wish = machine_.take_wish();
+      command = machine_.take_command();
       notices = machine_.take_notices();
       if (machine_.finished()) closers.swap(closers_);
-      if (std::holds_alternative<std::monostate>(wish) && notices.empty() && closers.empty()) {
+      if (std::holds_alternative<std::monostate>(command) && notices.empty() && closers.empty()) {
         rearm_timer();
         if (output_ == output_phase::blocked) wait_writable(link_);
         ended_ = machine_.finished();
@@ -232,7 +233,7 @@ void session_driver::process() {
         break;
       }
     }
-    apply(wish);
+    apply(command);
     for (auto& n : notices) deliver(n);
     for (auto& op : closers) op->complete({});
     // A child process that a handler forked has returned from the handler. It must not touch
@@ -242,8 +243,8 @@ void session_driver::process() {
   processing_ = false;
 }
 
-void session_driver::apply(const machine::wish& wish) {
-  if (std::holds_alternative<std::monostate>(wish)) return;
+void session_driver::apply(const machine::command& command) {
+  if (std::holds_alternative<std::monostate>(command)) return;
   if (link_) {
     const std::lock_guard lock{mutex_};
     output_ = output_phase::closed;
@@ -251,7 +252,7 @@ void session_driver::apply(const machine::wish& wish) {
     link_.reset();
     engine_.reset();
   }
-  if (const auto* to = std::get_if<machine::connect_to>(&wish)) connect(to->host);
+  if (const auto* to = std::get_if<machine::connect_to>(&command)) connect(to->host);
 }
 
 void session_driver::connect(const endpoint& to) {
@@ -335,7 +336,7 @@ void session_driver::read(const std::shared_ptr<socket_link>& link) {
 void session_driver::deliver(session::notice& n) noexcept {
   std::visit(overloaded{
                  [](session::completion& c) { c.op->complete(c.ec); },
-                 [](session::firing& f) {
+                 [](session::triggered_watch& f) {
                    for (const auto& w : f.watchers) w(f.event);
                  },
                  [](session::discarded&) {},
@@ -381,7 +382,7 @@ std::chrono::nanoseconds session_driver::receive(std::string_view bytes, session
     machine_.received(bytes, now);
   if (!attached) flush();  // sends the handshake and waiting requests, in spite of open batches
   if (machine_.in_flight() <= deep_pipeline) return {};
-  return std::min<std::chrono::nanoseconds>(machine_.answer_time(now) / pause_fraction,
+  return std::min<std::chrono::nanoseconds>(machine_.reply_time(now) / pause_fraction,
                                             longest_pause);
 }
 

@@ -75,7 +75,7 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   struct session_status {
     std::int64_t session_id = 0;
     bool connected = false;
-    error_code over = errc::forked;  // as session::machine::over()
+    error_code end_reason = errc::forked;  // as session::machine::end_reason()
     session::time_point deadline = session::time_point::min();
   };
   session_status status() const;
@@ -96,7 +96,7 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
 
   // Called on the I/O thread.
   void process();
-  void apply(const session::machine::wish& wish);
+  void apply(const session::machine::command& command);
   void connect(const endpoint& to);
   void connected(const std::shared_ptr<socket_link>& link);
   void read(const std::shared_ptr<socket_link>& link);

@@ -47,7 +47,7 @@ duration machine::connect_wait() const noexcept {
   return options_.connect_wait > 0ms ? std::min(options_.connect_wait, for_ever) : timeout_;
 }
 
-error_code machine::over() const noexcept {
+error_code machine::end_reason() const noexcept {
   if (phase_ == phase::closing) return errc::closed;
   if (phase_ != phase::finished) return {};
   if (ended_ == kind::closed) return errc::closed;
@@ -55,10 +55,10 @@ error_code machine::over() const noexcept {
 }
 
 error_code machine::submit(std::unique_ptr<operation>& op, time_point now) {
-  if (const auto why = over()) return why;
+  if (const auto why = end_reason()) return why;
   if (op->frame.size() - wire::frame_prefix > options_.max_request_bytes) return errc::too_large;
   if (full() && !op->beyond_limits) return errc::backlog_full;
-  if (const auto ec = kept_back(*op)) return ec;
+  if (const auto ec = why_refused(*op)) return ec;
   outstanding_bytes_ += op->frame.size();
   if (phase_ == phase::attached)
     send(std::move(op), now);
@@ -68,8 +68,8 @@ error_code machine::submit(std::unique_ptr<operation>& op, time_point now) {
 }
 
 // Why the operation may not be sent in this session and on this connection, if it may not.
-error_code machine::kept_back(const operation& op) const noexcept {
-  if (const auto ec = op.barred()) return ec;
+error_code machine::why_refused(const operation& op) const noexcept {
+  if (const auto ec = op.why_refused()) return ec;
   const auto& [session, connection] = op.bound_to;
   if (session != 0 && session != session_id_) return errc::session_expired;
   if (connection != 0 && (connection != connection_ || phase_ != phase::attached))
@@ -104,14 +104,14 @@ bool machine::forget_watch(watch_kind what, std::string_view path, const watcher
   }
   notices_.push_back(discarded{std::move(removed)});
   if (phase_ != phase::attached) return false;  // no server has the watch
-  if (emptied && !watch_under_way(path)) return !remove_left_watch(path);
-  if (lasting && !watches_.has_lasting(watch_slot::data, path)) left_watches_.emplace(path);
+  if (emptied && !watch_in_progress(path)) return !remove_unneeded_watch(path);
+  if (lasting && !watches_.has_lasting(watch_slot::data, path)) unneeded_watches_.emplace(path);
   return false;
 }
 
 // A read that sets a watch on this path is waiting or in flight. A removal sent now would also
 // remove its watch at the server.
-bool machine::watch_under_way(std::string_view path) const {
+bool machine::watch_in_progress(std::string_view path) const {
   const auto needs = [&](const auto& each) {
     return each.op && each.op->watch && each.op->watch->path == path;
   };
@@ -121,20 +121,21 @@ bool machine::watch_under_way(std::string_view path) const {
 
 // Removes a persistent watch that no watcher needs from the server. This removes all watches of the
 // path, so it happens only if no watcher needs any of them.
-bool machine::remove_left_watch(std::string_view path) {
-  const auto left = left_watches_.find(path);
-  if (left == left_watches_.end() || phase_ != phase::attached || watches_.contains(path) ||
-      watch_under_way(path))
+bool machine::remove_unneeded_watch(std::string_view path) {
+  const auto unneeded = unneeded_watches_.find(path);
+  if (unneeded == unneeded_watches_.end() || phase_ != phase::attached || watches_.contains(path) ||
+      watch_in_progress(path))
     return false;
   const auto position = stream_sent_ + (output_.size() - output_sent_);
   constexpr auto type = wire::opcode::remove_watches;
   const auto xid = take_xid();
   constexpr std::int32_t any = 3;
   std::string frame;
-  wire::append_frame(frame, wire::request_header{xid, type}, wire::path_type_request{*left, any});
+  wire::append_frame(frame, wire::request_header{xid, type},
+                     wire::path_type_request{*unneeded, any});
   send_frame(frame, last_heard_);
   in_flight_.push_back({nullptr, type, xid, last_heard_, position, false});
-  left_watches_.erase(left);
+  unneeded_watches_.erase(unneeded);
   return true;
 }
 
@@ -191,24 +192,24 @@ void machine::disconnected(error_code why, time_point now) {
   if (phase_ != phase::finished && phase_ != phase::pausing) drop(why, now);
 }
 
-// Ends the connection, completes or requeues the operations in flight, and tries the next host.
+// Ends the connection, requeues or completes the operations in flight, and tries the next host.
 void machine::drop(error_code why, time_point now) {
   const bool was_attached = phase_ == phase::attached;
-  wish_ = disconnect{};
+  command_ = disconnect{};
   if (phase_ == phase::closing) return finish(kind::closed, errc::closed);
   if (was_attached) {
     log(log_level::warning, "lost the connection to " + to_string(host_) + ": " + why.message());
-    tell(kind::suspended, why);
+    report(kind::suspended, why);
   }
-  settle_in_flight(now);
-  left_watches_.clear();
+  requeue_or_complete_in_flight(now);
+  unneeded_watches_.clear();
   input_.reset();
   output_ = {};
   output_sent_ = 0;
   schedule_connect(now);
 }
 
-void machine::settle_in_flight(time_point now) {
+void machine::requeue_or_complete_in_flight(time_point now) {
   std::deque<waiting_operation> again;
   const auto keep = [&](std::unique_ptr<operation> op) {
     if (op->bound_to.connection != 0) return complete(std::move(op), errc::not_connected);
@@ -263,7 +264,7 @@ void machine::time_passed(time_point now) {
       phase_deadline_ =
           now + std::max<duration>(
                     timeout_ / static_cast<int>(std::max<std::size_t>(hosts_.size(), 3)), 100ms);
-      wish_ = connect_to{host_};
+      command_ = connect_to{host_};
       break;
     case phase::connecting:
     case phase::handshaking:
@@ -371,15 +372,15 @@ void machine::sent(std::size_t n) noexcept {
     output_.clear();
 }
 
-machine::wish machine::take_wish() { return std::exchange(wish_, std::monostate{}); }
+machine::command machine::take_command() { return std::exchange(command_, std::monostate{}); }
 
 // --- end of the session
 
 void machine::expire(time_point now) {
-  wish_ = disconnect{};
+  command_ = disconnect{};
   if (!options_.renew_expired) return finish(kind::expired, errc::session_expired);
   log(log_level::warning, "the session has expired; beginning a new one");
-  tell(kind::expired);
+  report(kind::expired);
   forget_session();
   schedule_connect(now);
 }
@@ -396,10 +397,10 @@ void machine::forget_session() {
 }
 
 void machine::finish(kind last, error_code ec) {
-  wish_ = disconnect{};
+  command_ = disconnect{};
   phase_ = phase::finished;
   ended_ = last;
-  tell(last);
+  report(last);
   fail_all(ec);
   // The program may already have destroyed objects that its watchers use, so they are not called.
   if (last == kind::closed) {
@@ -430,7 +431,8 @@ void machine::fail_all(error_code ec) {
 
 void machine::end_watches(watch_event::kind why) {
   for (auto& [path, w] : watches_.take_all())
-    notices_.push_back(firing{{std::move(w)}, {why, std::string{without_chroot(chroot_, path)}}});
+    notices_.push_back(
+        triggered_watch{{std::move(w)}, {why, std::string{without_chroot(chroot_, path)}}});
 }
 
 void machine::answered(time_point sent_at) noexcept {
@@ -459,7 +461,7 @@ void machine::complete(std::unique_ptr<operation> op, error_code ec) {
   notices_.push_back(completion{std::move(op), ec});
 }
 
-void machine::tell(kind k, error_code why) {
+void machine::report(kind k, error_code why) {
   notices_.push_back(session_event{k, session_id_, why});
 }
 

@@ -39,7 +39,7 @@ struct completion {
   std::unique_ptr<operation> op;
   error_code ec;
 };
-struct firing {
+struct triggered_watch {
   std::vector<watcher> watchers;
   watch_event event;
 };
@@ -52,7 +52,7 @@ struct log_line {
   log_level level;
   std::string text;
 };
-using notice = std::variant<completion, firing, discarded, session_event, log_line>;
+using notice = std::variant<completion, triggered_watch, discarded, session_event, log_line>;
 
 class machine {
  public:
@@ -97,15 +97,15 @@ class machine {
   }
   void sent(std::size_t n) noexcept;
 
-  // What the transport must do with the connection. Each wish is returned once. Both wishes also
-  // end an existing connection.
+  // What the transport must do with the connection. Each command is returned once, and each one
+  // also ends an existing connection.
   struct connect_to {
     endpoint host;
   };
   struct disconnect {};
-  using wish = std::variant<std::monostate, connect_to, disconnect>;
-  wish take_wish();
-  bool has_wish() const noexcept { return !std::holds_alternative<std::monostate>(wish_); }
+  using command = std::variant<std::monostate, connect_to, disconnect>;
+  command take_command();
+  bool has_command() const noexcept { return !std::holds_alternative<std::monostate>(command_); }
 
   // time_passed() must be called at this time at the latest.
   time_point next_deadline() const noexcept;
@@ -123,7 +123,7 @@ class machine {
   bool finished() const noexcept { return phase_ == phase::finished; }
   // Why the session accepts no more operations: it is closed, or is being closed. No error if it
   // accepts them.
-  error_code over() const noexcept;
+  error_code end_reason() const noexcept;
   std::int64_t session_id() const noexcept { return session_id_; }
   const std::string& session_password() const noexcept { return password_; }
   // The number of successful handshakes, which identifies the current connection.
@@ -148,7 +148,7 @@ class machine {
   }
   std::size_t in_flight() const noexcept { return in_flight_.size(); }
   // Time between sending the last answered request and `now`.
-  duration answer_time(time_point now) const noexcept {
+  duration reply_time(time_point now) const noexcept {
     return last_answered_sent_ == time_point::min() ? duration{0} : now - last_answered_sent_;
   }
   // Returns true if submit() would return errc::backlog_full.
@@ -188,11 +188,11 @@ class machine {
   };
 
   void schedule_connect(time_point now);
-  error_code kept_back(const operation& op) const noexcept;
+  error_code why_refused(const operation& op) const noexcept;
   void send(std::unique_ptr<operation> op, time_point now);
   void send_frame(std::string_view frame, time_point now);
   void drop(error_code why, time_point now);
-  void settle_in_flight(time_point now);
+  void requeue_or_complete_in_flight(time_point now);
   void fail_unreadable(errc read_error);
   void expire(time_point now);
   void finish(session_event::kind last, error_code ec);
@@ -206,19 +206,19 @@ class machine {
   message_result take_message(const wire::reply_header& header, wire::reader& in);
   message_result take_event(wire::reader& in);
   message_result watches_refused(errc e);
-  message_result take_answer(const wire::reply_header& header, wire::reader& in);
-  message_result take_auth_answer(const wire::reply_header& header);
-  bool leave_watch(const operation& op, std::int32_t error);
+  message_result take_reply(const wire::reply_header& header, wire::reader& in);
+  message_result take_auth_reply(const wire::reply_header& header);
+  bool store_watch(const operation& op, std::int32_t error);
   void answered(time_point sent_at) noexcept;
   bool awaits(const wire::reply_header& header) const noexcept;
   bool covered_by_lasting_watch(const operation& op) const;
-  bool watch_under_way(std::string_view path) const;
-  bool remove_left_watch(std::string_view path);
+  bool watch_in_progress(std::string_view path) const;
+  bool remove_unneeded_watch(std::string_view path);
   void forget_session();
   std::int32_t take_xid() noexcept;
 
   void complete(std::unique_ptr<operation> op, error_code ec);
-  void tell(session_event::kind k, error_code why = {});
+  void report(session_event::kind k, error_code why = {});
   duration connect_wait() const noexcept;
 
   client_options options_;
@@ -228,7 +228,7 @@ class machine {
   std::string last_failure_;
 
   phase phase_ = phase::finished;
-  wish wish_;
+  command command_;
   time_point phase_deadline_{};  // time to connect (pausing) or to give up (connecting,
                                  // handshaking, closing)
 
@@ -269,7 +269,7 @@ class machine {
   watch_registry watches_;
   // Paths of persistent watches that no watcher needs. They stay at the server because removing
   // them would also remove other watches of the path.
-  std::set<std::string, std::less<>> left_watches_;
+  std::set<std::string, std::less<>> unneeded_watches_;
   std::vector<notice> notices_;
 };
 

@@ -36,9 +36,9 @@ void machine::received(std::string_view bytes, time_point now) {
     if (phase_ != phase::attached && phase_ != phase::closing) return;  // the connection has ended
     if (result == needs_handshake) return drop(errc::connection_loss, now);
   }
-  const bool nobody_asked = phase_ == phase::handshaking || in_flight_.empty();
-  if (input_.failed() || (input_.begins_oversized() && nobody_asked)) {
-    log(log_level::error, to_string(host_) + " sent a frame of an absurd length");
+  const bool nothing_requested = phase_ == phase::handshaking || in_flight_.empty();
+  if (input_.failed() || (input_.begins_oversized() && nothing_requested)) {
+    log(log_level::error, to_string(host_) + " sent a frame with an invalid length");
     fail_unreadable(errc::protocol_error);
     drop(errc::protocol_error, now);
   }
@@ -57,7 +57,7 @@ machine::message_result machine::take_oversized(
     input_.accept_oversized();
     return accepted;
   }
-  log(log_level::error, to_string(host_) + " sent an answer of " + std::to_string(frame.size) +
+  log(log_level::error, to_string(host_) + " sent a reply of " + std::to_string(frame.size) +
                             " bytes, above max_reply_bytes");
   input_.skip_oversized();
   if (!std::exchange(heard_on_this_connection_, true)) hosts_.succeeded();
@@ -94,7 +94,7 @@ machine::message_result machine::take_handshake(std::string_view payload, time_p
       finish(kind::expired, errc::session_expired);
       return accepted;
     }
-    tell(kind::expired);
+    report(kind::expired);
     forget_session();
   }
   session_id_ = response.session_id;
@@ -108,11 +108,11 @@ machine::message_result machine::take_handshake(std::string_view payload, time_p
   ++connection_;
   answered(handshake_sent_);
   log(log_level::info, std::string{same ? "reconnected" : "connected"} + " to " + to_string(host_));
-  tell(same ? kind::reconnected : kind::connected);
+  report(same ? kind::reconnected : kind::connected);
   for (auto& [path, w] : watches_.lasting())
-    notices_.push_back(
-        firing{{std::move(w)},
-               {watch_event::kind::possibly_missed, std::string{without_chroot(chroot_, path)}}});
+    notices_.push_back(triggered_watch{
+        {std::move(w)},
+        {watch_event::kind::possibly_missed, std::string{without_chroot(chroot_, path)}}});
   resume(now);
   return accepted;
 }
@@ -164,7 +164,7 @@ machine::message_result machine::take_message(const wire::reply_header& header, 
       answered(*ping_sent_);
       ping_sent_.reset();
       return accepted;
-    case wire::special_xid::auth: return take_auth_answer(header);
+    case wire::special_xid::auth: return take_auth_reply(header);
     case wire::special_xid::set_watches:
       return header.error == 0 ? accepted : watches_refused(static_cast<errc>(header.error));
     default:
@@ -172,13 +172,12 @@ machine::message_result machine::take_message(const wire::reply_header& header, 
         finish(kind::closed, errc::closed);
         return accepted;
       }
-      return take_answer(header, in);
+      return take_reply(header, in);
   }
 }
 
 machine::message_result machine::watches_refused(errc e) {
-  log(log_level::error,
-      to_string(host_) + " does not take our watches: " + error_code{e}.message());
+  log(log_level::error, to_string(host_) + " refused the watches: " + error_code{e}.message());
   // An overloaded server may accept the watches next time. A server that does not know the request
   // never will.
   if (e == errc::throttled || e == errc::operation_timeout || e == errc::request_timeout ||
@@ -193,29 +192,29 @@ machine::message_result machine::take_event(wire::reader& in) {
   if (!in.ok()) return malformed;
   if (event.type < 1 || event.type > 4) return accepted;  // the server's own session notices
   const auto type = static_cast<watch_event::kind>(event.type);
-  auto watchers = watches_.fire(type, event.path);
+  auto watchers = watches_.trigger(type, event.path);
   if (!watchers.empty()) {
-    notices_.push_back(
-        firing{std::move(watchers), {type, std::string{without_chroot(chroot_, event.path)}}});
+    notices_.push_back(triggered_watch{std::move(watchers),
+                                       {type, std::string{without_chroot(chroot_, event.path)}}});
     return accepted;
   }
   // No watcher needs this event. It may come from a recursive watch on a parent path.
-  for (auto path = event.path; !left_watches_.empty() && path.starts_with('/');) {
-    if (remove_left_watch(path) || path == "/") break;
+  for (auto path = event.path; !unneeded_watches_.empty() && path.starts_with('/');) {
+    if (remove_unneeded_watch(path) || path == "/") break;
     path = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
   }
   return accepted;
 }
 
-machine::message_result machine::take_auth_answer(const wire::reply_header& header) {
+machine::message_result machine::take_auth_reply(const wire::reply_header& header) {
   if (auths_in_flight_.empty()) return malformed;
   auto op = std::move(auths_in_flight_.front());
   auths_in_flight_.pop_front();
   if (header.error == 0) {
     if (op) {
       wire::reader nothing{{}};
-      op->read_answer(header, nothing);
-      if (op->shown) options_.credentials.push_back(std::move(*op->shown));
+      op->read_reply(header, nothing);
+      if (op->new_credentials) options_.credentials.push_back(std::move(*op->new_credentials));
       complete(std::move(op), {});
     }
     return accepted;
@@ -231,7 +230,7 @@ bool machine::awaits(const wire::reply_header& header) const noexcept {
          in_flight_.front().position < stream_sent_;  // otherwise not sent yet
 }
 
-machine::message_result machine::take_answer(const wire::reply_header& header, wire::reader& in) {
+machine::message_result machine::take_reply(const wire::reply_header& header, wire::reader& in) {
   if (!awaits(header)) return malformed;
   auto& sent = in_flight_.front();
   // The server reports that the session has ended, so its replies no longer extend the deadline.
@@ -247,11 +246,11 @@ machine::message_result machine::take_answer(const wire::reply_header& header, w
     in_flight_.pop_front();
     return result;
   }
-  if (!sent.op->read_answer(header, in)) return malformed;
+  if (!sent.op->read_reply(header, in)) return malformed;
   auto op = std::move(sent.op);
   const bool covered = sent.covered;
   in_flight_.pop_front();
-  const bool watching = leave_watch(*op, header.error);
+  const bool watching = store_watch(*op, header.error);
   // The persistent watch that would have delivered the event was not set, so no server has this
   // watch.
   std::optional<operation::wanted_watch> unwatched;
@@ -264,16 +263,16 @@ machine::message_result machine::take_answer(const wire::reply_header& header, w
     bool ignored = false;
     const auto what =
         unwatched->slot == watch_slot::child ? watch_kind::children : watch_kind::data;
-    auto told = watches_.remove(what, unwatched->path, unwatched->watcher, ignored);
-    notices_.push_back(firing{
-        std::move(told),
+    auto removed = watches_.remove(what, unwatched->path, unwatched->watcher, ignored);
+    notices_.push_back(triggered_watch{
+        std::move(removed),
         {watch_event::kind::watch_lost, std::string{without_chroot(chroot_, unwatched->path)}}});
   }
   return result;
 }
 
 // Stores the watch that a reply sets. Returns true if there is one.
-bool machine::leave_watch(const operation& op, std::int32_t error) {
+bool machine::store_watch(const operation& op, std::int32_t error) {
   if (!op.watch) return false;
   const auto& [slot, path, w] = *op.watch;
   if (error == 0)

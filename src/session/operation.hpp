@@ -35,7 +35,7 @@ class operation {
 
   // Parses the reply. Called inside the machine, before complete(). Returns false if the reply is
   // malformed. Most replies with an error code have no body.
-  virtual bool read_answer(const wire::reply_header& header, wire::reader& body) = 0;
+  virtual bool read_reply(const wire::reply_header& header, wire::reader& body) = 0;
 
   // Called exactly once, by the driver, outside the machine.
   virtual void complete(error_code ec) noexcept = 0;
@@ -46,7 +46,7 @@ class operation {
 
   // Returns the reason if the operation may not be submitted any more. Called with the session's
   // lock held.
-  virtual error_code barred() const noexcept { return {}; }
+  virtual error_code why_refused() const noexcept { return {}; }
 
   wire::opcode type() const noexcept { return type_; }
   on_cut cut_rule() const noexcept { return on_cut_; }
@@ -64,7 +64,7 @@ class operation {
 
   // For add_auth: credentials that are sent again on every later connection once the server has
   // accepted them.
-  std::optional<credentials> shown;
+  std::optional<credentials> new_credentials;
 
   // The only session and connection in which the operation may be sent (0: any). Otherwise it
   // completes unsent with errc::session_expired or errc::not_connected.

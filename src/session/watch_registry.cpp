@@ -26,7 +26,7 @@ void watch_registry::collect(watch_slot slot, std::string_view path, bool once,
   if (once) at(slot).erase(found);
 }
 
-std::vector<watcher> watch_registry::fire(watch_event::kind type, std::string_view path) {
+std::vector<watcher> watch_registry::trigger(watch_event::kind type, std::string_view path) {
   using kind = watch_event::kind;
   std::vector<watcher> called;
   if (type != kind::children_changed) {

@@ -24,7 +24,7 @@ class watch_registry {
   void add(watch_slot slot, std::string_view path, const watcher& w);
 
   // Returns the watchers for an event, each once, and removes one-shot watches.
-  std::vector<watcher> fire(watch_event::kind type, std::string_view path);
+  std::vector<watcher> trigger(watch_event::kind type, std::string_view path);
 
   // Removes w, or all watchers if w is empty, from the watches of this kind, and returns them.
   // `emptied` is true if no remaining watcher needs the server's watch.

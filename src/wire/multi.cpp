@@ -20,7 +20,7 @@ bool choose_body(multi_part& part) {
 }
 
 // Reads or writes the fields of a reply of this type. Returns false if the type is unknown.
-bool answer_fields(auto& io, auto& a) {
+bool reply_fields(auto& io, auto& a) {
   switch (a.type) {
     case opcode::error: io(a.error); return true;
     case opcode::create: io(a.path); return true;
@@ -69,20 +69,20 @@ bool read_multi_request(reader& in, std::vector<multi_part>& parts) {
   });
 }
 
-void write_multi_response(writer& out, const std::vector<multi_answer>& answers) {
-  for (const auto& answer : answers) {
-    out(multi_header{answer.type, false, answer.type == opcode::error ? answer.error : 0});
-    answer_fields(out, answer);
+void write_multi_response(writer& out, const std::vector<multi_reply>& replies) {
+  for (const auto& reply : replies) {
+    out(multi_header{reply.type, false, reply.type == opcode::error ? reply.error : 0});
+    reply_fields(out, reply);
   }
   out(multi_end);
 }
 
-bool read_multi_response(reader& in, std::vector<multi_answer>& answers) {
-  answers.clear();
+bool read_multi_response(reader& in, std::vector<multi_reply>& replies) {
+  replies.clear();
   return read_parts(in, [&](const multi_header& header) {
-    auto& answer = answers.emplace_back();
-    answer.type = header.type;
-    return answer_fields(in, answer);
+    auto& reply = replies.emplace_back();
+    reply.type = header.type;
+    return reply_fields(in, reply);
   });
 }
 

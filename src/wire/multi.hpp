@@ -31,7 +31,7 @@ struct multi_part {
 };
 
 // One part of a reply. The comments name the types that set a member.
-struct multi_answer {
+struct multi_reply {
   opcode type = opcode::error;
   std::int32_t error = 0;               // for opcode::error
   std::string_view path;                // create, create2
@@ -47,7 +47,7 @@ void write_multi_request(writer& out, const std::vector<multi_part>& parts);
 // Returns false if the message is malformed, has too many parts, or has a part of unknown type.
 bool read_multi_request(reader& in, std::vector<multi_part>& parts);
 
-void write_multi_response(writer& out, const std::vector<multi_answer>& answers);
-bool read_multi_response(reader& in, std::vector<multi_answer>& answers);
+void write_multi_response(writer& out, const std::vector<multi_reply>& replies);
+bool read_multi_response(reader& in, std::vector<multi_reply>& replies);
 
 }  // namespace conclave::wire

@@ -45,6 +45,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (data[0] % 2 == 0)
     round_trip<std::vector<multi_part>, &read_multi_request, &write_multi_request>(bytes);
   else
-    round_trip<std::vector<multi_answer>, &read_multi_response, &write_multi_response>(bytes);
+    round_trip<std::vector<multi_reply>, &read_multi_response, &write_multi_response>(bytes);
   return 0;
 }

@@ -34,7 +34,7 @@ class fuzz_operation final : public operation {
     --alive_;
   }
 
-  bool read_answer(const wire::reply_header& header, wire::reader& body) override {
+  bool read_reply(const wire::reply_header& header, wire::reader& body) override {
     if (header.error != 0) return true;
     if (type() == wire::opcode::get_data) body.read<wire::get_data_response>();
     if (type() == wire::opcode::get_children2) body.read<wire::get_children2_response>();
@@ -233,10 +233,10 @@ class fuzz_session {
   }
 
   void pump() {
-    const auto wish = machine_.take_wish();
-    if (!std::holds_alternative<std::monostate>(wish)) {
+    const auto command = machine_.take_command();
+    if (!std::holds_alternative<std::monostate>(command)) {
       connected_ = false;
-      wanted_ = std::holds_alternative<machine::connect_to>(wish);
+      wanted_ = std::holds_alternative<machine::connect_to>(command);
     }
     if (connected_) {
       const auto n = std::min(machine_.output().size(), socket_takes_);
@@ -245,7 +245,7 @@ class fuzz_session {
     }
     for (auto& n : machine_.take_notices()) {
       if (auto* done = std::get_if<completion>(&n)) done->op->complete(done->ec);
-      if (auto* fired = std::get_if<firing>(&n))
+      if (auto* fired = std::get_if<triggered_watch>(&n))
         for (const auto& w : fired->watchers) w(fired->event);
     }
     REQUIRE(machine_.session_deadline() <= now_ + std::chrono::milliseconds{INT32_MAX});

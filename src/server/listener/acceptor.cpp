@@ -27,7 +27,7 @@ constexpr int listen_backlog = 4096;
   throw std::runtime_error{"cannot listen on " + address + ": " + why};
 }
 
-// What no system would allow.
+// For options that are invalid on every system.
 [[noreturn]] void fail_option(const std::string& address, const std::string& why) {
   throw error{errc::invalid_argument, "cannot listen on " + address + " (" + why + ")"};
 }

@@ -21,8 +21,8 @@ class acceptor {
   // Listens on "HOST:PORT", "[IPV6]:PORT" or "PORT". Throws std::runtime_error with the address and
   // the reason.
   static acceptor tcp(boost::asio::io_context& io, const std::string& address, transport type);
-  // Listens on a Unix socket that the server's user, root and the members of `group` can connect
-  // to. An empty group grants access to nobody else.
+  // Listens on a Unix socket. The server's user and root can connect to it, and so can the members
+  // of `group` unless it is empty.
   static acceptor unix_socket(boost::asio::io_context& io, const std::filesystem::path& path,
                               const std::string& group);
   acceptor(acceptor&&) = default;

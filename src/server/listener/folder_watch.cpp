@@ -14,9 +14,9 @@ folder_watch::folder_watch(boost::asio::io_context& io, const std::filesystem::p
   const int fd = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   if (fd < 0) return;
   // Unlinking an open file changes its link count, which inotify reports as IN_ATTRIB.
-  constexpr std::uint32_t gone = IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF;
-  ::inotify_add_watch(fd, folder.c_str(), gone | IN_ONLYDIR);
-  ::inotify_add_watch(fd, (folder / "lock").c_str(), gone);
+  constexpr std::uint32_t removal_events = IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF;
+  ::inotify_add_watch(fd, folder.c_str(), removal_events | IN_ONLYDIR);
+  ::inotify_add_watch(fd, (folder / "lock").c_str(), removal_events);
   boost::system::error_code failed;
   descriptor_.assign(fd, failed);
   if (failed)

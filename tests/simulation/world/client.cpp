@@ -32,7 +32,7 @@ class forgetting final : public session::operation {
   explicit forgetting(requests::request<requests::nothing> r) : operation{r.type, r.rule} {
     frame = std::move(r.frame);
   }
-  bool read_answer(const wire::reply_header&, wire::reader&) override { return true; }
+  bool read_reply(const wire::reply_header&, wire::reader&) override { return true; }
   void complete(error_code) noexcept override {}
 };
 
@@ -93,7 +93,7 @@ void client::uncork() {
 }
 
 client::session_view client::session() const {
-  return {machine_.session_id(), attached(), machine_.over(), machine_.session_deadline()};
+  return {machine_.session_id(), attached(), machine_.end_reason(), machine_.session_deadline()};
 }
 
 recipes::time_point client::now() const { return own_time(world_.now()); }
@@ -139,12 +139,12 @@ void client::pump() {
   pumping_ = true;
   for (;;) {
     flush();
-    const auto wish = machine_.take_wish();
+    const auto command = machine_.take_command();
     auto notices = machine_.take_notices();
     auto refused = std::exchange(refused_operations_, {});
     const auto why = std::exchange(refusals_, {});
-    if (wish.index() == 0 && notices.empty() && refused.empty()) break;
-    apply(wish);
+    if (command.index() == 0 && notices.empty() && refused.empty()) break;
+    apply(command);
     for (auto& n : notices) hand_out(n);
     for (std::size_t i = 0; i < refused.size(); ++i) refused[i]->complete(why[i]);
   }
@@ -152,11 +152,11 @@ void client::pump() {
   plan_timer();
 }
 
-void client::apply(const session::machine::wish& wish) {
-  if (wish.index() == 0) return;
+void client::apply(const session::machine::command& command) {
+  if (command.index() == 0) return;
   connecting_ = false;
   if (auto* l = current()) close_here(*l);
-  const auto* to = std::get_if<session::machine::connect_to>(&wish);
+  const auto* to = std::get_if<session::machine::connect_to>(&command);
   if (to == nullptr) return;
   door_ = to->host.port - 1u;
   connecting_ = true;
@@ -166,7 +166,7 @@ void client::apply(const session::machine::wish& wish) {
 void client::hand_out(session::notice& n) {
   if (auto* done = std::get_if<session::completion>(&n))
     done->op->complete(done->ec);
-  else if (const auto* fired = std::get_if<session::firing>(&n))
+  else if (const auto* fired = std::get_if<session::triggered_watch>(&n))
     for (const auto& w : fired->watchers) w(fired->event);
   else if (const auto* e = std::get_if<session_event>(&n)) {
     if (attached()) attached_since_ = world_.now();

@@ -162,7 +162,7 @@ class client final : public recipes::session_context, public std::enable_shared_
   link* current();
   void flush();
   void send(link& l, direction d, packet p);
-  void apply(const session::machine::wish& wish);
+  void apply(const session::machine::command& command);
   void hand_out(session::notice& n);
   void close_here(link& l);
   void close_there(link& l);

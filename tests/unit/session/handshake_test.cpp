@@ -31,7 +31,7 @@ TEST(handshake, bytes_of_a_new_session) {
   machine m{connect_string::parse("one:1"), nine_seconds(), 0};
   const time_point now{1h};
   m.start(now);
-  EXPECT_TRUE(std::holds_alternative<machine::connect_to>(m.take_wish()));
+  EXPECT_TRUE(std::holds_alternative<machine::connect_to>(m.take_command()));
   EXPECT_TRUE(m.output().empty());
   m.connected(now);
   EXPECT_EQ(hex(m.output()),

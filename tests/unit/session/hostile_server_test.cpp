@@ -142,7 +142,7 @@ TEST(hostile_server, an_answer_that_cannot_be_read_ends_its_read) {
   virtual_loop loop;
   loop.attach();
   auto op = get("/a");
-  op->malformed_answer = true;
+  op->malformed_reply = true;
   const auto read = loop.submit(std::move(op));
   for (int connections = 0; connections < 3 && read->pending(); ++connections) {
     loop.answer(loop.take_request());
@@ -156,7 +156,7 @@ TEST(hostile_server, an_answer_that_cannot_be_read_leaves_its_write_unclear) {
   virtual_loop loop;
   loop.attach();
   auto op = set("/a");
-  op->malformed_answer = true;
+  op->malformed_reply = true;
   const auto write = loop.submit(std::move(op));
   loop.answer(loop.take_request());
   EXPECT_TRUE(write->ec == condition::outcome_unknown);

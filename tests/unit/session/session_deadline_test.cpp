@@ -170,7 +170,7 @@ TEST(session_deadline, a_malformed_reply_about_an_expired_session_ends_one_conne
   virtual_loop loop;
   loop.attach();
   auto write = set("/a");
-  write->malformed_answer = true;
+  write->malformed_reply = true;
   loop.submit(std::move(write));
   loop.answer_error(loop.take_request(), errc::session_expired);
   EXPECT_EQ(loop.machine().state(), session_state::suspended);

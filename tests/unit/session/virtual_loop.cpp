@@ -76,10 +76,10 @@ test_operation::~test_operation() {
     ADD_FAILURE() << "an operation on " << path << " was dropped without a completion";
 }
 
-bool test_operation::read_answer(const wire::reply_header& header, wire::reader& body) {
+bool test_operation::read_reply(const wire::reply_header& header, wire::reader& body) {
   told->server_error = header.error;
   while (!body.at_end()) told->body.push_back(static_cast<char>(body.read<std::uint8_t>()));
-  return !malformed_answer;
+  return !malformed_reply;
 }
 
 void test_operation::complete(error_code ec) noexcept {
@@ -122,7 +122,7 @@ test_operation_ptr remove_watches(std::string_view path) {
 test_operation_ptr add_auth(std::string_view scheme, std::string_view auth) {
   auto op = make(wire::opcode::auth, on_cut::repeat, {}, wire::auth_request{0, scheme, auth},
                  wire::special_xid::auth);
-  op->shown.emplace(std::string{scheme}, secret::from_memory(auth));
+  op->new_credentials.emplace(std::string{scheme}, secret::from_memory(auth));
   return op;
 }
 
@@ -194,12 +194,12 @@ watcher virtual_loop::journal_watcher(std::string name) {
 // --- the network
 
 void virtual_loop::pump() {
-  const auto wish = machine_.take_wish();
-  if (const auto* to = std::get_if<machine::connect_to>(&wish)) {
+  const auto command = machine_.take_command();
+  if (const auto* to = std::get_if<machine::connect_to>(&command)) {
     close_connection();
     wanted_ = to->host;
     wishes_.push_back("connect " + to_string(to->host));
-  } else if (std::holds_alternative<machine::disconnect>(wish)) {
+  } else if (std::holds_alternative<machine::disconnect>(command)) {
     close_connection();
     wishes_.emplace_back("disconnect");
   }
@@ -362,7 +362,7 @@ void virtual_loop::deliver_notice(notice n) {
     journal_.push_back("done " + name_of(op.type()) + (op.path.empty() ? "" : ' ' + op.path) +
                        ": " + name_of(done->ec));
     done->op->complete(done->ec);
-  } else if (const auto* fired = std::get_if<firing>(&n)) {
+  } else if (const auto* fired = std::get_if<triggered_watch>(&n)) {
     for (const auto& w : fired->watchers) w(fired->event);
   } else if (const auto* told = std::get_if<session_event>(&n)) {
     journal_.emplace_back(to_string(told->type));

@@ -43,7 +43,7 @@ class test_operation final : public operation {
   test_operation(wire::opcode type, on_cut rule) : operation{type, rule} {}
   ~test_operation() override;
 
-  bool read_answer(const wire::reply_header& header, wire::reader& body) override;
+  bool read_reply(const wire::reply_header& header, wire::reader& body) override;
   void complete(error_code ec) noexcept override;
   error_code verdict(error_code answered) const noexcept override {
     return result && answered == *result ? error_code{} : answered;
@@ -51,8 +51,8 @@ class test_operation final : public operation {
 
   std::shared_ptr<fate> told = std::make_shared<fate>();
   bool submitted = false;
-  std::optional<errc> result;     // an error that is a result
-  bool malformed_answer = false;  // read_answer() says so
+  std::optional<errc> result;    // an error that is a result
+  bool malformed_reply = false;  // read_reply() says so
   std::string path;
 };
 
@@ -169,7 +169,7 @@ class virtual_loop {
   std::size_t received_bytes() const { return received_bytes_; }
   session::machine& machine() { return machine_; }
 
-  // Everything after a call of the machine: wishes, bytes, notices.
+  // Everything after a call of the machine: commands, bytes, notices.
   void pump();
 
  private:

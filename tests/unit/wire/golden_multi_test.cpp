@@ -34,7 +34,7 @@ std::string text(const std::vector<multi_part>& parts) {
   return t.text();
 }
 
-std::string text(const std::vector<multi_answer>& answers) {
+std::string text(const std::vector<multi_reply>& answers) {
   field_text t;
   for (const auto& a : answers) t(a.type, a.error, a.path, a.data, a.names, a.stat);
   return t.text();
@@ -58,7 +58,7 @@ void expect_request(std::string_view name, const std::vector<multi_part>& expect
   EXPECT_EQ(hex(written), hex(bytes));
 }
 
-void expect_response(std::string_view name, const std::vector<multi_answer>& expected) {
+void expect_response(std::string_view name, const std::vector<multi_reply>& expected) {
   SCOPED_TRACE(name);
   const auto bytes = golden(name);
   std::string written;
@@ -67,7 +67,7 @@ void expect_response(std::string_view name, const std::vector<multi_answer>& exp
   EXPECT_EQ(hex(written), hex(bytes));
 
   reader in{bytes};
-  std::vector<multi_answer> decoded;
+  std::vector<multi_reply> decoded;
   EXPECT_TRUE(read_multi_response(in, decoded));
   EXPECT_TRUE(in.ok() && in.at_end());
   EXPECT_EQ(text(decoded), text(expected));
@@ -76,14 +76,14 @@ void expect_response(std::string_view name, const std::vector<multi_answer>& exp
   EXPECT_EQ(hex(written), hex(bytes));
 }
 
-multi_answer failed(std::int32_t error) {
-  multi_answer a;
+multi_reply failed(std::int32_t error) {
+  multi_reply a;
   a.error = error;
   return a;
 }
 
-multi_answer answer(opcode type) {
-  multi_answer a;
+multi_reply answer(opcode type) {
+  multi_reply a;
   a.type = type;
   return a;
 }
@@ -168,7 +168,7 @@ TEST(golden_multi, unknown_type_of_part_is_refused) {
     std::vector<multi_part> parts;
     EXPECT_FALSE(read_multi_request(request, parts)) << static_cast<int>(type);
     reader response{bytes};
-    std::vector<multi_answer> answers;
+    std::vector<multi_reply> answers;
     EXPECT_FALSE(read_multi_response(response, answers)) << static_cast<int>(type);
   }
 }
@@ -177,9 +177,9 @@ TEST(golden_multi, number_of_parts_is_bounded) {
   for (const std::size_t n : {max_multi_parts, max_multi_parts + 1}) {
     std::string bytes;
     writer out{bytes};
-    write_multi_response(out, std::vector<multi_answer>(n, answer(opcode::check)));
+    write_multi_response(out, std::vector<multi_reply>(n, answer(opcode::check)));
     reader in{bytes};
-    std::vector<multi_answer> answers;
+    std::vector<multi_reply> answers;
     EXPECT_EQ(read_multi_response(in, answers), n <= max_multi_parts);
   }
 }

@@ -63,12 +63,12 @@ codec multi_request_codec() {
 codec multi_response_codec() {
   return {[](std::string_view bytes) {
             reader in{bytes};
-            std::vector<multi_answer> answers;
+            std::vector<multi_reply> answers;
             return read_multi_response(in, answers) && in.ok() && in.at_end();
           },
           [](std::string_view bytes) {
             reader in{bytes};
-            std::vector<multi_answer> answers;
+            std::vector<multi_reply> answers;
             read_multi_response(in, answers);
             length_finder finder;
             for (const auto& a : answers) {
