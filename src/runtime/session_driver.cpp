@@ -118,7 +118,7 @@ error_code session_driver::submit_watch_removal(std::unique_ptr<session::operati
   return ec;
 }
 
-session_driver::session_status session_driver::status() const {
+session_status session_driver::status() const {
   if (loop_->in_child()) return {};
   const std::lock_guard lock{mutex_};
   const bool keeps_session = machine_.held_open() && link_ && !link_->peer_gone();

@@ -24,6 +24,16 @@
 
 namespace conclave::runtime {
 
+// The state of a session. The default value is for a forked child process.
+struct session_status {
+  std::int64_t session_id = 0;
+  bool connected = false;
+  error_code end_reason = errc::forked;  // as session::machine::end_reason()
+  // client::session_deadline(): time_point::max() while the server keeps the session for an open
+  // connection.
+  session::time_point deadline = session::time_point::min();
+};
+
 class session_driver : public std::enable_shared_from_this<session_driver> {
  public:
   // Starts to connect. Throws only if the TLS files are not valid.
@@ -70,14 +80,6 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
     return f(machine_);
   }
 
-  // The state of the session. The deadline is client::session_deadline(). It is time_point::max()
-  // while the server keeps the session for an open connection.
-  struct session_status {
-    std::int64_t session_id = 0;
-    bool connected = false;
-    error_code end_reason = errc::forked;  // as session::machine::end_reason()
-    session::time_point deadline = session::time_point::min();
-  };
   session_status status() const;
 
   io_loop& loop() noexcept { return *loop_; }
