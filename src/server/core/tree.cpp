@@ -199,8 +199,8 @@ void tree::remove(node& n, std::int64_t zxid) {
 void tree::set_data(node& n, std::optional<std::string> data, std::int64_t zxid,
                     std::int64_t wall_ms) {
   data_size_ -= size_of(n);
-  undo_log_.emplace_back(data_changed{&n, std::move(n.row.data), n.row.mzxid, n.row.mtime_ms,
-                                      n.row.version, dirty_rows_.add(n)});
+  undo_log_.emplace_back(data_changed{change_row(n), std::move(n.row.data), n.row.mzxid,
+                                      n.row.mtime_ms, n.row.version});
   n.row.data = std::move(data);
   n.row.mzxid = zxid;
   n.row.mtime_ms = wall_ms;
@@ -209,8 +209,7 @@ void tree::set_data(node& n, std::optional<std::string> data, std::int64_t zxid,
 }
 
 void tree::set_acl(node& n, std::shared_ptr<const acl> access) {
-  undo_log_.emplace_back(
-      acl_changed{&n, std::move(n.row.access), n.row.aversion, dirty_rows_.add(n)});
+  undo_log_.emplace_back(acl_changed{change_row(n), std::move(n.row.access), n.row.aversion});
   n.row.access = std::move(access);
   n.row.aversion = static_cast<std::int32_t>(static_cast<std::uint32_t>(n.row.aversion) + 1);
 }
@@ -240,19 +239,20 @@ void tree::rollback() {
       if (s.counters_were_dirty) t.dirty_counters_.add(n);
     }
     void operator()(data_changed& s) {
-      auto& n = *s.what;
+      auto& n = *s.of_node.what;
       t.data_size_ -= size_of(n);
       n.row.data = std::move(s.data);
       n.row.mzxid = s.mzxid;
       n.row.mtime_ms = s.mtime_ms;
       n.row.version = s.version;
       t.data_size_ += size_of(n);
-      if (s.was_clean) t.dirty_rows_.remove(n);
+      if (s.of_node.was_clean) t.dirty_rows_.remove(n);
     }
     void operator()(acl_changed& s) {
-      s.what->row.access = std::move(s.access);
-      s.what->row.aversion = s.aversion;
-      if (s.was_clean) t.dirty_rows_.remove(*s.what);
+      auto& n = *s.of_node.what;
+      n.row.access = std::move(s.access);
+      n.row.aversion = s.aversion;
+      if (s.of_node.was_clean) t.dirty_rows_.remove(n);
     }
   };
   for (; !undo_log_.empty(); undo_log_.pop_back()) std::visit(reverter{*this}, undo_log_.back());

@@ -113,7 +113,12 @@ class tree {
     children_row before;
     bool was_clean;
   };
-  // Entries of the undo log. `was_clean`: the change made the row dirty.
+  // A change of a node's row. `was_clean`: the change made it dirty.
+  struct row_change {
+    node* what;
+    bool was_clean;
+  };
+  // Entries of the undo log.
   struct node_created {
     node* what;
     counters_change of_parent;
@@ -124,17 +129,15 @@ class tree {
     bool row_was_dirty, counters_were_dirty;
   };
   struct data_changed {
-    node* what;
+    row_change of_node;
     std::optional<std::string> data;
     std::int64_t mzxid, mtime_ms;
     std::int32_t version;
-    bool was_clean;
   };
   struct acl_changed {
-    node* what;
+    row_change of_node;
     std::shared_ptr<const acl> access;
     std::int32_t aversion;
-    bool was_clean;
   };
 
   node& insert(std::string path, node_row row, children_row counters);
@@ -142,6 +145,7 @@ class tree {
   void unindex(node& n);
   // A child was created or removed by the change `zxid`.
   counters_change change_counters(node& parent, std::int64_t zxid);
+  row_change change_row(node& n) { return {&n, dirty_rows_.add(n)}; }
   void revert_counters(node& parent, const counters_change& c);
 
   node_map nodes_;
