@@ -121,7 +121,7 @@ error_code session_driver::submit_watch_removal(std::unique_ptr<session::operati
 session_status session_driver::status() const {
   if (loop_->in_child()) return {};
   const std::lock_guard lock{mutex_};
-  const bool keeps_session = machine_.held_open() && link_ && !link_->peer_gone();
+  const bool keeps_session = machine_.held_open() && link_ && !link_->peer_closed();
   return {machine_.session_id(), machine_.state() == session_state::connected,
           machine_.end_reason(),
           keeps_session ? session::time_point::max() : machine_.session_deadline()};

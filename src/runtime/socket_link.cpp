@@ -136,7 +136,7 @@ socket_link::transfer socket_link::receive(char* into, std::size_t size) noexcep
   return transferred(n);
 }
 
-bool socket_link::peer_gone() const noexcept {
+bool socket_link::peer_closed() const noexcept {
   if (closed_) return true;
   // native_handle() is not const, but changes nothing.
   pollfd p{const_cast<socket_type&>(socket_).native_handle(), POLLRDHUP, 0};

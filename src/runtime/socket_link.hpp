@@ -51,7 +51,7 @@ class socket_link : public std::enable_shared_from_this<socket_link> {
   std::int32_t binding() const noexcept { return binding_; }
   // Returns true if the peer has closed the connection, even if unread data is left. Any thread may
   // call it with the owner's lock held.
-  bool peer_gone() const noexcept;
+  bool peer_closed() const noexcept;
 
   void close() noexcept;
 
