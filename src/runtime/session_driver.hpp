@@ -90,10 +90,10 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
  private:
   // Whether bytes can be sent on link_.
   enum class output_phase {
-    closed,   // no connection, or it has failed: bytes stay in the buffer
-    open,     // any thread may send
-    blocked,  // the socket's buffer is full; the I/O thread must start to wait for room
-    waiting,  // the I/O thread waits for room, and then sends
+    closed,   // there is no connection, or it has failed; connected() opens it
+    open,     // flush() sends, on any thread
+    blocked,  // the socket's buffer is full; process() starts to wait for room
+    waiting,  // the I/O thread waits for room; its handler sends the rest
   };
 
   // Called on the I/O thread.

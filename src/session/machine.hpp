@@ -155,14 +155,14 @@ class machine {
   bool full() const noexcept;
 
  private:
-  // Operations that are submitted before `attached` wait there; from `closing` on they are refused.
+  // Before `attached`, submitted operations wait. From `closing` on, they are refused.
   enum class phase {
-    pausing,      // waits for phase_deadline_ before the next connection attempt
-    connecting,   // the transport connects; only connected(), disconnected() or time end this
-    handshaking,  // the connect request was sent; the first reply decides about the session
-    attached,     // requests are sent and answered; the session lives at the server
-    closing,      // the close request was sent; earlier requests are still answered
-    finished,     // closed, expired or not authenticated; nothing happens any more
+    pausing,      // waits until phase_deadline_, then connects to the next host
+    connecting,   // the transport connects; phase_deadline_ limits the attempt
+    handshaking,  // the connect request was sent; the reply confirms, replaces or ends the session
+    attached,     // requests, pings, replies and watch events; only here operations are sent
+    closing,      // the close request was sent; earlier requests still get their replies
+    finished,     // the session was closed, has expired or failed to authenticate; nothing follows
   };
   // What a received message means for the connection.
   enum class message_result {

@@ -77,7 +77,7 @@ void core::receive(connection_id id, std::string_view frame) {
   auto& c = i->second;
   if (c.kept_session != nullptr)
     start_closing(c);  // a keeper connection may not send requests
-  else if (c.at == connection::stage::serving)
+  else if (c.current_stage == connection::stage::serving)
     serve(c, frame);
   else
     handle_handshake(c, frame);
@@ -123,7 +123,7 @@ void core::mark_ready(connection& c) {
 }
 
 // Ends the service for this connection. Its further input is ignored, and the owner closes it.
-void core::start_closing(connection& c, connection::stage at) {
+void core::start_closing(connection& c, connection::stage next) {
   if (c.session != nullptr) {
     auto& s = *std::exchange(c.session, nullptr);
     s.attached = 0;
@@ -136,7 +136,7 @@ void core::start_closing(connection& c, connection::stage at) {
   }
   data_watches_.remove_all(c.id);
   child_watches_.remove_all(c.id);
-  c.at = std::max(c.at, at);
+  c.current_stage = std::max(c.current_stage, next);
   mark_ready(c);
 }
 
@@ -171,7 +171,7 @@ void core::handle_handshake(connection& c, std::string_view frame) {
   // A client with a later zxid would see older data here.
   if (request.last_zxid_seen > zxid_) return start_closing(c);
 
-  c.at = connection::stage::serving;
+  c.current_stage = connection::stage::serving;
   if (request.protocol_version != c.process_binding) c.process_binding = 0;
   const auto timeout_ms = static_cast<std::int32_t>(
       std::clamp<std::int64_t>(request.timeout_ms, options_.min_session_timeout.count(),
@@ -233,7 +233,7 @@ void core::charge_session(live_session& s, peer_usage& to) {
 }
 
 void core::handle_keep_session(connection& c, const wire::connect_request& request) {
-  c.at = connection::stage::serving;
+  c.current_stage = connection::stage::serving;
   auto* const s = sessions_.find(request.session_id);
   // Over TCP the server cannot see that the process has exited.
   if (c.process_binding == 0 || s == nullptr || !password_matches(request.password, *s))
@@ -480,7 +480,7 @@ std::string& core::output(connection_id id) { return connections_.at(id).out; }
 bool core::is_closing(connection_id id) const { return connections_.at(id).is_closing(); }
 
 bool core::overflowed(connection_id id) const {
-  return connections_.at(id).at == connection::stage::overflowed;
+  return connections_.at(id).current_stage == connection::stage::overflowed;
 }
 
 bool core::is_process_bound(connection_id id) const {

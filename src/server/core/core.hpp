@@ -158,14 +158,14 @@ class core {
       closing,     // input is ignored; the owner sends the output and closes the connection
       overflowed,  // as closing, but the output was discarded
     };
-    stage at = stage::handshake;
+    stage current_stage = stage::handshake;
     bool is_ready = false;
     live_session* session = nullptr;
     live_session* kept_session = nullptr;  // of a keeper connection (wire/keep_session.hpp)
     std::string out;
     std::size_t event_bytes = 0;  // of this turn
 
-    bool is_closing() const noexcept { return at >= stage::closing; }
+    bool is_closing() const noexcept { return current_stage >= stage::closing; }
     watcher as_watcher() const noexcept { return {id, from}; }
     // Client and server have sent the same process_binding.
     bool is_process_bound() const noexcept { return session != nullptr && process_binding != 0; }
@@ -181,7 +181,7 @@ class core {
 
   // core.cpp
   void mark_ready(connection& c);
-  void start_closing(connection& c, connection::stage at = connection::stage::closing);
+  void start_closing(connection& c, connection::stage next = connection::stage::closing);
   void handle_handshake(connection& c, std::string_view frame);
   void handle_keep_session(connection& c, const wire::connect_request& request);
   fair_share::verdict check_new_session(const connection& c) const;
