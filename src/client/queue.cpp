@@ -301,7 +301,7 @@ std::size_t queue::size() const {
   const auto stat = detail::block(what.c_str(), state_->core, &detail::start_exists,
                                   state_->names->items(), watcher{});
   if (!stat || stat->num_children == 0) return 0;
-  const auto inside = state_->names->inside();
+  const auto inside = state_->names->identities();
   const bool ours = !inside.empty() && detail::block(what.c_str(), state_->core,
                                                      &detail::start_exists, inside, watcher{});
   return static_cast<std::size_t>(stat->num_children) - (ours ? 1 : 0);
@@ -310,7 +310,7 @@ std::size_t queue::size() const {
 std::vector<std::string> queue::names() const {
   const auto what = "names of " + state_->path;
   const auto children = detail::children_of(state_->core, state_->names->items());
-  if (state_->names->of_another_layout(children)) throw error{errc::layout_mismatch, what};
+  if (state_->names->has_only_another_layout(children)) throw error{errc::layout_mismatch, what};
   std::vector<std::string> all;
   for (auto& item : state_->names->in_order(children)) all.push_back(std::move(item.text));
   return all;
@@ -344,8 +344,8 @@ std::optional<queue_claim> queue::claim_before(detail::deadline d) {
 
 std::vector<queue_item> queue::set_aside() const {
   const auto what = "items set aside of " + state_->path;
-  const auto folder = state_->names->beside("aside");
-  auto items = state_->names->aside_in_order(detail::children_of(state_->core, folder));
+  const auto folder = state_->names->set_aside();
+  auto items = state_->names->set_aside_in_order(detail::children_of(state_->core, folder));
   std::vector<queue_item> all;
   for (auto next = items.begin(); next != items.end();) {
     constexpr std::ptrdiff_t at_once = 8;  // an item can be large
@@ -365,9 +365,9 @@ std::vector<queue_item> queue::set_aside() const {
 void queue::restore(const queue_item& item) {
   const auto& [core, names] = std::tie(state_->core, state_->names);
   const auto what = "restore " + item.name;
-  const auto parsed = names->parse_aside(item.name);
+  const auto parsed = names->parse_set_aside(item.name);
   if (!parsed) throw error{errc::invalid_argument, what};
-  const auto from = names->beside("aside") + '/' + item.name;
+  const auto from = names->set_aside() + '/' + item.name;
   for (;;) {
     auto kept = detail::block(what.c_str(), core, &detail::start_get, from, watcher{});
     transaction t;
@@ -389,7 +389,7 @@ void queue::discard(const queue_item& item) {
   const auto what = "discard " + item.name;
   try {
     detail::block(what.c_str(), state_->core, &detail::start_remove,
-                  state_->names->beside("aside") + '/' + item.name, any_version);
+                  state_->names->set_aside() + '/' + item.name, any_version);
   } catch (const error& e) {
     if (e.code() != errc::no_node) throw;
   }

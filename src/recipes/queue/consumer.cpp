@@ -27,9 +27,9 @@ consumer::consumer(std::shared_ptr<session_context> p, std::shared_ptr<const que
     : context_{std::move(p)},
       names_{std::move(names)},
       terms_{std::move(t)},
-      transactions_{context_, names_->beside("consumers")},
-      turn_{context_, names_->beside("waiting"), [this] { news_.notify(); }},
-      identity_{context_, names_->inside()} {}
+      transactions_{context_, names_->consumers()},
+      turn_{context_, names_->waiting_consumers(), [this] { news_.notify(); }},
+      identity_{context_, names_->identities()} {}
 
 void consumer::take(const caller_ptr& who) {
   if (closing_) return answer(who, {ECANCELED, boost::system::system_category()});
@@ -162,7 +162,7 @@ void consumer::end_turn() {
   turn_.end();
   plan_.clear();
   items_watch_.forget(*context_, names_->items(), watch_kind::children);
-  taken_watch_.forget(*context_, names_->taken(), watch_kind::children);
+  taken_watch_.forget(*context_, names_->claims(), watch_kind::children);
 }
 
 void consumer::stir() {
@@ -198,7 +198,8 @@ task<error_code> consumer::identify_folder(const node_stat& stat) {
     }
     if (folder.value.stat.czxid != stat.czxid) co_return errc::no_node;
     folder_czxid_ = stat.czxid;
-    identity_.set_needed(!names_->inside().empty() && folder.value.data != names_->folder_data());
+    identity_.set_needed(!names_->identities().empty() &&
+                         folder.value.data != names_->folder_data());
   }
   if (!identity_.needed() || identity_.established()) co_return error_code{};
   co_return co_await identity_.establish(self);
@@ -215,19 +216,19 @@ task<error_code> consumer::look() {
     std::optional<pending_reply<children_result>> items, claimed, consumers;
     std::optional<pending_reply<std::optional<node_stat>>> line;
     const auto ask_for_consumers = [&] {
-      consumers = send(requests::children(context_->defaults(), names_->beside("consumers"), {}));
+      consumers = send(requests::children(context_->defaults(), names_->consumers(), {}));
     };
     {
       const single_write in_one_write{*context_};
       // The claims are listed first. So an item that is completed between the two listings is
       // missing from the items and is not planned.
       if (claims)
-        claimed = send(requests::children(context_->defaults(), names_->taken(),
+        claimed = send(requests::children(context_->defaults(), names_->claims(),
                                           sets_taken ? watch(&consumer::taken_watch_) : watcher{}));
       items = send(requests::children(context_->defaults(), names_->items(),
                                       sets_items ? watch(&consumer::items_watch_) : watcher{}));
       if (watches)
-        line = send(requests::exists(context_->defaults(), names_->beside("waiting"), {}));
+        line = send(requests::exists(context_->defaults(), names_->waiting_consumers(), {}));
       else if (transactions_.enrolled())
         ask_for_consumers();
     }
@@ -252,8 +253,8 @@ task<error_code> consumer::look() {
       others = std::move(listed.value.names);
     }
     if (ec == errc::no_node && (watches || !got.ec)) {
-      ec = co_await make_path(context_, self, names_->taken(), queue_names::folder_levels,
-                              names_->taken_mode());
+      ec = co_await make_path(context_, self, names_->claims(), queue_names::folder_levels,
+                              names_->claims_mode());
       if (!ec && !got.ec) continue;
     }
     if (got.ec == errc::no_node && watches) {
@@ -263,7 +264,7 @@ task<error_code> consumer::look() {
     }
     if (!ec || ec == errc::no_node) ec = got.ec;
     if (ec && ec != errc::no_node) co_return ec;
-    if (names_->of_another_layout(got.value.names)) co_return errc::layout_mismatch;
+    if (names_->has_only_another_layout(got.value.names)) co_return errc::layout_mismatch;
     auto all = names_->in_order(got.value.names);
     if (!all.empty()) {
       ec = co_await identify_folder(got.value.stat);
@@ -474,7 +475,7 @@ task<error_code> consumer::claim_some() {
 
 void consumer::claim_one(candidate c, caller_ptr who) {
   recipes::lock_request t;
-  t.parents = {names_->taken()};
+  t.parents = {names_->claims()};
   t.owner = terms_.owner;
   identity_.check_in(t.extra_operations);
   const auto made = std::make_shared<recipes::claim>(
@@ -506,13 +507,13 @@ void consumer::claim_one(candidate c, caller_ptr who) {
 // Sets an item aside that no consumer could complete. The transaction creates and removes the
 // claim's node, so it fails if a consumer has claimed the item: that may be the last attempt.
 task<error_code> consumer::put_aside(const candidate& c) {
-  const auto mark = names_->taken() + '/' + c.name.text;
+  const auto mark = names_->claims() + '/' + c.name.text;
   const auto& stat = c.read->stat;
   transaction t;
   t.create(mark, {}, create_mode::ephemeral)
       .remove(mark)
       .remove(names_->item(c.name.text), stat.version)
-      .create(names_->aside(c.name.text, stat.czxid), c.read->data);
+      .create(names_->set_aside_item(c.name.text, stat.czxid), c.read->data);
   constexpr std::size_t identity_part = 4;
   identity_.check_in(t);
   const auto self = shared_from_this();
@@ -533,10 +534,10 @@ task<error_code> consumer::put_aside(const candidate& c) {
       co_return error_code{};
     }
     if (ec != errc::no_node || !part) co_return ec;
-    ec = co_await make_path(context_, self, names_->taken(), queue_names::folder_levels,
-                            names_->taken_mode());
+    ec = co_await make_path(context_, self, names_->claims(), queue_names::folder_levels,
+                            names_->claims_mode());
     if (!ec)
-      ec = co_await make_path(context_, self, names_->beside("aside"), queue_names::folder_levels,
+      ec = co_await make_path(context_, self, names_->set_aside(), queue_names::folder_levels,
                               create_mode::container);
     if (ec) co_return ec;
   }

@@ -11,7 +11,7 @@ task<> glance::run() {
                               requests::children(context_->defaults(), names_->items(), {}));
     const auto listed = co_await listing;
     ec = listed.ec;
-    if (names_->of_another_layout(listed.value.names)) ec = errc::layout_mismatch;
+    if (names_->has_only_another_layout(listed.value.names)) ec = errc::layout_mismatch;
     const auto items = names_->in_order(listed.value.names);
     gone = false;
     for (const auto& item : items) {

@@ -10,6 +10,7 @@
 namespace conclave::recipes {
 namespace {
 
+// The prefixes of item names without and with priorities.
 constexpr std::string_view plain = "qn-";
 constexpr std::string_view entry = "entry-";
 constexpr std::size_t priority_digits = 3;
@@ -37,10 +38,10 @@ std::vector<item_name> sorted(const std::vector<std::string>& children, Parse pa
 }  // namespace
 
 queue_names::queue_names(std::string path, queue_layout l)
-    : layout_{l}, beside_{path + ".conclave"} {
+    : layout_{l}, internal_{path + ".conclave"} {
   const bool locking = l == queue_layout::kazoo_locking;
   items_ = locking ? path + "/entries" : path;
-  taken_ = locking ? path + "/taken" : beside("taken");
+  claims_ = locking ? path + "/taken" : internal("taken");
 }
 
 std::string queue_names::prefix(int priority) const {
@@ -78,7 +79,7 @@ std::vector<item_name> queue_names::in_order(const std::vector<std::string>& chi
   return sorted(children, [this](const std::string& name) { return parse(name); });
 }
 
-bool queue_names::of_another_layout(const std::vector<std::string>& children) const {
+bool queue_names::has_only_another_layout(const std::vector<std::string>& children) const {
   const queue_names other{{}, has_priorities() ? queue_layout::zookeeper : queue_layout::kazoo};
   bool found = false;
   for (const auto& child : children) {
@@ -88,20 +89,21 @@ bool queue_names::of_another_layout(const std::vector<std::string>& children) co
   return found;
 }
 
-std::string queue_names::aside(std::string_view name, std::int64_t czxid) const {
+std::string queue_names::set_aside_item(std::string_view name, std::int64_t czxid) const {
   char suffix[20];
   std::snprintf(suffix, sizeof suffix, ".%llx", static_cast<unsigned long long>(czxid));
-  return beside("aside") + '/' + std::string{name} + suffix;
+  return set_aside() + '/' + std::string{name} + suffix;
 }
 
-std::optional<item_name> queue_names::parse_aside(std::string_view name) const {
+std::optional<item_name> queue_names::parse_set_aside(std::string_view name) const {
   auto found = parse(name.substr(0, name.find('.')));
   if (found) found->text = name;
   return found;
 }
 
-std::vector<item_name> queue_names::aside_in_order(const std::vector<std::string>& children) const {
-  return sorted(children, [this](const std::string& name) { return parse_aside(name); });
+std::vector<item_name> queue_names::set_aside_in_order(
+    const std::vector<std::string>& children) const {
+  return sorted(children, [this](const std::string& name) { return parse_set_aside(name); });
 }
 
 }  // namespace conclave::recipes

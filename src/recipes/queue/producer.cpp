@@ -35,8 +35,8 @@ producer::producer(std::shared_ptr<session_context> p, std::shared_ptr<const que
       names_{std::move(names)},
       capacity_{capacity},
       max_request_bytes_{max_request_bytes},
-      transactions_{context_, names_->beside("producers")},
-      turn_{context_, names_->beside("room"), [this] { news_.notify(); }} {}
+      transactions_{context_, names_->producers()},
+      turn_{context_, names_->waiting_producers(), [this] { news_.notify(); }} {}
 
 std::size_t producer::size_in_request(const pushing& what) const {
   const auto& defaults = context_->defaults();
@@ -156,7 +156,7 @@ task<producer::count> producer::count_items() {
     const single_write in_one_write{*context_};
     asked =
         recipes::send(context_, self, requests::exists(context_->defaults(), names_->items(), {}));
-    if (const auto inside = names_->inside(); !inside.empty())
+    if (const auto inside = names_->identities(); !inside.empty())
       asked_inside =
           recipes::send(context_, self, requests::exists(context_->defaults(), inside, {}));
   }
@@ -178,7 +178,7 @@ task<producer::count> producer::count_items() {
   const auto listed = co_await listing;
   if (listed.ec) co_return count{listed.ec == errc::no_node ? error_code{} : listed.ec, 0};
   const auto found = names_->in_order(listed.value.names).size();
-  const auto inside = names_->inside();
+  const auto inside = names_->identities();
   const auto known = std::count_if(
       listed.value.names.begin(), listed.value.names.end(),
       [&](const std::string& name) { return !inside.empty() && inside.ends_with('/' + name); });

@@ -195,9 +195,9 @@ class queue_history : lots {
     for (const auto& name : hand.children(names_->items()))
       if (names_->parse(name)) return;
     if (hand.get(names_->items()).data == names_->folder_data()) return;
-    for (const auto& name : hand.children(names_->inside()))
-      hand.remove(names_->inside() + '/' + name);
-    hand.remove(names_->inside());
+    for (const auto& name : hand.children(names_->identities()))
+      hand.remove(names_->identities() + '/' + name);
+    hand.remove(names_->identities());
     hand.remove(names_->items());
   }
 
@@ -355,11 +355,13 @@ class queue_history : lots {
     world_.advance(1s);
     auto& hand = world_.by_hand();
     if (!hand.children(names_->items()).empty()) complain("items are left");
-    for (const auto* folder : {"producers", "consumers", "waiting", "room", "taken"})
-      for (const auto& name : hand.children(names_->beside(folder)))
-        complain(std::string{"left behind: "} + folder + "/" + name);
+    for (const auto& folder :
+         {names_->producers(), names_->consumers(), names_->waiting_consumers(),
+          names_->waiting_producers(), names_->claims()})
+      for (const auto& name : hand.children(folder))
+        complain("left behind: " + folder + "/" + name);
     // A watch that was needed by others when it was forgotten goes with the next change.
-    for (const auto& folder : {names_->items(), names_->taken()})
+    for (const auto& folder : {names_->items(), names_->claims()})
       if (!hand.create(folder + "/change")) hand.remove(folder + "/change");
     world_.advance(1s);
     for (const auto& left : world_.watches_left()) complain(left);
