@@ -10,7 +10,7 @@
 #include "client/locking.hpp"
 #include "recipes/make_path.hpp"
 #include "recipes/queue/consumer.hpp"
-#include "recipes/queue/glance.hpp"
+#include "recipes/queue/front_reader.hpp"
 #include "recipes/queue/producer.hpp"
 #include "recipes/recipe_path.hpp"
 
@@ -236,10 +236,11 @@ void start_front(const queue_pointer& q, receiver<std::optional<queue_item>> to)
       std::make_shared<detail::recipient<std::optional<queue_item>>>(loop, std::move(to));
   if (loop.in_child()) return recipient->tell(errc::forked, {});
   scope inside{*q->core->recipes};
-  std::make_shared<recipes::glance>(q->core->recipes, q->names,
-                                    [recipient](error_code ec, std::optional<queue_item> item) {
-                                      recipient->tell(ec, std::move(item));
-                                    })
+  std::make_shared<recipes::front_reader>(
+      q->core->recipes, q->names,
+      [recipient](error_code ec, std::optional<queue_item> item) {
+        recipient->tell(ec, std::move(item));
+      })
       ->start();
   tell_later(loop, inside);
 }

@@ -28,7 +28,7 @@ consumer::consumer(std::shared_ptr<session_context> p, std::shared_ptr<const que
       names_{std::move(names)},
       terms_{std::move(t)},
       transactions_{context_, names_->consumers()},
-      turn_{context_, names_->waiting_consumers(), [this] { news_.notify(); }},
+      wait_entry_{context_, names_->waiting_consumers(), [this] { changed_.notify(); }},
       identity_{context_, names_->identities()} {}
 
 void consumer::take(const caller_ptr& who) {
@@ -38,7 +38,7 @@ void consumer::take(const caller_ptr& who) {
     run_ = run();
     run_.start();
   } else {
-    news_.notify();
+    changed_.notify();
   }
 }
 
@@ -48,7 +48,7 @@ void consumer::give_up(const caller_ptr& who, error_code why) {
     return;
   }
   answer(who, why);
-  news_.notify();
+  changed_.notify();
 }
 
 // The caller did not get the item that was reserved for it, so it is the first waiting caller
@@ -64,7 +64,7 @@ void consumer::close(error_code why) {
   closing_ = true;
   answer_all(why);
   const auto self = shared_from_this();
-  news_.notify();
+  changed_.notify();
 }
 
 void consumer::answer(const caller_ptr& who, error_code ec, std::optional<taken> what) {
@@ -82,26 +82,26 @@ bool consumer::somebody_is_impatient() const {
 task<> consumer::run() {
   while (!closing_) {
     if (waiting_.empty()) {
-      if (turn_.ours() && (stirred_ || !watching())) {
+      if (wait_entry_.is_first() && (stirred_ || !watching())) {
         // This consumer watches the queue for the consumers behind it. If items have arrived, it
-        // needs none of them, so the next consumer gets the turn. It also passes the turn on if it
-        // cannot watch.
+        // needs none of them, so it leaves the wait queue. It also leaves if it cannot watch.
         const auto ec = co_await look();
-        if (waiting_.empty() && (ec || !plan_.empty())) end_turn();
+        if (waiting_.empty() && (ec || !plan_.empty())) leave_wait_queue();
       } else {
         begin_pause();
-        co_await news_;
+        co_await changed_;
       }
       continue;
     }
     paused_at_.reset();
     if (std::exchange(outdated_, false)) plan_.clear();
     if (plan_.empty()) {
-      const bool on_watch = turn_.ours() && watching() && !stirred_;
-      const bool in_line = turn_.begun() && !turn_.ours() && !turn_.overdue();
+      const bool on_watch = wait_entry_.is_first() && watching() && !stirred_;
+      const bool in_line =
+          wait_entry_.is_entered() && !wait_entry_.is_first() && !wait_entry_.take_overdue();
       if ((on_watch || in_line) && !somebody_is_impatient()) {
-        co_await news_;
-        if (const auto trouble = turn_.trouble()) answer_all(trouble);
+        co_await changed_;
+        if (const auto ec = wait_entry_.take_error()) answer_all(ec);
         continue;
       }
       const auto ec = co_await look();
@@ -112,25 +112,26 @@ task<> consumer::run() {
           waiting_.push_back(who);
         else
           answer(who, {});
-      if (!waiting_.empty()) turn_.begin();
+      if (!waiting_.empty()) wait_entry_.enter();
       continue;
     }
     const auto ec = terms_.way == way::pops ? co_await pop_some() : co_await claim_some();
     if (ec) {
       if (!context_->can_restart_after(ec)) answer_all(ec);
-      end_turn();  // the next listing has the failed items first
+      leave_wait_queue();  // the next listing has the failed items first
     }
-    // After an attempt to get items, the turn passes on if other consumers wait, or if items are
-    // left that no caller wants here.
-    if (turn_.ours() && (others_wait_ || (waiting_.empty() && !plan_.empty()))) end_turn();
+    // After an attempt to get items, the consumer leaves the wait queue if other consumers wait, or
+    // if items are left that no caller wants here.
+    if (wait_entry_.is_first() && (others_wait_ || (waiting_.empty() && !plan_.empty())))
+      leave_wait_queue();
     if (left_of_pass_ == 0) plan_.clear();
   }
   answer_all({ECANCELED, boost::system::system_category()});  // callers that wait_on() put back
-  end_turn();
+  leave_wait_queue();
   folder_watch_.forget(*context_, names_->items(), watch_kind::data);
   const auto self = shared_from_this();
-  co_await identity_.leave(self);
-  co_await transactions_.leave(self);
+  co_await identity_.remove(self);
+  co_await transactions_.remove_counter(self);
   co_return done;
 }
 
@@ -158,42 +159,42 @@ void consumer::drop_data_later() {
 }
 
 // The next consumer lists the same items, so the plan is dropped.
-void consumer::end_turn() {
-  turn_.end();
+void consumer::leave_wait_queue() {
+  wait_entry_.leave();
   plan_.clear();
   items_watch_.forget(*context_, names_->items(), watch_kind::children);
-  taken_watch_.forget(*context_, names_->claims(), watch_kind::children);
+  claims_watch_.forget(*context_, names_->claims(), watch_kind::children);
 }
 
 void consumer::stir() {
   stirred_ = true;
-  news_.notify();
+  changed_.notify();
 }
 
-watcher consumer::watch(kept_watch consumer::*which) {
-  return (this->*which).set(context_, weak_from_this(), which, watch_lasts::once, &consumer::stir);
+watcher consumer::watch(watch_registration& which) {
+  return which.set(context_, weak_from_this(), watch_lifetime::one_shot, [this] { stir(); });
 }
 
 void consumer::folder_changed() {
   folder_czxid_ = 0;
   outdated_ = true;
-  news_.notify();
+  changed_.notify();
 }
 
 // Determines whether the server may remove this folder. If so, establishes the node by which a
 // transaction can identify the folder.
 task<error_code> consumer::identify_folder(const node_stat& stat) {
   const auto self = shared_from_this();
-  if (folder_czxid_ != stat.czxid || !folder_watch_) {
+  if (folder_czxid_ != stat.czxid || !folder_watch_.is_set()) {
     if (folder_czxid_ != stat.czxid) too_large_.clear();  // the item names have started again
     folder_czxid_ = 0;
     folder_watch_.forget(*context_, names_->items(), watch_kind::data);
-    const auto& w = folder_watch_.set(context_, weak_from_this(), &consumer::folder_watch_,
-                                      watch_lasts::once, &consumer::folder_changed);
+    const auto& w = folder_watch_.set(context_, weak_from_this(), watch_lifetime::one_shot,
+                                      [this] { folder_changed(); });
     const auto asked = send(requests::get(context_->defaults(), names_->items(), w));
     const auto folder = co_await asked;
     if (folder.ec) {
-      folder_watch_.failed();
+      folder_watch_.clear();
       co_return folder.ec;
     }
     if (folder.value.stat.czxid != stat.czxid) co_return errc::no_node;
@@ -205,13 +206,15 @@ task<error_code> consumer::identify_folder(const node_stat& stat) {
   co_return co_await identity_.establish(self);
 }
 
-// Lists the queue and plans which items to remove or claim. With the turn, it also sets watches.
+// Lists the queue and plans which items to remove or claim. The first consumer of the wait queue
+// also sets watches.
 task<error_code> consumer::look() {
   const auto self = shared_from_this();
   const bool claims = terms_.way == way::claims;
   for (;;) {
-    const bool watches = turn_.ours();
-    const bool sets_taken = watches && !taken_watch_, sets_items = watches && !items_watch_;
+    const bool watches = wait_entry_.is_first();
+    const bool sets_claims = watches && !claims_watch_.is_set(),
+               sets_items = watches && !items_watch_.is_set();
     stirred_ = false;
     std::optional<pending_reply<children_result>> items, claimed, consumers;
     std::optional<pending_reply<std::optional<node_stat>>> line;
@@ -224,12 +227,12 @@ task<error_code> consumer::look() {
       // missing from the items and is not planned.
       if (claims)
         claimed = send(requests::children(context_->defaults(), names_->claims(),
-                                          sets_taken ? watch(&consumer::taken_watch_) : watcher{}));
+                                          sets_claims ? watch(claims_watch_) : watcher{}));
       items = send(requests::children(context_->defaults(), names_->items(),
-                                      sets_items ? watch(&consumer::items_watch_) : watcher{}));
+                                      sets_items ? watch(items_watch_) : watcher{}));
       if (watches)
         line = send(requests::exists(context_->defaults(), names_->waiting_consumers(), {}));
-      else if (transactions_.enrolled())
+      else if (transactions_.has_counter())
         ask_for_consumers();
     }
     std::vector<std::string> held;
@@ -237,12 +240,12 @@ task<error_code> consumer::look() {
     if (claimed) {
       auto got = co_await *claimed;
       ec = got.ec;
-      if (ec && sets_taken) taken_watch_.failed();
+      if (ec && sets_claims) claims_watch_.clear();
       held = std::move(got.value.names);
       std::sort(held.begin(), held.end());
     }
     auto got = co_await *items;
-    if (got.ec && sets_items) items_watch_.failed();
+    if (got.ec && sets_items) items_watch_.clear();
     if (line) {
       const auto in_it = co_await *line;
       others_wait_ = in_it.value && in_it.value->num_children > 1;
@@ -277,8 +280,8 @@ task<error_code> consumer::look() {
     std::erase_if(all, [&](const item_name& n) {
       return std::binary_search(held.begin(), held.end(), n.text) || too_large_.contains(n.text);
     });
-    if (!watches && !all.empty() && !transactions_.enrolled()) {
-      if (ec = co_await transactions_.enrol(self); ec) co_return ec;
+    if (!watches && !all.empty() && !transactions_.has_counter()) {
+      if (ec = co_await transactions_.create_counter(self); ec) co_return ec;
       ask_for_consumers();
       auto listed = co_await *consumers;
       others = std::move(listed.value.names);
@@ -291,13 +294,13 @@ task<error_code> consumer::look() {
 // Plans the items to remove or claim, in this order. If other consumers are active, the plan
 // contains this consumer's share. It also contains items of others that were ahead of that share at
 // the last listing already: the others are stalled there. The plan contains all items if this
-// consumer has the turn, or if the others make no progress. It also does if the share is empty and
-// a caller does not wait.
+// consumer is the first of the wait queue, or if the others make no progress. It also does if the
+// share is empty and a caller does not wait.
 void consumer::plan(std::vector<item_name> all, std::vector<std::string> consumers) {
   plan_.clear();
   left_of_pass_ = std::max(shortest_pass, all.size() / passes_of_long_queue);
   std::sort(consumers.begin(), consumers.end());
-  const auto us = std::find(consumers.begin(), consumers.end(), transactions_.name());
+  const auto us = std::find(consumers.begin(), consumers.end(), transactions_.counter_name());
   const auto count = static_cast<std::uint32_t>(consumers.size());
   const auto rank = static_cast<std::uint32_t>(us - consumers.begin());
   if (shares_ && us != consumers.end() && count > 1) {
@@ -421,7 +424,7 @@ task<error_code> consumer::pop_some() {
     left_of_pass_ -= n;
     co_return error_code{};
   }
-  if (result.unknown) {
+  if (result.outcome_unknown) {
     // The outcome is unknown, and the callers must know that.
     for (const auto& who : served) answer(who, result.ec);
     plan_.erase(first, first + static_cast<std::ptrdiff_t>(n));
@@ -433,7 +436,7 @@ task<error_code> consumer::pop_some() {
   // Another client has removed or written the item. The items behind it may have changed, too.
   if (result.ec != errc::no_node && result.ec != errc::bad_version) co_return result.ec;
   if (*result.failed_part < checks) {
-    identity_.doubt();
+    identity_.require_verification();
     plan_.clear();
     co_return error_code{};
   }
@@ -487,16 +490,16 @@ void consumer::claim_one(candidate c, caller_ptr who) {
     if (ec == errc::too_large) {
       self->too_large_.insert(made->item().name);
       self->wait_on(who);
-      return self->news_.notify();
+      return self->changed_.notify();
     }
-    if (ec == errc::no_node) self->identity_.doubt();
+    if (ec == errc::no_node) self->identity_.require_verification();
     // Another consumer has claimed the item, or it was removed.
     const bool next = ec == errc::taken || ec == errc::no_node || ec == errc::bad_version ||
                       self->context_->can_restart_after(ec);
     if (!next) return self->answer(who, ec);
     self->others_are_here();
     self->wait_on(who);
-    self->news_.notify();
+    self->changed_.notify();
   };
   // An item that is given back is ahead of the items in the plan.
   made->begin(std::move(t), begun, [weak = weak_from_this()] {
@@ -523,13 +526,13 @@ task<error_code> consumer::put_aside(const candidate& c) {
     const auto part = result.failed_part;
     const bool claimed = part == 0u && ec == errc::node_exists;
     const bool gone = part == 2u && (ec == errc::no_node || ec == errc::bad_version);
-    if (!ec || claimed || gone || result.unknown) co_return error_code{};
+    if (!ec || claimed || gone || result.outcome_unknown) co_return error_code{};
     if (ec == errc::too_large) {
       too_large_.insert(c.name.text);
       co_return error_code{};
     }
     if (ec == errc::no_node && part == identity_part) {
-      identity_.doubt();
+      identity_.require_verification();
       plan_.clear();
       co_return error_code{};
     }

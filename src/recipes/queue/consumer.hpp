@@ -6,7 +6,7 @@
 //
 // If other consumers are active, each consumer keeps to its share of the sequence numbers. So they
 // do not compete for every item. This continues while the other consumers make progress. A consumer
-// that finds no items enters a wait queue (turn), and only the first consumer of that wait queue
+// that finds no items enters a wait queue, and only the first consumer of that wait queue
 // watches the queue.
 //
 // All members are called inside a session_context::scope.
@@ -22,11 +22,11 @@
 
 #include "conclave/queue.hpp"
 #include "recipes/queue/claim.hpp"
-#include "recipes/queue/counted.hpp"
+#include "recipes/queue/counted_transactions.hpp"
 #include "recipes/queue/folder_identity.hpp"
-#include "recipes/queue/kept_watch.hpp"
 #include "recipes/queue/names.hpp"
-#include "recipes/queue/turn.hpp"
+#include "recipes/queue/wait_queue_entry.hpp"
+#include "recipes/queue/watch_registration.hpp"
 #include "recipes/wakeup.hpp"
 
 namespace conclave::recipes {
@@ -86,13 +86,15 @@ class consumer : public std::enable_shared_from_this<consumer> {
   task<error_code> claim_some();
   task<error_code> put_aside(const candidate& c);
   void claim_one(candidate c, caller_ptr who);
-  // Sets the watch in this member and returns its watcher.
-  watcher watch(kept_watch consumer::*which);
+  // Sets this watch and returns its watcher.
+  watcher watch(watch_registration& which);
   void folder_changed();
-  bool watching() const { return items_watch_ && (terms_.way == way::pops || taken_watch_); }
+  bool watching() const {
+    return items_watch_.is_set() && (terms_.way == way::pops || claims_watch_.is_set());
+  }
   void stir();
   void ask_for_data(std::size_t from, std::size_t to);
-  void end_turn();
+  void leave_wait_queue();
   void others_are_here();
   void answer(const caller_ptr& who, error_code ec, std::optional<taken> what = {});
   void answer_all(error_code ec);
@@ -109,7 +111,7 @@ class consumer : public std::enable_shared_from_this<consumer> {
   std::shared_ptr<const queue_names> names_;
   terms terms_;
   counted_transactions transactions_;
-  turn turn_;
+  wait_queue_entry wait_entry_;
   std::deque<caller_ptr> waiting_;
   std::deque<candidate> plan_;
   std::size_t left_of_pass_ = 0;  // items left before the queue is listed again
@@ -126,18 +128,18 @@ class consumer : public std::enable_shared_from_this<consumer> {
   std::size_t foreign_ = 0;
   // Watches on the children of the items' folder, on the children of the claims' folder, and on the
   // items' folder itself.
-  kept_watch items_watch_;
-  kept_watch taken_watch_;
-  kept_watch folder_watch_;
+  watch_registration items_watch_;
+  watch_registration claims_watch_;
+  watch_registration folder_watch_;
   std::uint64_t busy_period_ = 0;  // incremented whenever no caller is left
   std::optional<time_point> paused_at_;
   bool drop_is_planned_ = false;
-  bool others_wait_ = false;  // behind this consumer, in the wait queue of the turn
+  bool others_wait_ = false;  // behind this consumer, in the wait queue
   bool stirred_ = false;
   bool outdated_ = false;  // the plan must be dropped
   bool closing_ = false;
   bool started_ = false;
-  wakeup news_;
+  wakeup changed_;
   task<> run_;
 };
 

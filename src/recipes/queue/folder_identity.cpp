@@ -12,9 +12,9 @@ void folder_identity::set_needed(bool needed) noexcept {
 }
 
 task<error_code> folder_identity::verify(std::shared_ptr<void> owner) {
-  const auto asked =
+  const auto request =
       send(context_, owner, requests::exists(context_->defaults(), path(), {}), {session_, 0});
-  const auto found = co_await asked;
+  const auto found = co_await request;
   if (found.ec && !is_session_end(found.ec)) co_return found.ec;
   state_ = found.value ? state::established : state::absent;
   co_return error_code{};
@@ -26,10 +26,10 @@ task<error_code> folder_identity::make_parent(std::shared_ptr<void> owner) {
   auto mode = create_mode::container;
   for (;;) {
     const create_options how{mode, open_acl()};
-    const auto asked =
+    const auto request =
         send(context_, owner, requests::create(context_->defaults(), parent_, {}, how), {},
              session::on_cut::repeat);
-    const auto made = co_await asked;
+    const auto made = co_await request;
     const bool old_server = made.ec == errc::unimplemented && mode == create_mode::container;
     if (made.ec == errc::no_auth) state_ = state::not_needed;
     if (!old_server) co_return made.ec == errc::node_exists ? error_code{} : made.ec;
@@ -41,17 +41,17 @@ task<error_code> folder_identity::establish(std::shared_ptr<void> owner) {
   for (;;) {
     if (established()) co_return error_code{};
     if (session_ != context_->session().id) state_ = state::absent;
-    if (state_ == state::doubted) {
+    if (state_ == state::unverified) {
       if (const auto ec = co_await verify(owner)) co_return ec;
       continue;
     }
-    const bool again = state_ == state::unknown;
-    if (!again) name_ = "conclave-" + new_id(*context_);
-    const binding where{again ? session_ : 0, 0};
-    const auto asked =
+    const bool resolves = state_ == state::unknown;
+    if (!resolves) name_ = "conclave-" + new_id(*context_);
+    const binding where{resolves ? session_ : 0, 0};
+    const auto request =
         send(context_, owner,
              requests::create(context_->defaults(), path(), {}, create_mode::ephemeral), where);
-    const auto made = co_await asked;
+    const auto made = co_await request;
     // The name is unique: a node with this name was created by us.
     if (!made.ec || made.ec == errc::node_exists) {
       session_ = made.sent_on.session;
@@ -74,16 +74,16 @@ task<error_code> folder_identity::establish(std::shared_ptr<void> owner) {
   }
 }
 
-task<> folder_identity::leave(std::shared_ptr<void> owner) {
-  const bool perhaps_there =
-      state_ == state::unknown || state_ == state::established || state_ == state::doubted;
+task<> folder_identity::remove(std::shared_ptr<void> owner) {
+  const bool may_exist =
+      state_ == state::unknown || state_ == state::established || state_ == state::unverified;
   state_ = state::not_needed;
   error_code ec = errc::not_connected;
-  while (perhaps_there && (is_connection_error(ec) || outcome_unknown(ec))) {
-    const auto asked =
+  while (may_exist && (is_connection_error(ec) || outcome_unknown(ec))) {
+    const auto request =
         send(context_, owner, requests::remove(context_->defaults(), path(), any_version),
              {session_, 0}, session::on_cut::repeat);
-    const auto got = co_await asked;
+    const auto got = co_await request;
     ec = got.ec;
   }
   co_return done;

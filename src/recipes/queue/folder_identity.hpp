@@ -25,10 +25,10 @@ class folder_identity {
   folder_identity(std::shared_ptr<session_context> p, std::string parent)
       : context_{std::move(p)}, parent_{std::move(parent)} {}
 
-  // Creates our node, or verifies it after doubt(). Items that are read afterwards belong to the
-  // folder that our node identifies. errc::no_node: the folder does not exist. Without the
-  // permission to create the node, needed() becomes false. The `owner` owns this object. Pending
-  // requests keep the owner alive.
+  // Creates our node, or verifies it after require_verification(). Items that are read afterwards
+  // belong to the folder that our node identifies. errc::no_node: the folder does not exist.
+  // Without the permission to create the node, needed() becomes false. The `owner` owns this
+  // object. Pending requests keep the owner alive.
   task<error_code> establish(std::shared_ptr<void> owner);
   // `needed`: the server may remove the folder.
   void set_needed(bool needed) noexcept;
@@ -43,12 +43,12 @@ class folder_identity {
     if (needed()) t.check(path());
   }
   // Must be called if a transaction failed with errc::no_node: our node may not exist any more.
-  void doubt() noexcept {
-    if (state_ == state::established) state_ = state::doubted;
+  void require_verification() noexcept {
+    if (state_ == state::established) state_ = state::unverified;
   }
 
   // Removes our node as soon as there is a connection.
-  task<> leave(std::shared_ptr<void> owner);
+  task<> remove(std::shared_ptr<void> owner);
 
  private:
   enum class state {
@@ -56,7 +56,7 @@ class folder_identity {
     absent,
     unknown,  // the reply to its creation was lost
     established,
-    doubted,
+    unverified,  // it may not exist any more
   };
   std::string path() const { return parent_ + '/' + name_; }
   task<error_code> verify(std::shared_ptr<void> owner);

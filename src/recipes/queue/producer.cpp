@@ -36,7 +36,7 @@ producer::producer(std::shared_ptr<session_context> p, std::shared_ptr<const que
       capacity_{capacity},
       max_request_bytes_{max_request_bytes},
       transactions_{context_, names_->producers()},
-      turn_{context_, names_->waiting_producers(), [this] { news_.notify(); }} {}
+      wait_entry_{context_, names_->waiting_producers(), [this] { changed_.notify(); }} {}
 
 std::size_t producer::size_in_request(const pushing& what) const {
   const auto& defaults = context_->defaults();
@@ -68,21 +68,21 @@ void producer::push(const pushing_ptr& what) {
     run_ = run();
     run_.start();
   } else {
-    news_.notify();
+    changed_.notify();
   }
 }
 
 void producer::give_up(const pushing_ptr& what, error_code why) {
   if (std::erase(waiting_, what) == 0) return;
   answer(what, why);
-  news_.notify();
+  changed_.notify();
 }
 
 void producer::close(error_code why) {
   closing_ = true;
   for (const auto& what : std::exchange(waiting_, {})) answer(what, why);
   const auto self = shared_from_this();
-  news_.notify();
+  changed_.notify();
 }
 
 void producer::answer(const pushing_ptr& what, error_code ec) {
@@ -92,8 +92,8 @@ void producer::answer(const pushing_ptr& what, error_code ec) {
 task<> producer::run() {
   while (!closing_) {
     if (waiting_.empty()) {
-      end_turn();
-      co_await news_;
+      leave_wait_queue();
+      co_await changed_;
       continue;
     }
     if (capacity_ > 0) {
@@ -103,19 +103,19 @@ task<> producer::run() {
       if (ec) {
         // The items could not be counted, so all waiting pushes fail.
         for (const auto& what : std::exchange(waiting_, {})) answer(what, ec);
-        end_turn();
+        leave_wait_queue();
         continue;
       }
     }
     co_await send();
   }
-  end_turn();
-  co_await transactions_.leave(shared_from_this());
+  leave_wait_queue();
+  co_await transactions_.remove_counter(shared_from_this());
   co_return done;
 }
 
-void producer::end_turn() {
-  turn_.end();
+void producer::leave_wait_queue() {
+  wait_entry_.leave();
   watch_.forget(*context_, names_->items(), watch_kind::any);
 }
 
@@ -130,13 +130,13 @@ task<error_code> producer::wait_for_room() {
         waiting_.push_back(what);
       else
         answer(what, errc::taken);
-    if (const auto trouble = turn_.trouble()) co_return trouble;
-    turn_.begin();
-    if (turn_.ours() && !watch_) {
+    if (const auto ec = wait_entry_.take_error()) co_return ec;
+    wait_entry_.enter();
+    if (wait_entry_.is_first() && !watch_.is_set()) {
       if (const auto ec = co_await watch_for_room()) co_return ec;
       continue;  // the watch does not report earlier changes
     }
-    co_await news_;
+    co_await changed_;
   }
   co_return error_code{};
 }
@@ -190,23 +190,23 @@ task<producer::count> producer::count_items() {
 // Sets a watch that fires for every child that is created or deleted, without a listing.
 task<error_code> producer::watch_for_room() {
   const auto self = shared_from_this();
-  const auto set = [&](watch_lasts lasts) -> const watcher& {
-    return watch_.set(context_, weak_from_this(), &producer::watch_, lasts, &producer::stir);
+  const auto set = [&](watch_lifetime lifetime) -> const watcher& {
+    return watch_.set(context_, weak_from_this(), lifetime, [this] { changed_.notify(); });
   };
   const auto asked =
       recipes::send(context_, self,
                     requests::add_watch(context_->defaults(), names_->items(),
-                                        watch_mode::persistent, set(watch_lasts::on)));
+                                        watch_mode::persistent, set(watch_lifetime::persistent)));
   const auto added = co_await asked;
   auto ec = added.ec;
   if (ec == errc::unimplemented) {  // a server before 3.6
     const auto listing = recipes::send(
         context_, self,
-        requests::children(context_->defaults(), names_->items(), set(watch_lasts::once)));
+        requests::children(context_->defaults(), names_->items(), set(watch_lifetime::one_shot)));
     const auto listed = co_await listing;
     ec = listed.ec;
   }
-  if (ec) watch_.failed();
+  if (ec) watch_.clear();
   co_return ec == errc::no_node ? error_code{} : ec;
 }
 

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "recipes/queue/counted.hpp"
-#include "recipes/queue/kept_watch.hpp"
+#include "recipes/queue/counted_transactions.hpp"
 #include "recipes/queue/names.hpp"
-#include "recipes/queue/turn.hpp"
+#include "recipes/queue/wait_queue_entry.hpp"
+#include "recipes/queue/watch_registration.hpp"
 #include "recipes/wakeup.hpp"
 
 namespace conclave::recipes {
@@ -50,8 +50,7 @@ class producer : public std::enable_shared_from_this<producer> {
   task<count> count_items();
   bool has_room(std::size_t items) const;
   task<error_code> watch_for_room();
-  void end_turn();
-  void stir() { news_.notify(); }
+  void leave_wait_queue();
   task<> send();
   void answer(const pushing_ptr& what, error_code ec);
   bool fits(const pushing& what) const;
@@ -62,15 +61,15 @@ class producer : public std::enable_shared_from_this<producer> {
   std::size_t capacity_;
   std::size_t max_request_bytes_;
   counted_transactions transactions_;
-  turn turn_;  // in the wait queue of producers that wait for room
+  wait_queue_entry wait_entry_;  // in the wait queue of producers that wait for capacity
   std::deque<pushing_ptr> waiting_;
-  kept_watch watch_;  // on the folder of the items
+  watch_registration watch_;  // on the folder of the items
   // From the last listing: the number of children that are not items, and the folder's cversion.
   std::size_t strangers_ = 0;
   std::optional<std::int32_t> listed_at_;
   bool closing_ = false;
   bool started_ = false;
-  wakeup news_;
+  wakeup changed_;
   task<> run_;
 };
 

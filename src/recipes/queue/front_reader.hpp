@@ -13,13 +13,14 @@
 
 namespace conclave::recipes {
 
-class glance : public std::enable_shared_from_this<glance> {
+class front_reader : public std::enable_shared_from_this<front_reader> {
  public:
-  // `told` is called outside of the session_context::scope.
+  // Called outside of the session_context::scope. Without an error and without an item, the queue
+  // is empty.
   using callback = std::function<void(error_code, std::optional<queue_item>)>;
-  glance(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names,
-         callback told)
-      : context_{std::move(p)}, names_{std::move(names)}, told_{std::move(told)} {}
+  front_reader(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names,
+               callback completed)
+      : context_{std::move(p)}, names_{std::move(names)}, completed_{std::move(completed)} {}
 
   // Called inside a session_context::scope. Pending requests keep the object alive until it is
   // done.
@@ -33,7 +34,7 @@ class glance : public std::enable_shared_from_this<glance> {
 
   std::shared_ptr<session_context> context_;
   std::shared_ptr<const queue_names> names_;
-  callback told_;
+  callback completed_;
   task<> run_;
 };
 

@@ -1,32 +1,33 @@
-#include "recipes/queue/glance.hpp"
+#include "recipes/queue/front_reader.hpp"
 
 namespace conclave::recipes {
 
-task<> glance::run() {
+task<> front_reader::run() {
   std::optional<queue_item> found;
   error_code ec;
-  bool gone = true;  // the listed items were removed before they could be read
-  while (gone && !ec) {
+  bool all_removed = true;  // the listed items were removed before they could be read
+  while (all_removed && !ec) {
     const auto listing = send(context_, shared_from_this(),
                               requests::children(context_->defaults(), names_->items(), {}));
     const auto listed = co_await listing;
     ec = listed.ec;
     if (names_->has_only_another_layout(listed.value.names)) ec = errc::layout_mismatch;
     const auto items = names_->in_order(listed.value.names);
-    gone = false;
+    all_removed = false;
     for (const auto& item : items) {
-      const auto asked = send(context_, shared_from_this(),
-                              requests::get(context_->defaults(), names_->item(item.text), {}));
-      auto got = co_await asked;
-      gone = got.ec == errc::no_node;
-      if (gone) continue;
+      const auto reading = send(context_, shared_from_this(),
+                                requests::get(context_->defaults(), names_->item(item.text), {}));
+      auto got = co_await reading;
+      all_removed = got.ec == errc::no_node;
+      if (all_removed) continue;
       ec = got.ec;
       if (!ec) found = queue_item{item.text, std::move(got.value.data), item.priority};
       break;
     }
   }
   if (ec == errc::no_node) ec = {};  // the queue does not exist yet
-  context_->post([told = std::move(told_), ec, found = std::move(found)] { told(ec, found); });
+  context_->post(
+      [completed = std::move(completed_), ec, found = std::move(found)] { completed(ec, found); });
   co_return done;
 }
 

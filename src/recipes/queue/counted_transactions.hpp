@@ -1,0 +1,62 @@
+// Transactions that are executed exactly once, even if a reply is lost.
+//
+// Each transaction also increments the version of a counter node, starting from the known version.
+// If the reply is lost, the transaction is sent again. If it was executed the first time, the
+// counter node has another version, and the server refuses the second one.
+//
+// The counter node is ephemeral, and only this object uses it. All members are called inside a
+// session_context::scope.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "recipes/request.hpp"
+#include "recipes/session_context.hpp"
+#include "recipes/task.hpp"
+
+namespace conclave::recipes {
+
+class counted_transactions {
+ public:
+  // The counter node is created in this folder. The `owner` of the functions below owns this
+  // object. Pending requests keep the owner alive.
+  counted_transactions(std::shared_ptr<session_context> p, std::string folder)
+      : context_{std::move(p)}, folder_{std::move(folder)} {}
+
+  struct commit_result {
+    error_code ec;                           // no error: executed
+    bool outcome_unknown = false;            // the counter node cannot show it any more
+    std::optional<std::size_t> failed_part;  // the part of the transaction that the server refused
+  };
+  // Only one call at a time. `send_along` is called once, right before the transaction is first
+  // sent. The requests that it sends leave in the same write.
+  task<commit_result> commit(std::shared_ptr<void> owner, const transaction& t,
+                             const std::function<void()>& send_along = {});
+
+  // Creates the counter node if there is none in this session, and reads its version if that is
+  // unknown.
+  task<error_code> create_counter(std::shared_ptr<void> owner);
+  bool has_counter() const noexcept { return session_ != 0 && session_ == context_->session().id; }
+  const std::string& counter_name() const noexcept { return name_; }
+
+  // Removes the counter node as soon as there is a connection, since it counts as an active client
+  // as long as its session lives. No transaction may be pending.
+  task<> remove_counter(std::shared_ptr<void> owner);
+
+ private:
+  std::string path() const { return folder_ + '/' + name_; }
+
+  std::shared_ptr<session_context> context_;
+  std::string folder_;
+  std::string name_;          // of the counter node
+  std::int64_t session_ = 0;  // the session of the counter node; 0: no node
+  // The session in which the counter node may exist, since the outcome of its creation is unknown.
+  // 0: none.
+  std::int64_t unresolved_session_ = 0;
+  std::optional<std::int32_t> version_;  // of the counter node; none: unknown, must be read
+};
+
+}  // namespace conclave::recipes
