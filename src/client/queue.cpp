@@ -55,12 +55,12 @@ void start(const core_pointer& core, const std::shared_ptr<recipient<Result>>& t
   if (d != at_once && d != no_deadline) {
     const auto timer = context->call_at(boot_clock::now() + (d - std::chrono::steady_clock::now()),
                                         [give_up] { give_up(late()); });
-    who->tell = [context, timer, tell = std::move(who->tell)](auto&&... what) {
+    who->complete = [context, timer, complete = std::move(who->complete)](auto&&... what) {
       {
         const scope again{*context};
         context->cancel(timer);
       }
-      tell(std::forward<decltype(what)>(what)...);
+      complete(std::forward<decltype(what)>(what)...);
     };
   }
   begin();
@@ -82,8 +82,9 @@ std::shared_ptr<caller> take(const queue_pointer& q,
     recipient->tell(errc::forked, {});
     return who;
   }
-  who->patient = d != at_once;
-  who->tell = [recipient, convert](error_code ec, std::optional<recipes::consumer::taken> got) {
+  who->waits = d != at_once;
+  who->complete = [recipient, convert](error_code ec,
+                                       std::optional<recipes::consumer::acquired_item> got) {
     std::optional<Result> result;
     if (got) result.emplace(convert(std::move(*got)));
     recipient->tell(ec == late() ? error_code{} : ec, std::move(result));
@@ -94,9 +95,9 @@ std::shared_ptr<caller> take(const queue_pointer& q,
       q->core, recipient, d, who,
       [&] {
         if (possible)
-          from->take(who);
+          from->acquire(who);
         else
-          q->core->recipes->post([who] { who->tell(errc::invalid_argument, {}); });
+          q->core->recipes->post([who] { who->complete(errc::invalid_argument, {}); });
       },
       [weak = std::weak_ptr{from}, who_weak = std::weak_ptr{who}](error_code why) {
         const auto c = weak.lock();
@@ -109,16 +110,16 @@ std::shared_ptr<caller> take(const queue_pointer& q,
 std::shared_ptr<caller> take(const queue_pointer& q, receiver<std::optional<queue_item>> to,
                              deadline d) {
   return take<queue_item>(q, &queue_handle::popping, std::move(to), d,
-                          [](recipes::consumer::taken got) { return std::move(got.item); });
+                          [](recipes::consumer::acquired_item got) { return std::move(got.item); });
 }
 
 std::shared_ptr<caller> take(const queue_pointer& q, receiver<std::optional<queue_claim>> to,
                              deadline d) {
-  return take<queue_claim>(
-      q, &queue_handle::claiming, std::move(to), d, [core = q->core](recipes::consumer::taken got) {
-        return queue_claim{
-            std::make_shared<claim_handle>(claim_handle{core, std::move(got.claim)})};
-      });
+  return take<queue_claim>(q, &queue_handle::claiming, std::move(to), d,
+                           [core = q->core](recipes::consumer::acquired_item got) {
+                             return queue_claim{std::make_shared<claim_handle>(
+                                 claim_handle{core, std::move(got.claim)})};
+                           });
 }
 
 void may_block(const core_pointer& core, const std::string& what) {
@@ -193,9 +194,9 @@ queue_pointer make_queue(client& c, std::string path, queue_options o) {
   const auto& context = q->core->recipes;
   using recipes::consumer;
   q->producer = std::make_shared<recipes::producer>(context, q->names, o.capacity, most);
-  q->popping = std::make_shared<consumer>(context, q->names, consumer::terms{});
+  q->popping = std::make_shared<consumer>(context, q->names, consumer::options{});
   q->claiming = std::make_shared<consumer>(
-      context, q->names, consumer::terms{consumer::way::claims, o.max_attempts, o.owner});
+      context, q->names, consumer::options{consumer::mode::claim, o.max_attempts, o.owner});
   return q;
 }
 
@@ -206,11 +207,11 @@ void start_push(const queue_pointer& q, receiver<bool> to, std::vector<std::stri
   auto& loop = q->core->driver->loop();
   const auto recipient = std::make_shared<detail::recipient<bool>>(loop, std::move(to));
   if (loop.in_child()) return recipient->tell(errc::forked, {});
-  const auto what = std::make_shared<recipes::producer::pushing>();
+  const auto what = std::make_shared<recipes::producer::push_request>();
   what->items = std::move(items);
   what->priority = priority;
-  what->patient = d != at_once;
-  what->tell = [recipient](error_code ec) {
+  what->waits = d != at_once;
+  what->complete = [recipient](error_code ec) {
     recipient->tell(ec == late() ? error_code{} : ec, !ec);
   };
   const bool possible = priority == default_priority ||
@@ -221,7 +222,7 @@ void start_push(const queue_pointer& q, receiver<bool> to, std::vector<std::stri
         if (possible)
           q->producer->push(what);
         else
-          q->core->recipes->post([what] { what->tell(errc::invalid_argument); });
+          q->core->recipes->post([what] { what->complete(errc::invalid_argument); });
       },
       [weak = std::weak_ptr{q->producer}, what_weak = std::weak_ptr{what}](error_code why) {
         const auto p = weak.lock();

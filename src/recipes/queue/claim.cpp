@@ -17,53 +17,53 @@ claim::claim(std::shared_ptr<session_context> p, queue_item item, std::string pa
       czxid_{stat.czxid},
       hold_{std::make_shared<hold_state>(context_)} {}
 
-void claim::begin(lock_request t, std::function<void(error_code)> told,
+void claim::begin(lock_request r, std::function<void(error_code)> begun,
                   std::function<void()> given_back) {
-  begun_ = std::move(told);
+  begun_ = std::move(begun);
   given_back_ = std::move(given_back);
-  t.granted_when = lock_request::rule::fixed_name;
-  t.own_levels = queue_names::folder_levels;
-  t.name = item_.name;
-  t.if_taken = lock_request::on_contention::give_up;
-  t.if_session_ends = lock_request::on_session_end::fail;
+  r.granted_when = lock_request::rule::fixed_name;
+  r.own_levels = queue_names::folder_levels;
+  r.name = item_.name;
+  r.if_taken = lock_request::on_contention::give_up;
+  r.if_session_ends = lock_request::on_session_end::fail;
   // Writing the same data again increments the version, which counts the attempts. It fails if the
   // item was removed, claimed or written since it was read.
-  t.extra_operations.set(path_, item_.data, version_);
-  contender_ = std::make_shared<contender>(context_, std::move(t), shared_from_this());
+  r.extra_operations.set(path_, item_.data, version_);
+  contender_ = std::make_shared<contender>(context_, std::move(r), shared_from_this());
   const auto c = contender_;
   c->start();
 }
 
 void claim::granted() {
   hold_->begin(contender_->fencing_token(), contender_->session_id(), {contender_->path()});
-  if (const auto told = std::exchange(begun_, {})) told({});
+  if (const auto begun = std::exchange(begun_, {})) begun({});
 }
 
 void claim::failed(error_code why) {
-  over_ = true;
-  if (const auto told = std::exchange(begun_, {})) told(why);
+  ended_ = true;
+  if (const auto begun = std::exchange(begun_, {})) begun(why);
 }
 
 void claim::lost(error_code why) {
-  over_ = true;
+  ended_ = true;
   hold_->lose(why);
   context_->post([h = hold_] { h->loss().request_stop(); });
 }
 
-void claim::complete(std::function<void(error_code)> told) {
-  if (std::exchange(over_, true)) {
-    context_->post([told = std::move(told)] { told(errc::lock_lost); });
+void claim::complete(std::function<void(error_code)> completed) {
+  if (std::exchange(ended_, true)) {
+    context_->post([completed = std::move(completed)] { completed(errc::lock_lost); });
     return;
   }
   hold_->release();
-  completed_ = std::move(told);
+  completed_ = std::move(completed);
   const auto c = contender_;
   c->mute();
   c->release_claim({path_, attempts(), czxid_, action::remove_with_claim});
 }
 
 void claim::give_back() {
-  if (std::exchange(over_, true)) return;
+  if (std::exchange(ended_, true)) return;
   hold_->release();
   const auto c = contender_;
   c->mute();
@@ -74,7 +74,7 @@ void claim::give_back() {
 void claim::gone() {
   if (completed_) {
     const auto ec = contender_->release_result();
-    context_->post([told = std::move(completed_), ec] { told(ec); });
+    context_->post([completed = std::move(completed_), ec] { completed(ec); });
   }
   // The claim and its contender own each other. Posting destroys the contender outside of the
   // session_context::scope.

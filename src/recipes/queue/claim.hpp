@@ -1,4 +1,4 @@
-// The claim of a consumer on an item: a contender whose node has the item's name.
+// The claim of a consumer on an item. It is a contender whose node has the item's name.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -20,15 +20,15 @@ class claim final : public contender_events, public std::enable_shared_from_this
   claim(std::shared_ptr<session_context> p, queue_item item, std::string path,
         const node_stat& stat);
 
-  // `told` is called once, inside a session_context::scope. No error means that the item is
-  // claimed. `given_back` is called inside a session_context::scope when give_back() has begun to
-  // release the claim.
-  void begin(lock_request t, std::function<void(error_code)> told,
+  // `begun` is called once, inside a session_context::scope. No error: the item is claimed.
+  // `given_back` is called inside a session_context::scope when give_back() has begun to release
+  // the claim.
+  void begin(lock_request r, std::function<void(error_code)> begun,
              std::function<void()> given_back);
 
-  // Removes the item and the claim in one transaction. `told` is called outside of the
+  // Removes the item and the claim in one transaction. `completed` is called outside of the
   // session_context::scope.
-  void complete(std::function<void(error_code)> told);
+  void complete(std::function<void(error_code)> completed);
   // Releases the claim and keeps the item in the queue. No effect after complete() or a loss.
   void give_back();
 
@@ -56,7 +56,7 @@ class claim final : public contender_events, public std::enable_shared_from_this
   std::function<void(error_code)> begun_;
   std::function<void(error_code)> completed_;
   std::function<void()> given_back_;
-  bool over_ = false;  // completed, given back, lost or failed
+  bool ended_ = false;  // completed, given back, lost or failed
 };
 
 }  // namespace conclave::recipes

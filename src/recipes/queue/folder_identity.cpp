@@ -6,30 +6,30 @@
 namespace conclave::recipes {
 
 void folder_identity::set_needed(bool needed) noexcept {
-  if (needed == this->needed() || state_ == state::unknown) return;
-  // If it is not needed any more, the folder was replaced, and our node was removed with it.
+  if (needed == this->needed() || state_ == state::outcome_unknown) return;
+  // If it is not needed any more, the folder was replaced, and the node was removed with it.
   state_ = needed ? state::absent : state::not_needed;
 }
 
 task<error_code> folder_identity::verify(std::shared_ptr<void> owner) {
-  const auto request =
+  const auto pending =
       send(context_, owner, requests::exists(context_->defaults(), path(), {}), {session_, 0});
-  const auto found = co_await request;
+  const auto found = co_await pending;
   if (found.ec && !is_session_end(found.ec)) co_return found.ec;
   state_ = found.value ? state::established : state::absent;
   co_return error_code{};
 }
 
-// Creates the parent of our node, but not the folder: errc::no_node if that does not exist. The ACL
-// is open, since consumers with other credentials need this node, too.
+// Creates the parent of the identity node, but not the folder: errc::no_node if that does not
+// exist. The ACL is open, since consumers with other credentials need this node, too.
 task<error_code> folder_identity::make_parent(std::shared_ptr<void> owner) {
   auto mode = create_mode::container;
   for (;;) {
     const create_options how{mode, open_acl()};
-    const auto request =
+    const auto pending =
         send(context_, owner, requests::create(context_->defaults(), parent_, {}, how), {},
              session::on_cut::repeat);
-    const auto made = co_await request;
+    const auto made = co_await pending;
     const bool old_server = made.ec == errc::unimplemented && mode == create_mode::container;
     if (made.ec == errc::no_auth) state_ = state::not_needed;
     if (!old_server) co_return made.ec == errc::node_exists ? error_code{} : made.ec;
@@ -45,20 +45,20 @@ task<error_code> folder_identity::establish(std::shared_ptr<void> owner) {
       if (const auto ec = co_await verify(owner)) co_return ec;
       continue;
     }
-    const bool resolves = state_ == state::unknown;
+    const bool resolves = state_ == state::outcome_unknown;
     if (!resolves) name_ = "conclave-" + new_id(*context_);
     const binding where{resolves ? session_ : 0, 0};
-    const auto request =
+    const auto pending =
         send(context_, owner,
              requests::create(context_->defaults(), path(), {}, create_mode::ephemeral), where);
-    const auto made = co_await request;
-    // The name is unique: a node with this name was created by us.
+    const auto made = co_await pending;
+    // The name is unique: a node with this name was created by this object.
     if (!made.ec || made.ec == errc::node_exists) {
       session_ = made.sent_on.session;
       state_ = state::established;
     } else if (outcome_unknown(made.ec)) {
       session_ = made.sent_on.session;
-      state_ = state::unknown;
+      state_ = state::outcome_unknown;
     } else if (made.ec == errc::no_node) {
       state_ = state::absent;
       const auto ec = co_await make_parent(owner);
@@ -75,15 +75,15 @@ task<error_code> folder_identity::establish(std::shared_ptr<void> owner) {
 }
 
 task<> folder_identity::remove(std::shared_ptr<void> owner) {
-  const bool may_exist =
-      state_ == state::unknown || state_ == state::established || state_ == state::unverified;
+  const bool may_exist = state_ == state::outcome_unknown || state_ == state::established ||
+                         state_ == state::unverified;
   state_ = state::not_needed;
   error_code ec = errc::not_connected;
   while (may_exist && (is_connection_error(ec) || outcome_unknown(ec))) {
-    const auto request =
+    const auto pending =
         send(context_, owner, requests::remove(context_->defaults(), path(), any_version),
              {session_, 0}, session::on_cut::repeat);
-    const auto got = co_await request;
+    const auto got = co_await pending;
     ec = got.ec;
   }
   co_return done;

@@ -1,11 +1,11 @@
 // Proves inside a transaction that the folder of the items is still the one whose items were read.
 //
 // The server removes a container when it is empty. If a client creates it again, names and versions
-// start again, so a removal by name and version could remove another item. An ephemeral node of our
-// own below the folder does not survive that, and its name is never used again. So a transaction
-// that checks our node fails if the folder was removed since our node was created. A client cannot
-// see whether a node is a container. So this is needed in every folder that Conclave has not
-// created.
+// start again, so a removal by name and version could remove another item. An identity node is an
+// ephemeral node below the folder. It does not survive the removal of the folder, and its name is
+// never used again. So a transaction that checks the identity node fails if the folder was removed
+// since the node was created. A client cannot see whether a node is a container. So this is needed
+// in every folder that Conclave has not created.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -21,42 +21,44 @@ namespace conclave::recipes {
 
 class folder_identity {
  public:
-  // `parent` is the child of the folder in which our node is created.
+  // The identity node is created in `parent`, a child of the folder.
   folder_identity(std::shared_ptr<session_context> p, std::string parent)
       : context_{std::move(p)}, parent_{std::move(parent)} {}
 
-  // Creates our node, or verifies it after require_verification(). Items that are read afterwards
-  // belong to the folder that our node identifies. errc::no_node: the folder does not exist.
-  // Without the permission to create the node, needed() becomes false. The `owner` owns this
+  // Creates the identity node, or verifies it after require_verification(). Items that are read
+  // afterwards belong to the folder that the node identifies. errc::no_node: the folder does not
+  // exist. Without the permission to create the node, needed() becomes false. The `owner` owns this
   // object. Pending requests keep the owner alive.
   task<error_code> establish(std::shared_ptr<void> owner);
   // `needed`: the server may remove the folder.
   void set_needed(bool needed) noexcept;
 
   bool needed() const noexcept { return state_ != state::not_needed; }
-  // Whether our node exists in this session, as far as is known, and need not be verified.
+  // Whether the identity node exists in this session, as far as is known, and need not be verified.
   bool established() const noexcept {
     return state_ == state::established && session_ == context_->session().id;
   }
-  // Adds the check of our node to the transaction, if it is needed.
+  // Adds the check of the identity node to the transaction, if it is needed.
   void check_in(transaction& t) const {
     if (needed()) t.check(path());
   }
-  // Must be called if a transaction failed with errc::no_node: our node may not exist any more.
+  // Must be called if a transaction failed with errc::no_node: the identity node may have been
+  // removed.
   void require_verification() noexcept {
     if (state_ == state::established) state_ = state::unverified;
   }
 
-  // Removes our node as soon as there is a connection.
+  // Removes the identity node as soon as there is a connection.
   task<> remove(std::shared_ptr<void> owner);
 
  private:
+  // The state of the identity node.
   enum class state {
     not_needed,
     absent,
-    unknown,  // the reply to its creation was lost
+    outcome_unknown,  // the reply to its creation was lost
     established,
-    unverified,  // it may not exist any more
+    unverified,  // it may have been removed
   };
   std::string path() const { return parent_ + '/' + name_; }
   task<error_code> verify(std::shared_ptr<void> owner);
@@ -66,7 +68,7 @@ class folder_identity {
   std::string parent_;
   std::string name_;
   state state_ = state::not_needed;
-  std::int64_t session_ = 0;  // the session in which our node was created, or may have been
+  std::int64_t session_ = 0;  // in which the node was created, or may have been
 };
 
 }  // namespace conclave::recipes

@@ -1,6 +1,7 @@
 #include "recipes/queue/producer.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "recipes/make_path.hpp"
@@ -21,6 +22,8 @@ constexpr std::size_t item_bytes = 32;
 constexpr std::size_t paths_of_claim = 6;
 constexpr std::size_t names_of_claim = 512;
 
+error_code cancelled() { return {ECANCELED, boost::system::system_category()}; }
+
 std::size_t size_of(const acl& all) {
   std::size_t bytes = 4;
   for (const auto& each : all) bytes += 12 + each.scheme.size() + each.id.size();
@@ -38,33 +41,32 @@ producer::producer(std::shared_ptr<session_context> p, std::shared_ptr<const que
       transactions_{context_, names_->producers()},
       wait_entry_{context_, names_->waiting_producers(), [this] { changed_.notify(); }} {}
 
-std::size_t producer::size_in_request(const pushing& what) const {
+std::size_t producer::size_in_request(const push_request& r) const {
   const auto& defaults = context_->defaults();
-  const auto path = defaults.chroot.size() + names_->prefix(what.priority).size();
+  const auto path = defaults.chroot.size() + names_->prefix(r.priority).size();
   std::size_t bytes = 0;
-  for (const auto& item : what.items)
-    bytes += path + item.size() + size_of(defaults.acl) + item_bytes;
+  for (const auto& item : r.items) bytes += path + item.size() + size_of(defaults.acl) + item_bytes;
   return bytes;
 }
 
 // Whether the items can be pushed and later be claimed within the size limit.
-bool producer::fits(const pushing& what) const {
+bool producer::fits(const push_request& r) const {
   const auto& defaults = context_->defaults();
   const auto path = defaults.chroot.size() + names_->items().size();
   const auto claim = paths_of_claim * path + 2 * size_of(defaults.acl) + names_of_claim;
   const auto largest = std::max_element(
-      what.items.begin(), what.items.end(),
+      r.items.begin(), r.items.end(),
       [](const std::string& a, const std::string& b) { return a.size() < b.size(); });
   return largest->size() + claim <= max_request_bytes_ &&
-         size_in_request(what) + path + transaction_bytes <= max_request_bytes_;
+         size_in_request(r) + path + transaction_bytes <= max_request_bytes_;
 }
 
-void producer::push(const pushing_ptr& what) {
-  if (closing_) return answer(what, {ECANCELED, boost::system::system_category()});
-  if (what->items.empty()) return answer(what, {});
-  if (!fits(*what)) return answer(what, errc::too_large);
-  waiting_.push_back(what);
-  if (!std::exchange(started_, true)) {
+void producer::push(const request_ptr& r) {
+  if (phase_ == phase::closing) return complete(r, cancelled());
+  if (r->items.empty()) return complete(r, {});
+  if (!fits(*r)) return complete(r, errc::too_large);
+  requests_.push_back(r);
+  if (phase_ == phase::not_started) {
     run_ = run();
     run_.start();
   } else {
@@ -72,41 +74,47 @@ void producer::push(const pushing_ptr& what) {
   }
 }
 
-void producer::give_up(const pushing_ptr& what, error_code why) {
-  if (std::erase(waiting_, what) == 0) return;
-  answer(what, why);
+void producer::give_up(const request_ptr& r, error_code why) {
+  if (std::erase(requests_, r) == 0) return;
+  complete(r, why);
   changed_.notify();
 }
 
 void producer::close(error_code why) {
-  closing_ = true;
-  for (const auto& what : std::exchange(waiting_, {})) answer(what, why);
+  phase_ = phase::closing;
+  complete_all(why);
   const auto self = shared_from_this();
   changed_.notify();
 }
 
-void producer::answer(const pushing_ptr& what, error_code ec) {
-  context_->post([what, ec] { what->tell(ec); });
+void producer::complete(const request_ptr& r, error_code ec) {
+  context_->post([r, ec] { r->complete(ec); });
+}
+
+void producer::complete_all(error_code ec) {
+  for (const auto& r : std::exchange(requests_, {})) complete(r, ec);
 }
 
 task<> producer::run() {
-  while (!closing_) {
-    if (waiting_.empty()) {
+  while (phase_ != phase::closing) {
+    if (requests_.empty()) {
+      phase_ = phase::idle;
       leave_wait_queue();
       co_await changed_;
       continue;
     }
     if (capacity_ > 0) {
-      const auto ec = co_await wait_for_room();
-      if (waiting_.empty() || closing_) continue;
+      phase_ = phase::waiting_for_capacity;
+      const auto ec = co_await wait_for_capacity();
+      if (requests_.empty() || phase_ == phase::closing) continue;
       if (context_->can_restart_after(ec)) continue;  // nothing was sent
       if (ec) {
-        // The items could not be counted, so all waiting pushes fail.
-        for (const auto& what : std::exchange(waiting_, {})) answer(what, ec);
+        complete_all(ec);
         leave_wait_queue();
         continue;
       }
     }
+    phase_ = phase::sending;
     co_await send();
   }
   leave_wait_queue();
@@ -119,21 +127,21 @@ void producer::leave_wait_queue() {
   watch_.forget(*context_, names_->items(), watch_kind::any);
 }
 
-// Waits until there is room for the first waiting push. Pushes that do not wait fail as soon as
-// there is none.
-task<error_code> producer::wait_for_room() {
-  while (!closing_ && !waiting_.empty()) {
-    const auto there = co_await count_items();
-    if (there.ec || waiting_.empty() || has_room(there.items)) co_return there.ec;
-    for (const auto& what : std::exchange(waiting_, {}))
-      if (what->patient)
-        waiting_.push_back(what);
+// Waits until the capacity suffices for the first push. Pushes that do not wait fail as soon as it
+// does not.
+task<error_code> producer::wait_for_capacity() {
+  while (phase_ != phase::closing && !requests_.empty()) {
+    const auto counted = co_await count_items();
+    if (counted.ec || requests_.empty() || has_capacity(counted.items)) co_return counted.ec;
+    for (const auto& r : std::exchange(requests_, {}))
+      if (r->waits)
+        requests_.push_back(r);
       else
-        answer(what, errc::taken);
+        complete(r, errc::taken);
     if (const auto ec = wait_entry_.take_error()) co_return ec;
     wait_entry_.enter();
     if (wait_entry_.is_first() && !watch_.is_set()) {
-      if (const auto ec = co_await watch_for_room()) co_return ec;
+      if (const auto ec = co_await set_watch()) co_return ec;
       continue;  // the watch does not report earlier changes
     }
     co_await changed_;
@@ -142,62 +150,68 @@ task<error_code> producer::wait_for_room() {
 }
 
 // A push that exceeds the capacity by itself needs an empty queue.
-bool producer::has_room(std::size_t items) const {
-  return items == 0 || items + waiting_.front()->items.size() <= capacity_;
+bool producer::has_capacity(std::size_t items) const {
+  return items == 0 || items + requests_.front()->items.size() <= capacity_;
 }
 
 // The server returns the number of children, but not how many of them are items. Only a listing
 // shows that. Its result is trusted until the folder has changed as often as there are items. So
 // the cost per item does not depend on the length of the queue.
-task<producer::count> producer::count_items() {
+task<producer::item_count> producer::count_items() {
   const auto self = shared_from_this();
-  std::optional<pending_reply<std::optional<node_stat>>> asked, asked_inside;
+  std::optional<pending_reply<std::optional<node_stat>>> reading_folder, reading_identities;
   {
     const single_write in_one_write{*context_};
-    asked =
+    reading_folder =
         recipes::send(context_, self, requests::exists(context_->defaults(), names_->items(), {}));
-    if (const auto inside = names_->identities(); !inside.empty())
-      asked_inside =
-          recipes::send(context_, self, requests::exists(context_->defaults(), inside, {}));
+    if (const auto identities = names_->identities(); !identities.empty())
+      reading_identities =
+          recipes::send(context_, self, requests::exists(context_->defaults(), identities, {}));
   }
-  const auto folder = co_await *asked;
-  std::size_t ours = 0;  // children that Conclave's consumers created
-  if (asked_inside) {
-    const auto inside = co_await *asked_inside;
-    ours = inside.value ? 1 : 0;
+  const auto folder = co_await *reading_folder;
+  std::size_t own_children = 0;  // the parent of the identity nodes
+  if (reading_identities) {
+    const auto identities = co_await *reading_identities;
+    own_children = identities.value ? 1 : 0;
   }
-  if (folder.ec || !folder.value || waiting_.empty()) co_return count{folder.ec, 0};
+  if (folder.ec || !folder.value || requests_.empty()) co_return item_count{folder.ec, 0};
   const auto all = static_cast<std::size_t>(folder.value->num_children);
-  const auto children = all - std::min(all, ours);
-  const auto items = children - std::min(children, strangers_);
+  const auto others = all - std::min(all, own_children);
+  const auto items = others - std::min(others, foreign_children_);
   const auto changes = static_cast<std::uint32_t>(folder.value->cversion) -
-                       static_cast<std::uint32_t>(listed_at_.value_or(0));
-  if (has_room(items) || (listed_at_ && changes < items)) co_return count{{}, items};
-  const auto listing =
-      recipes::send(context_, self, requests::children(context_->defaults(), names_->items(), {}));
+                       static_cast<std::uint32_t>(listed_cversion_.value_or(0));
+  if (has_capacity(items) || (listed_cversion_ && changes < items)) co_return item_count{{}, items};
+  co_return co_await list_items();
+}
+
+task<producer::item_count> producer::list_items() {
+  const auto listing = recipes::send(context_, shared_from_this(),
+                                     requests::children(context_->defaults(), names_->items(), {}));
   const auto listed = co_await listing;
-  if (listed.ec) co_return count{listed.ec == errc::no_node ? error_code{} : listed.ec, 0};
-  const auto found = names_->in_order(listed.value.names).size();
-  const auto inside = names_->identities();
-  const auto known = std::count_if(
-      listed.value.names.begin(), listed.value.names.end(),
-      [&](const std::string& name) { return !inside.empty() && inside.ends_with('/' + name); });
-  strangers_ = listed.value.names.size() - found - static_cast<std::size_t>(known);
-  listed_at_ = listed.value.stat.cversion;
-  co_return count{{}, found};
+  if (listed.ec) co_return item_count{listed.ec == errc::no_node ? error_code{} : listed.ec, 0};
+  const auto& children = listed.value.names;
+  const auto items = names_->in_order(children).size();
+  const auto identities = names_->identities();
+  const auto own_children =
+      std::count_if(children.begin(), children.end(), [&](const std::string& name) {
+        return !identities.empty() && identities.ends_with('/' + name);
+      });
+  foreign_children_ = children.size() - items - static_cast<std::size_t>(own_children);
+  listed_cversion_ = listed.value.stat.cversion;
+  co_return item_count{{}, items};
 }
 
 // Sets a watch that fires for every child that is created or deleted, without a listing.
-task<error_code> producer::watch_for_room() {
+task<error_code> producer::set_watch() {
   const auto self = shared_from_this();
   const auto set = [&](watch_lifetime lifetime) -> const watcher& {
-    return watch_.set(context_, weak_from_this(), lifetime, [this] { changed_.notify(); });
+    return watch_.set(context_, self, lifetime, [this] { changed_.notify(); });
   };
-  const auto asked =
+  const auto adding =
       recipes::send(context_, self,
                     requests::add_watch(context_->defaults(), names_->items(),
                                         watch_mode::persistent, set(watch_lifetime::persistent)));
-  const auto added = co_await asked;
+  const auto added = co_await adding;
   auto ec = added.ec;
   if (ec == errc::unimplemented) {  // a server before 3.6
     const auto listing = recipes::send(
@@ -212,21 +226,21 @@ task<error_code> producer::watch_for_room() {
 
 // Sends the waiting pushes, as many as fit into one transaction.
 task<> producer::send() {
-  std::vector<pushing_ptr> going;
+  std::vector<request_ptr> sent;
   transaction t;
   std::size_t items = 0;
   std::size_t bytes = 0;
-  while (!waiting_.empty()) {
-    const auto& next = waiting_.front();
+  while (!requests_.empty()) {
+    const auto& next = requests_.front();
     items += next->items.size();
     bytes += size_in_request(*next);
     const bool too_much = items > most_items || bytes > std::min(most_bytes, max_request_bytes_);
-    // With a capacity, room is counted for each push separately.
-    if (!going.empty() && (too_much || capacity_ > 0)) break;
+    // The capacity was checked for the first push only.
+    if (!sent.empty() && (too_much || capacity_ > 0)) break;
     for (const auto& item : next->items)
       t.create(names_->prefix(next->priority), item, create_mode::persistent_sequential);
-    going.push_back(next);
-    waiting_.pop_front();
+    sent.push_back(next);
+    requests_.pop_front();
   }
   const auto self = shared_from_this();
   for (;;) {
@@ -237,7 +251,7 @@ task<> producer::send() {
                               create_mode::persistent, std::string{names_->folder_data()});
       if (!ec) continue;
     }
-    for (const auto& each : going) answer(each, ec);
+    for (const auto& r : sent) complete(r, ec);
     co_return done;
   }
 }

@@ -1,5 +1,6 @@
 // Adds items to a queue. Only one transaction is pending at a time. Pushes that arrive meanwhile
-// share the next one.
+// share the next one. With a capacity, producers that find the queue full enter a wait queue, and
+// only the first producer of that wait queue watches the queue.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -24,53 +25,70 @@ class producer : public std::enable_shared_from_this<producer> {
   producer(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names,
            std::size_t capacity, std::size_t max_request_bytes);
 
-  struct pushing {
+  struct push_request {
     // Called once, outside of the session_context::scope. No error: the items are in the queue.
     // errc::taken: the queue is full and the push does not wait.
-    std::function<void(error_code)> tell;
+    std::function<void(error_code)> complete;
     std::vector<std::string> items;
     int priority = 0;
-    bool patient = true;
+    bool waits = true;  // for capacity
   };
-  using pushing_ptr = std::shared_ptr<pushing>;
+  using request_ptr = std::shared_ptr<push_request>;
 
-  void push(const pushing_ptr& what);
+  void push(const request_ptr& r);
   // Completes the push with `why`, unless it is already sent: then it completes with its outcome.
-  void give_up(const pushing_ptr& what, error_code why);
-  // Fails all waiting pushes with `why`. Later pushes fail with ECANCELED.
+  void give_up(const request_ptr& r, error_code why);
+  // Completes all waiting pushes with `why`. Later pushes complete with ECANCELED.
   void close(error_code why);
 
  private:
+  // Only `idle` and `waiting_for_capacity` last until an event. In every phase pushes may arrive,
+  // give up or be closed.
+  enum class phase {
+    not_started,
+    idle,                  // no push waits
+    waiting_for_capacity,  // counts the items; until the items change or a push gives up
+    sending,
+    closing,  // removes the producer's nodes
+  };
   task<> run();
-  task<error_code> wait_for_room();
-  struct count {
+  task<> send();
+
+  // --- capacity
+
+  task<error_code> wait_for_capacity();
+  struct item_count {
     error_code ec;
     std::size_t items = 0;
   };
-  task<count> count_items();
-  bool has_room(std::size_t items) const;
-  task<error_code> watch_for_room();
+  task<item_count> count_items();
+  task<item_count> list_items();
+  bool has_capacity(std::size_t items) const;
+  task<error_code> set_watch();
   void leave_wait_queue();
-  task<> send();
-  void answer(const pushing_ptr& what, error_code ec);
-  bool fits(const pushing& what) const;
-  std::size_t size_in_request(const pushing& what) const;
+
+  // --- size limits
+
+  bool fits(const push_request& r) const;
+  std::size_t size_in_request(const push_request& r) const;
+
+  void complete(const request_ptr& r, error_code ec);
+  void complete_all(error_code ec);
 
   std::shared_ptr<session_context> context_;
   std::shared_ptr<const queue_names> names_;
   std::size_t capacity_;
   std::size_t max_request_bytes_;
   counted_transactions transactions_;
-  wait_queue_entry wait_entry_;  // in the wait queue of producers that wait for capacity
-  std::deque<pushing_ptr> waiting_;
-  watch_registration watch_;  // on the folder of the items
+  wait_queue_entry wait_entry_;
+  std::deque<request_ptr> requests_;  // without those that were sent
+  watch_registration watch_;          // on the items' folder and its children
   // From the last listing: the number of children that are not items, and the folder's cversion.
-  std::size_t strangers_ = 0;
-  std::optional<std::int32_t> listed_at_;
-  bool closing_ = false;
-  bool started_ = false;
+  std::size_t foreign_children_ = 0;
+  std::optional<std::int32_t> listed_cversion_;
+  phase phase_ = phase::not_started;
   wakeup changed_;
-  task<> run_;
+  task<> run_;  // declared last: destroyed before the members it uses
 };
 
 }  // namespace conclave::recipes

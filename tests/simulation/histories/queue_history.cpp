@@ -34,9 +34,9 @@ world_options with_reaping(world_options w, bool reaps) {
 
 class queue_history : lots {
  public:
-  queue_history(consumer::way way, const history_options& o, tally& t)
-      : lots{o.seed * 2 + (way == consumer::way::claims)},
-        way_{way},
+  queue_history(consumer::mode mode, const history_options& o, tally& t)
+      : lots{o.seed * 2 + (mode == consumer::mode::claim)},
+        mode_{mode},
         impatient_{o.impatient()},
         in_container_{o.seed % 5 == 3},  // not drawn: see impatient()
         tally_{t},
@@ -48,7 +48,7 @@ class queue_history : lots {
 
   std::vector<std::string> run() {
     // The folder must be empty often, and claims are slow.
-    const bool only_others_produce = in_container_ && (chance(2) || way_ == consumer::way::claims);
+    const bool only_others_produce = in_container_ && (chance(2) || mode_ == consumer::mode::claim);
     if (in_container_) produce_as_curator();
     for (std::size_t i = 0; i < users_.size(); ++i) {
       const bool produces = i == 0 || chance(2);
@@ -111,7 +111,7 @@ class queue_history : lots {
     auto u = std::make_shared<user>();
     u->client = &c;
     u->producer = std::make_shared<producer>(p, names_, chance(4) ? 3 : 0, 1 << 20);
-    u->consumer = std::make_shared<consumer>(p, names_, consumer::terms{way_, 0, "user"});
+    u->consumer = std::make_shared<consumer>(p, names_, consumer::options{mode_, 0, "user"});
     return u;
   }
   void begin(const user_ptr& u, bool produces, bool consumes) {
@@ -145,11 +145,11 @@ class queue_history : lots {
   void produce(const user_ptr& u) {
     later(u, within(chance(3) ? 5ms : 400ms), [this, u] {
       if (over_) return;
-      const auto what = std::make_shared<producer::pushing>();
+      const auto what = std::make_shared<producer::push_request>();
       for (auto n = 1 + draw(3); n > 0; --n) what->items.push_back(std::to_string(++last_));
       what->priority = default_priority;
       const auto under_way = u->pushes.insert(u->pushes.end(), what->items);
-      what->tell = [this, u, under_way](error_code ec) {
+      what->complete = [this, u, under_way](error_code ec) {
         const auto f = !ec               ? queue_account::fate::done
                        : leaves_open(ec) ? queue_account::fate::unclear
                                          : queue_account::fate::refused;
@@ -178,7 +178,7 @@ class queue_history : lots {
     if (chance(4)) remove_empty_folder();
     const bool made = !hand.create(names_->items(), {}, create_mode::container);
     tally_["containers"] += made;
-    if (!made && !chance(way_ == consumer::way::claims ? 400 : 20)) return;
+    if (!made && !chance(mode_ == consumer::mode::claim ? 400 : 20)) return;
     for (auto n = 1 + draw(3); n > 0; --n) {
       const auto item = std::to_string(++last_);
       const auto ec =
@@ -214,9 +214,10 @@ class queue_history : lots {
       if (over_ && !pushing()) return;  // who waits for room is let in
       const auto t = std::make_shared<taking>();
       t->who = std::make_shared<consumer::caller>();
-      t->who->patient = !chance(4);
+      t->who->waits = !chance(4);
       const auto under_way = u->takings.insert(u->takings.end(), t);
-      t->who->tell = [this, u, under_way](error_code ec, std::optional<consumer::taken> got) {
+      t->who->complete = [this, u, under_way](error_code ec,
+                                              std::optional<consumer::acquired_item> got) {
         u->takings.erase(under_way);
         if (got)
           arrived(u, *got);
@@ -229,7 +230,7 @@ class queue_history : lots {
       };
       {
         const scope inside{*u->client};
-        u->consumer->take(t->who);
+        u->consumer->acquire(t->who);
       }
       if (chance(4))
         later(u, within(300ms), [this, u, t] {
@@ -246,10 +247,10 @@ class queue_history : lots {
     ++tally_["unclear takings"];
     u->in_doubt = true;
     // A claim takes nothing away.
-    if (way_ == consumer::way::pops) account_.lost_in_delivery();
+    if (mode_ == consumer::mode::pop) account_.lost_in_delivery();
   }
 
-  void arrived(const user_ptr& u, const consumer::taken& got) {
+  void arrived(const user_ptr& u, const consumer::acquired_item& got) {
     if (!got.claim) {
       in_order(u, got.item.name);
       return account_.delivered(got.item.data);
@@ -309,7 +310,7 @@ class queue_history : lots {
       for (const auto& items : u->pushes)
         for (const auto& item : items) account_.pushed(item, queue_account::fate::unclear);
       for (const auto& item : u->completions) account_.perhaps_delivered(item);
-      if (way_ == consumer::way::pops)
+      if (mode_ == consumer::mode::pop)
         for (std::size_t n = u->takings.size(); n > 0; --n) account_.lost_in_delivery();
       tally_["consumers of claims killed"] += u->claims > 0;
     }
@@ -330,8 +331,8 @@ class queue_history : lots {
     while (!empty && complaints_.size() < 5) {
       bool told = false;
       const auto who = std::make_shared<consumer::caller>();
-      who->patient = false;
-      who->tell = [&](error_code ec, std::optional<consumer::taken> got) {
+      who->waits = false;
+      who->complete = [&](error_code ec, std::optional<consumer::acquired_item> got) {
         told = true;
         empty = !got;
         if (ec) complain("the last consumer failed: " + ec.message());
@@ -346,7 +347,7 @@ class queue_history : lots {
       };
       {
         const scope inside{*u->client};
-        u->consumer->take(who);
+        u->consumer->acquire(who);
       }
       if (!world_.run_until([&] { return told; })) return complain("the last consumer is stuck");
     }
@@ -378,7 +379,7 @@ class queue_history : lots {
     tally_["left open"] += account_.unclear();
   }
 
-  consumer::way way_;
+  consumer::mode mode_;
   bool impatient_;
   bool in_container_;
   tally& tally_;
@@ -407,20 +408,20 @@ class queue_history : lots {
   int last_ = 0, consumers_ = 0;
 };
 
-template <consumer::way Way>
+template <consumer::mode Mode>
 std::vector<std::string> run(const history_options& o, tally& t) {
-  return queue_history{Way, o, t}.run();
+  return queue_history{Mode, o, t}.run();
 }
 
 }  // namespace
 
 std::vector<workload> queue_workloads() {
   return {{"queue",
-           run<consumer::way::pops>,
+           run<consumer::mode::pop>,
            {"delivered", "unclear pushes", "unclear takings", "clients killed", "gave up", "calm",
             "not connected", "containers"}},
           {"claims",
-           run<consumer::way::claims>,
+           run<consumer::mode::claim>,
            {"delivered", "unclear pushes", "claims", "claims lost", "given back",
             "consumers of claims killed", "gave up", "calm", "not connected", "containers"}}};
 }

@@ -156,25 +156,25 @@ TEST(queue_counter, tells_what_an_answer_leaves_open) {
   ASSERT_TRUE(w.attach_all());
   const auto names = std::make_shared<recipes::queue_names>("/queue", queue_layout::zookeeper);
   const auto p = w.client(0).shared_from_this();
-  const auto from = std::make_shared<recipes::consumer>(p, names, recipes::consumer::terms{});
+  const auto from = std::make_shared<recipes::consumer>(p, names, recipes::consumer::options{});
   const auto to = std::make_shared<recipes::producer>(p, names, 0, 1 << 20);
   std::vector<std::string> log;
   const auto push = [&](const std::string& item) {
-    const auto what = std::make_shared<recipes::producer::pushing>();
+    const auto what = std::make_shared<recipes::producer::push_request>();
     what->items = {item};
     what->priority = default_priority;
-    what->tell = [&log](error_code ec) { log.push_back(ec ? "not pushed" : "pushed"); };
+    what->complete = [&log](error_code ec) { log.push_back(ec ? "not pushed" : "pushed"); };
     const recipes::session_context::scope inside{*p};
     to->push(what);
   };
   const auto pop = [&] {
     const auto who = std::make_shared<recipes::consumer::caller>();
-    who->patient = false;
-    who->tell = [&log](error_code, std::optional<recipes::consumer::taken> what) {
+    who->waits = false;
+    who->complete = [&log](error_code, std::optional<recipes::consumer::acquired_item> what) {
       log.push_back(what ? what->item.data : "nothing");
     };
     const recipes::session_context::scope inside{*p};
-    from->take(who);
+    from->acquire(who);
   };
   for (const auto open : {errc::operation_timeout, errc::request_timeout}) {
     w.client(0).falsify_reply(wire::opcode::multi, open);

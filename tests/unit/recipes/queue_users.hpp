@@ -26,7 +26,7 @@ class taker {
   using consumer = recipes::consumer;
   using scope = recipes::session_context::scope;
 
-  explicit taker(client& c, consumer::terms t = {}, queue_layout l = queue_layout::zookeeper)
+  explicit taker(client& c, consumer::options t = {}, queue_layout l = queue_layout::zookeeper)
       : client_{c},
         consumer_{std::make_shared<consumer>(c.shared_from_this(), names_of_queue(l), t)} {}
   ~taker() {
@@ -36,20 +36,20 @@ class taker {
   taker(const taker&) = delete;
   taker& operator=(const taker&) = delete;
 
-  static consumer::terms claiming(int max_attempts = 0) {
-    return {consumer::way::claims, max_attempts, "somebody"};
+  static consumer::options claiming(int max_attempts = 0) {
+    return {consumer::mode::claim, max_attempts, "somebody"};
   }
 
-  consumer::caller_ptr take(bool patient = true) {
+  consumer::caller_ptr take(bool waits = true) {
     const auto who = std::make_shared<consumer::caller>();
-    who->patient = patient;
-    who->tell = [this](error_code e, std::optional<consumer::taken> what) {
+    who->waits = waits;
+    who->complete = [this](error_code e, std::optional<consumer::acquired_item> what) {
       ++told;
       ec = e;
       got = std::move(what);
     };
     const scope inside{client_};
-    consumer_->take(who);
+    consumer_->acquire(who);
     return who;
   }
   void give_up(const consumer::caller_ptr& who) {
@@ -70,7 +70,7 @@ class taker {
 
   int told = 0;  // how often, and of the last time:
   error_code ec;
-  std::optional<consumer::taken> got;
+  std::optional<consumer::acquired_item> got;
 
  private:
   client& client_;
@@ -95,13 +95,13 @@ class pusher {
   pusher(const pusher&) = delete;
   pusher& operator=(const pusher&) = delete;
 
-  answer push(std::string item, bool patient = true) {
+  answer push(std::string item, bool waits = true) {
     auto told = std::make_shared<std::optional<error_code>>();
-    const auto what = std::make_shared<producer::pushing>();
+    const auto what = std::make_shared<producer::push_request>();
     what->items.push_back(std::move(item));
     what->priority = default_priority;
-    what->patient = patient;
-    what->tell = [told](error_code e) { *told = e; };
+    what->waits = waits;
+    what->complete = [told](error_code e) { *told = e; };
     const scope inside{client_};
     producer_->push(what);
     return told;

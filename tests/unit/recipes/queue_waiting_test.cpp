@@ -20,14 +20,14 @@ TEST(queue_waiting, one_that_stands_still_holds_the_others_up_for_a_while_only) 
   std::vector<std::string> got(2);
   for (std::size_t i = 0; i < 2; ++i) {
     const auto p = w.client(i).shared_from_this();
-    consumers.push_back(std::make_shared<consumer>(p, names, consumer::terms{}));
+    consumers.push_back(std::make_shared<consumer>(p, names, consumer::options{}));
     const auto who = std::make_shared<consumer::caller>();
-    who->tell = [&got, i](error_code, std::optional<consumer::taken> what) {
+    who->complete = [&got, i](error_code, std::optional<consumer::acquired_item> what) {
       if (what) got[i] = what->item.data;
     };
     {
       const scope inside{*p};
-      consumers[i]->take(who);
+      consumers[i]->acquire(who);
     }
     w.advance(1s);  // so that they stand in this order
   }
@@ -58,14 +58,14 @@ TEST(queue_waiting, giving_up_while_an_item_is_being_taken_is_not_forgotten) {
   for (std::size_t i = 0; i < 2; ++i) {
     const auto p = w.client(i).shared_from_this();
     consumers.push_back(
-        std::make_shared<consumer>(p, names, consumer::terms{consumer::way::claims, 0, "user"}));
+        std::make_shared<consumer>(p, names, consumer::options{consumer::mode::claim, 0, "user"}));
     callers.push_back(std::make_shared<consumer::caller>());
-    callers[i]->tell = [&](error_code, std::optional<consumer::taken> what) {
+    callers[i]->complete = [&](error_code, std::optional<consumer::acquired_item> what) {
       ++told;
       had += what.has_value();
     };
     const scope inside{*p};
-    consumers[i]->take(callers[i]);
+    consumers[i]->acquire(callers[i]);
   }
   const auto claims = [&](std::size_t i) {
     return w.client(i).traffic().of(wire::opcode::multi) > 0;

@@ -1,0 +1,63 @@
+// The folder that contains the items, as a consumer sees it. Its names and versions start again if
+// the folder is removed and created again, so data is valid only in the folder in which it was
+// read.
+//
+// All members are called inside a session_context::scope.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "recipes/queue/folder_identity.hpp"
+#include "recipes/queue/names.hpp"
+#include "recipes/queue/watch_registration.hpp"
+
+namespace conclave::recipes {
+
+class items_folder {
+ public:
+  // `changed` is called when the folder was removed or written.
+  items_folder(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names,
+               std::function<void()> changed)
+      : context_{std::move(p)},
+        names_{std::move(names)},
+        changed_{std::move(changed)},
+        identity_{context_, names_->identities()} {}
+
+  // Determines whether the server may remove the folder. If so, establishes the node by which a
+  // transaction can identify the folder. `listed` is the folder's stat in a listing. errc::no_node:
+  // this folder does not exist any more. The `owner` owns this object. Pending requests keep the
+  // owner alive.
+  task<error_code> identify(std::shared_ptr<void> owner, const node_stat& listed);
+  // Whether the folder that identify() has identified still exists, as far as is known. If not,
+  // data that was read is not valid.
+  bool is_identified() const {
+    return czxid_ != 0 && (!identity_.needed() || identity_.established());
+  }
+  // Adds the check of the identity node to the transaction, if it is needed.
+  void check_in(transaction& t) const { identity_.check_in(t); }
+  // Whether a transaction with check_in() fails if the folder was removed since identify().
+  bool is_checked() const;
+  // Must be called if a transaction failed with errc::no_node: the folder may have been removed.
+  void require_verification() noexcept { identity_.require_verification(); }
+
+  // Items that are too large for the transactions of a claim.
+  void set_too_large(const std::string& item) { too_large_.insert(item); }
+  bool is_too_large(const std::string& item) const { return too_large_.contains(item); }
+
+  // Removes the watch, and the identity node as soon as there is a connection.
+  task<> leave(std::shared_ptr<void> owner);
+
+ private:
+  std::shared_ptr<session_context> context_;
+  std::shared_ptr<const queue_names> names_;
+  std::function<void()> changed_;
+  folder_identity identity_;
+  watch_registration watch_;
+  std::int64_t czxid_ = 0;  // 0: not identified
+  std::set<std::string, std::less<>> too_large_;
+};
+
+}  // namespace conclave::recipes

@@ -1,0 +1,75 @@
+// Lists a queue for a consumer. For the first consumer of the wait queue it also sets watches and
+// creates missing folders, so that there is a node to watch.
+//
+// All members are called inside a session_context::scope.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recipes/queue/names.hpp"
+#include "recipes/queue/watch_registration.hpp"
+#include "recipes/request.hpp"
+#include "recipes/task.hpp"
+
+namespace conclave::recipes {
+
+class queue_listing {
+ public:
+  enum class contents { items, items_and_claims };
+  // `changed` is called when a watch fires.
+  queue_listing(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names,
+                contents c, std::function<void()> changed)
+      : context_{std::move(p)},
+        names_{std::move(names)},
+        contents_{c},
+        changed_callback_{std::move(changed)} {}
+
+  struct request {
+    bool sets_watches = false;     // those that are not set yet
+    bool lists_consumers = false;  // the counter nodes; not together with watches
+  };
+  struct result {
+    enum class status {
+      listed,
+      folder_created,  // a folder was missing: list again
+      failed,
+    };
+    status is = status::failed;
+    error_code ec;
+    children_result items;             // empty if the queue does not exist
+    std::vector<std::string> claimed;  // the names of claimed items, sorted
+    std::vector<std::string> consumers;
+    std::optional<bool> others_wait;  // behind the first consumer; with `sets_watches` only
+  };
+  // The `owner` of the functions below owns this object. Pending requests keep the owner alive.
+  task<result> list(std::shared_ptr<void> owner, request what);
+  pending_reply<children_result> list_consumers(const std::shared_ptr<void>& owner);
+
+  bool is_watching() const {
+    return items_watch_.is_set() && (contents_ == contents::items || claims_watch_.is_set());
+  }
+  // Whether the watches would have reported a change since the last listing, and have not.
+  bool is_current() const { return is_watching() && !changed_; }
+  void set_outdated() noexcept { changed_ = true; }
+  void forget_watches();
+
+ private:
+  watcher set(watch_registration& watch, const std::shared_ptr<void>& owner);
+  pending_reply<children_result> list_children(const std::shared_ptr<void>& owner,
+                                               const std::string& folder, watcher w = {});
+
+  std::shared_ptr<session_context> context_;
+  std::shared_ptr<const queue_names> names_;
+  contents contents_;
+  std::function<void()> changed_callback_;
+  // On the children of the items' folder and of the claims' folder.
+  watch_registration items_watch_;
+  watch_registration claims_watch_;
+  bool changed_ = false;  // since the last listing
+};
+
+}  // namespace conclave::recipes
