@@ -1,4 +1,4 @@
-// Items that are claimed, worked on, completed; and those that come back.
+// Claiming, completing and giving back items.
 #include <boost/asio/use_future.hpp>
 
 #include "queue/fixture.hpp"
@@ -31,7 +31,7 @@ TEST_P(claiming, an_item_stays_until_it_is_completed) {
   EXPECT_TRUE(job.held());
   EXPECT_GT(job.hold().fencing_token(), 0);
   EXPECT_EQ(q.size(), 1u);
-  EXPECT_FALSE(q.try_claim()) << "it is ours";
+  EXPECT_FALSE(q.try_claim()) << "it is claimed already";
   job.complete();
   EXPECT_FALSE(job.held());
   EXPECT_EQ(q.size(), 0u);
@@ -39,7 +39,7 @@ TEST_P(claiming, an_item_stays_until_it_is_completed) {
   EXPECT_EQ(code_of([&] { job.complete(); }), errc::lock_lost) << "only once";
 }
 
-TEST_P(claiming, what_is_given_back_keeps_its_place_and_counts) {
+TEST_P(claiming, an_item_that_is_given_back_keeps_its_position_and_counts) {
   queue q{zk, path, options()};
   q.push(numbered(0, 2));
   auto job = q.claim();
@@ -51,7 +51,7 @@ TEST_P(claiming, what_is_given_back_keeps_its_place_and_counts) {
   EXPECT_EQ(again.attempts(), 2);
 }
 
-TEST_P(claiming, destroying_a_claim_gives_it_back) {
+TEST_P(claiming, destroying_a_claim_gives_the_item_back) {
   queue q{zk, path, options()};
   q.push("job");
   { const auto job = q.claim(); }
@@ -61,7 +61,7 @@ TEST_P(claiming, destroying_a_claim_gives_it_back) {
   EXPECT_EQ(q.claim().attempts(), 3);
 }
 
-TEST_P(claiming, a_consumer_that_waits_gets_what_another_gives_back) {
+TEST_P(claiming, a_waiting_consumer_gets_an_item_that_is_given_back) {
   queue q{zk, path, options()};
   q.push("job");
   auto job = q.claim();
@@ -72,7 +72,7 @@ TEST_P(claiming, a_consumer_that_waits_gets_what_another_gives_back) {
   EXPECT_EQ(waiting.get()->data(), "job");
 }
 
-TEST_P(claiming, a_consumer_whose_session_ends_gives_back_what_it_had) {
+TEST_P(claiming, the_end_of_a_session_gives_its_items_back) {
   queue q{zk, path, options()};
   q.push("job");
   client other{shared_server().connect_string()};
@@ -90,7 +90,7 @@ TEST_P(claiming, a_consumer_whose_session_ends_gives_back_what_it_had) {
   }
 }
 
-TEST_P(claiming, no_item_is_with_two_consumers) {
+TEST_P(claiming, two_consumers_never_hold_the_same_item) {
   constexpr std::size_t count = 400;
   queue from{zk, path, options()};
   for (std::size_t i = 0; i < count; i += 100)
@@ -131,7 +131,7 @@ TEST_P(claiming, no_item_is_with_two_consumers) {
   EXPECT_EQ(from.size(), 0u);
 }
 
-TEST_P(claiming, an_item_that_nobody_can_complete_is_set_aside) {
+TEST_P(claiming, an_item_that_fails_too_often_is_set_aside) {
   queue q{zk, path, options(2)};
   q.push("poison");
   q.push("good");
@@ -156,7 +156,7 @@ TEST_P(claiming, an_item_that_nobody_can_complete_is_set_aside) {
   EXPECT_EQ(restored.attempts(), 1);
 }
 
-TEST_P(claiming, what_was_set_aside_is_restored_as_it_was) {
+TEST_P(claiming, restoring_keeps_data_and_priority) {
   queue q{zk, path, options(1)};
   q.push("poison");
   { const auto job = q.claim(); }
@@ -170,7 +170,7 @@ TEST_P(claiming, what_was_set_aside_is_restored_as_it_was) {
   EXPECT_EQ(again.priority(), default_priority);
 }
 
-TEST_P(claiming, what_was_set_aside_is_restored_though_the_queue_was_removed) {
+TEST_P(claiming, restoring_creates_a_removed_queue_again) {
   queue q{zk, path + "/deep/down", options(1)};
   q.push("poison");
   { const auto job = q.claim(); }
@@ -183,7 +183,7 @@ TEST_P(claiming, what_was_set_aside_is_restored_though_the_queue_was_removed) {
   EXPECT_EQ(q.claim().data(), "poison");
 }
 
-TEST_P(claiming, what_was_set_aside_is_discarded) {
+TEST_P(claiming, items_set_aside_can_be_discarded) {
   queue q{zk, path, options(1)};
   q.push(numbered(0, 20));
   for (int i = 0; i < 20; ++i) EXPECT_EQ(q.claim().data(), std::to_string(i));
@@ -197,9 +197,9 @@ TEST_P(claiming, what_was_set_aside_is_discarded) {
   q.discard(aside[0]);
 }
 
-// Names start again where an empty path was removed.
-TEST_P(claiming, items_of_one_name_are_set_aside_beside_each_other) {
-  queue q{zk, path + "/new", options(1)};  // created by Conclave: nothing holds it when it is empty
+// Item names start again after the path was removed.
+TEST_P(claiming, two_items_of_the_same_name_can_be_set_aside) {
+  queue q{zk, path + "/new", options(1)};  // created by Conclave, so no identity node is in it
   for (int life = 1; life <= 2; ++life) {
     q.push("poison " + std::to_string(life));
     { const auto job = q.claim(); }
@@ -213,7 +213,7 @@ TEST_P(claiming, items_of_one_name_are_set_aside_beside_each_other) {
   EXPECT_EQ(aside[1].data, "poison 2");
 }
 
-TEST_P(claiming, what_could_be_pushed_can_be_claimed_and_set_aside) {
+TEST_P(claiming, every_item_that_fits_a_push_can_be_claimed_and_set_aside) {
   for (const std::size_t length : {1u, 90u, 400u}) {
     queue q{zk, path + '/' + std::string(length, 'p'), options(1)};
     std::string item(1 << 20, 'x');  // refused, before it is sent, until it fits
@@ -226,7 +226,7 @@ TEST_P(claiming, what_could_be_pushed_can_be_claimed_and_set_aside) {
   }
 }
 
-TEST_P(claiming, a_claim_of_nothing_says_so) {
+TEST_P(claiming, an_empty_claim_throws) {
   queue_claim none;
   EXPECT_FALSE(none);
   EXPECT_FALSE(none.held());
@@ -238,7 +238,7 @@ TEST_P(claiming, a_claim_of_nothing_says_so) {
   EXPECT_EQ(code_of([&] { none.async_complete(boost::asio::use_future).get(); }), errc::lock_lost);
 }
 
-TEST_P(claiming, the_last_attempt_is_not_taken_away_from_whoever_has_it) {
+TEST_P(claiming, the_last_attempt_is_not_set_aside_while_it_is_held) {
   queue q{zk, path, options(1)};
   q.push("job");
   auto job = q.claim();
@@ -250,7 +250,7 @@ TEST_P(claiming, the_last_attempt_is_not_taken_away_from_whoever_has_it) {
   EXPECT_TRUE(next.set_aside().empty());
 }
 
-TEST_P(claiming, writes_that_depend_on_it) {
+TEST_P(claiming, fenced_writes_fail_after_completion) {
   queue q{zk, path, options()};
   q.push("job");
   auto job = q.claim();
@@ -262,7 +262,7 @@ TEST_P(claiming, writes_that_depend_on_it) {
   EXPECT_EQ(zk.get(result).data, "1");
 }
 
-TEST_P(claiming, many_at_once) {
+TEST_P(claiming, concurrent_claims_get_one_item_each) {
   queue q{zk, path, options()};
   q.push(numbered(0, 100));
   std::vector<std::future<std::optional<queue_claim>>> asked;

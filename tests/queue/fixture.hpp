@@ -1,4 +1,4 @@
-// What the tests of the queue share.
+// A fixture and helpers for the tests of the queue.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 
 namespace conclave::testing {
 
-// A path of its own, and a client.
+// A client and a new path for a queue.
 class one_queue : public ::testing::Test {
  protected:
   client zk{shared_server().connect_string()};
   std::string path = fresh_node(zk, "queue");
 
-  // Everything in it, in order.
+  // Pops all items.
   static std::vector<std::string> drain(queue& q) {
     std::vector<std::string> all;
     while (auto item = q.try_pop()) all.push_back(std::move(item->data));

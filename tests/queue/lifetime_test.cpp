@@ -1,5 +1,4 @@
-// Calls that wait in a queue that is destroyed. What they must not touch any more shows with the
-// sanitizers.
+// Calls that wait while their queue is destroyed. The sanitizers find accesses to freed memory.
 #include <future>
 #include <thread>
 
@@ -13,20 +12,20 @@ namespace {
 
 class destroyed_queue : public one_queue {
  protected:
-  // What a call in another thread throws when the queue goes.
+  // Returns the error of a call in another thread whose queue is destroyed.
   template <class F>
-  error_code end_of(F&& call) {
-    // Another one each time: the last one's consumer may not have left its line yet.
+  error_code error_of(F&& call) {
+    // A new name each time: the consumer before may not have left its wait queue yet.
     const auto name =
         path + "/a-queue-whose-name-is-long-enough-to-lie-on-the-heap" + std::to_string(++calls);
     auto q = std::make_unique<queue>(zk, name);
     error_code ec;
     std::thread waiting{[&, &of = *q] { ec = code_of([&] { call(of); }); }};
-    const auto in_line = [&] {
-      const auto line = zk.exists(name + ".conclave/waiting");
-      return line && line->num_children == 1;
+    const auto waits = [&] {
+      const auto wait_queue = zk.exists(name + ".conclave/waiting");
+      return wait_queue && wait_queue->num_children == 1;
     };
-    while (!in_line()) std::this_thread::sleep_for(1ms);
+    while (!waits()) std::this_thread::sleep_for(1ms);
     q.reset();
     waiting.join();
     return ec;
@@ -35,24 +34,24 @@ class destroyed_queue : public one_queue {
   const error_code aborted = boost::asio::error::operation_aborted;
 };
 
-TEST_F(destroyed_queue, ends_calls_that_wait) {
-  EXPECT_EQ(end_of([](queue& q) { q.pop(); }), aborted);
-  EXPECT_EQ(end_of([](queue& q) { q.claim(); }), aborted);
+TEST_F(destroyed_queue, aborts_waiting_calls) {
+  EXPECT_EQ(error_of([](queue& q) { q.pop(); }), aborted);
+  EXPECT_EQ(error_of([](queue& q) { q.claim(); }), aborted);
 }
 
-TEST_F(destroyed_queue, ends_calls_that_wait_with_a_deadline) {
-  EXPECT_EQ(end_of([](queue& q) { q.pop_for(1h); }), aborted);
-  EXPECT_EQ(end_of([](queue& q) { q.claim_for(1h); }), aborted);
+TEST_F(destroyed_queue, aborts_waiting_calls_with_a_deadline) {
+  EXPECT_EQ(error_of([](queue& q) { q.pop_for(1h); }), aborted);
+  EXPECT_EQ(error_of([](queue& q) { q.claim_for(1h); }), aborted);
 }
 
-TEST_F(destroyed_queue, ends_calls_that_wait_with_a_stop_token) {
+TEST_F(destroyed_queue, aborts_waiting_calls_with_a_stop_token) {
   std::stop_source stop;
-  EXPECT_EQ(end_of([&](queue& q) { q.pop(stop.get_token()); }), aborted);
-  EXPECT_EQ(end_of([&](queue& q) { q.claim(stop.get_token()); }), aborted);
+  EXPECT_EQ(error_of([&](queue& q) { q.pop(stop.get_token()); }), aborted);
+  EXPECT_EQ(error_of([&](queue& q) { q.claim(stop.get_token()); }), aborted);
 }
 
-// Its client waits for a server that does not answer.
-TEST_F(destroyed_queue, of_a_client_that_is_being_closed_takes_nothing) {
+// The client waits for a server that does not reply.
+TEST_F(destroyed_queue, calls_fail_while_the_client_is_being_closed) {
   link_proxy proxy{shared_server().port()};
   client other{proxy.connect_string(), with_timeout(60s)};
   queue q{other, path};

@@ -1,5 +1,5 @@
-// A link that is lost at any place: what was pushed is what is delivered, once, as long as the
-// sessions live.
+// Connections that are lost behind every frame. While the sessions live, each pushed item is
+// delivered once.
 #include "integration/healed_link.hpp"
 #include "queue/fixture.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 
 class lost_frames : public one_queue {
  protected:
-  // Calls arm(n) for n = 1, 2, ... and then `use`, until the fault lies behind the end.
+  // Calls arm(n) for n = 1, 2, ... and then `use`, until the fault does not happen any more.
   template <class Arm, class Use>
   void at_every_frame(Arm arm, Use use) {
     std::size_t hit = 0;
@@ -39,7 +39,7 @@ class lost_frames : public one_queue {
   client second{proxy.connect_string(), healed_at_once(proxy)};
 };
 
-TEST_F(lost_frames, nothing_is_lost_or_doubled_by_pushing_and_popping) {
+TEST_F(lost_frames, pushes_and_pops_neither_lose_nor_duplicate_items) {
   with_every_cut([&] {
     queue to{first, path};
     queue from{second, path};
@@ -52,7 +52,7 @@ TEST_F(lost_frames, nothing_is_lost_or_doubled_by_pushing_and_popping) {
   });
 }
 
-TEST_F(lost_frames, a_consumer_that_waits_gets_what_comes) {
+TEST_F(lost_frames, a_waiting_consumer_gets_new_items) {
   with_every_cut([&] {
     queue to{first, path};
     queue from{second, path};
@@ -69,7 +69,7 @@ TEST_F(lost_frames, a_consumer_that_waits_gets_what_comes) {
   });
 }
 
-TEST_F(lost_frames, a_claim_is_completed_once_and_leaves_nothing) {
+TEST_F(lost_frames, a_claim_is_completed_once_and_leaves_no_node) {
   with_every_cut([&] {
     queue to{first, path};
     queue from{second, path};
@@ -89,7 +89,7 @@ TEST_F(lost_frames, a_claim_is_completed_once_and_leaves_nothing) {
   });
 }
 
-TEST_F(lost_frames, a_full_queue_lets_in_what_waits) {
+TEST_F(lost_frames, a_waiting_push_continues_when_there_is_capacity) {
   queue_options o;
   o.capacity = 1;
   with_every_cut([&] {
@@ -104,7 +104,7 @@ TEST_F(lost_frames, a_full_queue_lets_in_what_waits) {
   });
 }
 
-TEST_F(lost_frames, whatever_is_lost_at_random_the_multiset_is_the_same) {
+TEST_F(lost_frames, random_faults_neither_lose_nor_duplicate_items) {
   constexpr int count = 3000;
   queue to{first, path};
   queue from{second, path};

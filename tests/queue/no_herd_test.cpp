@@ -1,4 +1,5 @@
-// What an item costs does not grow with those who wait for one, nor with those that are queued.
+// The cost of an item depends neither on the number of waiting consumers nor on the length of the
+// queue.
 #include "queue/fixture.hpp"
 #include "support/link_proxy.hpp"
 
@@ -12,9 +13,9 @@ class no_herd : public one_queue {
   link_proxy proxy{shared_server().port()};
 };
 
-// Answers come in order: what had been sent to a client, or asked by it, is over then. Several
-// times, since what came first may have made it ask.
-void settle(const std::vector<std::unique_ptr<client>>& clients) {
+// Replies arrive in order, so all requests and events before a sync are done after it. Repeated,
+// since an event may cause further requests.
+void sync_all(const std::vector<std::unique_ptr<client>>& clients) {
   for (int i = 0; i < 4; ++i)
     for (auto& each : clients) each->sync();
 }
@@ -34,26 +35,26 @@ TEST_F(no_herd, an_item_wakes_one_consumer_however_many_wait) {
         got.put(ec ? ec.message() : item->data);
       });
     }
-    // All of them stand in line.
+    // Wait until all of them are in the wait queue.
     while (zk.exists(own + ".conclave/waiting")
                ? zk.children(own + ".conclave/waiting").names.size() < count
                : true)
-      settle(clients);
+      sync_all(clients);
     queue from{zk, own};
-    from.push("first");  // whoever comes next has looked before it waits
+    from.push("first");  // the next consumer lists the queue before it waits
     ASSERT_EQ(got.take(), "first");
-    settle(clients);
+    sync_all(clients);
     proxy.reset_counters();
     from.push("item");
     ASSERT_EQ(got.take(), "item");
-    settle(clients);
-    const auto ours = 4 * clients.size();
-    frames.push_back(proxy.server_frames() - ours);
+    sync_all(clients);
+    const auto syncs = 4 * clients.size();
+    frames.push_back(proxy.server_frames() - syncs);
     EXPECT_LE(proxy.events(), 6u) << count;
     queues.clear();
   }
-  // Two or three consumers have to do with it: the one that had the turn and wants nothing more,
-  // the one that takes the item, and the next, who looks.
+  // Two or three consumers take part: the first one, which has no caller any more, the one that
+  // pops the item, and its successor, which lists the queue.
   for (const auto each : frames) EXPECT_LE(each, 24u);
 }
 
@@ -61,13 +62,13 @@ TEST_F(no_herd, a_long_queue_is_not_listed_for_every_item) {
   constexpr int count = 1000;
   queue from{zk, path};
   for (int i = 0; i < count; i += 100) from.push(numbered(i, i + 100));
-  client taker{proxy.connect_string()};
-  queue q{taker, path};
+  client other{proxy.connect_string()};
+  queue q{other, path};
   q.pop();
   proxy.reset_counters();
   for (int i = 1; i < count; ++i) ASSERT_EQ(q.pop().data, std::to_string(i));
   EXPECT_LE(proxy.requests(children_opcode), 8u);
-  // For each item the removal, and the data of a later one.
+  // For each item: its removal, and a read of a later item.
   EXPECT_LE(proxy.client_frames(), 2u * count + 20);
 }
 

@@ -1,4 +1,4 @@
-// Taking items away: the cases of ZooKeeper's own tests for its queue, and those that it lacks.
+// Popping items: the cases of ZooKeeper's own tests for its queue, and more.
 #include <thread>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -12,7 +12,7 @@ namespace {
 
 using popping = one_queue;
 
-TEST_F(popping, what_was_pushed_comes_out_once) {
+TEST_F(popping, an_item_is_popped_once) {
   queue q{zk, path};
   q.push("hello");
   EXPECT_EQ(q.size(), 1u);
@@ -21,14 +21,14 @@ TEST_F(popping, what_was_pushed_comes_out_once) {
   EXPECT_FALSE(q.try_pop());
 }
 
-TEST_F(popping, in_the_order_of_pushing) {
+TEST_F(popping, items_are_popped_in_push_order) {
   queue q{zk, path};
   for (int i = 0; i < 50; ++i) q.push(std::to_string(i));
   q.push(numbered(50, 100));
   EXPECT_EQ(drain(q), numbered(0, 100));
 }
 
-TEST_F(popping, what_another_client_pushed) {
+TEST_F(popping, items_of_another_client_are_popped) {
   client other{shared_server().connect_string()};
   queue from{other, path};
   queue to{zk, path};
@@ -36,7 +36,7 @@ TEST_F(popping, what_another_client_pushed) {
   EXPECT_EQ(drain(to), numbered(0, 10));
 }
 
-TEST_F(popping, the_front_stays_where_it_is) {
+TEST_F(popping, front_does_not_remove_the_item) {
   queue q{zk, path};
   EXPECT_FALSE(q.front());
   q.push(numbered(0, 3));
@@ -54,7 +54,7 @@ TEST_F(popping, a_queue_that_does_not_exist_is_empty) {
   EXPECT_FALSE(q.try_claim());
   EXPECT_EQ(q.size(), 0u);
   EXPECT_TRUE(q.names().empty());
-  EXPECT_FALSE(zk.exists(path + "/not")) << "looking makes nothing";
+  EXPECT_FALSE(zk.exists(path + "/not")) << "reading creates nothing";
 }
 
 TEST_F(popping, waits_for_the_first_item) {
@@ -66,7 +66,7 @@ TEST_F(popping, waits_for_the_first_item) {
   EXPECT_EQ(next.get()->data, "late");
 }
 
-TEST_F(popping, waits_where_there_is_no_queue_yet) {
+TEST_F(popping, waits_for_a_queue_that_does_not_exist) {
   queue q{zk, path + "/new/one"};
   auto next = q.async_pop(boost::asio::use_future);
   client other{shared_server().connect_string()};
@@ -74,16 +74,16 @@ TEST_F(popping, waits_where_there_is_no_queue_yet) {
   EXPECT_EQ(next.get()->data, "first");
 }
 
-TEST_F(popping, a_pushed_item_ends_a_wait_on_another_thread) {
+TEST_F(popping, a_push_wakes_a_waiting_thread) {
   queue q{zk, path};
   std::string got;
-  std::thread taker{[&] { got = q.pop().data; }};
+  std::thread popper{[&] { got = q.pop().data; }};
   queue{zk, path}.push("for the thread");
-  taker.join();
+  popper.join();
   EXPECT_EQ(got, "for the thread");
 }
 
-TEST_F(popping, gives_up_when_the_time_is_up) {
+TEST_F(popping, returns_nothing_when_the_deadline_passes) {
   queue q{zk, path};
   EXPECT_FALSE(q.pop_for(20ms));
   EXPECT_FALSE(q.pop_until(std::chrono::system_clock::now() + 20ms));
@@ -92,13 +92,13 @@ TEST_F(popping, gives_up_when_the_time_is_up) {
   EXPECT_EQ(q.pop_for(10s)->data, "now");
 }
 
-TEST_F(popping, gives_up_when_it_is_asked_to_stop) {
+TEST_F(popping, returns_nothing_when_a_stop_is_requested) {
   queue q{zk, path};
   std::stop_source stop;
   std::optional<queue_item> got{queue_item{}};
-  std::thread taker{[&] { got = q.pop(stop.get_token()); }};
+  std::thread popper{[&] { got = q.pop(stop.get_token()); }};
   stop.request_stop();
-  taker.join();
+  popper.join();
   EXPECT_FALSE(got);
   q.push("still there");
   EXPECT_FALSE(q.pop(stop.get_token()));
@@ -108,34 +108,34 @@ TEST_F(popping, gives_up_when_it_is_asked_to_stop) {
 TEST_F(popping, can_be_cancelled) {
   queue q{zk, path};
   boost::asio::cancellation_signal cancel;
-  inbox<error_code> told;
+  inbox<error_code> results;
   q.async_pop(boost::asio::bind_cancellation_slot(
-      cancel.slot(), [&](error_code ec, std::optional<queue_item>) { told.put(ec); }));
+      cancel.slot(), [&](error_code ec, std::optional<queue_item>) { results.put(ec); }));
   cancel.emit(boost::asio::cancellation_type::terminal);
-  EXPECT_EQ(told.take(), boost::asio::error::operation_aborted);
+  EXPECT_EQ(results.take(), boost::asio::error::operation_aborted);
   q.push("not lost");
   EXPECT_EQ(q.pop().data, "not lost");
 }
 
-TEST_F(popping, ends_with_the_queue_object) {
-  inbox<error_code> told;
+TEST_F(popping, is_aborted_when_the_queue_is_destroyed) {
+  inbox<error_code> results;
   {
     queue q{zk, path};
-    q.async_pop([&](error_code ec, std::optional<queue_item>) { told.put(ec); });
+    q.async_pop([&](error_code ec, std::optional<queue_item>) { results.put(ec); });
   }
-  EXPECT_EQ(told.take(), boost::asio::error::operation_aborted);
+  EXPECT_EQ(results.take(), boost::asio::error::operation_aborted);
 }
 
-TEST_F(popping, ends_with_the_client) {
+TEST_F(popping, fails_when_the_client_is_closed) {
   client other{shared_server().connect_string()};
   queue q{other, path};
-  inbox<error_code> told;
-  q.async_pop([&](error_code ec, std::optional<queue_item>) { told.put(ec); });
+  inbox<error_code> results;
+  q.async_pop([&](error_code ec, std::optional<queue_item>) { results.put(ec); });
   other.close();
-  EXPECT_EQ(told.take(), errc::closed);
+  EXPECT_EQ(results.take(), errc::closed);
 }
 
-TEST_F(popping, children_that_are_no_items_are_left_alone) {
+TEST_F(popping, foreign_children_are_ignored) {
   zk.create(path + "/stray", "x");
   zk.create(path + "/qn-", "x");
   zk.create(path + "/qn-12", "x");
@@ -146,7 +146,7 @@ TEST_F(popping, children_that_are_no_items_are_left_alone) {
   EXPECT_TRUE(zk.exists(path + "/qn-12"));
 }
 
-TEST_F(popping, many_calls_at_once_get_one_item_each) {
+TEST_F(popping, concurrent_calls_get_one_item_each) {
   queue q{zk, path};
   inbox<std::string> got;
   for (int i = 0; i < 300; ++i)
@@ -159,15 +159,15 @@ TEST_F(popping, many_calls_at_once_get_one_item_each) {
   EXPECT_EQ(all, numbered(0, 300));
 }
 
-TEST_F(popping, what_was_written_into_an_item_meanwhile_is_what_is_popped) {
+TEST_F(popping, returns_data_that_was_written_after_reading_ahead) {
   queue q{zk, path};
   q.push(numbered(0, 3));
-  EXPECT_EQ(q.pop().data, "0");  // and has asked for the next
+  EXPECT_EQ(q.pop().data, "0");  // has requested the next item, too
   zk.set(q.item_path(q.names().front()), "changed");
   EXPECT_EQ(q.pop().data, "changed");
 }
 
-TEST_F(popping, lower_priorities_first) {
+TEST_F(popping, items_are_ordered_by_priority) {
   queue_options o;
   o.layout = queue_layout::kazoo;
   queue q{zk, path, o};
@@ -182,16 +182,16 @@ TEST_F(popping, lower_priorities_first) {
 
 // --- several consumers
 
-TEST_F(popping, several_consumers_share_what_there_is) {
+TEST_F(popping, several_consumers_divide_the_items) {
   constexpr int count = 2000;
   queue from{zk, path};
   for (int i = 0; i < count; i += 100) from.push(numbered(i, i + 100));
   std::mutex guard;
   std::vector<std::string> all;
-  std::vector<std::thread> takers;
+  std::vector<std::thread> poppers;
   std::vector<std::size_t> shares(4);
   for (std::size_t k = 0; k < shares.size(); ++k)
-    takers.emplace_back([&, k] {
+    poppers.emplace_back([&, k] {
       client own{shared_server().connect_string()};
       queue q{own, path};
       while (const auto item = q.try_pop()) {
@@ -200,12 +200,12 @@ TEST_F(popping, several_consumers_share_what_there_is) {
         ++shares[k];
       }
     });
-  for (auto& t : takers) t.join();
+  for (auto& p : poppers) p.join();
   EXPECT_EQ(sorted(all), sorted(numbered(0, count)));
   for (const auto share : shares) EXPECT_GT(share, 0u);
 }
 
-TEST_F(popping, consumers_that_wait_get_one_item_each) {
+TEST_F(popping, waiting_consumers_get_one_item_each) {
   constexpr std::size_t count = 6;
   std::vector<std::unique_ptr<client>> clients;
   std::vector<std::unique_ptr<queue>> queues;
@@ -226,8 +226,8 @@ TEST_F(popping, consumers_that_wait_get_one_item_each) {
   EXPECT_EQ(all, numbered(0, count));
 }
 
-// A consumer that has seen the items and does not come for its share must not keep it from others.
-TEST_F(popping, the_share_of_one_that_does_not_come_is_taken_by_the_others) {
+// A consumer that listed the items and then pops none must not keep its share from others.
+TEST_F(popping, the_share_of_an_idle_consumer_is_popped_by_the_others) {
   queue from{zk, path};
   from.push(numbered(0, 200));
   client lazy{shared_server().connect_string()};
@@ -239,8 +239,8 @@ TEST_F(popping, the_share_of_one_that_does_not_come_is_taken_by_the_others) {
   EXPECT_EQ(sorted(all), sorted(numbered(1, 200)));
 }
 
-// Its items may be claimed by others, and a pop does not look for that.
-TEST_F(popping, is_refused_with_a_layout_for_claiming) {
+// Its items may be claimed, and a pop ignores claims.
+TEST_F(popping, is_refused_in_a_layout_for_claims_only) {
   queue_options o;
   o.layout = queue_layout::kazoo_locking;
   queue q{zk, path, o};
@@ -249,13 +249,13 @@ TEST_F(popping, is_refused_with_a_layout_for_claiming) {
   EXPECT_EQ(code_of([&] { q.try_pop(); }), errc::invalid_argument);
   EXPECT_EQ(code_of([&] { q.pop_for(1s); }), errc::invalid_argument);
   EXPECT_EQ(code_of([&] { q.pop(std::stop_source{}.get_token()); }), errc::invalid_argument);
-  inbox<error_code> told;
-  q.async_pop([&](error_code ec, const auto&) { told.put(ec); });
-  EXPECT_EQ(told.take(), errc::invalid_argument);
+  inbox<error_code> results;
+  q.async_pop([&](error_code ec, const auto&) { results.put(ec); });
+  EXPECT_EQ(results.take(), errc::invalid_argument);
   EXPECT_EQ(q.claim().data(), "x");
 }
 
-TEST_F(popping, items_of_another_layout_are_not_taken_for_none) {
+TEST_F(popping, fails_if_all_items_have_another_layout) {
   queue_options o;
   o.layout = queue_layout::kazoo;
   queue theirs{zk, path, o}, q{zk, path};
@@ -266,7 +266,7 @@ TEST_F(popping, items_of_another_layout_are_not_taken_for_none) {
   EXPECT_EQ(code_of([&] { q.front(); }), errc::layout_mismatch);
   EXPECT_EQ(code_of([&] { q.names(); }), errc::layout_mismatch);
   q.push("ours");
-  EXPECT_EQ(q.pop().data, "ours") << "who has something to do does it";
+  EXPECT_EQ(q.pop().data, "ours") << "items of its own layout are popped";
   EXPECT_EQ(theirs.pop().data, "x");
 }
 

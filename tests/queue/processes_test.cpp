@@ -1,5 +1,5 @@
-// Producers and consumers that are killed, stopped and cut off: processes of their own. In the end
-// every item that was pushed has been completed once.
+// Producers and consumers in processes of their own, which are killed, stopped and disconnected. In
+// the end every pushed item has been completed once.
 #include <csignal>
 #include <fstream>
 #include <map>
@@ -37,12 +37,12 @@ class worker {
 
   child_process& process() { return process_; }
 
-  // A killed one may have been about to say what it did last.
+  // A killed process may not have written its last step.
   void report(std::map<std::string, fate>& fates) const {
     std::ifstream said{folder_.path() / "said"};
     for (std::string line; std::getline(said, line);) {
       if (line.size() < 3 || line[1] != ' ') {
-        ADD_FAILURE() << "a worker says: " << line;
+        ADD_FAILURE() << "unexpected line of a worker: " << line;
         continue;
       }
       auto& f = fates[line.substr(2)];
@@ -52,7 +52,7 @@ class worker {
         case '?': ++f.completing; break;
         case '!': ++f.completed; break;
         case '~': ++f.unclear; break;
-        default: ADD_FAILURE() << "a worker says: " << line;
+        default: ADD_FAILURE() << "unexpected line of a worker: " << line;
       }
     }
   }
@@ -64,10 +64,11 @@ class worker {
 
 class queue_processes : public one_queue {
  protected:
-  // How often an item came or went.
+  // How many items were created or removed.
   int changes() { return zk.exists(path)->cversion; }
 
-  // Waits as long as the queue changes; false if nothing has changed for long and it is not done.
+  // Waits for the condition as long as the queue changes. Returns false if the queue has not
+  // changed for `patience`.
   template <class Condition>
   bool wait_while_it_changes(Condition done) {
     auto seen = changes();
@@ -85,7 +86,7 @@ class queue_processes : public one_queue {
   }
 };
 
-TEST_F(queue_processes, everything_that_was_pushed_is_completed_once) {
+TEST_F(queue_processes, every_pushed_item_is_completed_once) {
   std::vector<std::unique_ptr<link_proxy>> proxies;
   std::vector<std::unique_ptr<worker>> producing, working;
   std::map<std::string, fate> fates;
@@ -107,7 +108,7 @@ TEST_F(queue_processes, everything_that_was_pushed_is_completed_once) {
 
   std::mt19937 random{7};
   for (int round = 0; round < faults; ++round) {
-    // Every item comes and goes: spread over two thirds of that.
+    // Every item causes two changes. The faults are spread over two thirds of them.
     while (changes() < round * items * 4 / 3 / faults) {
     }
     const auto slot = random() % workers;
@@ -120,7 +121,7 @@ TEST_F(queue_processes, everything_that_was_pushed_is_completed_once) {
         working[slot] = work(proxy.connect_string());
         break;
       case 1: {
-        // For longer than its session lives; meanwhile the others go on.
+        // For longer than its session timeout. Meanwhile the others continue.
         working[slot]->process().pause();
         const auto until = std::chrono::steady_clock::now() + 2 * session;
         while (std::chrono::steady_clock::now() < until) zk.sync();
@@ -152,7 +153,8 @@ TEST_F(queue_processes, everything_that_was_pushed_is_completed_once) {
     each->report(fates);
   }
   queue q{zk, path};
-  EXPECT_TRUE(wait_while_it_changes([&] { return q.empty(); })) << "nobody takes the rest";
+  EXPECT_TRUE(wait_while_it_changes([&] { return q.empty(); }))
+      << "the remaining items are not completed";
   for (auto& each : working) each->process().kill(SIGTERM);
   for (auto& each : working) {
     const auto ended = each->process().wait(patience);
@@ -168,17 +170,17 @@ TEST_F(queue_processes, everything_that_was_pushed_is_completed_once) {
     unclear += f.pushed == 1 && f.completed == 0;
     EXPECT_EQ(f.pushing, 1) << item << " is not an item";
     EXPECT_LE(f.completed, 1) << item << " was completed twice";
-    // Of a worker that was killed, or whose session ended, before it could tell.
+    // Its worker was killed, or its session ended, before it could report the completion.
     if (f.pushed == 1 && f.completed == 0) {
       EXPECT_GT(f.completing, 0) << item << " was pushed and never completed";
     }
   }
   EXPECT_GT(pushed, items * 3 / 4);
-  EXPECT_LE(unclear, faults) << "of each worker one at most";
+  EXPECT_LE(unclear, faults) << "at most one for each fault";
   RecordProperty("pushed", pushed);
   RecordProperty("completed", completed);
   std::cout << pushed << " pushed, " << completed << " completed, " << unclear
-            << " completed by a worker that could not tell\n";
+            << " completed by a worker that did not report it\n";
   const auto left =
       zk.exists(path + ".conclave/taken") ? zk.children(path + ".conclave/taken").names.size() : 0;
   EXPECT_EQ(left, 0u) << "claims are left";

@@ -1,4 +1,4 @@
-// Putting items into a queue: sizes, bounds, what is refused.
+// Pushing items: sizes, limits and refused pushes.
 #include <thread>
 
 #include <boost/asio/use_future.hpp>
@@ -10,14 +10,14 @@ namespace {
 
 using pushing = one_queue;
 
-TEST_F(pushing, makes_the_queue) {
+TEST_F(pushing, creates_the_queue) {
   queue q{zk, path + "/deep/down"};
   q.push("x");
   EXPECT_EQ(q.names(), (std::vector<std::string>{"qn-0000000000"}));
   EXPECT_EQ(zk.get(path + "/deep/down/qn-0000000000").data, "x");
 }
 
-TEST_F(pushing, several_items_go_in_one_transaction) {
+TEST_F(pushing, several_items_are_pushed_in_one_transaction) {
   queue q{zk, path};
   q.push(numbered(0, 10));
   const auto names = q.names();
@@ -26,13 +26,13 @@ TEST_F(pushing, several_items_go_in_one_transaction) {
   for (const auto& name : names) EXPECT_EQ(zk.get(q.item_path(name)).stat.czxid, made);
 }
 
-TEST_F(pushing, nothing_is_nothing) {
+TEST_F(pushing, no_items_push_nothing) {
   queue q{zk, path};
   q.push(std::vector<std::string>{});
   EXPECT_EQ(q.size(), 0u);
 }
 
-TEST_F(pushing, any_bytes_and_none) {
+TEST_F(pushing, items_may_contain_any_bytes_or_none) {
   queue q{zk, path};
   const std::string bytes{"\0\xff\n", 3};
   q.push({bytes, ""});
@@ -40,7 +40,7 @@ TEST_F(pushing, any_bytes_and_none) {
   EXPECT_EQ(q.pop().data, "");
 }
 
-TEST_F(pushing, one_or_several_in_all_forms) {
+TEST_F(pushing, all_overloads_push_one_or_several_items) {
   queue q{zk, path};
   q.push("0");
   EXPECT_TRUE(q.try_push("1"));
@@ -62,7 +62,7 @@ TEST_F(pushing, many_small_items_fill_a_request) {
   EXPECT_EQ(q.size(), 8'000u);
 }
 
-TEST_F(pushing, what_does_not_fit_is_refused_before_it_is_sent) {
+TEST_F(pushing, items_that_do_not_fit_are_refused_before_sending) {
   queue q{zk, path};
   EXPECT_EQ(code_of([&] { q.push(std::string(1 << 20, 'x')); }), errc::too_large);
   EXPECT_EQ(code_of([&] { q.push(std::vector<std::string>(3, std::string(400'000, 'x'))); }),
@@ -71,7 +71,7 @@ TEST_F(pushing, what_does_not_fit_is_refused_before_it_is_sent) {
   EXPECT_EQ(q.pop().data.size(), 1'000'000u);
 }
 
-TEST_F(pushing, a_layout_without_priorities_has_one) {
+TEST_F(pushing, a_layout_without_priorities_accepts_only_the_default) {
   queue q{zk, path};
   EXPECT_EQ(code_of([&] { q.push("x", 5); }), errc::invalid_argument);
   q.push("x", default_priority);
@@ -83,7 +83,7 @@ TEST_F(pushing, a_bad_path_is_refused) {
   EXPECT_EQ(code_of([&] { queue(zk, "/a//b"); }), errc::invalid_path);
 }
 
-TEST_F(pushing, many_calls_at_once_keep_their_order) {
+TEST_F(pushing, concurrent_calls_keep_their_order) {
   queue q{zk, path};
   std::vector<std::future<bool>> done;
   for (const auto& each : numbered(0, 500))
@@ -92,7 +92,7 @@ TEST_F(pushing, many_calls_at_once_keep_their_order) {
   EXPECT_EQ(drain(q), numbered(0, 500));
 }
 
-TEST_F(pushing, leaves_no_counter_behind) {
+TEST_F(pushing, leaves_no_counter_node_behind) {
   {
     queue q{zk, path};
     q.push("x");
@@ -116,7 +116,7 @@ class full_queue : public one_queue {
   }
 };
 
-TEST_F(full_queue, refuses_who_will_not_wait) {
+TEST_F(full_queue, refuses_pushes_that_do_not_wait) {
   queue q{zk, path, of(3)};
   EXPECT_TRUE(q.try_push(numbered(0, 3)));
   EXPECT_FALSE(q.try_push({"x"}));
@@ -127,7 +127,7 @@ TEST_F(full_queue, refuses_who_will_not_wait) {
   EXPECT_EQ(drain(q), (std::vector<std::string>{"1", "2", "x"}));
 }
 
-TEST_F(full_queue, lets_who_waits_in_when_there_is_room) {
+TEST_F(full_queue, a_waiting_push_continues_when_an_item_is_popped) {
   queue q{zk, path, of(2)};
   q.push(numbered(0, 2));
   auto waiting = q.async_push({"2"}, default_priority, boost::asio::use_future);
@@ -139,7 +139,7 @@ TEST_F(full_queue, lets_who_waits_in_when_there_is_room) {
   EXPECT_EQ(drain(q), numbered(1, 3));
 }
 
-TEST_F(full_queue, has_room_whichever_item_was_completed) {
+TEST_F(full_queue, a_waiting_push_continues_when_any_item_is_completed) {
   queue q{zk, path, of(4)};
   q.push(numbered(0, 4));
   auto long_job = q.claim();
@@ -149,7 +149,7 @@ TEST_F(full_queue, has_room_whichever_item_was_completed) {
   EXPECT_TRUE(waiting.get());
 }
 
-TEST_F(full_queue, refuses_who_will_not_wait_though_another_waits) {
+TEST_F(full_queue, refuses_pushes_that_do_not_wait_while_another_waits) {
   queue q{zk, path, of(1)};
   q.push("0");
   auto waiting = q.async_push("1", default_priority, boost::asio::use_future);
@@ -159,7 +159,7 @@ TEST_F(full_queue, refuses_who_will_not_wait_though_another_waits) {
   EXPECT_TRUE(waiting.get());
 }
 
-TEST_F(full_queue, takes_what_is_larger_than_itself_when_empty) {
+TEST_F(full_queue, accepts_a_push_above_its_capacity_when_empty) {
   queue q{zk, path, of(2)};
   q.push(numbered(0, 5));
   auto waiting = q.async_push(numbered(5, 10), default_priority, boost::asio::use_future);
@@ -181,14 +181,14 @@ TEST_F(full_queue, never_grows_beyond_its_capacity_with_one_producer) {
   producer.join();
 }
 
-TEST_F(full_queue, gives_up_waiting_with_the_object) {
-  inbox<error_code> told;
+TEST_F(full_queue, destroying_the_queue_aborts_a_waiting_push) {
+  inbox<error_code> results;
   {
     queue q{zk, path, of(1)};
     q.push("x");
-    q.async_push({"y"}, default_priority, [&](error_code ec, bool) { told.put(ec); });
+    q.async_push({"y"}, default_priority, [&](error_code ec, bool) { results.put(ec); });
   }
-  EXPECT_EQ(told.take(), boost::asio::error::operation_aborted);
+  EXPECT_EQ(results.take(), boost::asio::error::operation_aborted);
   EXPECT_EQ((queue{zk, path}).size(), 1u);
 }
 

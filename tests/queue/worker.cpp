@@ -1,13 +1,12 @@
-// A process that pushes to a queue or works on its items, to be killed, stopped, cut off.
+// A process that pushes to a queue or completes its items. Tests kill, stop and disconnect it.
 //
 //   queue_worker produce ADDRESS TIMEOUT_MS PATH NAME COUNT
-//       pushes NAME-0 to NAME-(COUNT-1), some at a time, and ends
+//       pushes NAME-0 to NAME-(COUNT-1), several at a time, and exits
 //   queue_worker work ADDRESS TIMEOUT_MS PATH
 //       claims items and completes them, one in eight at the second attempt, until SIGTERM
 //
-// On standard output, a line for each step of an item: "> ITEM" before it is pushed and "= ITEM"
-// once it is in the queue, "? ITEM" before it is completed, "! ITEM" once it is, "~ ITEM" if that
-// cannot be told.
+// It writes a line for each step of an item to standard output: "> ITEM" before the push, "= ITEM"
+// after it, "? ITEM" before the completion, "! ITEM" after it, "~ ITEM" if the outcome is unknown.
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -25,8 +24,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-void say(char what, const std::string& item) {
-  std::printf("%c %s\n", what, item.c_str());
+void report(char step, const std::string& item) {
+  std::printf("%c %s\n", step, item.c_str());
   std::fflush(stdout);
 }
 
@@ -34,12 +33,12 @@ int produce(queue& q, const std::string& name, int count) {
   for (int i = 0; i < count;) {
     std::vector<std::string> some;
     for (int n = i % 7; n >= 0 && i < count; --n) some.push_back(name + '-' + std::to_string(i++));
-    for (const auto& item : some) say('>', item);
+    for (const auto& item : some) report('>', item);
     try {
       q.push(some);
-      for (const auto& item : some) say('=', item);
+      for (const auto& item : some) report('=', item);
     } catch (const error& e) {
-      // Whether they are there cannot be told.
+      // The outcome is unknown.
       if (e.code() != condition::session_dead && e.code() != condition::outcome_unknown) throw;
     }
   }
@@ -53,13 +52,13 @@ int work(queue& q, const std::stop_token& stop) {
       if (!job) break;
       const auto item = job->data();
       if (job->attempts() == 1 && std::hash<std::string>{}(item) % 8 == 0) continue;  // given back
-      say('?', item);
+      report('?', item);
       try {
         job->complete();
-        say('!', item);
+        report('!', item);
       } catch (const error& e) {
         if (e.code() == condition::session_dead)
-          say('~', item);
+          report('~', item);
         else if (e.code() != errc::lock_lost)
           throw;
       }
@@ -73,7 +72,7 @@ int work(queue& q, const std::stop_token& stop) {
 int run(const std::vector<std::string>& args) {
   client_options o;
   o.session_timeout = std::chrono::milliseconds{std::stoi(args.at(2))};
-  // Before any thread begins, so that only the one that waits gets it.
+  // Blocked before any thread starts, so that only sigwait() receives it.
   sigset_t term;
   sigemptyset(&term);
   sigaddset(&term, SIGTERM);

@@ -23,7 +23,7 @@ using scope = recipes::session_context::scope;
 
 const error_code cancelled{ECANCELED, boost::system::system_category()};
 
-bool leaves_open(error_code ec) {
+bool is_outcome_unknown(error_code ec) {
   return ec == errc::session_expired || ec == errc::connection_loss;
 }
 
@@ -42,47 +42,49 @@ class queue_history : lots {
         tally_{t},
         world_{with_reaping(any_world(*this, o), in_container_)} {
     world_.trace = o.trace;
-    if (!world_.attach_all()) complain("not everybody could connect");
+    if (!world_.attach_all()) complain("not every client could connect");
     for (std::size_t i = 0; i < world_.clients(); ++i) users_.push_back(make(world_.client(i)));
   }
 
   std::vector<std::string> run() {
-    // The folder must be empty often, and claims are slow.
-    const bool only_others_produce = in_container_ && (chance(2) || mode_ == consumer::mode::claim);
+    // The folder must be empty often, and claiming is slow.
+    const bool only_curator_produces =
+        in_container_ && (chance(2) || mode_ == consumer::mode::claim);
     if (in_container_) produce_as_curator();
     for (std::size_t i = 0; i < users_.size(); ++i) {
       const bool produces = i == 0 || chance(2);
-      begin(users_[i], produces && !only_others_produce, i + 1 == users_.size() || chance(2));
+      begin(users_[i], produces && !only_curator_produces, i + 1 == users_.size() || chance(2));
     }
     if (!calm_) trouble_.begin(400ms);
     world_.advance(end_);
     over_ = true;
     trouble_.heal();
-    if (!world_.run_until([&] { return none_under_way(); }, 2h)) complain("somebody is stuck");
+    if (!world_.run_until([&] { return all_completed(); }, 2h))
+      complain("a push or a claim did not complete");
     world_.advance(5s);
     for (auto& u : users_) {
       if (u->client->killed()) continue;
-      for (const auto& w : u->takings)
-        if (w->gave_up) complain("a consumer that gave up was not told");
+      for (const auto& c : u->calls)
+        if (c->gave_up) complain("a call that gave up did not complete");
       close(*u);
     }
-    // What the dead have left goes with their sessions.
+    // The nodes of killed clients are removed with their sessions.
     world_.advance(trouble_.kills() > 0 ? instant{45s} : instant{5s});
     for (const auto& u : users_) {
       if (u->client->killed()) continue;
-      if (!u->takings.empty()) complain("a consumer was never told");
+      if (!u->calls.empty()) complain("a call did not complete");
       for (const auto& left : u->client->left_behind()) complain(left);
     }
     drain();
     account_.close();
     count();
     auto wrong = complaints_;
-    world_.finish();  // what the dead still wait for is told while there is somebody to tell
+    world_.finish();  // completes the calls of killed clients, which use this object
     return wrong;
   }
 
  private:
-  struct taking {
+  struct pending_call {
     consumer::caller_ptr who;
     bool gave_up = false;
   };
@@ -90,14 +92,14 @@ class queue_history : lots {
     simulated::client* client;
     std::shared_ptr<recipes::producer> producer;
     std::shared_ptr<recipes::consumer> consumer;
-    // Under way.
+    // Not completed yet.
     std::list<std::vector<std::string>> pushes;
-    std::list<std::shared_ptr<taking>> takings;
+    std::list<std::shared_ptr<pending_call>> calls;
     std::list<std::string> completions;
     int claims = 0;
     bool produces = false, consumes = false;
-    bool in_doubt = false;
-    std::string last;  // that it popped
+    bool outcome_unknown = false;  // of an earlier pop
+    std::string last;              // the name of the last popped item
   };
   using user_ptr = std::shared_ptr<user>;
 
@@ -126,7 +128,7 @@ class queue_history : lots {
     u.producer->close(cancelled);
     u.consumer->close(cancelled);
   }
-  // A process that stands still does nothing; one that is dead never will.
+  // A stopped process calls `f` when it is resumed, a killed one never.
   void later(const user_ptr& u, instant d, std::function<void()> f) {
     world_.after(d, [this, u, f = std::move(f)] {
       if (u->client->killed()) return;
@@ -134,7 +136,7 @@ class queue_history : lots {
       f();
     });
   }
-  bool none_under_way() const {
+  bool all_completed() const {
     for (const auto& u : users_)
       if (!u->client->killed() && (!u->pushes.empty() || u->claims > 0)) return false;
     return true;
@@ -148,14 +150,14 @@ class queue_history : lots {
       const auto what = std::make_shared<producer::push_request>();
       for (auto n = 1 + draw(3); n > 0; --n) what->items.push_back(std::to_string(++last_));
       what->priority = default_priority;
-      const auto under_way = u->pushes.insert(u->pushes.end(), what->items);
-      what->complete = [this, u, under_way](error_code ec) {
-        const auto f = !ec               ? queue_account::fate::done
-                       : leaves_open(ec) ? queue_account::fate::unclear
-                                         : queue_account::fate::refused;
-        for (const auto& item : *under_way) account_.pushed(item, f);
-        tally_["unclear pushes"] += leaves_open(ec);
-        u->pushes.erase(under_way);
+      const auto pending = u->pushes.insert(u->pushes.end(), what->items);
+      what->complete = [this, u, pending](error_code ec) {
+        const auto f = !ec                      ? queue_account::fate::done
+                       : is_outcome_unknown(ec) ? queue_account::fate::unclear
+                                                : queue_account::fate::refused;
+        for (const auto& item : *pending) account_.pushed(item, f);
+        tally_["unclear pushes"] += is_outcome_unknown(ec);
+        u->pushes.erase(pending);
       };
       {
         const scope inside{*u->client};
@@ -165,8 +167,8 @@ class queue_history : lots {
     });
   }
 
-  // Curator's SimpleDistributedQueue: its folder is a container, which the server removes when it
-  // is empty, and in which names start again.
+  // Pushes as Curator's SimpleDistributedQueue does. Its folder is a container: the server removes
+  // it when it is empty, and names then start again.
   void produce_as_curator() {
     if (world_.server().up()) push_as_curator();
     world_.after(within(chance(3) ? 100ms : 5ms), [this] {
@@ -188,8 +190,8 @@ class queue_history : lots {
                                                   : queue_account::fate::unclear);
     }
   }
-  // As the server does when no consumer's session holds it any more; with those it takes an
-  // operator.
+  // The server does this when no consumer has an identity node in the folder. An operator can
+  // always do it.
   void remove_empty_folder() {
     auto& hand = world_.by_hand();
     for (const auto& name : hand.children(names_->items()))
@@ -211,18 +213,18 @@ class queue_history : lots {
 
   void consume(const user_ptr& u) {
     later(u, within(chance(3) ? 5ms : 400ms), [this, u] {
-      if (over_ && !pushing()) return;  // who waits for room is let in
-      const auto t = std::make_shared<taking>();
-      t->who = std::make_shared<consumer::caller>();
-      t->who->waits = !chance(4);
-      const auto under_way = u->takings.insert(u->takings.end(), t);
-      t->who->complete = [this, u, under_way](error_code ec,
-                                              std::optional<consumer::acquired_item> got) {
-        u->takings.erase(under_way);
+      if (over_ && !pushing()) return;  // pushes may wait for capacity
+      const auto call = std::make_shared<pending_call>();
+      call->who = std::make_shared<consumer::caller>();
+      call->who->waits = !chance(4);
+      const auto pending = u->calls.insert(u->calls.end(), call);
+      call->who->complete = [this, u, pending](error_code ec,
+                                               std::optional<consumer::acquired_item> got) {
+        u->calls.erase(pending);
         if (got)
           arrived(u, *got);
-        else if (leaves_open(ec))
-          in_doubt(u);
+        else if (is_outcome_unknown(ec))
+          note_unknown_outcome(u);
         else if (impatient_ && ec == errc::not_connected)
           ++tally_["not connected"];
         else if (ec && ec.value() != ECANCELED)
@@ -230,23 +232,23 @@ class queue_history : lots {
       };
       {
         const scope inside{*u->client};
-        u->consumer->acquire(t->who);
+        u->consumer->acquire(call->who);
       }
       if (chance(4))
-        later(u, within(300ms), [this, u, t] {
+        later(u, within(300ms), [this, u, call] {
           const scope inside{*u->client};
-          u->consumer->give_up(t->who, cancelled);
+          u->consumer->give_up(call->who, cancelled);
           ++tally_["gave up"];
-          t->gave_up = true;
+          call->gave_up = true;
         });
       consume(u);
     });
   }
 
-  void in_doubt(const user_ptr& u) {
+  void note_unknown_outcome(const user_ptr& u) {
     ++tally_["unclear takings"];
-    u->in_doubt = true;
-    // A claim takes nothing away.
+    u->outcome_unknown = true;
+    // A claim removes no item.
     if (mode_ == consumer::mode::pop) account_.lost_in_delivery();
   }
 
@@ -263,36 +265,36 @@ class queue_history : lots {
     ++tally_["claims"];
     later(u, within(in_container_ ? 3ms : chance(5) ? 4s : 100ms), [this, u, c] { work(u, c); });
   }
-  // A single consumer has them in the order of the queue, unless it may have failed to take one.
+  // A single consumer gets the items in the order of the queue, unless an outcome was unknown.
   void in_order(const user_ptr& u, const std::string& name) {
-    if (consumers_ == 1 && !u->in_doubt && !in_container_ && name <= u->last)
-      complain(name + " was taken after " + u->last);
+    if (consumers_ == 1 && !u->outcome_unknown && !in_container_ && name <= u->last)
+      complain(name + " was popped after " + u->last);
     u->last = name;
   }
 
   void work(const user_ptr& u, const std::shared_ptr<recipes::claim>& c) {
     const scope inside{*u->client};
-    // It does not work on it any more, whatever the server says.
+    // The consumer has stopped to use the item, whatever the server replies.
     exclusion_.ended(reinterpret_cast<checkers::exclusion::id>(c.get()));
     if (chance(3)) {
       ++tally_["given back"];
       --u->claims;
       return c->give_back();
     }
-    const auto under_way = u->completions.insert(u->completions.end(), c->item().data);
-    c->complete([this, u, under_way](error_code ec) {
+    const auto pending = u->completions.insert(u->completions.end(), c->item().data);
+    c->complete([this, u, pending](error_code ec) {
       --u->claims;
       if (!ec)
-        account_.delivered(*under_way);
+        account_.delivered(*pending);
       else if (ec == errc::session_expired)
-        account_.perhaps_delivered(*under_way);
+        account_.perhaps_delivered(*pending);
       else
         ++tally_["claims lost"];
-      u->completions.erase(under_way);
+      u->completions.erase(pending);
     });
   }
 
-  // Whoever works on an item looks at the clock.
+  // A consumer uses an item only before the deadline of its claim.
   bool still_has(checkers::exclusion::id which) {
     const auto& [c, client] = claims_.at(which);
     return !client->killed() && c->hold()->remaining() > recipes::duration{0};
@@ -300,7 +302,7 @@ class queue_history : lots {
 
   // --- faults
 
-  // What it was about is open. Another process comes in its place.
+  // The outcomes of its pending calls are unknown. Another process replaces it.
   void replace(simulated::client& dead) {
     bool produces = false, consumes = false;
     for (const auto& u : users_) {
@@ -311,7 +313,7 @@ class queue_history : lots {
         for (const auto& item : items) account_.pushed(item, queue_account::fate::unclear);
       for (const auto& item : u->completions) account_.perhaps_delivered(item);
       if (mode_ == consumer::mode::pop)
-        for (std::size_t n = u->takings.size(); n > 0; --n) account_.lost_in_delivery();
+        for (std::size_t n = u->calls.size(); n > 0; --n) account_.lost_in_delivery();
       tally_["consumers of claims killed"] += u->claims > 0;
     }
     world_.after(within(2s), [this, produces, consumes] {
@@ -322,18 +324,18 @@ class queue_history : lots {
 
   // --- the end
 
-  // By somebody whom no fault has ever met.
+  // Empties the queue with a client that had no faults.
   void drain() {
     auto& c = world_.add_client();
     if (!world_.run_until([&] { return c.attached(); })) return complain("cannot connect");
     const auto u = make(c);
     bool empty = false;
     while (!empty && complaints_.size() < 5) {
-      bool told = false;
+      bool completed = false;
       const auto who = std::make_shared<consumer::caller>();
       who->waits = false;
       who->complete = [&](error_code ec, std::optional<consumer::acquired_item> got) {
-        told = true;
+        completed = true;
         empty = !got;
         if (ec) complain("the last consumer failed: " + ec.message());
         if (got && !got->claim) account_.delivered(got->item.data);
@@ -349,7 +351,8 @@ class queue_history : lots {
         const scope inside{*u->client};
         u->consumer->acquire(who);
       }
-      if (!world_.run_until([&] { return told; })) return complain("the last consumer is stuck");
+      if (!world_.run_until([&] { return completed; }))
+        return complain("the last consumer did not complete");
     }
     world_.advance(1s);
     close(*u);
@@ -361,7 +364,7 @@ class queue_history : lots {
           names_->waiting_producers(), names_->claims()})
       for (const auto& name : hand.children(folder))
         complain("left behind: " + folder + "/" + name);
-    // A watch that was needed by others when it was forgotten goes with the next change.
+    // A forgotten watch that another watcher needed is removed with the next change.
     for (const auto& folder : {names_->items(), names_->claims()})
       if (!hand.create(folder + "/change")) hand.remove(folder + "/change");
     world_.advance(1s);

@@ -1,5 +1,5 @@
-// Histories of a queue: producers and consumers over links that break, on a server that crashes. In
-// the end what was pushed is what was delivered, once.
+// Histories of a queue: producers and consumers over lost connections, on a server that crashes. In
+// the end every pushed item has been delivered once.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What the counters of a queue's users tell after a lost reply, as long as the session lives.
+// Counter nodes resolve unknown outcomes of a queue's transactions, as long as the session lives.
 #include <gtest/gtest.h>
 
 #include "queue_users.hpp"
@@ -20,18 +20,18 @@ class queue_counters : public testing::Test {
     o.connect_wait = 1s;
     return o;
   }
-  // A reply is lost, and then there is no connection for longer than anybody waits for one, but not
-  // for as long as the session lives.
+  // A reply is lost, and then there is no connection for longer than connect_wait. The session
+  // lives.
   template <class F>
   void lose_reply_of(F&& f, opcode type = opcode::multi) {
     auto& link = w.client(0);
     link.swallow_reply(type);
     f();
     ASSERT_TRUE(w.run_until([&] { return !link.fault_pending(); }));
-    be_alone([] {});
+    disconnect_during([] {});
   }
   template <class F>
-  void be_alone(F&& f) {
+  void disconnect_during(F&& f) {
     auto& link = w.client(0);
     const auto session = link.session().id;
     link.refuse_connections(true);
@@ -42,80 +42,77 @@ class queue_counters : public testing::Test {
     w.advance(60s);
     EXPECT_EQ(link.session().id, session);
   }
-  // The reply to the creation of its own node is the one that is lost.
-  pusher::answer push_unheard(pusher& to) {
-    pusher::answer told;
+  // The lost reply is that to the creation of the counter node.
+  test_producer::push_result push_with_lost_creation(test_producer& to) {
+    test_producer::push_result result;
     w.by_hand().create("/queue.conclave");
     w.by_hand().create("/queue.conclave/producers");
-    lose_reply_of([&] { told = to.push("item"); }, opcode::create2);
-    EXPECT_EQ(nodes_of_producers(), 1u);
-    return told;
+    lose_reply_of([&] { result = to.push("item"); }, opcode::create2);
+    EXPECT_EQ(counter_nodes(), 1u);
+    return result;
   }
-  std::size_t nodes_of_producers() {
-    return w.by_hand().children("/queue.conclave/producers").size();
-  }
+  std::size_t counter_nodes() { return w.by_hand().children("/queue.conclave/producers").size(); }
 
   world w{options()};
 };
 
-TEST_F(queue_counters, a_popped_item_is_not_lost) {
+TEST_F(queue_counters, a_lost_reply_does_not_lose_a_popped_item) {
   w.by_hand().create_numbered("/queue/qn-", "item");
-  taker who{w.client(0)};
-  lose_reply_of([&] { who.take(); });
-  ASSERT_EQ(who.told, 1);
-  ASSERT_TRUE(who.got) << who.ec.message();
-  EXPECT_EQ(who.got->item.data, "item");
+  test_consumer who{w.client(0)};
+  lose_reply_of([&] { who.acquire(); });
+  ASSERT_EQ(who.completions, 1);
+  ASSERT_TRUE(who.acquired) << who.ec.message();
+  EXPECT_EQ(who.acquired->item.data, "item");
 }
 
-TEST_F(queue_counters, a_pushed_item_is_known_to_be_there) {
-  pusher to{w.client(0)};
-  pusher::answer pushed;
+TEST_F(queue_counters, a_lost_reply_does_not_fail_a_push) {
+  test_producer to{w.client(0)};
+  test_producer::push_result pushed;
   lose_reply_of([&] { pushed = to.push("item"); });
   ASSERT_TRUE(*pushed);
   EXPECT_FALSE(**pushed) << (*pushed)->message();
   EXPECT_EQ(w.by_hand().children("/queue").size(), 1u);
 }
 
-TEST_F(queue_counters, a_node_goes_as_soon_as_there_is_a_connection) {
-  auto to = std::make_unique<pusher>(w.client(0));
+TEST_F(queue_counters, a_counter_node_is_removed_after_a_reconnect) {
+  auto to = std::make_unique<test_producer>(w.client(0));
   const auto pushed = to->push("item");
   w.advance(1s);
   ASSERT_TRUE(*pushed && !**pushed);
-  ASSERT_EQ(nodes_of_producers(), 1u);
-  be_alone([&] { to.reset(); });
-  EXPECT_EQ(nodes_of_producers(), 0u);
+  ASSERT_EQ(counter_nodes(), 1u);
+  disconnect_during([&] { to.reset(); });
+  EXPECT_EQ(counter_nodes(), 0u);
 }
 
-TEST_F(queue_counters, a_node_that_was_made_unheard_is_used) {
-  auto to = std::make_unique<pusher>(w.client(0));
-  const auto first = push_unheard(*to);
+TEST_F(queue_counters, a_counter_node_whose_creation_reply_was_lost_is_used) {
+  auto to = std::make_unique<test_producer>(w.client(0));
+  const auto first = push_with_lost_creation(*to);
   ASSERT_TRUE(*first);
   EXPECT_EQ(**first, errc::not_connected);
   const auto second = to->push("item");
   w.advance(1s);
   EXPECT_TRUE(*second && !**second);
-  EXPECT_EQ(nodes_of_producers(), 1u);
+  EXPECT_EQ(counter_nodes(), 1u);
   to.reset();
   w.advance(1s);
-  EXPECT_EQ(nodes_of_producers(), 0u);
+  EXPECT_EQ(counter_nodes(), 0u);
 }
 
-TEST_F(queue_counters, a_node_that_was_made_unheard_is_not_left_behind) {
-  auto to = std::make_unique<pusher>(w.client(0));
-  push_unheard(*to);
+TEST_F(queue_counters, a_counter_node_whose_creation_reply_was_lost_is_removed) {
+  auto to = std::make_unique<test_producer>(w.client(0));
+  push_with_lost_creation(*to);
   to.reset();
   w.advance(1s);
-  EXPECT_EQ(nodes_of_producers(), 0u);
+  EXPECT_EQ(counter_nodes(), 0u);
 }
 
-// By hand.
-TEST_F(queue_counters, a_node_that_was_deleted_or_written_over_is_no_fault_of_the_push) {
+TEST_F(queue_counters, a_push_succeeds_after_its_counter_node_was_deleted_or_written) {
   auto& link = w.client(0);
-  auto to = std::make_unique<pusher>(link);
+  auto to = std::make_unique<test_producer>(link);
   const auto push = [&] {
-    const auto told = to->push("item");
+    const auto result = to->push("item");
     w.advance(3s);
-    return told;
+    return result;
   };
   const auto node = [&] {
     return "/queue.conclave/producers/" + w.by_hand().children("/queue.conclave/producers")[0];
@@ -123,12 +120,12 @@ TEST_F(queue_counters, a_node_that_was_deleted_or_written_over_is_no_fault_of_th
   EXPECT_FALSE(push()->value());
   w.by_hand().set(node(), "something");
   EXPECT_FALSE(push()->value());
-  EXPECT_EQ(nodes_of_producers(), 1u);
+  EXPECT_EQ(counter_nodes(), 1u);
   w.by_hand().remove(node());
   EXPECT_FALSE(push()->value());
   EXPECT_EQ(w.by_hand().children("/queue").size(), 3u);
 
-  // And without a connection it is told in time.
+  // Without a connection the push fails after connect_wait.
   for (const auto next : {opcode::exists, opcode::create2}) {
     SCOPED_TRACE(static_cast<int>(next));
     if (next == opcode::exists)
@@ -137,21 +134,21 @@ TEST_F(queue_counters, a_node_that_was_deleted_or_written_over_is_no_fault_of_th
       w.by_hand().remove(node());
     link.swallow_request(next);
     link.refuse_connections(true);
-    const auto told = push();
+    const auto result = push();
     ASSERT_FALSE(link.fault_pending());
-    ASSERT_TRUE(told->has_value());
-    EXPECT_EQ(told->value(), errc::not_connected);
+    ASSERT_TRUE(result->has_value());
+    EXPECT_EQ(result->value(), errc::not_connected);
     link.refuse_connections(false);
     w.advance(3s);
     EXPECT_FALSE(push()->value());
   }
   to.reset();
   w.advance(1s);
-  EXPECT_EQ(nodes_of_producers(), 0u);
+  EXPECT_EQ(counter_nodes(), 0u);
 }
 
-// The server itself may not know what became of a transaction.
-TEST(queue_counter, tells_what_an_answer_leaves_open) {
+// A server that times out does not know the outcome of a transaction.
+TEST(queue_counter, resolves_a_server_side_timeout) {
   world w{{.clients = 1}};
   ASSERT_TRUE(w.attach_all());
   const auto names = std::make_shared<recipes::queue_names>("/queue", queue_layout::zookeeper);

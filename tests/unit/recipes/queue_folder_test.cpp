@@ -1,5 +1,5 @@
-// Folders of items that are removed and created again: names and versions start anew, and an item
-// must not be taken for one of the same name that was there before.
+// Folders of items that are removed and created again. Names and versions then start again, and a
+// new item must not be confused with an earlier one of the same name.
 #include <gtest/gtest.h>
 
 #include "queue_users.hpp"
@@ -25,21 +25,21 @@ class queue_folder : public testing::Test {
     for (const auto* item : items)
       ASSERT_FALSE(hand.create("/queue/qn-", item, create_mode::persistent_sequential));
   }
-  std::string take(taker& who) {
-    const auto before = who.told;
-    who.take();
-    if (!w.run_until([&] { return who.told > before; }, 1min)) return "nothing told";
-    if (!who.got) return who.ec.message();
-    return who.got->claim ? who.got->claim->item().data : who.got->item.data;
+  std::string acquire(test_consumer& who) {
+    const auto before = who.completions;
+    who.acquire();
+    if (!w.run_until([&] { return who.completions > before; }, 1min)) return "no result";
+    if (!who.acquired) return who.ec.message();
+    return who.acquired->claim ? who.acquired->claim->item().data : who.acquired->item.data;
   }
-  // By an operator, and then by others as before: items of the same names.
+  // As an operator does it. New items then get the same names.
   void remove_folder() {
     for (const auto& name : hand.children("/queue/conclave"))
       hand.remove("/queue/conclave/" + name);
     for (const auto& name : hand.children("/queue")) hand.remove("/queue/" + name);
     ASSERT_FALSE(hand.remove("/queue"));
   }
-  // While the next transaction of a consumer is lost, and before it can be sent again.
+  // Loses the next transaction of the consumer, and calls `f` before it can be sent again.
   template <class Do>
   void before_it_is_sent_again(Do f) {
     link.swallow_request(opcode::multi);
@@ -55,120 +55,120 @@ class queue_folder : public testing::Test {
   simulated::hand& hand = w.by_hand();
 };
 
-TEST_F(queue_folder, that_was_removed_by_hand_has_other_items_than_were_read_ahead) {
-  pusher from{link};
+TEST_F(queue_folder, data_read_ahead_is_dropped_when_the_folder_is_replaced) {
+  test_producer from{link};
   const auto a = from.push("a"), b = from.push("b");
   ASSERT_TRUE(w.run_until([&] { return a->has_value() && b->has_value(); }));
-  taker who{link};
-  ASSERT_EQ(take(who), "a");
+  test_consumer who{link};
+  ASSERT_EQ(acquire(who), "a");
   remove_folder();
   push({"x", "y"});
-  w.advance(10ms);  // for the event of the removal
-  EXPECT_EQ(take(who), "x");
-  EXPECT_EQ(take(who), "y");
+  w.advance(10ms);  // until the watch fires
+  EXPECT_EQ(acquire(who), "x");
+  EXPECT_EQ(acquire(who), "y");
 }
 
-// Nothing but the names and versions says that they are others.
-TEST_F(queue_folder, items_of_the_same_names_are_not_taken_for_those_that_were_read_ahead) {
-  pusher from{link};
+// The new item has the same name and version.
+TEST_F(queue_folder, data_read_ahead_is_not_used_for_a_new_item_of_the_same_name) {
+  test_producer from{link};
   const auto a = from.push("a"), b = from.push("b");
   ASSERT_TRUE(w.run_until([&] { return a->has_value() && b->has_value(); }));
-  taker who{link};
-  ASSERT_EQ(take(who), "a");
+  test_consumer who{link};
+  ASSERT_EQ(acquire(who), "a");
   hand.remove("/queue/qn-0000000001");
   hand.create("/queue/qn-0000000001", "y");
-  EXPECT_EQ(take(who), "y");
+  EXPECT_EQ(acquire(who), "y");
 }
 
-TEST_F(queue_folder, a_container_stays_as_long_as_a_consumer_has_read_from_it) {
+TEST_F(queue_folder, a_container_exists_while_a_consumer_uses_it) {
   push({"a", "b"});
   {
-    taker who{link};
-    ASSERT_EQ(take(who), "a");
+    test_consumer who{link};
+    ASSERT_EQ(acquire(who), "a");
     hand.remove("/queue/qn-0000000001");
     w.advance(5s);
     ASSERT_TRUE(hand.exists("/queue"));
     push({"x", "y"});
-    EXPECT_EQ(take(who), "x");
-    EXPECT_EQ(take(who), "y");
+    EXPECT_EQ(acquire(who), "x");
+    EXPECT_EQ(acquire(who), "y");
   }
   w.advance(5s);
-  EXPECT_FALSE(hand.exists("/queue")) << "what the consumer left behind holds it";
+  EXPECT_FALSE(hand.exists("/queue")) << "the consumer has left a node behind";
 }
 
-TEST_F(queue_folder, a_removal_that_is_sent_again_does_not_hit_an_item_of_the_same_name) {
+TEST_F(queue_folder, a_repeated_pop_does_not_remove_a_new_item_of_the_same_name) {
   push({"a", "b"});
-  taker who{link};
-  ASSERT_EQ(take(who), "a");
-  who.take();
+  test_consumer who{link};
+  ASSERT_EQ(acquire(who), "a");
+  who.acquire();
   before_it_is_sent_again([&] {
     remove_folder();
     push({"x", "y"});
   });
-  ASSERT_TRUE(w.run_until([&] { return who.told == 2; }));
-  ASSERT_TRUE(who.got) << who.ec.message();
-  EXPECT_EQ(who.got->item.data, "x");
-  EXPECT_EQ(take(who), "y");
+  ASSERT_TRUE(w.run_until([&] { return who.completions == 2; }));
+  ASSERT_TRUE(who.acquired) << who.ec.message();
+  EXPECT_EQ(who.acquired->item.data, "x");
+  EXPECT_EQ(acquire(who), "y");
 }
 
-TEST_F(queue_folder, a_claim_that_is_sent_again_does_not_hit_an_item_of_the_same_name) {
+TEST_F(queue_folder, a_repeated_claim_does_not_claim_a_new_item_of_the_same_name) {
   push({"a"});
-  taker who{link, taker::claiming()};
-  who.take();
+  test_consumer who{link, test_consumer::claiming()};
+  who.acquire();
   before_it_is_sent_again([&] {
     remove_folder();
     push({"x"});
   });
-  ASSERT_TRUE(w.run_until([&] { return who.told == 1; }));
-  ASSERT_TRUE(who.got) << who.ec.message();
-  EXPECT_EQ(who.got->claim->item().data, "x");
+  ASSERT_TRUE(w.run_until([&] { return who.completions == 1; }));
+  ASSERT_TRUE(who.acquired) << who.ec.message();
+  EXPECT_EQ(who.acquired->claim->item().data, "x");
   EXPECT_EQ(hand.get("/queue/qn-0000000000").data, "x");
 }
 
-TEST_F(queue_folder, completing_a_claim_does_not_remove_an_item_of_the_same_name) {
+TEST_F(queue_folder, completing_a_claim_does_not_remove_a_new_item_of_the_same_name) {
   push({"a"});
-  taker who{link, taker::claiming()};
-  ASSERT_EQ(take(who), "a");
+  test_consumer who{link, test_consumer::claiming()};
+  ASSERT_EQ(acquire(who), "a");
   hand.remove("/queue/qn-0000000000");
   hand.create("/queue/qn-0000000000", "x");
-  const auto answer = who.complete();
-  ASSERT_TRUE(w.run_until([&] { return answer->has_value(); }));
+  const auto result = who.complete();
+  ASSERT_TRUE(w.run_until([&] { return result->has_value(); }));
   EXPECT_TRUE(hand.exists("/queue/qn-0000000000"));
   EXPECT_TRUE(hand.children("/queue.conclave/taken").empty());
 }
 
-TEST_F(queue_folder, what_is_read_ahead_is_not_kept_while_nobody_waits) {
-  pusher from{link};
+TEST_F(queue_folder, data_read_ahead_is_dropped_while_no_caller_waits) {
+  test_producer from{link};
   for (const auto* item : {"a", "b", "c"}) {
-    const auto told = from.push(item);
-    ASSERT_TRUE(w.run_until([&] { return told->has_value(); }));
+    const auto pushed = from.push(item);
+    ASSERT_TRUE(w.run_until([&] { return pushed->has_value(); }));
   }
-  taker who{link};
-  ASSERT_EQ(take(who), "a");
+  test_consumer who{link};
+  ASSERT_EQ(acquire(who), "a");
   w.advance(5s);
   const auto reads = link.traffic().of(opcode::get_data);
-  ASSERT_EQ(take(who), "b");
+  ASSERT_EQ(acquire(who), "b");
   EXPECT_EQ(link.traffic().of(opcode::get_data), reads + 2) << "b, and c ahead of its call";
 }
 
-TEST_F(queue_folder, that_may_not_be_written_to_is_consumed_all_the_same) {
+TEST_F(queue_folder, a_consumer_needs_no_permission_to_create_nodes_in_it) {
   acl readable{{permission::read | permission::remove, "world", "anyone"}};
   hand.create("/queue", {}, create_options{create_mode::persistent, open_acl()});
   push({"a", "b"});
   node_stat stat;
   ASSERT_FALSE(
       hand.ask(requests::set_acl({{}, open_acl()}, "/queue", readable, any_version), stat));
-  taker who{link};
-  EXPECT_EQ(take(who), "a");
-  EXPECT_EQ(take(who), "b");
+  test_consumer who{link};
+  EXPECT_EQ(acquire(who), "a");
+  EXPECT_EQ(acquire(who), "b");
 }
 
-TEST_F(queue_folder, that_conclave_created_has_no_children_but_items) {
-  pusher from{link};
-  const auto told = from.push("a"), more = from.push("b");
-  ASSERT_TRUE(w.run_until([&] { return told->has_value() && more->has_value(); }));
-  taker who{link};
-  ASSERT_EQ(take(who), "a");
+TEST_F(queue_folder, a_folder_that_conclave_created_contains_only_items) {
+  test_producer from{link};
+  const auto a = from.push("a"), b = from.push("b");
+  ASSERT_TRUE(w.run_until([&] { return a->has_value() && b->has_value(); }));
+  test_consumer who{link};
+  ASSERT_EQ(acquire(who), "a");
   EXPECT_EQ(hand.children("/queue"), std::vector<std::string>{"qn-0000000001"});
 }
 

@@ -1,4 +1,4 @@
-// Users of a queue at /queue in the simulated world: one takes, one pushes.
+// A consumer and a producer of a queue at /queue in the simulated world.
 #pragma once
 
 #include <cerrno>
@@ -21,32 +21,33 @@ inline std::shared_ptr<const recipes::queue_names> names_of_queue(
 
 inline error_code cancelled() { return {ECANCELED, boost::system::system_category()}; }
 
-class taker {
+class test_consumer {
  public:
   using consumer = recipes::consumer;
   using scope = recipes::session_context::scope;
 
-  explicit taker(client& c, consumer::options t = {}, queue_layout l = queue_layout::zookeeper)
+  explicit test_consumer(client& c, consumer::options t = {},
+                         queue_layout l = queue_layout::zookeeper)
       : client_{c},
         consumer_{std::make_shared<consumer>(c.shared_from_this(), names_of_queue(l), t)} {}
-  ~taker() {
+  ~test_consumer() {
     const scope inside{client_};
     consumer_->close(cancelled());
   }
-  taker(const taker&) = delete;
-  taker& operator=(const taker&) = delete;
+  test_consumer(const test_consumer&) = delete;
+  test_consumer& operator=(const test_consumer&) = delete;
 
   static consumer::options claiming(int max_attempts = 0) {
-    return {consumer::mode::claim, max_attempts, "somebody"};
+    return {consumer::mode::claim, max_attempts, "owner"};
   }
 
-  consumer::caller_ptr take(bool waits = true) {
+  consumer::caller_ptr acquire(bool waits = true) {
     const auto who = std::make_shared<consumer::caller>();
     who->waits = waits;
     who->complete = [this](error_code e, std::optional<consumer::acquired_item> what) {
-      ++told;
+      ++completions;
       ec = e;
-      got = std::move(what);
+      acquired = std::move(what);
     };
     const scope inside{client_};
     consumer_->acquire(who);
@@ -56,55 +57,55 @@ class taker {
     const scope inside{client_};
     consumer_->give_up(who, cancelled());
   }
-  // What was claimed last; the answer comes later.
+  // Completes the claim that was acquired last. The result is none until the claim is completed.
   std::shared_ptr<std::optional<error_code>> complete() {
-    auto answer = std::make_shared<std::optional<error_code>>();
+    auto result = std::make_shared<std::optional<error_code>>();
     const scope inside{client_};
-    got->claim->complete([answer](error_code e) { *answer = e; });
-    return answer;
+    acquired->claim->complete([result](error_code e) { *result = e; });
+    return result;
   }
   void give_back() {
     const scope inside{client_};
-    got->claim->give_back();
+    acquired->claim->give_back();
   }
 
-  int told = 0;  // how often, and of the last time:
+  int completions = 0;  // of calls; the last one had this result:
   error_code ec;
-  std::optional<consumer::acquired_item> got;
+  std::optional<consumer::acquired_item> acquired;
 
  private:
   client& client_;
   std::shared_ptr<consumer> consumer_;
 };
 
-class pusher {
+class test_producer {
  public:
   using producer = recipes::producer;
   using scope = recipes::session_context::scope;
-  // None as long as nothing was told.
-  using answer = std::shared_ptr<std::optional<error_code>>;
+  // None until the push is completed.
+  using push_result = std::shared_ptr<std::optional<error_code>>;
 
-  explicit pusher(client& c, std::size_t capacity = 0)
+  explicit test_producer(client& c, std::size_t capacity = 0)
       : client_{c},
         producer_{std::make_shared<producer>(c.shared_from_this(), names_of_queue(), capacity,
                                              std::size_t{1} << 20)} {}
-  ~pusher() {
+  ~test_producer() {
     const scope inside{client_};
     producer_->close(cancelled());
   }
-  pusher(const pusher&) = delete;
-  pusher& operator=(const pusher&) = delete;
+  test_producer(const test_producer&) = delete;
+  test_producer& operator=(const test_producer&) = delete;
 
-  answer push(std::string item, bool waits = true) {
-    auto told = std::make_shared<std::optional<error_code>>();
+  push_result push(std::string item, bool waits = true) {
+    auto result = std::make_shared<std::optional<error_code>>();
     const auto what = std::make_shared<producer::push_request>();
     what->items.push_back(std::move(item));
     what->priority = default_priority;
     what->waits = waits;
-    what->complete = [told](error_code e) { *told = e; };
+    what->complete = [result](error_code e) { *result = e; };
     const scope inside{client_};
     producer_->push(what);
-    return told;
+    return result;
   }
 
  private:

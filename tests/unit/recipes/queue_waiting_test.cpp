@@ -1,4 +1,4 @@
-// Consumers that wait: who stands still, and who gives up, harms nobody else.
+// Consumers that are stopped or give up do not harm the others.
 #include <gtest/gtest.h>
 
 #include "recipes/queue/consumer.hpp"
@@ -11,8 +11,9 @@ using namespace std::chrono_literals;
 using recipes::consumer;
 using scope = recipes::session_context::scope;
 
-// The first of the line watches for all of them. If it stands still, its session may live on.
-TEST(queue_waiting, one_that_stands_still_holds_the_others_up_for_a_while_only) {
+// The first consumer of the wait queue watches for all of them. Its process may be stopped while
+// its session lives.
+TEST(queue_waiting, a_stopped_consumer_delays_others_only_for_a_limited_time) {
   world w{{.clients = 3}};
   ASSERT_TRUE(w.attach_all());
   const auto names = std::make_shared<recipes::queue_names>("/queue", queue_layout::zookeeper);
@@ -29,7 +30,7 @@ TEST(queue_waiting, one_that_stands_still_holds_the_others_up_for_a_while_only) 
       const scope inside{*p};
       consumers[i]->acquire(who);
     }
-    w.advance(1s);  // so that they stand in this order
+    w.advance(1s);  // so that they enter the wait queue in this order
   }
   w.client(0).pause();
   w.by_hand().create_numbered("/queue/qn-", "item");
@@ -45,8 +46,8 @@ TEST(queue_waiting, one_that_stands_still_holds_the_others_up_for_a_while_only) 
   w.advance(1s);
 }
 
-// Its item is had by another, and it would wait for the next.
-TEST(queue_waiting, giving_up_while_an_item_is_being_taken_is_not_forgotten) {
+// Both consumers try to claim the only item. The one that fails would wait for the next item.
+TEST(queue_waiting, a_caller_that_gives_up_during_a_claim_completes) {
   world w{{.clients = 2}};
   ASSERT_TRUE(w.attach_all());
   const auto names = std::make_shared<recipes::queue_names>("/queue", queue_layout::zookeeper);
@@ -54,15 +55,15 @@ TEST(queue_waiting, giving_up_while_an_item_is_being_taken_is_not_forgotten) {
   w.by_hand().create_numbered("/queue/qn-", "item");
   std::vector<std::shared_ptr<consumer>> consumers;
   std::vector<consumer::caller_ptr> callers;
-  int told = 0, had = 0;
+  int completed = 0, acquired = 0;
   for (std::size_t i = 0; i < 2; ++i) {
     const auto p = w.client(i).shared_from_this();
     consumers.push_back(
         std::make_shared<consumer>(p, names, consumer::options{consumer::mode::claim, 0, "user"}));
     callers.push_back(std::make_shared<consumer::caller>());
     callers[i]->complete = [&](error_code, std::optional<consumer::acquired_item> what) {
-      ++told;
-      had += what.has_value();
+      ++completed;
+      acquired += what.has_value();
     };
     const scope inside{*p};
     consumers[i]->acquire(callers[i]);
@@ -75,10 +76,10 @@ TEST(queue_waiting, giving_up_while_an_item_is_being_taken_is_not_forgotten) {
     const scope inside{w.client(i)};
     consumers[i]->give_up(callers[i], {});
   }
-  EXPECT_EQ(told, 0) << "it came too late to show anything";
+  EXPECT_EQ(completed, 0) << "the claim was already decided";
   w.advance(3s);
-  EXPECT_EQ(told, 2);
-  EXPECT_EQ(had, 1);
+  EXPECT_EQ(completed, 2);
+  EXPECT_EQ(acquired, 1);
   for (std::size_t i = 0; i < 2; ++i) {
     const scope inside{w.client(i)};
     consumers[i]->close({ECANCELED, boost::system::system_category()});

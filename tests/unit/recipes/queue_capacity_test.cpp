@@ -1,4 +1,4 @@
-// Producers that wait for room in a full queue.
+// Producers that wait for capacity in a full queue.
 #include <gtest/gtest.h>
 
 #include "queue_users.hpp"
@@ -9,9 +9,9 @@ namespace {
 using namespace std::chrono_literals;
 using wire::opcode;
 
-class queue_room : public testing::Test {
+class queue_capacity : public testing::Test {
  protected:
-  queue_room() {
+  queue_capacity() {
     EXPECT_TRUE(w.attach_all());
     hand.create("/queue");
   }
@@ -31,21 +31,21 @@ class queue_room : public testing::Test {
   std::vector<std::string> made;
 };
 
-TEST_F(queue_room, is_there_whichever_item_has_gone) {
+TEST_F(queue_capacity, a_push_continues_after_any_item_was_removed) {
   fill(4);
-  pusher to{link(), 4};
+  test_producer to{link(), 4};
   const auto pushed = to.push("x");
   w.advance(1s);
   ASSERT_FALSE(*pushed);
-  hand.remove(made[2]);  // the others are long jobs
+  hand.remove(made[2]);  // not the first one
   w.advance(1s);
   EXPECT_TRUE(*pushed);
 }
 
-TEST_F(queue_room, so_it_is_found_on_servers_without_lasting_watches) {
+TEST_F(queue_capacity, a_push_continues_on_servers_without_persistent_watches) {
   fill(4);
   link().falsify_reply(opcode::add_watch, errc::unimplemented);
-  pusher to{link(), 4};
+  test_producer to{link(), 4};
   const auto pushed = to.push("x");
   w.advance(1s);
   ASSERT_FALSE(link().fault_pending());
@@ -55,9 +55,9 @@ TEST_F(queue_room, so_it_is_found_on_servers_without_lasting_watches) {
   EXPECT_TRUE(*pushed);
 }
 
-TEST_F(queue_room, is_still_watched_for_over_a_lost_connection) {
+TEST_F(queue_capacity, a_push_continues_after_a_reconnect) {
   fill(2);
-  pusher to{link(), 2};
+  test_producer to{link(), 2};
   const auto pushed = to.push("x");
   w.advance(1s);
   link().refuse_connections(true);
@@ -69,9 +69,9 @@ TEST_F(queue_room, is_still_watched_for_over_a_lost_connection) {
   EXPECT_TRUE(*pushed);
 }
 
-TEST_F(queue_room, who_will_not_wait_for_it_is_told_at_once_though_another_waits) {
+TEST_F(queue_capacity, a_push_that_does_not_wait_fails_while_another_waits) {
   fill(1);
-  pusher to{link(), 1};
+  test_producer to{link(), 1};
   const auto waits = to.push("x");
   w.advance(1s);
   const auto at_once = to.push("y", false);
@@ -81,21 +81,21 @@ TEST_F(queue_room, who_will_not_wait_for_it_is_told_at_once_though_another_waits
   EXPECT_FALSE(*waits);
 }
 
-TEST_F(queue_room, is_not_taken_up_by_what_is_no_item) {
-  hand.create("/queue/stray");
-  pusher to{link(), 1};
+TEST_F(queue_capacity, foreign_children_do_not_count) {
+  hand.create("/queue/foreign");
+  test_producer to{link(), 1};
   const auto pushed = to.push("x");
   w.advance(2s);
   EXPECT_TRUE(*pushed);
   EXPECT_LT(link().traffic().all(), 20) << to_string(link().traffic());
 }
 
-TEST_F(queue_room, is_found_behind_a_stray_that_came_while_the_queue_was_full) {
+TEST_F(queue_capacity, a_foreign_child_created_while_waiting_does_not_count) {
   fill(1);
-  pusher to{link(), 1};
+  test_producer to{link(), 1};
   const auto pushed = to.push("x");
   w.advance(1s);
-  hand.create("/queue/stray");
+  hand.create("/queue/foreign");
   w.advance(1s);
   EXPECT_FALSE(*pushed);
   hand.remove(made[0]);
@@ -103,10 +103,10 @@ TEST_F(queue_room, is_found_behind_a_stray_that_came_while_the_queue_was_full) {
   EXPECT_TRUE(*pushed);
 }
 
-TEST_F(queue_room, is_waited_for_without_listing_a_full_queue_again_and_again) {
+TEST_F(queue_capacity, a_full_queue_is_not_listed_for_every_item) {
   fill(1000);
-  pusher to{link(), 1000};
-  std::vector<pusher::answer> pushed;
+  test_producer to{link(), 1000};
+  std::vector<test_producer::push_result> pushed;
   for (int i = 0; i < 100; ++i) pushed.push_back(to.push("x"));
   w.advance(1s);
   const auto before = link().traffic();
@@ -120,9 +120,9 @@ TEST_F(queue_room, is_waited_for_without_listing_a_full_queue_again_and_again) {
   EXPECT_LT(cost.bytes_down, 100'000u) << to_string(cost);
 }
 
-TEST_F(queue_room, leaves_no_watch_behind_when_nobody_waits_for_it_any_more) {
+TEST_F(queue_capacity, the_watch_is_removed_when_no_push_waits) {
   fill(1);
-  pusher to{link(), 1};
+  test_producer to{link(), 1};
   const auto pushed = to.push("x");
   w.advance(1s);
   hand.remove(made[0]);
@@ -131,10 +131,10 @@ TEST_F(queue_room, leaves_no_watch_behind_when_nobody_waits_for_it_any_more) {
   EXPECT_EQ(link().machine().watch_count(), 0u);
 }
 
-TEST_F(queue_room, what_was_once_the_matter_is_not_told_to_the_next_push) {
+TEST_F(queue_capacity, an_error_is_not_reported_to_the_next_push) {
   fill(1);
-  pusher to{link(), 1};
-  link().swallow_request(opcode::create2);  // of the place in the line
+  test_producer to{link(), 1};
+  link().swallow_request(opcode::create2);  // of the node in the wait queue
   const auto first = to.push("x");
   ASSERT_TRUE(w.run_until([&] { return !link().fault_pending(); }));
   link().refuse_connections(true);
@@ -147,15 +147,15 @@ TEST_F(queue_room, what_was_once_the_matter_is_not_told_to_the_next_push) {
   EXPECT_FALSE(*second) << (*second)->message();
 }
 
-TEST_F(queue_room, a_place_in_its_line_that_was_deleted_by_hand_is_taken_again) {
+TEST_F(queue_capacity, a_producer_whose_node_was_deleted_enters_again) {
   fill(1);
   hand.create("/queue.conclave"), hand.create("/queue.conclave/room");
-  const auto somebody = hand.create_numbered("/queue.conclave/room/lock-");
-  pusher to{link(), 1};
+  const auto predecessor = hand.create_numbered("/queue.conclave/room/lock-");
+  test_producer to{link(), 1};
   const auto pushed = to.push("x");
   w.advance(1s);
   for (const auto& name : hand.children("/queue.conclave/room"))
-    if (const auto node = "/queue.conclave/room/" + name; node != somebody) hand.remove(node);
+    if (const auto node = "/queue.conclave/room/" + name; node != predecessor) hand.remove(node);
   w.advance(1s);
   EXPECT_FALSE(*pushed) << (*pushed)->message();
   EXPECT_EQ(hand.children("/queue.conclave/room").size(), 2u);
