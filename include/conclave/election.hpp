@@ -132,8 +132,8 @@ class election {
   // the leadership was lost or resigned, or if `stop` was requested before it was elected.
   //
   // Throws what f throws and what campaign() throws: operation_aborted if resign() is called while
-  // it waits, errc::out_of_line if its node is deleted meanwhile, errc::not_connected and so on. If
-  // several threads run as leader on one object, each resigns only its own leadership.
+  // it waits, errc::waiter_node_deleted if its node is deleted meanwhile, errc::not_connected and
+  // so on. If several threads run as leader on one object, each resigns only its own leadership.
   template <class F>
   bool run_as_leader(F&& f, requeue again = requeue::no, std::stop_token stop = {});
 

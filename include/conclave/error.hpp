@@ -70,12 +70,12 @@ enum class errc {
   reply_too_large = 14,     // the reply is larger than client_options::max_reply_bytes
 
   // From locks.
-  taken = 15,             // another contender holds the lock, and the call does not wait
-  lock_lost = 16,         // the call needs a lock that is not held
-  out_of_line = 17,       // somebody deleted the node of a waiter
-  layout_mismatch = 18,   // other programs use another node layout on this path
-  upgrade_refused = 19,   // the thread holds the lock shared and would wait for itself
-  permits_mismatch = 20,  // in use with another number of permits, or as another kind of lock
+  lock_busy = 15,            // another contender holds the lock, and the call does not wait
+  lock_lost = 16,            // the call needs a lock that is not held
+  waiter_node_deleted = 17,  // somebody deleted the node of a waiter
+  layout_mismatch = 18,      // other programs use another node layout on this path
+  upgrade_refused = 19,      // the thread holds the lock shared and would wait for itself
+  permits_mismatch = 20,     // in use with another number of permits, or as another kind of lock
 
   // Reasons for a loss. The other reasons are closed, session_expired and auth_failed.
   deadline_passed = 22,  // the server did not answer for so long that the session may have expired

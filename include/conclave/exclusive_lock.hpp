@@ -22,7 +22,7 @@
 // - errc::no_auth: an ACL forbids the client to use the lock's nodes.
 // - errc::layout_mismatch: other contenders use another node layout.
 // - errc::permits_mismatch: the path is in use as a semaphore.
-// - errc::out_of_line: somebody deleted the waiter's node.
+// - errc::waiter_node_deleted: somebody deleted the waiter's node.
 // - errc::closed: the client was closed.
 // - errc::would_deadlock: the call was made on the I/O thread.
 //

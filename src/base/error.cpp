@@ -51,9 +51,9 @@ const char* text(errc e) noexcept {
     case errc::bad_connect_string: return "the connect string cannot be read";
     case errc::tls_failed: return "TLS failed";
     case errc::reply_too_large: return "the answer is larger than max_reply_bytes";
-    case errc::taken: return "somebody else holds the lock";
+    case errc::lock_busy: return "another contender holds the lock";
     case errc::lock_lost: return "the lock is not held any more";
-    case errc::out_of_line: return "our node in the line for the lock was deleted";
+    case errc::waiter_node_deleted: return "the node of this waiter was deleted";
     case errc::upgrade_refused:
       return "this thread holds the lock shared and would wait for itself; unlock that first";
     case errc::layout_mismatch:

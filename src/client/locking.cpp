@@ -18,7 +18,7 @@ using scope = recipes::session_context::scope;
 
 error_code aborted() { return boost::asio::error::operation_aborted; }
 // The error of a call that gives up by itself: its deadline passed, or a stop was requested.
-error_code in_vain() { return errc::taken; }
+error_code in_vain() { return errc::lock_busy; }
 
 std::string this_process() { return host_name() + ':' + std::to_string(::getpid()); }
 

@@ -37,7 +37,7 @@ namespace {
 
 error_code aborted() { return boost::asio::error::operation_aborted; }
 // The error of a call that gives up by itself: its deadline passed, or a stop was requested.
-error_code late() { return errc::taken; }
+error_code late() { return errc::lock_busy; }
 
 // Starts a call that may wait. Its deadline or its cancellation slot makes the call give up.
 // `begin` and `give_up` are called inside a session_context::scope.

@@ -92,14 +92,14 @@ task<error_code> contender::acquire() {
   }
 }
 
-// Returns errc::taken if the node that held the lock at the previous attempt still exists.
+// Returns errc::lock_busy if the node that held the lock at the previous attempt still exists.
 task<error_code> contender::look_for_holder() {
   const auto& path = context_.request.seen_holder;
   const auto asked = context_.send(requests::exists(context_.defaults(), path, {}), {});
   const auto got = co_await asked;
   if (got.ec || !got.value) co_return got.ec;
   found_.holder = path;
-  co_return errc::taken;
+  co_return errc::lock_busy;
 }
 
 // Creates the nodes, and their parents if these do not exist.
@@ -189,7 +189,7 @@ task<error_code> contender::wait_for_name(std::size_t index) {
   other.path = nodes_[index].child(waits_[index]->name_in_use());
   if (!context_.request.waits()) {
     found_.holder = other.path;
-    co_return errc::taken;
+    co_return errc::lock_busy;
   }
   const auto ec = co_await wait_until_deleted(context_, nodes_, nodes_[index], other);
   co_return ec == errc::no_node ? error_code{} : ec;
@@ -225,7 +225,7 @@ task<error_code> contender::confirm_in_time() {
     const auto asked = context_.send(requests::get(context_.defaults(), nodes_[0].path(), {}),
                                      context_.in_session());
     const auto got = co_await asked;
-    if (got.ec == errc::no_node) co_return errc::out_of_line;
+    if (got.ec == errc::no_node) co_return errc::waiter_node_deleted;
     if (got.ec && !is_connection_error(got.ec)) co_return got.ec;
   }
   co_return context_.interrupted() ? context_.interruption() : error_code{};

@@ -78,7 +78,7 @@ class contender final : public session_listener, public std::enable_shared_from_
 
   // --- valid once failed
 
-  // With errc::taken: the path of the node that holds the lock.
+  // With errc::lock_busy: the path of the node that holds the lock.
   const std::string& holder_path() const noexcept { return found_.holder; }
   // If the path is in use in another way: an explanation for people.
   const std::string& mismatch() const noexcept { return found_.mismatch; }

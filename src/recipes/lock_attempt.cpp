@@ -179,7 +179,7 @@ void lock_object::attempt::failed(error_code why) {
     return;
   }
   // A caller that does not wait has left the wait queue: this is a release, not a failure.
-  if (why == errc::taken) {
+  if (why == errc::lock_busy) {
     stage_ = stage::releasing;
     report(progress::kind::releasing);
   } else {
@@ -187,7 +187,7 @@ void lock_object::attempt::failed(error_code why) {
   }
   const auto o = owner_.lock();
   if (!o) return;
-  if (why == errc::taken && contender_) o->seen_holder_ = contender_->holder_path();
+  if (why == errc::lock_busy && contender_) o->seen_holder_ = contender_->holder_path();
   if (waiting_caller && contender_) waiting_caller->mismatch = contender_->mismatch();
   o->note_released(shared_from_this());
   o->ended(shared_from_this(), why);

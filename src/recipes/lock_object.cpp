@@ -50,7 +50,7 @@ void lock_object::acquire(const caller_ptr& who) {
   if (who->waits)
     wait_locally(who);
   else
-    complete(who, errc::taken);
+    complete(who, errc::lock_busy);
 }
 
 // A lost lock blocks this object until it is unlocked. If the client is closed, the owner may never

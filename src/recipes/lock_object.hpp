@@ -57,7 +57,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   struct caller {
     std::function<void(error_code)> complete;
     lock_object::role role = role::exclusive;
-    bool waits = true;                 // false: errc::taken if the lock is not free
+    bool waits = true;                 // false: errc::lock_busy if the lock is not free
     std::uint64_t thread = 0;          // the thread of a blocking call, otherwise 0
     std::shared_ptr<hold_state> hold;  // the hold of this call
     std::string mismatch;  // if another use of the path made the call fail: how it is used
@@ -109,7 +109,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   lock_request request_;
   std::optional<lock_request> gate_;
   std::shared_ptr<const lock_options> options_;
-  std::string seen_holder_;         // the holder that the last caller with errc::taken found
+  std::string seen_holder_;         // the holder that the last caller with errc::lock_busy found
   std::deque<caller_ptr> waiting_;  // callers that wait locally
   // Whether complete_waiting() will be called when no other session can follow.
   bool listens_for_session_end_ = false;

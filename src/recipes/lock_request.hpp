@@ -40,8 +40,8 @@ struct lock_request {
 
   enum class on_contention { wait, give_up };
   on_contention if_taken = on_contention::wait;
-  // With give_up: the attempt fails with errc::taken while this node exists. Empty: no such node
-  // known.
+  // With give_up: the attempt fails with errc::lock_busy while this node exists. Empty: no such
+  // node known.
   std::string seen_holder;
 
   // What happens if the session ends before the grant: contend again in the next session, or fail.

@@ -252,8 +252,8 @@ TEST_F(election_expiry, the_path_is_removed_while_they_wait_and_it_works_again) 
     all.remove(line.path() + '/' + *name);
   all.remove(line.path());
   line.zk().commit(all);
-  EXPECT_EQ(b_leads.get(), errc::out_of_line);
-  EXPECT_EQ(heard.wait_for(kind::failed)->why, errc::out_of_line);
+  EXPECT_EQ(b_leads.get(), errc::waiter_node_deleted);
+  EXPECT_EQ(heard.wait_for(kind::failed)->why, errc::waiter_node_deleted);
   b.campaign();
   EXPECT_TRUE(b.held());
   EXPECT_EQ(b.leader()->owner, "b");
@@ -275,7 +275,7 @@ TEST_F(election_expiry, deleting_nodes_again_and_again_makes_nobody_run_wild) {
         try {
           e.campaign();
         } catch (const error& why) {
-          EXPECT_EQ(why.code(), errc::out_of_line);
+          EXPECT_EQ(why.code(), errc::waiter_node_deleted);
           continue;
         }
         leads.put(i);

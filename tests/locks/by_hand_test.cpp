@@ -37,7 +37,7 @@ TEST_P(by_hand, a_holder_whose_node_is_deleted_is_told) {
   EXPECT_EQ(lost.size(), 0u);
 }
 
-TEST_P(by_hand, a_waiter_whose_node_is_deleted_is_out_of_line) {
+TEST_P(by_hand, a_waiter_whose_node_is_deleted_fails) {
   mutex a{one, line.path(), options()};
   mutex b{two, line.path(), options()};
   a.lock();
@@ -47,7 +47,7 @@ TEST_P(by_hand, a_waiter_whose_node_is_deleted_is_out_of_line) {
   for (const auto& name : line.contenders())
     if (name != held) line.zk().remove(line.path() + "/" + name);
   ASSERT_TRUE(ready(b_locks));
-  EXPECT_EQ(b_locks.get(), errc::out_of_line);
+  EXPECT_EQ(b_locks.get(), errc::waiter_node_deleted);
   EXPECT_TRUE(a.held());
   a.unlock();
   b.lock();
@@ -70,7 +70,7 @@ TEST_P(by_hand, a_waiter_deleted_in_the_middle_grants_nothing) {
   ASSERT_TRUE(line.wait_for(3));
   line.zk().remove(line.path() + "/" + middle);
   ASSERT_TRUE(ready(b_locks));
-  EXPECT_EQ(b_locks.get(), errc::out_of_line);
+  EXPECT_EQ(b_locks.get(), errc::waiter_node_deleted);
   three.sync();  // whatever the event made c ask is answered before this
   three.sync();
   EXPECT_FALSE(ready(c_locks, 50ms));

@@ -129,7 +129,7 @@ TEST_P(herd, a_waiter_that_goes_wakes_its_neighbours_and_grants_nobody) {
     const auto spent = c.measure([&] { c.line().zk().remove(c.line().path() + "/" + middle); });
     const auto out = c.answered().take();
     ASSERT_TRUE(out);
-    EXPECT_EQ(out->second, errc::out_of_line) << "the deleted one is told";
+    EXPECT_EQ(out->second, errc::waiter_node_deleted) << "the deleted one is told";
     EXPECT_EQ(c.answered().size(), 0u) << "nobody is granted anything";
     EXPECT_TRUE(c.holder().held());
     // Of one session they are told by one event.

@@ -60,7 +60,8 @@ void consumer::begin_claim(planned_item item, caller_ptr who) {
 void consumer::claim_failed(const recipes::claim& c, const caller_ptr& who, error_code ec) {
   if (phase_ == phase::closing) return complete(who, {ECANCELED, boost::system::system_category()});
   const bool too_large = ec == errc::too_large;
-  const bool changed_by_other = ec == errc::taken || ec == errc::no_node || ec == errc::bad_version;
+  const bool changed_by_other =
+      ec == errc::lock_busy || ec == errc::no_node || ec == errc::bad_version;
   if (!too_large && !changed_by_other && !context_->can_restart_after(ec)) return complete(who, ec);
   if (ec == errc::no_node) folder_.require_verification();
   if (too_large)

@@ -137,7 +137,7 @@ task<error_code> producer::wait_for_capacity() {
       if (r->waits)
         requests_.push_back(r);
       else
-        complete(r, errc::taken);
+        complete(r, errc::lock_busy);
     if (const auto ec = wait_entry_.take_error()) co_return ec;
     wait_entry_.enter();
     if (wait_entry_.is_first() && !watch_.is_set()) {

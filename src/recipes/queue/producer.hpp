@@ -27,7 +27,7 @@ class producer : public std::enable_shared_from_this<producer> {
 
   struct push_request {
     // Called once, outside of the session_context::scope. No error: the items are in the queue.
-    // errc::taken: the queue is full and the push does not wait.
+    // errc::lock_busy: the queue is full and the push does not wait.
     std::function<void(error_code)> complete;
     std::vector<std::string> items;
     int priority = 0;

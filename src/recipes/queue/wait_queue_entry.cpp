@@ -23,7 +23,9 @@ struct wait_queue_entry::member final : contender_events {
     if (entry) entry->changed_();
   }
   // A waiter whose node was deleted by hand enters the wait queue again.
-  void failed(error_code why) override { end(why == errc::out_of_line ? error_code{} : why); }
+  void failed(error_code why) override {
+    end(why == errc::waiter_node_deleted ? error_code{} : why);
+  }
   // Losing the first position is no error: the owner can enter the wait queue again.
   void lost(error_code) override { end({}); }
   void gone() override {

@@ -85,7 +85,7 @@ task<error_code> why_deleted(contender_context& c, owned_nodes& nodes) {
     const auto got = co_await asked;
     if (c.interrupted()) co_return c.interruption();
     if (got.ec == errc::no_node && nodes.size() == 1) nodes.removed();
-    if (!got.ec || got.ec == errc::no_node) co_return errc::out_of_line;
+    if (!got.ec || got.ec == errc::no_node) co_return errc::waiter_node_deleted;
     if (!is_connection_error(got.ec)) co_return got.ec;
   }
 }

@@ -17,12 +17,12 @@ struct awaited_node {
 };
 
 // Keeps waiting over lost connections. errc::no_node: the node did not exist at first.
-// errc::out_of_line: one of the contender's own nodes was deleted.
+// errc::waiter_node_deleted: one of the contender's own nodes was deleted.
 task<error_code> wait_until_deleted(contender_context& c, owned_nodes& nodes, owned_node& own,
                                     awaited_node& awaited);
 
-// Returns why one of the contender's nodes was deleted: by hand (errc::out_of_line), or with its
-// session, whose end may not be reported yet.
+// Returns why one of the contender's nodes was deleted: by hand (errc::waiter_node_deleted), or
+// with its session, whose end may not be reported yet.
 task<error_code> why_deleted(contender_context& c, owned_nodes& nodes);
 
 }  // namespace conclave::recipes

@@ -31,7 +31,7 @@ task<error_code> wait_by_listing::list_and_wait() {
     if (now.ec || !now.blocker) co_return now.ec;
     if (!request().waits()) {
       found.holder = own().child(now.ahead.front().name);
-      co_return errc::taken;
+      co_return errc::lock_busy;
     }
     if (request().reports_position && !std::exchange(position_reported, true))
       context.events().enqueued(now.ahead.size());
@@ -80,7 +80,7 @@ task<wait_by_listing::listing> wait_by_listing::list() {
       context.send(requests::children(context.defaults(), own().parent, {}), context.in_session());
   const auto got = co_await asked;
   if (got.ec) {
-    result.ec = got.ec == errc::no_node ? error_code{errc::out_of_line} : got.ec;
+    result.ec = got.ec == errc::no_node ? error_code{errc::waiter_node_deleted} : got.ec;
     co_return result;
   }
   std::vector<contender_entry> all;
@@ -109,7 +109,7 @@ task<wait_by_listing::listing> wait_by_listing::list() {
   const auto us =
       std::find_if(all.begin(), all.end(), [&](auto& each) { return each.name == own().name; });
   if (us == all.end()) {
-    result.ec = errc::out_of_line;
+    result.ec = errc::waiter_node_deleted;
     co_return result;
   }
   all.erase(us, all.end());

@@ -51,16 +51,16 @@ task<error_code> wait_for_permit::wait_for_grant() {
       ec = context.interruption();
       break;
     }
-    if (ec == errc::no_node) ec = errc::out_of_line;
+    if (ec == errc::no_node) ec = errc::waiter_node_deleted;
     if (ec && !is_connection_error(ec)) break;
     if (ec) continue;
     if (std::find(names.begin(), names.end(), own().name) == names.end()) {
-      ec = errc::out_of_line;
+      ec = errc::waiter_node_deleted;
       break;
     }
     if (names.size() <= request().permits) break;
     if (!request().waits()) {
-      ec = errc::taken;
+      ec = errc::lock_busy;
       break;
     }
     while (watches && leases_watch.now() == node_watch::state::set && !context.interrupted())

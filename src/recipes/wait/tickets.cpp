@@ -41,7 +41,7 @@ task<error_code> wait_by_tickets::read_record() {
       context.send(requests::get(context.defaults(), own().parent, {}), context.in_session());
   const auto got = co_await asked;
   if (context.interrupted()) co_return context.interruption();
-  if (got.ec == errc::no_node) co_return errc::out_of_line;
+  if (got.ec == errc::no_node) co_return errc::waiter_node_deleted;
   if (!got.ec) note_record(got.value);
   co_return got.ec == errc::no_auth ? error_code{} : got.ec;
 }

@@ -372,10 +372,10 @@ class lock_history : lots {
       ++tally_["not connected"];
     } else if (mismatch_ && (a->ec == errc::layout_mismatch || a->ec == errc::permits_mismatch)) {
       ++tally_["refused"];
-    } else if (a->ec && !a->gave_up && a->ec != errc::taken) {
+    } else if (a->ec && !a->gave_up && a->ec != errc::lock_busy) {
       ++tally_["out of line"];
       // Only what was done to its node by hand is a reason to fail.
-      if (a->ec != errc::out_of_line || !robbery_)
+      if (a->ec != errc::waiter_node_deleted || !robbery_)
         c_.judge->complain("a call for " + u->kind().resources()[0] + " failed: " + name_of(a->ec) +
                            (a->who->waits ? "" : ", not patient"));
     }

@@ -119,11 +119,11 @@ std::string answers_text(std::string_view bytes, bool greeted) {
 }
 
 std::string name_of(error_code ec) {
-  if (ec == errc::taken) return "taken";
+  if (ec == errc::lock_busy) return "lock_busy";
   if (ec == errc::lock_lost) return "lock_lost";
   if (ec == errc::deadline_passed) return "deadline_passed";
   if (ec == errc::node_deleted) return "node_deleted";
-  if (ec == errc::out_of_line) return "out_of_line";
+  if (ec == errc::waiter_node_deleted) return "waiter_node_deleted";
   if (ec == errc::layout_mismatch) return "layout_mismatch";
   if (ec == errc::permits_mismatch) return "permits_mismatch";
   if (ec == errc::session_expired) return "session_expired";

@@ -51,14 +51,14 @@ TEST_P(by_hand, a_hold_that_had_waited_is_told_at_once) {
   check_end();
 }
 
-TEST_P(by_hand, a_deleted_waiter_is_out_of_line) {
+TEST_P(by_hand, a_deleted_waiter_fails) {
   const auto a = holder();
   const auto b = c.begin(1);
   const auto d = c.begin(2);
   c.world.advance(50ms);
   operators().remove(b->path());
   ASSERT_TRUE(c.gone(b));
-  EXPECT_EQ(b->journal(), (lines{"failed out_of_line", "gone"}));
+  EXPECT_EQ(b->journal(), (lines{"failed waiter_node_deleted", "gone"}));
   c.quieten();
   EXPECT_FALSE(d->was_granted());
   a->leave();
@@ -67,7 +67,7 @@ TEST_P(by_hand, a_deleted_waiter_is_out_of_line) {
   check_end();
 }
 
-TEST_P(by_hand, a_waiter_deleted_without_a_connection_is_out_of_line) {
+TEST_P(by_hand, a_waiter_deleted_without_a_connection_fails) {
   const auto a = holder();
   const auto b = c.begin(1);
   c.world.advance(50ms);
@@ -79,7 +79,7 @@ TEST_P(by_hand, a_waiter_deleted_without_a_connection_is_out_of_line) {
   c.world.advance(10ms);
   c.world.client(1).refuse_connections(false);
   ASSERT_TRUE(c.gone(b));
-  EXPECT_EQ(b->journal(), (lines{"failed out_of_line", "gone"}));
+  EXPECT_EQ(b->journal(), (lines{"failed waiter_node_deleted", "gone"}));
   check_end();
 }
 

@@ -129,7 +129,7 @@ TEST_F(election, one_that_would_not_wait_stops_without_having_failed) {
   const auto a = leader(l);
   const auto b = m->try_lock();
   ASSERT_TRUE(c.told(b));
-  EXPECT_EQ(b->ec, errc::taken);
+  EXPECT_EQ(b->ec, errc::lock_busy);
   EXPECT_EQ(m->state(), election_state::stop);
   c.quieten();
   EXPECT_EQ(steps(m), (lines{"start", "offer_start", "offer_complete", "determine_start",
@@ -307,9 +307,9 @@ TEST_F(election, whose_path_is_removed_while_it_waits_fails_and_works_again) {
   for (const auto& name : {"/n_0000000001", "/n_0000000000", ""})
     ASSERT_FALSE(c.world.by_hand().remove(path + name));
   ASSERT_TRUE(c.told(b));
-  EXPECT_EQ(b->ec, errc::out_of_line);
+  EXPECT_EQ(b->ec, errc::waiter_node_deleted);
   EXPECT_EQ(m->events().back().type, election_event::kind::failed);
-  EXPECT_EQ(m->events().back().why, errc::out_of_line);
+  EXPECT_EQ(m->events().back().why, errc::waiter_node_deleted);
   EXPECT_EQ(m->state(), election_state::failed);
   ASSERT_TRUE(c.lost(a));
   const auto again = leader(m);

@@ -157,14 +157,14 @@ TEST_F(lock_object, one_that_is_not_patient_is_told_that_it_is_taken) {
   const auto l = c.add(0, kind), m = c.add(1, kind);
   const auto a = holder(l);
   const auto here = l->try_lock();
-  EXPECT_EQ(here->ec, errc::taken);  // at once, without the server
+  EXPECT_EQ(here->ec, errc::lock_busy);  // at once, without the server
   const auto there = m->try_lock();
   ASSERT_TRUE(c.told(there));
-  EXPECT_EQ(there->ec, errc::taken);
+  EXPECT_EQ(there->ec, errc::lock_busy);
   const auto before = c.world.client(1).traffic();
   const auto again = m->try_lock();
   ASSERT_TRUE(c.told(again));
-  EXPECT_EQ(again->ec, errc::taken);
+  EXPECT_EQ(again->ec, errc::lock_busy);
   // Nothing is created while the holder that was seen is there.
   EXPECT_EQ((c.world.client(1).traffic() - before).all(), 1);
   l->unlock(a);

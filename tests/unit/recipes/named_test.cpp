@@ -82,7 +82,7 @@ TEST_F(named, a_strangers_node_is_waited_for) {
   const auto l = c.add(1, kind);
   const auto b = l->try_lock();
   ASSERT_TRUE(c.told(b));
-  EXPECT_EQ(b->ec, errc::taken);
+  EXPECT_EQ(b->ec, errc::lock_busy);
   by_hand().set(path, "something else");
   c.quieten();
   EXPECT_EQ(a.a->told, 0);

@@ -77,7 +77,7 @@ TEST_F(queue_capacity, a_push_that_does_not_wait_fails_while_another_waits) {
   const auto at_once = to.push("y", false);
   w.advance(1s);
   ASSERT_TRUE(*at_once);
-  EXPECT_EQ(**at_once, errc::taken);
+  EXPECT_EQ(**at_once, errc::lock_busy);
   EXPECT_FALSE(*waits);
 }
 

@@ -106,7 +106,7 @@ TEST_F(permits, one_that_is_not_patient_is_told_and_leaves_nothing) {
   const auto l = c.add(1, of(1));
   const auto b = l->try_lock();
   ASSERT_TRUE(c.told(b));
-  EXPECT_EQ(b->ec, errc::taken);
+  EXPECT_EQ(b->ec, errc::lock_busy);
   c.quieten();
   EXPECT_EQ(c.children(leases).size(), 1u);
   EXPECT_TRUE(c.children(locks).empty());
@@ -125,7 +125,7 @@ TEST_F(permits, patience_is_each_callers_own) {
   const auto d = l->try_lock();
   c.world.advance(1s);
   EXPECT_EQ(d->told, 1);
-  EXPECT_EQ(d->ec, errc::taken);
+  EXPECT_EQ(d->ec, errc::lock_busy);
   const auto e = l->lock();
   c.world.advance(1s);
   EXPECT_EQ(e->told, 0) << name_of(e->ec);
@@ -287,16 +287,16 @@ TEST_F(permits, a_deleted_node_at_the_gate_begins_again) {
   c.check_end();
 }
 
-TEST_F(permits, a_deleted_node_of_one_who_waits_is_out_of_line) {
+TEST_F(permits, a_deleted_node_of_one_who_waits_fails) {
   const auto a = comes(0, 1), b = comes(1, 1), d = comes(2, 1), e = comes(3, 1);
   c.world.advance(200ms);
   by_hand().remove(leases + '/' + c.children(leases)[1]);
   ASSERT_TRUE(c.told(b.a));
-  EXPECT_EQ(b.a->ec, errc::out_of_line);
+  EXPECT_EQ(b.a->ec, errc::waiter_node_deleted);
   c.quieten();
   by_hand().remove(locks + '/' + c.children(locks)[1]);
   ASSERT_TRUE(c.told(e.a));
-  EXPECT_EQ(e.a->ec, errc::out_of_line);
+  EXPECT_EQ(e.a->ec, errc::waiter_node_deleted);
   out(a);
   ASSERT_TRUE(c.granted(d.a));
   out(d);

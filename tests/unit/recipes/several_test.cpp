@@ -60,7 +60,7 @@ TEST_P(several, are_had_together_or_not_at_all) {
   t.if_taken = recipes::lock_request::on_contention::give_up;
   const auto b = c.begin(1, t);
   ASSERT_TRUE(c.gone(b));
-  EXPECT_EQ(b->journal(), (lines{"failed taken", "gone"}));
+  EXPECT_EQ(b->journal(), (lines{"failed lock_busy", "gone"}));
   EXPECT_TRUE(by_hand().children("/locks/a").empty());
   a->leave();
   const auto d = c.begin(1, t);
@@ -181,7 +181,7 @@ TEST_P(several, waiters_of_one_that_leave_or_are_deleted_in_the_other_line) {
   a->leave();
   c.quieten();
   EXPECT_FALSE(b->holding());
-  EXPECT_EQ(b->journal(), (lines{"failed out_of_line", "gone"}));
+  EXPECT_EQ(b->journal(), (lines{"failed waiter_node_deleted", "gone"}));
   d->leave();
   check_end();
 }
@@ -201,7 +201,7 @@ TEST_P(several, waiters_whose_node_is_written_over_and_deleted_in_a_line_behind_
   c.world.advance(50ms);
   d->leave();
   c.quieten();
-  EXPECT_EQ(b->journal(), (lines{"failed out_of_line", "gone"}));
+  EXPECT_EQ(b->journal(), (lines{"failed waiter_node_deleted", "gone"}));
   check_end();
 }
 

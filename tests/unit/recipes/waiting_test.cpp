@@ -169,7 +169,7 @@ TEST_P(waiting, one_that_is_not_patient_is_told_who_has_it_and_leaves_nothing) {
   t.if_taken = recipes::lock_request::on_contention::give_up;
   const auto b = c.begin(1, t);
   ASSERT_TRUE(c.gone(b));
-  EXPECT_EQ(b->journal(), (lines{"failed taken", "gone"}));
+  EXPECT_EQ(b->journal(), (lines{"failed lock_busy", "gone"}));
   EXPECT_EQ(b->contender().holder_path(), a->path());
   EXPECT_EQ(c.children(), lines{a->name()});
   a->leave();
@@ -197,7 +197,7 @@ TEST_P(waiting, one_that_does_not_wait_is_told_of_nobody) {
   t.if_taken = recipes::lock_request::on_contention::give_up;
   const auto b = c.begin(1, t);
   c.world.advance(20ms);
-  EXPECT_EQ(b->journal(), (lines{"failed taken", "gone"}));
+  EXPECT_EQ(b->journal(), (lines{"failed lock_busy", "gone"}));
   everybody_gets_it({a});
 }
 
