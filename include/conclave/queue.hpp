@@ -12,16 +12,16 @@
 // pop() ignores claims.
 //
 // Popping removes an item permanently, and exactly one consumer gets it. While the session lives, a
-// lost reply neither loses nor duplicates an item. Each removal also changes a node of the
-// consumer, which shows after a reconnect whether the removal happened. Two risks remain. If the
-// program exits before it has processed the item, the item is lost. If the session ends during a
-// removal, the call fails with errc::session_expired, and the item may be lost. (It fails with
-// errc::connection_loss if somebody changed the consumer's node.)
+// lost reply neither loses nor duplicates an item. Each removal also changes a counter node of the
+// consumer, which shows after a reconnect whether the removal happened. Two risks remain:
+// - If the program exits before it has processed the item, the item is lost.
+// - If the session ends during a removal, the call fails with errc::session_expired, and the item
+//   may be lost. If somebody changed the counter node, the call fails with errc::connection_loss.
 //
-// Claiming leaves the item in the queue and marks it until complete(). While the claim is held, no
-// other consumer gets the item. (A claim has a hold like a lock: hold.hpp.) If the consumer gives
-// the item back, exits or loses its session, the item is available again at its old position. The
-// queue counts the attempts. Claiming needs write permission on the items, to count attempts.
+// Claiming leaves the item in the queue until complete(). While the claim is held, no other
+// consumer gets the item. A claim has a hold like a lock (hold.hpp). If the consumer gives the item
+// back, exits or loses its session, the item is available again at its old position. The queue
+// counts how often an item was claimed. Therefore claiming needs write permission on the items.
 // Popping needs only delete permission.
 //
 // A push is repeated after a lost connection. It never duplicates items while the session lives. If
@@ -31,12 +31,11 @@
 // Order: items are ordered by priority, if the layout has priorities (lower numbers first), and
 // then first in, first out. A single consumer gets them in exactly this order. Concurrent consumers
 // divide the items among themselves, and each gets its share in order. A consumer lists the queue
-// again only after 512 items, or after a sixteenth of a longer queue. It may therefore notice an
-// item with a higher priority late.
+// again only after 512 items, or after a sixteenth of a longer queue. It may therefore get an item
+// with a higher priority late.
 //
-// Waiting consumers stand in a wait queue, and a new item wakes only the first of them. The node
-// PATH.conclave next to the queue contains this wait queue and the nodes that resolve unknown
-// outcomes.
+// Waiting consumers form a wait queue, and a new item wakes only the first of them. The node
+// PATH.conclave next to the queue contains this wait queue and the counter nodes.
 //
 // Equivalents in ZooKeeper's recipe, and the result if the queue is empty:
 //
@@ -164,10 +163,10 @@ class queue {
   void push(std::initializer_list<std::string> items, int priority = default_priority) {
     push(std::vector<std::string>{items}, priority);
   }
-  // These functions return false, and push nothing, if the queue stays full until the deadline.
-  // try_push() also returns false while other callers of this object wait for capacity. Without a
-  // capacity they always return true. If the push was already sent when the deadline passes, they
-  // wait for its outcome.
+  // The following functions return false, and push nothing, if the queue stays full until the
+  // deadline. try_push() does not wait. It also returns false while other callers of this object
+  // wait for capacity. Without a capacity all of them return true. If the push was already sent
+  // when the deadline passes, they wait for its outcome.
   bool try_push(std::string data, int priority = default_priority);
   bool try_push(std::vector<std::string> items, int priority = default_priority);
   bool try_push(std::initializer_list<std::string> items, int priority = default_priority) {
@@ -227,8 +226,8 @@ class queue {
     return detail::initiate<std::optional<queue_item>>(state_, &detail::start_front,
                                                        std::forward<Token>(token));
   }
-  // The number of child nodes in the queue, except Conclave's own. This is cheap, but it also
-  // counts foreign nodes that are not items. names().size() counts only items.
+  // The number of child nodes in the queue, except Conclave's own. It does not list the queue, and
+  // therefore also counts foreign nodes that are not items. names().size() counts only items.
   std::size_t size() const;
   bool empty() const { return size() == 0; }
   // The names of all items in order. client::get(item_path(name)) returns an item's data.
@@ -238,8 +237,9 @@ class queue {
   // --- popping. Throws errc::invalid_argument if the layout supports only claims.
 
   queue_item pop();
-  // These functions return nothing if a stop is requested or the deadline passes before there is an
-  // item. A call whose item is already being removed waits for the outcome.
+  // The following functions return nothing if the queue stays empty until a stop is requested or
+  // the deadline passes. try_pop() does not wait. A call whose item is already being removed waits
+  // for the outcome.
   std::optional<queue_item> pop(std::stop_token stop);
   std::optional<queue_item> try_pop();
   template <class Rep, class Period>
@@ -289,11 +289,11 @@ class queue {
 
   // Items that were set aside after too many attempts (queue_options::max_attempts), in order.
   std::vector<queue_item> set_aside() const;
-  // Moves an item that was set aside back to the end of the queue, with no attempts counted. The
-  // item is identified by its name. Throws errc::no_node if it is not set aside any more.
+  // Moves an item that was set aside to the end of the queue. Its attempts are counted from zero.
+  // Only the name of `item` is used. Throws errc::no_node if it is not set aside any more.
   void restore(const queue_item& item);
-  // Deletes an item that was set aside, identified by its name. No effect if it does not exist any
-  // more.
+  // Deletes an item that was set aside. Only the name of `item` is used. No effect if the item does
+  // not exist any more.
   void discard(const queue_item& item);
 
  private:
