@@ -58,9 +58,12 @@ class consumer : public std::enable_shared_from_this<consumer> {
   void close(error_code why);
 
  private:
-  // Only `idle` and `waiting` last until an event. All other phases await replies, and end even if
-  // there is no connection. In every phase calls may arrive, give up or be closed, the plan may
-  // become outdated, and the position in the wait queue may change.
+  // Only `idle` and `waiting` await events. All other phases await replies, and end at the latest
+  // with the session. In every phase
+  // - calls may arrive or give up,
+  // - the consumer may be closed,
+  // - the position in the wait queue may change,
+  // - the plan may become outdated.
   enum class phase {
     not_started,
     idle,                // no caller waits

@@ -29,10 +29,10 @@ task<error_code> folder_identity::make_parent(std::shared_ptr<void> owner) {
     const auto pending =
         send(context_, owner, requests::create(context_->defaults(), parent_, {}, how), {},
              session::on_cut::repeat);
-    const auto made = co_await pending;
-    const bool old_server = made.ec == errc::unimplemented && mode == create_mode::container;
-    if (made.ec == errc::no_auth) state_ = state::not_needed;
-    if (!old_server) co_return made.ec == errc::node_exists ? error_code{} : made.ec;
+    const auto created = co_await pending;
+    const bool old_server = created.ec == errc::unimplemented && mode == create_mode::container;
+    if (created.ec == errc::no_auth) state_ = state::not_needed;
+    if (!old_server) co_return created.ec == errc::node_exists ? error_code{} : created.ec;
     mode = create_mode::persistent;  // a server before 3.5 has no containers
   }
 }
@@ -51,25 +51,25 @@ task<error_code> folder_identity::establish(std::shared_ptr<void> owner) {
     const auto pending =
         send(context_, owner,
              requests::create(context_->defaults(), path(), {}, create_mode::ephemeral), where);
-    const auto made = co_await pending;
+    const auto created = co_await pending;
     // The name is unique: a node with this name was created by this object.
-    if (!made.ec || made.ec == errc::node_exists) {
-      session_ = made.sent_on.session;
+    if (!created.ec || created.ec == errc::node_exists) {
+      session_ = created.sent_on.session;
       state_ = state::established;
-    } else if (outcome_unknown(made.ec)) {
-      session_ = made.sent_on.session;
+    } else if (outcome_unknown(created.ec)) {
+      session_ = created.sent_on.session;
       state_ = state::outcome_unknown;
-    } else if (made.ec == errc::no_node) {
+    } else if (created.ec == errc::no_node) {
       state_ = state::absent;
       const auto ec = co_await make_parent(owner);
       if (ec == errc::no_auth) co_return error_code{};
       if (ec && !context_->can_restart_after(ec)) co_return ec;
-    } else if (made.ec == errc::no_auth) {
+    } else if (created.ec == errc::no_auth) {
       state_ = state::not_needed;
       co_return error_code{};
     } else {
-      if (!is_connection_error(made.ec)) state_ = state::absent;
-      if (!context_->can_restart_after(made.ec)) co_return made.ec;
+      if (!is_connection_error(created.ec)) state_ = state::absent;
+      if (!context_->can_restart_after(created.ec)) co_return created.ec;
     }
   }
 }

@@ -42,12 +42,12 @@ class producer : public std::enable_shared_from_this<producer> {
   void close(error_code why);
 
  private:
-  // Only `idle` and `waiting_for_capacity` last until an event. In every phase pushes may arrive,
-  // give up or be closed.
+  // Only `idle` and `waiting_for_capacity` await events. In every phase pushes may arrive or give
+  // up, the producer may be closed, and its position in the wait queue may change.
   enum class phase {
     not_started,
     idle,                  // no push waits
-    waiting_for_capacity,  // counts the items; until the items change or a push gives up
+    waiting_for_capacity,  // until an item is removed or all pushes give up
     sending,
     closing,  // removes the producer's nodes
   };

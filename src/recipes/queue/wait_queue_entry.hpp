@@ -29,7 +29,8 @@ class wait_queue_entry {
 
   bool is_entered() const noexcept { return member_ != nullptr; }
   bool is_first() const noexcept;
-  // Whether the client has waited behind another one for `longest_reliance` since the last call.
+  // Whether the client has relied on the first one for so long that it must check for the change
+  // itself. The next call returns false.
   bool take_overdue() noexcept;
   // The error by which the entry was lost, if any. The next call returns none.
   error_code take_error() noexcept;
