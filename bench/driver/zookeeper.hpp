@@ -1,0 +1,30 @@
+// Apache ZooKeeper as a server of benchmarks, and sessions of this library's client.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <conclave/client.hpp>
+
+#include "support/zookeeper_server.hpp"
+
+namespace conclave::bench {
+
+// An ordinary JVM, and no snapshot during a round.
+testing::zookeeper_options measured_server_options(bool force_sync);
+
+// "Apache ZooKeeper 3.8.0, Java 17.0.1"
+std::string version_of(const testing::zookeeper_server& server);
+
+// Throws std::runtime_error if there is no connection in time.
+void await_connection(client& zk);
+
+// All connected. Without a context each has its own, as a program that needs one client does.
+std::vector<std::unique_ptr<client>> open_sessions(std::size_t count, const std::string& servers,
+                                                   std::optional<context> shared,
+                                                   const client_options& options = {});
+
+}  // namespace conclave::bench
