@@ -3,20 +3,35 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
-#include "harness/spread.hpp"
-#include "harness/stopwatch.hpp"
+#include "client_library.hpp"
+#include "driver/pipeline.hpp"
+#include "driver/process.hpp"
+#include "driver/stopwatch.hpp"
 
 namespace conclave::bench {
 namespace {
 
-constexpr std::array<std::pair<kind, std::string_view>, 3> names{{
-    {kind::creates, "creates"},
-    {kind::gets, "gets"},
-    {kind::blocking_gets, "blocking-gets"},
+constexpr const char* root_path = "/bench";
+constexpr const char* node_path = "/bench/node";  // the gets read it
+constexpr std::size_t removal_window = 256;
+
+constexpr std::array<std::pair<workload, std::string_view>, 3> names{{
+    {workload::creates, "creates"},
+    {workload::gets, "gets"},
+    {workload::blocking_gets, "blocking-gets"},
 }};
+
+workload workload_named(std::string_view name) {
+  for (const auto& [w, text] : names)
+    if (text == name) return w;
+  throw std::runtime_error("no workload '" + std::string(name) + "'");
+}
+
+std::string node_data() { return std::string(32, 'x'); }
 
 figures figures_of(const stopwatch& watch, std::size_t operations) {
   const auto n = static_cast<double>(operations);
@@ -38,35 +53,35 @@ std::vector<std::string> child_paths(const std::string& parent, char prefix, std
   return paths;
 }
 
-figures run_creates(contestant& who, const round_plan& plan) {
+figures run_creates(client_library& library, const round_plan& plan, const std::string& parent) {
   const auto data = node_data();
-  who.create(plan.parent, data);
-  who.create_all(child_paths(plan.parent, 'w', plan.warm_up), data, plan.window);
-  const auto paths = child_paths(plan.parent, 'n', plan.operations);
+  library.create(parent, data);
+  library.create_all(child_paths(parent, 'w', plan.warm_up), data, plan.window);
+  const auto paths = child_paths(parent, 'n', plan.operations);
   const stopwatch watch;
-  who.create_all(paths, data, plan.window);
+  library.create_all(paths, data, plan.window);
   return figures_of(watch, plan.operations);
 }
 
-figures run_gets(contestant& who, const round_plan& plan) {
-  who.get_all(node_path, plan.warm_up, plan.window);
+figures run_gets(client_library& library, const round_plan& plan) {
+  library.get_all(node_path, plan.warm_up, plan.window);
   const stopwatch watch;
-  who.get_all(node_path, plan.operations, plan.window);
+  library.get_all(node_path, plan.operations, plan.window);
   return figures_of(watch, plan.operations);
 }
 
-figures run_blocking_gets(contestant& who, const round_plan& plan) {
+figures run_blocking_gets(client_library& library, const round_plan& plan) {
   using clock = std::chrono::steady_clock;
-  const auto give_up = clock::now() + time_limit;
-  for (std::size_t i = 0; i < plan.warm_up; ++i) who.get(node_path);
+  const auto deadline = clock::now() + time_limit;
+  for (std::size_t i = 0; i < plan.warm_up; ++i) library.get(node_path);
   std::vector<double> latencies;
   latencies.reserve(plan.operations);
   const stopwatch watch;
   for (auto before = clock::now(); latencies.size() < plan.operations;) {
-    who.get(node_path);
+    library.get(node_path);
     const auto after = clock::now();
     latencies.push_back(std::chrono::duration<double, std::micro>(after - before).count());
-    if (after > give_up) throw std::runtime_error("blocking gets did not end in time");
+    if (after > deadline) throw std::runtime_error("blocking gets did not end in time");
     before = after;
   }
   auto result = figures_of(watch, plan.operations);
@@ -76,25 +91,82 @@ figures run_blocking_gets(contestant& who, const round_plan& plan) {
   return result;
 }
 
-}  // namespace
-
-std::string_view name_of(kind k) { return names.at(static_cast<std::size_t>(k)).second; }
-
-kind kind_named(std::string_view name) {
-  for (const auto& [k, text] : names)
-    if (text == name) return k;
-  throw std::runtime_error("no workload '" + std::string(name) + "'");
-}
-
-std::string node_data() { return std::string(data_size, 'x'); }
-
-figures run_round(contestant& who, const round_plan& plan) {
+figures run_round(client_library& library, const round_plan& plan, const std::string& parent) {
   switch (plan.what) {
-    case kind::creates: return run_creates(who, plan);
-    case kind::gets: return run_gets(who, plan);
-    case kind::blocking_gets: return run_blocking_gets(who, plan);
+    case workload::creates: return run_creates(library, plan, parent);
+    case workload::gets: return run_gets(library, plan);
+    case workload::blocking_gets: return run_blocking_gets(library, plan);
   }
   throw std::logic_error("run_round");
+}
+
+std::unique_ptr<client_library> make_library(std::string_view name, const std::string& servers) {
+  if (name == variant::conclave) return make_conclave(servers);
+  if (name == variant::libzookeeper) return make_libzookeeper(servers, name_resolution::by_default);
+  if (name == variant::tuned_libzookeeper)
+    return make_libzookeeper(servers, name_resolution::on_connecting_only);
+  throw std::runtime_error("no client library '" + std::string(name) + "'");
+}
+
+std::vector<std::string> worker_arguments(const round_plan& plan, const std::string& variant,
+                                          const std::string& servers, const std::string& parent) {
+  return {variant,
+          servers,
+          parent,
+          std::string(name_of(plan.what)),
+          std::to_string(plan.operations),
+          std::to_string(plan.warm_up),
+          std::to_string(plan.window),
+          to_argument(plan.cpu)};
+}
+
+}  // namespace
+
+std::string_view name_of(workload w) { return names.at(static_cast<std::size_t>(w)).second; }
+
+void run_client_worker(std::span<const std::string> arguments) {
+  if (arguments.size() != 8) throw std::runtime_error("only the benchmark itself starts workers");
+  const round_plan plan{workload_named(arguments[3]), std::stoul(arguments[4]),
+                        std::stoul(arguments[5]), std::stoul(arguments[6]),
+                        cpu_from_argument(arguments[7])};
+  if (plan.cpu) pin_this_process(*plan.cpu);  // before there are threads
+  const auto library = make_library(arguments[0], arguments[1]);
+  print_figures(run_round(*library, plan, arguments[2]));
+}
+
+client_rounds::client_rounds(const std::string& servers) : servers_(servers), client_(servers) {
+  client_.create(root_path);
+  client_.create(node_path, node_data());
+}
+
+// Calls run(arguments of the worker). The creates of a round have a parent of their own.
+template <class Run>
+auto client_rounds::with_parent(const round_plan& plan, const std::string& variant, Run run) {
+  if (plan.what != workload::creates)
+    return run(worker_arguments(plan, variant, servers_, root_path));
+  const auto parent = std::string(root_path) + "/round-" + std::to_string(++parents_);
+  auto result = run(worker_arguments(plan, variant, servers_, parent));
+  remove_with_children(parent);
+  return result;
+}
+
+figures client_rounds::measure(const round_plan& plan, const std::string& variant) {
+  return with_parent(plan, variant, measure_in_worker);
+}
+
+std::string client_rounds::trace(const round_plan& plan, const std::string& variant,
+                                 const std::vector<std::string>& tracer) {
+  return with_parent(plan, variant, [&tracer](const std::vector<std::string>& arguments) {
+    return run_worker_process(arguments, tracer);
+  });
+}
+
+void client_rounds::remove_with_children(const std::string& parent) {
+  const auto children = client_.children(parent).names;
+  run_pipelined(children.size(), removal_window, time_limit, [&](std::size_t number, auto handler) {
+    client_.async_remove(parent + '/' + children[number], any_version, std::move(handler));
+  });
+  client_.remove(parent);
 }
 
 }  // namespace conclave::bench

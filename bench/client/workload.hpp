@@ -1,34 +1,58 @@
-// What is measured: the workloads, and their figures.
+// The workloads: one round of one variant, in this process or in a worker.
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "contestant.hpp"
-#include "harness/figures.hpp"
+#include <conclave/client.hpp>
+
+#include "driver/results.hpp"
 
 namespace conclave::bench {
 
-enum class kind { creates, gets, blocking_gets };
+namespace figure {
+inline constexpr const char* user_us_per_operation = "user_us_per_operation";
+inline constexpr const char* system_us_per_operation = "system_us_per_operation";
+inline constexpr const char* switches_per_operation = "context_switches_per_operation";
+}  // namespace figure
 
-std::string_view name_of(kind k);
-kind kind_named(std::string_view name);  // throws std::runtime_error
+enum class workload { creates, gets, blocking_gets };
+std::string_view name_of(workload w);
 
-inline constexpr const char* root_path = "/bench";
-inline constexpr const char* node_path = "/bench/node";  // what the gets read
-inline constexpr std::size_t data_size = 32;
-std::string node_data();
-
-// One round: `warm_up` operations that do not count, then `operations` that do. Creates go below
-// `parent`, which the round makes.
+// `warm_up` operations that are not measured, then `operations` that are.
 struct round_plan {
-  kind what{kind::creates};
+  workload what{workload::creates};
   std::size_t operations{0};
   std::size_t warm_up{0};
-  std::size_t window{0};
-  std::string parent;
+  std::size_t window{1};   // requests in flight
+  std::optional<int> cpu;  // the worker's core
 };
-figures run_round(contestant& who, const round_plan& plan);
+
+// Runs rounds in workers. Creates and removes the nodes of the workloads outside the measured time.
+class client_rounds {
+ public:
+  explicit client_rounds(const std::string& servers);
+
+  figures measure(const round_plan& plan, const std::string& variant);
+  // What a worker printed that ran under this tracer or profiler.
+  std::string trace(const round_plan& plan, const std::string& variant,
+                    const std::vector<std::string>& tracer);
+
+ private:
+  template <class Run>
+  auto with_parent(const round_plan& plan, const std::string& variant, Run run);
+  void remove_with_children(const std::string& parent);
+
+  std::string servers_;
+  client client_;
+  int parents_{0};
+};
+
+// The worker's side.
+void run_client_worker(std::span<const std::string> arguments);
 
 }  // namespace conclave::bench

@@ -5,8 +5,9 @@
 
 #include <zookeeper/zookeeper.h>
 
-#include "contestant.hpp"
-#include "harness/pipeline.hpp"
+#include "client_library.hpp"
+#include "driver/pipeline.hpp"
+#include "driver/process.hpp"
 
 namespace conclave::bench {
 namespace {
@@ -59,12 +60,12 @@ struct get_run {
   }
 };
 
-class libzookeeper_contestant final : public contestant {
+class libzookeeper_client final : public client_library {
  public:
-  libzookeeper_contestant(const std::string& servers, name_resolution when) {
+  libzookeeper_client(const std::string& servers, name_resolution when) {
     zoo_set_debug_level(ZOO_LOG_LEVEL_ERROR);
-    handle_ = zookeeper_init(servers.c_str(), &libzookeeper_contestant::on_event,
-                             session_timeout_ms, nullptr, this, 0);
+    handle_ = zookeeper_init(servers.c_str(), &libzookeeper_client::on_event, session_timeout_ms,
+                             nullptr, this, 0);
     if (handle_ == nullptr) throw std::runtime_error("libzookeeper: no handle");
     if (when == name_resolution::on_connecting_only) zoo_set_servers_resolution_delay(handle_, -1);
     std::unique_lock lock(mutex_);
@@ -75,7 +76,7 @@ class libzookeeper_contestant final : public contestant {
     }
   }
 
-  ~libzookeeper_contestant() override { zookeeper_close(handle_); }
+  ~libzookeeper_client() override { zookeeper_close(handle_); }
 
   void create(const std::string& path, const std::string& data) override {
     check(zoo_create(handle_, path.c_str(), data.data(), static_cast<int>(data.size()),
@@ -106,7 +107,7 @@ class libzookeeper_contestant final : public contestant {
  private:
   static void on_event(zhandle_t*, int type, int state, const char*, void* context) {
     if (type != ZOO_SESSION_EVENT || state != ZOO_CONNECTED_STATE) return;
-    auto* self = static_cast<libzookeeper_contestant*>(context);
+    auto* self = static_cast<libzookeeper_client*>(context);
     const std::lock_guard lock(self->mutex_);
     self->connected_ = true;
     self->changed_.notify_all();
@@ -120,8 +121,9 @@ class libzookeeper_contestant final : public contestant {
 
 }  // namespace
 
-std::unique_ptr<contestant> make_libzookeeper(const std::string& servers, name_resolution when) {
-  return std::make_unique<libzookeeper_contestant>(servers, when);
+std::unique_ptr<client_library> make_libzookeeper(const std::string& servers,
+                                                  name_resolution when) {
+  return std::make_unique<libzookeeper_client>(servers, when);
 }
 
 }  // namespace conclave::bench
