@@ -27,4 +27,10 @@ std::vector<std::unique_ptr<client>> open_sessions(std::size_t count, const std:
                                                    std::optional<context> shared,
                                                    const client_options& options = {});
 
+// Calls the function on the context's thread, where the handlers run.
+template <class Function>
+void run_on_context(client& zk, Function f) {
+  zk.async_exists("/", [f](error_code, const auto&) { f(); });
+}
+
 }  // namespace conclave::bench

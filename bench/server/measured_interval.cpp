@@ -1,10 +1,10 @@
-#include "time_window.hpp"
+#include "measured_interval.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "harness/spread.hpp"
-#include "process_status.hpp"
+#include "driver/results.hpp"
+#include "system_status.hpp"
 
 namespace conclave::bench {
 
@@ -14,15 +14,15 @@ bool is_disturbed(const figures& round) {
   return others != round.end() && others->second > tolerated;
 }
 
-time_window::time_window(const assignment& a)
-    : measure_from_(clock::now() + a.warm_up),
-      measure_until_(measure_from_ + a.measured),
-      server_(a.server),
-      cpu_(a.cpu) {
+measured_interval::measured_interval(const round_task& task)
+    : measure_from_(clock::now() + task.warm_up),
+      measure_until_(measure_from_ + task.measured),
+      server_(task.server),
+      cpu_(task.cpu) {
   latencies_us_.reserve(200'000);
 }
 
-bool time_window::ended(clock::time_point begun) {
+bool measured_interval::operation_done(clock::time_point begun) {
   if (!found_.empty()) return false;
   const auto now = clock::now();
   if (watch_) {
@@ -36,7 +36,7 @@ bool time_window::ended(clock::time_point begun) {
   return found_.empty();
 }
 
-void time_window::finish() {
+void measured_interval::finish() {
   const double wall = watch_->wall_us();
   const double client = watch_->user_us() + watch_->system_us();
   const double server = cpu_us_of(server_) - server_cpu_us_;
@@ -53,7 +53,7 @@ void time_window::finish() {
             {figure::others_core_share, others / wall}};
 }
 
-figures time_window::result() const {
+figures measured_interval::result() const {
   if (found_.empty()) throw std::runtime_error("no operation ended within the measured time");
   return found_;
 }

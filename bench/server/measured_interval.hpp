@@ -1,6 +1,5 @@
-// Counts the operations that end within a stretch of time, after a warm-up, and what they cost.
-//
-// For one thread: the one that sees the operations end.
+// Counts the operations that end within an interval of time, after a warm-up, and measures their
+// cost. For one thread: the one that sees the operations end.
 #pragma once
 
 #include <sys/types.h>
@@ -9,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "assignment.hpp"
-#include "harness/figures.hpp"
-#include "harness/stopwatch.hpp"
+#include "driver/results.hpp"
+#include "driver/stopwatch.hpp"
+#include "workloads.hpp"
 
 namespace conclave::bench {
 
@@ -19,23 +18,23 @@ namespace figure {
 inline constexpr const char* client_core_share = "client_core_share";  // 1: a whole core
 inline constexpr const char* server_cpu_us_per_operation = "server_cpu_us_per_operation";
 inline constexpr const char* server_core_share = "server_core_share";
-// What neither of the two used, of their core if they are kept on one: the kernel's own threads,
-// and other work that disturbs the round.
+// CPU time that neither client nor server used, of their core if they are pinned to one: the
+// kernel's threads, and other programs that disturb the round.
 inline constexpr const char* others_core_share = "others_core_share";
 }  // namespace figure
 
-// Others used so much of a core that the round says little.
+// Other programs used more than 30 % of a core.
 bool is_disturbed(const figures& round);
 
-class time_window {
+class measured_interval {
  public:
   using clock = std::chrono::steady_clock;
 
-  // The time runs from now on.
-  explicit time_window(const assignment& a);
+  // The warm-up begins now.
+  explicit measured_interval(const round_task& task);
 
-  // Tells of an operation that has just ended. False when there should be no more of them.
-  bool ended(clock::time_point begun);
+  // To be called when an operation has ended. False: start no more operations.
+  bool operation_done(clock::time_point begun);
 
   // Throws std::runtime_error if too few operations ended.
   figures result() const;

@@ -5,8 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "sessions.hpp"
-#include "time_window.hpp"
+#include "measured_interval.hpp"
 #include "workloads.hpp"
 
 namespace conclave::bench {
@@ -53,19 +52,19 @@ std::string load_release_script(redisContext& redis) {
 
 }  // namespace
 
-figures run_redis_lock(const assignment& a) {
-  const auto redis = connect(a.servers);
+figures run_redis_lock(const round_task& task) {
+  const auto redis = connect(task.servers);
   const auto script = load_release_script(*redis);
-  const char* const key = a.root.c_str();
-  time_window window(a);
-  for (auto begun = time_window::clock::now();; begun = time_window::clock::now()) {
+  const char* const key = task.root.c_str();
+  measured_interval interval(task);
+  for (auto begun = measured_interval::clock::now();; begun = measured_interval::clock::now()) {
     const auto taken = ask(*redis, "SET %s %s NX PX 30000", key, lock_token);
     if (taken->type != REDIS_REPLY_STATUS) throw std::runtime_error("Redis: the lock is taken");
     const auto left = ask(*redis, "EVALSHA %s 1 %s %s", script.c_str(), key, lock_token);
     if (left->integer != 1) throw std::runtime_error("Redis: the lock was lost");
-    if (!window.ended(begun)) break;
+    if (!interval.operation_done(begun)) break;
   }
-  return window.result();
+  return interval.result();
 }
 
 }  // namespace conclave::bench
