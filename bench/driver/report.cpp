@@ -18,9 +18,9 @@
 namespace conclave::bench {
 namespace {
 
-constexpr std::size_t first_width = 27;
-constexpr std::size_t median_width = 16;
-constexpr std::size_t spread_width = 30;
+constexpr std::size_t first_width = 25;
+constexpr std::size_t median_width = 15;
+constexpr std::size_t spread_width = 28;
 
 std::string cpu_model() {
   std::ifstream file("/proc/cpuinfo");

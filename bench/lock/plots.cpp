@@ -1,72 +1,41 @@
 #include "plots.hpp"
 
-#include <sstream>
+#include <string>
 
-#include "harness/gnuplot.hpp"
 #include "history.hpp"
-#include "traffic.hpp"
-#include "variant.hpp"
+#include "lock_rounds.hpp"
+#include "lock_variants.hpp"
 
 namespace conclave::bench {
 namespace {
 
-// They differ in grey as well: the bars from dark to light, the lines by points and dashes.
-struct look {
-  const variant* who;
-  const char* label;
-  const char* colour;
-  int point;
-  int dash;
+// From dark to light, so that they differ in grey as well.
+const line_style bars[] = {
+    {variant::conclave.name, "Conclave", "#3f7fc4", 0, 0},
+    {variant::curator.name, "Curator InterProcessMutex", "#e08a4f", 0, 0},
+    {variant::write_lock.name, "ZooKeeper WriteLock", "#c8cfa0", 0, 0},
+    {variant::kazoo.name, "kazoo Lock", "#f3f3f3", 0, 0},
 };
-const look bars[] = {
-    {&variants::ours, "Conclave", "#3f7fc4", 0, 0},
-    {&variants::curator, "Curator InterProcessMutex", "#e08a4f", 0, 0},
-    {&variants::write_lock, "ZooKeeper WriteLock", "#c8cfa0", 0, 0},
-    {&variants::kazoo, "kazoo Lock", "#f3f3f3", 0, 0},
+const line_style lines[] = {
+    {variant::asynchronous.name, "Conclave mutex", "#0b3c6f", 7, 1},
+    {variant::without_tickets.name, "Conclave, tickets off", "#3a86c8", 6, 2},
+    {variant::named.name, "Conclave named\\_mutex", "#2a9d5c", 13, 4},
+    {variant::curator.name, "Curator", "#d1495b", 5, 1},
+    {variant::kazoo.name, "kazoo", "#8c8c8c", 9, 5},
+    {variant::write_lock.name, "ZooKeeper WriteLock", "#d99a1b", 11, 3},
+    {variant::naive.name, "naive: all watch all", "#000000", 2, 3},
 };
-const look lines[] = {
-    {&variants::asynchronous, "Conclave mutex", "#0b3c6f", 7, 1},
-    {&variants::without_tickets, "Conclave, tickets off", "#3a86c8", 6, 2},
-    {&variants::named, "Conclave named\\_mutex", "#2a9d5c", 13, 4},
-    {&variants::curator, "Curator", "#d1495b", 5, 1},
-    {&variants::kazoo, "kazoo", "#8c8c8c", 9, 5},
-    {&variants::write_lock, "ZooKeeper WriteLock", "#d99a1b", 11, 3},
-    {&variants::naive, "naive: all watch all", "#000000", 2, 3},
-};
-
-std::string number_or_gap(const results& found, const std::string& name, const look& l,
-                          const char* figure) {
-  if (!found.rounds(name, l.who->name)) return " NaN NaN NaN";
-  const auto s = found.find(name)->result.of(l.who->name, figure);
-  std::ostringstream text;
-  text << ' ' << s.median << ' ' << s.smallest << ' ' << s.largest;
-  return text.str();
-}
-
-// A block of data for gnuplot: a row for each series, three columns for each look.
-template <std::size_t N>
-std::string block(const char* name, const results& found, const look (&looks)[N],
-                  const std::vector<std::pair<std::string, std::string>>& rows,
-                  const char* figure) {
-  std::string text = std::string("$") + name + " << END\n";
-  for (const auto& [label, series] : rows) {
-    text += label;
-    for (const auto& l : looks) text += number_or_gap(found, series, l, figure);
-    text += '\n';
-  }
-  return text + "END\n";
-}
 
 std::string rates_script(const results& found) {
-  std::vector<std::pair<std::string, std::string>> rows;
+  std::vector<series_column> rows;
   if (found.find(series_name::cycles))
-    rows.emplace_back("\"lock and unlock,\\n1 client\"", series_name::cycles);
+    rows.push_back({"\"lock and unlock,\\n1 client\"", series_name::cycles});
   for (const auto clients : client_counts)
-    if (found.find(hand_offs_of(clients)))
-      rows.emplace_back("\"hand-offs,\\n" + std::to_string(clients) + " clients\"",
-                        hand_offs_of(clients));
+    if (found.find(series_name::hand_offs(clients)))
+      rows.push_back({"\"hand-offs,\\n" + std::to_string(clients) + " clients\"",
+                      series_name::hand_offs(clients)});
   if (rows.empty()) return {};
-  auto script = block("rates", found, bars, rows, figure::operations_per_second);
+  auto script = plot_data("rates", found, rows, variants_of(bars), figure::operations_per_second);
   script +=
       "set title 'Locks on one Apache ZooKeeper 3.8: operations a second (more is better)'\n"
       "set ylabel 'operations a second; whiskers: slowest and fastest round'\n"
@@ -84,41 +53,34 @@ std::string rates_script(const results& found) {
       "set xrange [-0.6:" +
       std::to_string(rows.size()) + " - 0.4]\nplot ";
   int column = 2;
-  for (const auto& l : bars) {
-    const auto c = std::to_string(column);
-    script += "$rates using " + c + ':' + std::to_string(column + 1) + ':' +
+  for (const auto& b : bars) {
+    script += "$rates using " + std::to_string(column) + ':' + std::to_string(column + 1) + ':' +
               std::to_string(column + 2) + (column == 2 ? ":xticlabels(1)" : "") + " title '" +
-              l.label + "' linecolor rgb '" + l.colour + "', ";
+              b.label + "' linecolor rgb '" + b.colour + "', ";
     column += 3;
   }
   return script + '\n';
 }
 
 std::string panel(const char* data, const char* title, const char* label) {
-  std::string script = std::string("set title '") + title + "'\nset ylabel '" + label + "'\nplot ";
-  int column = 2;
-  for (const auto& l : lines) {
-    script += std::string("$") + data + " using 1:" + std::to_string(column) + " title '" +
-              l.label + "' with linespoints linewidth 2 pointsize 1.1 linecolor rgb '" + l.colour +
-              "' pointtype " + std::to_string(l.point) + " dashtype " + std::to_string(l.dash) +
-              ", ";
-    column += 3;
-  }
-  return script + '\n';
+  return std::string("set title '") + title + "'\nset ylabel '" + label + "'\n" +
+         plot_lines(data, lines);
 }
 
 std::string waiters_script(const results& found) {
-  std::vector<std::pair<std::string, std::string>> timed;
-  std::vector<std::pair<std::string, std::string>> counted;
+  std::vector<series_column> timed;
+  std::vector<series_column> counted;
   for (const auto waiters : waiter_counts) {
-    if (!found.find(waiters_of(waiters))) continue;
-    timed.emplace_back(std::to_string(waiters), waiters_of(waiters));
-    counted.emplace_back(std::to_string(waiters), waiters_of(waiters) + series_name::traffic);
+    const auto name = series_name::waiters(waiters);
+    if (!found.find(name)) continue;
+    timed.push_back({std::to_string(waiters), name});
+    counted.push_back({std::to_string(waiters), series_name::traffic_of(name)});
   }
   if (timed.empty()) return {};
-  return block("time", found, lines, timed, figure::us_per_operation) +
-         block("frames", found, lines, counted, figure::frames) +
-         block("bytes", found, lines, counted, figure::bytes) +
+  const auto variants = variants_of(lines);
+  return plot_data("time", found, timed, variants, figure::us_per_operation) +
+         plot_data("frames", found, counted, variants, figure::frames) +
+         plot_data("bytes", found, counted, variants, figure::bytes) +
          "set logscale xy\n"
          "set xrange [7:14000]\n"
          "set xtics ('10' 10, '100' 100, '1,000' 1000, '10,000' 10000)\n"
@@ -128,7 +90,7 @@ std::string waiters_script(const results& found) {
          "set border 3\n"
          "set tics nomirror\n"
          "set multiplot layout 1,3 margins screen 0.055,0.985,0.25,0.86 spacing screen 0.075 "
-         "title 'What one hand-off costs, by the length of the line (less is better)'\n"
+         "title 'The cost of one hand-off, by the number of waiters (less is better)'\n"
          "unset key\n" +
          panel("time", "time", "microseconds for each hand-off") +
          "set key at screen 0.5, screen 0.07 center center vertical maxrows 2 Left reverse "
@@ -139,10 +101,9 @@ std::string waiters_script(const results& found) {
 
 }  // namespace
 
-std::vector<std::string> draw_plots(const results& found, const std::filesystem::path& folder) {
-  return draw({{"lock-rates", rates_script(found), "1000,600"},
-               {"lock-waiters", waiters_script(found), "1500,640"}},
-              folder);
+std::vector<plot> lock_plots(const results& found) {
+  return {{"lock-rates", rates_script(found), "1000,600"},
+          {"lock-waiters", waiters_script(found), "1500,640"}};
 }
 
 }  // namespace conclave::bench

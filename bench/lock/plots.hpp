@@ -1,16 +1,12 @@
-// The results as pictures, drawn by gnuplot.
 #pragma once
 
-#include <filesystem>
-#include <string>
 #include <vector>
 
-#include "series.hpp"
+#include "driver/report.hpp"
 
 namespace conclave::bench {
 
-// lock-rates and lock-waiters, as SVG and PNG each, in the folder. Returns the files; none if the
-// series for them were not measured, or (said on standard error) if there is no gnuplot.
-std::vector<std::string> draw_plots(const results& found, const std::filesystem::path& folder);
+// lock-rates and lock-waiters.
+std::vector<plot> lock_plots(const results& found);
 
 }  // namespace conclave::bench

@@ -4,18 +4,18 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 
-/** One thread that takes and leaves the lock, and what it recorded (cycle.hpp). */
+/** One thread that acquires and releases the lock, and its records (lock_cycle in history.hpp). */
 final class Contender implements Runnable {
     private static final int FIELDS = 5;
 
-    private final Contest contest;
-    private final PeerLock lock;
+    private final LockLoad load;
+    private final PeerSession.Lock lock;
     private final long number;
     private long[] records = new long[FIELDS * 1024];
     private volatile int count; // written after the records it counts
 
-    Contender(Contest contest, PeerLock lock, long number) {
-        this.contest = contest;
+    Contender(LockLoad load, PeerSession.Lock lock, long number) {
+        this.load = load;
         this.lock = lock;
         this.number = number;
     }
@@ -23,9 +23,9 @@ final class Contender implements Runnable {
     @Override
     public void run() {
         try {
-            while (!contest.stopped()) cycle();
+            while (!load.stopped()) cycle();
         } catch (Throwable e) {
-            contest.failed(e);
+            load.failed(e);
         }
     }
 
@@ -33,7 +33,7 @@ final class Contender implements Runnable {
         long lockCalled = System.nanoTime();
         lock.acquire();
         long acquired = System.nanoTime();
-        contest.awaitOpen();
+        load.awaitStart();
         long unlockCalled = System.nanoTime();
         lock.release();
         record(lockCalled, acquired, unlockCalled, System.nanoTime());

@@ -1,5 +1,6 @@
 package conclave.bench.lock;
 
+import conclave.bench.Load;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
@@ -11,21 +12,21 @@ final class CuratorSession implements PeerSession {
     private final CuratorFramework client;
 
     CuratorSession(String servers) {
-        client = CuratorFrameworkFactory.newClient(servers, SESSION_MS, PATIENCE_MS,
+        client = CuratorFrameworkFactory.newClient(servers, Load.SESSION_MS, Load.CONNECT_MS,
                 new ExponentialBackoffRetry(100, 3));
         client.start();
     }
 
     @Override
     public void awaitConnection() throws InterruptedException {
-        if (!client.blockUntilConnected(PATIENCE_MS, TimeUnit.MILLISECONDS))
+        if (!client.blockUntilConnected(Load.CONNECT_MS, TimeUnit.MILLISECONDS))
             throw new IllegalStateException("no connection");
     }
 
     @Override
-    public PeerLock lock(String path) {
+    public Lock lock(String path) {
         InterProcessMutex mutex = new InterProcessMutex(client, path);
-        return new PeerLock() {
+        return new Lock() {
             @Override
             public void acquire() throws Exception {
                 mutex.acquire();

@@ -2,12 +2,16 @@ package conclave.bench.lock;
 
 /** A client of a library, and its locks. */
 interface PeerSession {
-    int SESSION_MS = 30_000;
-    int PATIENCE_MS = 20_000;
+    /** A lock, used by one thread. */
+    interface Lock {
+        void acquire() throws Exception;
+
+        void release() throws Exception;
+    }
 
     void awaitConnection() throws Exception;
 
-    PeerLock lock(String path) throws Exception;
+    Lock lock(String path) throws Exception;
 
     void close() throws Exception;
 

@@ -1,5 +1,6 @@
 package conclave.bench.lock;
 
+import conclave.bench.Load;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -9,26 +10,26 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.recipes.lock.LockListener;
 import org.apache.zookeeper.recipes.lock.WriteLock;
 
-/** The WriteLock that comes with ZooKeeper. It knows its node by the session: one lock for each. */
+/** The WriteLock that comes with ZooKeeper. It finds its node by the session: one lock for each. */
 final class RecipeSession implements PeerSession {
     private final CountDownLatch connected = new CountDownLatch(1);
     private final ZooKeeper client;
 
     RecipeSession(String servers) throws Exception {
-        client = new ZooKeeper(servers, SESSION_MS, event -> {
+        client = new ZooKeeper(servers, Load.SESSION_MS, event -> {
             if (event.getState() == KeeperState.SyncConnected) connected.countDown();
         });
     }
 
     @Override
     public void awaitConnection() throws InterruptedException {
-        if (!connected.await(PATIENCE_MS, TimeUnit.MILLISECONDS))
+        if (!connected.await(Load.CONNECT_MS, TimeUnit.MILLISECONDS))
             throw new IllegalStateException("no connection");
     }
 
     @Override
-    public PeerLock lock(String path) {
-        return new Lock(new WriteLock(client, path, Ids.OPEN_ACL_UNSAFE));
+    public Lock lock(String path) {
+        return new RecipeLock(new WriteLock(client, path, Ids.OPEN_ACL_UNSAFE));
     }
 
     @Override
@@ -36,24 +37,24 @@ final class RecipeSession implements PeerSession {
         client.close();
     }
 
-    private static final class Lock implements PeerLock, LockListener {
+    private static final class RecipeLock implements Lock, LockListener {
         /**
-         * It sleeps for good if the contender before it leaves between being seen in the line and
-         * being watched, so it has to be woken.
+         * It waits for ever if its predecessor releases the lock between being listed and being
+         * watched, so it has to be woken.
          */
         private static final long WAKE_MS = 250;
 
         private final Semaphore acquired = new Semaphore(0);
         private final WriteLock lock;
 
-        Lock(WriteLock lock) {
+        RecipeLock(WriteLock lock) {
             this.lock = lock;
             lock.setLockListener(this);
         }
 
         @Override
         public void acquire() throws Exception {
-            acquired.drainPermits(); // woken by us and by the event, it tells twice
+            acquired.drainPermits(); // woken by us and by the event, it calls the listener twice
             do {
                 lock.lock();
             } while (!acquired.tryAcquire(WAKE_MS, TimeUnit.MILLISECONDS));

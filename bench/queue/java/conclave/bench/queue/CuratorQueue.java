@@ -1,5 +1,6 @@
 package conclave.bench.queue;
 
+import conclave.bench.Load;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
@@ -12,7 +13,7 @@ final class CuratorQueue implements PeerQueue {
     private final SimpleDistributedQueue queue;
 
     CuratorQueue(String servers, String path) {
-        client = CuratorFrameworkFactory.newClient(servers, SESSION_MS, PATIENCE_MS,
+        client = CuratorFrameworkFactory.newClient(servers, Load.SESSION_MS, Load.CONNECT_MS,
                 new ExponentialBackoffRetry(100, 3));
         client.start();
         queue = new SimpleDistributedQueue(client, path);
@@ -20,7 +21,7 @@ final class CuratorQueue implements PeerQueue {
 
     @Override
     public void awaitConnection() throws InterruptedException {
-        if (!client.blockUntilConnected(PATIENCE_MS, TimeUnit.MILLISECONDS))
+        if (!client.blockUntilConnected(Load.CONNECT_MS, TimeUnit.MILLISECONDS))
             throw new IllegalStateException("no connection");
     }
 

@@ -2,9 +2,6 @@ package conclave.bench.queue;
 
 /** A queue and a client of its own, used by one thread. */
 interface PeerQueue {
-    int SESSION_MS = 30_000;
-    int PATIENCE_MS = 20_000;
-
     void awaitConnection() throws Exception;
 
     void offer(byte[] item) throws Exception;

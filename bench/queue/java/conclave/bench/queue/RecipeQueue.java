@@ -1,5 +1,6 @@
 package conclave.bench.queue;
 
+import conclave.bench.Load;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
@@ -13,7 +14,7 @@ final class RecipeQueue implements PeerQueue {
     private final DistributedQueue queue;
 
     RecipeQueue(String servers, String path) throws Exception {
-        client = new ZooKeeper(servers, SESSION_MS, event -> {
+        client = new ZooKeeper(servers, Load.SESSION_MS, event -> {
             if (event.getState() == KeeperState.SyncConnected) connected.countDown();
         });
         queue = new DistributedQueue(client, path, null);
@@ -21,7 +22,7 @@ final class RecipeQueue implements PeerQueue {
 
     @Override
     public void awaitConnection() throws InterruptedException {
-        if (!connected.await(PATIENCE_MS, TimeUnit.MILLISECONDS))
+        if (!connected.await(Load.CONNECT_MS, TimeUnit.MILLISECONDS))
             throw new IllegalStateException("no connection");
     }
 

@@ -1,0 +1,69 @@
+// One round: contenders of one variant at one lock, in two workers.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "driver/recipe_benchmark.hpp"
+#include "history.hpp"
+#include "lock_variants.hpp"
+#include "support/link_proxy.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace conclave::bench {
+
+// What one operation costs on the network.
+namespace figure {
+inline constexpr const char* requests = "requests";
+inline constexpr const char* replies = "replies_and_events";
+inline constexpr const char* events = "events";
+inline constexpr const char* frames = "frames";
+inline constexpr const char* bytes_to_server = "bytes_to_server";
+inline constexpr const char* bytes_to_client = "bytes_to_client";
+inline constexpr const char* bytes = "bytes";
+}  // namespace figure
+
+struct round_plan {
+  const lock_variant* variant{nullptr};
+  std::size_t contenders{1};
+  std::size_t sessions{1};
+  std::chrono::milliseconds warm_up{0};
+  std::chrono::milliseconds measured{0};  // longer, until there were so many operations:
+  std::int64_t least_operations{1};
+};
+
+// The variant is too slow for this round. It can run others.
+struct round_too_slow : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class lock_rounds : public recipe_rounds {
+ public:
+  using recipe_rounds::recipe_rounds;
+
+  // Rates and latencies, with direct connections to the server.
+  figures measure_times(const round_plan& plan);
+  // Frames and bytes of an operation, through a proxy that counts them and slows them down.
+  figures measure_traffic(const round_plan& plan);
+
+ private:
+  struct recorded {
+    time_span span;
+    figures before;  // of the proxy
+    figures after;
+    std::vector<lock_cycle> cycles;
+  };
+  recorded run(const round_plan& plan, const testing::link_proxy* proxy);
+  void prepare(const round_plan& plan, const std::string& path, const std::string& servers);
+  void await_wait_queue(const round_plan& plan, const std::string& path);
+  void measure(const round_plan& plan, const testing::link_proxy* proxy, recorded& result);
+  std::vector<lock_cycle> stop();
+
+  testing::temporary_directory folder_;
+};
+
+}  // namespace conclave::bench

@@ -1,0 +1,14 @@
+package conclave.bench.queue;
+
+import conclave.bench.Worker;
+
+/** The worker of Curator or of ZooKeeper's recipes, as the argument names it. */
+public final class QueueWorker {
+    private QueueWorker() {}
+
+    public static void main(String[] args) throws Exception {
+        Worker.serve(words -> new QueueLoad(args[0], words[1], words[2], Integer.parseInt(words[3]),
+                Integer.parseInt(words[4]), Long.parseLong(words[5]), Long.parseLong(words[6]),
+                Integer.parseInt(words[7])));
+    }
+}
