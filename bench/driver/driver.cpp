@@ -41,7 +41,7 @@ std::vector<option> options_of(benchmark& b) {
        [&o](const std::string& value) { o.rounds = to_rounds(value); }},
       {"--quick", "", about.quick + ", to see that it works",
        [&b](const std::string&) { b.use_quick_rounds(); }},
-      {"--only", "SERIES", "only series whose names begin so: " + about.series_names,
+      {"--only", "SERIES", "only the series whose names begin with SERIES: " + about.series_names,
        [&o](const std::string& value) { o.only = value; }},
   };
   for (auto& extra : b.extra_options()) all.push_back(std::move(extra));

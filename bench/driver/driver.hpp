@@ -23,7 +23,7 @@ namespace conclave::bench {
 struct common_options {
   std::string json;                   // a file to write; empty: none
   std::filesystem::path folder{"."};  // of the plots, and of temporary folders with servers' data
-  std::string only;                   // series whose names begin so; empty: all
+  std::string only;                   // series whose names begin with it; empty: all
   std::size_t rounds{5};              // of each variant in each series
 };
 

@@ -1,4 +1,4 @@
-// Wall time, CPU time and context switches of this process since it was created.
+// Wall time, CPU time and context switches of this process since the stopwatch was constructed.
 #pragma once
 
 #include <sys/resource.h>

@@ -180,7 +180,7 @@ class server_benchmark final : public benchmark {
         "Compares Conclave's server with Apache ZooKeeper (both durable) and with Redis (neither\n"
         "durable), in alternating rounds of the same client. It starts them all itself, on the\n"
         "loopback interface, and stops them again. The folder has to be on a disk.",
-        "few and short rounds", "lock-cycles, pipelined-creates, start,\nmemory, redis"};
+        "few and short rounds", "lock-cycles,\npipelined-creates, start, memory, redis"};
   }
 
   std::vector<option> extra_options() override {
