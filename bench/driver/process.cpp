@@ -21,6 +21,7 @@ constexpr const char* any_cpu = "any";
 
 // More than a worker's own limits together: then it can still report itself what went wrong.
 constexpr auto process_limit = 4 * time_limit;
+constexpr auto answer_limit = 2 * time_limit;
 
 void check(int result, const char* what) {
   if (result != 0) throw std::system_error(errno, std::generic_category(), what);
@@ -172,14 +173,14 @@ void worker_process::send(const std::string& line) {
     fail("does not read its commands");
 }
 
-std::string worker_process::receive(const std::string& expected, std::chrono::seconds limit) {
-  auto line = receive_line(limit);
+std::string worker_process::receive(const std::string& expected) {
+  auto line = receive_line();
   if (!line.starts_with(expected)) fail("answers '" + line + "' instead of '" + expected + "'");
   return line.substr(expected.size());
 }
 
-std::string worker_process::receive_line(std::chrono::seconds limit) {
-  const auto deadline = std::chrono::steady_clock::now() + limit;
+std::string worker_process::receive_line() {
+  const auto deadline = std::chrono::steady_clock::now() + answer_limit;
   for (;;) {
     if (const auto end = unread_.find('\n'); end != std::string::npos) {
       auto line = unread_.substr(0, end);

@@ -84,10 +84,10 @@ class worker_process {
   void send(const std::string& line);
   // The rest of the next line of its output, which has to begin with `expected`. Throws
   // std::runtime_error with its standard error if it ends, or prints another line or none in time.
-  std::string receive(const std::string& expected, std::chrono::seconds limit = time_limit);
+  std::string receive(const std::string& expected);
 
  private:
-  std::string receive_line(std::chrono::seconds limit);
+  std::string receive_line();
   [[noreturn]] void fail(const std::string& what);
 
   testing::temporary_directory folder_;
