@@ -46,11 +46,12 @@ void describe_options(CLI::App& app) {
   app.name("conclave");
   app.description("Distributed locks, queues and leader election on ZooKeeper's protocol.");
   app.footer(
-      "Example: conclave lock backups/db -- ./backup.sh\n\n"
-      "Without a word about servers it uses one of its own on this machine, and starts it when\n"
-      "needed. CONCLAVE_CONNECT=zk1,zk2,zk3 makes the same commands work across machines.\n"
-      "Options of the server stand before the command or behind it.\n"
-      "`conclave help COMMAND` tells more; so does the manual page, conclave(1).");
+      "Example: conclave lock backups/db -- ./backup.sh\n"
+      "\n"
+      "By default, commands use a server on this machine and start it if needed. With\n"
+      "CONCLAVE_CONNECT=zk1,zk2,zk3, the same commands work across machines.\n"
+      "Server options can be before or after the command.\n"
+      "See also: conclave help COMMAND, and the manual page conclave(1).");
   app.set_version_flag("--version", std::string{"conclave "} + conclave::version);
   auto before_command = std::make_shared<connect_flags>();
   add_connect_flags(app, *before_command);
@@ -116,7 +117,7 @@ std::string unknown_command(const CLI::App& app, const std::string& word) {
   auto text = "there is no command '" + (top ? "" : app.get_name() + " ") + word + "'";
   if (meant) return text + "; did you mean '" + (top ? "" : app.get_name() + " ") + *meant + "'?";
   if (top) return text + "; see: conclave --help";
-  text += "; there are";
+  text += "; the commands are";
   for (const auto& name : names) text += (name == names.front() ? " " : ", ") + name;
   return text;
 }

@@ -19,7 +19,7 @@ def test_what_cannot_be_guessed(world):
     assert world.refused("xyzzy") == (
         "conclave: there is no command 'xyzzy'; see: conclave --help\n")
     assert world.refused("completion", "powershell") == (
-        "conclave: there is no command 'completion powershell'; there are bash, zsh, fish\n")
+        "conclave: there is no command 'completion powershell'; the commands are bash, zsh, fish\n")
     assert "see: conclave status --help" in world.refused("status", "--xyzzy")
     # What stands behind a path may be meant for the command that is to be run.
     assert "lock x -- ls -Z" in world.refused("lock", "x", "ls", "-Z")
@@ -62,7 +62,7 @@ def test_verbose(world):
     world.hold("-C", address, "x", "--label", "me")
     p = world.start_conclave("lock", "-v", "-C", address, "x", "--", "true")
     line = p.stderr.readline()
-    while "waiting for x · 1 before us · held by me for " not in line:
+    while "waiting for x · 1 ahead · held by me for " not in line:
         assert line.startswith("conclave: ")
         line = p.stderr.readline()
 
@@ -79,13 +79,13 @@ def test_verbose_tells_of_a_suspension(world):
             assert line.startswith("conclave: "), line
             line = p.stderr.readline()
 
-    expect("1 before us")
+    expect("1 ahead")
     relay.cut()
     expect(" suspended")
     expect(f"waiting for x · no connection to {relay.address}")
     relay.heal()
     expect(" reconnected")
-    expect("1 before us")
+    expect("1 ahead")
     relay.close()
 
 
@@ -99,7 +99,7 @@ def test_on_a_terminal_a_command_says_that_it_waits_for_its_server(world, line):
     t.expect(f"no connection to {relay.address}")
     t.text = ""
     relay.heal()
-    t.expect("before us" if "lock" in line else f"connected to {relay.address}")
+    t.expect(" ahead" if "lock" in line else f"connected to {relay.address}")
     t.text = ""
     relay.cut()
     t.expect(f"no connection to {relay.address}")

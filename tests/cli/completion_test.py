@@ -173,6 +173,28 @@ def test_the_manual_page(world):
     assert "--on-suspend term|stop|ignore" in text
 
 
+def test_the_manual_page_has_the_exit_codes_and_variables_of_the_documentation(world):
+    page = world.ok("manual")
+    with open(os.path.join(os.path.dirname(__file__), "../../docs/cli.md"), encoding="utf-8") as f:
+        documented = f.read()
+    table = documented.split("## Which exit codes are there?")[1].split("## ")[0]
+    codes = {c for row in re.findall(r"^\| ([\d, ]+)", table, re.M) for c in re.findall(r"\d+", row)}
+    assert {"1", "64", "71", "77", "127", "128"} <= codes
+    status = page.split(".SH EXIT STATUS\n")[1].split(".SH ")[0]
+    assert codes - {"128"} | {"0"} == set(re.findall(r"^\.B (\d+)$", status, re.M))
+    environment = page.split(".SH ENVIRONMENT\n")[1].split(".SH ")[0]
+    added = set(world.ok("lock", "x", "--", "env").split()) - set(world.run("env").stdout.split())
+    used = set(re.findall(r"CONCLAVE_\w+", documented + " ".join(added)))
+    assert {"CONCLAVE_LOCAL", "CONCLAVE_HELD", "CONCLAVE_LOCK_PATH"} <= used
+    assert used - set(re.findall(r"CONCLAVE_\w+", environment)) == set()
+
+
+def test_the_manual_page_uses_plain_words(world):
+    page = world.ok("manual")
+    unwanted = r"somebody|whoever|please|told|tells|let go|gi(?:ve|ven) back|behind --|so long|so many|\bus\b"
+    assert re.findall(unwanted, page.replace("\\-", "-"), re.I) == []
+
+
 def test_the_manual_is_not_in_help(world):
     assert "manual " not in world.ok("--help").split("Subcommands:")[1].split("Example")[0]
     assert "man(1)" in world.ok("manual", "--help")

@@ -50,7 +50,7 @@ def test_what_the_command_is_told(world):
     (["e", "./job"], "conclave elect e -- ./job"),
     (["e"], "conclave elect e -- COMMAND"),
     (["e", "--forever", "sh", "-c", "exit 1"], "conclave elect e --forever -- sh -c 'exit 1'"),
-    (["--observe", "e", "--", "true"], "instead of a command"),
+    (["--observe", "e", "--", "true"], "--observe runs no command"),
     (["--once", "--forever", "e", "--", "true"], "--forever"),
     (["--layout", "x", "e", "--", "true"], "leader-latch"),
     (["--json", "e", "--", "true"], "--observe"),

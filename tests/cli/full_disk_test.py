@@ -32,7 +32,7 @@ def fill(world):
 def say_so(world):
     for command in ["lock", "x", "--", "echo", "ran"], ["queue", "push", "q", "item"]:
         said = world.refused(*command, code=69)
-        assert f"the disk of the server at {world.local} is full; make room" in said
+        assert f"the disk of the server at {world.local} is full; free disk space there" in said
 
 
 def test_full_while_the_server_runs(small_disk):

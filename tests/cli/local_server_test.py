@@ -115,7 +115,7 @@ def test_a_backup_while_it_runs(world):
     backup = ["serve", "--data", world.local, "--backup", copy]
     assert world.ok(*backup) == copy + "\n"
     assert world.ok("znode", "get", "/kept", env={"CONCLAVE_LOCAL": world.path("other")}) == "data"
-    for code, place, said in (1, world.local, "no backup"), (69, "nobody", "conclave serve"):
+    for code, place, said in (1, world.local, "the backup failed"), (69, "nobody", "conclave serve"):
         r = world.conclave("serve", "--data", place, "--backup", world.path("no", "folder"))
         assert (r.returncode, r.stdout, r.stderr.count("\n")) == (code, "", 1)
         assert r.stderr.startswith("conclave: ") and said in r.stderr

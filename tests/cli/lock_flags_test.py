@@ -356,8 +356,8 @@ def test_a_lock_in_itself_is_refused(world, outer, inner):
 def test_of_several_paths_the_one_that_is_held_is_named(world):
     r = world.conclave("lock", "x", "b", "y", "--", BINARY, "lock", "c", "a", "b", "--", "true")
     assert (r.returncode, r.stdout) == (64, "")
-    assert r.stderr == ("conclave: lock /conclave/b: this command runs under the same lock, and would "
-                        "wait for itself; lock it once, or give a limit (-n, -w)\n")
+    assert r.stderr == ("conclave: lock /conclave/b: this command runs under the same lock and would "
+                        "wait for itself; acquire it only once, or limit the wait (-n, -w)\n")
 
 
 def test_an_election_in_itself_is_refused(world):

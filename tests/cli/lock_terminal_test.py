@@ -231,7 +231,7 @@ def test_the_waiting_line_comes_and_goes(world, shell):
     holder, _ = world.hold("--label", "the boss", "x")
     enter(shell, "conclave lock x -- echo got it")
     shell.expect("waiting for x")
-    shell.expect("1 before us")
+    shell.expect("1 ahead")
     shell.expect("held by the boss")
     holder.terminate()
     shell.expect("got it")

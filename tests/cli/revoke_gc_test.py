@@ -119,7 +119,7 @@ def test_what_is_left_behind(served):
     assert kinds["/conclave/sem"] == kinds["/conclave/sem/leases"] == "semaphore"
     assert zk.exists("/conclave/a/b/c")  # nothing was removed
     assert world.ok("gc") == "nothing to remove\n"  # it is too young
-    assert "5 to remove; --remove does it" in world.ok("gc", "--older-than", "0s")
+    assert "5 to remove; use --remove to remove them" in world.ok("gc", "--older-than", "0s")
     assert paths(gc(world, "a")) == {"/conclave/a/b/c", "/conclave/a/b"}
     done = gc(world, "--remove")
     assert paths(done) == expected and {n["outcome"] for n in done["nodes"]} == {"removed"}
@@ -201,7 +201,7 @@ def test_what_may_not_be_removed(served):
     r = world.conclave("gc", "--remove", "--older-than", "0s")
     assert r.returncode == 77
     assert r.stdout.splitlines()[0].startswith("/conclave/kept/x ")
-    assert "stays: " in r.stdout and r.stdout.endswith("0 removed\n")
+    assert "kept: " in r.stdout and r.stdout.endswith("0 removed\n")
     assert zk.exists("/conclave/kept/x")
 
 

@@ -119,8 +119,8 @@ def test_times_in_the_file(world, config):
     assert granted() == ["7000"]
     assert granted("--session-timeout", "8") == ["8000"]
     config(f"connect = {NOWHERE}", "connect-timeout = 0.2")
-    assert "in 200ms" in world.refused("znode", "ls", "/", code=69)
-    assert "in 50ms" in world.refused("znode", "ls", "/", "--connect-timeout", "50ms", code=69)
+    assert " within 200ms" in world.refused("znode", "ls", "/", code=69)
+    assert " within 50ms" in world.refused("znode", "ls", "/", "--connect-timeout", "50ms", code=69)
 
 
 @pytest.mark.parametrize("how", ["flag", "file"])
@@ -213,7 +213,7 @@ def test_the_first_user_with_credentials_does_not_own_what_is_above(world):
     for name, auth in ("bob", ["--auth-file", "bob"]), ("anybody", []):
         assert world.ok("lock", *auth, f"team/{name}", "--", "echo", "ran") == "ran\n"
         world.ok("queue", "push", *auth, f"team/{name}-queue", "item")
-        assert world.ok("doctor", *auth).endswith("All is well.\n")
+        assert world.ok("doctor", *auth).endswith("All checks passed.\n")
         world.refused("lock", *auth, "-n", "team/x", "--", "echo", "ran", code=77)
     assert world.ok("lock", "--auth-file", "alice", "team/x", "--", "echo", "ran") == "ran\n"
 
@@ -312,8 +312,8 @@ def test_the_reason_is_named_when_nobody_is_trusted(world, secure):
 
 def test_tls_on_the_wrong_port(world, secure):
     said = world.refused("status", "-C", secure, "--connect-timeout", "0.3", code=69)
-    assert f"{secure} speaks TLS; add --tls" in said
+    assert f"{secure} uses TLS; add --tls" in said
     _, plain = world.serve()
     said = world.refused("status", "-C", plain, "--connect-timeout", "0.3", "--tls-ca", "cert.pem",
                          code=69)
-    assert f"{plain} does not speak TLS" in said
+    assert f"{plain} does not use TLS" in said

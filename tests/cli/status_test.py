@@ -245,7 +245,7 @@ def test_what_may_not_be_read_is_said(served):
         "/conclave/secret", "/conclave/x/lock-0000000001"]
     text = world.ok("status")
     assert "cannot read /conclave/secret: " in text
-    assert "lock-0000000001 (may not be read)" in text
+    assert "lock-0000000001 (cannot be read)" in text
 
 
 def test_owners_cannot_write_to_the_terminal(served):

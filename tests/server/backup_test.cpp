@@ -124,7 +124,7 @@ TEST(serve_backup, is_for_the_owner_of_the_server_and_not_for_its_group) {
       {"serve", "--socket", server.socket_file(), "--data", "/none", "--backup", stolen},
       as_member);
   EXPECT_EQ(member.status.code, 1) << member.text;
-  EXPECT_TRUE(member.says("no backup: only root and user 0")) << member.text;
+  EXPECT_TRUE(member.says("the backup failed: only root and user 0")) << member.text;
   EXPECT_FALSE(std::filesystem::exists(stolen));
   const auto root = run_conclave({"serve", "--socket", server.socket_file(), "--backup", stolen});
   EXPECT_EQ(root.status.code, 0) << root.text;
@@ -141,7 +141,7 @@ TEST(serve_backup, says_why_it_cannot) {
   EXPECT_TRUE(exists.says(there + " exists already; choose another name")) << exists.text;
   const auto nowhere = backup(server.folder() / "no/such/folder/copy.db");
   EXPECT_EQ(nowhere.status.code, 1);
-  EXPECT_TRUE(nowhere.says("conclave: no backup: ")) << nowhere.text;
+  EXPECT_TRUE(nowhere.says("conclave: the backup failed: ")) << nowhere.text;
   EXPECT_TRUE(client{server.socket()}.exists("/"));
 
   serve_process in_memory{{"--durability", "none"}};
@@ -153,7 +153,7 @@ TEST(serve_backup, says_why_it_cannot) {
   server.kill();
   const auto nobody = backup(server.folder() / "copy.db");
   EXPECT_EQ(nobody.status.code, 69);
-  EXPECT_TRUE(nobody.says("is it running? try: conclave serve")) << nobody.text;
+  EXPECT_TRUE(nobody.says("check that it runs; try: conclave serve")) << nobody.text;
 }
 
 }  // namespace

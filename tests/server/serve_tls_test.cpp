@@ -59,7 +59,7 @@ TEST_F(serve_tls, renewed_certificates_are_used_after_a_hang_up) {
 
   std::ofstream{folder.path() / "server.crt"} << "dear diary";
   server.signal(SIGHUP);
-  ASSERT_TRUE(server.prints("SIGHUP: the certificates stay as they were: "));
+  ASSERT_TRUE(server.prints("SIGHUP: the former certificates stay in use: "));
   client again{address, trusting(after)};
   EXPECT_TRUE(again.exists(node));
   EXPECT_TRUE(server.running());
@@ -77,7 +77,7 @@ TEST_F(serve_tls, a_renewed_key_that_others_can_read_is_refused) {
 TEST_F(serve_tls, a_hang_up_ends_no_server) {
   serve_process server{{"--durability", "none", "--verbose"}};
   server.signal(SIGHUP);
-  EXPECT_TRUE(server.prints("SIGHUP: nothing to be read again"));
+  EXPECT_TRUE(server.prints("SIGHUP: there are no certificates to read again"));
   EXPECT_TRUE(client{server.socket()}.exists("/"));
 }
 

@@ -103,8 +103,10 @@ TEST_F(zoo_cfg, what_means_nothing_here_is_told_and_what_apaches_files_hold_is_n
       "tickTimes=500\nsnapshot.trust.empty=true\n4lw.commands.whitelist=*\n" +
       its_data);
   const auto said = server->output();
-  EXPECT_NE(said.find("zoo.cfg: tickTimes means nothing here"), std::string::npos) << said;
-  EXPECT_NE(said.find("zoo.cfg: snapshot.trust.empty means nothing here"), std::string::npos);
+  EXPECT_NE(said.find("zoo.cfg: tickTimes has no effect on this server"), std::string::npos)
+      << said;
+  EXPECT_NE(said.find("zoo.cfg: snapshot.trust.empty has no effect on this server"),
+            std::string::npos);
   for (const auto* usual : {"initLimit", "syncLimit", "autopurge", "admin", "snapCount", "force"})
     EXPECT_EQ(said.find(usual), std::string::npos) << said;
   EXPECT_NE(ask_server(server->port(), "stat").find("Mode: standalone"), std::string::npos);
@@ -153,12 +155,12 @@ TEST_F(zoo_cfg, protection_that_the_server_does_not_have_is_refused) {
           "ensembleAuthName=x", "Enforce.Auth.Enabled=true"}) {
       const auto run = refused(its_data + "clientPort=0\n" + prefix + setting + "\n");
       const std::string name{setting, std::string_view{setting}.find('=')};
-      EXPECT_TRUE(run.says(name + " is about security, and this server does not have it"))
+      EXPECT_TRUE(run.says(name + " is a security setting that this server does not support"))
           << run.text;
     }
     for (const auto& [settings, why] : std::vector<std::pair<std::string, std::string>>{
              {"enforce.auth.enabled=true", "needs enforce.auth.schemes"},
-             {"enforce.auth.enabled=yes", "enforce.auth.enabled is true or false, not 'yes'"},
+             {"enforce.auth.enabled=yes", "enforce.auth.enabled must be true or false, not 'yes'"},
              {"enforce.auth.enabled=true\nenforce.auth.schemes=digest,sasl",
               "clients cannot authenticate by 'sasl'"},
              {"enforce.auth.enabled=true\nenforce.auth.schemes=digest,ip",
@@ -166,7 +168,7 @@ TEST_F(zoo_cfg, protection_that_the_server_does_not_have_is_refused) {
              {"enforce.auth.enabled=true\nenforce.auth.schemes=digest\n"
               "DigestAuthenticationProvider.enabled=false",
               "clients cannot authenticate by 'digest'"},
-             {"ssl.keyStore.location=x\nssl.clientAuth=needed", "is none, want or need"}}) {
+             {"ssl.keyStore.location=x\nssl.clientAuth=needed", "must be none, want or need"}}) {
       const auto run = refused(its_data + "clientPort=0\n" + prefix + settings + "\n");
       EXPECT_TRUE(run.says(why)) << run.text;
     }
@@ -178,7 +180,8 @@ TEST_F(zoo_cfg, settings_that_demand_nothing_do_not_stop_it) {
       serve(its_data +
             "sessionRequireClientSASLAuth=false\nenforce.auth.enabled=false\nskipACL=yes\n"
             "ssl.quorum.keyStore.location=/x\nquorum.auth.enableSasl=false\naudit.enable=false\n");
-  EXPECT_NE(server->output().find("zoo.cfg: skipACL means nothing here"), std::string::npos);
+  EXPECT_NE(server->output().find("zoo.cfg: skipACL has no effect on this server"),
+            std::string::npos);
   client zk{server->tcp()};
   zk.create("/closed", "", create_options{create_mode::persistent, read_only_acl()});
   EXPECT_EQ(code_of([&] { zk.set("/closed", "x"); }), errc::no_auth) << "ACLs count";
@@ -246,7 +249,7 @@ TEST_F(zoo_cfg, an_ensemble_is_refused) {
     const auto run = refused(its_data + "clientPort=0\n" + setting + "\n");
     const auto name = setting.substr(0, setting.find('='));
     EXPECT_TRUE(run.says("describes an ensemble (" + name + ")")) << run.text;
-    EXPECT_TRUE(run.says("run Apache ZooKeeper there")) << run.text;
+    EXPECT_TRUE(run.says("run Apache ZooKeeper for an ensemble")) << run.text;
   }
   EXPECT_FALSE(std::filesystem::exists(data));
 }
@@ -256,7 +259,7 @@ TEST_F(zoo_cfg, a_bad_number_is_told_by_name) {
        {"tickTime", "minSessionTimeout", "maxSessionTimeout", "maxClientCnxns", "maxCnxns",
         "jute.maxbuffer", "znode.container.checkIntervalMs", "clientPort", "secureClientPort"}) {
     const auto run = refused(its_data + name + "=12x\n");
-    EXPECT_TRUE(run.says(std::string{name} + " is not a number: '12x'")) << run.text;
+    EXPECT_TRUE(run.says(std::string{name} + " must be a number, not '12x'")) << run.text;
   }
   EXPECT_TRUE(refused(its_data + "clientPort=70000\n").says("the highest port is 65535"));
   EXPECT_FALSE(std::filesystem::exists(data / "socket"));

@@ -41,10 +41,11 @@ class workplace {
   }
   ~workplace() {
     try {
-      if (!zk_.wait_connected(1s)) throw failure{unavailable, "the server is gone"};
+      if (!zk_.wait_connected(1s)) throw failure{unavailable, "no connection to the server"};
       remove_tree(zk_, path_);
     } catch (const std::exception& e) {
-      std::cerr << "conclave: " << path_ << " is left behind: " << e.what() << "\n";
+      std::cerr << "conclave: cannot remove " << path_ << ": " << e.what()
+                << "; try: conclave znode rm -r " << path_ << "\n";
     }
   }
   workplace(const workplace&) = delete;
@@ -59,7 +60,7 @@ class workplace {
 
 // The server that is measured.
 struct surroundings {
-  std::string version = "not told", durability = "unknown";
+  std::string version = "unknown", durability = "unknown";
 
   surroundings(const server_address& at, const std::string& hosts) {
     const auto all = look_at(connect_string::parse(hosts).hosts, at.options.tls,
@@ -76,8 +77,8 @@ struct surroundings {
 
   std::string durability_text() const {
     if (durability == "full") return "every change is on disk before it is confirmed";
-    if (durability == "none") return "none: the server keeps everything in memory only";
-    return "not known: that is for the server's operator to say";
+    if (durability == "none") return "none: the server keeps its data in memory only";
+    return "unknown: ask the operator of the server";
   }
 };
 
@@ -195,15 +196,16 @@ int bench(bench_flags& f, const invocation&) { return benchmark{f}.run(); }
 void describe_bench(CLI::App& app, invocation& call) {
   auto flags = std::make_shared<bench_flags>();
   app.description(
-      "Measure the connected server from here: locks, hand-offs, creates, gets, a queue, each for\n"
-      "a fifth of the time, or longer if a slow server has not answered by then. What it makes is\n"
-      "below /conclave/bench-ID, and removed at the end.\n"
-      "Other clients of the server will notice.");
+      "Measure the speed of the connected server. Runs five benchmarks: locks, hand-offs, "
+      "creates,\n"
+      "gets and a queue. Each one takes a fifth of the time, or longer if the server is slow. The\n"
+      "nodes are below /conclave/bench-ID and are removed at the end. The load slows down other\n"
+      "clients of the server.");
   app.footer(
       "Examples:\n"
       "  conclave bench\n"
       "  conclave bench --seconds 20 -C zk1,zk2,zk3 --json");
-  app.add_option("--seconds", flags->seconds, "how long in all")
+  app.add_option("--seconds", flags->seconds, "total duration in seconds")
       ->type_name("N")
       ->check(CLI::Range{0.1, 3600.0})
       ->capture_default_str();

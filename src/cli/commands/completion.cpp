@@ -21,7 +21,7 @@ struct paths_flags {
 
 template <std::string (*script)(const command_info&)>
 void add_shell(CLI::App& app, invocation& call, const char* name, const char* footer) {
-  auto* const sub = app.add_subcommand(name, std::string{"the script for "} + name);
+  auto* const sub = app.add_subcommand(name, std::string{"print the script for "} + name);
   sub->footer(footer);
   sub->callback([&call] {
     call.run = [] {
@@ -62,7 +62,7 @@ int list_paths(paths_flags& f, const invocation&) {
 }  // namespace
 
 void describe_completion(CLI::App& app, invocation& call) {
-  app.description("Print a script by which a shell completes conclave's command line.");
+  app.description("Print a completion script for a shell.");
   app.footer(
       "Examples:\n"
       "  eval \"$(conclave completion bash)\"                              (in ~/.bashrc)\n"
@@ -75,7 +75,7 @@ void describe_completion(CLI::App& app, invocation& call) {
   add_shell<fish_completion>(
       app, call, "fish",
       "Example: conclave completion fish > ~/.config/fish/completions/conclave.fish");
-  auto* const paths = app.add_subcommand("paths", "the nodes whose paths begin so");
+  auto* const paths = app.add_subcommand("paths", "print the nodes whose paths begin with BEGIN");
   paths->group("");  // used by the scripts only
   auto f = std::make_shared<paths_flags>();
   paths->add_option("BEGIN", f->begin);

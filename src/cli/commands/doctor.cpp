@@ -32,7 +32,7 @@ bool check_where(checkup& to, const server_address& at) {
   json::object values{{"connect", at.hosts}, {"said_by", at.said_by}};
   if (!at.local_folder.empty() && !answers(at.local_folder / "socket")) try {
       ensure_local_server(at.local_folder);
-      text += "; it was not running, and was started";
+      text += "; it was not running and has been started";
     } catch (const failure& e) {
       to.add({mark::failed, "server", text, e.what(), std::move(values)});
       return false;
@@ -61,14 +61,14 @@ void check_host(checkup& to, const host_facts& h) {
             ", " + h.mode;
   }
   if (!h.serving)
-    to.add({mark::failed, "host", text + "; it runs, but does not serve",
-            "no majority of its ensemble is up: start the other servers", values});
+    to.add({mark::failed, "host", text + "; it runs but does not serve requests",
+            "its ensemble has no majority; start the other servers", values});
   else if (h.strange)
-    to.add({mark::failed, "host", text + "; what it answers is not ZooKeeper's protocol",
-            "another service has this port, or it is for TLS (--tls)", values});
+    to.add({mark::failed, "host", text + "; its reply is not ZooKeeper's protocol",
+            "another service uses this port, or the port is for TLS (--tls)", values});
   else if (h.silent)
-    to.add({mark::failed, "host", text + "; it does not answer when asked for its state",
-            "is it stuck, or is this a port for TLS (--tls)?", values});
+    to.add({mark::failed, "host", text + "; it does not reply to 'srvr'",
+            "check whether the server hangs, or whether the port is for TLS (--tls)", values});
   else
     to.add({mark::ok, "host", text, "", values});
 }
@@ -77,12 +77,12 @@ void check_tls(checkup& to, const host_facts& h) {
   if (!h.tls) return;
   const auto left = h.tls->good_until - std::chrono::system_clock::now();
   const auto text = to_string(h.at) + ": " + h.tls->protocol + ", certificate of " +
-                    h.tls->subject + ", good for " + short_time(left);
+                    h.tls->subject + ", valid for " + short_time(left);
   const bool soon = left < 14 * 24h;
   to.add({soon ? mark::warning : mark::ok,
           "tls",
           text,
-          soon ? "renew the certificate; clients will refuse it when its time is over" : "",
+          soon ? "renew the certificate; clients refuse it after it has expired" : "",
           {}});
 }
 
@@ -92,9 +92,9 @@ void check_version(checkup& to, const host_facts& h, bool local) {
   to.add({mark::warning,
           "version",
           to_string(h.at) + " is conclave " + theirs + ", this program is " + version,
-          local ? "they understand each other; after `conclave local stop` the next command starts "
-                  "the server of this version"
-                : "they understand each other; bring both to the newer one",
+          local ? "the versions are compatible; after `conclave local stop`, the next command "
+                  "starts a server of this version"
+                : "the versions are compatible; upgrade the older one",
           {}});
 }
 
@@ -103,8 +103,9 @@ void check_health(checkup& to, const host_facts& h) {
     const bool full = h.figure("conclave_disk_full") != 0;
     to.add({full ? mark::failed : mark::ok,
             "disk",
-            to_string(h.at) + (full ? ": its disk is full, and it only reads" : ": it can write"),
-            full ? "make room; it goes on by itself" : "",
+            to_string(h.at) +
+                (full ? ": its disk is full; it only accepts reads" : ": the disk is not full"),
+            full ? "free disk space; the server then continues by itself" : "",
             {}});
   }
   const auto files = h.figure("zk_open_file_descriptor_count");
@@ -114,13 +115,13 @@ void check_health(checkup& to, const host_facts& h) {
             "load",
             to_string(h.at) + " has " + std::to_string(files) + " of at most " +
                 std::to_string(most) + " files open",
-            "raise its limit (ulimit -n), or look for clients that connect too often",
+            "raise its limit (ulimit -n), or find clients that open too many connections",
             {}});
   if (const auto waiting = h.figure("zk_outstanding_requests"); waiting > 1000)
     to.add({mark::warning,
             "load",
             to_string(h.at) + " has " + std::to_string(waiting) + " requests waiting",
-            "it cannot keep up: is its disk slow?",
+            "the server is overloaded; check its disk",
             {}});
 }
 
@@ -133,22 +134,22 @@ std::unique_ptr<connection> check_session(checkup& to, server_address at) {
     const bool reads = c->zk().read_only();
     to.add({reads ? mark::warning : mark::ok,
             "session",
-            std::string{"begun in "} + short_time(steady::now() - begin) +
-                (reads ? "; this server only reads at present" : ""),
-            reads ? "it has lost the majority of its ensemble" : "",
+            std::string{"established in "} + short_time(steady::now() - begin) +
+                (reads ? "; this server is read-only" : ""),
+            reads ? "the server has no connection to a majority of its ensemble" : "",
             {}});
     return c;
   } catch (const failure& e) {
     const auto reason = c->trouble();
     if (e.code == unavailable)
-      to.add(
-          {mark::failed,
-           "session",
-           "none in " + short_time(steady::now() - begin) + (reason.empty() ? "" : ": " + reason),
-           "look at the server's log",
-           {}});
+      to.add({mark::failed,
+              "session",
+              "no session within " + short_time(steady::now() - begin) +
+                  (reason.empty() ? "" : ": " + reason),
+              "look at the server's log",
+              {}});
     else
-      to.add({mark::failed, "session", e.what(), "look at --auth-file", {}});
+      to.add({mark::failed, "session", e.what(), "check --auth-file", {}});
     throw;
   }
 }
@@ -156,11 +157,12 @@ std::unique_ptr<connection> check_session(checkup& to, server_address at) {
 void check_inside(checkup& to, const server_address& at, const std::vector<host_facts>& hosts) {
   const auto c = check_session(to, at);
   if (!c->zk().exists("/"))
-    return to.add({mark::failed,
-                   "chroot",
-                   connect_string::parse(at.hosts).chroot + " is not there",
-                   "make it: conclave znode create -p, connected without it",
-                   {}});
+    return to.add(
+        {mark::failed,
+         "chroot",
+         connect_string::parse(at.hosts).chroot + " does not exist",
+         "create it with conclave znode create -p and a connect string without the chroot",
+         {}});
   const bool ours = std::all_of(hosts.begin(), hosts.end(),
                                 [](const host_facts& h) { return !h.conclave_version().empty(); });
   // Behind a relay, sessions on a Unix socket have a timeout, as over TCP.
@@ -224,14 +226,15 @@ int doctor(doctor_flags& f, const invocation&) {
 void describe_doctor(CLI::App& app, invocation& call) {
   auto flags = std::make_shared<doctor_flags>();
   app.description(
-      "Can the server be reached, and is it well? A list of checks, with what to do about those\n"
-      "that are not well.");
+      "Check the connection and the state of the server. Prints a list of checks, with advice for\n"
+      "each problem.");
   app.footer(
       "Examples:\n"
       "  conclave doctor\n"
       "  conclave doctor -C zk1,zk2,zk3 --connect-timeout 3s\n"
-      "  conclave doctor --json | jq '.checks[] | select(.mark == \"failed\")'\n\n"
-      "Exit codes: 0 nothing failed; 1 something did; 69 no server can be used.");
+      "  conclave doctor --json | jq '.checks[] | select(.mark == \"failed\")'\n"
+      "\n"
+      "Exit codes: 0 no check failed; 1 a check failed; 69 no server can be used.");
   app.add_flag("--json", flags->json, "one line of JSON");
   add_connect_flags(app, flags->connect);
   when_used(app, call, flags, doctor);

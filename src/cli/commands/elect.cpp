@@ -32,34 +32,39 @@ struct elect_flags {
 };
 
 void add_flags(CLI::App& app, elect_flags& f) {
-  app.description("Run a command while being the leader, of all who do the same with this path.");
+  app.description(
+      "Run a command while this candidate leads. The candidates are all programs with the same "
+      "path.");
   app.footer(
       "Examples:\n"
-      "  conclave elect mailer -- ./send-mails         (once: ends when the command does)\n"
-      "  conclave elect --forever mailer -- ./serve    (again and again, as a service)\n"
-      "  conclave elect --observe mailer               (a line whenever somebody else leads)\n\n"
-      "The command finds CONCLAVE_ELECTION_PATH, CONCLAVE_LEADER_ID, CONCLAVE_FENCING_TOKEN,\n"
-      "CONCLAVE_LOCK_NODE and CONCLAVE_SESSION_ID in its environment. When leadership is about to\n"
-      "be lost it gets SIGTERM, and SIGKILL if it does not end in time.\n"
-      "Exit codes: the command's, or 128 and the signal that ended it, or us; 64 usage; 69 no\n"
-      "server; 75 leadership lost; 126, 127 the command cannot be run. --observe: 0 at a signal.");
-  app.add_option("PATH", f.path, "the election; one that does not begin with / is below /conclave")
+      "  conclave elect mailer -- ./send-mails         (once: ends with the command)\n"
+      "  conclave elect --forever mailer -- ./serve    (campaigns again after each end)\n"
+      "  conclave elect --observe mailer               (prints a line for each new leader)\n"
+      "\n"
+      "The environment of the command contains CONCLAVE_ELECTION_PATH, CONCLAVE_LEADER_ID,\n"
+      "CONCLAVE_FENCING_TOKEN, CONCLAVE_LOCK_NODE, CONCLAVE_SESSION_ID and CONCLAVE_HELD. Before\n"
+      "leadership is lost, the command gets SIGTERM, and SIGKILL if it does not end in time.\n"
+      "Exit codes: that of the command; 128 + N if signal N ended the command or conclave; 64 "
+      "usage;\n"
+      "69 no server; 75 leadership lost; 77 refused by an ACL; 78 other candidates use another\n"
+      "layout; 126, 127 the command cannot be run. With --observe: 0 after a signal.");
+  app.add_option("PATH", f.path, "path of the election; without a leading /, it is below /conclave")
       ->required();
   app.add_option("COMMAND", f.stray)->group("");
-  app.add_flag("--once", f.once, "end when the command does, with its exit code (the default)");
+  app.add_flag("--once", f.once, "end with the command and its exit code (the default)");
   app.add_flag("--forever", f.forever,
-               "campaign again when the command has ended or leadership was lost, until a signal")
+               "campaign again after the command has ended or leadership was lost, until a signal")
       ->excludes("--once");
-  app.add_flag("--observe", f.observe, "no command: print who leads, now and at every change")
+  app.add_flag("--observe", f.observe, "run no command; print the current leader and every change")
       ->excludes("--once")
       ->excludes("--forever");
-  app.add_flag("--json", f.json, "with --observe: a line of JSON for each change")
+  app.add_flag("--json", f.json, "with --observe: one line of JSON for each change")
       ->needs("--observe");
-  app.add_flag("-q,--quiet", f.quiet, "say nothing while waiting");
+  app.add_flag("-q,--quiet", f.quiet, "print nothing while waiting");
   add_election_layout(app, f.layout);
   add_run_flags(app, f.run);
   app.remove_option(app.get_option("--label"));
-  app.add_option("--id,--label", f.run.label, "who we are (default: host and process)")
+  app.add_option("--id,--label", f.run.label, "id of this candidate (default: host and process)")
       ->type_name("ID");
   add_connect_flags(app, f.connect);
 }
@@ -122,8 +127,8 @@ class electing {
           loop_.post([this, held] {
             if (!held) return campaign();
             throw failure{usage, "elect " + flags_.path +
-                                     ": this command runs while leading there, and would wait for "
-                                     "itself"};
+                                     ": the leader of this election runs this command, which would "
+                                     "wait for itself; use another path"};
           });
         });
   }
@@ -249,25 +254,26 @@ int observe(const elect_flags& f) {
     if (ends_us(s)) until_signal.end(ok);
   });
   connection c{f.connect};
-  const election_observer observer{c.zk(), node_path(f.path),
-                                   [&](const std::optional<contender_info>& leader) {
-                                     until_signal.post([&f, leader] {
-                                       tell(leader, f.json);
-                                       if (!std::cout)
-                                         throw failure{failed, "cannot write: is the reader gone?"};
-                                     });
-                                   },
-                                   election_layout(f.layout)};
+  const election_observer observer{
+      c.zk(), node_path(f.path),
+      [&](const std::optional<contender_info>& leader) {
+        until_signal.post([&f, leader] {
+          tell(leader, f.json);
+          if (!std::cout)
+            throw failure{failed, "cannot write to stdout; the reader may have exited"};
+        });
+      },
+      election_layout(f.layout)};
   return until_signal.run();
 }
 
 int run(elect_flags& f, const invocation& call) {
   auto what = f.run.program_of(call);
   if (f.observe && (what || !f.stray.empty()))
-    throw failure{usage, "--observe is instead of a command"};
+    throw failure{usage, "--observe runs no command; leave out one of them"};
   if (f.observe) return observe(f);
   if (!what || !f.stray.empty())
-    throw failure{usage, "the command stands behind -- (or use --observe); try: " +
+    throw failure{usage, "put the command after --, or use --observe; try: " +
                              corrected_command_line(*call.command, call.words)};
   electing e{f, std::move(*what)};
   return e.run();

@@ -72,9 +72,9 @@ void show(const report& r) {
               << "  unused, changed " << short_time(now - node.changed) << " ago";
     if (i < r.removed.size()) {
       gone += r.removed[i].what == outcome::removed ? 1 : 0;
-      if (r.removed[i].what == outcome::in_use) std::cout << "  stays: in use again";
+      if (r.removed[i].what == outcome::in_use) std::cout << "  kept: in use again";
       if (r.removed[i].what == outcome::refused)
-        std::cout << "  stays: " << r.removed[i].ec.message();
+        std::cout << "  kept: " << r.removed[i].ec.message();
     }
     std::cout << "\n";
   }
@@ -83,7 +83,7 @@ void show(const report& r) {
   if (r.found.nodes.empty()) {
     std::cout << "nothing to remove\n";
   } else if (r.removed.empty()) {
-    std::cout << r.found.nodes.size() << " to remove; --remove does it\n";
+    std::cout << r.found.nodes.size() << " to remove; use --remove to remove them\n";
   } else {
     std::cout << gone << " removed\n";
   }
@@ -109,23 +109,25 @@ int run(gc_flags& f, const invocation&) {
 void describe_gc(CLI::App& app, invocation& call) {
   auto f = std::make_shared<gc_flags>();
   app.description(
-      "List the empty nodes that locks, queues and elections have left behind, or remove them.\n"
-      "Servers that know containers remove those of Conclave by themselves.");
+      "List or remove empty nodes of locks, queues and elections. Servers with container nodes\n"
+      "remove those of Conclave by themselves.");
   app.footer(
       "Examples:\n"
       "  conclave gc\n"
-      "  conclave gc --remove --older-than 24h /locks\n\n"
-      "A node is listed if it had children and has none, holds no data (or a lock's record), and\n"
-      "was not changed for a while. One that somebody begins to use meanwhile stays. Conclave's\n"
-      "programs make a missing node again, and so do most others; kazoo's Lock and Queue objects\n"
-      "do so only when they begin, so look before you remove theirs.\n"
-      "Exit code: 77 if an ACL forbids to remove something; 1 if the server refused it otherwise.");
-  add_raw_arguments(
-      app, "PATH", f->paths,
-      "look at and below it (default: below /conclave); one that does not begin with / "
-      "is below /conclave");
-  app.add_flag("--remove", f->remove, "remove them, rather than list them");
-  app.add_option("--older-than", f->older_than, "only what was not changed for so long")
+      "  conclave gc --remove --older-than 24h /locks\n"
+      "\n"
+      "A node is listed if three conditions hold. It had children and has none. It has no data, "
+      "or\n"
+      "only a lock's record. It has not changed for the time of --older-than. A node that is in "
+      "use\n"
+      "again is kept. Most programs create a missing node again, also those of Conclave. kazoo's\n"
+      "Lock and Queue objects do so only at their start, so check before you remove their nodes.\n"
+      "Exit codes: 77 if an ACL forbids a removal; 1 if the server refused it for another reason.");
+  add_raw_arguments(app, "PATH", f->paths,
+                    "list nodes at and below it (default: below /conclave); without a leading /, "
+                    "it is below /conclave");
+  app.add_flag("--remove", f->remove, "remove the nodes instead of listing them");
+  app.add_option("--older-than", f->older_than, "only nodes that have not changed for this time")
       ->type_name("TIME")
       ->capture_default_str();
   app.add_flag("--json", f->json, "one line of JSON");

@@ -22,7 +22,7 @@ void describe_help(CLI::App& app, invocation& call) {
       ->expected(0, 2)
       ->check(CLI::IsMember(std::move(names)));
   app.callback([&call] {
-    call.run = []() -> int { throw failure{usage, "help comes first: conclave help COMMAND"}; };
+    call.run = []() -> int { throw failure{usage, "put help first: conclave help COMMAND"}; };
   });
 }
 

@@ -70,17 +70,19 @@ int run(leader_flags& f, const invocation&) {
 
 void describe_leader(CLI::App& app, invocation& call) {
   auto flags = std::make_shared<leader_flags>();
-  app.description("Print who leads: its id, how long it leads, its fencing token and its node.");
+  app.description(
+      "Print the leader of an election: its id, how long it leads, its fencing token and its "
+      "node.");
   app.footer(
       "Examples:\n"
       "  conclave leader mailer\n"
       "  conclave leader --json mailer | jq -r .id\n"
-      "  conclave leader --all mailer      (and who would be next, in order)\n"
-      "Exit code: 1 if nobody leads.");
+      "  conclave leader --all mailer      (all candidates, in order)\n"
+      "Exit code: 1 if there is no leader.");
   app.add_option("PATH", flags->path,
-                 "the election; one that does not begin with / is below /conclave")
+                 "path of the election; without a leading /, it is below /conclave")
       ->required();
-  app.add_flag("-a,--all", flags->all, "all candidates, in their order");
+  app.add_flag("-a,--all", flags->all, "print all candidates, in order");
   app.add_flag("--json", flags->json, "one line of JSON");
   add_election_layout(app, flags->layout);
   add_connect_flags(app, flags->connect);

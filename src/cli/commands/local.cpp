@@ -53,7 +53,8 @@ int status(local_flags& f, const invocation&) {
   const auto [server, answer] = look_for_server(socket);
   if (server && answer.empty())
     throw failure{unavailable, "process " + std::to_string(server->pid()) + " listens at " +
-                                   socket.string() + ", but does not answer; is it stopped?"};
+                                   socket.string() +
+                                   " but does not answer; check whether it is stopped"};
   if (f.json) {
     json::object o{{"running", server.has_value()}, {"data", folder.string()}};
     if (server) {
@@ -78,8 +79,8 @@ int status(local_flags& f, const invocation&) {
             << "users    " << counted(field(answer, "zk_num_alive_connections"), "connection")
             << ", " << counted(field(answer, "zk_znode_count"), "node") << "\n";
   if (version_there != version)
-    std::cout << "This program is " << version << ": they understand each other, but `conclave "
-              << "local stop` lets the next command start the newer server.\n";
+    std::cout << "This program has version " << version << ". The versions are compatible. After "
+              << "`conclave local stop`, the next command starts a server of this version.\n";
   return ok;
 }
 
@@ -93,16 +94,17 @@ int stop(local_flags& f, const invocation&) {
     return ok;
   }
   if (answer.find("conclave") == std::string::npos && !f.force)
-    throw failure{failed, "process " + std::to_string(server->pid()) + " at " + socket.string() +
-                              " does not answer as a server; --force ends it nevertheless"};
+    throw failure{failed,
+                  "process " + std::to_string(server->pid()) + " at " + socket.string() +
+                      " does not answer like a Conclave server; use --force to stop it anyway"};
   const auto sessions = field(answer, "zk_global_sessions");
   if (!f.force && !sessions.empty() && sessions != "0")
-    throw failure{failed, "it is in use, by " + sessions +
-                              " sessions: see conclave status. --force stops it nevertheless; "
-                              "commands that hold or wait for something start it again at once"};
+    throw failure{failed, "the server has " + sessions +
+                              " sessions (see: conclave status); use --force to stop it anyway; "
+                              "commands that hold or wait for a lock then start it again"};
   if (!server->end(10s))
-    throw failure{failed, "process " + std::to_string(server->pid()) + " does not end; see " +
-                              (folder / "log").string()};
+    throw failure{failed, "process " + std::to_string(server->pid()) +
+                              " has not ended within 10s; see " + (folder / "log").string()};
   return ok;
 }
 
@@ -110,17 +112,17 @@ int stop(local_flags& f, const invocation&) {
 
 void describe_local(CLI::App& app, invocation& call) {
   app.description(
-      "This user's own server, which commands start when they need it, and which ends when nobody\n"
-      "has used it for a while.");
+      "Control this user's own server. Commands start it on demand. It exits after 15 minutes\n"
+      "without use.");
   app.footer("Examples:\n  conclave local status --json\n  conclave local stop");
   app.require_subcommand(1);
   auto flags = std::make_shared<local_flags>();
-  auto* const show = app.add_subcommand("status", "whether it runs, and where its data are");
+  auto* const show = app.add_subcommand("status", "print whether it runs and where its data are");
   show->add_flag("--json", flags->json, "one line of JSON");
   show->footer("Example: conclave local status\nExit code: 0 if it runs, 1 if not.");
   when_used(*show, call, flags, status);
-  auto* const end = app.add_subcommand("stop", "end it; its data stay");
-  end->add_flag("--force", flags->force, "even if it is in use");
+  auto* const end = app.add_subcommand("stop", "stop it; its data are kept");
+  end->add_flag("--force", flags->force, "stop it even if it is in use");
   end->footer("Example: conclave local stop");
   when_used(*end, call, flags, stop);
 }

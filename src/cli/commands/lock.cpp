@@ -34,47 +34,51 @@ struct lock_flags {
 };
 
 void add_flags(CLI::App& app, lock_flags& f) {
-  app.description("Run a command while holding a lock, as flock does, on one machine or many.");
+  app.description("Run a command while holding a lock, as flock does, on one or more machines.");
   app.footer(
       "Examples:\n"
       "  conclave lock backups/db -- ./backup.sh\n"
-      "  conclave lock -n nightly -c 'make clean && make'        (or give up at once)\n"
+      "  conclave lock -n nightly -c 'make clean && make'        (does not wait)\n"
       "  conclave lock -w 30 --permits 4 render -- ./render.sh   (four at a time)\n"
-      "  conclave lock accounts/1 accounts/2 -- ./transfer.sh    (both or none)\n\n"
-      "The command finds CONCLAVE_LOCK_PATH, CONCLAVE_LOCK_NODE, CONCLAVE_FENCING_TOKEN and\n"
-      "CONCLAVE_SESSION_ID in its environment.\n"
-      "Exit codes: the command's, or 128 and the signal that ended it; 1 (or -E) not acquired;\n"
-      "64 usage; 69 no server; 75 lock lost; 77 refused by an ACL; 78 others use it with another\n"
-      "layout or number of permits; 126, 127 the command cannot be run.");
+      "  conclave lock accounts/1 accounts/2 -- ./transfer.sh    (both or none)\n"
+      "\n"
+      "The environment of the command contains CONCLAVE_LOCK_PATH, CONCLAVE_LOCK_NODE,\n"
+      "CONCLAVE_FENCING_TOKEN, CONCLAVE_SESSION_ID and CONCLAVE_HELD.\n"
+      "Exit codes: that of the command; 128 + N if signal N ended it; 1 (or -E) not acquired;\n"
+      "64 usage; 69 no server; 75 lock lost; 77 refused by an ACL; 78 others use the path with\n"
+      "another layout or number of permits; 126, 127 the command cannot be run.");
   add_raw_arguments(app, "PATH", f.paths,
-                    "the lock; one that does not begin with / is below /conclave")
+                    "path of the lock; without a leading /, it is below /conclave")
       ->required();
-  app.add_flag("-s,--shared", f.shared, "together with others who say so");
-  app.add_flag("-x,-e,--exclusive", f.exclusive, "alone (the default)")->excludes("--shared");
-  app.add_flag("-n,--nonblock", f.nonblock, "give up at once if it is taken");
-  app.add_option("-w,--wait", f.wait, "give up after so long")
+  app.add_flag("-s,--shared", f.shared, "share the lock with other --shared holders");
+  app.add_flag("-x,-e,--exclusive", f.exclusive, "hold the lock alone (the default)")
+      ->excludes("--shared");
+  app.add_flag("-n,--nonblock", f.nonblock, "give up at once if the lock is held");
+  app.add_option("-w,--wait", f.wait, "give up after this time")
       ->type_name("SECONDS")
       ->excludes("--nonblock");
-  app.add_option("-E,--conflict-exit-code", f.conflict_code, "exit code when it was not acquired")
+  app.add_option("-E,--conflict-exit-code", f.conflict_code,
+                 "exit code if the lock was not acquired")
       ->type_name("N")
       ->check(CLI::Range{0, 255});
-  app.add_option("--permits", f.permits, "so many may hold it at a time; all must say the same")
+  app.add_option("--permits", f.permits,
+                 "number of holders at a time; all users of the path must pass the same number")
       ->type_name("N")
       ->check(CLI::Range{1, 1'000'000});
   app.add_option("--layout", f.layout,
-                 "names of nodes, for sharing with other programs: curator, kazoo, zookeeper, or a "
-                 "beginning of your own")
+                 "names of nodes, to share the lock with other programs: curator, kazoo, "
+                 "zookeeper, or a prefix of your own")
       ->type_name("L")
       ->capture_default_str();
-  app.add_flag("--hold", f.hold,
-               "no command: print a line of JSON when it is held, hold it until "
-               "a signal");
+  app.add_flag(
+      "--hold", f.hold,
+      "run no command; print a line of JSON when the lock is held, and hold it until a signal");
   app.add_option("--on-revoke", f.on_revoke,
-                 "when somebody asks us to let go (conclave revoke): ignore it, or term the "
-                 "command; with --hold, let go")
+                 "on a request to release the lock (conclave revoke): ignore it, or term: send "
+                 "SIGTERM to the command, or with --hold release the lock")
       ->check(CLI::IsMember({"term", "ignore"}))
       ->capture_default_str();
-  app.add_flag("-q,--quiet", f.quiet, "say nothing while waiting");
+  app.add_flag("-q,--quiet", f.quiet, "print nothing while waiting");
   add_run_flags(app, f.run);
   add_connect_flags(app, f.connect);
 }
@@ -168,8 +172,8 @@ class locking {
     if (--not_asked_ != 0) return;
     if (held_above_ < std::max<std::size_t>(wanted_.permits, 1)) return acquire();
     throw failure{usage, "lock " + own_path_ +
-                             ": this command runs under the same lock, and would wait for itself; "
-                             "lock it once, or give a limit (-n, -w)"};
+                             ": this command runs under the same lock and would wait for itself; "
+                             "acquire it only once, or limit the wait (-n, -w)"};
   }
 
   waiting_line::subject shown_line() const {
@@ -295,11 +299,11 @@ class locking {
 
 int run(lock_flags& f, const invocation& call) {
   std::optional<program> what = f.run.program_of(call);
-  if (f.hold && what) throw failure{usage, "--hold is instead of a command"};
+  if (f.hold && what) throw failure{usage, "--hold runs no command; leave out one of them"};
   // Without the check, `conclave lock x sh -c 'echo hello'` would lock a second path named sh.
   const bool line_for_several = f.run.line && f.paths.size() > 1;
   if ((!f.hold && !what) || line_for_several)
-    throw failure{usage, "the command stands behind -- (or use --hold); try: " +
+    throw failure{usage, "put the command after --, or use --hold; try: " +
                              corrected_command_line(*call.command, call.words)};
   // Wrong flags fail here, before a server is started.
   locking l{f, std::move(what), description_of(f), limit_of(f)};

@@ -38,9 +38,9 @@ std::vector<participant> holders_of(client& zk, const std::string& path, const k
       if (who.holds) holders.push_back(who);
   }
   if (holders.empty() && other != nullptr)
-    throw failure{usage,
-                  std::string{other->what == recipe::kind::queue ? "a queue" : "an election"} +
-                      " is at " + path + "; only holders of a lock can be asked"};
+    throw failure{usage, "revoke " + path + ": the path has " +
+                             (other->what == recipe::kind::queue ? "a queue" : "an election") +
+                             "; only holders of a lock can be asked to release it"};
   return holders;
 }
 
@@ -132,22 +132,27 @@ int run(revoke_flags& f, const invocation&) {
 void describe_revoke(CLI::App& app, invocation& call) {
   auto f = std::make_shared<revoke_flags>();
   app.description(
-      "Ask those who hold a lock to release it. Nothing is taken away from them: programs that do\n"
-      "not listen go on, and so does `conclave lock` without --on-revoke term.");
+      "Ask the holders of a lock to release it. Programs that ignore the request keep the lock. "
+      "One\n"
+      "of them is `conclave lock` without --on-revoke term.");
   app.footer(
       "Examples:\n"
       "  conclave revoke backups/db\n"
-      "  conclave revoke backups/db --wait 30 && echo free\n\n"
-      "Curator's programs that made their lock revocable are notified, too. Of a holder of "
-      "another\n"
-      "library the request replaces the data, so status shows its node's name from then on.\n"
-      "Exit code: 1 if --wait was given and it is still held.");
-  app.add_option("PATH", f->path, "the lock; one that does not begin with / is below /conclave")
+      "  conclave revoke backups/db --wait 30 && echo free\n"
+      "\n"
+      "Programs with revocable locks of Curator are also notified. For holders of other "
+      "libraries,\n"
+      "the request replaces the data of the node. Then `conclave status` shows the name of the "
+      "node\n"
+      "instead of the owner.\n"
+      "Exit code: 1 if --wait was given and the lock is still held.");
+  app.add_option("PATH", f->path, "path of the lock; without a leading /, it is below /conclave")
       ->required();
   app.add_option("-w,--wait", f->wait,
-                 "wait until those who were asked have released it, at most so long")
+                 "wait until these holders have released the lock, at most this long")
       ->type_name("SECONDS");
-  app.add_option("--layout", f->layout, "know contenders by this beginning of their names, too")
+  app.add_option("--layout", f->layout,
+                 "also recognise contenders by this prefix of their node names")
       ->type_name("L");
   app.add_flag("--json", f->json, "one line of JSON");
   add_connect_flags(app, f->connect);

@@ -35,83 +35,101 @@ struct serve_flags {
 
 void add_flags(CLI::App& app, serve_flags& f) {
   app.description(
-      "Run the server for this machine: ZooKeeper's protocol, durable, nothing to set up.\n"
-      "Without flags: a Unix socket and data in ~/.local/share/conclave.");
+      "Run a server. It speaks ZooKeeper's protocol and stores its data on disk. Without options,\n"
+      "its Unix socket and its data are in ~/.local/share/conclave.");
   app.footer(
       "Examples:\n"
       "  conclave serve\n"
       "  conclave serve --data /var/lib/conclave --listen 2181\n"
       "  conclave serve --durability none --listen 127.0.0.1:0\n"
-      "  conclave serve --system                          (for all users: see the unit file)\n"
+      "  conclave serve --system                          (for all users of this machine)\n"
       "  conclave serve --config /etc/zookeeper/zoo.cfg\n"
-      "  conclave serve --backup /backups/locks.db        (of the running server)\n\n"
-      "When it is ready it prints one line: conclave ready: ADDRESS...\n"
-      "Times: 500ms, 10s, 5m, 2h; a number alone is in seconds.\n"
-      "SIGHUP has the certificates read again; connections that are open keep theirs.");
-  app.add_option("--data", f.data, "folder for nodes and sessions")->type_name("DIR");
-  app.add_option("--durability", f.durability,
-                 "full: on disk before it is acknowledged; none: in memory only")
+      "  conclave serve --backup /backups/locks.db        (of the running server)\n"
+      "\n"
+      "When the server is ready, it prints one line: conclave ready: ADDRESS...\n"
+      "Times are written 500ms, 10s, 5m or 2h. A number without a unit is in seconds.\n"
+      "On SIGHUP the server reads its certificates again. Open connections keep the former ones.");
+  app.add_option("--data", f.data, "folder for the data of the server")->type_name("DIR");
+  app.add_option(
+         "--durability", f.durability,
+         "full: changes are on disk before they are acknowledged; none: data are in memory only")
       ->check(CLI::IsMember({"full", "none"}))
       ->capture_default_str();
   app.add_option("--socket", f.socket, "Unix socket (default: DIR/socket)")->type_name("PATH");
-  app.add_option("--socket-group", f.socket_group, "who may use the socket besides this user")
+  app.add_option("--socket-group", f.socket_group, "group that may also use the socket")
       ->type_name("GROUP");
   app.add_flag("--system", f.system,
-               "for all users of this machine in the group conclave: data in /var/lib/conclave, "
+               "serve all users of this machine in the group conclave: data in /var/lib/conclave, "
                "socket in /run/conclave");
   app.add_flag("--no-socket", f.no_socket, "no Unix socket")->excludes("--socket");
   app.add_option("--listen", f.listen,
-                 "TCP address; a port alone is on 127.0.0.1, port 0 a free one")
+                 "TCP address; a port without a host is on 127.0.0.1; port 0 selects a free port")
       ->type_name("[HOST:]PORT");
   app.add_option("--tls-listen", f.listen_tls, "TCP address for TLS")->type_name("[HOST:]PORT");
   auto* const certificate =
       app.add_option("--tls-cert", f.tls.certificate_file, "certificate chain, PEM")
           ->type_name("FILE");
-  auto* const key = app.add_option("--tls-key", f.tls.key_file, "its key, PEM")->type_name("FILE");
+  auto* const key =
+      app.add_option("--tls-key", f.tls.key_file, "key of the certificate, PEM")->type_name("FILE");
   certificate->needs(key);
   key->needs(certificate);
-  app.add_option("--tls-key-password-file", f.key_password_file, "file with the key's password")
+  app.add_option("--tls-key-password-file", f.key_password_file,
+                 "file with the password of the key")
       ->type_name("FILE")
       ->needs(key);
-  app.add_option("--tls-client-ca", f.tls.client_ca_file, "who signs clients' certificates, PEM")
+  app.add_option("--tls-client-ca", f.tls.client_ca_file, "CA certificates of the clients, PEM")
       ->type_name("FILE")
       ->needs(certificate);
   app.add_flag("--tls-require-client-cert", f.tls.require_client_certificate,
                "refuse clients without a certificate")
       ->needs(certificate);
-  app.add_option("--config", f.config, "a zoo.cfg; other flags come before what it says")
+  app.add_option("--config", f.config, "a zoo.cfg; the other options take precedence over it")
       ->type_name("FILE");
-  app.add_option("--tick", f.tick, "base of session timeouts, 2 to 20 of it (2s)")
+  app.add_option("--tick", f.tick, "base of session timeouts, which are 2 to 20 ticks (2s)")
       ->type_name("TIME");
-  app.add_option("--min-session-timeout", f.min_timeout)->type_name("TIME");
-  app.add_option("--max-session-timeout", f.max_timeout)->type_name("TIME");
+  app.add_option("--min-session-timeout", f.min_timeout, "shortest session timeout (2 ticks)")
+      ->type_name("TIME");
+  app.add_option("--max-session-timeout", f.max_timeout, "longest session timeout (20 ticks)")
+      ->type_name("TIME");
   app.add_option("--container-check", f.container_check,
                  "how often empty containers and old TTL nodes are removed (1m)")
       ->type_name("TIME");
-  app.add_option("--super-digest", f.super_digest, "who may do everything")
+  app.add_option("--super-digest", f.super_digest, "credentials of a user with all permissions")
       ->type_name("super:HASH");
   app.add_option("--require-auth", f.require_auth,
                  "answer only clients that have authenticated: digest")
       ->type_name("LIST");
-  app.add_option("--words", f.words, "four-letter words to answer, with commas; * for all")
+  app.add_option("--words", f.words, "four-letter words to answer, separated by commas; * for all")
       ->type_name("LIST");
   // CLI11 would convert -1 to a very large number.
   auto count = CLI::Range{1, std::numeric_limits<std::int32_t>::max()};
   count.description("");
-  app.add_option("--max-connections", f.max_connections)->type_name("N")->check(count);
-  app.add_option("--max-connections-per-address", f.max_per_address)->type_name("N")->check(count);
-  app.add_option("--max-sessions", f.max_sessions)->type_name("N")->check(count);
-  app.add_option("--max-request-bytes", f.max_request)->type_name("N")->check(count);
-  app.add_option("--handshake-limit", f.handshake_limit, "time to say who one is (10s)")
+  app.add_option("--max-connections", f.max_connections, "limit of connections (16000)")
+      ->type_name("N")
+      ->check(count);
+  app.add_option("--max-connections-per-address", f.max_per_address,
+                 "limit of TCP connections from one address (a quarter of --max-connections)")
+      ->type_name("N")
+      ->check(count);
+  app.add_option("--max-sessions", f.max_sessions, "limit of sessions (100000)")
+      ->type_name("N")
+      ->check(count);
+  app.add_option("--max-request-bytes", f.max_request, "limit of the size of a request (1 MiB)")
+      ->type_name("N")
+      ->check(count);
+  app.add_option("--handshake-limit", f.handshake_limit,
+                 "time limit for a new connection to request a session (10s)")
       ->type_name("TIME");
   app.add_option("--stall-limit", f.stall_limit,
-                 "a TCP client that reads nothing for so long is dropped (30s)")
+                 "disconnect a TCP client that reads nothing for this time (30s)")
       ->type_name("TIME");
-  app.add_option("--idle-exit", f.idle_exit, "end when nobody was connected for so long")
+  app.add_option("--idle-exit", f.idle_exit,
+                 "exit after this time without sessions and connections")
       ->type_name("TIME");
-  app.add_option("--backup", f.backup, "do not serve: let the running server write a copy")
+  app.add_option("--backup", f.backup,
+                 "do not serve; let the running server write a copy of its data to FILE")
       ->type_name("FILE");
-  app.add_option("--log", f.log, "write the log there instead of to stderr, once it serves")
+  app.add_option("--log", f.log, "write the log to FILE instead of stderr when the server is ready")
       ->type_name("FILE");
   app.add_flag("-v,--verbose", f.verbose, "log more");
   app.add_flag("-q,--quiet", f.quiet, "log errors only");
@@ -125,7 +143,8 @@ std::vector<std::string> known_words(const std::string& list) {
       continue;
     std::string all;
     for (const auto& known : four_letter_words) all.append(" ").append(known);
-    throw failure{usage, "--words: there is no word '" + word + "'; there are" + all + ", and *"};
+    throw failure{
+        usage, "--words: unknown four-letter word '" + word + "'; known words:" + all + " and *"};
   }
   return words;
 }
@@ -136,7 +155,7 @@ int run(serve_flags& f, const invocation&) {
   std::vector<std::string> without_meaning;
   if (!f.config.empty()) without_meaning = read_zoo_cfg(f.config, o);
   for (const auto& name : without_meaning)
-    std::cerr << "conclave: " << f.config << ": " << name << " means nothing here\n";
+    std::cerr << "conclave: " << f.config << ": " << name << " has no effect on this server\n";
 
   if (f.system) {
     o.data = system_data;
@@ -152,7 +171,7 @@ int run(serve_flags& f, const invocation&) {
   if (o.socket.empty() && !f.no_socket && f.config.empty() && f.durability == "full")
     o.socket = o.data / "socket";
   if (!f.socket_group.empty() && o.socket.empty())
-    throw failure{usage, "--socket-group: this server has no Unix socket; name one with --socket"};
+    throw failure{usage, "--socket-group: this server has no Unix socket; set one with --socket"};
   if (!f.backup.empty()) return backup(o.socket.empty() ? o.data / "socket" : o.socket, f.backup);
   // Before anything is created: commands take the folder of a system server as a sign that there is
   // one.
@@ -190,7 +209,7 @@ int run(serve_flags& f, const invocation&) {
   time(f.stall_limit, o.stall_limit);
   time(f.idle_exit, o.idle_exit);
   if (!f.super_digest.empty() && f.super_digest.find(':') == std::string::npos)
-    throw std::invalid_argument{"--super-digest is super:HASH, not '" + f.super_digest + "'"};
+    throw std::invalid_argument{"--super-digest: write super:HASH, not '" + f.super_digest + "'"};
   if (!f.super_digest.empty()) o.super_digest = f.super_digest;
   if (!f.words.empty()) o.words = known_words(f.words);
   if (!f.require_auth.empty()) o.required_auth = split_list(f.require_auth);

@@ -171,7 +171,7 @@ void read_watch(status_flags& f, const std::vector<std::string>& words) {
 
 int run(status_flags& f, const invocation& call) {
   read_watch(f, call.words);
-  if (f.all && !f.paths.empty()) throw failure{usage, "--all is instead of paths"};
+  if (f.all && !f.paths.empty()) throw failure{usage, "use either --all or paths, not both"};
   if (!f.watch.empty()) return live_status{f}.run();
   const auto roots = roots_of(f);
   const known_names names{f.layout};
@@ -189,30 +189,32 @@ int run(status_flags& f, const invocation& call) {
 void describe_status(CLI::App& app, invocation& call) {
   auto f = std::make_shared<status_flags>();
   app.description(
-      "Show the locks, semaphores, queues and elections in use: who holds them and since when, "
-      "who\n"
-      "waits and in which order, and the fencing tokens.");
+      "Show the locks, semaphores, queues and elections in use. Prints holders and how long they\n"
+      "hold, waiters in their order, and fencing tokens.");
   app.footer(
       "Examples:\n"
       "  conclave status\n"
-      "  conclave status --watch backups          (keeps it up to date)\n"
-      "  conclave status --json | jq '.entries[] | select(.kind == \"lock\") | .path'\n\n"
-      "Those of other libraries (Curator, kazoo, ZooKeeper's recipes) are known by the names of\n"
-      "their nodes. Ages are by the clocks of the server and of this machine.\n"
+      "  conclave status --watch backups          (updates the output)\n"
+      "  conclave status --json | jq '.entries[] | select(.kind == \"lock\") | .path'\n"
+      "\n"
+      "Locks and queues of other libraries (Curator, kazoo, ZooKeeper's recipes) are recognised "
+      "by\n"
+      "the names of their nodes. Ages depend on the clocks of the server and of this machine.\n"
       "Exit code: 1 if a PATH was given and nothing is in use there.");
   add_raw_arguments(app, "PATH", f->paths,
-                    "look at and below it (default: /conclave); one that does not begin with / is "
-                    "below /conclave");
-  app.add_flag("-a,--all", f->all, "the whole tree");
-  app.add_flag("--empty", f->empty, "also what nobody uses now");
-  app.add_option("--watch", f->watch, "keep it up to date, with at most one look in that time")
+                    "show what is in use at and below it (default: /conclave); without a leading "
+                    "/, it is below /conclave");
+  app.add_flag("-a,--all", f->all, "show the whole tree");
+  app.add_flag("--empty", f->empty, "also show paths that are not in use now");
+  app.add_option("--watch", f->watch, "update the output on changes, at most once in this time")
       ->expected(0, 1)
       ->type_name("[TIME]")
       ->default_str("1s");
-  app.add_option("--layout", f->layout, "know contenders by this beginning of their names, too")
+  app.add_option("--layout", f->layout,
+                 "also recognise contenders by this prefix of their node names")
       ->type_name("L");
   app.add_option("--limit", f->limit,
-                 "show at most so many who wait for each (10 on a terminal, otherwise all)")
+                 "show at most N waiters of each lock (10 on a terminal, otherwise all)")
       ->type_name("N")
       ->check(CLI::Range{1, std::numeric_limits<std::int32_t>::max()});
   app.add_flag("--json", f->json, "one line of JSON; with --watch, one for each change");

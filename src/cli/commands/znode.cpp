@@ -6,8 +6,8 @@
 namespace conclave::cli {
 
 void znode::add_common_flags(CLI::App& app, common_flags& f) {
-  auto* const path =
-      app.add_option("PATH", f.path, "the node; one that does not begin with / is below /conclave");
+  auto* const path = app.add_option("PATH", f.path,
+                                    "path of the node; without a leading /, it is below /conclave");
   if (f.path.empty())
     path->required();
   else
@@ -21,20 +21,13 @@ void znode::add_json_flag(CLI::App& app, common_flags& f, const char* what) {
 
 void describe_znode(CLI::App& app, invocation& call) {
   using namespace znode;
-  static constexpr command all[]{
-      {"ls", "the names of a node's children", describe_ls},
-      {"tree", "a node and everything below it", describe_tree},
-      {"get", "a node's data", describe_get},
-      {"set", "write a node's data", describe_set},
-      {"create", "make a node", describe_create},
-      {"rm", "remove nodes", describe_rm},
-      {"stat", "a node's versions, times and owner", describe_stat},
-      {"watch", "tell each change of a node", describe_watch},
-      {"acl", "who may do what with a node", describe_acl},
+  using describe = void (*)(CLI::App&, invocation&);
+  static constexpr std::pair<const char*, describe> all[]{
+      {"ls", describe_ls},     {"tree", describe_tree},     {"get", describe_get},
+      {"set", describe_set},   {"create", describe_create}, {"rm", describe_rm},
+      {"stat", describe_stat}, {"watch", describe_watch},   {"acl", describe_acl},
   };
-  app.description(
-      "Look at and change single nodes. A path that does not begin with / is below "
-      "/conclave.");
+  app.description("Read and write single nodes. A path without a leading / is below /conclave.");
   app.footer(
       "Examples:\n"
       "  conclave znode tree\n"
@@ -42,7 +35,7 @@ void describe_znode(CLI::App& app, invocation& call) {
       "  echo blue | conclave znode set /config/colour -\n"
       "  conclave znode rm -r /old");
   app.require_subcommand(1);
-  for (const auto& c : all) c.describe(*app.add_subcommand(c.name, c.summary), call);
+  for (const auto& [name, describes] : all) describes(*app.add_subcommand(name), call);
 }
 
 }  // namespace conclave::cli

@@ -72,7 +72,7 @@ std::string bash_completion(const command_info& root) {
   }
   out << R"sh(# Completion of conclave(1) in bash. Made by `conclave completion bash`.
 
-# Nodes of the server, if one answers at once; none is started for it.
+# Lists nodes of a running server. Does not start one.
 _conclave_paths() {
   compopt -o nospace
   COMPREPLY=($("$1" completion paths -- "$2" 2>/dev/null))
@@ -81,7 +81,7 @@ _conclave_paths() {
 _conclave() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command= word i
   COMPREPLY=()
-  # bash takes --wait=5 for three words.
+  # bash splits --wait=5 into three words.
   if [[ $cur == = ]]; then
     cur=
   elif [[ $prev == = ]]; then

@@ -61,12 +61,12 @@ std::string fish_completion(const command_info& root) {
   const auto all = all_of(root);
   out << R"sh(# Completion of conclave(1) in fish. Made by `conclave completion fish`.
 
-# Nodes of the server, if one answers at once; none is started for it.
+# Lists nodes of a running server. Does not start one.
 function __conclave_paths
     conclave completion paths -- (commandline -ct) 2>/dev/null
 end
 
-# The command that is being written, its words joined by _.
+# The command on the command line. Its words are joined by _.
 function __conclave_command
     set -l found
     for word in (commandline -opc)[2..-1]
@@ -87,7 +87,7 @@ function __conclave_at
     test "$(__conclave_command)" = "$argv[1]"
 end
 
-# Behind -- stands another program.
+# The words after -- are another command line.
 function __conclave_in_program
     contains -- -- (commandline -opc)
 end

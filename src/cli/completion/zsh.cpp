@@ -77,13 +77,13 @@ std::string zsh_completion(const command_info& root) {
   out << R"sh(#compdef conclave
 # Completion of conclave(1) in zsh. Made by `conclave completion zsh`.
 
-# Nodes of the server, if one answers at once; none is started for it.
+# Lists nodes of a running server. Does not start one.
 _conclave_paths() {
   local -a paths=(${(f)"$(conclave completion paths -- "$PREFIX" 2>/dev/null)"})
   compadd -S '' -- $paths
 }
 
-# Behind -- stands another program.
+# The words after -- are another command line.
 _conclave_program() {
   local n=${words[(i)--]}
   ((n < CURRENT)) || return 1

@@ -40,9 +40,9 @@ std::string widen(const resource_limit& l) {
     now = none;
   }
   if (now.rlim_max == RLIM_INFINITY || now.rlim_max >= l.least) return {};
-  return std::string{"it would be bound by the caller's limit, ulimit "} + l.flag + " " +
+  return std::string{"the caller's limit is too low for a server: ulimit "} + l.flag + " " +
          std::to_string(now.rlim_max / l.unit) +
-         "; start one without that limit: conclave serve --idle-exit 15m";
+         "; start a server without this limit: conclave serve --idle-exit 15m";
 }
 
 // All clients would wait for a server with a low priority. Without privileges, the priority stays.
@@ -67,7 +67,8 @@ std::string reset_inherited_state() {
   reset_signals();
   reset_priority();
   ::umask(077);
-  if (::chdir("/") != 0) return std::string{"cannot go to /: "} + std::strerror(errno);
+  if (::chdir("/") != 0)
+    return std::string{"cannot change to the folder /: "} + std::strerror(errno);
   for (const auto& l : limits)
     if (auto why = widen(l); !why.empty()) return why;
   return {};

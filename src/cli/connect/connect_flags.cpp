@@ -33,15 +33,15 @@ class chosen {
     const auto text = settings_.value(name);
     if (flag || text == "yes" || text == "true") return true;
     if (text.empty() || text == "no" || text == "false") return false;
-    throw failure{usage,
-                  settings_.places.at(name) + ": " + name + " is yes or no, not '" + text + "'"};
+    throw failure{
+        usage, settings_.places.at(name) + ": " + name + " must be yes or no, not '" + text + "'"};
   }
   void time(const std::string& flag, const char* name, std::chrono::milliseconds& into) const {
     const auto text = (*this)(flag, name);
     if (text.empty()) return;
     try {
       into = parse_duration(text);
-      if (into <= 0ms) throw std::invalid_argument{"it is above zero"};
+      if (into <= 0ms) throw std::invalid_argument{"the time must be above zero"};
     } catch (const std::invalid_argument& e) {
       const auto said_by = flag.empty() ? settings_.places.at(name) + ": " : "--";
       throw failure{usage, said_by + name + ": " + e.what()};
@@ -57,7 +57,8 @@ credentials credentials_from_file(const std::string& name) {
   const auto content = secret::from_file(name);
   const auto colon = content.reveal().find(':');
   if (colon == std::string_view::npos || colon == 0)
-    throw failure{usage, name + " is to hold SCHEME:CREDENTIALS, as digest:user:password"};
+    throw failure{usage,
+                  name + " must contain SCHEME:CREDENTIALS, for example digest:user:password"};
   return {std::string{content.reveal().substr(0, colon)},
           secret::from_memory(content.reveal().substr(colon + 1))};
 }
@@ -82,19 +83,20 @@ void say_where(server_address& at, const connect_flags& flags, const settings& f
                  is_set(std::getenv("CONCLAVE_LOCAL")) ? std::string{} : sign_of_system_server();
              !sign.empty()) {
     if (is_forbidden(system_socket))
-      throw failure{unavailable, std::string{"the server of this machine at "} + system_socket +
-                                     " is for the group '" + system_group +
-                                     "'; join it, or say --connect"};
+      throw failure{unavailable, std::string{"only the group '"} + system_group +
+                                     "' may use the server of this machine at " + system_socket +
+                                     "; join the group, or use --connect"};
     at.hosts = std::string{"unix:"} + system_socket;
-    at.said_by = "the server of this machine, by " + sign;
+    at.said_by = "the server of this machine, found by " + sign;
   } else {
     at.local_folder = data_folder();
     expect_own_folder(at.local_folder);
     constexpr std::size_t longest = sizeof(sockaddr_un::sun_path) - 1;
     if ((at.local_folder / "socket").string().size() > longest)
-      throw failure{unavailable, "'" + at.local_folder.string() +
-                                     "' is too long for a socket's folder; set CONCLAVE_LOCAL to a "
-                                     "shorter one"};
+      throw failure{
+          unavailable,
+          "'" + at.local_folder.string() +
+              "' is too long for the folder of a socket; set CONCLAVE_LOCAL to a shorter one"};
     at.hosts = "unix:" + (at.local_folder / "socket").string();
     at.said_by = "this user's own server";
   }
@@ -109,35 +111,40 @@ void add_connect_flags(CLI::App& app, connect_flags& f) {
                  "file, or the server of this machine)")
       ->type_name("HOSTS")
       ->check([](const std::string& given) {
-        return given.empty() ? "it is empty; say which servers, or leave it out" : "";
+        return given.empty() ? "must not be empty; name the servers, or leave out the option" : "";
       })
       ->group(group);
   app.add_option("--session-timeout", f.session_timeout,
-                 "how long the server waits for a silent client (30s)")
+                 "time without messages after which the session expires (30s)")
       ->type_name("TIME")
       ->group(group);
-  app.add_option("--connect-timeout", f.connect_timeout, "how long to look for a server (10s)")
+  app.add_option("--connect-timeout", f.connect_timeout, "how long to try to connect (10s)")
       ->type_name("TIME")
       ->group(group);
   app.add_option("--auth-file", f.auth_file,
-                 "file with SCHEME:CREDENTIALS, as digest:user:password")
+                 "file with SCHEME:CREDENTIALS, for example digest:user:password")
       ->type_name("FILE")
       ->group(group);
   app.add_flag("--tls", f.tls, "encrypt the connection")->group(group);
-  app.add_option("--tls-ca", f.tls_ca, "who signs the servers' certificates, PEM")
+  app.add_option("--tls-ca", f.tls_ca, "CA certificates of the servers, PEM")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--tls-cert", f.tls_cert, "our certificate, PEM")->type_name("FILE")->group(group);
-  app.add_option("--tls-key", f.tls_key, "its key, PEM")->type_name("FILE")->group(group);
-  app.add_option("--tls-key-password-file", f.tls_key_password_file)
+  app.add_option("--tls-cert", f.tls_cert, "certificate of the client, PEM")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--tls-key", f.tls_key, "key of the certificate, PEM")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--tls-key-password-file", f.tls_key_password_file,
+                 "file with the password of the key")
       ->type_name("FILE")
       ->group(group);
   app.add_flag("--tls-any-host", f.tls_any_host,
-               "the certificate may be for another host than the one connected to")
+               "accept a server certificate for another host name")
       ->group(group);
   app.add_flag("-v,--verbose", f.verbose,
-               "print on stderr which server is used, what the connection does and what is waited "
-               "for")
+               "print on stderr which server is used, what the connection does and what the "
+               "command waits for")
       ->group(group);
 }
 
@@ -179,11 +186,11 @@ server_address find_server(const connect_flags& f) {
 }
 
 std::string node_path(const std::string& given) {
-  if (given.empty()) throw failure{usage, "a path is not empty"};
+  if (given.empty()) throw failure{usage, "the path is empty"};
   const auto path = given.front() == '/' ? given : "/conclave/" + given;
   // Checked here, before a server is started or contacted.
   if (path != "/" && (path.back() == '/' || path.find("//") != std::string::npos))
-    throw failure{usage, "'" + given + "' is no path: it has a slash too many"};
+    throw failure{usage, "'" + given + "' is not a valid path; remove the extra slash"};
   return path;
 }
 

@@ -34,7 +34,7 @@ void refuse_full_disk(const server_address& at) {
   if (answer.find("conclave_disk_full\t1\n") == std::string::npos) return;
   const auto where = at.local_folder.empty() ? at.hosts : at.local_folder.string();
   throw failure{unavailable, "the disk of the server at " + where +
-                                 " is full; make room there, and it goes on with what it has"};
+                                 " is full; free disk space there, and the server continues"};
 }
 
 }  // namespace
@@ -184,12 +184,12 @@ void connection::no_server() {
   const auto why = trouble();
   const auto tried = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - (until_ - at_.connect_timeout));
-  const auto what = "no server at " + at_.hosts + " (" + at_.said_by + ") in " +
+  const auto what = "no server at " + at_.hosts + " (" + at_.said_by + ") within " +
                     short_time(std::min(tried, at_.connect_timeout));
   if (const auto hint = tls_hint(at_); !hint.empty())
     throw failure{unavailable, what + ": " + hint};
-  throw failure{unavailable,
-                what + (why.empty() ? "" : ": " + why) + "; is it running? try: conclave doctor"};
+  throw failure{unavailable, what + (why.empty() ? "" : ": " + why) +
+                                 "; check whether it runs, or try: conclave doctor"};
 }
 
 bool connection::connected() {
@@ -198,7 +198,8 @@ bool connection::connected() {
   if (connected_) return true;
   const auto now = std::chrono::steady_clock::now();
   if (state == session_state::authentication_failed)
-    throw failure{unavailable, "the server at " + at_.hosts + " refuses the credentials"};
+    throw failure{unavailable,
+                  "the server at " + at_.hosts + " refuses the credentials; check --auth-file"};
   if (now >= std::min(until_, next_look_)) refuse_full_disk(at_);
   if (now >= until_) no_server();
   // Our own server may have exited, idle, just after it answered.

@@ -54,9 +54,10 @@ descriptor connected_to(const std::filesystem::path& socket) {
   sockaddr_un at{};
   at.sun_family = AF_UNIX;
   if (socket.string().size() >= sizeof at.sun_path)
-    throw failure{unavailable, "'" + socket.string() +
-                                   "' is too long for a socket's path; choose a shorter folder "
-                                   "with CONCLAVE_LOCAL"};
+    throw failure{
+        unavailable,
+        "'" + socket.string() +
+            "' is too long for the path of a socket; set CONCLAVE_LOCAL to a shorter folder"};
   std::memcpy(at.sun_path, socket.c_str(), socket.string().size());
   descriptor s{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   if (!s || ::connect(s.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) return {};
@@ -71,16 +72,17 @@ void refuse_network_file_system(const std::filesystem::path& folder) {
                                                 0xFE534D42, AFS_SUPER_MAGIC};
   for (const auto magic : remote)
     if (static_cast<unsigned long>(found.f_type) == magic)
-      throw failure{unavailable, folder.string() +
-                                     " is on a network file system; set CONCLAVE_LOCAL to a folder "
-                                     "of this machine"};
+      throw failure{
+          unavailable,
+          folder.string() +
+              " is on a network file system; set CONCLAVE_LOCAL to a folder on this machine"};
 }
 
 void make_folder(const std::filesystem::path& folder) {
   std::error_code ec;
   std::filesystem::create_directories(folder.parent_path(), ec);
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-    throw failure{unavailable, "cannot make " + folder.string() +
+    throw failure{unavailable, "cannot create " + folder.string() +
                                    " for this user's own server: " + std::strerror(errno) +
                                    "; set CONCLAVE_LOCAL to another folder, or CONCLAVE_CONNECT "
                                    "to a server"};
@@ -92,7 +94,7 @@ constexpr auto choose_another =
 
 [[noreturn]] void not_ours(const std::filesystem::path& what, uid_t owner) {
   throw failure{unavailable, what.string() + " belongs to user " + std::to_string(owner) +
-                                 ", and we are user " + std::to_string(::geteuid()) +
+                                 ", but this command runs as user " + std::to_string(::geteuid()) +
                                  choose_another};
 }
 
@@ -127,7 +129,7 @@ bool own_server_answers(const std::filesystem::path& socket) {
     const std::string log = folder + "/log";
     ::execle("/proc/self/exe", "conclave", "serve", "--data", folder.c_str(), "--idle-exit",
              idle_exit, "--log", log.c_str(), nullptr, variables.data());
-    why = std::string{"cannot run itself: "} + std::strerror(errno);
+    why = std::string{"cannot execute /proc/self/exe: "} + std::strerror(errno);
   }
   why = "conclave: " + why;
   ::_exit(::write(STDERR_FILENO, why.data(), why.size()) < 0 ? 1 : 1);
@@ -158,7 +160,7 @@ std::string start_server(const std::string& folder, deadline until) {
     pollfd p{reading.get(), POLLIN, 0};
     const int ready = ::poll(&p, 1, left_ms(until));
     if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return "it has not answered in time";
+    if (ready <= 0) return "it did not answer in time";
     const auto n = ::read(reading.get(), buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
@@ -224,8 +226,8 @@ void expect_own_folder(const std::filesystem::path& folder) {
   if (!S_ISDIR(found.st_mode)) return;
   if (found.st_uid != ::geteuid()) not_ours(folder, found.st_uid);
   if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    throw failure{unavailable, "others can write to " + folder.string() + "; try: chmod go-w " +
-                                   folder.string()};
+    throw failure{unavailable, "other users can write to " + folder.string() +
+                                   "; try: chmod go-w " + folder.string()};
 }
 
 void ensure_local_server(const std::filesystem::path& folder, std::chrono::milliseconds limit) {
@@ -253,8 +255,8 @@ void ensure_local_server(const std::filesystem::path& folder, std::chrono::milli
     if (own_server_answers(socket)) return;
     if (std::chrono::steady_clock::now() >= until)
       throw failure{unavailable,
-                    "another command is starting this user's own server, and does not "
-                    "come to an end; is it stopped?"};
+                    "another command is starting this user's own server and has not finished in "
+                    "time; check whether that command is stopped"};
     std::this_thread::sleep_for(10ms);
   }
   std::string said;
@@ -270,7 +272,7 @@ void ensure_local_server(const std::filesystem::path& folder, std::chrono::milli
   auto why = said.substr(0, said.find('\n'));
   if (const auto prefix = why.find("conclave: "); prefix == 0) why.erase(0, 10);
   throw failure{unavailable, "this user's own server does not start: " +
-                                 (why.empty() ? std::string{"it ended without a word"} : why)};
+                                 (why.empty() ? std::string{"it exited without a message"} : why)};
 }
 
 }  // namespace conclave::cli

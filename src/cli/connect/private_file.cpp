@@ -16,8 +16,8 @@ void require_private(const std::string& file) {
   if ((found.st_mode & others) == 0) return;
   std::array<char, 8> mode{};
   std::snprintf(mode.data(), mode.size(), "%04o", found.st_mode & 07777);
-  throw failure{usage, file + " holds a secret that other users can read or replace (mode " +
-                           mode.data() + "); make it private: chmod 600 " + file};
+  throw failure{usage, file + " contains a secret, but other users have access to it (mode " +
+                           mode.data() + "); run: chmod 600 " + file};
 }
 
 }  // namespace conclave::cli

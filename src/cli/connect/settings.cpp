@@ -28,7 +28,8 @@ std::string trimmed(const std::string& text) {
 
 void read_file(const std::filesystem::path& file, settings& into) {
   std::error_code ec;
-  if (std::filesystem::is_directory(file, ec)) throw failure{usage, file.string() + " is a folder"};
+  if (std::filesystem::is_directory(file, ec))
+    throw failure{usage, "cannot read " + file.string() + ": it is a folder"};
   std::ifstream in{file};
   if (!in) throw failure{usage, "cannot read " + file.string() + ": " + std::strerror(errno)};
   std::string line;
@@ -41,8 +42,9 @@ void read_file(const std::filesystem::path& file, settings& into) {
     if (equals == std::string::npos || std::find(names.begin(), names.end(), name) == names.end()) {
       std::string known;
       for (const auto* n : names) known += std::string{known.empty() ? "" : ", "} + n;
-      throw failure{
-          usage, place + ": '" + line + "' is no setting; write name = value with one of " + known};
+      throw failure{usage,
+                    place + ": '" + line +
+                        "' is not a setting; write NAME = VALUE with one of these names: " + known};
     }
     into.values[name] = trimmed(line.substr(equals + 1));
     into.places[name] = place;

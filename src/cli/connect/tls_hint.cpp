@@ -16,9 +16,10 @@ std::string tls_hint(const server_address& at) {
       auto c = raw_connection::to(address, until, ignored);
       if (!c) continue;
       if (!at.options.tls && c->speaks_tls(until))
-        return to_string(host) + " speaks TLS; add --tls, or --tls-ca FILE";
+        return to_string(host) + " uses TLS; add --tls or --tls-ca FILE";
       if (at.options.tls && !c->ask("srvr", until).empty())
-        return to_string(host) + " does not speak TLS; connect to its port for TLS, or without TLS";
+        return to_string(host) +
+               " does not use TLS on this port; connect to its TLS port, or without TLS";
     }
   }
   return {};

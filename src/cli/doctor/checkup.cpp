@@ -1,12 +1,10 @@
 #include "cli/doctor/checkup.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 
 #include "cli/exit_code.hpp"
+#include "cli/show/text.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -33,7 +31,7 @@ const char* colour(mark m) {
   return "";
 }
 
-std::string padded(std::string text, std::size_t width) {
+std::string column(std::string text, std::size_t width) {
   text.resize(std::max(text.size() + 1, width), ' ');
   return text;
 }
@@ -42,9 +40,9 @@ std::string padded(std::string text, std::size_t width) {
 
 void checkup::add(finding f) {
   if (!json_) {
-    static const bool coloured = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
-    std::cout << (coloured ? colour(f.how) : "") << padded(word(f.how), mark_width)
-              << (coloured ? "\033[0m" : "") << padded(f.name, name_width) << f.text << "\n";
+    static const bool coloured = page::of_stdout().colour;
+    std::cout << (coloured ? colour(f.how) : "") << column(word(f.how), mark_width)
+              << (coloured ? "\033[0m" : "") << column(f.name, name_width) << f.text << "\n";
     if (!f.advice.empty())
       std::cout << std::string(mark_width + name_width, ' ') << f.advice << "\n";
     std::cout.flush();
@@ -75,7 +73,7 @@ int checkup::end(bool reached) const {
   } else if (!reached) {
     std::cout << "No server can be used.\n";
   } else if (failures == 0 && warnings == 0) {
-    std::cout << "All is well.\n";
+    std::cout << "All checks passed.\n";
   } else {
     const auto said = [](std::size_t n, const char* what) {
       return std::to_string(n) + " " + what + (n == 1 ? "" : "s");

@@ -29,21 +29,20 @@ class ensemble {
 
   void check(checkup& to) const {
     if (leaders_.empty() && alone_.empty() && others_.empty() && !untold_)
-      return to.add({mark::skipped, "ensemble", "none of the servers serves", "", {}});
+      return to.add({mark::skipped, "ensemble", "no server serves requests", "", {}});
     if (leaders_.empty() && alone_.empty() && others_.empty())
       return to.add({mark::skipped,
                      "ensemble",
-                     "the servers do not tell their state",
-                     "let them answer: 4lw.commands.whitelist=srvr,mntr,conf,envi",
+                     "the servers do not report their state",
+                     "allow four-letter words: 4lw.commands.whitelist=srvr,mntr,conf,envi",
                      {}});
     if (split(to)) return;
-    if (!alone_.empty())
-      return to.add({mark::ok, "ensemble", "a single server: it is there or it is not", "", {}});
+    if (!alone_.empty()) return to.add({mark::ok, "ensemble", "a single server", "", {}});
     if (leaders_.empty())
       to.add({mark::warning,
               "ensemble",
               "none of the servers that answer is the leader",
-              "name all servers of the ensemble, so that the leader can be asked",
+              "name all servers of the ensemble, including the leader",
               {}});
     else
       check_members(to, *leaders_.front());
@@ -60,11 +59,12 @@ class ensemble {
     const bool sure = !unidentified_ || leaders_.size() > 1 || alone_.size() != separate;
     to.add({sure ? mark::failed : mark::warning,
             "ensemble",
-            sure ? "the list names servers that do not belong together"
-                 : "the list names " + number(static_cast<std::int64_t>(alone_.size()), "server") +
-                       " that stand alone, or one by several names",
-            "locks on one of them exclude nobody on the others: name the servers of one ensemble "
-            "only",
+            sure ? "the connect string names servers of different ensembles"
+                 : "the connect string names " +
+                       number(static_cast<std::int64_t>(alone_.size()), "server") +
+                       " without an ensemble, or one server by several names",
+            "locks on one server do not exclude clients of the others; name only the servers of "
+            "one ensemble",
             {}});
     return true;
   }
@@ -76,8 +76,8 @@ class ensemble {
     if (size == 0)
       return to.add({mark::ok,
                      "ensemble",
-                     name + " leads; how many follow it does not tell",
-                     "let it answer: 4lw.commands.whitelist=srvr,mntr",
+                     name + " leads; it does not report its followers",
+                     "allow four-letter words: 4lw.commands.whitelist=srvr,mntr",
                      {}});
     const auto up = std::min(size, synced + 1);
     json::object values{{"leader", name}, {"size", size}, {"in_sync", up}};
@@ -86,25 +86,28 @@ class ensemble {
     if (up < size) {
       const auto spare = up - (size / 2 + 1);
       to.add({mark::failed, "ensemble", state,
-              spare > 0 ? "bring back who is missing; " + std::to_string(spare) + " more may fail"
-                        : "bring back who is missing: if one more fails, there is no majority",
+              spare > 0
+                  ? "start the missing servers; the ensemble tolerates " + std::to_string(spare) +
+                        " more failures"
+                  : "start the missing servers; without one more, the ensemble has no majority",
               values});
     } else {
       to.add({mark::ok, "ensemble", state, "", values});
     }
     if (static_cast<std::int64_t>(listed_) < size)
-      to.add({mark::warning,
-              "list",
-              "names " + std::to_string(listed_) + " of " + number(size, "server"),
-              "name the others, too, so that clients go on when one fails",
-              {}});
+      to.add(
+          {mark::warning,
+           "list",
+           "the connect string names " + std::to_string(listed_) + " of " + number(size, "server"),
+           "name all servers, so that clients can use another one after a failure",
+           {}});
     for (const auto* f : others_)
       if (f->zxid >> 32 == leader.zxid >> 32 && leader.zxid - f->zxid > far_behind)
         to.add({mark::warning,
                 "lag",
                 to_string(f->at) + " is " + number(leader.zxid - f->zxid, "change") +
                     " behind its leader",
-                "is it overloaded, or its disk slow?",
+                "check its load and its disk",
                 {}});
   }
 
@@ -118,8 +121,8 @@ class ensemble {
     for (const auto& v : versions) text += (text.empty() ? "" : ", ") + v;
     to.add({mark::warning,
             "versions",
-            "the servers are of different versions: " + text,
-            "bring them to the same one",
+            "the servers have different versions: " + text,
+            "upgrade them to the same version",
             {}});
   }
 

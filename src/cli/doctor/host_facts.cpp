@@ -148,8 +148,8 @@ std::vector<host_facts> look_at(const std::vector<endpoint>& hosts,
     finished.push_back(shared->of[i].has_value());
     host_facts late;
     late.at = hosts[i];
-    late.problem = {"looking up '" + hosts[i].host + "' took too long",
-                    "does this machine's name server work?"};
+    late.problem = {"the lookup of '" + hosts[i].host + "' took too long",
+                    "check the name server of this machine"};
     all.push_back(shared->of[i].value_or(std::move(late)));
   }
   lock.unlock();

@@ -34,16 +34,16 @@ std::chrono::milliseconds left(deadline until) {
 trouble explained(int error, bool is_unix) {
   switch (error) {
     case ECONNREFUSED:
-      return {"connection refused", is_unix ? "its server has ended; start it again"
-                                            : "nobody listens there: is the server running, and is "
-                                              "this its port?"};
-    case ETIMEDOUT:
-      return {"no answer", "a wrong address, a machine that is down, or a firewall between us"};
+      return {"connection refused",
+              is_unix ? "its server has exited; start it again"
+                      : "no process listens there; check that the server runs, and its port"};
+    case ETIMEDOUT: return {"no answer", "check the address, the machine and the firewalls"};
     case EHOSTUNREACH:
-    case ENETUNREACH: return {"no route to it", "is the address right, and the network up?"};
-    case ENOENT: return {"there is no such socket", "is its server running? try: conclave serve"};
+    case ENETUNREACH: return {"no route to the host", "check the address and the network"};
+    case ENOENT:
+      return {"the socket does not exist", "check that the server runs; try: conclave serve"};
     case EACCES:
-    case EPERM: return {"not allowed to use the socket", "it is for another user, or for a group"};
+    case EPERM: return {"no permission to use the socket", "it belongs to another user or group"};
     default: return {std::strerror(error), ""};
   }
 }
@@ -52,7 +52,7 @@ std::vector<socket_address> resolve_unix(const endpoint& host, trouble& why_none
   socket_address a;
   auto* const to = reinterpret_cast<sockaddr_un*>(&a.bytes);
   if (host.socket_path.size() >= sizeof to->sun_path) {
-    why_none = {"the path is too long for a socket", "107 bytes are the most"};
+    why_none = {"the path is too long for a socket", "use at most 107 bytes"};
     return {};
   }
   to->sun_family = AF_UNIX;
@@ -110,13 +110,13 @@ std::vector<socket_address> resolve(const endpoint& host, trouble& why_none) {
   const int code =
       ::getaddrinfo(host.host.c_str(), std::to_string(host.port).c_str(), &wanted, &found);
   if (code == EAI_NONAME || code == EAI_NODATA) {
-    why_none = {"unknown name '" + host.host + "'",
-                "is it spelled right? try: getent hosts " + host.host};
+    why_none = {"unknown host name '" + host.host + "'",
+                "check the spelling; try: getent hosts " + host.host};
     return {};
   }
   if (code != 0) {
     why_none = {std::string{"cannot look up '"} + host.host + "': " + ::gai_strerror(code),
-                "does this machine's name server work?"};
+                "check the name server of this machine"};
     return {};
   }
   std::vector<socket_address> all;
@@ -180,8 +180,8 @@ std::optional<tls_facts> raw_connection::start_tls(const tls_options& options,
                                                        &SSL_CTX_free};
   SSL_CTX_set_verify(c.get(), SSL_VERIFY_PEER, nullptr);
   if (!load_files(c.get(), options)) {
-    why = {"our certificates or key cannot be read: " + last_tls_error(),
-           "look at --tls-ca, --tls-cert, --tls-key and the key's password"};
+    why = {"cannot read the certificates or the key: " + last_tls_error(),
+           "check --tls-ca, --tls-cert, --tls-key and the password of the key"};
     return {};
   }
   tls_.reset(SSL_new(c.get()));
@@ -191,13 +191,13 @@ std::optional<tls_facts> raw_connection::start_tls(const tls_options& options,
     const auto verdict = SSL_get_verify_result(tls_.get());
     if (verdict == X509_V_ERR_HOSTNAME_MISMATCH || verdict == X509_V_ERR_IP_ADDRESS_MISMATCH)
       why = {"its certificate is for another host than '" + host + "'",
-             "connect by the name in the certificate, or say --tls-any-host"};
+             "connect with the name in the certificate, or use --tls-any-host"};
     else if (verdict != X509_V_OK)
       why = {
           std::string{"its certificate is not trusted: "} + X509_verify_cert_error_string(verdict),
-          "name who signs the servers' certificates with --tls-ca"};
+          "pass the CA certificates of the servers with --tls-ca"};
     else
-      why = {"no TLS: " + last_tls_error(), "is this the port for TLS?"};
+      why = {"TLS failed: " + last_tls_error(), "check that this is the TLS port"};
     return {};
   }
   tls_facts f;

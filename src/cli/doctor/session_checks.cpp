@@ -76,11 +76,13 @@ void check_clock(checkup& to, std::chrono::milliseconds before, std::chrono::mil
   if (server > after) difference = server - after;
   json::object values{{"difference_ms", difference.count()}};
   if (difference < 1s && difference > -1s)
-    return to.add({mark::ok, "clock", "the server's and ours agree", "", values});
+    return to.add(
+        {mark::ok, "clock", "the clocks of the server and of this machine agree", "", values});
   to.add({mark::warning, "clock",
-          "the server's is " + short_time(difference < 0s ? -difference : difference) +
-              (difference < 0s ? " behind ours" : " ahead of ours"),
-          "ages are shown wrong; locks do not depend on it. Does NTP run on both?", values});
+          "the server's clock is " + short_time(difference < 0s ? -difference : difference) +
+              (difference < 0s ? " behind this machine" : " ahead of this machine"),
+          "shown ages are wrong, but locks do not depend on clocks; run NTP on both machines",
+          values});
 }
 
 std::chrono::milliseconds wall_clock() {
@@ -111,21 +113,22 @@ constexpr auto open_it = "conclave znode acl /conclave --set world:anyone:cdrwa"
 void check_timeout(checkup& to, connection& c, bool bound) {
   const auto asked = c.at().options.session_timeout, given = c.zk().session_timeout();
   json::object values{{"asked_ms", asked.count()}, {"given_ms", given.count()}};
-  const auto text = "asked " + short_time(asked) + ", given " + short_time(given);
+  const auto text = "requested " + short_time(asked) + ", granted " + short_time(given);
   const auto found = [&](mark m, const std::string& more, const char* advice) {
     to.add({m, "timeout", text + more, advice, values});
   };
   if (bound)
-    found(mark::ok, ", which counts only if the server is restarted: it sees processes end", "");
+    found(mark::ok,
+          "; it only applies to restarts of the server, which otherwise sees processes end", "");
   else if (given < 4s)
-    found(mark::warning, ": a pause of the program or the network so long loses every lock",
+    found(mark::warning, ": a pause of this length in the program or the network loses all locks",
           "10s to 30s are usual: --session-timeout, and the server's maxSessionTimeout");
   else if (given > 60s)
-    found(mark::warning, ": the locks of a machine that died stay held so long",
+    found(mark::warning, ": the locks of a crashed machine stay held for this time",
           "10s to 30s are usual: --session-timeout, and the server's minSessionTimeout");
   else if (given != asked)
-    found(mark::warning, ": the server's limits are others than ours",
-          "ask for what it gives, or set its minSessionTimeout and maxSessionTimeout");
+    found(mark::warning, ": the requested timeout is outside the server's limits",
+          "request the granted timeout, or change its minSessionTimeout and maxSessionTimeout");
   else
     found(mark::ok, "", "");
 }
@@ -140,10 +143,10 @@ void check_round_trip(checkup& to, client& zk) {
             {{"median_ms", ms(median)}, {"longest_ms", ms(longest)}}};
   if (longest * 3 > zk.session_timeout()) {
     f.how = mark::failed;
-    f.advice = "that is near the session timeout: sessions will expire";
+    f.advice = "the longest is near the session timeout; sessions can expire";
   } else if (median > 50ms) {
     f.how = mark::warning;
-    f.advice = "the server is far away or overloaded; a lock costs at least one";
+    f.advice = "the server is far away or overloaded; a lock needs at least one round trip";
   }
   to.add(std::move(f));
 }
@@ -167,24 +170,23 @@ void check_write(checkup& to, client& zk) {
               {{"median_ms", ms(median)}, {"longest_ms", ms(longest)}}};
     if (median > 200ms) {
       f.how = mark::warning;
-      f.advice = "every lock is two writes: is the server's disk slow, or shared?";
+      f.advice = "every lock needs two writes; check whether the server's disk is slow or shared";
     }
     to.add(std::move(f));
     check_clock(to, before, server, after);
   } catch (const error& e) {
     if (e.code() == errc::no_auth)
-      to.add(
-          {mark::failed,
-           "write",
-           std::string{"we may not create nodes below "} + home +
-               ", and so have no locks or queues there",
-           std::string{"show credentials with --auth-file, or let its owner open it: "} + open_it,
-           {}});
+      to.add({mark::failed,
+              "write",
+              std::string{"no permission to create nodes below "} + home +
+                  ", so locks and queues there do not work",
+              std::string{"pass credentials with --auth-file, or ask its owner to run: "} + open_it,
+              {}});
     else if (e.code() == errc::not_read_only)
       to.add({mark::failed,
               "write",
-              "the server only reads at present",
-              "it has lost the majority of its ensemble",
+              "the server is read-only",
+              "the server has no connection to a majority of its ensemble",
               {}});
     else
       to.add({mark::failed, "write", e.what(), "look at the server's log", {}});
@@ -202,24 +204,25 @@ void check_access(checkup& to, connection& c) {
   } catch (const error& e) {
     return to.add({mark::skipped, "access", e.what(), "", {}});
   }
-  std::string text = shown ? "credentials are shown" : "no credentials are shown";
+  std::string text = shown ? "credentials are used" : "no credentials are used";
   text += "; ";
   text += path;
-  text += " is";
+  text += " has the ACL";
   for (const auto& e : node.acl) text += " " + to_text(e);
   if (has_home && belongs_to_its_first_user(node))
     to.add({mark::failed,
             "access",
-            text + ": nobody else can have locks or queues there",
-            std::string{open_it} + " (or, if it is meant to be so: --set auth::cdrwa)",
+            text + ": other users cannot create locks or queues there",
+            std::string{open_it} + " (or, to keep it private: --set auth::cdrwa)",
             {}});
   else if (at.on_this_machine)
-    to.add({mark::ok, "access", "by the socket's permissions; " + text, "", {}});
+    to.add({mark::ok, "access", "the socket's permissions apply; " + text, "", {}});
   else if (anybody_may_change(node.acl) && !shown)
     to.add({mark::warning,
             "access",
-            text + ": whoever reaches the server may change our locks and queues",
-            "show credentials with --auth-file: locks and queues made with them are theirs alone",
+            text + ": every client of the server can change these locks and queues",
+            "pass credentials with --auth-file; only they give access to locks and queues created "
+            "with them",
             {}});
   else
     to.add({mark::ok, "access", text, "", {}});
@@ -227,7 +230,7 @@ void check_access(checkup& to, connection& c) {
     to.add({mark::warning,
             "secrecy",
             "the credentials are sent without encryption",
-            "use --tls, and the servers' port for it",
+            "use --tls and the TLS port of the servers",
             {}});
 }
 

@@ -84,7 +84,10 @@ void command_section(std::ostream& out, const command_info& c) {
     const bool help = std::find(o.names.begin(), o.names.end(), "--help") != o.names.end();
     if (o.group != server_group && !help) option(out, o);
   }
-  if (server) out << ".PP\nIt also takes the options of\n.BR \"SERVER OPTIONS\" .\n";
+  if (server)
+    out << ".PP\n"
+           "It also has the options of\n"
+           ".BR \"SERVER OPTIONS\" .\n";
   if (!c.footer.empty()) {
     out << ".PP\n";
     prose(out, c.footer);
@@ -95,7 +98,8 @@ void server_options(std::ostream& out, const std::vector<const command_info*>& a
   for (const auto* const c : all) {
     const auto is_of_server = [](const option_info& o) { return o.group == server_group; };
     if (std::none_of(c->options.begin(), c->options.end(), is_of_server)) continue;
-    out << ".SH SERVER OPTIONS\nOf every command that talks to a server:\n";
+    out << ".SH SERVER OPTIONS\n"
+           "All commands that use a server have these options:\n";
     for (const auto& o : c->options)
       if (is_of_server(o)) option(out, o);
     return;

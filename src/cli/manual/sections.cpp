@@ -21,142 +21,179 @@ conclave \- distributed locks, queues and leader election
 .RI [ COMMAND ]
 .SH DESCRIPTION
 .B conclave
-runs commands under locks, moves work through queues and elects leaders, on one machine or across
-many. It speaks the protocol of Apache ZooKeeper, and shares locks with programs that use Curator,
-kazoo or ZooKeeper's own recipes.
+runs commands under locks, processes the items of queues and elects leaders, on one or more machines.
+It uses the protocol of Apache ZooKeeper. It shares locks with programs that use Curator, kazoo or
+ZooKeeper's own recipes.
 .PP
-There is nothing to set up. Without a word about servers it uses one of its own on this machine,
-which it starts in the background when it is needed and which ends when nobody has used it for a
-while. With
+On one machine, no setup is needed. By default, commands use a server on this machine. If there is no
+server for all users, each user has a private server. The first command starts it in the background,
+and it exits after 15 minutes without use. With
 .B CONCLAVE_CONNECT
 set to the servers of an ensemble, the same commands work across machines.
 .PP
-Everything has a
+Each lock, queue and election has a
 .IR PATH ,
-as
+for example
 .IR backups/db .
-One that does not begin with a slash is below
+A path without a leading slash is below
 .IR /conclave .
 .PP
-Those who want the same lock stand in a line in the order in which they came, and
+The contenders of a lock wait in the order of their arrival.
 .B conclave status
-shows it. Whoever holds a lock has a
+shows this order. Each holder has a
 .IR "fencing token" ,
-a number that is larger than that of everybody before: what a command writes elsewhere can carry it,
-and be refused where a larger one was seen.
+a number that is larger than the numbers of all former holders. A command can send it with each write
+to another service. That service can refuse a write if it has seen a larger number.
 .PP
 With
 .BR \-\-json ,
-times are in UTC, and in milliseconds since 1970 where _ms stands behind the name. Fencing tokens,
-zxids and session ids are numbers, and text where _text stands behind the name: programs that keep
-numbers as floating point round them above 2^53.
+times are in UTC. Names with the suffix _ms have milliseconds since 1970. Fencing tokens, zxids and
+session ids are numbers. Names with the suffix _text have them as strings, for programs that round
+numbers above 2^53.
 .PP
-Times are written 500ms, 10s, 5m or 2h. A number alone is in seconds; those of
-.B conclave serve
-are in milliseconds then, as ZooKeeper's are.
+Times are written 500ms, 10s, 5m or 2h. A number without a unit is in seconds.
 )";
 
 const char* const manual_after_commands = R"(.SH ENVIRONMENT
 .TP
 .B CONCLAVE_CONNECT
-The servers, as
+The servers, as for
 .BR \-\-connect :
 .IR host:port,... ,
-with a path at the end under which everything is to be, or
+optionally followed by
+.IR /path ,
+which becomes the root of all paths; or
 .IR unix:/path .
 .TP
 .B CONCLAVE_LOCAL
-The folder of this user's own server, instead of
+The folder of this user's own server, as an absolute path. The default is
 .IR \(ti/.local/share/conclave .
-With it, the server for all users of the machine is not looked for.
+If it is set, the server for all users of this machine is not used.
 .TP
 .B CONCLAVE_CONFIG
-The settings file, instead of the two below.
+The settings file. If it is set, the two files below are not read.
 .TP
 .B NO_COLOR
-If it is not empty, nothing is coloured.
+If it is not empty, the output has no colours.
 .PP
-Commands that are run find these:
+.B conclave lock\fR, \fBelect
+and
+.B queue work
+set these variables for the command that they run:
 .TP
 .B CONCLAVE_LOCK_PATH
-The path of the lock; of several, the first.
+.RB ( lock )
+The path of the lock. With several paths, it is the path that contains the node: the first one in
+alphabetical order.
 .TP
 .B CONCLAVE_LOCK_NODE
-The node by which it is held.
+The node of the lock, of the leader, or of the claim of an item.
 .TP
 .B CONCLAVE_FENCING_TOKEN
 The fencing token, a number.
 .TP
 .B CONCLAVE_SESSION_ID
-The session that holds it, a number.
+The session that owns the node, a number.
+.TP
+.B CONCLAVE_HELD
+.RB ( lock ", " elect )
+The locks that the command runs under, for use by
+.B conclave
+itself.
+.B conclave lock
+without a limit and
+.B conclave elect
+refuse to wait for one of them, because the wait would never end.
 .TP
 .BR CONCLAVE_ELECTION_PATH ", " CONCLAVE_LEADER_ID
-Of
-.BR "conclave elect" :
-the path of the election, and who leads, which is us.
+.RB ( elect )
+The path of the election and the id of this leader.
 .TP
 .BR CONCLAVE_QUEUE_PATH ", " CONCLAVE_ITEM_NAME ", " CONCLAVE_ITEM_ATTEMPT
-Of
-.BR "conclave queue work" :
-the path of the queue, the name of the item, and how often it was taken, this time included.
+.RB ( "queue work" )
+The path of the queue, the name of the item, and the number of attempts including this one.
 .SH FILES
 .TP
 .IR /etc/conclave/config ", " \(ti/.config/conclave/config
 Settings, in lines of
-.IR "name = value" ;
-comments begin with #. The second one, of the user, goes before the first. Names are those of the
-options without their dashes:
+.IR "name = value" .
+Comments begin with #. The second file takes precedence. The names are those of the options without
+their dashes:
 .BR connect ", " session\-timeout ", " connect\-timeout ", " auth\-file ", " tls ", " tls\-ca ,
 .BR tls\-cert ", " tls\-key ", " tls\-key\-password\-file " and " tls\-any\-host .
 .BR tls " and " tls\-any\-host
 are yes or no.
 .TP
 .I \(ti/.local/share/conclave
-This user's own server: its
+The
 .IR socket ,
-its data and its
-.IR log .
-The home folder is that of the user's id and not
-.BR HOME ,
-so that cron, sudo and a login shell mean the same one.
+the data and the
+.I log
+of this user's own server. The home folder is that of the user id, not
+.BR HOME .
+So cron, sudo and a login shell use the same server.
 .TP
-.I /run/conclave/socket
-The server for all users of this machine
+.IR /run/conclave/socket ", " /var/lib/conclave
+The socket and the data of the server for all users of this machine
 .RB ( "conclave serve \-\-system" ).
-If it is there, it is used rather than one of this user's own. Its data are in
-.IR /var/lib/conclave .
+A machine has such a server if
+.I /run/conclave
+or
+.I /var/lib/conclave
+exists, or if its systemd unit is enabled.
 .PP
-Where a command connects is decided by the first of these that says something:
+A command uses the first of these servers that is set or exists:
 .BR \-\-connect ,
 .BR CONCLAVE_CONNECT ,
 .B connect
-in a settings file, the server for all users of this machine, this user's own.
+in a settings file, this user's own server in the folder
+.BR CONCLAVE_LOCAL ,
+the server for all users of this machine, this user's own server in
+.IR \(ti/.local/share/conclave .
 .SH EXIT STATUS
-Commands that run another one end with its exit status, or with 128 and the number of the signal
-that ended it. Otherwise:
+.B conclave lock
+and
+.B conclave elect
+end with the exit status of their command, or with 128 + N if signal N ended it. A command that waits
+ends with 128 + N after signal N. After Ctrl-C, it dies of SIGINT. Otherwise:
 .TP
 .B 0
-Done.
+The command succeeded.
 .TP
 .B 1
-Not done: a lock was not acquired
+A lock was not acquired
 .RB ( \-E
-sets another number for that), there is nothing there, the server refused.
+sets another number for this), there is no item, node or leader, or the server refused a request for
+another reason.
 .TP
 .B 64
-The command line makes no sense.
+The command line or a settings file is wrong, or a file that it names cannot be read. Or the command
+would wait for a lock that it runs under itself.
 .TP
 .B 69
-No server could be reached.
+There is no server, the server refuses the connection, or its disk is full.
+.TP
+.B 71
+The system refuses the open files, processes or memory that the command needs.
 .TP
 .B 74
-An item of a queue could not be printed. It is still there.
+.BR "queue pop" :
+an item could not be written. It is still in the queue.
 .TP
 .B 75
-A lock, or leadership, was lost while the command ran. It is never 0 then.
+The lock or leadership was lost while the command ran. Or the connection was lost and the command got
+SIGTERM, because of
+.B \-\-on\-suspend term
+or because the deadline was near. The exit status of the command does not matter then. Or
+.B queue pop
+has printed an item but could not remove it, so another consumer may get it, too.
+.TP
+.B 77
+An ACL forbids the request. This does not depend on
+.BR \-n ", " \-w " and " \-E .
 .TP
 .B 78
-Others use the path with another layout, or another number of permits.
+Others use the path with another layout or number of permits. The message says what to pass.
 .TP
 .B 126
 The command cannot be executed.
@@ -164,83 +201,97 @@ The command cannot be executed.
 .B 127
 The command was not found.
 .SH EXAMPLES
-One backup at a time; the second waits for the first:
+Run one backup at a time. The second one waits for the first:
 .PP
 .EX
   conclave lock backups/db \-\- ./backup.sh
 .EE
 .PP
-In a crontab, with no waiting and no mail if the last one still runs:
+In a crontab, skip this run without a mail if the last one is still running:
 .PP
 .EX
   */5 * * * * conclave lock \-n \-E 0 nightly \-\- /usr/local/bin/nightly
 .EE
 .PP
-Four renderers on the whole fleet:
+Run at most four renderers on all machines:
 .PP
 .EX
   export CONCLAVE_CONNECT=zk1,zk2,zk3
   conclave lock \-\-permits 4 render \-\- ./render.sh
 .EE
 .PP
-A store that takes no writes of somebody who has lost the lock:
+Send the fencing token to a service that refuses writes of former holders:
 .PP
 .EX
   conclave lock accounts \-c 'curl \-H "Token: $CONCLAVE_FENCING_TOKEN" \-d @new http://store/'
 .EE
 .PP
-Who holds what, and may I have it:
+Show all holders, and ask one of them to release its lock:
 .PP
 .EX
   conclave status \-\-watch
   conclave revoke backups/db \-\-wait 30
 .EE
 .SH SAFETY
-.SS On one machine (a Unix socket)
-The server sees processes and counts no time. A lock is held as long as any process has the
-connection:
+.SS With a server on this machine (Unix socket)
+As with
+.BR flock (1),
+the lock is held while a process of the command lives that has inherited the lock's descriptor. The
+descriptor only keeps the session alive. The server accepts no requests on it. The kernel reports the
+end of these processes to the server, so no clock is involved. If
 .B conclave
-itself, or what its command has started, which inherits it, as with
-.BR flock (1).
-If
-.B conclave
-is killed, the lock stays until the last of them has ended. A process that is stopped keeps its lock.
+is killed, the command continues, and the lock is held until its last process has ended. A stopped
+process keeps the lock. A process that closes all descriptors, as daemons do, no longer keeps it.
 .PP
-If the server dies under a command, it is started again, and the lock is held over that, as long as
-it is back before the session's timeout. From then on the lock is kept by
+After a restart of the server,
 .B conclave
-alone: if that is killed, a process beside it kills the command's process group. The same process
-kills the group if the server dies while
+reconnects within the session timeout and keeps the lock. If it is this user's own server,
 .B conclave
-is gone already, or stopped for longer than the session's timeout.
+also starts it. A small guard process does the same, even if
+.B conclave
+has ended, was killed, or is stopped. The guard starts before the command and ends after the last
+process of the command.
 .PP
-What a command starts in a process group of its own, with descriptors closed, is not known to
-anybody: it does not keep the lock, and is not ended.
-.SS Across machines (TCP)
-Servers count time: a session of which they have heard nothing for
-.B \-\-session\-timeout
-is over, and its locks are given to the next. So when the connection is lost, and as time runs out,
-the command's process group gets SIGTERM and, after
-.BR \-\-kill\-after ,
-SIGKILL: all of that before the server can give the lock away. If
+The lock is lost if the guard cannot reconnect within three quarters of the session timeout, or if the
+session has expired. The guard then kills the command's process group, and every process that it can
+see with the inherited descriptor.
 .B conclave
-itself is killed, or stopped for longer than the lock is held, a small process beside it kills the
-group.
+replaces a killed guard. If
+.B conclave
+and the guard are both killed, the lock is held until the server ends, and the command then runs
+without the lock.
 .PP
-It cannot do so if the whole machine stands still and goes on later, as virtual machines do; nor
-reach what has left the process group, or works on another machine. And in an ensemble, a server
-that is cut off may learn late what its leader has decided. Where that matters, what is written
-must carry the fencing token, and be refused by its number.
-.SS Always
-The environment decides which server is asked. Two commands that ask different servers do not
-exclude each other: a user's own server is not that of another user, and none of them is the one in
+A relay such as
+.BR socat (1),
+or a client in another PID namespace, follows the rules for TCP.
+.SS Over TCP
+The server expires a session from which it has received nothing for
+.BR \-\-session\-timeout .
+Then it can grant the lock to another client. So if the server is silent, the command's process group
+gets SIGTERM, and SIGKILL after
+.BR \-\-kill\-after .
+SIGKILL is sent at the deadline at the latest. The deadline is the earliest moment at which a single
+server can grant the lock to another client. If
+.B conclave
+is killed, the guard kills the process group at once. If
+.B conclave
+is stopped, the guard kills it at the deadline.
+.PP
+The following cases are not covered. The whole machine sleeps and continues later. Processes have left
+the command's process group. The guard is killed together with
+.BR conclave .
+A server of an ensemble is disconnected from its leader and learns late that the session has expired.
+In these cases, only a service that compares fencing tokens is safe.
+.SS With any server
+Commands exclude each other only if they use the same server. Each user's own server is
+independent of the servers of other users and of the servers in
 .BR CONCLAVE_CONNECT .
 .PP
 All programs that share a lock must use the same
-.BR \-\-layout ,
-and the same
+.B \-\-layout
+and the same number of
 .BR \-\-permits .
-Others are refused where they are seen.
+A command that sees nodes of another layout, or another number of permits, refuses the path (78).
 .SH SEE ALSO
 .BR flock (1),
 .BR timeout (1),

@@ -66,8 +66,8 @@ acl parse_acl(const std::string& text) {
   }
   if (list.empty() || !entry.empty())
     throw failure{usage, "'" + text +
-                             "' is no ACL; write SCHEME:ID:PERMISSIONS,... with permissions of "
-                             "cdrwa, as world:anyone:r or auth::cdrwa"};
+                             "' is not an ACL; write SCHEME:ID:PERMISSIONS,... with permissions "
+                             "from cdrwa, for example world:anyone:r or auth::cdrwa"};
   return list;
 }
 

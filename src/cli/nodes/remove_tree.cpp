@@ -60,7 +60,7 @@ bool remove_tree(client& zk, const std::string& path) {
     if (!results.front()) return true;
     if (results.front() == errc::no_node) return was_there;
   }
-  throw failure{failed, "somebody goes on creating nodes below " + path + "; it is still there"};
+  throw failure{failed, "cannot remove " + path + ": other clients keep creating nodes below it"};
 }
 
 }  // namespace conclave::cli

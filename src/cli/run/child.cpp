@@ -24,7 +24,9 @@ int readable(const std::string& text) {
     if (n < 0) break;
     done += static_cast<std::size_t>(n);
   }
-  if (fd < 0 || done < text.size()) throw failure{system_failure, std::strerror(errno)};
+  if (fd < 0 || done < text.size())
+    throw failure{system_failure,
+                  std::string{"cannot create the input of the command: "} + std::strerror(errno)};
   ::lseek(fd, 0, SEEK_SET);
   return fd;
 }
@@ -91,7 +93,9 @@ child::child(const program& p, const terms& t) {
   int why = 0;
   pid_ = start(block, t, input, why);
   if (input >= 0) ::close(input);
-  if (pid_ < 0) throw failure{system_failure, std::string{"cannot fork: "} + std::strerror(why)};
+  if (pid_ < 0)
+    throw failure{system_failure,
+                  "cannot run '" + p.arguments.front() + "': fork failed: " + std::strerror(why)};
   if (why != 0) {
     ::waitpid(pid_, nullptr, 0);
     throw failure{why == ENOENT ? not_found : not_executable,

@@ -31,6 +31,10 @@ bool writes(const std::filesystem::path& info) {
   return false;
 }
 
+[[noreturn]] void cannot_create(int why) {
+  throw failure{system_failure, std::string{"cannot create a pipe: "} + std::strerror(why)};
+}
+
 bool has_inherited(const std::filesystem::path& process, const std::string& pipe) {
   std::error_code ec;
   for (const auto& fd : std::filesystem::directory_iterator{process / "fd", ec})
@@ -44,7 +48,7 @@ bool has_inherited(const std::filesystem::path& process, const std::string& pipe
 
 descendants::descendants() {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw failure{system_failure, std::strerror(errno)};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) cannot_create(errno);
   reading_ = ends[0];
   writing_ = ::fcntl(ends[1], F_DUPFD_CLOEXEC, first_inherited_number);
   if (writing_ < 0)  // the number exceeds the limit of open files
@@ -53,7 +57,7 @@ descendants::descendants() {
   ::close(ends[1]);
   if (writing_ >= 0) return;
   ::close(reading_);
-  throw failure{system_failure, std::strerror(why)};
+  cannot_create(why);
 }
 
 descendants::~descendants() {

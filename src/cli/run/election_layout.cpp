@@ -51,8 +51,8 @@ failure election_disagreement(client& zk, const std::string& command, const std:
 
 void add_election_layout(CLI::App& app, std::string& text) {
   app.add_option("--layout", text,
-                 "names of nodes, for sharing with other programs: election (ZooKeeper's recipe), "
-                 "leader-latch or curator (Curator's LeaderLatch, LeaderSelector), kazoo")
+                 "names of nodes, to share the election with other programs: election (ZooKeeper's "
+                 "recipe), leader-latch or curator (Curator's LeaderLatch, LeaderSelector), kazoo")
       ->check(CLI::IsMember(flags()))
       ->type_name("L")
       ->capture_default_str();

@@ -72,7 +72,8 @@ std::int64_t deadline_after(std::chrono::nanoseconds time) noexcept {
 
 template <std::size_t N>
 void copy_text(const std::string& from, std::array<char, N>& to) {
-  if (from.size() >= N) throw failure{failed, "'" + from + "' is too long"};
+  if (from.size() >= N)
+    throw failure{failed, "'" + from + "' is too long for the path of a socket"};
   std::copy(from.begin(), from.end(), to.begin());
 }
 
@@ -95,7 +96,8 @@ guard::guard(const descendants& of, const std::optional<kept_session>& kept, pid
     const int why = errno;
     if (memory != MAP_FAILED) ::munmap(memory, sizeof(shared));
     if (file >= 0) ::close(file);
-    throw failure{system_failure, std::strerror(why)};
+    throw failure{system_failure,
+                  std::string{"cannot create the guard process: "} + std::strerror(why)};
   }
   // Complete before the fork: conclave may be killed or stopped right after it.
   page_ = new (memory) shared{{begin.until.load()}, {group},           {false}, {false}, begin.key,
@@ -124,7 +126,8 @@ guard::guard(const descendants& of, const std::optional<kept_session>& kept, pid
   if (pid_ > 0) return;
   ::close(line_);
   ::munmap(page_, sizeof(shared));
-  throw failure{system_failure, std::string{"cannot fork: "} + std::strerror(why)};
+  throw failure{system_failure,
+                std::string{"cannot create the guard process: "} + std::strerror(why)};
 }
 
 guard::~guard() {
@@ -193,7 +196,8 @@ int guard::run_program() {
   ::prctl(PR_SET_NAME, "conclave-guard");
   void* const memory =
       ::mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED, page_file, 0);
-  if (memory == MAP_FAILED) throw failure{usage, "this is for conclave's own use"};
+  if (memory == MAP_FAILED)
+    throw failure{usage, "--guard-process is only for use by conclave itself"};
   auto& page = *static_cast<shared*>(memory);
   const std::string socket = page.socket.data();
   const std::string folder = page.local_folder.data();

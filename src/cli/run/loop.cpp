@@ -30,7 +30,9 @@ loop::loop() {
   ::pthread_sigmask(SIG_BLOCK, &blocked, &original_);
   signals_ = ::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
   posted_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (signals_ < 0 || posted_ < 0) throw failure{system_failure, std::strerror(errno)};
+  if (signals_ < 0 || posted_ < 0)
+    throw failure{system_failure,
+                  std::string{"cannot create the event loop: "} + std::strerror(errno)};
 }
 
 loop::~loop() {

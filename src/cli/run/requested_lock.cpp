@@ -60,8 +60,9 @@ class lock_of : public requested_lock {
 
 void requested_lock::check(const description& d) {
   if (d.paths.size() > 1 && (d.shared || d.permits != 0))
-    throw failure{usage, "several paths are locked exclusively: no --shared, no --permits"};
-  if (d.shared && d.permits != 0) throw failure{usage, "--shared and --permits do not go together"};
+    throw failure{usage, "--shared and --permits need exactly one PATH"};
+  if (d.shared && d.permits != 0)
+    throw failure{usage, "--shared and --permits are both given; use only one of them"};
 }
 
 std::unique_ptr<requested_lock> requested_lock::make(client& zk, description d) {
@@ -81,13 +82,14 @@ layout parse_layout(const std::string& text) {
   if (text == "curator") return layout::curator();
   if (text == "zookeeper") return layout::zookeeper();
   if (text.find('-') == std::string::npos && text.find('_') == std::string::npos)
-    throw failure{usage, "there is no layout '" + text +
-                             "'; there are curator, kazoo, zookeeper, and names that begin as you "
-                             "say and end with - or _"};
+    throw failure{
+        usage,
+        "unknown layout '" + text +
+            "'; use curator, kazoo, zookeeper, or a prefix of node names that contains - or _"};
   try {
     return layout::custom(text);
   } catch (const error&) {
-    throw failure{usage, "'" + text + "' cannot begin a node's name"};
+    throw failure{usage, "'" + text + "' cannot be a prefix of node names"};
   }
 }
 
@@ -105,7 +107,7 @@ std::string why_refused(client& zk, const std::string& path, const requested_loc
   if (d.permits != 0) {
     for (const auto& name : children)
       if (layout::known_elsewhere(name))
-        return "node " + name + " is of a lock without permits; leave out --permits";
+        return "node " + name + " belongs to a lock without permits; leave out --permits";
     if (const auto n = recorded_permits(zk.get(path).data))
       return "it is in use with " + std::to_string(*n) + " permits; pass --permits " +
              std::to_string(*n);

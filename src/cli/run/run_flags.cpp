@@ -12,28 +12,29 @@ namespace conclave::cli {
 using namespace std::chrono_literals;
 
 void add_run_flags(CLI::App& app, run_flags& f) {
-  app.add_option("-c,--command", f.line, "run this line by /bin/sh instead of a command behind --")
+  app.add_option("-c,--command", f.line, "run this line with /bin/sh instead of a command after --")
       ->type_name("STRING");
-  app.add_option("--label", f.label, "who we are, for those who look (default: host and process)")
+  app.add_option("--label", f.label,
+                 "name of this contender in `conclave status` (default: host and process)")
       ->type_name("TEXT");
   app.add_option("--on-suspend", f.on_suspend,
-                 "when the connection is lost: ignore it as long as there is time, stop the "
-                 "command until it is back, or term it")
+                 "when the connection is lost: ignore it until the deadline is near; stop the "
+                 "command until the connection is restored; or term: send SIGTERM")
       ->check(CLI::IsMember({"term", "stop", "ignore"}))
       ->capture_default_str();
   app.add_option("--kill-after", f.kill_after,
-                 "from SIGTERM to SIGKILL when the lock is about to be lost; at most a quarter of "
-                 "the session timeout")
+                 "time from SIGTERM to SIGKILL before the lock is lost; at most a quarter of the "
+                 "session timeout")
       ->type_name("TIME")
       ->capture_default_str();
 }
 
 std::optional<program> run_flags::program_of(const invocation& call) const {
   if (line && call.has_program)
-    throw failure{usage, "there is a command behind -- and one in -c; one of them, please"};
+    throw failure{usage, "there is a command after -- and one in -c; use only one of them"};
   if (line) return shell(*line);
   if (!call.has_program) return {};
-  if (call.program.empty()) throw failure{usage, "there is no command behind --"};
+  if (call.program.empty()) throw failure{usage, "there is no command after --"};
   return program{call.program, {}, {}};
 }
 

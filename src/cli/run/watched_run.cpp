@@ -117,8 +117,8 @@ loop::clock::time_point watched_run::look_after_guard() {
   if (now < next_guard_) return next_guard_;
   next_guard_ = now + between_guards;
   if (++killed_guards_ == suspicious_guards)
-    std::cerr << "conclave: the guard process is killed again and again; the command runs without "
-                 "one for a moment each time\n";
+    std::cerr << "conclave: the guard process was killed 10 times; the command has no guard for up "
+                 "to 100ms each time\n";
   // If the system refuses one now, the next turn tries again. The hold does not depend on it.
   auto made = try_new_guard(child_->group());
   if (!made) return next_guard_;

@@ -15,24 +15,25 @@ using namespace std::chrono_literals;
 int backup(const std::filesystem::path& socket, const std::filesystem::path& to) {
   const auto target = std::filesystem::absolute(to).string();
   if (target.find('\n') != std::string::npos)
-    throw std::runtime_error{"a backup's path has no line breaks"};
+    throw std::runtime_error{"the path of a backup must not contain line breaks"};
   // A server in another mount namespace (systemd's PrivateTmp) writes to another file of this name.
   // Only a file that appears here shows that the server wrote this one.
   std::error_code ec;
   if (std::filesystem::symlink_status(target, ec).type() != std::filesystem::file_type::not_found)
-    throw failure{failed, "no backup: " + target +
+    throw failure{failed, "the backup failed: " + target +
                               (ec ? ": " + ec.message()
                                   : " exists already; "
                                     "choose another name for the backup")};
   constexpr auto no_timeout = 0ms;
   const auto answer = server_process::ask(socket, "bkup" + target + "\n", no_timeout);
   if (!answer)
-    throw failure{unavailable, "cannot reach a server at unix:" + socket.string() + " (" +
-                                   std::strerror(errno) + "); is it running? try: conclave serve"};
+    throw failure{unavailable, "cannot connect to the server at unix:" + socket.string() + " (" +
+                                   std::strerror(errno) +
+                                   "); check that it runs; try: conclave serve"};
   if (*answer != "ok\n")
-    throw failure{failed,
-                  "no backup: " + (answer->empty() ? "the server ended without an answer"
-                                                   : answer->substr(0, answer->find('\n')))};
+    throw failure{
+        failed, "the backup failed: " + (answer->empty() ? "the server exited without a reply"
+                                                         : answer->substr(0, answer->find('\n')))};
   if (!std::filesystem::exists(target, ec))
     throw failure{failed, "the server wrote a backup, but " + target +
                               " is not there for this command; the server may see another folder "

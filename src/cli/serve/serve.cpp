@@ -116,7 +116,8 @@ class signal_thread {
 
 void reload_certificates(const serve_command& command, server& s) {
   const auto& log = command.options.log;
-  if (!command.options.tls) return log(log_level::info, "SIGHUP: nothing to be read again");
+  if (!command.options.tls)
+    return log(log_level::info, "SIGHUP: there are no certificates to read again");
   try {
     auto tls = *command.options.tls;
     require_private(tls.key_file);
@@ -126,7 +127,7 @@ void reload_certificates(const serve_command& command, server& s) {
     s.set_tls(tls);
     log(log_level::info, "SIGHUP: the certificates were read again");
   } catch (const std::exception& e) {
-    log(log_level::error, std::string{"SIGHUP: the certificates stay as they were: "} + e.what());
+    log(log_level::error, std::string{"SIGHUP: the former certificates stay in use: "} + e.what());
   }
 }
 

@@ -81,7 +81,7 @@ class settings {
     const auto* const end = value.data() + value.size();
     const auto [rest, ec] = std::from_chars(value.data(), end, n);
     if (ec != std::errc{} || rest != end || n < 0)
-      throw failure{usage, file_.string() + ": " + name + " is not a number: '" + value + "'"};
+      throw failure{usage, file_.string() + ": " + name + " must be a number, not '" + value + "'"};
     f(n);
   }
 
@@ -90,7 +90,8 @@ class settings {
     const auto value = lower(text(name));
     if (value.empty()) return {};
     if (value != "true" && value != "false")
-      throw failure{usage, file_.string() + ": " + name + " is true or false, not '" + value + "'"};
+      throw failure{usage,
+                    file_.string() + ": " + name + " must be true or false, not '" + value + "'"};
     return value == "true";
   }
 
@@ -176,8 +177,8 @@ void refuse_apache_data(const std::filesystem::path& folder) {
       std::filesystem::exists(folder / "conclave.db"))
     return;
   throw std::runtime_error{folder.string() +
-                           " holds the data of an Apache ZooKeeper, which this server cannot read; "
-                           "name another folder with --data"};
+                           " contains data of Apache ZooKeeper, which this server cannot read; use "
+                           "another folder with --data"};
 }
 
 std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_options& options) {
@@ -214,8 +215,8 @@ std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_
     tls.client_ca_file = s.text("ssl.trustStore.location");
     const auto wanted = lower(s.text("ssl.clientAuth"));
     if (!wanted.empty() && wanted != "none" && wanted != "want" && wanted != "need")
-      throw failure{usage,
-                    file.string() + ": ssl.clientAuth is none, want or need, not '" + wanted + "'"};
+      throw failure{usage, file.string() + ": ssl.clientAuth must be none, want or need, not '" +
+                               wanted + "'"};
     tls.require_client_certificate = wanted.empty() || wanted == "need";
     if (wanted == "none") tls.client_ca_file.clear();
     if (const auto word = s.text("ssl.keyStore.password"); !word.empty())
@@ -227,18 +228,19 @@ std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_
   }
 
   if (options.listen.empty() && options.listen_tls.empty())
-    throw failure{usage, file.string() + " names no clientPort"};
-  if (options.data.empty()) throw failure{usage, file.string() + " names no dataDir"};
+    throw failure{usage, file.string() + " has no clientPort"};
+  if (options.data.empty()) throw failure{usage, file.string() + " has no dataDir"};
 
   std::vector<std::string> without_meaning;
   for (const auto& [name, value] : s.unused()) {
     if (starts_with_any(name, {"server.", "dynamicConfigFile", "peerType", "group.", "weight."}))
-      throw failure{usage, file.string() + " describes an ensemble (" + name +
-                               "); conclave serve is for one machine, run Apache ZooKeeper there"};
+      throw failure{
+          usage, file.string() + " describes an ensemble (" + name +
+                     "); conclave serve is a single server; run Apache ZooKeeper for an ensemble"};
     if (!has_no_effect(name) && promises_protection(name, value))
       throw failure{usage, file.string() + ": " + name +
-                               " is about security, and this server does not have it; remove the "
-                               "setting, or run Apache ZooKeeper"};
+                               " is a security setting that this server does not support; remove "
+                               "it, or run Apache ZooKeeper"};
     if (!has_no_effect(name)) without_meaning.push_back(name);
   }
   return without_meaning;

@@ -187,7 +187,7 @@ class drawing {
     if (name.empty()) {
       // A participant without an owner is shown by its node.
       name = printable(last_name(who.node));
-      if (!who.readable) name += " (may not be read)";
+      if (!who.readable) name += " (cannot be read)";
     } else if (r.what == kind::queue) {
       name += " (" + printable(last_name(who.node)) + ")";
     }

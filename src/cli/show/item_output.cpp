@@ -17,9 +17,10 @@
 namespace conclave::cli {
 
 void add_item_format(CLI::App& app, item_format& f) {
-  app.add_flag("--raw", f.raw, "exactly the item, without a newline behind it");
-  app.add_flag("-0,--null", f.nul, "a zero byte behind it instead of a newline")->excludes("--raw");
-  app.add_flag("--json", f.json, "a line of JSON: name, data (or base64), priority")
+  app.add_flag("--raw", f.raw, "print exactly the item, without a newline after it");
+  app.add_flag("-0,--null", f.nul, "print a zero byte after the item instead of a newline")
+      ->excludes("--raw");
+  app.add_flag("--json", f.json, "print a line of JSON: name, data (or base64), priority")
       ->excludes("--raw")
       ->excludes("--null");
 }
@@ -27,7 +28,7 @@ void add_item_format(CLI::App& app, item_format& f) {
 item_output::item_output(const item_format& f) : format_{f} {
   const int flags = ::fcntl(STDOUT_FILENO, F_GETFL);
   if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
-    throw failure{cannot_write, "stdout is closed: there is nowhere to print the item to"};
+    throw failure{cannot_write, "stdout is closed; open it to print items"};
   ::signal(SIGPIPE, SIG_IGN);  // a closed pipe is handled as an error
 }
 
@@ -53,7 +54,8 @@ void item_output::write() {
       ::poll(&p, 1, -1);
       continue;
     }
-    if (n < 0) throw failure{cannot_write, std::string{"cannot print: "} + std::strerror(errno)};
+    if (n < 0)
+      throw failure{cannot_write, std::string{"cannot print the item: "} + std::strerror(errno)};
     done += static_cast<std::size_t>(n);
   }
   text_.clear();

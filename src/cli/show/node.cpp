@@ -89,8 +89,8 @@ void print_stat(std::ostream& out, const node_stat& s) {
       << "\n"
       << "acl       version " << s.aversion << "\n"
       << "owner     "
-      << (s.ephemeral_owner == 0 ? "none: it stays"
-                                 : "session " + hex(s.ephemeral_owner) + ": it is ephemeral")
+      << (s.ephemeral_owner == 0 ? "none (persistent node)"
+                                 : "session " + hex(s.ephemeral_owner) + " (ephemeral node)")
       << "\n";
 }
 

@@ -79,7 +79,7 @@ waiting_line::state waiting_line::now() const {
       }
       ++before;
     }
-    return {begin + " · " + std::to_string(before) + " before us" + holder, time};
+    return {begin + " · " + std::to_string(before) + " ahead" + holder, time};
   } catch (const error&) {
     return {begin, {}};
   }

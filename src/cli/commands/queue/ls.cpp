@@ -60,7 +60,7 @@ struct listed {
 std::vector<read_answer<get_result>> read_items(client& zk, const queue& q,
                                                 const std::vector<std::string>& names,
                                                 bool with_data) {
-  const auto what = "look at items";
+  const auto what = "read items";
   if (with_data)
     return ask_all<get_result>(zk, names.size(), what, [&](std::size_t i, auto told) {
       zk.async_get(q.item_path(names[i]), std::move(told));
@@ -185,7 +185,8 @@ struct aside_flags {
 // The items set aside that the flags select.
 std::vector<queue_item> chosen(const queue& q, const aside_flags& f) {
   if (f.all != f.names.empty())
-    throw failure{usage, "say which items, or --all; see conclave queue ls --set-aside"};
+    throw failure{usage,
+                  "name the items or use --all, not both; see: conclave queue ls --set-aside"};
   auto aside = q.set_aside();
   if (f.all) return aside;
   std::vector<queue_item> items;
@@ -193,7 +194,7 @@ std::vector<queue_item> chosen(const queue& q, const aside_flags& f) {
     const auto found = std::find_if(aside.begin(), aside.end(),
                                     [&](const queue_item& i) { return i.name == name; });
     if (found == aside.end())
-      throw failure{failed, name + " was not set aside; see conclave queue ls --set-aside"};
+      throw failure{failed, name + " was not set aside; see: conclave queue ls --set-aside"};
     items.push_back(*found);
   }
   return items;
@@ -216,8 +217,9 @@ int discard(aside_flags& f, const invocation&) {
 std::shared_ptr<aside_flags> add_aside_flags(CLI::App& app) {
   auto flags = std::make_shared<aside_flags>();
   add_queue_flags(app, flags->queue);
-  app.add_option("NAME", flags->names, "as `conclave queue ls --set-aside` shows them");
-  app.add_flag("-a,--all", flags->all, "all of them");
+  app.add_option("NAME", flags->names,
+                 "names of items, as printed by `conclave queue ls --set-aside`");
+  app.add_flag("-a,--all", flags->all, "all items that were set aside");
   return flags;
 }
 
@@ -225,26 +227,27 @@ std::shared_ptr<aside_flags> add_aside_flags(CLI::App& app) {
 
 void describe_ls(CLI::App& app, invocation& call) {
   auto flags = std::make_shared<ls_flags>();
-  app.description("list the items in order: name, size, age, and who has claimed it");
+  app.description("list the items in order, with name, size, age and claim");
   app.footer(
       "Examples:\n"
       "  conclave queue ls jobs\n"
       "  conclave queue ls --json jobs | jq -r '.[] | select(.claimed_by == null) | .name'\n"
-      "  conclave queue ls --set-aside jobs     (those that failed too often)");
+      "  conclave queue ls --set-aside jobs     (items that failed too often)");
   add_queue_flags(app, flags->queue);
-  app.add_option("-n,--count", flags->count, "the first N only")
+  app.add_option("-n,--count", flags->count, "list only the first N items")
       ->type_name("N")
       ->check(CLI::Range{1, 1'000'000'000});
   app.add_flag("--set-aside", flags->set_aside,
-               "instead of the queue: what `work --max-attempts` has set aside");
-  app.add_flag("--json", flags->json,
-               "one line of JSON: name, size, created, attempts, claimed_by, data (or base64)");
+               "list the items that `work --max-attempts` has set aside, instead of the queue");
+  app.add_flag(
+      "--json", flags->json,
+      "one line of JSON: name, data_length, created, attempts, claimed_by, data (or base64)");
   when_used(app, call, flags, ls);
 }
 
 void describe_len(CLI::App& app, invocation& call) {
   auto flags = std::make_shared<ls_flags>();
-  app.description("print how many items there are, claimed ones included");
+  app.description("print the number of items, including claimed ones");
   app.footer("Example: conclave queue len jobs");
   add_queue_flags(app, flags->queue);
   app.add_flag("--json", flags->json, "one line of JSON");
@@ -252,7 +255,7 @@ void describe_len(CLI::App& app, invocation& call) {
 }
 
 void describe_restore(CLI::App& app, invocation& call) {
-  app.description("put items that were set aside back, at the end of the queue");
+  app.description("return items that were set aside to the end of the queue");
   app.footer(
       "Examples:\n"
       "  conclave queue restore jobs qn-0000000007\n"
@@ -261,7 +264,7 @@ void describe_restore(CLI::App& app, invocation& call) {
 }
 
 void describe_discard(CLI::App& app, invocation& call) {
-  app.description("remove items that were set aside");
+  app.description("delete items that were set aside");
   app.footer(
       "Examples:\n"
       "  conclave queue discard jobs qn-0000000007\n"

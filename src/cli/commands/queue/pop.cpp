@@ -64,7 +64,8 @@ std::size_t pop_claimed(queue& q, item_output& out, std::size_t most, limit unti
   for (std::size_t i = 0; i < claims.size(); ++i)
     if (const auto ec = completed[i].get().first)
       throw failure{lost, claims[i].name() +
-                              " was printed, but somebody else may have it, too: " + ec.message()};
+                              " was printed but not removed; another consumer may get it, too: " +
+                              ec.message()};
   return claims.size();
 }
 
@@ -82,7 +83,7 @@ std::size_t pop_plainly(queue& q, item_output& out, limit until) {
 
 int pop(pop_flags& f, const invocation&) {
   if (f.no_claim && f.queue.layout == "kazoo-locking")
-    throw failure{usage, "items of this layout are claimed: no --no-claim"};
+    throw failure{usage, "--layout kazoo-locking always claims items; leave out --no-claim"};
   item_output out{f.format};
   const auto wait = parse_wait(f.wait);
   const limit until = wait ? limit{clock::now() + *wait} : limit{};
@@ -118,33 +119,34 @@ int peek(pop_flags& f, const invocation&) {
 
 void describe_pop(CLI::App& app, invocation& call) {
   auto flags = std::make_shared<pop_flags>();
-  app.description("take the first item, and print it");
+  app.description("print the first item and remove it");
   app.footer(
       "Examples:\n"
       "  conclave queue pop jobs\n"
-      "  conclave queue pop -w 30 jobs            (waits for one)\n"
+      "  conclave queue pop -w 30 jobs            (waits for an item)\n"
       "  while job=$(conclave queue pop -w forever jobs); do ./do \"$job\"; done\n"
-      "An item is removed once it has been written to stdout, not before. If the program that\n"
-      "reads it dies with it, it is gone; `conclave queue work` is for that.\n"
-      "Exit codes: 1 no item; 74 it could not be written, and is still in the queue.");
+      "An item is removed only after it was written to stdout. If the program that reads it dies,\n"
+      "the item is lost. Use `conclave queue work` to avoid this.\n"
+      "Exit codes: 1 no item; 74 the item could not be written and is still in the queue; 75 the\n"
+      "item was written, but another consumer may get it, too.");
   add_queue_flags(app, flags->queue);
-  app.add_option("-w,--wait", flags->wait, "wait for an item for so long, or: forever")
+  app.add_option("-w,--wait", flags->wait, "wait this long for an item, or: forever")
       ->type_name("SECONDS")
       ->capture_default_str();
-  app.add_option("-n,--count", flags->count, "so many items, if there are")
+  app.add_option("-n,--count", flags->count, "print up to N items")
       ->type_name("N")
       ->check(CLI::Range{1, 1'000'000'000})
       ->capture_default_str();
-  app.add_flag(
-      "--no-claim", flags->no_claim,
-      "remove it before it is printed: for queues that other libraries' programs pop from");
+  app.add_flag("--no-claim", flags->no_claim,
+               "remove each item before it is printed; for queues that programs of other libraries "
+               "pop from");
   add_item_format(app, flags->format);
   when_used(app, call, flags, pop);
 }
 
 void describe_peek(CLI::App& app, invocation& call) {
   auto flags = std::make_shared<pop_flags>();
-  app.description("print the first item, claimed or not, and leave it there");
+  app.description("print the first item, claimed or not, and leave it in the queue");
   app.footer("Example: conclave queue peek jobs\nExit code: 1 if there is no item.");
   add_queue_flags(app, flags->queue);
   add_item_format(app, flags->format);

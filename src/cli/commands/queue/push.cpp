@@ -117,7 +117,7 @@ std::vector<std::string> items_of(const push_flags& f, const invocation& call) {
   auto items = f.words->remaining();
   for (const auto& item : items)
     if (item.size() > 1 && item.front() == '-')
-      throw failure{usage, "there is no " + item + "; items that begin with - stand behind --"};
+      throw failure{usage, "there is no option " + item + "; put items that begin with - after --"};
   items.insert(items.end(), call.program.begin(), call.program.end());
   for (const auto& name : f.files) items.push_back(whole(name));
   return items;
@@ -125,7 +125,8 @@ std::vector<std::string> items_of(const push_flags& f, const invocation& call) {
 
 int run(push_flags& f, const invocation& call) {
   if (f.priority != default_priority && f.queue.layout == "zookeeper")
-    throw failure{usage, "this layout has no priorities; say --layout kazoo or kazoo-locking"};
+    throw failure{usage,
+                  "--layout zookeeper has no priorities; use --layout kazoo or kazoo-locking"};
   auto items = items_of(f, call);
   close_on_signal on_signal;
   connection c{f.queue.connect};
@@ -141,7 +142,7 @@ int run(push_flags& f, const invocation& call) {
     to.send();
     return ok;
   } catch (const full&) {
-    throw failure{failed, f.queue.path + " is full" + so_far()};
+    throw failure{failed, "queue " + f.queue.path + " is full" + so_far()};
   } catch (const error& e) {
     if (e.code() == errc::too_large)
       throw failure{failed, "an item is too large for the server" + so_far()};
@@ -153,7 +154,7 @@ int run(push_flags& f, const invocation& call) {
 
 void describe_push(CLI::App& app, invocation& call) {
   auto flags = std::make_shared<push_flags>();
-  app.description("add items: the arguments, whole files, or else the lines of stdin");
+  app.description("add items: the arguments, whole files, or the lines of stdin");
   app.footer(
       "Examples:\n"
       "  conclave queue push jobs 'resize 1.png' 'resize 2.png'\n"
@@ -161,25 +162,26 @@ void describe_push(CLI::App& app, invocation& call) {
       "  conclave queue push jobs --file report.pdf\n"
       "  ls | conclave queue push jobs\n"
       "  conclave queue push --layout kazoo --priority 10 jobs urgent\n"
-      "Exit code: 1 if there was no room in time (--capacity, --wait).");
+      "Without arguments and files, it reads stdin.\n"
+      "Exit code: 1 if the queue stayed full (--capacity, --wait).");
   add_queue_flags(app, flags->queue);
   // For the help text only. Items are the remaining words, because CLI11 would split the value
   // [a,b] of an option in two.
   app.add_option("ITEM", flags->unused, "items")->expected(0)->type_name("...");
   app.allow_extras();
   flags->words = &app;
-  app.add_option("-f,--file", flags->files, "a file that is an item; - is stdin")
+  app.add_option("-f,--file", flags->files, "a file that becomes one item; - is stdin")
       ->type_name("FILE")
       ->allow_extra_args(false);
-  app.add_flag("-0,--null", flags->nul, "items of stdin end with a zero byte, not with the line");
-  app.add_option("-p,--priority", flags->priority, "0 to 999, lower ones first")
+  app.add_flag("-0,--null", flags->nul, "items on stdin end with a zero byte instead of a newline");
+  app.add_option("-p,--priority", flags->priority, "0 to 999; lower numbers first")
       ->type_name("N")
       ->check(CLI::Range{0, 999})
       ->capture_default_str();
-  app.add_option("--capacity", flags->capacity, "wait while there are so many items")
+  app.add_option("--capacity", flags->capacity, "wait while the queue has this many items")
       ->type_name("N")
       ->check(CLI::Range{1, 1'000'000'000});
-  app.add_option("-w,--wait", flags->wait, "with --capacity: give up after so long; 0: at once")
+  app.add_option("-w,--wait", flags->wait, "with --capacity: give up after this time; 0: at once")
       ->type_name("SECONDS")
       ->needs("--capacity")
       ->capture_default_str();

@@ -5,7 +5,7 @@
 namespace conclave::cli {
 
 void describe_queue(CLI::App& app, invocation& call) {
-  app.description("A queue: put items into it, take them from it, work through them.");
+  app.description("Push, pop and process the items of a queue.");
   app.footer(
       "Examples:\n"
       "  conclave queue push thumbnails 1.png 2.png\n"

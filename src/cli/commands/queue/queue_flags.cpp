@@ -19,10 +19,10 @@ std::string queue_flags::taken() const {
 }
 
 void add_queue_flags(CLI::App& app, queue_flags& f) {
-  app.add_option("PATH", f.path, "the queue; one that does not begin with / is below /conclave")
+  app.add_option("PATH", f.path, "path of the queue; without a leading /, it is below /conclave")
       ->required();
   app.add_option("--layout", f.layout,
-                 "names of nodes, which all who use the queue must agree on: zookeeper "
+                 "names of nodes; all programs that use the queue must use the same: zookeeper "
                  "(DistributedQueue, and Curator's SimpleDistributedQueue), kazoo (Queue), "
                  "kazoo-locking (LockingQueue)")
       ->check(CLI::IsMember({"zookeeper", "kazoo", "kazoo-locking"}))
@@ -43,7 +43,7 @@ void expect_layout(client& zk, const queue_flags& f) {
     if (e.code() != errc::no_node) throw;
   }
   if (found != nullptr && f.layout != found)
-    throw failure{disagrees, f.path + " is a queue of another layout; say --layout " + found};
+    throw failure{disagrees, "queue " + f.path + ": it has another layout; use --layout " + found};
 }
 
 std::optional<std::chrono::milliseconds> parse_wait(const std::string& text) {

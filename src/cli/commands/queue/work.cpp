@@ -19,61 +19,64 @@ struct work_flags {
 };
 
 void add_flags(CLI::App& app, work_flags& f) {
-  app.description("run a command for each item, with the item on its stdin, or as an argument");
+  app.description("run a command for each item, with the item on stdin or as an argument");
   app.footer(
       "Examples:\n"
       "  conclave queue work jobs -- ./do-job\n"
       "  conclave queue work -j 8 --until-empty jobs -- ./do-job\n"
-      "  conclave queue work jobs -- ./do-job {}   (the item instead of an argument {})\n"
+      "  conclave queue work jobs -- ./do-job {}   (the item replaces {})\n"
       "  conclave queue work --arg jobs -c 'curl -fO \"$1\"'\n"
-      "  conclave queue work --max-attempts 3 jobs -c 'read -r url; curl -fO \"$url\"'\n\n"
-      "An item stays in the queue, claimed by us, until its command has ended with 0. If that\n"
-      "fails, the item is kept for a while (--retry-after), in which others come first, and\n"
-      "given back. If we lose the server for too long the command is ended and its item is\n"
-      "there for others. So it is if we are killed; on the server of this machine the command\n"
-      "goes on then, and keeps its item until it has ended, as with conclave lock. An item\n"
-      "may be worked on twice in such cases, but never by two at a time. After a signal\n"
-      "nothing new is begun; it is passed on to the commands, and what they do not complete\n"
-      "is given back.\n\n"
-      "The command finds CONCLAVE_ITEM_NAME, CONCLAVE_ITEM_ATTEMPT, CONCLAVE_QUEUE_PATH,\n"
-      "CONCLAVE_FENCING_TOKEN, CONCLAVE_LOCK_NODE and CONCLAVE_SESSION_ID in its environment.\n"
-      "Exit codes: with --until-empty or --count 0 if all went well, 1 if a command failed;\n"
-      "128 and the signal that ended us; 64 usage; 69 no server; 126, 127 the command cannot\n"
-      "be run.");
+      "  conclave queue work --max-attempts 3 jobs -c 'read -r url; curl -fO \"$url\"'\n"
+      "\n"
+      "This worker claims an item and keeps it in the queue until its command has ended with 0. "
+      "If\n"
+      "the command fails, the worker keeps the item for --retry-after, processes other items\n"
+      "meanwhile, and then returns it. If the server is silent for too long, the worker ends the\n"
+      "command, and other workers can claim the item. The same happens if the worker is killed.\n"
+      "With a server on this machine, the command then continues and keeps its item until it has\n"
+      "ended, as with conclave lock. In such cases an item may be processed twice, but never by "
+      "two\n"
+      "commands at a time. After a signal, the worker claims no more items. It passes the signal "
+      "on\n"
+      "to the commands and returns the items that they do not complete.\n"
+      "\n"
+      "The environment of the command contains CONCLAVE_ITEM_NAME, CONCLAVE_ITEM_ATTEMPT,\n"
+      "CONCLAVE_QUEUE_PATH, CONCLAVE_FENCING_TOKEN, CONCLAVE_LOCK_NODE and CONCLAVE_SESSION_ID.\n"
+      "Exit codes with --until-empty or --count: 0 if all commands succeeded, 1 if one failed.\n"
+      "Other exit codes: 128 + N after signal N; 64 usage; 69 no server; 77 refused by an ACL;\n"
+      "126, 127 the command cannot be run.");
   add_queue_flags(app, f.queue);
   app.add_option("COMMAND", f.stray)->group("");
-  app.add_option("-j,--jobs", f.terms.jobs, "so many commands at a time")
+  app.add_option("-j,--jobs", f.terms.jobs, "number of commands that run at a time")
       ->type_name("N")
       ->check(CLI::Range{1, 10'000})
       ->capture_default_str();
-  app.add_flag(
-      "--until-empty", f.terms.until_empty,
-      "end when there is nothing left to take; items that fail are tried once, or as often "
-      "as --max-attempts says");
-  app.add_option("-n,--count", f.terms.count, "end after so many items")
+  app.add_flag("--until-empty", f.terms.until_empty,
+               "end when no item is left to claim; an item that fails is tried once, or as often "
+               "as --max-attempts says");
+  app.add_option("-n,--count", f.terms.count, "end after N items")
       ->type_name("N")
       ->check(CLI::Range{1, 1'000'000'000});
   app.add_option("--max-attempts", f.terms.max_attempts,
-                 "set an item aside when it has failed so often: conclave queue ls --set-aside")
+                 "set an item aside after N failed attempts; see: conclave queue ls --set-aside")
       ->type_name("N")
       ->check(CLI::Range{1, 1'000'000});
-  app.add_option(
-         "--retry-after", f.retry_after,
-         "keep an item that failed for so long, twice as long each time up to a minute; and "
-         "take items that slowly if all fail")
+  app.add_option("--retry-after", f.retry_after,
+                 "keep a failed item for this time, twice as long after each attempt, up to a "
+                 "minute; also the longest pause between claims if all commands fail")
       ->type_name("TIME")
       ->capture_default_str();
   app.add_flag("--arg", f.terms.item_as_argument,
-               "the item is the command's last argument, too, or $1 of -c; a {} among the "
-               "arguments is the item anyway");
-  app.add_flag("-q,--quiet", f.terms.quiet, "say nothing about items that fail");
+               "also pass the item as the last argument, or as $1 of -c; an argument {} is "
+               "replaced by the item in any case");
+  app.add_flag("-q,--quiet", f.terms.quiet, "print nothing about items that fail");
   add_run_flags(app, f.run);
 }
 
 int run(work_flags& f, const invocation& call) {
   auto what = f.run.program_of(call);
   if (!what || !f.stray.empty())
-    throw failure{usage, "the command stands behind --; try: " +
+    throw failure{usage, "put the command after --; try: " +
                              corrected_command_line(*call.command, call.words)};
   // For -c, the first argument after the shell line is $0, and the shell handles {} itself.
   if (f.run.line && f.terms.item_as_argument) what->arguments.emplace_back("conclave");

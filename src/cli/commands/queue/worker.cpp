@@ -174,7 +174,7 @@ void worker::came(error_code ec, std::optional<queue_claim> claim) {
     return;
   }
   if (is_disconnected(ec) && !terms_.until_empty) {
-    if (!std::exchange(complained_, true)) say("no connection to a server; waiting for one");
+    if (!std::exchange(complained_, true)) say("no connection to a server; waiting for it");
     next_ = clock::now() + 1s;
     return;
   }
@@ -201,7 +201,7 @@ void worker::begin(queue_claim claim) {
   auto found = program_for(claim.data());
   if (!found)
     return not_done(std::move(claim),
-                    "cannot be an argument: it has a zero byte, or more than 128 KiB");
+                    "cannot be an argument: it contains a zero byte or is larger than 128 KiB");
   auto p = std::move(*found);
   auto& j = jobs_.emplace_back();
   j.claim = std::move(claim);
@@ -251,7 +251,8 @@ worker::clock::time_point worker::look_after(job& j) {
 void worker::ended(job& j) {
   stir();  // another item may have arrived meanwhile
   if (!j.result->kept()) {
-    say(j.claim.name() + ": " + j.result->explanation("the claim") + "; others may take it");
+    say(j.claim.name() + ": " + j.result->explanation("the claim") +
+        "; another consumer can claim it");
     not_completed_.insert(j.claim.name());
   } else if (j.result->code == 0) {
     complete(std::move(j.claim));
@@ -275,8 +276,8 @@ void worker::completed(const std::string& name, error_code ec) {
   failures_ = 0;
   not_completed_.erase(name);
   if (!ec) return;
-  say(name + ": its command ended well, but the claim was lost before that was known to the " +
-      "server; it may be done again");
+  say(name + ": its command succeeded, but the claim was lost before the item was " +
+      "removed; it may be processed again");
   not_completed_.insert(name);
 }
 
@@ -287,10 +288,10 @@ void worker::not_done(queue_claim claim, const std::string& why) {
   const auto what = claim.name() + ": " + why;
   // Two cases return the item at once, by the end of the claim. A command that our own signal ended
   // has not failed. And an item that failed too often is set aside by its next consumer.
-  if (code_) return say(what + "; given back");
+  if (code_) return say(what + "; returned to the queue");
   ++failures_;
   next_ = clock::now() + (failures_ < 2 ? 0ms : doubled(100ms, failures_ - 2, terms_.retry_after));
-  if (last) return say(what + ", for the last time: set aside");
+  if (last) return say(what + " in its last attempt; set aside");
   if (terms_.until_empty && terms_.max_attempts == 0) {
     say(what);
     failed_.push_back({std::move(claim), clock::time_point::max()});
@@ -298,7 +299,7 @@ void worker::not_done(queue_claim claim, const std::string& why) {
   }
   const auto pause = doubled(terms_.retry_after, claim.attempts() - 1,
                              std::max(longest_retry, terms_.retry_after));
-  say(what + "; again in " + short_time(pause));
+  say(what + "; next attempt in " + short_time(pause));
   failed_.push_back({std::move(claim), clock::now() + pause});
 }
 

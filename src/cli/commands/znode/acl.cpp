@@ -42,17 +42,17 @@ int acl(acl_flags& f, const invocation&) {
 void describe_acl(CLI::App& app, invocation& call) {
   auto flags = std::make_shared<acl_flags>();
   app.description(
-      "Who may do what with a node: SCHEME:ID:PERMISSIONS, with c create children, d delete\n"
-      "children, r read, w write, a set this list.");
+      "Print or set the ACL of a node. Its entries are SCHEME:ID:PERMISSIONS. The permissions are\n"
+      "c (create children), d (delete children), r (read), w (write) and a (set the ACL).");
   app.footer(
       "Examples:\n"
       "  conclave znode acl /config\n"
-      "  conclave znode acl /config --set world:anyone:r,digest:ops:Zt1XbbQzAFsOtz6wYWLRLmBAvhU=:"
-      "cdrwa\n"
-      "  conclave znode acl /config --set auth::cdrwa --auth-file ~/.zk-auth   (only us)");
+      "  conclave znode acl /config --set "
+      "world:anyone:r,digest:ops:Zt1XbbQzAFsOtz6wYWLRLmBAvhU=:cdrwa\n"
+      "  conclave znode acl /config --set auth::cdrwa --auth-file ~/.zk-auth   (only this user)");
   add_common_flags(app, *flags);
-  auto* const set = app.add_option("--set", flags->wanted, "make this the list")->type_name("ACL");
-  app.add_option("--version", flags->version, "set only if this is the list's version now")
+  auto* const set = app.add_option("--set", flags->wanted, "set the ACL")->type_name("ACL");
+  app.add_option("--version", flags->version, "set only if this is the ACL's current version")
       ->type_name("N")
       ->check(CLI::Range{0, std::numeric_limits<std::int32_t>::max()})
       ->needs(set);

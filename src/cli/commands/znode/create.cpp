@@ -50,12 +50,12 @@ create_result create_node(client& zk, const create_flags& f, const std::string& 
       return zk.create(path, data, options);
     } catch (const error& e) {
       if (e.code() == errc::unimplemented && !f.ttl.empty())
-        throw failure{failed,
-                      "this server makes no TTL nodes; an Apache ZooKeeper does if it is started "
-                      "with -Dzookeeper.extendedTypesEnabled=true"};
+        throw failure{failed, path +
+                                  ": this server has no TTL nodes; start Apache ZooKeeper with "
+                                  "-Dzookeeper.extendedTypesEnabled=true"};
       if (e.code() != errc::no_node) throw;
       if (!f.parents && !only_ours_is_missing(f))
-        throw failure{failed, path + ": there is no node to make it below; -p makes it, too"};
+        throw failure{failed, path + ": the parent node does not exist; use -p to create it"};
       // The server may have removed an empty container in between, so try again.
       if (attempt == 10) throw;
       make_parents(zk, path);
@@ -115,14 +115,14 @@ class keeping {
     connection_.zk().async_exists(made_.path, on_event,
                                   [this](error_code ec, std::optional<node_stat> s) {
                                     if (!ec && (!s || s->czxid != made_.stat.czxid))
-                                      loop_.post([this] { gone("somebody has removed it"); });
+                                      loop_.post([this] { gone("another client has removed it"); });
                                     // Other errors concern the session, which reports its end
                                     // itself.
                                   });
   }
 
   void gone(const char* why) {
-    std::cerr << "conclave: " << made_.path << " is gone: " << why << "\n";
+    std::cerr << "conclave: " << made_.path << " no longer exists: " << why << "\n";
     loop_.end(lost);
   }
 
@@ -136,9 +136,9 @@ class keeping {
 int create(create_flags& f, const invocation&) {
   if (f.ephemeral && !f.hold)
     throw failure{usage,
-                  "an ephemeral node goes with the session that made it, which would end with this "
-                  "command; --hold keeps both until a signal"};
-  if (f.hold && !f.ephemeral) throw failure{usage, "--hold is for ephemeral nodes (-e)"};
+                  "an ephemeral node is removed with its session, which ends with this command; "
+                  "use --hold to keep both until a signal"};
+  if (f.hold && !f.ephemeral) throw failure{usage, "--hold needs an ephemeral node (-e)"};
   f.options();  // throws for wrong flags, before a server is contacted
   auto data = f.data.given() ? f.data.read() : std::string{};
   if (f.hold) return keeping{f, std::move(data)}.run();
@@ -151,7 +151,7 @@ int create(create_flags& f, const invocation&) {
 
 void describe_create(CLI::App& app, invocation& call) {
   auto flags = std::make_shared<create_flags>();
-  app.description("Make a node, and print its path.");
+  app.description("Create a node and print its path.");
   app.footer(
       "Examples:\n"
       "  conclave znode create -p /config/colour blue\n"
@@ -159,21 +159,25 @@ void describe_create(CLI::App& app, invocation& call) {
       "  conclave znode create -e --hold members/$(hostname)");
   add_common_flags(app, *flags);
   add_data_flags(app, flags->data);
-  app.add_flag("-p,--parents", flags->parents, "make the nodes above it, too");
-  auto* const ephemeral =
-      app.add_flag("-e,--ephemeral", flags->ephemeral, "it goes with our session; with --hold");
-  app.add_flag("--hold", flags->hold, "keep the session, and the node, until a signal");
-  app.add_flag("-s,--sequential", flags->sequential, "the server adds a number to the name");
-  auto* const container = app.add_flag("--container", flags->container,
-                                       "the server removes it some time after its last child went");
+  app.add_flag("-p,--parents", flags->parents, "also create missing parent nodes");
+  auto* const ephemeral = app.add_flag("-e,--ephemeral", flags->ephemeral,
+                                       "remove the node at the end of the session; needs --hold");
+  app.add_flag("--hold", flags->hold, "keep the session and the node until a signal");
+  app.add_flag("-s,--sequential", flags->sequential,
+               "the server appends a sequence number to the name");
+  auto* const container =
+      app.add_flag("--container", flags->container,
+                   "the server removes the node some time after its last child was removed");
   container->excludes(ephemeral)->excludes("--sequential");
-  app.add_option("--ttl", flags->ttl,
-                 "the server removes it if it has no children and was not changed for so long")
+  app.add_option(
+         "--ttl", flags->ttl,
+         "the server removes the node if it has no children and has not changed for this time")
       ->type_name("TIME")
       ->excludes(ephemeral)
       ->excludes(container);
-  app.add_option("--acl", flags->acl, "who may do what, as `znode acl` shows it")->type_name("ACL");
-  add_json_flag(app, *flags, "path and stat in a line of JSON");
+  app.add_option("--acl", flags->acl, "ACL of the node, in the form that `znode acl` prints")
+      ->type_name("ACL");
+  add_json_flag(app, *flags, "one line of JSON: path and stat");
   when_used(app, call, flags, create);
 }
 

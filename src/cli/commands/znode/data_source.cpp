@@ -24,13 +24,14 @@ std::string read_all(int fd, const std::string& name) {
     if (n == 0) return data;
     data.append(buffer.data(), static_cast<std::size_t>(n));
   }
-  throw failure{failed, name + " is too large: a node's data are below 1 MiB"};
+  throw failure{failed, name + " is too large; the data of a node must be smaller than 1 MiB"};
 }
 
 }  // namespace
 
 std::string data_source::read() const {
-  if (*given_file && *given_argument) throw failure{usage, "data as an argument and by --file"};
+  if (*given_file && *given_argument)
+    throw failure{usage, "DATA and --file are both given; use only one of them"};
   if (*given_file) {
     const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) throw failure{usage, "cannot read " + file + ": " + std::strerror(errno)};
@@ -42,8 +43,9 @@ std::string data_source::read() const {
 }
 
 void add_data_flags(CLI::App& app, data_source& d) {
-  d.given_argument = app.add_option("DATA", d.argument, "what to write; - for stdin");
-  d.given_file = app.add_option("--file", d.file, "write what is in this file")->type_name("FILE");
+  d.given_argument = app.add_option("DATA", d.argument, "the data; - reads stdin");
+  d.given_file =
+      app.add_option("--file", d.file, "read the data from this file")->type_name("FILE");
 }
 
 }  // namespace conclave::cli::znode

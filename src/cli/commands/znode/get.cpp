@@ -36,13 +36,13 @@ int get(get_flags& f, const invocation&) {
 
 void describe_get(CLI::App& app, invocation& call) {
   auto flags = std::make_shared<get_flags>();
-  app.description("A node's data, byte for byte.");
+  app.description("Print a node's data, byte for byte.");
   app.footer(
       "Examples:\n"
       "  conclave znode get /config/colour\n"
       "  conclave znode get --json /config/colour | jq -r .stat.version");
-  app.add_flag("--stat", flags->stat, "behind the data, what `znode stat` shows");
-  add_json_flag(app, *flags, "data (or base64, if they are not text) and stat in a line of JSON");
+  app.add_flag("--stat", flags->stat, "also print the metadata, as `znode stat` does");
+  add_json_flag(app, *flags, "one line of JSON: data (or base64 if they are not text) and stat");
   add_common_flags(app, *flags);
   when_used(app, call, flags, get);
 }

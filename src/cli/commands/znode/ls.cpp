@@ -36,7 +36,7 @@ std::vector<child> with_stats(client& zk, const std::string& parent,
     });
   });
   for (std::size_t i = 0; i < all.size(); ++i)
-    if (errors[i]) throw error{errors[i], "look at " + before + names[i]};
+    if (errors[i]) throw error{errors[i], "read " + before + names[i]};
   std::erase_if(all, [](const child& c) { return !c.stat; });
   return all;
 }
@@ -82,12 +82,12 @@ int ls(ls_flags& f, const invocation&) {
 void describe_ls(CLI::App& app, invocation& call) {
   auto flags = std::make_shared<ls_flags>();
   flags->path = "/";
-  app.description("The names of a node's children, sorted, one a line.");
+  app.description("List the names of a node's children, sorted, one per line.");
   app.footer(
       "Examples:\n"
       "  conclave znode ls /\n"
       "  conclave znode ls -l backups/db");
-  app.add_flag("-l,--long", flags->details, "with versions, sizes, times and owners");
+  app.add_flag("-l,--long", flags->details, "also print versions, sizes, times and owners");
   add_json_flag(app, *flags, "a JSON array of names, or with -l of objects");
   add_common_flags(app, *flags);
   when_used(app, call, flags, ls);

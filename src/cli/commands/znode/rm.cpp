@@ -23,7 +23,7 @@ void remove_one(client& zk, const rm_flags& f, const std::string& path) {
   } catch (const error& e) {
     if (e.code() == errc::no_node && f.force) return;
     if (e.code() == errc::not_empty)
-      throw failure{failed, path + " has children; -r removes them, too"};
+      throw failure{failed, path + " has children; use -r to remove them"};
     throw;
   }
   if (!remove_tree(zk, path) && !f.force) throw failure{failed, path + ": no such node"};
@@ -39,7 +39,7 @@ int rm(rm_flags& f, const invocation&) {
       throw failure{usage, paths.back() + " cannot be removed; name the nodes below it"};
   }
   if (f.version != any_version && paths.size() > 1)
-    throw failure{usage, "--version is for one node"};
+    throw failure{usage, "--version needs exactly one PATH"};
   connection c{f.connect};
   for (const auto& path : paths) remove_one(c.zk(), f, path);
   return 0;
@@ -55,12 +55,12 @@ void describe_rm(CLI::App& app, invocation& call) {
       "  conclave znode rm /config/colour\n"
       "  conclave znode rm -rf /old /older");
   add_raw_arguments(app, "PATH", flags->paths,
-                    "nodes; those that do not begin with / are below /conclave")
+                    "paths of nodes; without a leading /, they are below /conclave")
       ->required();
   auto* const recursive =
-      app.add_flag("-r,--recursive", flags->recursive, "with everything below them");
-  app.add_flag("-f,--force", flags->force, "no error if there is no such node");
-  app.add_option("--version", flags->version, "only if this is its version now")
+      app.add_flag("-r,--recursive", flags->recursive, "also remove all descendants");
+  app.add_flag("-f,--force", flags->force, "no error if the node does not exist");
+  app.add_option("--version", flags->version, "remove only if this is the node's current version")
       ->type_name("N")
       ->check(CLI::Range{0, std::numeric_limits<std::int32_t>::max()})
       ->excludes(recursive);

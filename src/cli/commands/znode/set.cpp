@@ -17,7 +17,7 @@ struct set_flags : common_flags {
 
 int set(set_flags& f, const invocation&) {
   if (!f.data.given())
-    throw failure{usage, "nothing to write: give DATA, --file FILE, or - for stdin"};
+    throw failure{usage, "there are no data to write; pass DATA, --file FILE, or - for stdin"};
   auto data = f.data.read();
   connection c{f.connect};
   const auto stat = c.zk().set(f.node(), std::move(data), f.version);
@@ -29,19 +29,19 @@ int set(set_flags& f, const invocation&) {
 
 void describe_set(CLI::App& app, invocation& call) {
   auto flags = std::make_shared<set_flags>();
-  app.description("Write a node's data, all of them; the node must exist.");
+  app.description("Replace the data of an existing node.");
   app.footer(
       "Examples:\n"
       "  conclave znode set /config/colour blue\n"
       "  conclave znode set /config/list --file list.txt\n"
       "  sort names | conclave znode set /config/names -\n"
-      "  conclave znode set --version 3 /config/colour red     (only if nobody was faster)");
+      "  conclave znode set --version 3 /config/colour red     (only if the version is 3)");
   add_common_flags(app, *flags);
   add_data_flags(app, flags->data);
-  app.add_option("--version", flags->version, "only if this is its version now")
+  app.add_option("--version", flags->version, "write only if this is the node's current version")
       ->type_name("N")
       ->check(CLI::Range{0, std::numeric_limits<std::int32_t>::max()});
-  add_json_flag(app, *flags, "the new stat in a line of JSON");
+  add_json_flag(app, *flags, "one line of JSON: path and new stat");
   when_used(app, call, flags, set);
 }
 

@@ -27,7 +27,8 @@ int stat(common_flags& f, const invocation&) {
 
 void describe_stat(CLI::App& app, invocation& call) {
   auto flags = std::make_shared<common_flags>();
-  app.description("A node's versions, times and owner. Exit code 1 if there is no such node.");
+  app.description(
+      "Print a node's versions, times and owner. The exit code is 1 if the node does not exist.");
   app.footer("Example: conclave znode stat backups/db");
   add_json_flag(app, *flags);
   add_common_flags(app, *flags);

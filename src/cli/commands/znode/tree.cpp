@@ -115,13 +115,12 @@ int tree(tree_flags& f, const invocation&) {
 void describe_tree(CLI::App& app, invocation& call) {
   auto flags = std::make_shared<tree_flags>();
   flags->path = "/";
-  app.description(
-      "A node and everything below it, with the number of each one's children in brackets.");
+  app.description("Print a node and its descendants. The number of children is in parentheses.");
   app.footer("Example: conclave znode tree --depth 2 /");
-  app.add_option("--depth", flags->depth, "how many levels below the node to show")
+  app.add_option("--depth", flags->depth, "number of levels below the node to print")
       ->type_name("N")
       ->check(CLI::Range{0, std::numeric_limits<std::int32_t>::max()});
-  add_json_flag(app, *flags, "one line of JSON, children within their parents");
+  add_json_flag(app, *flags, "one line of JSON, with children inside their parents");
   add_common_flags(app, *flags);
   when_used(app, call, flags, tree);
 }

@@ -51,7 +51,8 @@ class watching {
     if (ec == errc::not_connected || ec == errc::connection_loss || ec == errc::session_expired)
       return leave_watch();  // waits for the next connection
     if (ec == errc::unimplemented)
-      throw failure{failed, "this server has no watches that stay; ZooKeeper has them since 3.6"};
+      throw failure{
+          failed, path_ + ": this server has no persistent watches; ZooKeeper has them since 3.6"};
     if (ec) throw error{ec, "watch " + path_};
     tell(began_ ? "possibly missed" : "watching", path_);
     began_ = true;
@@ -97,22 +98,22 @@ int watch(watch_flags& f, const invocation&) { return watching{f}.run(); }
 void describe_watch(CLI::App& app, invocation& call) {
   auto flags = std::make_shared<watch_flags>();
   app.description(
-      "Tell each change of a node as a line, until a signal: created, deleted, changed (its "
-      "data),\n"
-      "children changed (a child came or went). The node need not exist. The first line,\n"
-      "`watching`, says from when on nothing is missed; `possibly missed`, that the connection "
-      "was\n"
-      "lost for a while: look for yourself.");
+      "Print each change of a node until a signal. The changes are: created, deleted, changed "
+      "(its\n"
+      "data), children changed (a child was created or deleted). The node need not exist. After "
+      "the\n"
+      "first line, `watching`, no change is missed. A line `possibly missed` means that the\n"
+      "connection was lost for a while. Read the node then.");
   app.footer(
       "Examples:\n"
       "  conclave znode watch /config/colour\n"
       "  conclave znode watch --recursive --json /config | while read -r change; do ...; done\n"
       "  conclave znode watch --count 1 /ready                   (waits for it)");
-  app.add_flag("-r,--recursive", flags->recursive, "and of everything below it");
-  app.add_option("--count", flags->count, "end after so many changes")
+  app.add_flag("-r,--recursive", flags->recursive, "also watch all descendants");
+  app.add_option("--count", flags->count, "end after N changes")
       ->type_name("N")
       ->check(CLI::Range{1, std::numeric_limits<std::int32_t>::max()});
-  add_json_flag(app, *flags, "each change as a line of JSON");
+  add_json_flag(app, *flags, "one line of JSON for each change");
   add_common_flags(app, *flags);
   when_used(app, call, flags, watch);
 }
