@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iostream>
 
+#include "cli/exit_code.hpp"
+
 namespace conclave::cli {
 
 using namespace std::chrono_literals;
@@ -70,6 +72,7 @@ bool watched_run::start() {
                                           by == kept_by::us,
                                           guard_->group(),
                                           {descendants_.inherited(), keeper_.descriptor()}});
+    phase_ = phase::running;
     descendants_.started();
     return child_->group();
   });
@@ -78,7 +81,7 @@ bool watched_run::start() {
 }
 
 watched_run::~watched_run() {
-  if (!child_ || finished_) return;
+  if (phase_ != phase::running) return;
   child_->signal(SIGKILL);
   try {
     descendants_.kill_all();
@@ -147,19 +150,16 @@ bool watched_run::hand_over_to_guard() {
 }
 
 void watched_run::pass_on(int signal) {
-  if (handing_over_ && ends_us(signal)) return kill(hold_fate::ended_in_time);
-  if (finished_) return;
-  if (!child_) {
-    if (ends_us(signal)) finish_unstarted(signal);
-    return;
-  }
+  if (phase_ == phase::starting && ends_us(signal)) return finish_unstarted(signal);
+  if (phase_ == phase::handing_over && ends_us(signal)) return kill(hold_fate::ended_in_time);
+  if (phase_ != phase::running) return;
   switch (signal) {
     case SIGCHLD: child_changed(); break;
     case SIGCONT:
-      if (!held_still_ && held_.held()) child_->signal(SIGCONT);
+      if (!stopped_by_us_ && held_.held()) child_->signal(SIGCONT);
       break;
     default:
-      interrupted_ = interrupted_ || signal == SIGINT;
+      passed_on_sigint_ = passed_on_sigint_ || signal == SIGINT;
       child_->signal(signal);
       // A stopped process receives the signal only after SIGCONT.
       if (signal == SIGTERM || signal == SIGHUP) child_->signal(SIGCONT);
@@ -167,43 +167,55 @@ void watched_run::pass_on(int signal) {
 }
 
 void watched_run::suspended() {
-  if (!child_ || finished_) return;
+  if (phase_ != phase::running) return;
   if (options_.suspend == run_options::on_suspend::term) terminate();
   if (options_.suspend == run_options::on_suspend::stop && !kill_at_) {
-    held_still_ = true;
+    stopped_by_us_ = true;
     child_->signal(SIGSTOP);
   }
 }
 
 void watched_run::restored() {
-  if (std::exchange(held_still_, false)) child_->signal(SIGCONT);
+  if (std::exchange(stopped_by_us_, false)) child_->signal(SIGCONT);
 }
 
 loop::clock::time_point watched_run::check() {
+  switch (phase_) {
+    case phase::starting: return check_starting();
+    case phase::running: return check_running();
+    case phase::handing_over: return check_handing_over();
+    case phase::ended: break;
+  }
+  if (!guard_) return loop::clock::time_point::max();
+  look_after_guard();
+  if (!held_.held()) kill(hold_fate::lost);
+  return loop::clock::now() + between_guards;
+}
+
+loop::clock::time_point watched_run::check_starting() {
   const auto now = loop::clock::now();
-  if (handing_over_) {
-    if (!held_.held() || fate_ != hold_fate::kept) {
-      kill(held_.held() ? fate_ : hold_fate::lost);
-      handing_over_->left_something = false;
-    } else if (descendants_.alive() && !hand_over_to_guard()) {
-      return now + 20ms;
-    }
-    handing_over_->fate = fate_;
-    ended_(*std::exchange(handing_over_, std::nullopt));
-    return now;
+  if (held_.held()) return start() ? now : now + 20ms;
+  fate_ = hold_fate::lost;
+  finish_unstarted(SIGTERM);
+  return now;
+}
+
+loop::clock::time_point watched_run::check_handing_over() {
+  const auto now = loop::clock::now();
+  if (!held_.held() || fate_ != hold_fate::kept) {
+    kill(held_.held() ? fate_ : hold_fate::lost);
+    result_.left_something = false;
+  } else if (descendants_.alive() && !hand_over_to_guard()) {
+    return now + 20ms;
   }
-  if (finished_) {
-    if (!guard_) return loop::clock::time_point::max();
-    look_after_guard();
-    if (!held_.held()) kill(hold_fate::lost);
-    return now + between_guards;
-  }
-  if (!child_) {
-    if (held_.held()) return start() ? now : now + 20ms;
-    fate_ = hold_fate::lost;
-    finish_unstarted(SIGTERM);
-    return now;
-  }
+  result_.fate = fate_;
+  phase_ = phase::ended;
+  ended_(result_);
+  return now;
+}
+
+loop::clock::time_point watched_run::check_running() {
+  const auto now = loop::clock::now();
   const auto guard_due = look_after_guard();
   const auto left = held_.remaining();
   guard_->alive_for(left);
@@ -228,7 +240,7 @@ void watched_run::terminate() {
 void watched_run::kill(hold_fate why) {
   fate_ = why;
   if (!kill_at_) kill_at_ = loop::clock::now();
-  if (!finished_) child_->signal(SIGKILL);
+  if (phase_ == phase::running) child_->signal(SIGKILL);
   descendants_.kill_all();
 }
 
@@ -253,14 +265,14 @@ void watched_run::stop_with_child() {
   ::kill(::getpid(), SIGSTOP);
   if (!held_.held()) return kill(hold_fate::lost);
   if (had_terminal) terminal_.give(child_->group());
-  if (!held_still_) child_->signal(SIGCONT);
+  if (!stopped_by_us_) child_->signal(SIGCONT);
 }
 
 void watched_run::finish() {
   // Without the hold, the program's background processes must not continue.
   if (!held_.held() || guard_->killed_the_command()) fate_ = hold_fate::lost;
   if (fate_ != hold_fate::kept) kill(fate_);
-  finished_ = true;
+  phase_ = phase::ended;
   const bool had_terminal = terminal_.given();
   terminal_.take_back();
   result r;
@@ -277,17 +289,18 @@ void watched_run::finish() {
   kill_on_loss_.program_ended();
   if (guard_) guard_->group() = 0;
   r.code = child_->reap();
-  r.interrupted = (had_terminal || interrupted_) && r.code == 128 + SIGINT;
+  r.interrupted = (had_terminal || passed_on_sigint_) && r.code == 128 + SIGINT;
   // The terminal has signalled only the program's group.
   if (had_terminal && r.interrupted) ::kill(0, SIGINT);
   r.fate = fate_;
   if (!r.left_something) return ended_(r);
-  handing_over_ = r;
+  result_ = r;
+  phase_ = phase::handing_over;
   check();
 }
 
 void watched_run::finish_unstarted(int signal) {
-  finished_ = true;
+  phase_ = phase::ended;
   result r;
   r.code = 128 + signal;
   r.fate = fate_;

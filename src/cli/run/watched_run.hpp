@@ -93,9 +93,18 @@ class watched_run {
  private:
   // What keeps the hold while the program runs.
   enum class kept_by { unknown, us, processes };
+  enum class phase {
+    starting,      // the program is not started yet: the server may be restarting
+    running,       // the program runs
+    handing_over,  // the program has ended; waits until the guard keeps the hold for its descendants
+    ended,         // `ended` was called, or is about to be called
+  };
 
   kept_by find_keeper();
   bool start();
+  loop::clock::time_point check_starting();
+  loop::clock::time_point check_running();
+  loop::clock::time_point check_handing_over();
   std::unique_ptr<guard> new_guard(pid_t group) const;
   // Null if the system refuses another process.
   std::unique_ptr<guard> try_new_guard(pid_t group) const;
@@ -123,14 +132,13 @@ class watched_run {
   std::unique_ptr<guard> guard_;
   loop::clock::time_point next_guard_{};  // no new guard before this time
   int killed_guards_ = 0;
-  std::optional<child> child_;  // empty while it waits for the server
+  std::optional<child> child_;  // empty in phase::starting, and if the program was never started
   terminal terminal_;
-  bool interrupted_ = false;  // SIGINT was passed on to the program
-  bool finished_ = false;
+  phase phase_ = phase::starting;
   hold_fate fate_ = hold_fate::kept;
-  // Set while the program has ended and the guard is not ready.
-  std::optional<result> handing_over_;
-  bool held_still_ = false;  // stopped by us, until the connection is restored
+  result result_;                 // in phase::handing_over: to be passed to `ended`
+  bool passed_on_sigint_ = false;  // to the program
+  bool stopped_by_us_ = false;     // until the connection is restored
   std::optional<loop::clock::time_point> kill_at_;
   kill_on_loss kill_on_loss_;  // the last member: another thread uses the members above
 };
