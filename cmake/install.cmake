@@ -17,12 +17,12 @@ install(CODE "
     \"${PROJECT_BINARY_DIR}/conclave.service\" @ONLY)")
 install(FILES ${PROJECT_BINARY_DIR}/conclave.service DESTINATION lib/systemd/system)
 if(NOT CMAKE_CROSSCOMPILING)
-  set(told ${PROJECT_BINARY_DIR}/src/cli/told)
-  install(FILES ${told}/conclave.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-  install(FILES ${told}/conclave.bash RENAME conclave
+  set(generated ${PROJECT_BINARY_DIR}/src/cli/generated)
+  install(FILES ${generated}/conclave.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${generated}/conclave.bash RENAME conclave
     DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions)
-  install(FILES ${told}/_conclave DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/zsh/site-functions)
-  install(FILES ${told}/conclave.fish
+  install(FILES ${generated}/_conclave DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/zsh/site-functions)
+  install(FILES ${generated}/conclave.fish
     DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/fish/vendor_completions.d)
 endif()
 install(TARGETS conclave conclave_server EXPORT conclave-targets

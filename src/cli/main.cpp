@@ -16,8 +16,8 @@
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/program.hpp"
-#include "cli/run/corrected_command_line.hpp"
 #include "cli/run/guard.hpp"
+#include "cli/run/run_flags.hpp"
 #include "conclave/error.hpp"
 
 namespace {
@@ -25,7 +25,7 @@ namespace {
 using namespace conclave::cli;
 
 // Whether the command takes all words after `--` as they are. `word` is the name of the command.
-bool takes_the_rest(const std::string* word, const std::string* end) {
+bool takes_program(const std::string* word, const std::string* end) {
   if (word == end) return false;
   if (*word == "lock" || *word == "elect") return true;
   return *word == "queue" && word + 1 != end && (word[1] == "work" || word[1] == "push");
@@ -33,7 +33,7 @@ bool takes_the_rest(const std::string* word, const std::string* end) {
 
 // CLI11 would treat the words after `--` as paths.
 void split_off_program(std::vector<std::string>& words, std::size_t at, invocation& call) {
-  if (!takes_the_rest(words.data() + at, words.data() + words.size())) return;
+  if (!takes_program(words.data() + at, words.data() + words.size())) return;
   const auto dashes = std::find(words.begin(), words.end(), "--");
   if (dashes == words.end()) return;
   call.has_program = true;
@@ -91,7 +91,7 @@ void reserve_standard_descriptors() {
       ::open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 }
 
-int complain(int code, std::string_view what) {
+int report(int code, std::string_view what) {
   std::cerr << "conclave: " << what << "\n";
   return code;
 }
@@ -101,8 +101,8 @@ int check_output(int code) {
   errno = 0;
   const bool written = static_cast<bool>(std::cout.flush()) && std::fflush(stdout) == 0;
   if (written || code != ok) return code;
-  return complain(cannot_write, std::string{"cannot write to standard output"} +
-                                    (errno == 0 ? "" : std::string{": "} + std::strerror(errno)));
+  return report(cannot_write, std::string{"cannot write to standard output"} +
+                                  (errno == 0 ? "" : std::string{": "} + std::strerror(errno)));
 }
 
 }  // namespace
@@ -121,10 +121,10 @@ int main(int argc, char** argv) {
   const auto named = find_command(app, words, at);
   const bool is_group = !named.app->get_subcommands(std::function<bool(CLI::App*)>{}).empty();
   if (const auto* const word = first_unknown_option({&app, 0}, words))
-    return complain(usage, unknown_option(app, *word));
+    return report(usage, unknown_option(app, *word));
   const bool is_incomplete = is_group && named.next == words.size();
   if (is_group && !is_incomplete && !words[named.next].starts_with('-'))
-    return complain(usage, unknown_command(*named.app, words[named.next]));
+    return report(usage, unknown_command(*named.app, words[named.next]));
   call.words = words;
   const auto begin = call.words.begin();
   std::rotate(begin, begin + static_cast<std::ptrdiff_t>(at),
@@ -144,18 +144,18 @@ int main(int argc, char** argv) {
       std::cout << app.help();
       return usage;
     }
-    return complain(usage, advice(e, named, given, call.words));
+    return report(usage, advice(e, named, given, call.words));
   } catch (const failure& e) {
-    return complain(e.code, e.what());
+    return report(e.code, e.what());
   } catch (const std::invalid_argument& e) {
-    return complain(usage, e.what());
+    return report(usage, e.what());
   } catch (const conclave::error& e) {
-    return complain(exit_code_of(e.code()), e.what());
+    return report(exit_code_of(e.code()), e.what());
   } catch (const std::system_error& e) {
-    return complain(is_shortage(e.code().value()) ? system_failure : failed, e.what());
+    return report(is_shortage(e.code().value()) ? system_failure : failed, e.what());
   } catch (const boost::system::system_error& e) {
-    return complain(is_shortage(e.code().value()) ? system_failure : failed, e.what());
+    return report(is_shortage(e.code().value()) ? system_failure : failed, e.what());
   } catch (const std::exception& e) {
-    return complain(failed, e.what());
+    return report(failed, e.what());
   }
 }

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/bench/measured.hpp"
+#include "cli/bench/bench_result.hpp"
 #include "cli/connect/connect_flags.hpp"
 #include "conclave/client.hpp"
 
@@ -13,14 +13,15 @@ inline constexpr std::size_t bench_clients = 4;
 inline constexpr std::size_t bench_window = 256;
 
 // Locks and unlocks a lock without contention.
-measured bench_lock(client& zk, const std::string& folder, const stretch& t);
+bench_result bench_lock(client& zk, const std::string& folder, const measurement_period& t);
 // Several clients contend for one lock. Measures from unlock() in one client to the return of
 // lock() in the next.
-measured bench_hand_off(const server_address& at, const std::string& folder, const stretch& t);
+bench_result bench_hand_off(const server_address& at, const std::string& folder,
+                            const measurement_period& t);
 // Creates ephemeral nodes, so that no node remains if the program is killed.
-measured bench_creates(client& zk, const std::string& folder, const stretch& t);
-measured bench_gets(client& zk, const std::string& folder, const stretch& t);
+bench_result bench_creates(client& zk, const std::string& folder, const measurement_period& t);
+bench_result bench_gets(client& zk, const std::string& folder, const measurement_period& t);
 // Pushes one item and pops it.
-measured bench_queue(client& zk, const std::string& folder, const stretch& t);
+bench_result bench_queue(client& zk, const std::string& folder, const measurement_period& t);
 
 }  // namespace conclave::cli

@@ -8,12 +8,11 @@
 #include <thread>
 
 #include "cli/bench/workloads.hpp"
-#include "cli/commands/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/doctor/host_facts.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/nodes/make_parents.hpp"
-#include "cli/nodes/remove_tree.hpp"
+#include "cli/nodes/subtree.hpp"
 #include "cli/run/loop.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/json.hpp"
@@ -30,16 +29,16 @@ struct bench_flags {
 };
 
 // The node that the benchmarks run in. The destructor removes it and everything in it.
-class workplace {
+class benchmark_folder {
  public:
-  explicit workplace(client& zk) : zk_{zk} {
+  explicit benchmark_folder(client& zk) : zk_{zk} {
     std::random_device random;
     std::array<char, 32> id{};
     std::snprintf(id.data(), id.size(), "%08x", static_cast<unsigned>(random()));
     path_ = std::string{"/conclave/bench-"} + id.data();
     make_parents(zk_, path_ + "/");
   }
-  ~workplace() {
+  ~benchmark_folder() {
     try {
       if (!zk_.wait_connected(1s)) throw failure{unavailable, "no connection to the server"};
       remove_tree(zk_, path_);
@@ -48,8 +47,8 @@ class workplace {
                 << "; try: conclave znode rm -r " << path_ << "\n";
     }
   }
-  workplace(const workplace&) = delete;
-  workplace& operator=(const workplace&) = delete;
+  benchmark_folder(const benchmark_folder&) = delete;
+  benchmark_folder& operator=(const benchmark_folder&) = delete;
 
   const std::string& path() const { return path_; }
 
@@ -58,19 +57,19 @@ class workplace {
   std::string path_;
 };
 
-// The server that is measured.
-struct surroundings {
+// The version and durability of the server that is tested.
+struct server_details {
   std::string version = "unknown", durability = "unknown";
 
-  surroundings(const server_address& at, const std::string& hosts) {
-    const auto all = look_at(connect_string::parse(hosts).hosts, at.options.tls,
-                             std::chrono::steady_clock::now() + 1s);
+  server_details(const server_address& at, const std::string& hosts) {
+    const auto all = examine_hosts(connect_string::parse(hosts).hosts, at.options.tls,
+                                   std::chrono::steady_clock::now() + 1s);
     for (const auto& h : all) {
       if (h.version.empty()) continue;
       const auto ours = h.conclave_version();
       version = ours.empty() ? "ZooKeeper " + h.version.substr(0, h.version.find('-'))
                              : "conclave " + ours;
-      if (all.size() == 1 && !ours.empty() && h.tells_folder)
+      if (all.size() == 1 && !ours.empty() && h.reports_data_folder)
         durability = h.data_folder.empty() ? "none" : "full";
     }
   }
@@ -105,66 +104,66 @@ class benchmark {
 
  private:
   void on_signal(int s) {
-    stop_us_by(s);
-    if (!ends_us(s)) return;
+    stop_on_ctrl_z(s);
+    if (!is_ending_signal(s)) return;
     // Before the start there is nothing to clean up. A second signal means: do not wait for it.
-    if (!begun_ || interrupted_) die_of(s);
+    if (!started_ || interrupted_) die_of(s);
     interrupted_ = s;
     stop_.request_stop();
   }
 
   void measure() {
-    auto where = find_server(flags_.connect);
+    auto address = find_server(flags_.connect);
     // Without a server there is nothing to measure, so fail early.
-    where.options.connect_wait =
-        std::min<std::chrono::milliseconds>(where.options.session_timeout, 5s);
-    connection c{std::move(where)};
+    address.options.connect_wait =
+        std::min<std::chrono::milliseconds>(address.options.session_timeout, 5s);
+    connection c{std::move(address)};
     const auto& at = c.at();
-    say_what(c);
-    begun_ = true;
-    const workplace w{c.zk()};
+    print_server(c);
+    started_ = true;
+    const benchmark_folder w{c.zk()};
     const auto& folder = w.path();
-    add("lock", "lock and unlock, one client",
-        [&](const stretch& t) { return bench_lock(c.zk(), folder, t); });
-    add("hand_off", "hand-off among " + std::to_string(bench_clients) + " clients",
-        [&](const stretch& t) { return bench_hand_off(at, folder, t); });
-    add("create", "creates, " + std::to_string(bench_window) + " under way",
-        [&](const stretch& t) { return bench_creates(c.zk(), folder, t); });
-    add("get", "gets, one after another",
-        [&](const stretch& t) { return bench_gets(c.zk(), folder, t); });
-    add("queue", "queue: push and pop",
-        [&](const stretch& t) { return bench_queue(c.zk(), folder, t); });
+    run_benchmark("lock", "lock and unlock, one client",
+                  [&](const measurement_period& t) { return bench_lock(c.zk(), folder, t); });
+    run_benchmark("hand_off", "hand-off among " + std::to_string(bench_clients) + " clients",
+                  [&](const measurement_period& t) { return bench_hand_off(at, folder, t); });
+    run_benchmark("create", "creates, " + std::to_string(bench_window) + " pending",
+                  [&](const measurement_period& t) { return bench_creates(c.zk(), folder, t); });
+    run_benchmark("get", "gets, one after another",
+                  [&](const measurement_period& t) { return bench_gets(c.zk(), folder, t); });
+    run_benchmark("queue", "queue: push and pop",
+                  [&](const measurement_period& t) { return bench_queue(c.zk(), folder, t); });
     if (flags_.json && !stop_.stop_requested()) {
-      about_["results"] = std::move(results_);
-      print(about_);
+      document_["results"] = std::move(results_);
+      print(document_);
     }
   }
 
-  void say_what(connection& c) {
+  void print_server(connection& c) {
     const auto& at = c.at();
-    const surroundings on{at, at.hosts};
+    const server_details details{at, at.hosts};
     const auto timeout = c.zk().session_timeout();
-    about_ = {{"connect", at.hosts},
-              {"said_by", at.said_by},
-              {"version", on.version},
-              {"durability", on.durability},
-              {"session_timeout_ms", timeout.count()},
-              {"seconds", flags_.seconds}};
+    document_ = {{"connect", at.hosts},
+                 {"said_by", at.source},
+                 {"version", details.version},
+                 {"durability", details.durability},
+                 {"session_timeout_ms", timeout.count()},
+                 {"seconds", flags_.seconds}};
     if (flags_.json) return;
-    std::cout << "server      " << at.hosts << " (" << at.said_by << "), " << on.version << "\n"
-              << "durability  " << on.durability_text() << "\n"
+    std::cout << "server      " << at.hosts << " (" << at.source << "), " << details.version << "\n"
+              << "durability  " << details.durability_text() << "\n"
               << "session     timeout " << short_time(timeout) << "\n\n";
     std::printf("%-30s %12s %12s %12s\n", "", "per second", "median", "p99");
     std::fflush(stdout);
   }
 
-  void add(const char* name, const std::string& title,
-           const std::function<measured(const stretch&)>& f) {
+  void run_benchmark(const char* name, const std::string& title,
+                     const std::function<bench_result(const measurement_period&)>& f) {
     constexpr double parts = 5 * 1.1;  // five benchmarks, each with its warm-up
     if (stop_.stop_requested()) return;
     const auto time = std::chrono::duration<double>{flags_.seconds / parts};
-    auto m =
-        f(stretch{std::chrono::duration_cast<stretch::clock::duration>(time), stop_.get_token()});
+    auto m = f(measurement_period{
+        std::chrono::duration_cast<measurement_period::clock::duration>(time), stop_.get_token()});
     if (stop_.stop_requested()) return;
     json::object o{{"name", name}, {"count", m.count}, {"per_second", m.per_second()}};
     if (!m.each.empty()) {
@@ -183,9 +182,9 @@ class benchmark {
   const bench_flags& flags_;
   loop loop_;  // must be created before the first thread
   std::stop_source stop_;
-  std::atomic<bool> begun_{false};
+  std::atomic<bool> started_{false};
   std::optional<int> interrupted_;  // used by the loop's thread only
-  json::object about_;
+  json::object document_;
   json::array results_;
 };
 

@@ -1,4 +1,4 @@
-#include "cli/commands/commands.hpp"
+#include "cli/command.hpp"
 
 namespace conclave::cli {
 

@@ -3,7 +3,7 @@
 
 #include <iostream>
 
-#include "cli/commands/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/completion/scripts.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/connect/local_server.hpp"
@@ -36,7 +36,7 @@ void add_shell(CLI::App& app, invocation& call, const char* name, const char* fo
 int list_paths(paths_flags& f, const invocation&) {
   try {
     auto at = find_server({});
-    if (!at.local_folder.empty() && !answers(at.local_folder / "socket")) return ok;
+    if (!at.local_folder.empty() && !server_answers(at.local_folder / "socket")) return ok;
     at.options.connect_wait = 300ms;
     at.options.session_timeout = 4s;
     const auto folder = f.begin.substr(0, f.begin.rfind('/') + 1);
@@ -47,8 +47,8 @@ int list_paths(paths_flags& f, const invocation&) {
     const known_names known;
     try {
       for (const auto& name : zk.children(parent).names)
-        if (!known.parse(name) && !is_queue_item(name) && !neighbour(name, beside_queue) &&
-            (folder + name).starts_with(f.begin))
+        if (!known.parse(name) && !is_queue_item(name) &&
+            !sibling_owner(name, queue_sibling_suffix) && (folder + name).starts_with(f.begin))
           std::cout << folder << name << "\n";
     } catch (const error&) {
       ::_exit(ok);  // the destructor of the client may wait for a name server

@@ -4,13 +4,12 @@
 #include <cstdio>
 #include <memory>
 
-#include "cli/commands/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/connect/local_server.hpp"
+#include "cli/doctor/checks.hpp"
 #include "cli/doctor/checkup.hpp"
-#include "cli/doctor/ensemble.hpp"
 #include "cli/doctor/host_facts.hpp"
-#include "cli/doctor/session_checks.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/show/duration.hpp"
 #include "conclave/boot_clock.hpp"
@@ -27,25 +26,26 @@ struct doctor_flags {
   bool json = false;
 };
 
-bool check_where(checkup& to, const server_address& at) {
-  std::string text = at.hosts + " (" + at.said_by + ")";
-  json::object values{{"connect", at.hosts}, {"said_by", at.said_by}};
-  if (!at.local_folder.empty() && !answers(at.local_folder / "socket")) try {
+bool check_address(checkup& report, const server_address& at) {
+  std::string text = at.hosts + " (" + at.source + ")";
+  json::object values{{"connect", at.hosts}, {"said_by", at.source}};
+  if (!at.local_folder.empty() && !server_answers(at.local_folder / "socket")) try {
       ensure_local_server(at.local_folder);
       text += "; it was not running and has been started";
     } catch (const failure& e) {
-      to.add({mark::failed, "server", text, e.what(), std::move(values)});
+      report.add({mark::failed, "server", text, e.what(), std::move(values)});
       return false;
     }
-  to.add({mark::ok, "server", text, "", std::move(values)});
+  report.add({mark::ok, "server", text, "", std::move(values)});
   return true;
 }
 
-void check_host(checkup& to, const host_facts& h) {
+void check_host(checkup& report, const host_facts& h) {
   json::object values{{"host", to_string(h.at)}, {"reached", h.reached()}};
   std::string text = to_string(h.at);
   if (!h.reached())
-    return to.add({mark::failed, "host", text + ": " + h.problem.what, h.problem.advice, values});
+    return report.add(
+        {mark::failed, "host", text + ": " + h.problem.what, h.problem.advice, values});
   if (!h.at.host.empty() && h.address != h.at.host) text += " is " + h.address;
   std::array<char, 32> time{};
   const auto ms = static_cast<double>(h.connect_time.count()) / 1e6;
@@ -60,104 +60,105 @@ void check_host(checkup& to, const host_facts& h) {
                           : "; conclave " + ours) +
             ", " + h.mode;
   }
-  if (!h.serving)
-    to.add({mark::failed, "host", text + "; it runs but does not serve requests",
-            "its ensemble has no majority; start the other servers", values});
-  else if (h.strange)
-    to.add({mark::failed, "host", text + "; its reply is not ZooKeeper's protocol",
-            "another service uses this port, or the port is for TLS (--tls)", values});
-  else if (h.silent)
-    to.add({mark::failed, "host", text + "; it does not reply to 'srvr'",
-            "check whether the server hangs, or whether the port is for TLS (--tls)", values});
+  if (!h.is_serving)
+    report.add({mark::failed, "host", text + "; it runs but does not serve requests",
+                "its ensemble has no majority; start the other servers", values});
+  else if (h.is_foreign)
+    report.add({mark::failed, "host", text + "; its reply is not ZooKeeper's protocol",
+                "another service uses this port, or the port is for TLS (--tls)", values});
+  else if (h.is_silent)
+    report.add({mark::failed, "host", text + "; it does not reply to 'srvr'",
+                "check whether the server hangs, or whether the port is for TLS (--tls)", values});
   else
-    to.add({mark::ok, "host", text, "", values});
+    report.add({mark::ok, "host", text, "", values});
 }
 
-void check_tls(checkup& to, const host_facts& h) {
+void check_tls(checkup& report, const host_facts& h) {
   if (!h.tls) return;
-  const auto left = h.tls->good_until - std::chrono::system_clock::now();
+  const auto left = h.tls->valid_until - std::chrono::system_clock::now();
   const auto text = to_string(h.at) + ": " + h.tls->protocol + ", certificate of " +
                     h.tls->subject + ", valid for " + short_time(left);
-  const bool soon = left < 14 * 24h;
-  to.add({soon ? mark::warning : mark::ok,
-          "tls",
-          text,
-          soon ? "renew the certificate; clients refuse it after it has expired" : "",
-          {}});
+  const bool expires_soon = left < 14 * 24h;
+  report.add({expires_soon ? mark::warning : mark::ok,
+              "tls",
+              text,
+              expires_soon ? "renew the certificate; clients refuse it after it has expired" : "",
+              {}});
 }
 
-void check_version(checkup& to, const host_facts& h, bool local) {
+void check_version(checkup& report, const host_facts& h, bool local) {
   const auto theirs = h.conclave_version();
   if (theirs.empty() || theirs == version) return;
-  to.add({mark::warning,
-          "version",
-          to_string(h.at) + " is conclave " + theirs + ", this program is " + version,
-          local ? "the versions are compatible; after `conclave local stop`, the next command "
-                  "starts a server of this version"
-                : "the versions are compatible; upgrade the older one",
-          {}});
+  report.add({mark::warning,
+              "version",
+              to_string(h.at) + " is conclave " + theirs + ", this program is " + version,
+              local ? "the versions are compatible; after `conclave local stop`, the next command "
+                      "starts a server of this version"
+                    : "the versions are compatible; upgrade the older one",
+              {}});
 }
 
-void check_health(checkup& to, const host_facts& h) {
+void check_health(checkup& report, const host_facts& h) {
   if (h.figures.contains("conclave_disk_full")) {
     const bool full = h.figure("conclave_disk_full") != 0;
-    to.add({full ? mark::failed : mark::ok,
-            "disk",
-            to_string(h.at) +
-                (full ? ": its disk is full; it only accepts reads" : ": the disk is not full"),
-            full ? "free disk space; the server then continues by itself" : "",
-            {}});
+    report.add({full ? mark::failed : mark::ok,
+                "disk",
+                to_string(h.at) +
+                    (full ? ": its disk is full; it only accepts reads" : ": the disk is not full"),
+                full ? "free disk space; the server then continues by itself" : "",
+                {}});
   }
   const auto files = h.figure("zk_open_file_descriptor_count");
   const auto most = h.figure("zk_max_file_descriptor_count");
   if (most > 0 && files > most / 10 * 8)
-    to.add({mark::warning,
-            "load",
-            to_string(h.at) + " has " + std::to_string(files) + " of at most " +
-                std::to_string(most) + " files open",
-            "raise its limit (ulimit -n), or find clients that open too many connections",
-            {}});
+    report.add({mark::warning,
+                "load",
+                to_string(h.at) + " has " + std::to_string(files) + " of at most " +
+                    std::to_string(most) + " files open",
+                "raise its limit (ulimit -n), or find clients that open too many connections",
+                {}});
   if (const auto waiting = h.figure("zk_outstanding_requests"); waiting > 1000)
-    to.add({mark::warning,
-            "load",
-            to_string(h.at) + " has " + std::to_string(waiting) + " requests waiting",
-            "the server is overloaded; check its disk",
-            {}});
+    report.add({mark::warning,
+                "load",
+                to_string(h.at) + " has " + std::to_string(waiting) + " requests waiting",
+                "the server is overloaded; check its disk",
+                {}});
 }
 
 // If the connection fails, adds a finding with the reason and throws the error.
-std::unique_ptr<connection> check_session(checkup& to, server_address at) {
+std::unique_ptr<connection> check_session(checkup& report, server_address at) {
   const auto begin = steady::now();
   auto c = std::make_unique<connection>(std::move(at), connection::without_waiting{});
   try {
     c->wait_until_connected();
     const bool reads = c->zk().read_only();
-    to.add({reads ? mark::warning : mark::ok,
-            "session",
-            std::string{"established in "} + short_time(steady::now() - begin) +
-                (reads ? "; this server is read-only" : ""),
-            reads ? "the server has no connection to a majority of its ensemble" : "",
-            {}});
+    report.add({reads ? mark::warning : mark::ok,
+                "session",
+                std::string{"established in "} + short_time(steady::now() - begin) +
+                    (reads ? "; this server is read-only" : ""),
+                reads ? "the server has no connection to a majority of its ensemble" : "",
+                {}});
     return c;
   } catch (const failure& e) {
-    const auto reason = c->trouble();
+    const auto reason = c->last_problem();
     if (e.code == unavailable)
-      to.add({mark::failed,
-              "session",
-              "no session within " + short_time(steady::now() - begin) +
-                  (reason.empty() ? "" : ": " + reason),
-              "look at the server's log",
-              {}});
+      report.add({mark::failed,
+                  "session",
+                  "no session within " + short_time(steady::now() - begin) +
+                      (reason.empty() ? "" : ": " + reason),
+                  "see the server's log",
+                  {}});
     else
-      to.add({mark::failed, "session", e.what(), "check --auth-file", {}});
+      report.add({mark::failed, "session", e.what(), "check --auth-file", {}});
     throw;
   }
 }
 
-void check_inside(checkup& to, const server_address& at, const std::vector<host_facts>& hosts) {
-  const auto c = check_session(to, at);
+void check_with_session(checkup& report, const server_address& at,
+                        const std::vector<host_facts>& hosts) {
+  const auto c = check_session(report, at);
   if (!c->zk().exists("/"))
-    return to.add(
+    return report.add(
         {mark::failed,
          "chroot",
          connect_string::parse(at.hosts).chroot + " does not exist",
@@ -166,20 +167,20 @@ void check_inside(checkup& to, const server_address& at, const std::vector<host_
   const bool ours = std::all_of(hosts.begin(), hosts.end(),
                                 [](const host_facts& h) { return !h.conclave_version().empty(); });
   // Behind a relay, sessions on a Unix socket have a timeout, as over TCP.
-  const bool bound = c->zk().session_deadline() == boot_clock::time_point::max();
-  check_timeout(to, *c, at.on_this_machine && ours && bound);
-  check_round_trip(to, c->zk());
-  check_write(to, c->zk());
-  check_access(to, *c);
+  const bool bound_to_processes = c->zk().session_deadline() == boot_clock::time_point::max();
+  check_timeout(report, *c, at.on_this_machine && ours && bound_to_processes);
+  check_round_trip(report, c->zk());
+  check_write(report, c->zk());
+  check_access(report, *c);
 }
 
 // The connect string of the healthy hosts, if there are any. The findings already report the
 // others, and waiting for them would delay the remaining checks.
-std::string worth_trying(const connect_string& all, const std::vector<host_facts>& hosts) {
+std::string healthy_hosts(const connect_string& all, const std::vector<host_facts>& hosts) {
   std::string text;
   bool is_socket = false;
   for (const auto& h : hosts) {
-    if (!h.reached() || h.silent || h.strange || !h.serving) continue;
+    if (!h.reached() || h.is_silent || h.is_foreign || !h.is_serving) continue;
     text += (text.empty() ? "" : ",") + to_string(h.at);
     is_socket = !h.at.socket_path.empty();
   }
@@ -188,37 +189,37 @@ std::string worth_trying(const connect_string& all, const std::vector<host_facts
 }
 
 int doctor(doctor_flags& f, const invocation&) {
-  checkup to{f.json};
+  checkup report{f.json};
   auto at = find_server(f.connect);
   const auto until = steady::now() + at.connect_timeout;
-  if (!check_where(to, at)) return to.end(false);
+  if (!check_address(report, at)) return report.end(false);
 
   const auto listed = connect_string::parse(at.hosts);
-  const auto hosts = look_at(listed.hosts, at.options.tls, until);
+  const auto hosts = examine_hosts(listed.hosts, at.options.tls, until);
   for (const auto& h : hosts) {
-    check_host(to, h);
-    check_tls(to, h);
+    check_host(report, h);
+    check_tls(report, h);
   }
   const auto is_reached = [](const host_facts& h) { return h.reached(); };
-  if (std::none_of(hosts.begin(), hosts.end(), is_reached)) return to.end(false);
-  check_ensemble(to, hosts);
+  if (std::none_of(hosts.begin(), hosts.end(), is_reached)) return report.end(false);
+  check_ensemble(report, hosts);
   for (const auto& h : hosts) {
-    check_version(to, h, !at.local_folder.empty());
-    check_health(to, h);
+    check_version(report, h, !at.local_folder.empty());
+    check_health(report, h);
   }
 
   at.connect_timeout =
       std::max(std::chrono::duration_cast<std::chrono::milliseconds>(until - steady::now()), 100ms);
-  if (const auto well = worth_trying(listed, hosts); !well.empty()) at.hosts = well;
+  if (const auto healthy = healthy_hosts(listed, hosts); !healthy.empty()) at.hosts = healthy;
   try {
-    check_inside(to, at, hosts);
+    check_with_session(report, at, hosts);
   } catch (const failure& e) {
-    return to.end(e.code != unavailable);
+    return report.end(e.code != unavailable);
   } catch (const error& e) {
     // The connection was lost during the checks.
-    to.add({mark::failed, "session", e.what(), "look at the server's log", {}});
+    report.add({mark::failed, "session", e.what(), "see the server's log", {}});
   }
-  return to.end(true);
+  return report.end(true);
 }
 
 }  // namespace

@@ -3,19 +3,17 @@
 
 #include <iostream>
 
-#include "cli/commands/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/run/corrected_command_line.hpp"
 #include "cli/run/election_layout.hpp"
 #include "cli/run/held_locks.hpp"
-#include "cli/run/left_behind.hpp"
 #include "cli/run/loop.hpp"
 #include "cli/run/run_flags.hpp"
 #include "cli/run/watched_run.hpp"
-#include "cli/show/candidate.hpp"
+#include "cli/show/contender.hpp"
 #include "cli/show/node.hpp"
-#include "cli/show/waiting_line.hpp"
+#include "cli/show/wait_status.hpp"
 #include "conclave/election.hpp"
 
 namespace conclave::cli {
@@ -76,11 +74,11 @@ std::string default_id() {
   return host + ':' + std::to_string(::getpid());
 }
 
-class electing {
+class election_run {
  public:
-  electing(elect_flags& f, program what)
+  election_run(elect_flags& f, program what)
       : flags_{f},
-        what_{std::move(what)},
+        program_{std::move(what)},
         path_{node_path(f.path)},
         connection_{find_server(f.connect), connection::without_waiting{}} {
     election_options o;
@@ -88,12 +86,12 @@ class electing {
     o.id = f.run.label.empty() ? default_id() : f.run.label;
     o.on_suspended = [this](const hold&) {
       loop_.post([this] {
-        if (running_) running_->suspended();
+        if (run_) run_->suspended();
       });
     };
     o.on_restored = [this](const hold&) {
       loop_.post([this] {
-        if (running_) running_->restored();
+        if (run_) run_->restored();
       });
     };
     o.on_lost = [this](const hold&, error_code) { loop_.post([] {}); };
@@ -105,24 +103,24 @@ class electing {
     loop_.on_turn([this] { return on_turn(); });
     refuse_own_election();
     const int code = loop_.run();
-    waiting_.reset();
-    if (keep_) leave_session(code);
-    if (running_) connection_.see_server_alive();
+    wait_status_.reset();
+    if (keeps_session_) exit_without_closing_session(code);
+    if (run_) connection_.await_own_server();
     return code;
   }
 
  private:
   // Limits how often a command that ends at once is started.
-  static constexpr auto shortest_round = 1s;
+  static constexpr auto shortest_term = 1s;
 
   // Refuses to wait for an election whose leader is the `conclave` that runs this command.
   void refuse_own_election() {
-    const auto ahead =
-        above_.before({held_lock::kind::election, connection_.at().hosts, {path_}, {}, 0});
-    if (ahead.empty()) return campaign();
+    const auto blocking_locks = inherited_locks_.blocking(
+        {held_lock::kind::election, connection_.at().hosts, {path_}, {}, 0});
+    if (blocking_locks.empty()) return campaign();
     connection_.zk().async_exists(
-        ahead.back().node,
-        [this, owner = ahead.back().session](error_code ec, std::optional<node_stat> found) {
+        blocking_locks.back().node, [this, owner = blocking_locks.back().session](
+                                        error_code ec, std::optional<node_stat> found) {
           const bool held = !ec && found && found->ephemeral_owner == owner;
           loop_.post([this, held] {
             if (!held) return campaign();
@@ -134,38 +132,40 @@ class electing {
   }
 
   void campaign() {
-    again_at_.reset();
-    election_->async_campaign([this](error_code ec) { loop_.post([this, ec] { answered(ec); }); });
+    campaign_at_.reset();
+    election_->async_campaign(
+        [this](error_code ec) { loop_.post([this, ec] { on_campaign_end(ec); }); });
     const bool verbose = connection_.at().verbose;
     if (!flags_.quiet && (verbose || in_foreground()))
-      waiting_.emplace(connection_.zk(),
-                       waiting_line::subject{flags_.path, path_, election_layout(flags_.layout),
-                                             connection_.at().hosts},
-                       verbose ? waiting_line::form::log : waiting_line::form::one_line);
+      wait_status_.emplace(connection_.zk(),
+                           wait_status::subject{flags_.path, path_, election_layout(flags_.layout),
+                                                connection_.at().hosts},
+                           verbose ? wait_status::form::log : wait_status::form::one_line);
   }
 
-  void answered(error_code ec) {
-    waiting_.reset();
-    if (ec == errc::not_connected && flags_.forever) return once_more("no connection to a server");
+  void on_campaign_end(error_code ec) {
+    wait_status_.reset();
+    if (ec == errc::not_connected && flags_.forever)
+      return campaign_again_later("no connection to a server");
     if (ec == errc::layout_mismatch)
       throw election_disagreement(connection_.zk(), "elect", path_, flags_.layout);
     if (ec == errc::no_node) connection_.require_chroot();
     if (ec) throw error{ec, "election " + flags_.path};
     held_ = election_->hold();
-    what_.environment = environment_of(held_);
-    what_.environment.emplace_back("CONCLAVE_ELECTION_PATH", path_);
-    what_.environment.emplace_back("CONCLAVE_LEADER_ID", election_->id());
-    what_.environment.push_back(above_.with(
+    program_.environment = environment_of(held_);
+    program_.environment.emplace_back("CONCLAVE_ELECTION_PATH", path_);
+    program_.environment.emplace_back("CONCLAVE_LEADER_ID", election_->id());
+    program_.environment.push_back(inherited_locks_.with(
         held_lock::of(held_, held_lock::kind::election, connection_.at().hosts, {path_})));
-    began_ = loop::clock::now();
+    started_at_ = loop::clock::now();
     result_.reset();
-    running_.emplace(loop_, what_, connection_.zk(), held_, flags_.run.options(connection_),
-                     [this](const watched_run::result& r) { result_ = r; });
+    run_.emplace(loop_, program_, connection_.zk(), held_, flags_.run.options(connection_),
+                 [this](const watched_run::result& r) { result_ = r; });
   }
 
-  void once_more(const std::string& why) {
+  void campaign_again_later(const std::string& why) {
     std::cerr << "conclave: " << why << "; campaigning again\n";
-    again_at_ = loop::clock::now() + shortest_round;
+    campaign_at_ = loop::clock::now() + shortest_term;
   }
 
   // Called after the command has ended. With --forever, called again while descendants of the
@@ -174,62 +174,63 @@ class electing {
     const auto r = *result_;
     if (!flags_.forever) {
       if (!r.kept()) std::cerr << "conclave: " << r.explanation("leadership") << "\n";
-      keep_ = r.left_something && r.kept();
+      keeps_session_ = r.has_background_processes && r.kept();
       if (r.interrupted && r.kept()) return loop_.end_by(SIGINT);
       return loop_.end(r.kept() ? r.code : lost);
     }
     // The next leader must not start while descendants of this command are alive.
-    const bool left = r.left_something && held_.held() && running_->left_something();
+    const bool left =
+        r.has_background_processes && held_.held() && run_->has_background_processes();
     if (r.interrupted) ended_by_ = SIGINT;
     if (ended_by_ != 0) {
-      keep_ = left;
+      keeps_session_ = left;
       return loop_.end_by(ended_by_);
     }
     if (left) return;
-    running_.reset();
+    run_.reset();
     election_->resign();
-    if (!r.kept()) return once_more(r.explanation("leadership"));
-    again_at_ = std::max(loop::clock::now(), began_ + shortest_round);
+    if (!r.kept()) return campaign_again_later(r.explanation("leadership"));
+    campaign_at_ = std::max(loop::clock::now(), started_at_ + shortest_term);
   }
 
   void on_signal(int s) {
-    if (ends_us(s)) ended_by_ = s;
-    if (running_ && !result_) return running_->pass_on(s);
-    stop_us_by(s);
-    if (ends_us(s) && !running_) loop_.end_by(s);
+    if (is_ending_signal(s)) ended_by_ = s;
+    if (run_ && !result_) return run_->pass_on(s);
+    stop_on_ctrl_z(s);
+    if (is_ending_signal(s) && !run_) loop_.end_by(s);
   }
 
   loop::clock::time_point on_turn() {
     if (!connection_.connected()) return loop::clock::now() + 50ms;
-    if (running_) {
-      const auto next = running_->check();
+    if (run_) {
+      const auto next = run_->check();
       if (result_) after_run();
-      if (running_) return next;
+      if (run_) return next;
     }
-    if (!again_at_) return loop::clock::time_point::max();
-    if (loop::clock::now() < *again_at_) return *again_at_;
+    if (!campaign_at_) return loop::clock::time_point::max();
+    if (loop::clock::now() < *campaign_at_) return *campaign_at_;
     campaign();
     return loop::clock::time_point::max();
   }
 
   elect_flags& flags_;
-  program what_;
+  program program_;
   std::string path_;
   loop loop_;  // must be created before the first thread, which the connection starts
   connection connection_;
   std::optional<election> election_;
-  std::optional<waiting_line> waiting_;
+  std::optional<wait_status> wait_status_;
   hold held_;
-  const held_locks above_ = held_locks::from_environment();
-  std::optional<watched_run> running_;
+  const held_locks inherited_locks_ = held_locks::from_environment();
+  std::optional<watched_run> run_;
   std::optional<watched_run::result> result_;  // of the command that has ended
-  loop::clock::time_point began_;
-  std::optional<loop::clock::time_point> again_at_;
+  loop::clock::time_point started_at_;
+  std::optional<loop::clock::time_point> campaign_at_;
   int ended_by_ = 0;  // a signal number
-  bool keep_ = false;
+  bool keeps_session_ = false;
 };
 
-void tell(const std::optional<contender_info>& leader, bool as_json) {
+void print_leader(const std::optional<contender_info>& leader, bool as_json) {
   using namespace std::chrono;
   const auto now = duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
   if (as_json) {
@@ -248,23 +249,23 @@ void tell(const std::optional<contender_info>& leader, bool as_json) {
 }
 
 int observe(const elect_flags& f) {
-  loop until_signal;
-  until_signal.on_signal([&](int s) {
-    stop_us_by(s);
-    if (ends_us(s)) until_signal.end(ok);
+  loop events;
+  events.on_signal([&](int s) {
+    stop_on_ctrl_z(s);
+    if (is_ending_signal(s)) events.end(ok);
   });
   connection c{f.connect};
   const election_observer observer{
       c.zk(), node_path(f.path),
       [&](const std::optional<contender_info>& leader) {
-        until_signal.post([&f, leader] {
-          tell(leader, f.json);
+        events.post([&f, leader] {
+          print_leader(leader, f.json);
           if (!std::cout)
             throw failure{failed, "cannot write to stdout; the reader may have exited"};
         });
       },
       election_layout(f.layout)};
-  return until_signal.run();
+  return events.run();
 }
 
 int run(elect_flags& f, const invocation& call) {
@@ -275,7 +276,7 @@ int run(elect_flags& f, const invocation& call) {
   if (!what || !f.stray.empty())
     throw failure{usage, "put the command after --, or use --observe; try: " +
                              corrected_command_line(*call.command, call.words)};
-  electing e{f, std::move(*what)};
+  election_run e{f, std::move(*what)};
   return e.run();
 }
 

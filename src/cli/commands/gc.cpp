@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <iostream>
 
-#include "cli/commands/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/inventory/unused.hpp"

@@ -1,7 +1,7 @@
 // `conclave help` and `conclave version`.
 #include <iostream>
 
-#include "cli/commands/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "conclave/version.hpp"
 

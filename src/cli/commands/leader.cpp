@@ -3,11 +3,10 @@
 #include <iomanip>
 #include <iostream>
 
-#include "cli/commands/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/run/election_layout.hpp"
-#include "cli/show/candidate.hpp"
 #include "cli/show/contender.hpp"
 #include "cli/show/duration.hpp"
 
@@ -20,25 +19,25 @@ struct leader_flags {
   bool all = false, json = false;
 };
 
-void show_json(const std::vector<contender_info>& them, bool all) {
-  if (!all && them.empty()) return print(nullptr);
-  if (!all) return print(candidate_json(them.front()));
+void show_json(const std::vector<contender_info>& found, bool all) {
+  if (!all && found.empty()) return print(nullptr);
+  if (!all) return print(candidate_json(found.front()));
   json::array list;
-  for (const auto& c : them) list.push_back(candidate_json(c));
+  for (const auto& c : found) list.push_back(candidate_json(c));
   print(list);
 }
 
-void show(const std::vector<contender_info>& them) {
+void show(const std::vector<contender_info>& found) {
   const auto now = std::chrono::system_clock::now();
   const auto time = [&](const contender_info& c) {
     return c.holds ? held_for(c, now) : short_time(now - c.since);
   };
   std::size_t widest = 0, oldest = 0;
-  for (const auto& c : them) {
+  for (const auto& c : found) {
     widest = std::max(widest, candidate_name(c).size());
     oldest = std::max(oldest, time(c).size());
   }
-  for (const auto& c : them)
+  for (const auto& c : found)
     std::cout << std::left << std::setw(static_cast<int>(widest)) << candidate_name(c)
               << (c.holds ? "  leads for " : "  waits for ") << std::right
               << std::setw(static_cast<int>(oldest)) << time(c) << ", token " << c.fencing_token
@@ -57,13 +56,13 @@ std::vector<contender_info> candidates(client& zk, const std::string& path,
 
 int run(leader_flags& f, const invocation&) {
   connection c{f.connect};
-  auto them = candidates(c.zk(), node_path(f.path), f.layout);
-  if (!f.all && them.size() > 1) them.resize(1);
+  auto found = candidates(c.zk(), node_path(f.path), f.layout);
+  if (!f.all && found.size() > 1) found.resize(1);
   if (f.json)
-    show_json(them, f.all);
+    show_json(found, f.all);
   else
-    show(them);
-  return them.empty() ? failed : ok;
+    show(found);
+  return found.empty() ? failed : ok;
 }
 
 }  // namespace

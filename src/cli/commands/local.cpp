@@ -1,9 +1,9 @@
 // `conclave local`: status and stop of this user's own server.
 #include <iostream>
 
-#include "cli/commands/commands.hpp"
-#include "cli/connect/home.hpp"
+#include "cli/command.hpp"
 #include "cli/connect/local_server.hpp"
+#include "cli/connect/server_folders.hpp"
 #include "cli/connect/server_version.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/show/json.hpp"
@@ -23,35 +23,35 @@ struct local_flags {
 };
 
 // The value after "NAME<separator>" in the reply to a four-letter word.
-std::string field(const std::string& answer, const std::string& name) {
-  const auto at = answer.find(name);
+std::string reply_field(const std::string& reply, const std::string& name) {
+  const auto at = reply.find(name);
   if (at == std::string::npos) return {};
-  const auto begin = answer.find_first_not_of(" \t", at + name.size());
-  return answer.substr(begin, answer.find('\n', begin) - begin);
+  const auto begin = reply.find_first_not_of(" \t", at + name.size());
+  return reply.substr(begin, reply.find('\n', begin) - begin);
 }
 
-struct found {
+struct server_reply {
   std::optional<server_process> server;
-  std::string answer;  // the reply to "mntr"
+  std::string reply;  // the reply to "mntr"
 };
 
 // If the server ends between the two questions, another server may run by now, so it tries again.
 // The kernel closes the connections of a process before it reports the end of the process.
-found look_for_server(const std::filesystem::path& socket) {
+server_reply find_server_process(const std::filesystem::path& socket) {
   for (;;) {
     auto server = server_process::at(socket);
     if (!server) return {};
-    auto answer = server_process::ask(socket, "mntr").value_or("");
-    if (!answer.empty() || !server->ended(1s)) return {std::move(server), std::move(answer)};
+    auto reply = server_process::query(socket, "mntr").value_or("");
+    if (!reply.empty() || !server->ended(1s)) return {std::move(server), std::move(reply)};
   }
 }
 
 int status(local_flags& f, const invocation&) {
   const auto folder = data_folder();
-  expect_own_folder(folder);
+  require_own_folder(folder);
   const auto socket = folder / "socket";
-  const auto [server, answer] = look_for_server(socket);
-  if (server && answer.empty())
+  const auto [server, reply] = find_server_process(socket);
+  if (server && reply.empty())
     throw failure{unavailable, "process " + std::to_string(server->pid()) + " listens at " +
                                    socket.string() +
                                    " but does not answer; check whether it is stopped"};
@@ -60,9 +60,9 @@ int status(local_flags& f, const invocation&) {
     if (server) {
       o["pid"] = server->pid();
       o["connect"] = "unix:" + socket.string();
-      o["version"] = conclave_version(field(answer, "zk_version"));
-      o["connections"] = std::stoll("0" + field(answer, "zk_num_alive_connections"));
-      o["nodes"] = std::stoll("0" + field(answer, "zk_znode_count"));
+      o["version"] = conclave_version(reply_field(reply, "zk_version"));
+      o["connections"] = std::stoll("0" + reply_field(reply, "zk_num_alive_connections"));
+      o["nodes"] = std::stoll("0" + reply_field(reply, "zk_znode_count"));
     }
     print(o);
     return server ? ok : failed;
@@ -72,12 +72,12 @@ int status(local_flags& f, const invocation&) {
               << "data     " << folder.string() << "\n";
     return failed;
   }
-  const auto version_there = conclave_version(field(answer, "zk_version"));
+  const auto version_there = conclave_version(reply_field(reply, "zk_version"));
   std::cout << "running  process " << server->pid() << ", version " << version_there << "\n"
             << "connect  unix:" << socket.string() << "\n"
             << "data     " << folder.string() << "\n"
-            << "users    " << counted(field(answer, "zk_num_alive_connections"), "connection")
-            << ", " << counted(field(answer, "zk_znode_count"), "node") << "\n";
+            << "users    " << counted(reply_field(reply, "zk_num_alive_connections"), "connection")
+            << ", " << counted(reply_field(reply, "zk_znode_count"), "node") << "\n";
   if (version_there != version)
     std::cout << "This program has version " << version << ". The versions are compatible. After "
               << "`conclave local stop`, the next command starts a server of this version.\n";
@@ -86,18 +86,18 @@ int status(local_flags& f, const invocation&) {
 
 int stop(local_flags& f, const invocation&) {
   const auto folder = data_folder();
-  expect_own_folder(folder);
+  require_own_folder(folder);
   const auto socket = folder / "socket";
-  const auto [server, answer] = look_for_server(socket);
+  const auto [server, reply] = find_server_process(socket);
   if (!server) {
     std::cout << "not running\n";
     return ok;
   }
-  if (answer.find("conclave") == std::string::npos && !f.force)
+  if (reply.find("conclave") == std::string::npos && !f.force)
     throw failure{failed,
                   "process " + std::to_string(server->pid()) + " at " + socket.string() +
                       " does not answer like a Conclave server; use --force to stop it anyway"};
-  const auto sessions = field(answer, "zk_global_sessions");
+  const auto sessions = reply_field(reply, "zk_global_sessions");
   if (!f.force && !sessions.empty() && sessions != "0")
     throw failure{failed, "the server has " + sessions +
                               " sessions (see: conclave status); use --force to stop it anyway; "

@@ -2,20 +2,18 @@
 #include <algorithm>
 #include <iostream>
 
-#include "cli/commands/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/raw_arguments.hpp"
-#include "cli/run/corrected_command_line.hpp"
 #include "cli/run/held_locks.hpp"
-#include "cli/run/left_behind.hpp"
 #include "cli/run/loop.hpp"
 #include "cli/run/requested_lock.hpp"
 #include "cli/run/run_flags.hpp"
 #include "cli/run/watched_run.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/json.hpp"
-#include "cli/show/waiting_line.hpp"
+#include "cli/show/wait_status.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -101,16 +99,16 @@ std::optional<std::chrono::milliseconds> limit_of(const lock_flags& f) {
   return parse_duration(*f.wait);
 }
 
-class locking {
+class lock_run {
  public:
-  locking(lock_flags& f, std::optional<program> what, requested_lock::description wanted,
-          std::optional<std::chrono::milliseconds> limit)
+  lock_run(lock_flags& f, std::optional<program> what, requested_lock::description requested,
+           std::optional<std::chrono::milliseconds> limit)
       : flags_{f},
-        what_{std::move(what)},
-        wanted_{std::move(wanted)},
+        program_{std::move(what)},
+        requested_{std::move(requested)},
         limit_{limit},
         connection_{find_server(f.connect), connection::without_waiting{}} {
-    auto d = wanted_;
+    auto d = requested_;
     d.options.on_suspended = [this](const hold&) { loop_.post([this] { suspended(); }); };
     d.options.on_restored = [this](const hold&) { loop_.post([this] { restored(); }); };
     d.options.on_lost = [this](const hold&, error_code) { loop_.post([] {}); };
@@ -129,67 +127,68 @@ class locking {
       acquire();
     const bool verbose = connection_.at().verbose;
     if (!flags_.quiet && !flags_.nonblock && (verbose || in_foreground()))
-      waiting_.emplace(connection_.zk(), shown_line(),
-                       verbose ? waiting_line::form::log : waiting_line::form::one_line);
+      wait_status_.emplace(connection_.zk(), wait_subject(),
+                           verbose ? wait_status::form::log : wait_status::form::one_line);
     const int code = loop_.run();
-    waiting_.reset();
-    if (keep_) leave_session(code);
-    if (held_.held()) connection_.see_server_alive();
+    wait_status_.reset();
+    if (keeps_session_) exit_without_closing_session(code);
+    if (held_.held()) connection_.await_own_server();
     return code;
   }
 
  private:
   held_lock::kind kind() const {
-    if (wanted_.permits != 0) return held_lock::kind::permit;
-    return wanted_.shared ? held_lock::kind::shared : held_lock::kind::exclusive;
+    if (requested_.permits != 0) return held_lock::kind::permit;
+    return requested_.shared ? held_lock::kind::shared : held_lock::kind::exclusive;
   }
 
   void acquire() {
     lock_->acquire(limit_, [this](error_code ec, bool acquired) {
-      loop_.post([this, ec, acquired] { answered(ec, acquired); });
+      loop_.post([this, ec, acquired] { on_acquire_end(ec, acquired); });
     });
   }
 
   // Refuses to wait without a limit for a lock that is held by the `conclave` that runs this
   // command.
   void refuse_own_lock() {
-    const auto ahead = above_.before({kind(), connection_.at().hosts, wanted_.paths, {}, 0});
-    if (ahead.size() < std::max<std::size_t>(wanted_.permits, 1)) return acquire();
-    not_asked_ = ahead.size();
-    const auto& paths = ahead.front().paths;
-    own_path_ =
-        *std::find_first_of(paths.begin(), paths.end(), wanted_.paths.begin(), wanted_.paths.end());
-    for (const auto& l : ahead)
+    const auto blocking_locks =
+        inherited_locks_.blocking({kind(), connection_.at().hosts, requested_.paths, {}, 0});
+    if (blocking_locks.size() < std::max<std::size_t>(requested_.permits, 1)) return acquire();
+    unchecked_locks_ = blocking_locks.size();
+    const auto& paths = blocking_locks.front().paths;
+    own_path_ = *std::find_first_of(paths.begin(), paths.end(), requested_.paths.begin(),
+                                    requested_.paths.end());
+    for (const auto& l : blocking_locks)
       connection_.zk().async_exists(
           l.node, [this, owner = l.session](error_code ec, std::optional<node_stat> found) {
             const bool held = !ec && found && found->ephemeral_owner == owner;
-            loop_.post([this, held] { asked(held); });
+            loop_.post([this, held] { on_lock_checked(held); });
           });
   }
 
-  void asked(bool held) {
-    if (held) ++held_above_;
-    if (--not_asked_ != 0) return;
-    if (held_above_ < std::max<std::size_t>(wanted_.permits, 1)) return acquire();
+  void on_lock_checked(bool held) {
+    if (held) ++still_held_;
+    if (--unchecked_locks_ != 0) return;
+    if (still_held_ < std::max<std::size_t>(requested_.permits, 1)) return acquire();
     throw failure{usage, "lock " + own_path_ +
                              ": this command runs under the same lock and would wait for itself; "
                              "acquire it only once, or limit the wait (-n, -w)"};
   }
 
-  waiting_line::subject shown_line() const {
-    auto place = wanted_.paths.front();
-    auto names = wanted_.options.layout;
+  wait_status::subject wait_subject() const {
+    auto path = requested_.paths.front();
+    auto names = requested_.options.layout;
     if (flags_.permits != 0) {
-      place += "/leases";
+      path += "/leases";
       names = layout::custom("lease-");
     }
-    return {flags_.paths.front(), std::move(place), std::move(names), connection_.at().hosts};
+    return {flags_.paths.front(), std::move(path), std::move(names), connection_.at().hosts};
   }
 
-  void answered(error_code ec, bool acquired) {
-    waiting_.reset();
+  void on_acquire_end(error_code ec, bool acquired) {
+    wait_status_.reset();
     if (ec == errc::layout_mismatch || ec == errc::permits_mismatch)
-      throw disagreement(connection_.zk(), wanted_, ec);
+      throw disagreement(connection_.zk(), requested_, ec);
     if (ec == errc::no_node) connection_.require_chroot();
     if (ec) throw error{ec, "lock " + flags_.paths.front()};
     if (!acquired) {
@@ -197,23 +196,23 @@ class locking {
       return;
     }
     held_ = lock_->hold();
-    if (!what_) {
+    if (!program_) {
       show_held();
       return;
     }
-    what_->environment = environment_of(held_);
+    program_->environment = environment_of(held_);
     // With several paths, the path that contains the node.
-    what_->environment.emplace_back("CONCLAVE_LOCK_PATH",
-                                    *std::min_element(wanted_.paths.begin(), wanted_.paths.end()));
-    what_->environment.push_back(
-        above_.with(held_lock::of(held_, kind(), connection_.at().hosts, wanted_.paths)));
-    running_.emplace(loop_, *what_, connection_.zk(), held_, flags_.run.options(connection_),
-                     [this](const watched_run::result& r) { ended(r); });
+    program_->environment.emplace_back(
+        "CONCLAVE_LOCK_PATH", *std::min_element(requested_.paths.begin(), requested_.paths.end()));
+    program_->environment.push_back(inherited_locks_.with(
+        held_lock::of(held_, kind(), connection_.at().hosts, requested_.paths)));
+    run_.emplace(loop_, *program_, connection_.zk(), held_, flags_.run.options(connection_),
+                 [this](const watched_run::result& r) { ended(r); });
   }
 
   void show_held() const {
     json::object o;
-    o["path"] = wanted_.paths.front();
+    o["path"] = requested_.paths.front();
     o["node"] = held_.node();
     add_number(o, "fencing_token", held_.fencing_token());
     add_session(o, held_.session_id());
@@ -224,17 +223,17 @@ class locking {
 
   void ended(const watched_run::result& r) {
     if (!r.kept()) std::cerr << "conclave: " << r.explanation("the lock") << "\n";
-    keep_ = r.left_something && r.kept();
+    keeps_session_ = r.has_background_processes && r.kept();
     if (r.interrupted && r.kept()) return loop_.end_by(SIGINT);
     loop_.end(r.kept() ? r.code : lost);
   }
 
   void on_signal(int s) {
-    if (running_) return running_->pass_on(s);
-    stop_us_by(s);
-    if (!ends_us(s)) return;
+    if (run_) return run_->pass_on(s);
+    stop_on_ctrl_z(s);
+    if (!is_ending_signal(s)) return;
     // With --hold, a signal is the normal end. While waiting, it is an interruption.
-    if (!what_ && held_.held()) return loop_.end(ok);
+    if (!program_ && held_.held()) return loop_.end(ok);
     loop_.end_by(s);
   }
 
@@ -247,7 +246,7 @@ class locking {
                   << (flags_.nonblock ? "" : " within " + short_time(*limit_)) << "\n";
       loop_.end(flags_.conflict_code);
     } else if (loop::clock::now() >= *expired_at_ + to_connect) {
-      connection_.no_server();
+      connection_.throw_no_server();
     }
     return loop::clock::now() + 10ms;
   }
@@ -255,8 +254,8 @@ class locking {
   loop::clock::time_point on_turn() {
     if (expired_at_) return after_expiry();
     if (!connection_.connected()) return loop::clock::now() + 50ms;
-    if (running_) return running_->check();
-    if (!what_ && held_.fencing_token() != 0) {
+    if (run_) return run_->check();
+    if (!program_ && held_.fencing_token() != 0) {
       if (!held_.held()) {
         std::cerr << "conclave: the lock was lost\n";
         loop_.end(lost);
@@ -268,45 +267,45 @@ class locking {
   }
 
   void suspended() {
-    if (running_) running_->suspended();
+    if (run_) run_->suspended();
   }
   void restored() {
-    if (running_) running_->restored();
+    if (run_) run_->restored();
   }
 
   // Before the grant is known, a revocation has no effect.
   void revoked() {
-    if (running_) return running_->pass_on(SIGTERM);
-    if (!what_ && held_.held()) loop_.end(ok);
+    if (run_) return run_->pass_on(SIGTERM);
+    if (!program_ && held_.held()) loop_.end(ok);
   }
 
   lock_flags& flags_;
-  std::optional<program> what_;
-  const requested_lock::description wanted_;
+  std::optional<program> program_;
+  const requested_lock::description requested_;
   const std::optional<std::chrono::milliseconds> limit_;
   loop loop_;  // must be created before the first thread, which the connection starts
   connection connection_;
   std::unique_ptr<requested_lock> lock_;
-  std::optional<waiting_line> waiting_;
+  std::optional<wait_status> wait_status_;
   hold held_;
-  const held_locks above_ = held_locks::from_environment();
-  std::size_t not_asked_ = 0, held_above_ = 0;  // locks of above_: not checked yet; still held
-  std::string own_path_;                        // a path of the first of these locks
+  const held_locks inherited_locks_ = held_locks::from_environment();
+  std::size_t unchecked_locks_ = 0, still_held_ = 0;  // of inherited_locks_
+  std::string own_path_;                              // a path of the first of these locks
   std::optional<loop::clock::time_point> expired_at_;
-  std::optional<watched_run> running_;
-  bool keep_ = false;
+  std::optional<watched_run> run_;
+  bool keeps_session_ = false;
 };
 
 int run(lock_flags& f, const invocation& call) {
   std::optional<program> what = f.run.program_of(call);
   if (f.hold && what) throw failure{usage, "--hold runs no command; leave out one of them"};
   // Without the check, `conclave lock x sh -c 'echo hello'` would lock a second path named sh.
-  const bool line_for_several = f.run.line && f.paths.size() > 1;
-  if ((!f.hold && !what) || line_for_several)
+  const bool several_paths_with_line = f.run.shell_line && f.paths.size() > 1;
+  if ((!f.hold && !what) || several_paths_with_line)
     throw failure{usage, "put the command after --, or use --hold; try: " +
                              corrected_command_line(*call.command, call.words)};
   // Wrong flags fail here, before a server is started.
-  locking l{f, std::move(what), description_of(f), limit_of(f)};
+  lock_run l{f, std::move(what), description_of(f), limit_of(f)};
   return l.run();
 }
 

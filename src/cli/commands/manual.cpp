@@ -3,7 +3,7 @@
 
 #include <iostream>
 
-#include "cli/commands/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 
 namespace conclave::cli {

@@ -3,7 +3,7 @@
 #include <iostream>
 #include <mutex>
 
-#include "cli/commands/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/inventory/inventory.hpp"
@@ -26,21 +26,22 @@ struct revoke_flags {
 
 std::vector<participant> holders_of(client& zk, const std::string& path, const known_names& names) {
   std::vector<participant> holders;
-  const recipe* other = nullptr;
+  const recipe* other_recipe = nullptr;
   const auto s = take_inventory(zk, {path}, names, false);
   for (const auto& r : s.recipes) {
     if (r.path != path) continue;
     if (r.what == recipe::kind::election || r.what == recipe::kind::queue) {
-      other = &r;
+      other_recipe = &r;
       continue;
     }
-    for (const auto& who : r.line)
+    for (const auto& who : r.participants)
       if (who.holds) holders.push_back(who);
   }
-  if (holders.empty() && other != nullptr)
-    throw failure{usage, "revoke " + path + ": the path has " +
-                             (other->what == recipe::kind::queue ? "a queue" : "an election") +
-                             "; only holders of a lock can be asked to release it"};
+  if (holders.empty() && other_recipe != nullptr)
+    throw failure{usage,
+                  "revoke " + path + ": the path has " +
+                      (other_recipe->what == recipe::kind::queue ? "a queue" : "an election") +
+                      "; only holders of a lock can be asked to release it"};
   return holders;
 }
 
@@ -49,27 +50,28 @@ std::string name_of(const participant& who) {
 }
 
 // Returns false if the node still exists at that time.
-bool wait_until_gone(client& zk, const std::string& node, time_point until) {
+bool wait_until_removed(client& zk, const std::string& node, time_point until) {
   struct shared {
     std::mutex mutex;
     std::condition_variable changed;
-    bool stirred = false;
+    bool changed_since_read = false;
   };
   const auto state = std::make_shared<shared>();
   const watcher w{[state](const watch_event&) {
     const std::lock_guard lock{state->mutex};
-    state->stirred = true;
+    state->changed_since_read = true;
     state->changed.notify_all();
   }};
   while (zk.exists(node, w)) {
     std::unique_lock lock{state->mutex};
-    if (!state->changed.wait_until(lock, until, [&] { return state->stirred; })) return false;
-    state->stirred = false;
+    if (!state->changed.wait_until(lock, until, [&] { return state->changed_since_read; }))
+      return false;
+    state->changed_since_read = false;
   }
   return true;
 }
 
-std::vector<participant> ask(client& zk, std::vector<participant> holders) {
+std::vector<participant> request_release(client& zk, std::vector<participant> holders) {
   std::erase_if(holders, [&](const participant& who) {
     try {
       ask_to_release(zk, who.node);
@@ -82,23 +84,23 @@ std::vector<participant> ask(client& zk, std::vector<participant> holders) {
   return holders;
 }
 
-void show(const std::string& path, const std::vector<participant>& asked) {
-  if (asked.empty()) std::cout << "nobody holds " << path << "\n";
-  for (const auto& who : asked)
+void show(const std::string& path, const std::vector<participant>& requested) {
+  if (requested.empty()) std::cout << "nobody holds " << path << "\n";
+  for (const auto& who : requested)
     std::cout << "asked " << name_of(who) << " to release " << path << ", held for "
               << held_for(who, std::chrono::system_clock::now()) << "\n";
   std::cout.flush();
 }
 
-json::object to_json(const std::string& path, const std::vector<participant>& asked) {
-  json::array whom;
-  for (const auto& who : asked) {
+json::object to_json(const std::string& path, const std::vector<participant>& requested) {
+  json::array list;
+  for (const auto& who : requested) {
     json::object o{{"node", who.node}, {"owner", who.owner}};
     add_number(o, "fencing_token", who.fencing_token);
     add_contender(o, who);
-    whom.push_back(std::move(o));
+    list.push_back(std::move(o));
   }
-  return {{"path", path}, {"asked", std::move(whom)}};
+  return {{"path", path}, {"asked", std::move(list)}};
 }
 
 int run(revoke_flags& f, const invocation&) {
@@ -107,24 +109,26 @@ int run(revoke_flags& f, const invocation&) {
   const auto limit = f.wait.empty() ? 0ms : parse_duration(f.wait);
   connection c{f.connect};
   auto& zk = c.zk();
-  const auto begun = std::chrono::steady_clock::now();
-  const auto asked = ask(zk, holders_of(zk, path, names));
-  if (!f.json) show(path, asked);
-  const participant* stays = nullptr;
+  const auto started = std::chrono::steady_clock::now();
+  const auto requested = request_release(zk, holders_of(zk, path, names));
+  if (!f.json) show(path, requested);
+  const participant* remaining = nullptr;
   if (!f.wait.empty())
-    for (const auto& who : asked)
-      if (stays == nullptr && !wait_until_gone(zk, who.node, begun + limit)) stays = &who;
+    for (const auto& who : requested)
+      if (remaining == nullptr && !wait_until_removed(zk, who.node, started + limit))
+        remaining = &who;
   if (f.json) {
-    auto o = to_json(path, asked);
-    if (!f.wait.empty()) o["released"] = stays == nullptr;
+    auto o = to_json(path, requested);
+    if (!f.wait.empty()) o["released"] = remaining == nullptr;
     print(o);
-  } else if (stays != nullptr) {
-    std::cerr << "conclave: " << name_of(*stays) << " still holds " << path << " after "
+  } else if (remaining != nullptr) {
+    std::cerr << "conclave: " << name_of(*remaining) << " still holds " << path << " after "
               << short_time(limit) << "\n";
-  } else if (!f.wait.empty() && !asked.empty()) {
-    std::cout << "released after " << short_time(std::chrono::steady_clock::now() - begun) << "\n";
+  } else if (!f.wait.empty() && !requested.empty()) {
+    std::cout << "released after " << short_time(std::chrono::steady_clock::now() - started)
+              << "\n";
   }
-  return stays == nullptr ? ok : failed;
+  return remaining == nullptr ? ok : failed;
 }
 
 }  // namespace

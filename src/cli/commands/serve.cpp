@@ -9,9 +9,9 @@
 #include <iostream>
 #include <limits>
 
-#include "cli/commands/commands.hpp"
-#include "cli/connect/home.hpp"
+#include "cli/command.hpp"
 #include "cli/connect/private_file.hpp"
+#include "cli/connect/server_folders.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/serve/zoo_cfg.hpp"
 #include "cli/show/duration.hpp"

@@ -7,10 +7,10 @@
 #include <iostream>
 #include <limits>
 
-#include "cli/commands/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/inventory/follow.hpp"
+#include "cli/inventory/inventory_monitor.hpp"
 #include "cli/raw_arguments.hpp"
 #include "cli/run/loop.hpp"
 #include "cli/show/duration.hpp"
@@ -45,9 +45,9 @@ std::size_t most_waiters(const status_flags& f) {
   return ::isatty(STDOUT_FILENO) == 1 ? 10 : 0;
 }
 
-void print_lines(const inventory& s, const std::vector<std::string>& roots, std::size_t most) {
-  for (const auto& line :
-       inventory_lines(s, roots, page::of_stdout(), most, std::chrono::system_clock::now()))
+void print_inventory(const inventory& s, const std::vector<std::string>& roots, std::size_t most) {
+  for (const auto& line : inventory_lines(s, roots, output_format::of_stdout(), most,
+                                          std::chrono::system_clock::now()))
     std::cout << line << "\n";
   std::cout.flush();
 }
@@ -77,19 +77,19 @@ class live_status {
   int run() {
     loop_.on_signal([this](int s) { on_signal(s); });
     loop_.on_turn([this] { return on_turn(); });
-    const follower f{
+    const inventory_monitor f{
         connection_.zk(),
         {roots_, known_names{flags_.layout}, flags_.empty, std::max(flags_.interval, 250ms)},
-        [this](inventory s) { loop_.post([this, s = std::move(s)] { seen(s); }); },
+        [this](inventory s) { loop_.post([this, s = std::move(s)] { on_inventory(s); }); },
         [this](const error& e) {
-          loop_.post([this, what = std::string{e.what()}] { failed(what); });
+          loop_.post([this, what = std::string{e.what()}] { on_error(what); });
         }};
     return loop_.run();
   }
 
  private:
-  void seen(const inventory& s) {
-    trouble_.clear();
+  void on_inventory(const inventory& s) {
+    last_error_.clear();
     auto document = inventory_json(s, roots_);
     const bool changed = !last_ || document != document_;
     last_ = s;
@@ -99,12 +99,12 @@ class live_status {
     if (flags_.json) return print(document_);
     if (std::exchange(printed_, true)) std::cout << "\n";
     std::cout << clock_text() << "\n";
-    print_lines(s, roots_, most_waiters(flags_));
+    print_inventory(s, roots_, most_waiters(flags_));
   }
 
-  void failed(const std::string& what) {
-    if (!on_terminal_ && trouble_ != what) std::cerr << "conclave: " << what << std::endl;
-    trouble_ = what;
+  void on_error(const std::string& what) {
+    if (!on_terminal_ && last_error_ != what) std::cerr << "conclave: " << what << std::endl;
+    last_error_ = what;
     draw();
   }
 
@@ -112,14 +112,14 @@ class live_status {
     if (!screen_) return;
     drawn_ = loop::clock::now();
     std::vector<std::string> lines;
-    const auto p = page::of_stdout();
+    const auto p = output_format::of_stdout();
     if (last_)
       lines = inventory_lines(*last_, roots_, p, most_waiters(flags_),
                               std::chrono::system_clock::now());
     auto state = clock_text() + "  " + connection_.at().hosts + "  " +
-                 (trouble_.empty() ? "Ctrl-C ends" : printable(trouble_));
-    screen_->draw(lines, inked(clipped(state, p.width, p.unicode),
-                               trouble_.empty() ? ink::dim : ink::yellow, p));
+                 (last_error_.empty() ? "Ctrl-C exits" : printable(last_error_));
+    screen_->draw(lines, styled(clipped(state, p.width, p.unicode),
+                                last_error_.empty() ? text_style::dim : text_style::yellow, p));
   }
 
   // Redraws every second because the shown ages grow.
@@ -135,7 +135,7 @@ class live_status {
     if (s == SIGTSTP && screen_)
       screen_->stop();
     else
-      stop_us_by(s);
+      stop_on_ctrl_z(s);
     if (s == SIGWINCH || s == SIGTSTP || s == SIGCONT) draw();
     // These signals are the normal end.
     if (s == SIGINT || s == SIGTERM) loop_.end(ok);
@@ -149,7 +149,7 @@ class live_status {
   std::optional<screen> screen_;
   std::optional<inventory> last_;
   json::object document_;
-  std::string trouble_;
+  std::string last_error_;
   const bool on_terminal_ = ::isatty(STDOUT_FILENO) == 1 && !flags_.json;
   bool printed_ = false;
   loop::clock::time_point drawn_{};
@@ -180,7 +180,7 @@ int run(status_flags& f, const invocation& call) {
   if (f.json)
     print(inventory_json(s, roots));
   else
-    print_lines(s, roots, most_waiters(f));
+    print_inventory(s, roots, most_waiters(f));
   return code_for(f, s);
 }
 

@@ -1,7 +1,7 @@
 // `conclave znode`: reads and writes single nodes, as zkCli does.
 #include "cli/commands/znode/znode.hpp"
 
-#include "cli/commands/commands.hpp"
+#include "cli/command.hpp"
 
 namespace conclave::cli {
 

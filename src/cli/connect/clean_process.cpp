@@ -29,7 +29,7 @@ constexpr std::array limits{resource_limit{RLIMIT_CPU, "-t", 1, 3600},
                             resource_limit{RLIMIT_DATA, "-d", kilobyte, 256 * megabyte},
                             resource_limit{RLIMIT_NOFILE, "-n", 1, 128}};
 
-std::string widen(const resource_limit& l) {
+std::string raise_limit(const resource_limit& l) {
   rlimit now{};
   if (::getrlimit(l.resource, &now) != 0) return {};
   const rlimit none{RLIM_INFINITY, RLIM_INFINITY};  // needs privileges; not used for descriptors
@@ -50,8 +50,8 @@ void reset_priority() {
   ::setpriority(PRIO_PROCESS, 0, 0);
   const sched_param usual{};
   ::sched_setscheduler(0, SCHED_OTHER, &usual);
-  constexpr int this_process = 1, no_class = 0;  // IOPRIO_WHO_PROCESS, IOPRIO_CLASS_NONE
-  ::syscall(SYS_ioprio_set, this_process, 0, no_class);
+  constexpr int this_process = 1, no_priority_class = 0;  // IOPRIO_WHO_PROCESS, IOPRIO_CLASS_NONE
+  ::syscall(SYS_ioprio_set, this_process, 0, no_priority_class);
 }
 
 void reset_signals() {
@@ -70,7 +70,7 @@ std::string reset_inherited_state() {
   if (::chdir("/") != 0)
     return std::string{"cannot change to the folder /: "} + std::strerror(errno);
   for (const auto& l : limits)
-    if (auto why = widen(l); !why.empty()) return why;
+    if (auto why = raise_limit(l); !why.empty()) return why;
   return {};
 }
 

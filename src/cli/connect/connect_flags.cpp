@@ -8,11 +8,10 @@
 #include <cstdlib>
 #include <limits>
 
-#include "cli/connect/home.hpp"
 #include "cli/connect/local_server.hpp"
 #include "cli/connect/private_file.hpp"
+#include "cli/connect/server_folders.hpp"
 #include "cli/connect/settings.hpp"
-#include "cli/connect/system_server.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/show/duration.hpp"
 #include "conclave/connect_string.hpp"
@@ -23,9 +22,9 @@ namespace {
 using namespace std::chrono_literals;
 
 // The value of the flag, or else that of the settings file.
-class chosen {
+class setting_reader {
  public:
-  explicit chosen(const settings& s) : settings_{s} {}
+  explicit setting_reader(const settings& s) : settings_{s} {}
   std::string operator()(const std::string& flag, const char* name) const {
     return flag.empty() ? settings_.value(name) : flag;
   }
@@ -33,8 +32,8 @@ class chosen {
     const auto text = settings_.value(name);
     if (flag || text == "yes" || text == "true") return true;
     if (text.empty() || text == "no" || text == "false") return false;
-    throw failure{
-        usage, settings_.places.at(name) + ": " + name + " must be yes or no, not '" + text + "'"};
+    throw failure{usage, settings_.positions.at(name) + ": " + name + " must be yes or no, not '" +
+                             text + "'"};
   }
   void time(const std::string& flag, const char* name, std::chrono::milliseconds& into) const {
     const auto text = (*this)(flag, name);
@@ -43,8 +42,8 @@ class chosen {
       into = parse_duration(text);
       if (into <= 0ms) throw std::invalid_argument{"the time must be above zero"};
     } catch (const std::invalid_argument& e) {
-      const auto said_by = flag.empty() ? settings_.places.at(name) + ": " : "--";
-      throw failure{usage, said_by + name + ": " + e.what()};
+      const auto source = flag.empty() ? settings_.positions.at(name) + ": " : "--";
+      throw failure{usage, source + name + ": " + e.what()};
     }
   }
 
@@ -68,29 +67,29 @@ bool is_forbidden(const char* socket) { return ::access(socket, W_OK) != 0 && er
 
 bool is_set(const char* variable) { return variable != nullptr && *variable != '\0'; }
 
-void say_where(server_address& at, const connect_flags& flags, const settings& file) {
-  const char* const environment = std::getenv("CONCLAVE_CONNECT");
+void choose_server(server_address& at, const connect_flags& flags, const settings& file) {
+  const char* const connect_variable = std::getenv("CONCLAVE_CONNECT");
   if (!flags.connect.empty()) {
     at.hosts = flags.connect;
-    at.said_by = "--connect";
-  } else if (is_set(environment)) {
-    at.hosts = environment;
-    at.said_by = "CONCLAVE_CONNECT";
+    at.source = "--connect";
+  } else if (is_set(connect_variable)) {
+    at.hosts = connect_variable;
+    at.source = "CONCLAVE_CONNECT";
   } else if (const auto set = file.value("connect"); !set.empty()) {
     at.hosts = set;
-    at.said_by = file.places.at("connect");
-  } else if (const auto sign =
-                 is_set(std::getenv("CONCLAVE_LOCAL")) ? std::string{} : sign_of_system_server();
-             !sign.empty()) {
+    at.source = file.positions.at("connect");
+  } else if (const auto evidence =
+                 is_set(std::getenv("CONCLAVE_LOCAL")) ? std::string{} : find_system_server();
+             !evidence.empty()) {
     if (is_forbidden(system_socket))
       throw failure{unavailable, std::string{"only the group '"} + system_group +
                                      "' may use the server of this machine at " + system_socket +
                                      "; join the group, or use --connect"};
     at.hosts = std::string{"unix:"} + system_socket;
-    at.said_by = "the server of this machine, found by " + sign;
+    at.source = "the server of this machine, found by " + evidence;
   } else {
     at.local_folder = data_folder();
-    expect_own_folder(at.local_folder);
+    require_own_folder(at.local_folder);
     constexpr std::size_t longest = sizeof(sockaddr_un::sun_path) - 1;
     if ((at.local_folder / "socket").string().size() > longest)
       throw failure{
@@ -98,7 +97,7 @@ void say_where(server_address& at, const connect_flags& flags, const settings& f
           "'" + at.local_folder.string() +
               "' is too long for the folder of a socket; set CONCLAVE_LOCAL to a shorter one"};
     at.hosts = "unix:" + (at.local_folder / "socket").string();
-    at.said_by = "this user's own server";
+    at.source = "this user's own server";
   }
 }
 
@@ -150,36 +149,36 @@ void add_connect_flags(CLI::App& app, connect_flags& f) {
 
 server_address find_server(const connect_flags& f) {
   const auto file = read_settings();
-  const chosen choose{file};
+  const setting_reader read{file};
   server_address at;
-  say_where(at, f, file);
+  choose_server(at, f, file);
   at.verbose = f.verbose;
   try {
     at.on_this_machine = true;
     for (const auto& host : connect_string::parse(at.hosts).hosts)
       if (host.socket_path.empty()) at.on_this_machine = false;
   } catch (const error& e) {
-    throw failure{usage, std::string{e.what()} + " (" + at.said_by + ")"};
+    throw failure{usage, std::string{e.what()} + " (" + at.source + ")"};
   }
 
   // Commands must be able to list whatever the server has accepted.
   at.options.max_reply_bytes = std::numeric_limits<std::int32_t>::max();
-  choose.time(f.session_timeout, "session-timeout", at.options.session_timeout);
-  choose.time(f.connect_timeout, "connect-timeout", at.connect_timeout);
-  if (const auto name = choose(f.auth_file, "auth-file"); !name.empty())
+  read.time(f.session_timeout, "session-timeout", at.options.session_timeout);
+  read.time(f.connect_timeout, "connect-timeout", at.connect_timeout);
+  if (const auto name = read(f.auth_file, "auth-file"); !name.empty())
     at.options.credentials.push_back(credentials_from_file(name));
 
   tls_options tls;
-  tls.ca_file = choose(f.tls_ca, "tls-ca");
-  tls.certificate_file = choose(f.tls_cert, "tls-cert");
-  tls.key_file = choose(f.tls_key, "tls-key");
+  tls.ca_file = read(f.tls_ca, "tls-ca");
+  tls.certificate_file = read(f.tls_cert, "tls-cert");
+  tls.key_file = read(f.tls_key, "tls-key");
   require_private(tls.key_file);
-  if (const auto name = choose(f.tls_key_password_file, "tls-key-password-file"); !name.empty()) {
+  if (const auto name = read(f.tls_key_password_file, "tls-key-password-file"); !name.empty()) {
     require_private(name);
     tls.key_password = secret::from_file(name);
   }
-  tls.verify_host = !choose(f.tls_any_host, "tls-any-host");
-  if (choose(f.tls, "tls") || !tls.ca_file.empty() || !tls.certificate_file.empty() ||
+  tls.verify_host = !read(f.tls_any_host, "tls-any-host");
+  if (read(f.tls, "tls") || !tls.ca_file.empty() || !tls.certificate_file.empty() ||
       !tls.key_file.empty() || !tls.verify_host)
     at.options.tls = tls;
   return at;

@@ -24,8 +24,8 @@ void add_connect_flags(CLI::App& app, connect_flags& flags);
 
 // The server to connect to, and the options of the connection.
 struct server_address {
-  std::string hosts;    // a connect string
-  std::string said_by;  // where the address is from: "--connect", "CONCLAVE_CONNECT", file:line...
+  std::string hosts;   // a connect string
+  std::string source;  // where the address is from: "--connect", "CONCLAVE_CONNECT", file:line...
   // The folder of this user's own server, which is started on demand. Otherwise empty.
   std::filesystem::path local_folder;
   bool verbose = false;          // print on stderr what the connection does

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "cli/connect/local_server.hpp"
-#include "cli/connect/tls_hint.hpp"
+#include "cli/doctor/raw_connection.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/run/terminal.hpp"
 #include "cli/show/duration.hpp"
@@ -20,71 +20,93 @@ using namespace std::chrono_literals;
 namespace {
 
 // Much shorter than the shortest session timeout, after which the client gives up.
-constexpr auto look_again = 200ms;
+constexpr auto check_interval = 200ms;
 
 // If the server answers within this time, nothing is printed.
-constexpr auto silent_at_first = 1s;
+constexpr auto silent_period = 1s;
 
 // A server with a full disk closes the connection of a new session without a message. On its Unix
 // socket it reports the reason.
 void refuse_full_disk(const server_address& at) {
   if (!at.on_this_machine) return;
   const auto socket = connect_string::parse(at.hosts).hosts.front().socket_path;
-  const auto answer = server_process::ask(socket, "mntr", 200ms).value_or("");
+  const auto answer = server_process::query(socket, "mntr", 200ms).value_or("");
   if (answer.find("conclave_disk_full\t1\n") == std::string::npos) return;
   const auto where = at.local_folder.empty() ? at.hosts : at.local_folder.string();
   throw failure{unavailable, "the disk of the server at " + where +
                                  " is full; free disk space there, and the server continues"};
 }
 
+// Explains a failed connection: one side uses TLS and the other does not. Contacts the servers for
+// at most one second, plus the time of the system's resolver. Returns an empty string if TLS is not
+// the reason.
+std::string tls_hint(const server_address& at) {
+  const auto until = std::chrono::steady_clock::now() + 1s;
+  for (const auto& host : connect_string::parse(at.hosts).hosts) {
+    if (!host.socket_path.empty()) continue;
+    connect_problem ignored;
+    for (const auto& address : resolve(host, ignored)) {
+      auto c = raw_connection::to(address, until, ignored);
+      if (!c) continue;
+      if (!at.options.tls && c->speaks_tls(until))
+        return to_string(host) + " uses TLS; add --tls or --tls-ca FILE";
+      if (at.options.tls && !c->query("srvr", until).empty())
+        return to_string(host) +
+               " does not use TLS on this port; connect to its TLS port, or without TLS";
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 // Starts its thread on first use, so that short commands do not need one.
-class connection::reviver {
+class connection::server_restarter {
  public:
-  explicit reviver(std::filesystem::path folder) : folder_{std::move(folder)} {}
-  ~reviver() {
+  explicit server_restarter(std::filesystem::path folder) : folder_{std::move(folder)} {}
+  ~server_restarter() {
     {
       const std::lock_guard lock{mutex_};
-      ended_ = true;
+      stopping_ = true;
     }
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();
   }
-  reviver(const reviver&) = delete;
-  reviver& operator=(const reviver&) = delete;
+  server_restarter(const server_restarter&) = delete;
+  server_restarter& operator=(const server_restarter&) = delete;
 
-  void told(const session_event& e) {
+  void on_session_event(const session_event& e) {
     const std::lock_guard lock{mutex_};
-    needed_ = e.type == session_event::kind::suspended || e.type == session_event::kind::expired;
-    if (!needed_) return;
+    server_needed_ =
+        e.type == session_event::kind::suspended || e.type == session_event::kind::expired;
+    if (!server_needed_) return;
     if (!thread_.joinable()) thread_ = std::thread{[this] { run(); }};
     changed_.notify_all();
   }
 
  private:
   void run() {
-    bool complained = false;
+    bool reported = false;
     std::unique_lock lock{mutex_};
-    while (!ended_) {
-      changed_.wait(lock, [&] { return needed_ || ended_; });
-      if (ended_) return;
+    while (!stopping_) {
+      changed_.wait(lock, [&] { return server_needed_ || stopping_; });
+      if (stopping_) return;
       lock.unlock();
       try {
         ensure_local_server(folder_);
       } catch (const failure& e) {
-        if (!std::exchange(complained, true)) std::cerr << "conclave: " << e.what() << std::endl;
+        if (!std::exchange(reported, true)) std::cerr << "conclave: " << e.what() << std::endl;
       }
       lock.lock();
-      changed_.wait_for(lock, 200ms, [&] { return !needed_ || ended_; });
+      changed_.wait_for(lock, 200ms, [&] { return !server_needed_ || stopping_; });
     }
   }
 
   const std::filesystem::path folder_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool needed_ = false;
-  bool ended_ = false;
+  bool server_needed_ = false;
+  bool stopping_ = false;
   std::thread thread_;
 };
 
@@ -106,37 +128,37 @@ void connection::require_chroot() {
                                  chroot};
 }
 
-void connection::report(bool server_is_there) {
+void connection::report(bool is_connected) {
   const std::lock_guard lock{mutex_};
-  const auto now = server_is_there ? notice::none : notice::waits_for_server;
-  if (notice_ == notice::never_given || std::exchange(notice_, now) == now) return;
-  std::cerr << "conclave: " + std::string{server_is_there ? "connected to " : "no connection to "} +
-                   at_.hosts + (server_is_there ? "" : " (" + at_.said_by + "); waiting for it") +
-                   "\n";
+  const auto now = is_connected ? notice::none : notice::waits_for_server;
+  if (notice_ == notice::never || std::exchange(notice_, now) == now) return;
+  std::cerr << "conclave: " + std::string{is_connected ? "connected to " : "no connection to "} +
+                   at_.hosts + (is_connected ? "" : " (" + at_.source + "); waiting for it") + "\n";
 }
 
 connection::connection(server_address at, without_waiting)
     : at_{std::move(at)},
-      until_{std::chrono::steady_clock::now() + at_.connect_timeout},
-      next_look_{std::chrono::steady_clock::now() + look_again} {
+      connect_deadline_{std::chrono::steady_clock::now() + at_.connect_timeout},
+      next_check_{std::chrono::steady_clock::now() + check_interval} {
   auto options = at_.options;
-  if (at_.verbose) std::cerr << "conclave: using " << at_.hosts << " (" << at_.said_by << ")\n";
+  if (at_.verbose) std::cerr << "conclave: using " << at_.hosts << " (" << at_.source << ")\n";
   options.log = [this](log_level level, std::string_view text) {
     if (at_.verbose && level >= log_level::info)
       std::cerr << "conclave: " + std::string{text} + "\n";
     const std::lock_guard lock{mutex_};
     // "cannot connect" says less than an earlier, more severe message.
-    if (level < gravest_) return;
-    gravest_ = level;
-    trouble_ = text;
+    if (level < problem_level_) return;
+    problem_level_ = level;
+    last_problem_ = text;
   };
   // A server on this machine restarts within milliseconds.
   if (at_.on_this_machine) options.reconnect = exponential_backoff(5ms, 200ms);
   if (!at_.local_folder.empty()) {
     ensure_local_server(at_.local_folder);
-    reviver_ = std::make_unique<reviver>(at_.local_folder);
+    server_restarter_ = std::make_unique<server_restarter>(at_.local_folder);
   }
-  options.on_session_event = [this, also = options.on_session_event](const session_event& e) {
+  options.on_session_event = [this,
+                              user_callback = options.on_session_event](const session_event& e) {
     // The connection may be lost again before connected() is called.
     if (e.type == session_event::kind::connected) connected_ = true;
     if (at_.verbose)
@@ -144,8 +166,8 @@ connection::connection(server_address at, without_waiting)
     using kind = session_event::kind;
     if (e.type == kind::suspended) report(false);
     if (e.type == kind::connected || e.type == kind::reconnected) report(true);
-    if (reviver_) reviver_->told(e);
-    if (also) also(e);
+    if (server_restarter_) server_restarter_->on_session_event(e);
+    if (user_callback) user_callback(e);
   };
   try {
     client_ = std::make_unique<client>(at_.hosts, options);
@@ -156,8 +178,8 @@ connection::connection(server_address at, without_waiting)
 
 connection::~connection() = default;
 
-void connection::see_server_alive() {
-  if (!reviver_) return;
+void connection::await_own_server() {
+  if (!server_restarter_) return;
   try {
     client_->exists("/");
   } catch (const error&) {
@@ -165,26 +187,26 @@ void connection::see_server_alive() {
   }
 }
 
-std::string connection::trouble() {
+std::string connection::last_problem() {
   const std::lock_guard lock{mutex_};
-  return trouble_;
+  return last_problem_;
 }
 
 void connection::wait_until_connected() {
   const auto begin = std::chrono::steady_clock::now();
   while (!connected()) {
     const auto now = std::chrono::steady_clock::now();
-    if (now - begin >= silent_at_first) report(false);
-    const auto left = until_ - now;
-    client_->wait_connected(std::min<std::chrono::nanoseconds>(left, look_again));
+    if (now - begin >= silent_period) report(false);
+    const auto left = connect_deadline_ - now;
+    client_->wait_connected(std::min<std::chrono::nanoseconds>(left, check_interval));
   }
 }
 
-void connection::no_server() {
-  const auto why = trouble();
+void connection::throw_no_server() {
+  const auto why = last_problem();
   const auto tried = std::chrono::duration_cast<std::chrono::milliseconds>(
-      std::chrono::steady_clock::now() - (until_ - at_.connect_timeout));
-  const auto what = "no server at " + at_.hosts + " (" + at_.said_by + ") within " +
+      std::chrono::steady_clock::now() - (connect_deadline_ - at_.connect_timeout));
+  const auto what = "no server at " + at_.hosts + " (" + at_.source + ") within " +
                     short_time(std::min(tried, at_.connect_timeout));
   if (const auto hint = tls_hint(at_); !hint.empty())
     throw failure{unavailable, what + ": " + hint};
@@ -200,11 +222,11 @@ bool connection::connected() {
   if (state == session_state::authentication_failed)
     throw failure{unavailable,
                   "the server at " + at_.hosts + " refuses the credentials; check --auth-file"};
-  if (now >= std::min(until_, next_look_)) refuse_full_disk(at_);
-  if (now >= until_) no_server();
+  if (now >= std::min(connect_deadline_, next_check_)) refuse_full_disk(at_);
+  if (now >= connect_deadline_) throw_no_server();
   // Our own server may have exited, idle, just after it answered.
-  if (now >= next_look_) {
-    next_look_ = now + look_again;
+  if (now >= next_check_) {
+    next_check_ = now + check_interval;
     if (!at_.local_folder.empty()) ensure_local_server(at_.local_folder);
   }
   return false;

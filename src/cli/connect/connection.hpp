@@ -29,12 +29,12 @@ class connection {
   // Throws failure with code unavailable if the chroot of the connect string does not exist.
   void require_chroot();
   // Ends the wait for a server. Throws failure with code unavailable.
-  [[noreturn]] void no_server();
+  [[noreturn]] void throw_no_server();
   // Call before ending a session that holds a lock or an item. A server that is down would keep
   // them until the session timeout. So this starts our own server again if needed.
-  void see_server_alive();
+  void await_own_server();
   // The last reported reason why there is no connection, or empty.
-  std::string trouble();
+  std::string last_problem();
   ~connection();
   connection(const connection&) = delete;
   connection& operator=(const connection&) = delete;
@@ -43,22 +43,22 @@ class connection {
   const server_address& at() const noexcept { return at_; }
 
  private:
-  class reviver;
+  class server_restarter;
   // What was last printed on the terminal.
-  enum class notice { never_given, none, waits_for_server };
+  enum class notice { never, none, waits_for_server };
 
-  void report(bool server_is_there);
+  void report(bool is_connected);
 
   server_address at_;
-  const std::chrono::steady_clock::time_point until_;
-  std::chrono::steady_clock::time_point next_look_;  // when to check our own server again
-  std::atomic<bool> connected_{false};               // set by the first connection, never reset
+  const std::chrono::steady_clock::time_point connect_deadline_;
+  std::chrono::steady_clock::time_point next_check_;  // when to check our own server again
+  std::atomic<bool> connected_{false};                // set by the first connection, never reset
   std::mutex mutex_;
-  notice notice_ = notice::never_given;
-  std::string trouble_;
-  log_level gravest_ = log_level::warning;
+  notice notice_ = notice::never;
+  std::string last_problem_;
+  log_level problem_level_ = log_level::warning;
   // Restarts this user's own server when it has died.
-  std::unique_ptr<reviver> reviver_;
+  std::unique_ptr<server_restarter> server_restarter_;
   std::unique_ptr<client> client_;
 };
 

@@ -50,7 +50,7 @@ class descriptor {
   int fd_ = -1;
 };
 
-descriptor connected_to(const std::filesystem::path& socket) {
+descriptor connect_to(const std::filesystem::path& socket) {
   sockaddr_un at{};
   at.sun_family = AF_UNIX;
   if (socket.string().size() >= sizeof at.sun_path)
@@ -89,23 +89,23 @@ void make_folder(const std::filesystem::path& folder) {
   refuse_network_file_system(folder);
 }
 
-constexpr auto choose_another =
+constexpr auto use_another_folder =
     "; set CONCLAVE_LOCAL to another folder, or CONCLAVE_CONNECT to a server";
 
-[[noreturn]] void not_ours(const std::filesystem::path& what, uid_t owner) {
+[[noreturn]] void throw_not_ours(const std::filesystem::path& what, uid_t owner) {
   throw failure{unavailable, what.string() + " belongs to user " + std::to_string(owner) +
                                  ", but this command runs as user " + std::to_string(::geteuid()) +
-                                 choose_another};
+                                 use_another_folder};
 }
 
 // Whether a server answers there and runs as this user.
 bool own_server_answers(const std::filesystem::path& socket) {
-  const auto s = connected_to(socket);
+  const auto s = connect_to(socket);
   if (!s) return false;
   ucred peer{};
   socklen_t size = sizeof peer;
   if (::getsockopt(s.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
-  if (peer.uid != ::geteuid()) not_ours("the server at " + socket.string(), peer.uid);
+  if (peer.uid != ::geteuid()) throw_not_ours("the server at " + socket.string(), peer.uid);
   return true;
 }
 
@@ -154,9 +154,9 @@ std::string start_server(const std::string& folder, deadline until) {
   if (child == 0) become_server(folder, writing.get());
   writing = descriptor{};
   ::waitpid(child, nullptr, 0);
-  std::string said;
+  std::string output;
   std::array<char, 1024> buffer{};
-  while (said.find("conclave ready:") == std::string::npos) {
+  while (output.find("conclave ready:") == std::string::npos) {
     pollfd p{reading.get(), POLLIN, 0};
     const int ready = ::poll(&p, 1, left_ms(until));
     if (ready < 0 && errno == EINTR) continue;
@@ -164,19 +164,19 @@ std::string start_server(const std::string& folder, deadline until) {
     const auto n = ::read(reading.get(), buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
-    said.append(buffer.data(), static_cast<std::size_t>(n));
+    output.append(buffer.data(), static_cast<std::size_t>(n));
   }
-  return said;
+  return output;
 }
 
 }  // namespace
 
-bool answers(const std::filesystem::path& socket) {
-  return static_cast<bool>(connected_to(socket));
+bool server_answers(const std::filesystem::path& socket) {
+  return static_cast<bool>(connect_to(socket));
 }
 
 std::optional<server_process> server_process::at(const std::filesystem::path& socket) {
-  const auto s = connected_to(socket);
+  const auto s = connect_to(socket);
   if (!s) return {};
   ucred peer{};
   socklen_t size = sizeof peer;
@@ -193,19 +193,19 @@ server_process::~server_process() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-std::optional<std::string> server_process::ask(const std::filesystem::path& socket,
-                                               const std::string& word,
-                                               std::chrono::milliseconds limit) {
-  const auto s = connected_to(socket);
+std::optional<std::string> server_process::query(const std::filesystem::path& socket,
+                                                 const std::string& word,
+                                                 std::chrono::milliseconds limit) {
+  const auto s = connect_to(socket);
   if (!s) return {};
-  const timeval patience{limit / 1s, limit % 1s / 1us};
-  ::setsockopt(s.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  std::string answer;
-  if (::send(s.get(), word.data(), word.size(), MSG_NOSIGNAL) < 0) return answer;
+  const timeval timeout{limit / 1s, limit % 1s / 1us};
+  ::setsockopt(s.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+  std::string reply;
+  if (::send(s.get(), word.data(), word.size(), MSG_NOSIGNAL) < 0) return reply;
   std::array<char, 4096> buffer{};
   for (ssize_t n; (n = ::recv(s.get(), buffer.data(), buffer.size(), 0)) > 0;)
-    answer.append(buffer.data(), static_cast<std::size_t>(n));
-  return answer;
+    reply.append(buffer.data(), static_cast<std::size_t>(n));
+  return reply;
 }
 
 bool server_process::ended(std::chrono::milliseconds limit) const {
@@ -218,13 +218,13 @@ bool server_process::end(std::chrono::milliseconds limit) const {
   return ended(limit);
 }
 
-void expect_own_folder(const std::filesystem::path& folder) {
+void require_own_folder(const std::filesystem::path& folder) {
   struct stat found {};
   if (::lstat(folder.c_str(), &found) != 0) return;
   if (S_ISLNK(found.st_mode))
-    throw failure{unavailable, folder.string() + " is a symbolic link" + choose_another};
+    throw failure{unavailable, folder.string() + " is a symbolic link" + use_another_folder};
   if (!S_ISDIR(found.st_mode)) return;
-  if (found.st_uid != ::geteuid()) not_ours(folder, found.st_uid);
+  if (found.st_uid != ::geteuid()) throw_not_ours(folder, found.st_uid);
   if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
     throw failure{unavailable, "other users can write to " + folder.string() +
                                    "; try: chmod go-w " + folder.string()};
@@ -233,23 +233,23 @@ void expect_own_folder(const std::filesystem::path& folder) {
 void ensure_local_server(const std::filesystem::path& folder, std::chrono::milliseconds limit) {
   const auto until = std::chrono::steady_clock::now() + limit;
   const auto socket = folder / "socket";
-  expect_own_folder(folder);
+  require_own_folder(folder);
   if (own_server_answers(socket)) return;
   make_folder(folder);
-  expect_own_folder(folder);
+  require_own_folder(folder);
   const auto lock_file = folder / "start.lock";
-  const descriptor starting{
+  const descriptor start_lock{
       ::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
-  if (!starting)
+  if (!start_lock)
     throw failure{unavailable, "cannot write " + lock_file.string() + ": " + std::strerror(errno) +
                                    "; set CONCLAVE_LOCAL to another folder, or CONCLAVE_CONNECT "
                                    "to a server"};
   struct stat found {};
-  if (::fstat(starting.get(), &found) == 0 && found.st_uid != ::geteuid())
-    not_ours(lock_file, found.st_uid);
+  if (::fstat(start_lock.get(), &found) == 0 && found.st_uid != ::geteuid())
+    throw_not_ours(lock_file, found.st_uid);
   // One process starts the server. The others wait here until the server answers or the deadline
   // passes, because the first one may be stopped.
-  while (::flock(starting.get(), LOCK_EX | LOCK_NB) != 0) {
+  while (::flock(start_lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR)
       throw failure{unavailable, lock_file.string() + ": " + std::strerror(errno)};
     if (own_server_answers(socket)) return;
@@ -259,17 +259,17 @@ void ensure_local_server(const std::filesystem::path& folder, std::chrono::milli
                     "time; check whether that command is stopped"};
     std::this_thread::sleep_for(10ms);
   }
-  std::string said;
+  std::string output;
   for (;;) {
     if (own_server_answers(socket)) return;
-    said = start_server(folder.string(), until);
-    if (said.find("conclave ready:") != std::string::npos) return;
+    output = start_server(folder.string(), until);
+    if (output.find("conclave ready:") != std::string::npos) return;
     // A server that is exiting does not answer any more but still locks its file.
-    if (said.find("is in use") == std::string::npos || std::chrono::steady_clock::now() > until)
+    if (output.find("is in use") == std::string::npos || std::chrono::steady_clock::now() > until)
       break;
     std::this_thread::sleep_for(10ms);
   }
-  auto why = said.substr(0, said.find('\n'));
+  auto why = output.substr(0, output.find('\n'));
   if (const auto prefix = why.find("conclave: "); prefix == 0) why.erase(0, 10);
   throw failure{unavailable, "this user's own server does not start: " +
                                  (why.empty() ? std::string{"it exited without a message"} : why)};

@@ -24,9 +24,10 @@ class server_process {
   bool ended(std::chrono::milliseconds limit) const;
   // The reply to a four-letter word, as far as it arrives within the limit; 0 means no limit.
   // Without a server it returns nothing and sets errno.
-  static std::optional<std::string> ask(const std::filesystem::path& socket,
-                                        const std::string& word,
-                                        std::chrono::milliseconds limit = std::chrono::seconds{2});
+  static std::optional<std::string> query(const std::filesystem::path& socket,
+                                          const std::string& word,
+                                          std::chrono::milliseconds limit = std::chrono::seconds{
+                                              2});
   // Sends SIGTERM to exactly this process. Returns false if it has not ended within the limit.
   bool end(std::chrono::milliseconds limit) const;
 
@@ -37,11 +38,11 @@ class server_process {
 };
 
 // Whether a server answers at a Unix socket.
-bool answers(const std::filesystem::path& socket);
+bool server_answers(const std::filesystem::path& socket);
 
 // Throws failure if the folder exists and belongs to another user, is writable for others, or is a
 // symbolic link. A server in such a folder could be another user's.
-void expect_own_folder(const std::filesystem::path& folder);
+void require_own_folder(const std::filesystem::path& folder);
 
 // Returns when the server of that folder answers. Starts it if needed; of several processes, one
 // starts it and the others wait. Throws failure with the server's output if it does not start

@@ -1,7 +1,7 @@
 // The reply to an asynchronous request. Several requests can be pending at a time.
 //
 //   pending<get_result> p;
-//   zk.async_get(path, p.told());
+//   zk.async_get(path, p.handler());
 //   ... other requests ...
 //   auto [ec, got] = p.get();
 #pragma once
@@ -17,19 +17,19 @@ namespace conclave::cli {
 template <class Result>
 class pending {
  public:
-  auto told() const {
+  auto handler() const {
     return [p = promise_](error_code ec, Result r) { p->set_value({ec, std::move(r)}); };
   }
   // For operations that have no result besides the error code.
-  auto told_of_end() const {
+  auto completion_handler() const {
     return [p = promise_](error_code ec) { p->set_value({ec, Result{}}); };
   }
   // Waits for the reply. Call it once.
   std::pair<error_code, Result> get() { return promise_->get_future().get(); }
 
  private:
-  using answer = std::promise<std::pair<error_code, Result>>;
-  std::shared_ptr<answer> promise_ = std::make_shared<answer>();
+  using reply_promise = std::promise<std::pair<error_code, Result>>;
+  std::shared_ptr<reply_promise> promise_ = std::make_shared<reply_promise>();
 };
 
 }  // namespace conclave::cli

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cli/connect/home.hpp"
+#include "cli/connect/server_folders.hpp"
 #include "cli/exit_code.hpp"
 
 namespace conclave::cli {
@@ -36,18 +36,18 @@ void read_file(const std::filesystem::path& file, settings& into) {
   for (int number = 1; std::getline(in, line); ++number) {
     line = trimmed(line.substr(0, line.find('#')));
     if (line.empty()) continue;
-    const auto place = file.string() + ":" + std::to_string(number);
+    const auto position = file.string() + ":" + std::to_string(number);
     const auto equals = line.find('=');
     const auto name = trimmed(line.substr(0, equals));
     if (equals == std::string::npos || std::find(names.begin(), names.end(), name) == names.end()) {
       std::string known;
       for (const auto* n : names) known += std::string{known.empty() ? "" : ", "} + n;
       throw failure{usage,
-                    place + ": '" + line +
+                    position + ": '" + line +
                         "' is not a setting; write NAME = VALUE with one of these names: " + known};
     }
     into.values[name] = trimmed(line.substr(equals + 1));
-    into.places[name] = place;
+    into.positions[name] = position;
   }
 }
 
@@ -72,11 +72,11 @@ settings read_settings() {
     read_file(chosen, result);
     return result;
   }
-  const std::filesystem::path everybodys = "/etc/conclave/config";
-  if (may_exist(everybodys)) read_file(everybodys, result);
+  const std::filesystem::path shared_file = "/etc/conclave/config";
+  if (may_exist(shared_file)) read_file(shared_file, result);
   try {
-    const auto own = home_folder() / ".config/conclave/config";
-    if (may_exist(own)) read_file(own, result);
+    const auto own_file = home_folder() / ".config/conclave/config";
+    if (may_exist(own_file)) read_file(own_file, result);
   } catch (const failure& e) {
     if (e.code == usage) throw;  // a user without a home folder has no settings file
   }

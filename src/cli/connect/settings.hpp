@@ -8,7 +8,7 @@ namespace conclave::cli {
 
 struct settings {
   std::map<std::string, std::string> values;
-  std::map<std::string, std::string> places;  // the file:line of each value
+  std::map<std::string, std::string> positions;  // the file:line of each value
 
   std::string value(const std::string& name) const;
 };

@@ -40,7 +40,7 @@ std::string column(std::string text, std::size_t width) {
 
 void checkup::add(finding f) {
   if (!json_) {
-    static const bool coloured = page::of_stdout().colour;
+    static const bool coloured = output_format::of_stdout().colour;
     std::cout << (coloured ? colour(f.how) : "") << column(word(f.how), mark_width)
               << (coloured ? "\033[0m" : "") << column(f.name, name_width) << f.text << "\n";
     if (!f.advice.empty())

@@ -29,9 +29,9 @@ bool is_refusal(const std::string& answer) {
   return answer.find("is not executed because") != std::string::npos;
 }
 
-class examination {
+class host_examination {
  public:
-  examination(endpoint at, std::optional<tls_options> tls, deadline until)
+  host_examination(endpoint at, std::optional<tls_options> tls, deadline until)
       : tls_{std::move(tls)}, until_{until} {
     facts_.at = std::move(at);
     if (!facts_.at.socket_path.empty()) tls_.reset();
@@ -44,14 +44,14 @@ class examination {
       facts_.problem = {};
       if (tls_ && !(facts_.tls = first->start_tls(*tls_, facts_.at.host, until_, facts_.problem)))
         return facts_;
-      read_srvr(first->ask("srvr", soon()));
-      if (!facts_.silent) ask_the_rest();
+      read_srvr(first->query("srvr", reply_deadline()));
+      if (!facts_.is_silent) query_rest();
     }
     return facts_;
   }
 
  private:
-  deadline soon() const { return std::min(until_, steady::now() + answer_limit); }
+  deadline reply_deadline() const { return std::min(until_, steady::now() + answer_limit); }
 
   std::optional<raw_connection> connect() {
     for (const auto& a : addresses_)
@@ -62,34 +62,35 @@ class examination {
     return {};
   }
 
-  std::string ask(const char* word) {
+  std::string query(const char* word) {
     auto c = connect();
     if (!c || (tls_ && !c->start_tls(*tls_, facts_.at.host, until_, ignored_))) return {};
-    auto answer = c->ask(word, soon());
+    auto answer = c->query(word, reply_deadline());
     return is_refusal(answer) ? std::string{} : answer;
   }
 
   void read_srvr(const std::string& answer) {
-    facts_.silent = answer.empty();
-    facts_.serving = answer.find("not currently serving requests") == std::string::npos;
+    facts_.is_silent = answer.empty();
+    facts_.is_serving = answer.find("not currently serving requests") == std::string::npos;
     const auto version = line_of(answer, "Zookeeper version: ");
     facts_.version = version.substr(0, version.find(','));
     facts_.mode = line_of(answer, "Mode: ");
-    facts_.strange = !facts_.silent && facts_.serving && version.empty() && !is_refusal(answer);
+    facts_.is_foreign =
+        !facts_.is_silent && facts_.is_serving && version.empty() && !is_refusal(answer);
     if (const auto zxid = line_of(answer, "Zxid: 0x"); !zxid.empty())
       std::from_chars(zxid.data(), zxid.data() + zxid.size(), facts_.zxid, 16);
   }
 
-  void ask_the_rest() {
-    std::istringstream lines{ask("mntr")};
+  void query_rest() {
+    std::istringstream lines{query("mntr")};
     for (std::string line; std::getline(lines, line);)
       if (const auto tab = line.find('\t'); tab != std::string::npos)
         facts_.figures[line.substr(0, tab)] = line.substr(tab + 1);
     // The identity is the same for all names of one server.
-    const auto conf = ask("conf");
+    const auto conf = query("conf");
     facts_.data_folder = line_of(conf, "dataDir=");
-    facts_.tells_folder = conf.find("dataDir=") != std::string::npos;
-    const auto machine = line_of(ask("envi"), "host.name=");
+    facts_.reports_data_folder = conf.find("dataDir=") != std::string::npos;
+    const auto machine = line_of(query("envi"), "host.name=");
     if (!conf.empty() && !machine.empty()) facts_.identity = machine + "\n" + conf;
     facts_.problem = {};
   }
@@ -98,7 +99,7 @@ class examination {
   const deadline until_;
   std::vector<socket_address> addresses_;
   host_facts facts_;
-  trouble ignored_;
+  connect_problem ignored_;
 };
 
 // Shared with threads that may outlive this function, because a resolver call cannot be
@@ -120,14 +121,14 @@ std::int64_t host_facts::figure(const std::string& name) const {
   return n;
 }
 
-std::vector<host_facts> look_at(const std::vector<endpoint>& hosts,
-                                const std::optional<tls_options>& tls, deadline until) {
+std::vector<host_facts> examine_hosts(const std::vector<endpoint>& hosts,
+                                      const std::optional<tls_options>& tls, deadline until) {
   const auto shared = std::make_shared<results>();
   shared->of.resize(hosts.size());
   shared->missing = hosts.size();
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < hosts.size(); ++i)
-    threads.emplace_back([shared, i, e = examination{hosts[i], tls, until}]() mutable {
+    threads.emplace_back([shared, i, e = host_examination{hosts[i], tls, until}]() mutable {
       // OpenSSL writes without MSG_NOSIGNAL.
       sigset_t pipe;
       ::sigemptyset(&pipe);
@@ -146,11 +147,11 @@ std::vector<host_facts> look_at(const std::vector<endpoint>& hosts,
   std::vector<bool> finished;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     finished.push_back(shared->of[i].has_value());
-    host_facts late;
-    late.at = hosts[i];
-    late.problem = {"the lookup of '" + hosts[i].host + "' took too long",
-                    "check the name server of this machine"};
-    all.push_back(shared->of[i].value_or(std::move(late)));
+    host_facts timed_out;
+    timed_out.at = hosts[i];
+    timed_out.problem = {"the lookup of '" + hosts[i].host + "' took too long",
+                         "check the name server of this machine"};
+    all.push_back(shared->of[i].value_or(std::move(timed_out)));
   }
   lock.unlock();
   // An ending thread still frees OpenSSL's data, which must not happen during our exit. So join it.

@@ -12,7 +12,7 @@ namespace conclave::cli {
 
 struct host_facts {
   endpoint at;
-  trouble problem;  // set if the server could not be reached
+  connect_problem problem;  // set if the server could not be reached
   std::string address;
   std::chrono::nanoseconds connect_time{0};
   std::optional<tls_facts> tls;
@@ -21,11 +21,11 @@ struct host_facts {
   std::string version, mode, identity;
   std::int64_t zxid = 0;
   std::string data_folder;  // empty for the embedded server: data in memory only
-  bool tells_folder = false;
+  bool reports_data_folder = false;
   std::map<std::string, std::string> figures;  // the reply to mntr
-  bool serving = true;                         // false: the server runs but has no majority
-  bool silent = false;                         // the server does not answer at all
-  bool strange = false;                        // the reply is not from a ZooKeeper server
+  bool is_serving = true;                      // false: the server runs but has no majority
+  bool is_silent = false;                      // the server does not answer at all
+  bool is_foreign = false;                     // the reply is not from a ZooKeeper server
 
   bool reached() const { return problem.what.empty(); }
   // "0.1.0" for the embedded server; otherwise empty.
@@ -35,7 +35,7 @@ struct host_facts {
 };
 
 // Examines all hosts concurrently, until the deadline.
-std::vector<host_facts> look_at(const std::vector<endpoint>& hosts,
-                                const std::optional<tls_options>& tls, deadline until);
+std::vector<host_facts> examine_hosts(const std::vector<endpoint>& hosts,
+                                      const std::optional<tls_options>& tls, deadline until);
 
 }  // namespace conclave::cli

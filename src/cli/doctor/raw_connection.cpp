@@ -31,7 +31,7 @@ std::chrono::milliseconds left(deadline until) {
       std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()), 0ms);
 }
 
-trouble explained(int error, bool is_unix) {
+connect_problem explain(int error, bool is_unix) {
   switch (error) {
     case ECONNREFUSED:
       return {"connection refused",
@@ -48,11 +48,11 @@ trouble explained(int error, bool is_unix) {
   }
 }
 
-std::vector<socket_address> resolve_unix(const endpoint& host, trouble& why_none) {
+std::vector<socket_address> resolve_unix(const endpoint& host, connect_problem& problem) {
   socket_address a;
   auto* const to = reinterpret_cast<sockaddr_un*>(&a.bytes);
   if (host.socket_path.size() >= sizeof to->sun_path) {
-    why_none = {"the path is too long for a socket", "use at most 107 bytes"};
+    problem = {"the path is too long for a socket", "use at most 107 bytes"};
     return {};
   }
   to->sun_family = AF_UNIX;
@@ -102,21 +102,21 @@ void expect_host(SSL* s, const std::string& host, bool verify) {
 
 }  // namespace
 
-std::vector<socket_address> resolve(const endpoint& host, trouble& why_none) {
-  if (!host.socket_path.empty()) return resolve_unix(host, why_none);
+std::vector<socket_address> resolve(const endpoint& host, connect_problem& problem) {
+  if (!host.socket_path.empty()) return resolve_unix(host, problem);
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   const int code =
       ::getaddrinfo(host.host.c_str(), std::to_string(host.port).c_str(), &wanted, &found);
   if (code == EAI_NONAME || code == EAI_NODATA) {
-    why_none = {"unknown host name '" + host.host + "'",
-                "check the spelling; try: getent hosts " + host.host};
+    problem = {"unknown host name '" + host.host + "'",
+               "check the spelling; try: getent hosts " + host.host};
     return {};
   }
   if (code != 0) {
-    why_none = {std::string{"cannot look up '"} + host.host + "': " + ::gai_strerror(code),
-                "check the name server of this machine"};
+    problem = {std::string{"cannot look up '"} + host.host + "': " + ::gai_strerror(code),
+               "check the name server of this machine"};
     return {};
   }
   std::vector<socket_address> all;
@@ -144,7 +144,7 @@ raw_connection::~raw_connection() {
 }
 
 std::optional<raw_connection> raw_connection::to(const socket_address& at, deadline until,
-                                                 trouble& why) {
+                                                 connect_problem& why) {
   const bool is_unix = at.bytes.ss_family == AF_UNIX;
   raw_connection c{::socket(at.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
   int error = 0;
@@ -157,14 +157,14 @@ std::optional<raw_connection> raw_connection::to(const socket_address& at, deadl
       ::getsockopt(c.fd_, SOL_SOCKET, SO_ERROR, &error, &size);
   }
   if (error != 0) {
-    why = explained(error, is_unix);
+    why = explain(error, is_unix);
     return {};
   }
   ::fcntl(c.fd_, F_SETFL, 0);  // blocking from here on, with timeouts
   return c;
 }
 
-void raw_connection::limit(deadline until) const {
+void raw_connection::set_timeout(deadline until) const {
   const auto ms = std::max(left(until), 1ms).count();  // zero would mean no timeout
   const timeval t{ms / 1000, static_cast<suseconds_t>(ms % 1000 * 1000)};
   ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
@@ -173,8 +173,8 @@ void raw_connection::limit(deadline until) const {
 
 std::optional<tls_facts> raw_connection::start_tls(const tls_options& options,
                                                    const std::string& host, deadline until,
-                                                   trouble& why) {
-  limit(until);
+                                                   connect_problem& why) {
+  set_timeout(until);
   ERR_clear_error();
   const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> c{SSL_CTX_new(TLS_client_method()),
                                                        &SSL_CTX_free};
@@ -207,13 +207,13 @@ std::optional<tls_facts> raw_connection::start_tls(const tls_options& options,
     X509_NAME_oneline(X509_get_subject_name(certificate), name.data(),
                       static_cast<int>(name.size()));
     f.subject = name.data();
-    f.good_until = time_of(X509_get0_notAfter(certificate));
+    f.valid_until = time_of(X509_get0_notAfter(certificate));
   }
   return f;
 }
 
 bool raw_connection::speaks_tls(deadline until) {
-  limit(until);
+  set_timeout(until);
   ERR_clear_error();
   const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> c{SSL_CTX_new(TLS_client_method()),
                                                        &SSL_CTX_free};
@@ -223,9 +223,9 @@ bool raw_connection::speaks_tls(deadline until) {
   return SSL_connect(tls_.get()) == 1 || SSL_get0_peer_certificate(tls_.get()) != nullptr;
 }
 
-std::string raw_connection::ask(const std::string& word, deadline until) {
+std::string raw_connection::query(const std::string& word, deadline until) {
   const auto size = static_cast<int>(word.size());
-  limit(until);
+  set_timeout(until);
   if (tls_ ? SSL_write(tls_.get(), word.data(), size) != size
            : ::send(fd_, word.data(), word.size(), MSG_NOSIGNAL) != size)
     return {};
@@ -233,7 +233,7 @@ std::string raw_connection::ask(const std::string& word, deadline until) {
   std::array<char, 4096> buffer{};
   while (answer.size() < longest_answer) {
     if (left(until) == 0ms) return {};
-    limit(until);
+    set_timeout(until);
     const auto n = tls_ ? SSL_read(tls_.get(), buffer.data(), static_cast<int>(buffer.size()))
                         : ::recv(fd_, buffer.data(), buffer.size(), 0);
     if (n <= 0) break;

@@ -20,7 +20,7 @@ namespace conclave::cli {
 using deadline = std::chrono::steady_clock::time_point;
 
 // What failed, and what to do about it.
-struct trouble {
+struct connect_problem {
   std::string what, advice;
 };
 
@@ -31,34 +31,35 @@ struct socket_address {
 };
 
 // The addresses of a host name or a Unix socket. Blocks as long as the system's resolver does.
-std::vector<socket_address> resolve(const endpoint& host, trouble& why_none);
+std::vector<socket_address> resolve(const endpoint& host, connect_problem& problem);
 
 struct tls_facts {
   std::string protocol, subject;
-  std::chrono::system_clock::time_point good_until;
+  std::chrono::system_clock::time_point valid_until;
 };
 
 class raw_connection {
  public:
   // Returns nothing and sets `why` if there is no connection before the deadline.
-  static std::optional<raw_connection> to(const socket_address& at, deadline until, trouble& why);
+  static std::optional<raw_connection> to(const socket_address& at, deadline until,
+                                          connect_problem& why);
   raw_connection(raw_connection&& other) noexcept;
   raw_connection& operator=(raw_connection&&) = delete;
   ~raw_connection();
 
   std::optional<tls_facts> start_tls(const tls_options& options, const std::string& host,
-                                     deadline until, trouble& why);
+                                     deadline until, connect_problem& why);
 
   // Whether the server answers in TLS; does not verify it. The connection cannot be used
   // afterwards.
   bool speaks_tls(deadline until);
 
   // The reply to a four-letter word, or empty. The server then closes the connection.
-  std::string ask(const std::string& word, deadline until);
+  std::string query(const std::string& word, deadline until);
 
  private:
   explicit raw_connection(int fd) : fd_{fd} {}
-  void limit(deadline until) const;
+  void set_timeout(deadline until) const;
 
   struct ssl_end {
     void operator()(ssl_st* s) const noexcept;

@@ -6,9 +6,9 @@
 #include <limits>
 #include <tuple>
 
-#include "cli/inventory/ask_all.hpp"
-#include "cli/inventory/findings.hpp"
+#include "cli/inventory/found_recipe.hpp"
 #include "cli/inventory/names.hpp"
+#include "cli/inventory/request_all.hpp"
 #include "cli/run/requested_lock.hpp"
 
 namespace conclave::cli {
@@ -20,68 +20,72 @@ using kind = recipe::kind;
 constexpr std::string_view id_mark = "\nid ";
 
 // Sorts by sequence number, or by creation if the counter may have wrapped around.
-void put_in_order(std::vector<expected>& line) {
+void sort_by_arrival(std::vector<unread_participant>& contenders) {
   constexpr auto near_the_end = std::numeric_limits<std::int32_t>::max() - 0xffff;
   constexpr std::int64_t far_apart = std::int64_t{1} << 30;
   std::int64_t lowest = near_the_end, highest = 0;
-  for (const auto& e : line) {
+  for (const auto& e : contenders) {
     lowest = std::min<std::int64_t>(lowest, e.number);
     highest = std::max<std::int64_t>(highest, e.number);
   }
   const bool by_age = lowest < 0 || highest >= near_the_end || highest - lowest >= far_apart;
-  std::sort(line.begin(), line.end(), [&](const expected& a, const expected& b) {
-    const auto number = [&](const expected& e) { return by_age ? 0 : e.number; };
-    return std::make_tuple(number(a), a.who.fencing_token, std::cref(a.who.node)) <
-           std::make_tuple(number(b), b.who.fencing_token, std::cref(b.who.node));
-  });
+  std::sort(contenders.begin(), contenders.end(),
+            [&](const unread_participant& a, const unread_participant& b) {
+              const auto number = [&](const unread_participant& e) {
+                return by_age ? 0 : e.number;
+              };
+              return std::make_tuple(number(a), a.who.fencing_token, std::cref(a.who.node)) <
+                     std::make_tuple(number(b), b.who.fencing_token, std::cref(b.who.node));
+            });
 }
 
-void say_who_holds(std::vector<expected>& line) {
+void mark_holders(std::vector<unread_participant>& contenders) {
   bool only_readers = true;  // only readers are ahead of this contender
-  for (auto& e : line) {
+  for (auto& e : contenders) {
     const bool reads = e.who.role == layout::role::reader;
-    e.who.holds = &e == line.data() || (reads && only_readers);
+    e.who.holds = &e == contenders.data() || (reads && only_readers);
     only_readers = only_readers && reads;
   }
 }
 
 // The next semaphore waiter has created its lease already and waits until there are few enough
 // leases. So it is not a holder.
-void take_out_the_next(std::vector<expected>& leases, const std::vector<expected>& waiting) {
+void remove_pending_lease(std::vector<unread_participant>& leases,
+                          const std::vector<unread_participant>& waiting) {
   if (leases.size() < 2 || waiting.empty() || waiting.front().who.session_id == 0) return;
   if (leases.back().who.session_id == waiting.front().who.session_id) leases.pop_back();
 }
 
-void describe(participant& p, const get_result& node) {
+void set_details(participant& p, const get_result& node) {
   const auto role = p.role;
   static_cast<contender_info&>(p) = describe_contender(std::move(p.node), node);
   p.role = role;
   p.readable = true;
 }
 
-bool is_of_ours(const get_result& node) {
+bool is_from_this_library(const get_result& node) {
   return describe_contender({}, node).asked_to_release ||
          node.data.find(id_mark) != std::string::npos;
 }
 
 void read_participants(client& zk, std::vector<found_recipe>& all, inventory& s) {
-  std::vector<expected*> whom;
+  std::vector<unread_participant*> targets;
   std::vector<std::string> paths;
   for (auto& f : all)
-    for (auto* const line : {&f.holders, &f.line})
-      for (auto& e : *line) {
-        whom.push_back(&e);
+    for (auto* const contenders : {&f.holders, &f.wait_queue})
+      for (auto& e : *contenders) {
+        targets.push_back(&e);
         paths.push_back(e.who.node);
       }
   const auto answers = get_all(zk, paths);
-  for (std::size_t i = 0; i < whom.size(); ++i) {
-    auto* const e = whom[i];
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    auto* const e = targets[i];
     const auto& a = answers[i];
-    const bool ours = !a.ec && is_of_ours(a.value);
+    const bool ours = !a.ec && is_from_this_library(a.value);
     // A node that may not be read still counts.
-    e->there = e->only_if_ours ? ours : a.ec != errc::no_node;
-    if (a.ec && e->there) s.unreadable.emplace_back(paths[i], a.ec);
-    if (!a.ec) describe(e->who, a.value);
+    e->exists = e->only_from_this_library ? ours : a.ec != errc::no_node;
+    if (a.ec && e->exists) s.unreadable.emplace_back(paths[i], a.ec);
+    if (!a.ec) set_details(e->who, a.value);
   }
 }
 
@@ -89,7 +93,7 @@ void read_data(client& zk, std::vector<found_recipe>& all) {
   std::vector<recipe*> which;
   std::vector<std::string> paths;
   for (auto& f : all) {
-    if (!f.data_tell) continue;
+    if (!f.needs_data) continue;
     which.push_back(&f.r);
     paths.push_back(f.r.path);
   }
@@ -111,18 +115,19 @@ void read_data(client& zk, std::vector<found_recipe>& all) {
 }
 
 recipe finish(found_recipe f) {
-  for (auto* const line : {&f.holders, &f.line}) {
-    std::erase_if(*line, [](const expected& e) { return !e.there; });
-    put_in_order(*line);
+  for (auto* const contenders : {&f.holders, &f.wait_queue}) {
+    std::erase_if(*contenders, [](const unread_participant& e) { return !e.exists; });
+    sort_by_arrival(*contenders);
   }
   auto& r = f.r;
-  if (r.what != kind::semaphore) say_who_holds(f.line);
-  if (r.what == kind::semaphore && r.layout != "kazoo") take_out_the_next(f.holders, f.line);
+  if (r.what != kind::semaphore) mark_holders(f.wait_queue);
+  if (r.what == kind::semaphore && r.layout != "kazoo")
+    remove_pending_lease(f.holders, f.wait_queue);
   for (auto& e : f.holders) {
     e.who.holds = true;
-    r.line.push_back(std::move(e.who));
+    r.participants.push_back(std::move(e.who));
   }
-  for (auto& e : f.line) r.line.push_back(std::move(e.who));
+  for (auto& e : f.wait_queue) r.participants.push_back(std::move(e.who));
   return std::move(r);
 }
 
@@ -136,38 +141,38 @@ void date_grants(client& zk, std::vector<recipe>& all) {
   std::vector<recipe*> which;
   std::vector<std::string> paths;
   for (auto& r : all) {
-    if (r.line.empty() || !r.line.front().holds) continue;
+    if (r.participants.empty() || !r.participants.front().holds) continue;
     if (granted_at_creation(r)) {
-      for (auto& who : r.line)
+      for (auto& who : r.participants)
         if (who.holds) who.granted = grant_time{who.since, who.since};
       continue;
     }
     which.push_back(&r);
-    paths.push_back(parent_path(r.line.front().node));
+    paths.push_back(parent_path(r.participants.front().node));
   }
   const auto answers = get_all(zk, paths);
   for (std::size_t i = 0; i < which.size(); ++i) {
-    std::vector<contender_info*> there;
-    for (auto& who : which[i]->line)
-      if (who.readable && parent_path(who.node) == paths[i]) there.push_back(&who);
-    estimate_grants(answers[i].value, there);
+    std::vector<contender_info*> in_folder;
+    for (auto& who : which[i]->participants)
+      if (who.readable && parent_path(who.node) == paths[i]) in_folder.push_back(&who);
+    estimate_grants(answers[i].value, in_folder);
   }
 }
 
 }  // namespace
 
 inventory take_inventory(client& zk, const std::vector<std::string>& roots,
-                         const known_names& names, bool unused_too) {
+                         const known_names& names, bool include_unused) {
   inventory s;
-  auto tree = read_tree(zk, with_neighbours(roots), names);
+  auto tree = read_tree(zk, with_siblings(roots), names);
   s.unreadable = std::move(tree.unreadable);
-  auto found = find_recipes(tree, names, unused_too);
+  auto found = find_recipes(tree, names, include_unused);
   read_participants(zk, found, s);
   read_data(zk, found);
   for (auto& f : found) {
-    const bool other = !f.line.empty() && f.line.front().only_if_ours;
+    const bool other = !f.wait_queue.empty() && f.wait_queue.front().only_from_this_library;
     auto r = finish(std::move(f));
-    if (r.in_use() || (unused_too && !other)) s.recipes.push_back(std::move(r));
+    if (r.in_use() || (include_unused && !other)) s.recipes.push_back(std::move(r));
   }
   std::sort(s.recipes.begin(), s.recipes.end(), [](const recipe& a, const recipe& b) {
     return std::tie(a.path, a.layout) < std::tie(b.path, b.layout);

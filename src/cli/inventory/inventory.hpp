@@ -30,7 +30,7 @@ struct recipe {
   std::string path;
   kind what = kind::lock;
   std::string layout;
-  std::vector<participant> line;  // holders first; for a queue, the claims
+  std::vector<participant> participants;  // holders first; for a queue, the claims
 
   // Of a semaphore, if it is recorded (by this library and by kazoo).
   std::optional<int> permits;
@@ -40,7 +40,8 @@ struct recipe {
   std::size_t producers = 0, consumers = 0, waiting = 0;
 
   bool in_use() const noexcept {
-    return !line.empty() || length + claimed + set_aside + producers + consumers + waiting > 0;
+    return !participants.empty() ||
+           length + claimed + set_aside + producers + consumers + waiting > 0;
   }
 };
 
@@ -53,6 +54,6 @@ struct inventory {
 
 // Throws if the server cannot be reached.
 inventory take_inventory(client& zk, const std::vector<std::string>& roots,
-                         const known_names& names, bool unused_too);
+                         const known_names& names, bool include_unused);
 
 }  // namespace conclave::cli

@@ -41,17 +41,17 @@ bool is_queue_item(std::string_view name) {
   return name.size() > 4 && name[3] == '-' && is_number(name.substr(4));
 }
 
-std::vector<std::string> with_neighbours(const std::vector<std::string>& paths) {
+std::vector<std::string> with_siblings(const std::vector<std::string>& paths) {
   auto all = paths;
   for (const auto& path : paths) {
     if (path == "/") continue;
-    all.push_back(path + std::string{beside_queue});
-    all.push_back(path + std::string{beside_semaphore});
+    all.push_back(path + std::string{queue_sibling_suffix});
+    all.push_back(path + std::string{semaphore_sibling_suffix});
   }
   return all;
 }
 
-std::optional<std::string> neighbour(std::string_view path, std::string_view ending) {
+std::optional<std::string> sibling_owner(std::string_view path, std::string_view ending) {
   const auto name = last_name(path);
   if (name.size() <= ending.size() || !name.ends_with(ending)) return {};
   return std::string{path.substr(0, path.size() - ending.size())};

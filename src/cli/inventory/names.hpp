@@ -37,14 +37,14 @@ inline constexpr std::string_view lock_record = "conclave 1 ";
 // qn-N or entry-PPP-N.
 bool is_queue_item(std::string_view name);
 
-// The endings of nodes beside a recipe's path: the wait queues and counters of a queue, and the
-// wait queue of kazoo's semaphore.
-inline constexpr std::string_view beside_queue = ".conclave";
-inline constexpr std::string_view beside_semaphore = "-__lock__";
-// The paths, and the nodes that can exist beside them.
-std::vector<std::string> with_neighbours(const std::vector<std::string>& paths);
-// The path that this node is beside. Returns nothing for other nodes.
-std::optional<std::string> neighbour(std::string_view path, std::string_view ending);
+// The suffixes of sibling nodes of a recipe's path: the wait queues and counters of a queue, and
+// the wait queue of kazoo's semaphore.
+inline constexpr std::string_view queue_sibling_suffix = ".conclave";
+inline constexpr std::string_view semaphore_sibling_suffix = "-__lock__";
+// The paths, and all siblings that they can have.
+std::vector<std::string> with_siblings(const std::vector<std::string>& paths);
+// The recipe path whose sibling with this suffix `path` is. Returns nothing for other nodes.
+std::optional<std::string> sibling_owner(std::string_view path, std::string_view ending);
 
 std::string child_path(const std::string& parent, std::string_view name);
 std::string parent_path(const std::string& path);

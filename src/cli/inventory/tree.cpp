@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <set>
 
-#include "cli/inventory/ask_all.hpp"
+#include "cli/inventory/request_all.hpp"
 
 namespace conclave::cli {
 namespace {
 
 // Whether the children are bookkeeping of a queue: counters, positions in wait queues, items.
 bool is_bookkeeping(const std::string& parent) {
-  return parent != "/" && neighbour(parent_path(parent), beside_queue).has_value();
+  return parent != "/" && sibling_owner(parent_path(parent), queue_sibling_suffix).has_value();
 }
 
 bool is_a_leaf(const std::string& parent, const std::string& name, const known_names& names) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "cli/inventory/ask_all.hpp"
 #include "cli/inventory/names.hpp"
+#include "cli/inventory/request_all.hpp"
 #include "cli/inventory/tree.hpp"
 
 namespace conclave::cli {
@@ -18,20 +18,20 @@ clock::time_point last_change(const node_stat& s) {
   return clock::time_point{std::chrono::milliseconds{std::max(s.ctime, s.mtime)}};
 }
 
-bool is_kept(const std::string& path) {
+bool is_protected(const std::string& path) {
   return path == "/" || path == "/conclave" || path == "/zookeeper" ||
          path.starts_with("/zookeeper/");
 }
 
-class sorting_out {
+class unused_node_finder {
  public:
-  sorting_out(client& zk, const node_tree& tree, clock::time_point before)
+  unused_node_finder(client& zk, const node_tree& tree, clock::time_point before)
       : tree_{tree}, before_{before} {
     read_records(zk);
   }
 
   std::vector<unused_node> run() {
-    // In reverse order, a node comes after its children and after the nodes beside it.
+    // In reverse order, a node comes after its children and after its siblings.
     for (auto at = tree_.nodes.rbegin(); at != tree_.nodes.rend(); ++at)
       if (is_unused(at->first, at->second)) add(at->first, at->second.stat);
     return std::move(found_);
@@ -51,24 +51,25 @@ class sorting_out {
 
   bool is_unused(const std::string& path, const children_result& node) const {
     const auto& s = node.stat;
-    if (is_kept(path) || s.ephemeral_owner != 0 || last_change(s) > before_) return false;
+    if (is_protected(path) || s.ephemeral_owner != 0 || last_change(s) > before_) return false;
     if (s.data_length != 0 && !locks_.contains(path)) return false;
-    // A node that never had children may be anything, except beside a queue.
-    if (s.cversion == 0 && !is_beside_queue(path)) return false;
-    if (is_made_once(path)) return false;
-    if (const auto beside = path + std::string{beside_queue};
-        tree_.find(beside) != nullptr && !unused_.contains(beside))
+    // A node that never had children may be anything, unless it belongs to a queue.
+    if (s.cversion == 0 && !is_queue_sibling(path)) return false;
+    if (is_created_once(path)) return false;
+    if (const auto sibling = path + std::string{queue_sibling_suffix};
+        tree_.find(sibling) != nullptr && !unused_.contains(sibling))
       return false;  // the queue is still in use
     return std::all_of(node.names.begin(), node.names.end(),
                        [&](const auto& name) { return unused_.contains(child_path(path, name)); });
   }
 
-  static bool is_beside_queue(const std::string& path) {
-    return neighbour(path, beside_queue) || neighbour(parent_path(path), beside_queue);
+  static bool is_queue_sibling(const std::string& path) {
+    return sibling_owner(path, queue_sibling_suffix) ||
+           sibling_owner(parent_path(path), queue_sibling_suffix);
   }
 
   // kazoo's LockingQueue creates its folders at its start and needs them later.
-  bool is_made_once(const std::string& path) const {
+  bool is_created_once(const std::string& path) const {
     const auto name = last_name(path);
     if (name != "entries" && name != "taken") return false;
     const auto parent = parent_path(path);
@@ -77,7 +78,7 @@ class sorting_out {
   }
 
   unused_node::kind kind_of(const std::string& path) const {
-    if (is_beside_queue(path) || tree_.find(path + std::string{beside_queue}) != nullptr)
+    if (is_queue_sibling(path) || tree_.find(path + std::string{queue_sibling_suffix}) != nullptr)
       return unused_node::kind::queue;
     const bool has_leases = tree_.find(child_path(path, "leases")) != nullptr &&
                             tree_.find(child_path(path, "locks")) != nullptr;
@@ -122,15 +123,15 @@ const char* to_string(unused_node::kind k) noexcept {
 
 unused_nodes find_unused(client& zk, const std::vector<std::string>& roots,
                          clock::time_point before) {
-  auto tree = read_tree(zk, with_neighbours(roots), known_names{});
-  return {sorting_out{zk, tree, before}.run(), std::move(tree.unreadable)};
+  auto tree = read_tree(zk, with_siblings(roots), known_names{});
+  return {unused_node_finder{zk, tree, before}.run(), std::move(tree.unreadable)};
 }
 
 std::vector<removal> remove_unused(client& zk, const std::vector<unused_node>& nodes) {
   // The server processes requests in order, so children are removed before their parents.
   std::vector<removal> all;
   const auto answers =
-      ask_all<bool>(zk, nodes.size(), "remove nodes", [&](std::size_t i, auto done) {
+      request_all<bool>(zk, nodes.size(), "remove nodes", [&](std::size_t i, auto done) {
         zk.async_remove(nodes[i].path, nodes[i].version,
                         [done = std::move(done)](error_code ec) mutable { done(ec, true); });
       });

@@ -16,7 +16,7 @@ namespace conclave::cli {
 namespace {
 
 // A file with this text. A pipe would need a thread that writes to it.
-int readable(const std::string& text) {
+int file_with(const std::string& text) {
   const int fd = ::memfd_create("input", MFD_CLOEXEC);
   std::size_t done = 0;
   while (fd >= 0 && done < text.size()) {
@@ -59,7 +59,7 @@ class exec_block {
 
 // Uses vfork: the child shares our memory, and this thread is suspended until the child has called
 // exec. Copying our memory map would take longer than everything else here.
-[[gnu::noinline]] pid_t start(exec_block& block, const child::terms& t, int input,
+[[gnu::noinline]] pid_t start(exec_block& block, const child::start_options& t, int input,
                               volatile int& why) {
   char** const arguments = block.arguments();
   char** const environment = block.environment();
@@ -69,7 +69,7 @@ class exec_block {
   if (pid != 0) return pid;
   ::setpgid(0, 0);
   t.group = ::getpid();
-  if (t.dies_with_us && (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent))
+  if (t.dies_with_parent && (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent))
     ::_exit(not_found);  // our process has died already
   if (input >= 0) ::dup2(input, STDIN_FILENO);
   // Ignoring these signals discards a pending Ctrl-Z. It would stop the child before exec, and
@@ -87,9 +87,9 @@ class exec_block {
 
 program shell(const std::string& line) { return {{"/bin/sh", "-c", line}, {}, {}}; }
 
-child::child(const program& p, const terms& t) {
+child::child(const program& p, const start_options& t) {
   exec_block block{p};
-  const int input = p.input ? readable(*p.input) : -1;
+  const int input = p.input ? file_with(*p.input) : -1;
   int why = 0;
   pid_ = start(block, t, input, why);
   if (input >= 0) ::close(input);
@@ -103,7 +103,7 @@ child::child(const program& p, const terms& t) {
   }
 }
 
-child::change child::look() const {
+child::change child::poll_change() const {
   siginfo_t info{};
   // WNOWAIT leaves an ended child as a zombie for reap().
   if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) !=

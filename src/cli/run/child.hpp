@@ -24,15 +24,15 @@ program shell(const std::string& line);
 
 class child {
  public:
-  struct terms {
+  struct start_options {
     sigset_t signal_mask{};
     // The kernel kills it when the thread that started it ends; does not apply to its own children.
-    bool dies_with_us = false;
+    bool dies_with_parent = false;
     std::atomic<pid_t>& group;     // set before the program runs
     std::array<int, 2> inherited;  // further descriptors that the program inherits
   };
   // Throws failure with not_found or not_executable.
-  child(const program& p, const terms& t);
+  child(const program& p, const start_options& t);
   child(const child&) = delete;
   child& operator=(const child&) = delete;
 
@@ -47,7 +47,7 @@ class child {
     int signal = 0;  // the signal that stopped it
   };
   // The change since the last call. The number of the process group is not reused before reap().
-  change look() const;
+  change poll_change() const;
   // The exit code, or 128 plus the signal that ended the program.
   int reap();
 

@@ -14,18 +14,18 @@ constexpr int wake_up = SIGUSR1;  // sent to our own thread to end it
 }  // namespace
 
 close_on_signal::close_on_signal() {
-  ::sigemptyset(&taken_);
+  ::sigemptyset(&signals_);
   for (const int s : ending_signals)
-    if (!is_ignored(s)) ::sigaddset(&taken_, s);
-  ::sigaddset(&taken_, wake_up);
-  ::pthread_sigmask(SIG_BLOCK, &taken_, nullptr);
+    if (!is_ignored(s)) ::sigaddset(&signals_, s);
+  ::sigaddset(&signals_, wake_up);
+  ::pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
   thread_ = std::thread{[this] { run(); }};
 }
 
 close_on_signal::~close_on_signal() {
   {
     const std::lock_guard lock{mutex_};
-    over_ = true;
+    stopping_ = true;
   }
   ::pthread_kill(thread_.native_handle(), wake_up);
   thread_.join();
@@ -42,9 +42,9 @@ std::shared_ptr<void> close_on_signal::closes(client& zk) {
 
 void close_on_signal::run() {
   int s = 0;
-  while (::sigwait(&taken_, &s) != 0 || s == wake_up) {
+  while (::sigwait(&signals_, &s) != 0 || s == wake_up) {
     const std::lock_guard lock{mutex_};
-    if (over_) return;
+    if (stopping_) return;
   }
   const std::lock_guard to_the_end{mutex_};
   if (client_ != nullptr) client_->close();

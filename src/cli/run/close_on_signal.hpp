@@ -33,10 +33,10 @@ class close_on_signal {
  private:
   void run();
 
-  sigset_t taken_{};
+  sigset_t signals_{};
   std::mutex mutex_;
   client* client_ = nullptr;
-  bool over_ = false;
+  bool stopping_ = false;
   std::thread thread_;
 };
 

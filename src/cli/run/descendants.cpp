@@ -24,7 +24,7 @@ namespace {
 constexpr int first_inherited_number = 48;
 
 // Whether /proc/PID/fdinfo/N describes a descriptor that is open for writing.
-bool writes(const std::filesystem::path& info) {
+bool is_open_for_writing(const std::filesystem::path& info) {
   std::ifstream in{info};
   for (std::string name, value; in >> name >> value;)
     if (name == "flags:") return (std::stoul(value, nullptr, 8) & O_ACCMODE) != O_RDONLY;
@@ -35,11 +35,11 @@ bool writes(const std::filesystem::path& info) {
   throw failure{system_failure, std::string{"cannot create a pipe: "} + std::strerror(why)};
 }
 
-bool has_inherited(const std::filesystem::path& process, const std::string& pipe) {
+bool has_open(const std::filesystem::path& process, const std::string& pipe) {
   std::error_code ec;
   for (const auto& fd : std::filesystem::directory_iterator{process / "fd", ec})
     if (std::error_code gone; std::filesystem::read_symlink(fd.path(), gone).string() == pipe &&
-                              writes(process / "fdinfo" / fd.path().filename()))
+                              is_open_for_writing(process / "fdinfo" / fd.path().filename()))
       return true;
   return false;
 }
@@ -62,10 +62,10 @@ descendants::descendants() {
 
 descendants::~descendants() {
   ::close(reading_);
-  started();
+  close_own_end();
 }
 
-void descendants::started() noexcept {
+void descendants::close_own_end() noexcept {
   if (const int fd = std::exchange(writing_, -1); fd >= 0) ::close(fd);
 }
 
@@ -87,7 +87,7 @@ void descendants::kill_all(int watched, pid_t group) {
       pid_t pid = 0;
       const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
       if (bad != std::errc{} || *end != '\0' || pid == ::getpid()) continue;
-      if (!has_inherited(process.path(), pipe)) continue;
+      if (!has_open(process.path(), pipe)) continue;
       // While a process of ours is in the group, the number of the group cannot be reused.
       if (group != 0 && ::getpgid(pid) == group) ::kill(-group, SIGKILL);
       if (::kill(pid, SIGKILL) == 0) killed = true;

@@ -18,7 +18,7 @@ class descendants {
   // Poll() for no events; POLLHUP means that no descendant is left.
   int watched() const noexcept { return reading_; }
   // Call after the program has inherited its copy. Closes our own writing end.
-  void started() noexcept;
+  void close_own_end() noexcept;
 
   bool alive() const noexcept { return alive(reading_); }
   void kill_all() const { kill_all(reading_); }

@@ -52,9 +52,9 @@ void take_descriptors(std::array<int, 4> ours) noexcept {
   }
   close_all(next, ~0U);
   // A descriptor may already have one of the target numbers, so move all of them first.
-  constexpr int out_of_the_way = first_other;
-  for (auto& fd : ours) fd = fd < 0 ? -1 : ::fcntl(fd, F_DUPFD, out_of_the_way);
-  const int nothing = ::fcntl(::open("/dev/null", O_RDWR), F_DUPFD, out_of_the_way);
+  constexpr int first_temporary = first_other;
+  for (auto& fd : ours) fd = fd < 0 ? -1 : ::fcntl(fd, F_DUPFD, first_temporary);
+  const int nothing = ::fcntl(::open("/dev/null", O_RDWR), F_DUPFD, first_temporary);
   for (const int i : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing, i);
   int number = parent_pipe;
   for (const int fd : ours) {
@@ -79,7 +79,7 @@ void copy_text(const std::string& from, std::array<char, N>& to) {
 
 }  // namespace
 
-guard::guard(const descendants& of, const std::optional<kept_session>& kept, pid_t group,
+guard::guard(const descendants& of, const std::optional<guarded_session>& kept, pid_t group,
              std::chrono::nanoseconds alive_for) {
   shared begin{{deadline_after(alive_for)}, {group}, {false}, {false}, {}, {}, {}};
   if (kept) {
@@ -100,9 +100,9 @@ guard::guard(const descendants& of, const std::optional<kept_session>& kept, pid
                   std::string{"cannot create the guard process: "} + std::strerror(why)};
   }
   // Complete before the fork: conclave may be killed or stopped right after it.
-  page_ = new (memory) shared{{begin.until.load()}, {group},           {false}, {false}, begin.key,
-                              begin.socket,         begin.local_folder};
-  line_ = ends[1];
+  shared_ = new (memory) shared{
+      {begin.until.load()}, {group}, {false}, {false}, begin.key, begin.socket, begin.local_folder};
+  pipe_ = ends[1];
   pid_ = ::fork();
   if (pid_ == 0) {
     // Only system calls from here on, because other threads may have held locks at the fork. A
@@ -115,8 +115,8 @@ guard::guard(const descendants& of, const std::optional<kept_session>& kept, pid
     ::sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
     take_descriptors({ends[0], of.watched(), file, kept ? kept->keeper : -1});
-    page_->has_begun = true;
-    kept ? watch_keeper(*page_) : watch_time(*page_);
+    shared_->has_started = true;
+    kept ? watch_keeper(*shared_) : watch_time(*shared_);
   }
   const int why = errno;
   // Also here: until the guard has run, signals to our group would reach it.
@@ -124,8 +124,8 @@ guard::guard(const descendants& of, const std::optional<kept_session>& kept, pid
   ::close(ends[0]);
   ::close(file);
   if (pid_ > 0) return;
-  ::close(line_);
-  ::munmap(page_, sizeof(shared));
+  ::close(pipe_);
+  ::munmap(shared_, sizeof(shared));
   throw failure{system_failure,
                 std::string{"cannot create the guard process: "} + std::strerror(why)};
 }
@@ -136,8 +136,8 @@ guard::~guard() {
     while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
-  ::close(line_);
-  ::munmap(page_, sizeof(shared));
+  ::close(pipe_);
+  ::munmap(shared_, sizeof(shared));
 }
 
 bool guard::alive() const noexcept {
@@ -145,12 +145,12 @@ bool guard::alive() const noexcept {
   return pid_ > 0;
 }
 
-void guard::wait_until_begun() const noexcept {
-  while (!page_->has_begun && alive()) ::poll(nullptr, 0, 1);
+void guard::wait_until_started() const noexcept {
+  while (!shared_->has_started && alive()) ::poll(nullptr, 0, 1);
 }
 
 void guard::alive_for(std::chrono::nanoseconds time) noexcept {
-  page_->until = deadline_after(time);
+  shared_->until = deadline_after(time);
 }
 
 void guard::watch_time(shared& page) {
@@ -203,30 +203,30 @@ int guard::run_program() {
   const std::string folder = page.local_folder.data();
   const auto timeout = std::chrono::nanoseconds{page.key.timeout}.count();
 
-  auto give_up_at = now() + timeout * 3 / 4;
+  auto deadline = now() + timeout * 3 / 4;
   const auto start_server = [&] {
     if (folder.empty()) return;
     try {
-      const std::chrono::nanoseconds left{std::max<std::int64_t>(give_up_at - now(), 0)};
+      const std::chrono::nanoseconds left{std::max<std::int64_t>(deadline - now(), 0)};
       ensure_local_server(folder, std::chrono::ceil<std::chrono::milliseconds>(left));
     } catch (const failure&) {
       // Without a server, the attempts continue until the time limit.
     }
   };
-  const auto is_open = [](int pipe) { return descendants::alive(pipe); };
+  const auto has_open_end = [](int pipe) { return descendants::alive(pipe); };
   enum class verdict { none, lost } outcome = verdict::none;
   session_keeper kept;
-  while (is_open(command_pipe) && outcome == verdict::none) {
+  while (has_open_end(command_pipe) && outcome == verdict::none) {
     std::array<pollfd, 2> events{{{command_pipe, 0, 0}, {kept.descriptor(), POLLRDHUP, 0}}};
     if (!kept.broken()) {
       ::poll(events.data(), events.size(), -1);
-      give_up_at = now() + timeout * 3 / 4;
+      deadline = now() + timeout * 3 / 4;
       continue;
     }
     start_server();
     kept = session_keeper{socket, page.key, 1s};
     if (kept.state() == session_keeper::result::attached) continue;
-    if (kept.state() == session_keeper::result::session_over || now() > give_up_at)
+    if (kept.state() == session_keeper::result::session_over || now() > deadline)
       outcome = verdict::lost;
     else
       ::poll(events.data(), 1, 20);
@@ -242,7 +242,7 @@ int guard::run_program() {
   pollfd us{parent_pipe, 0, 0};
   while (::poll(&us, 1, -1) <= 0) {
   }
-  give_up_at = now() + timeout * 3 / 4;
+  deadline = now() + timeout * 3 / 4;
   start_server();
   session_keeper::bind_session(socket, page.key, 1s);
   return ok;

@@ -28,7 +28,7 @@ namespace conclave::cli {
 
 class guard {
  public:
-  struct kept_session {
+  struct guarded_session {
     std::string socket;                  // of the server
     std::filesystem::path local_folder;  // the folder of this user's own server; otherwise empty
     session_key key;
@@ -36,13 +36,13 @@ class guard {
   };
   // Throws failure if the system refuses another process. `group`: see group(); 0 if the command is
   // not started yet. `alive_for`: see alive_for().
-  guard(const descendants& command, const std::optional<kept_session>& kept, pid_t group,
+  guard(const descendants& command, const std::optional<guarded_session>& kept, pid_t group,
         std::chrono::nanoseconds alive_for);
 
   // The process group of the command; 0: none. The command's process sets it before exec, because
   // conclave may be killed or stopped at any moment. Must be cleared before that process is reaped:
   // afterwards the number may be reused, and the guard would kill another group.
-  std::atomic<pid_t>& group() noexcept { return page_->group; }
+  std::atomic<pid_t>& group() noexcept { return shared_->group; }
   // Ends the guard and not the command. To leave the command to the guard, call _exit(2) instead.
   ~guard();
   guard(const guard&) = delete;
@@ -54,9 +54,9 @@ class guard {
   bool alive() const noexcept;
   // Returns when the guard has closed its inherited descriptors, or has ended. Until then it looks
   // like a descendant of the command.
-  void wait_until_begun() const noexcept;
+  void wait_until_started() const noexcept;
   // Whether the guard could not keep the lock and killed the command.
-  bool killed_the_command() const noexcept { return page_->killed; }
+  bool killed_the_command() const noexcept { return shared_->killed; }
 
   // main() calls run_program() if this is its only argument. It is the second phase of a guard.
   static constexpr const char* argument = "--guard-process";
@@ -67,7 +67,7 @@ class guard {
     std::atomic<std::int64_t> until;  // CLOCK_BOOTTIME in ns
     std::atomic<pid_t> group;
     std::atomic<bool> killed;
-    std::atomic<bool> has_begun;
+    std::atomic<bool> has_started;
     // The session to keep; 0: none.
     session_key key;
     std::array<char, 108> socket, local_folder;
@@ -77,8 +77,8 @@ class guard {
   [[noreturn]] static void watch_keeper(shared& page);
   static void kill_command(shared& page) noexcept;
 
-  shared* page_ = nullptr;
-  int line_ = -1;  // a pipe that the kernel closes when conclave dies
+  shared* shared_ = nullptr;
+  int pipe_ = -1;  // a pipe that the kernel closes when conclave dies
   mutable pid_t pid_ = -1;
 };
 

@@ -62,7 +62,7 @@ bool same_server(const std::string& a, const std::string& b) {
   }
 }
 
-bool stands_before(held_lock::kind held, held_lock::kind wanted) {
+bool excludes(held_lock::kind held, held_lock::kind wanted) {
   using kind = held_lock::kind;
   if (held == kind::permit || held == kind::election || wanted == kind::permit ||
       wanted == kind::election)
@@ -91,10 +91,10 @@ std::pair<std::string, std::string> held_locks::with(const held_lock& another) c
   return {variable, text + line_of(another)};
 }
 
-std::vector<held_lock> held_locks::before(const held_lock& wanted) const {
+std::vector<held_lock> held_locks::blocking(const held_lock& wanted) const {
   std::vector<held_lock> found;
   for (const auto& l : all_)
-    if (stands_before(l.what, wanted.what) &&
+    if (excludes(l.what, wanted.what) &&
         std::find_first_of(l.paths.begin(), l.paths.end(), wanted.paths.begin(),
                            wanted.paths.end()) != l.paths.end() &&
         same_server(l.hosts, wanted.hosts))

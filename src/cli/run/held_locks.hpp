@@ -36,7 +36,7 @@ class held_locks {
   std::pair<std::string, std::string> with(const held_lock& another) const;
 
   // The locks that a waiter for `wanted` would wait for. Ignores the node and session of `wanted`.
-  std::vector<held_lock> before(const held_lock& wanted) const;
+  std::vector<held_lock> blocking(const held_lock& wanted) const;
 
  private:
   std::vector<held_lock> all_;

@@ -18,17 +18,17 @@ namespace conclave::cli {
 loop::loop() {
   // If SIGCHLD is ignored, the kernel does not report how children end.
   if (is_ignored(SIGCHLD)) ::signal(SIGCHLD, SIG_DFL);
-  sigset_t taken;
-  ::sigemptyset(&taken);
+  sigset_t handled;
+  ::sigemptyset(&handled);
   for (const int s : {SIGTSTP, SIGCONT, SIGCHLD, SIGWINCH})
-    if (!is_ignored(s)) ::sigaddset(&taken, s);
+    if (!is_ignored(s)) ::sigaddset(&handled, s);
   for (const int s : ending_signals)
-    if (!is_ignored(s)) ::sigaddset(&taken, s);
-  sigset_t blocked = taken;
+    if (!is_ignored(s)) ::sigaddset(&handled, s);
+  sigset_t blocked = handled;
   // Allows a background process to change the foreground process group.
   ::sigaddset(&blocked, SIGTTOU);
   ::pthread_sigmask(SIG_BLOCK, &blocked, &original_);
-  signals_ = ::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
+  signals_ = ::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
   posted_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (signals_ < 0 || posted_ < 0)
     throw failure{system_failure,
@@ -53,8 +53,8 @@ int loop::run() {
     const auto next = on_turn_ ? on_turn_() : clock::time_point::max();
     if (code_) break;
     wait(next);
-    take_posts();
-    if (!code_) take_signals();
+    run_posts();
+    if (!code_) handle_signals();
   }
   return *code_;
 }
@@ -69,13 +69,13 @@ void loop::wait(clock::time_point until) {
   ::poll(both.data(), both.size(), limit);
 }
 
-void loop::take_signals() {
+void loop::handle_signals() {
   signalfd_siginfo info{};
   while (!code_ && ::read(signals_, &info, sizeof info) == sizeof info)
     if (on_signal_) on_signal_(static_cast<int>(info.ssi_signo));
 }
 
-void loop::take_posts() {
+void loop::run_posts() {
   std::uint64_t ignored = 0;
   [[maybe_unused]] const auto n = ::read(posted_, &ignored, sizeof ignored);
   std::vector<std::function<void()>> now;

@@ -42,8 +42,8 @@ class loop {
 
  private:
   void wait(clock::time_point until);
-  void take_signals();
-  void take_posts();
+  void handle_signals();
+  void run_posts();
 
   sigset_t original_{};
   int signals_ = -1;

@@ -1,9 +1,11 @@
 #include "cli/run/run_flags.hpp"
 
+#include <CLI/CLI.hpp>
 #include <iostream>
 
 #include "cli/exit_code.hpp"
 #include "cli/show/duration.hpp"
+#include "cli/show/text.hpp"
 #include "conclave/boot_clock.hpp"
 #include "conclave/connect_string.hpp"
 
@@ -12,7 +14,8 @@ namespace conclave::cli {
 using namespace std::chrono_literals;
 
 void add_run_flags(CLI::App& app, run_flags& f) {
-  app.add_option("-c,--command", f.line, "run this line with /bin/sh instead of a command after --")
+  app.add_option("-c,--command", f.shell_line,
+                 "run this line with /bin/sh instead of a command after --")
       ->type_name("STRING");
   app.add_option("--label", f.label,
                  "name of this contender in `conclave status` (default: host and process)")
@@ -30,9 +33,9 @@ void add_run_flags(CLI::App& app, run_flags& f) {
 }
 
 std::optional<program> run_flags::program_of(const invocation& call) const {
-  if (line && call.has_program)
+  if (shell_line && call.has_program)
     throw failure{usage, "there is a command after -- and one in -c; use only one of them"};
-  if (line) return shell(*line);
+  if (shell_line) return shell(*shell_line);
   if (!call.has_program) return {};
   if (call.program.empty()) throw failure{usage, "there is no command after --"};
   return program{call.program, {}, {}};
@@ -50,6 +53,41 @@ run_options run_flags::options(connection& c) const {
   const auto longest = longest_grace(c.zk().session_timeout());
   if (o.grace > longest) o.grace = longest;
   return o;
+}
+
+namespace {
+
+// The number of words of the command's name: 1 for `lock`, 2 for `queue work`.
+std::size_t words_of_name(const CLI::App& command) {
+  std::size_t n = 0;
+  for (const auto* a = command.get_parent(); a != nullptr; a = a->get_parent()) ++n;
+  return n;
+}
+
+bool takes_a_value(const CLI::App& command, const std::string& flag) {
+  const auto* const option = command.get_option_no_throw(flag);
+  return option != nullptr && option->get_items_expected_max() > 0;
+}
+
+}  // namespace
+
+std::string corrected_command_line(const CLI::App& command, const std::vector<std::string>& words) {
+  std::string line = "conclave";
+  const auto add = [&](const std::string& word) { line += " " + in_shell(word); };
+  const auto name = words_of_name(command);
+  bool path = false, program = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--") continue;  // inserted again below
+    const bool is_flag = words[i].starts_with("-");
+    if (i >= name && !is_flag && !program && std::exchange(path, true)) {
+      line += " --";
+      program = true;
+    }
+    add(words[i]);
+    if (is_flag && !program && takes_a_value(command, words[i]) && i + 1 < words.size())
+      add(words[++i]);
+  }
+  return line + (path ? "" : " PATH") + (program ? "" : " -- COMMAND");
 }
 
 }  // namespace conclave::cli

@@ -13,7 +13,7 @@ namespace conclave::cli {
 
 struct run_flags {
   std::string label, on_suspend = "ignore", kill_after = "5s";
-  std::optional<std::string> line;
+  std::optional<std::string> shell_line;
 
   // The program of -c or after `--`; nothing if there is neither. Throws failure for both.
   std::optional<program> program_of(const invocation& call) const;
@@ -23,5 +23,10 @@ struct run_flags {
 };
 
 void add_run_flags(CLI::App& app, run_flags& f);
+
+// Suggests the correct command line if the `--` or the command is missing.
+// `words` is the whole command line. The first word that is neither a flag nor the value of a flag
+// is the path. The next such word begins the command.
+std::string corrected_command_line(const CLI::App& command, const std::vector<std::string>& words);
 
 }  // namespace conclave::cli

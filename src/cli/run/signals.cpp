@@ -6,7 +6,7 @@
 
 namespace conclave::cli {
 
-bool ends_us(int signal) {
+bool is_ending_signal(int signal) {
   return std::find(ending_signals.begin(), ending_signals.end(), signal) != ending_signals.end();
 }
 
@@ -16,7 +16,7 @@ bool is_ignored(int signal) {
   return (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN;
 }
 
-void stop_us_by(int signal) {
+void stop_on_ctrl_z(int signal) {
   if (signal == SIGTSTP) ::kill(::getpid(), SIGSTOP);
 }
 

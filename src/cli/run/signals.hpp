@@ -8,12 +8,12 @@
 namespace conclave::cli {
 
 inline constexpr std::array ending_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-bool ends_us(int signal);
+bool is_ending_signal(int signal);
 
 // True under nohup and for background commands of scripts. Ignored signals must stay ignored.
 bool is_ignored(int signal);
 
 // Stops this process on Ctrl-Z, as the kernel would. No effect for other signals.
-void stop_us_by(int signal);
+void stop_on_ctrl_z(int signal);
 
 }  // namespace conclave::cli

@@ -13,15 +13,15 @@ terminal::~terminal() {
 
 bool in_foreground() { return ::tcgetpgrp(STDERR_FILENO) == ::getpgrp(); }
 
-bool terminal::give(pid_t group) {
+bool terminal::give_to(pid_t group) {
   if (fd_ < 0 || ::tcgetpgrp(fd_) != ::getpgrp()) return false;
-  given_ = ::tcsetpgrp(fd_, group) == 0;
-  return given_;
+  child_has_terminal_ = ::tcsetpgrp(fd_, group) == 0;
+  return child_has_terminal_;
 }
 
 void terminal::take_back() {
-  if (!given_) return;
-  given_ = false;
+  if (!child_has_terminal_) return;
+  child_has_terminal_ = false;
   ::tcsetpgrp(fd_, ::getpgrp());
 }
 

@@ -22,14 +22,14 @@ class terminal {
   terminal& operator=(const terminal&) = delete;
 
   // Gives the terminal to the child's group if we have it. Returns whether it did.
-  bool give(pid_t group);
+  bool give_to(pid_t group);
   // Takes the terminal back from the child.
   void take_back();
-  bool given() const noexcept { return given_; }
+  bool child_has_terminal() const noexcept { return child_has_terminal_; }
 
  private:
   int fd_ = -1;
-  bool given_ = false;
+  bool child_has_terminal_ = false;
 };
 
 }  // namespace conclave::cli

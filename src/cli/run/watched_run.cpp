@@ -17,8 +17,8 @@ namespace {
 constexpr auto without_deadline = 24h;
 
 // The first killed guard is replaced at once, the next ones not before this time has passed.
-constexpr auto between_guards = 100ms;
-constexpr int suspicious_guards = 10;
+constexpr auto guard_pause = 100ms;
+constexpr int guards_until_warning = 10;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ std::chrono::milliseconds longest_grace(std::chrono::milliseconds session_timeou
 }
 
 std::string watched_run::result::explanation(const std::string& what) const {
-  if (fate == hold_fate::lost) return what + " was lost while the command ran";
+  if (outcome == hold_outcome::lost) return what + " was lost while the command ran";
   return "the command was ended because the connection was lost; " + what +
          " was held until its end";
 }
@@ -68,12 +68,13 @@ bool watched_run::start() {
   if (by == kept_by::unknown) return false;
   guard_ = new_guard(0);
   const bool started = kill_on_loss_.start_unless_lost([&] {
-    child_.emplace(program_, child::terms{signal_mask_,
-                                          by == kept_by::us,
-                                          guard_->group(),
-                                          {descendants_.inherited(), keeper_.descriptor()}});
+    child_.emplace(program_,
+                   child::start_options{signal_mask_,
+                                        by == kept_by::us,
+                                        guard_->group(),
+                                        {descendants_.inherited(), keeper_.descriptor()}});
     phase_ = phase::running;
-    descendants_.started();
+    descendants_.close_own_end();
     return child_->group();
   });
   if (!started) guard_.reset();
@@ -94,7 +95,7 @@ watched_run::~watched_run() {
 }
 
 std::unique_ptr<guard> watched_run::new_guard(pid_t group) const {
-  std::optional<guard::kept_session> kept;
+  std::optional<guard::guarded_session> kept;
   if (keeper_of_guard_.descriptor() >= 0)
     kept = {options_.server_socket, options_.local_folder, session_key::of(client_),
             keeper_of_guard_.descriptor()};
@@ -109,17 +110,17 @@ std::unique_ptr<guard> watched_run::try_new_guard(pid_t group) const {
   }
 }
 
-loop::clock::time_point watched_run::look_after_guard() {
+loop::clock::time_point watched_run::check_guard() {
   constexpr auto never = loop::clock::time_point::max();
   if (!guard_ || guard_->alive()) return never;
   if (guard_->killed_the_command()) {
-    kill(hold_fate::lost);
+    kill(hold_outcome::lost);
     return never;
   }
   const auto now = loop::clock::now();
   if (now < next_guard_) return next_guard_;
-  next_guard_ = now + between_guards;
-  if (++killed_guards_ == suspicious_guards)
+  next_guard_ = now + guard_pause;
+  if (++killed_guards_ == guards_until_warning)
     std::cerr << "conclave: the guard process was killed 10 times; the command has no guard for up "
                  "to 100ms each time\n";
   // If the system refuses one now, the next turn tries again. The hold does not depend on it.
@@ -133,7 +134,7 @@ loop::clock::time_point watched_run::look_after_guard() {
 // attached yet, because it is stopped or gets no processor time. Then a new guard starts with an
 // attached keeper. Returns false if there is no server or no guard yet.
 bool watched_run::hand_over_to_guard() {
-  look_after_guard();
+  check_guard();
   if (!guard_->alive()) return false;  // killed, and replaced after a pause
   if (!keeper_of_guard_.broken()) return true;
   session_keeper fresh{options_.server_socket, session_key::of(client_), 1s};
@@ -150,8 +151,9 @@ bool watched_run::hand_over_to_guard() {
 }
 
 void watched_run::pass_on(int signal) {
-  if (phase_ == phase::starting && ends_us(signal)) return finish_unstarted(signal);
-  if (phase_ == phase::handing_over && ends_us(signal)) return kill(hold_fate::ended_in_time);
+  if (phase_ == phase::starting && is_ending_signal(signal)) return finish_unstarted(signal);
+  if (phase_ == phase::handing_over && is_ending_signal(signal))
+    return kill(hold_outcome::ended_in_time);
   if (phase_ != phase::running) return;
   switch (signal) {
     case SIGCHLD: child_changed(); break;
@@ -187,28 +189,28 @@ loop::clock::time_point watched_run::check() {
     case phase::ended: break;
   }
   if (!guard_) return loop::clock::time_point::max();
-  look_after_guard();
-  if (!held_.held()) kill(hold_fate::lost);
-  return loop::clock::now() + between_guards;
+  check_guard();
+  if (!held_.held()) kill(hold_outcome::lost);
+  return loop::clock::now() + guard_pause;
 }
 
 loop::clock::time_point watched_run::check_starting() {
   const auto now = loop::clock::now();
   if (held_.held()) return start() ? now : now + 20ms;
-  fate_ = hold_fate::lost;
+  outcome_ = hold_outcome::lost;
   finish_unstarted(SIGTERM);
   return now;
 }
 
 loop::clock::time_point watched_run::check_handing_over() {
   const auto now = loop::clock::now();
-  if (!held_.held() || fate_ != hold_fate::kept) {
-    kill(held_.held() ? fate_ : hold_fate::lost);
-    result_.left_something = false;
+  if (!held_.held() || outcome_ != hold_outcome::kept) {
+    kill(held_.held() ? outcome_ : hold_outcome::lost);
+    result_.has_background_processes = false;
   } else if (descendants_.alive() && !hand_over_to_guard()) {
     return now + 20ms;
   }
-  result_.fate = fate_;
+  result_.outcome = outcome_;
   phase_ = phase::ended;
   ended_(result_);
   return now;
@@ -216,11 +218,11 @@ loop::clock::time_point watched_run::check_handing_over() {
 
 loop::clock::time_point watched_run::check_running() {
   const auto now = loop::clock::now();
-  const auto guard_due = look_after_guard();
+  const auto guard_due = check_guard();
   const auto left = held_.remaining();
   guard_->alive_for(left);
   if (!held_.held() || (kill_at_ && now >= *kill_at_)) {
-    kill(held_.held() ? hold_fate::ended_in_time : hold_fate::lost);
+    kill(held_.held() ? hold_outcome::ended_in_time : hold_outcome::lost);
     return now + 1s;
   }
   if (left <= options_.grace) terminate();
@@ -230,60 +232,61 @@ loop::clock::time_point watched_run::check_running() {
 
 void watched_run::terminate() {
   if (kill_at_) return;
-  fate_ = hold_fate::ended_in_time;
+  outcome_ = hold_outcome::ended_in_time;
   kill_at_ =
       loop::clock::now() + std::min<std::chrono::nanoseconds>(options_.grace, held_.remaining());
   child_->signal(SIGTERM);
   child_->signal(SIGCONT);
 }
 
-void watched_run::kill(hold_fate why) {
-  fate_ = why;
+void watched_run::kill(hold_outcome why) {
+  outcome_ = why;
   if (!kill_at_) kill_at_ = loop::clock::now();
   if (phase_ == phase::running) child_->signal(SIGKILL);
   descendants_.kill_all();
 }
 
 void watched_run::child_changed() {
-  const auto news = child_->look();
-  if (news.what == child::change::kind::stopped) stopped(news.signal);
-  if (news.what == child::change::kind::ended) finish();
+  const auto change = child_->poll_change();
+  if (change.what == child::change::kind::stopped) stopped(change.signal);
+  if (change.what == child::change::kind::ended) finish();
 }
 
 void watched_run::stopped(int signal) {
   if (!options_.uses_terminal) return;
   const bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
-  if (wants_terminal && terminal_.give(child_->group())) return child_->signal(SIGCONT);
+  if (wants_terminal && terminal_.give_to(child_->group())) return child_->signal(SIGCONT);
   if (wants_terminal || signal == SIGTSTP) stop_with_child();
 }
 
 // Stops ourselves, so that the shell that started us takes its terminal back. The program stays
 // stopped as long as we do, and continues only if the hold is still held.
 void watched_run::stop_with_child() {
-  const bool had_terminal = terminal_.given();
+  const bool had_terminal = terminal_.child_has_terminal();
   terminal_.take_back();
   ::kill(::getpid(), SIGSTOP);
-  if (!held_.held()) return kill(hold_fate::lost);
-  if (had_terminal) terminal_.give(child_->group());
+  if (!held_.held()) return kill(hold_outcome::lost);
+  if (had_terminal) terminal_.give_to(child_->group());
   if (!stopped_by_us_) child_->signal(SIGCONT);
 }
 
 void watched_run::finish() {
   // Without the hold, the program's background processes must not continue.
-  if (!held_.held() || guard_->killed_the_command()) fate_ = hold_fate::lost;
-  if (fate_ != hold_fate::kept) kill(fate_);
+  if (!held_.held() || guard_->killed_the_command()) outcome_ = hold_outcome::lost;
+  if (outcome_ != hold_outcome::kept) kill(outcome_);
   phase_ = phase::ended;
-  const bool had_terminal = terminal_.given();
+  const bool had_terminal = terminal_.child_has_terminal();
   terminal_.take_back();
   result r;
-  if (descendants_.alive()) guard_->wait_until_begun();
-  r.left_something = keeper_.descriptor() >= 0 && fate_ == hold_fate::kept && descendants_.alive();
-  if (r.left_something && options_.ends == run_options::hold_ends::with_program) {
+  if (descendants_.alive()) guard_->wait_until_started();
+  r.has_background_processes =
+      keeper_.descriptor() >= 0 && outcome_ == hold_outcome::kept && descendants_.alive();
+  if (r.has_background_processes && options_.ends == run_options::hold_ends::with_program) {
     guard_.reset();
     keeper_.end();
     keeper_of_guard_.end();
-    r.left_something = false;
-  } else if (!r.left_something) {
+    r.has_background_processes = false;
+  } else if (!r.has_background_processes) {
     guard_.reset();
   }
   kill_on_loss_.program_ended();
@@ -292,8 +295,8 @@ void watched_run::finish() {
   r.interrupted = (had_terminal || passed_on_sigint_) && r.code == 128 + SIGINT;
   // The terminal has signalled only the program's group.
   if (had_terminal && r.interrupted) ::kill(0, SIGINT);
-  r.fate = fate_;
-  if (!r.left_something) return ended_(r);
+  r.outcome = outcome_;
+  if (!r.has_background_processes) return ended_(r);
   result_ = r;
   phase_ = phase::handing_over;
   check();
@@ -303,9 +306,21 @@ void watched_run::finish_unstarted(int signal) {
   phase_ = phase::ended;
   result r;
   r.code = 128 + signal;
-  r.fate = fate_;
+  r.outcome = outcome_;
   r.interrupted = signal == SIGINT;
   ended_(r);
+}
+
+std::vector<std::pair<std::string, std::string>> environment_of(const hold& held) {
+  return {{"CONCLAVE_LOCK_NODE", held.node()},
+          {"CONCLAVE_FENCING_TOKEN", std::to_string(held.fencing_token())},
+          {"CONCLAVE_SESSION_ID", std::to_string(held.session_id())}};
+}
+
+void exit_without_closing_session(int code) {
+  if (code < 0) die_of(-code);
+  std::cout.flush();
+  ::_exit(code);
 }
 
 }  // namespace conclave::cli

@@ -49,7 +49,7 @@ std::chrono::milliseconds longest_grace(std::chrono::milliseconds session_timeou
 class watched_run {
  public:
   // The state of the hold while the program ran.
-  enum class hold_fate {
+  enum class hold_outcome {
     kept,
     // The connection was lost and the program got SIGTERM: at once (on_suspend::term), or near the
     // deadline. It ended before another client could be granted the lock.
@@ -58,12 +58,12 @@ class watched_run {
   };
   struct result {
     int code = 0;  // the exit code of the program
-    hold_fate fate = hold_fate::kept;
+    hold_outcome outcome = hold_outcome::kept;
     // A background process of the program lives on and keeps the hold. The guard protects it as
     // long as this watched_run exists.
-    bool left_something = false;
+    bool has_background_processes = false;
     bool interrupted = false;  // the program died of Ctrl-C
-    bool kept() const noexcept { return fate == hold_fate::kept; }
+    bool kept() const noexcept { return outcome == hold_outcome::kept; }
     // A message about `what`, for example "the lock". Only if the hold was not kept.
     std::string explanation(const std::string& what) const;
   };
@@ -88,7 +88,7 @@ class watched_run {
   loop::clock::time_point check();
 
   // Whether a background process of the ended program is alive.
-  bool left_something() const { return descendants_.alive(); }
+  bool has_background_processes() const { return descendants_.alive(); }
 
  private:
   // What keeps the hold while the program runs.
@@ -96,7 +96,8 @@ class watched_run {
   enum class phase {
     starting,      // the program is not started yet: the server may be restarting
     running,       // the program runs
-    handing_over,  // the program has ended; waits until the guard keeps the hold for its descendants
+    handing_over,  // the program has ended; waits until the guard keeps the hold for its
+                   // descendants
     ended,         // `ended` was called, or is about to be called
   };
 
@@ -109,13 +110,13 @@ class watched_run {
   // Null if the system refuses another process.
   std::unique_ptr<guard> try_new_guard(pid_t group) const;
   // Replaces a killed guard after a pause. Returns when to call it again.
-  loop::clock::time_point look_after_guard();
+  loop::clock::time_point check_guard();
   bool hand_over_to_guard();
   void child_changed();
   void stopped(int signal);
   void stop_with_child();
   void terminate();
-  void kill(hold_fate why);
+  void kill(hold_outcome why);
   void finish();
   void finish_unstarted(int signal);
 
@@ -135,12 +136,19 @@ class watched_run {
   std::optional<child> child_;  // empty in phase::starting, and if the program was never started
   terminal terminal_;
   phase phase_ = phase::starting;
-  hold_fate fate_ = hold_fate::kept;
-  result result_;                 // in phase::handing_over: to be passed to `ended`
+  hold_outcome outcome_ = hold_outcome::kept;
+  result result_;                  // in phase::handing_over: to be passed to `ended`
   bool passed_on_sigint_ = false;  // to the program
   bool stopped_by_us_ = false;     // until the connection is restored
   std::optional<loop::clock::time_point> kill_at_;
   kill_on_loss kill_on_loss_;  // the last member: another thread uses the members above
 };
+
+// CONCLAVE_LOCK_NODE, CONCLAVE_FENCING_TOKEN and CONCLAVE_SESSION_ID.
+std::vector<std::pair<std::string, std::string>> environment_of(const hold& held);
+
+// Ends the program with `code`, but neither its session nor its guard. Both belong to the
+// background processes now.
+[[noreturn]] void exit_without_closing_session(int code);
 
 }  // namespace conclave::cli

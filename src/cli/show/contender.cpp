@@ -1,6 +1,8 @@
 #include "cli/show/contender.hpp"
 
 #include "cli/show/duration.hpp"
+#include "cli/show/node.hpp"
+#include "cli/show/text.hpp"
 
 namespace conclave::cli {
 
@@ -17,6 +19,18 @@ void add_contender(json::object& to, const contender_info& c) {
   if (c.granted->exact()) return add_time(to, "holding_since", c.granted->earliest);
   add_time(to, "holding_since_earliest", c.granted->earliest);
   if (c.granted->latest) add_time(to, "holding_since_latest", *c.granted->latest);
+}
+
+json::object candidate_json(const contender_info& c) {
+  json::object o{
+      {"id", is_utf8(c.owner) ? c.owner : std::string{"?"}}, {"leads", c.holds}, {"node", c.node}};
+  add_number(o, "fencing_token", c.fencing_token);
+  add_contender(o, c);
+  return o;
+}
+
+std::string candidate_name(const contender_info& c) {
+  return c.owner.empty() ? "(session " + hex(c.session_id) + ")" : printable(c.owner);
 }
 
 }  // namespace conclave::cli

@@ -1,4 +1,4 @@
-// Output of a contender or candidate, the same in all commands.
+// Output of a contender of a lock or a candidate of an election, the same in all commands.
 #pragma once
 
 #include <chrono>
@@ -16,5 +16,11 @@ std::string held_for(const contender_info& holder, std::chrono::system_clock::ti
 // Adds session_id and created (the creation of the node). For a holder, adds holding_since or its
 // bounds: holding_since_earliest and, unless it is now, holding_since_latest.
 void add_contender(json::object& to, const contender_info& c);
+
+// A candidate of an election.
+json::object candidate_json(const contender_info& c);
+
+// The name for people: the owner, or the session if there is none.
+std::string candidate_name(const contender_info& c);
 
 }  // namespace conclave::cli

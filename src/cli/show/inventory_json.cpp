@@ -36,7 +36,7 @@ json::object of(const recipe& r) {
   json::object o{{"path", r.path}, {"kind", to_string(r.what)}};
   if (!r.layout.empty()) o["layout"] = r.layout;
   json::array holders, waiters;
-  for (const auto& who : r.line) (who.holds ? holders : waiters).push_back(of(r, who));
+  for (const auto& who : r.participants) (who.holds ? holders : waiters).push_back(of(r, who));
   if (r.what == recipe::kind::queue) {
     o["length"] = r.length;
     o["claimed"] = r.claimed;

@@ -17,12 +17,12 @@ using kind = recipe::kind;
 struct row {
   std::string branches;  // branches of the tree
   std::string left, right;
-  ink left_ink = ink::plain, right_ink = ink::plain;
+  text_style left_style = text_style::plain, right_style = text_style::plain;
 };
 
 struct branch {
   std::map<std::string, branch> below;
-  std::vector<const recipe*> here;
+  std::vector<const recipe*> recipes;
 };
 
 std::string count(std::size_t n, const char* what) {
@@ -38,17 +38,17 @@ std::string describe(const recipe& r) {
     if (r.set_aside != 0) text += ", " + std::to_string(r.set_aside) + " set aside";
     return text;
   }
-  const auto waiters = std::count_if(r.line.begin(), r.line.end(),
+  const auto waiters = std::count_if(r.participants.begin(), r.participants.end(),
                                      [](const participant& who) { return !who.holds; });
   if (r.permits)
-    text += ", " + std::to_string(static_cast<std::ptrdiff_t>(r.line.size()) - waiters) + " of " +
-            std::to_string(*r.permits);
+    text += ", " + std::to_string(static_cast<std::ptrdiff_t>(r.participants.size()) - waiters) +
+            " of " + std::to_string(*r.permits);
   if (waiters != 0) text += ", " + std::to_string(waiters) + " waiting";
   if (!r.in_use() && r.what != kind::unused) text += ", unused";
   return text;
 }
 
-std::string what_it_does(const recipe& r, const participant& who) {
+std::string activity(const recipe& r, const participant& who) {
   if (!who.holds) {
     if (who.role == layout::role::reader) return "waits to read";
     if (who.role == layout::role::writer) return "waits to write";
@@ -61,25 +61,26 @@ std::string what_it_does(const recipe& r, const participant& who) {
   return "holds";
 }
 
-class drawing {
+class inventory_renderer {
  public:
-  drawing(const page& p, std::size_t most, std::chrono::system_clock::time_point now)
-      : page_{p}, most_{most}, now_{now} {}
+  inventory_renderer(const output_format& p, std::size_t most,
+                     std::chrono::system_clock::time_point now)
+      : format_{p}, most_{most}, now_{now} {}
 
   void add(const std::string& root, const branch& tree) {
     row r;
     r.left = printable(root);
-    r.left_ink = ink::bold;
+    r.left_style = text_style::bold;
     head(r, tree);
     rows_.push_back(std::move(r));
-    for (const auto* const one : tree.here) line_of(*one, below(tree) + pad());
+    for (const auto* const one : tree.recipes) add_participants(*one, below(tree) + pad());
     children(tree, {});
   }
 
   void add_note(const std::string& text) {
     row r;
     r.left = text;
-    r.left_ink = ink::dim;
+    r.left_style = text_style::dim;
     rows_.push_back(std::move(r));
   }
 
@@ -90,9 +91,9 @@ class drawing {
       left = std::max(left, columns(r.branches) + columns(r.left));
       right = std::max(right, columns(r.right));
     }
-    // The right column has the numbers. The left one can be clipped, down to a third of the page.
-    if (page_.width != 0 && left + gap + right > page_.width)
-      left = std::max(page_.width / 3, page_.width - std::min(page_.width, right + gap));
+    // The right column has the numbers. The left one can be clipped, down to a third of the width.
+    if (format_.width != 0 && left + gap + right > format_.width)
+      left = std::max(format_.width / 3, format_.width - std::min(format_.width, right + gap));
     std::vector<std::string> all;
     for (const auto& r : rows_) all.push_back(text_of(r, left));
     return all;
@@ -102,27 +103,27 @@ class drawing {
   static constexpr std::size_t gap = 2;
 
   const char* fork(bool last) const {
-    if (!page_.unicode) return "  ";
+    if (!format_.unicode) return "  ";
     return last ? "└─ " : "├─ ";
   }
   const char* trunk(bool last) const {
-    if (!page_.unicode) return "  ";
+    if (!format_.unicode) return "  ";
     return last ? "   " : "│  ";
   }
-  std::string pad() const { return page_.unicode ? "   " : "  "; }
+  std::string pad() const { return format_.unicode ? "   " : "  "; }
   // The lines between a node and its children show the branch to the first child.
   std::string below(const branch& b) const {
-    if (b.below.empty() || !page_.unicode) return "";
+    if (b.below.empty() || !format_.unicode) return "";
     return "│";
   }
 
   void head(row& r, const branch& b) const {
-    for (const auto* const one : b.here) {
+    for (const auto* const one : b.recipes) {
       if (!r.right.empty()) r.right += "; ";
       r.right += describe(*one);
     }
     // Different layouts on one path do not exclude each other, so highlight the line.
-    if (b.here.size() > 1) r.right_ink = ink::yellow;
+    if (b.recipes.size() > 1) r.right_style = text_style::yellow;
   }
 
   void children(const branch& b, const std::string& branches) {
@@ -131,28 +132,28 @@ class drawing {
       const bool last = ++n == b.below.size();
       auto text = name;
       const auto* at = &first;
-      while (at->here.empty() && at->below.size() == 1) {
+      while (at->recipes.empty() && at->below.size() == 1) {
         text += "/" + at->below.begin()->first;
         at = &at->below.begin()->second;
       }
       row r;
       r.branches = branches + fork(last);
       r.left = printable(text);
-      r.left_ink = ink::bold;
+      r.left_style = text_style::bold;
       head(r, *at);
       rows_.push_back(std::move(r));
       const auto deeper = branches + trunk(last);
-      for (const auto* const one : at->here) {
+      for (const auto* const one : at->recipes) {
         const auto bar = below(*at);
-        line_of(*one, deeper + bar + (bar.empty() ? pad() : pad().substr(1)));
+        add_participants(*one, deeper + bar + (bar.empty() ? pad() : pad().substr(1)));
       }
       children(*at, deeper);
     }
   }
 
-  void line_of(const recipe& r, const std::string& branches) {
-    std::size_t place = 0, shown = 0, left_out = 0;
-    for (const auto& who : r.line) {
+  void add_participants(const recipe& r, const std::string& branches) {
+    std::size_t position = 0, shown = 0, left_out = 0;
+    for (const auto& who : r.participants) {
       const bool limited = !who.holds || r.what == kind::queue;
       if (limited && most_ != 0 && shown >= most_) {
         ++left_out;
@@ -161,24 +162,24 @@ class drawing {
       if (limited) ++shown;
       row one;
       one.branches = branches;
-      const std::string mark = page_.unicode ? "● " : "* ";
-      one.left = (who.holds ? mark : std::to_string(++place) + " ") + name_of(r, who);
-      one.right = padded(what_it_does(r, who), 6);
+      const std::string mark = format_.unicode ? "● " : "* ";
+      one.left = (who.holds ? mark : std::to_string(++position) + " ") + name_of(r, who);
+      one.right = padded(activity(r, who), 6);
       if (who.readable && !who.holds) one.right += " " + short_time(now_ - who.since);
       // For waiters the token means nothing yet, and it is long.
       if (who.readable && who.holds)
         one.right = padded(one.right + " " + held_for(who, now_) + "  ", 14) + "token " +
                     std::to_string(who.fencing_token);
       if (who.asked_to_release) one.right += "  asked to release";
-      if (who.holds) one.left_ink = ink::green;
-      if (who.asked_to_release) one.right_ink = ink::yellow;
+      if (who.holds) one.left_style = text_style::green;
+      if (who.asked_to_release) one.right_style = text_style::yellow;
       rows_.push_back(std::move(one));
     }
     if (left_out == 0) return;
     row more;
     more.branches = branches;
     more.left = "and " + std::to_string(left_out) + " more";
-    more.left_ink = ink::dim;
+    more.left_style = text_style::dim;
     rows_.push_back(std::move(more));
   }
 
@@ -196,19 +197,20 @@ class drawing {
 
   std::string text_of(const row& r, std::size_t left) const {
     const auto used = columns(r.branches);
-    const auto end = page_.width == 0 ? std::string::npos : page_.width;
+    const auto end = format_.width == 0 ? std::string::npos : format_.width;
     if (r.right.empty()) {
-      const auto text = clipped(r.left, end - std::min(end, used), page_.unicode);
-      return inked(r.branches, ink::dim, page_) + inked(text, r.left_ink, page_);
+      const auto text = clipped(r.left, end - std::min(end, used), format_.unicode);
+      return styled(r.branches, text_style::dim, format_) + styled(text, r.left_style, format_);
     }
-    const auto name = clipped(r.left, left - std::min(left, used), page_.unicode);
+    const auto name = clipped(r.left, left - std::min(left, used), format_.unicode);
     const auto at = std::max(left, used + columns(name)) + gap;
-    return inked(r.branches, ink::dim, page_) + inked(name, r.left_ink, page_) +
+    return styled(r.branches, text_style::dim, format_) + styled(name, r.left_style, format_) +
            std::string(at - used - columns(name), ' ') +
-           inked(clipped(r.right, end - std::min(end, at), page_.unicode), r.right_ink, page_);
+           styled(clipped(r.right, end - std::min(end, at), format_.unicode), r.right_style,
+                  format_);
   }
 
-  const page& page_;
+  const output_format& format_;
   const std::size_t most_;
   const std::chrono::system_clock::time_point now_;
   std::vector<row> rows_;
@@ -219,28 +221,28 @@ bool is_below(const std::string& path, const std::string& root) {
          (path.size() > root.size() && path.starts_with(root) && path[root.size()] == '/');
 }
 
-void plant(branch& tree, const std::string& root, const recipe& r) {
+void insert_recipe(branch& tree, const std::string& root, const recipe& r) {
   auto* at = &tree;
   for (auto from = root == "/" ? 1 : root.size() + 1; from < r.path.size();) {
     const auto end = std::min(r.path.find('/', from), r.path.size());
     at = &at->below[r.path.substr(from, end - from)];
     from = end + 1;
   }
-  at->here.push_back(&r);
+  at->recipes.push_back(&r);
 }
 
 }  // namespace
 
 std::vector<std::string> inventory_lines(const inventory& s, const std::vector<std::string>& roots,
-                                         const page& p, std::size_t most,
+                                         const output_format& p, std::size_t most,
                                          std::chrono::system_clock::time_point now) {
-  drawing d{p, most, now};
+  inventory_renderer d{p, most, now};
   std::set<const recipe*> drawn;  // a root may be below another one
   for (const auto& root : roots) {
     branch tree;
     for (const auto& r : s.recipes)
-      if (is_below(r.path, root) && drawn.insert(&r).second) plant(tree, root, r);
-    if (tree.below.empty() && tree.here.empty())
+      if (is_below(r.path, root) && drawn.insert(&r).second) insert_recipe(tree, root, r);
+    if (tree.below.empty() && tree.recipes.empty())
       d.add_note("nothing in use at " + printable(root));
     else
       d.add(root, tree);

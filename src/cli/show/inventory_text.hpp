@@ -14,7 +14,7 @@ namespace conclave::cli {
 
 // Lines without newlines. Shows at most `most` waiters or claims for each recipe; 0: all.
 std::vector<std::string> inventory_lines(const inventory& s, const std::vector<std::string>& roots,
-                                         const page& p, std::size_t most,
+                                         const output_format& p, std::size_t most,
                                          std::chrono::system_clock::time_point now);
 
 json::object inventory_json(const inventory& s, const std::vector<std::string>& roots);

@@ -33,9 +33,9 @@ screen::~screen() { leave(); }
 
 void screen::enter() {
   // Turn off the echo, so that typed keys do not appear on the screen.
-  has_keys_ = ::tcgetattr(STDIN_FILENO, &keys_) == 0;
-  if (has_keys_) {
-    auto quiet = keys_;
+  has_terminal_ = ::tcgetattr(STDIN_FILENO, &terminal_settings_) == 0;
+  if (has_terminal_) {
+    auto quiet = terminal_settings_;
     quiet.c_lflag &= ~static_cast<tcflag_t>(ECHO);
     ::tcsetattr(STDIN_FILENO, TCSADRAIN, &quiet);
   }
@@ -44,7 +44,7 @@ void screen::enter() {
 
 void screen::leave() {
   write_out("\033[?7h\033[?25h\033[?1049l");
-  if (has_keys_) ::tcsetattr(STDIN_FILENO, TCSADRAIN, &keys_);
+  if (has_terminal_) ::tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal_settings_);
 }
 
 void screen::stop() {

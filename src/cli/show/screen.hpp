@@ -25,8 +25,8 @@ class screen {
  private:
   void enter();
   void leave();
-  bool has_keys_ = false;
-  termios keys_{};  // the former settings
+  bool has_terminal_ = false;
+  termios terminal_settings_{};  // the former settings
 };
 
 }  // namespace conclave::cli

@@ -22,8 +22,8 @@ bool locale_is_utf8() {
 
 }  // namespace
 
-page page::of_stdout() {
-  page p;
+output_format output_format::of_stdout() {
+  output_format p;
   if (::isatty(STDOUT_FILENO) != 1) return p;
   winsize size{};
   p.width = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 ? size.ws_col : 80;
@@ -74,8 +74,8 @@ std::string clipped(const std::string& text, std::size_t width, bool unicode) {
   return text.substr(0, end) + mark;
 }
 
-std::string inked(const std::string& text, ink i, const page& p) {
-  if (!p.colour || i == ink::plain || text.empty()) return text;
+std::string styled(const std::string& text, text_style i, const output_format& p) {
+  if (!p.colour || i == text_style::plain || text.empty()) return text;
   const char* const codes[] = {"", "1", "2", "32", "33"};
   return std::string{"\033["} + codes[static_cast<int>(i)] + "m" + text + "\033[0m";
 }

@@ -8,13 +8,13 @@
 namespace conclave::cli {
 
 // The properties of the output.
-struct page {
+struct output_format {
   std::size_t width = 0;  // in columns; 0: no limit
   bool unicode = false;
   bool colour = false;
 
   // The properties of stdout at this moment.
-  static page of_stdout();
+  static output_format of_stdout();
 };
 
 // Replaces control characters, so that text of other users cannot control the terminal.
@@ -29,7 +29,7 @@ std::string padded(std::string text, std::size_t width);
 // Clipped to `width` columns, with a mark if something was cut off.
 std::string clipped(const std::string& text, std::size_t width, bool unicode);
 
-enum class ink { plain, bold, dim, green, yellow };
-std::string inked(const std::string& text, ink i, const page& p);
+enum class text_style { plain, bold, dim, green, yellow };
+std::string styled(const std::string& text, text_style i, const output_format& p);
 
 }  // namespace conclave::cli

@@ -6,7 +6,7 @@
 
 #include "cli/commands/queue/queue_flags.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/inventory/ask_all.hpp"
+#include "cli/inventory/request_all.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/node.hpp"
 #include "cli/show/text.hpp"
@@ -22,21 +22,21 @@ struct ls_flags {
   bool json = false, set_aside = false;
 };
 
-struct claim_mark {
+struct claim_info {
   std::string owner;
   std::int64_t since = 0;  // milliseconds since 1970
 };
 
-std::map<std::string, claim_mark> claims_of(client& zk, const queue_flags& f) {
-  std::map<std::string, claim_mark> all;
+std::map<std::string, claim_info> claims_of(client& zk, const queue_flags& f) {
+  std::map<std::string, claim_info> all;
   std::vector<std::string> names;
   try {
-    names = zk.children(f.taken()).names;
+    names = zk.children(f.claims_path()).names;
   } catch (const error& e) {
     if (e.code() != errc::no_node) throw;
   }
   std::vector<std::string> paths;
-  for (const auto& name : names) paths.push_back(f.taken() + '/' + name);
+  for (const auto& name : names) paths.push_back(f.claims_path() + '/' + name);
   const auto marks = get_all(zk, paths);
   for (std::size_t i = 0; i < names.size(); ++i)
     // The first line is the owner. Claims of other libraries contain only an id.
@@ -50,25 +50,26 @@ std::string age(std::int64_t ms) {
                     std::chrono::milliseconds{ms});
 }
 
-struct listed {
+struct listed_item {
   std::string name;
   node_stat stat;
   std::string data;  // empty unless requested
-  std::optional<claim_mark> claim;
+  std::optional<claim_info> claim;
 };
 
-std::vector<read_answer<get_result>> read_items(client& zk, const queue& q,
+std::vector<async_reply<get_result>> read_items(client& zk, const queue& q,
                                                 const std::vector<std::string>& names,
                                                 bool with_data) {
   const auto what = "read items";
   if (with_data)
-    return ask_all<get_result>(zk, names.size(), what, [&](std::size_t i, auto told) {
-      zk.async_get(q.item_path(names[i]), std::move(told));
+    return request_all<get_result>(zk, names.size(), what, [&](std::size_t i, auto handler) {
+      zk.async_get(q.item_path(names[i]), std::move(handler));
     });
-  const auto stats = ask_all<std::optional<node_stat>>(
-      zk, names.size(), what,
-      [&](std::size_t i, auto told) { zk.async_exists(q.item_path(names[i]), std::move(told)); });
-  std::vector<read_answer<get_result>> all(names.size());
+  const auto stats = request_all<std::optional<node_stat>>(
+      zk, names.size(), what, [&](std::size_t i, auto handler) {
+        zk.async_exists(q.item_path(names[i]), std::move(handler));
+      });
+  std::vector<async_reply<get_result>> all(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
     all[i].ec = stats[i].ec || stats[i].value ? stats[i].ec : error_code{errc::no_node};
     if (stats[i].value) all[i].value.stat = *stats[i].value;
@@ -76,13 +77,13 @@ std::vector<read_answer<get_result>> read_items(client& zk, const queue& q,
   return all;
 }
 
-std::vector<listed> items_of(client& zk, const ls_flags& f) {
+std::vector<listed_item> items_of(client& zk, const ls_flags& f) {
   const queue q{zk, f.queue.node(), f.queue.options()};
-  auto names = with_layout(zk, f.queue, [&] { return q.names(); });
+  auto names = explain_layout(zk, f.queue, [&] { return q.names(); });
   if (f.count != 0 && names.size() > f.count) names.resize(f.count);
   const auto claims = claims_of(zk, f.queue);
   auto items = read_items(zk, q, names, f.json);
-  std::vector<listed> all;
+  std::vector<listed_item> all;
   for (std::size_t i = 0; i < names.size(); ++i) {
     auto& [ec, item] = items[i];
     if (ec) continue;  // removed meanwhile
@@ -93,7 +94,7 @@ std::vector<listed> items_of(client& zk, const ls_flags& f) {
   return all;
 }
 
-json::value as_json(const std::vector<listed>& items) {
+json::value as_json(const std::vector<listed_item>& items) {
   json::array list;
   for (const auto& i : items) {
     json::object o{{"name", i.name},
@@ -115,7 +116,7 @@ json::value as_json(const std::vector<listed>& items) {
 
 std::string bytes(std::size_t n) { return std::to_string(n) + (n == 1 ? " byte " : " bytes"); }
 
-void show(const std::vector<listed>& items) {
+void show(const std::vector<listed_item>& items) {
   std::size_t widest = 0, largest = 0;
   for (const auto& i : items) {
     widest = std::max(widest, i.name.size());
@@ -176,46 +177,46 @@ int len(ls_flags& f, const invocation&) {
   return ok;
 }
 
-struct aside_flags {
+struct set_aside_flags {
   queue_flags queue;
   std::vector<std::string> names;
   bool all = false;
 };
 
 // The items set aside that the flags select.
-std::vector<queue_item> chosen(const queue& q, const aside_flags& f) {
+std::vector<queue_item> selected_items(const queue& q, const set_aside_flags& f) {
   if (f.all != f.names.empty())
     throw failure{usage,
                   "name the items or use --all, not both; see: conclave queue ls --set-aside"};
-  auto aside = q.set_aside();
-  if (f.all) return aside;
+  auto set_aside = q.set_aside();
+  if (f.all) return set_aside;
   std::vector<queue_item> items;
   for (const auto& name : f.names) {
-    const auto found = std::find_if(aside.begin(), aside.end(),
+    const auto found = std::find_if(set_aside.begin(), set_aside.end(),
                                     [&](const queue_item& i) { return i.name == name; });
-    if (found == aside.end())
+    if (found == set_aside.end())
       throw failure{failed, name + " was not set aside; see: conclave queue ls --set-aside"};
     items.push_back(*found);
   }
   return items;
 }
 
-int restore(aside_flags& f, const invocation&) {
+int restore(set_aside_flags& f, const invocation&) {
   connection c{f.queue.connect};
   queue q{c.zk(), f.queue.node(), f.queue.options()};
-  for (const auto& item : chosen(q, f)) q.restore(item);
+  for (const auto& item : selected_items(q, f)) q.restore(item);
   return ok;
 }
 
-int discard(aside_flags& f, const invocation&) {
+int discard(set_aside_flags& f, const invocation&) {
   connection c{f.queue.connect};
   queue q{c.zk(), f.queue.node(), f.queue.options()};
-  for (const auto& item : chosen(q, f)) q.discard(item);
+  for (const auto& item : selected_items(q, f)) q.discard(item);
   return ok;
 }
 
-std::shared_ptr<aside_flags> add_aside_flags(CLI::App& app) {
-  auto flags = std::make_shared<aside_flags>();
+std::shared_ptr<set_aside_flags> add_set_aside_flags(CLI::App& app) {
+  auto flags = std::make_shared<set_aside_flags>();
   add_queue_flags(app, flags->queue);
   app.add_option("NAME", flags->names,
                  "names of items, as printed by `conclave queue ls --set-aside`");
@@ -260,7 +261,7 @@ void describe_restore(CLI::App& app, invocation& call) {
       "Examples:\n"
       "  conclave queue restore jobs qn-0000000007\n"
       "  conclave queue restore --all jobs");
-  when_used(app, call, add_aside_flags(app), restore);
+  when_used(app, call, add_set_aside_flags(app), restore);
 }
 
 void describe_discard(CLI::App& app, invocation& call) {
@@ -269,7 +270,7 @@ void describe_discard(CLI::App& app, invocation& call) {
       "Examples:\n"
       "  conclave queue discard jobs qn-0000000007\n"
       "  conclave queue discard --all jobs");
-  when_used(app, call, add_aside_flags(app), discard);
+  when_used(app, call, add_set_aside_flags(app), discard);
 }
 
 }  // namespace conclave::cli

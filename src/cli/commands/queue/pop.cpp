@@ -42,14 +42,14 @@ std::vector<queue_claim> claim_some(queue& q, std::size_t most, limit until) {
     return got;
   }
   std::vector<pending<std::optional<queue_claim>>> others(most - 1);
-  for (auto& other : others) q.async_claim_for(0ms, other.told());
-  error_code trouble;
+  for (auto& other : others) q.async_claim_for(0ms, other.handler());
+  error_code claim_error;
   for (auto& other : others) {
     auto [ec, one] = other.get();
-    if (ec) trouble = ec;
+    if (ec) claim_error = ec;
     if (one) got.push_back(std::move(*one));
   }
-  if (trouble) throw error{trouble, "claim from a queue"};
+  if (claim_error) throw error{claim_error, "claim from a queue"};
   return got;
 }
 
@@ -60,7 +60,7 @@ std::size_t pop_claimed(queue& q, item_output& out, std::size_t most, limit unti
   out.write();
   std::vector<pending<bool>> completed(claims.size());
   for (std::size_t i = 0; i < claims.size(); ++i)
-    claims[i].async_complete(completed[i].told_of_end());
+    claims[i].async_complete(completed[i].completion_handler());
   for (std::size_t i = 0; i < claims.size(); ++i)
     if (const auto ec = completed[i].get().first)
       throw failure{lost, claims[i].name() +
@@ -91,13 +91,13 @@ int pop(pop_flags& f, const invocation&) {
   connection c{f.queue.connect};
   const auto closing = on_signal.closes(c.zk());
   queue q{c.zk(), f.queue.node(), f.queue.options()};
-  const auto some = [&](std::size_t most) {
+  const auto pop_some = [&](std::size_t most) {
     return f.no_claim ? pop_plainly(q, out, until) : pop_claimed(q, out, most, until);
   };
   std::size_t printed = 0;
   while (printed < f.count) {
     const auto most = std::min(f.count - printed, most_at_once);
-    const auto n = with_layout(c.zk(), f.queue, [&] { return some(most); });
+    const auto n = explain_layout(c.zk(), f.queue, [&] { return pop_some(most); });
     if (n == 0) break;
     printed += n;
   }
@@ -108,7 +108,7 @@ int peek(pop_flags& f, const invocation&) {
   item_output out{f.format};
   connection c{f.queue.connect};
   queue q{c.zk(), f.queue.node(), f.queue.options()};
-  const auto item = with_layout(c.zk(), f.queue, [&] { return q.front(); });
+  const auto item = explain_layout(c.zk(), f.queue, [&] { return q.front(); });
   if (!item) return failed;
   out.add(*item, 0);
   out.write();

@@ -30,7 +30,7 @@ struct push_flags {
 constexpr std::size_t most_items = 256;
 constexpr std::size_t most_bytes = std::size_t{256} * 1024;
 
-struct full {};  // thrown if the queue is still full after the wait limit
+struct queue_full {};  // thrown if the queue is still full after the wait limit
 
 class pusher {
  public:
@@ -53,11 +53,11 @@ class pusher {
     if (items_.empty()) return;
     const auto n = items_.size();
     bytes_ = 0;
-    auto now = std::exchange(items_, {});
+    auto batch = std::exchange(items_, {});
     if (!limit_)
-      queue_.push(std::move(now), flags_.priority);
-    else if (!queue_.push_for(*limit_, std::move(now), flags_.priority))
-      throw full{};
+      queue_.push(std::move(batch), flags_.priority);
+    else if (!queue_.push_for(*limit_, std::move(batch), flags_.priority))
+      throw queue_full{};
     pushed_ += n;
   }
 
@@ -90,7 +90,7 @@ bool read_more(int fd, const std::string& name, std::string& to) {
   return n > 0;
 }
 
-std::string whole(const std::string& file) {
+std::string read_whole_file(const std::string& file) {
   const int fd = file == "-" ? STDIN_FILENO : ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) throw failure{usage, "cannot read " + file + ": " + std::strerror(errno)};
   std::string content;
@@ -119,7 +119,7 @@ std::vector<std::string> items_of(const push_flags& f, const invocation& call) {
     if (item.size() > 1 && item.front() == '-')
       throw failure{usage, "there is no option " + item + "; put items that begin with - after --"};
   items.insert(items.end(), call.program.begin(), call.program.end());
-  for (const auto& name : f.files) items.push_back(whole(name));
+  for (const auto& name : f.files) items.push_back(read_whole_file(name));
   return items;
 }
 
@@ -141,7 +141,7 @@ int run(push_flags& f, const invocation& call) {
     if (items.empty() && !call.has_program) push_lines(to, f.nul ? '\0' : '\n');
     to.send();
     return ok;
-  } catch (const full&) {
+  } catch (const queue_full&) {
     throw failure{failed, "queue " + f.queue.path + " is full" + so_far()};
   } catch (const error& e) {
     if (e.code() == errc::too_large)

@@ -1,5 +1,5 @@
 // `conclave queue`: the group of the queue commands.
-#include "cli/commands/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/commands/queue/queue_flags.hpp"
 
 namespace conclave::cli {

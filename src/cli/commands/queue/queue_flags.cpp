@@ -14,7 +14,7 @@ queue_options queue_flags::options() const {
   return o;
 }
 
-std::string queue_flags::taken() const {
+std::string queue_flags::claims_path() const {
   return node() + (layout == "kazoo-locking" ? "/taken" : ".conclave/taken");
 }
 
@@ -31,7 +31,7 @@ void add_queue_flags(CLI::App& app, queue_flags& f) {
   add_connect_flags(app, f.connect);
 }
 
-void expect_layout(client& zk, const queue_flags& f) {
+void require_layout(client& zk, const queue_flags& f) {
   const char* found = nullptr;
   try {
     for (const auto& name : zk.children(f.node()).names) {

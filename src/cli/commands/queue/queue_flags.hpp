@@ -18,21 +18,21 @@ struct queue_flags {
   std::string node() const { return node_path(path); }
   queue_options options() const;
   // The folder of the claim nodes; see docs/queue.md.
-  std::string taken() const;
+  std::string claims_path() const;
 };
 
 void add_queue_flags(CLI::App& app, queue_flags& f);
 
 // Throws a failure that names the layout if the nodes of the path have another layout.
-void expect_layout(client& zk, const queue_flags& f);
+void require_layout(client& zk, const queue_flags& f);
 
 // Runs call() and replaces errc::layout_mismatch with that failure.
 template <class Call>
-auto with_layout(client& zk, const queue_flags& f, Call call) {
+auto explain_layout(client& zk, const queue_flags& f, Call call) {
   try {
     return call();
   } catch (const error& e) {
-    if (e.code() == errc::layout_mismatch) expect_layout(zk, f);
+    if (e.code() == errc::layout_mismatch) require_layout(zk, f);
     throw;
   }
 }

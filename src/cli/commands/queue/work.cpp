@@ -2,7 +2,7 @@
 #include "cli/commands/queue/queue_flags.hpp"
 #include "cli/commands/queue/worker.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/run/corrected_command_line.hpp"
+#include "cli/run/run_flags.hpp"
 #include "cli/show/duration.hpp"
 
 namespace conclave::cli {
@@ -15,7 +15,7 @@ struct work_flags {
   run_flags run;
   std::string retry_after = "1s";
   std::vector<std::string> stray;
-  worker::terms terms;
+  worker::work_options options;
 };
 
 void add_flags(CLI::App& app, work_flags& f) {
@@ -47,17 +47,17 @@ void add_flags(CLI::App& app, work_flags& f) {
       "126, 127 the command cannot be run.");
   add_queue_flags(app, f.queue);
   app.add_option("COMMAND", f.stray)->group("");
-  app.add_option("-j,--jobs", f.terms.jobs, "number of commands that run at a time")
+  app.add_option("-j,--jobs", f.options.jobs, "number of commands that run at a time")
       ->type_name("N")
       ->check(CLI::Range{1, 10'000})
       ->capture_default_str();
-  app.add_flag("--until-empty", f.terms.until_empty,
+  app.add_flag("--until-empty", f.options.until_empty,
                "end when no item is left to claim; an item that fails is tried once, or as often "
                "as --max-attempts says");
-  app.add_option("-n,--count", f.terms.count, "end after N items")
+  app.add_option("-n,--count", f.options.count, "end after N items")
       ->type_name("N")
       ->check(CLI::Range{1, 1'000'000'000});
-  app.add_option("--max-attempts", f.terms.max_attempts,
+  app.add_option("--max-attempts", f.options.max_attempts,
                  "set an item aside after N failed attempts; see: conclave queue ls --set-aside")
       ->type_name("N")
       ->check(CLI::Range{1, 1'000'000});
@@ -66,10 +66,10 @@ void add_flags(CLI::App& app, work_flags& f) {
                  "minute; also the longest pause between claims if all commands fail")
       ->type_name("TIME")
       ->capture_default_str();
-  app.add_flag("--arg", f.terms.item_as_argument,
+  app.add_flag("--arg", f.options.item_as_argument,
                "also pass the item as the last argument, or as $1 of -c; an argument {} is "
                "replaced by the item in any case");
-  app.add_flag("-q,--quiet", f.terms.quiet, "print nothing about items that fail");
+  app.add_flag("-q,--quiet", f.options.quiet, "print nothing about items that fail");
   add_run_flags(app, f.run);
 }
 
@@ -79,9 +79,9 @@ int run(work_flags& f, const invocation& call) {
     throw failure{usage, "put the command after --; try: " +
                              corrected_command_line(*call.command, call.words)};
   // For -c, the first argument after the shell line is $0, and the shell handles {} itself.
-  if (f.run.line && f.terms.item_as_argument) what->arguments.emplace_back("conclave");
-  f.terms.retry_after = parse_duration(f.retry_after);
-  worker w{f.queue, f.run, f.terms, std::move(*what)};
+  if (f.run.shell_line && f.options.item_as_argument) what->arguments.emplace_back("conclave");
+  f.options.retry_after = parse_duration(f.retry_after);
+  worker w{f.queue, f.run, f.options, std::move(*what)};
   return w.run();
 }
 

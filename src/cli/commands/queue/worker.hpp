@@ -23,7 +23,7 @@ namespace conclave::cli {
 
 class worker {
  public:
-  struct terms {
+  struct work_options {
     std::size_t jobs = 1;
     std::size_t count = 0;  // 0: no limit
     int max_attempts = 0;   // 0: no limit
@@ -32,7 +32,7 @@ class worker {
     bool item_as_argument = false;  // pass the item as the last argument, or in place of each {}
     std::chrono::milliseconds retry_after{1000};
   };
-  worker(const queue_flags& where, const run_flags& how, const terms& t, program what);
+  worker(const queue_flags& source, const run_flags& run, const work_options& t, program what);
   ~worker();
   worker(const worker&) = delete;
   worker& operator=(const worker&) = delete;
@@ -42,7 +42,7 @@ class worker {
  private:
   using clock = loop::clock;
   struct job;
-  struct failed_item {
+  struct retained_item {
     queue_claim claim;
     clock::time_point until;
   };
@@ -50,51 +50,51 @@ class worker {
   clock::time_point on_turn();
   void on_signal(int s);
 
-  void take();
-  void ask();
+  void claim_items();
+  void request_claim();
   // Call when new items may be available. Replies to earlier requests then no longer mean "empty".
-  void stir();
-  void came(error_code ec, std::optional<queue_claim> claim);
-  void begin(queue_claim claim);
-  void cannot_run(const failure& why);
+  void queue_changed();
+  void on_claim(error_code ec, std::optional<queue_claim> claim);
+  void start_command(queue_claim claim);
+  void stop_with_failure(const failure& why);
   // The command with this item in its arguments. Returns nothing if the item cannot be an argument.
   std::optional<program> program_for(const std::string& item) const;
-  clock::time_point look_after(job& j);
+  clock::time_point check_job(job& j);
   void ended(job& j);
   void complete(queue_claim claim);
   void completed(const std::string& name, error_code ec);
-  void not_done(queue_claim claim, const std::string& why);
-  clock::time_point give_back_what_is_due();
+  void item_failed(queue_claim claim, const std::string& why);
+  clock::time_point return_due_items();
 
   // Claims no more items. The worker ends with this code when all running commands have ended.
   void stop(int code);
-  bool nothing_left() const;
-  int code_at_the_end() const;
-  void say(const std::string& what) const;
+  bool is_done() const;
+  int final_code() const;
+  void report(const std::string& what) const;
 
-  queue_flags where_;
-  terms terms_;
-  run_flags how_;
-  program what_;
+  queue_flags queue_flags_;
+  work_options options_;
+  run_flags run_flags_;
+  program program_;
   std::string path_;
   loop loop_;  // must be created before the first thread, which the connection starts
   connection connection_;
-  subscription session_events_;
+  subscription session_subscription_;
   std::optional<queue> queue_;
-  std::size_t asked_ = 0;  // pending claim requests
-  std::size_t stirred_ = 0;
-  std::size_t begun_ = 0;       // started commands in total
-  std::size_t completing_ = 0;  // items whose completion is pending
+  std::size_t pending_claims_ = 0;  // pending claim requests
+  std::size_t changes_ = 0;
+  std::size_t started_ = 0;              // started commands in total
+  std::size_t pending_completions_ = 0;  // items whose completion is pending
   std::list<job> jobs_;
-  std::list<failed_item> failed_;
+  std::list<retained_item> retained_;
   std::set<std::string> not_completed_;  // item names; only if the worker ends by itself
-  std::set<std::string> given_back_;     // returned items that were not claimed again yet
-  clock::time_point given_back_at_;      // time of the last return
+  std::set<std::string> returned_;       // returned items that were not claimed again yet
+  clock::time_point returned_at_;        // time of the last return
   int failures_ = 0;                     // consecutive failures
-  clock::time_point next_ = clock::time_point::min();  // no claims before this time
-  bool empty_ = false;                                 // the last reply found no item
-  bool complained_ = false;                            // the lost connection was reported
-  std::optional<int> code_;                            // set while the worker is stopping
+  clock::time_point next_claim_ = clock::time_point::min();  // no claims before this time
+  bool found_empty_ = false;                                 // the last reply found no item
+  bool reported_disconnect_ = false;                         // the lost connection was reported
+  std::optional<int> code_;                                  // set while the worker is stopping
 };
 
 }  // namespace conclave::cli

@@ -11,13 +11,13 @@ namespace conclave::cli::znode {
 namespace {
 
 struct acl_flags : common_flags {
-  std::string wanted;
+  std::string new_acl;
   std::int32_t version = any_version;
 };
 
 int acl(acl_flags& f, const invocation&) {
-  if (!f.wanted.empty()) {
-    auto list = parse_acl(f.wanted);
+  if (!f.new_acl.empty()) {
+    auto list = parse_acl(f.new_acl);
     connection c{f.connect};
     c.zk().set_acl(f.node(), std::move(list), f.version);
     return 0;
@@ -51,7 +51,7 @@ void describe_acl(CLI::App& app, invocation& call) {
       "world:anyone:r,digest:ops:Zt1XbbQzAFsOtz6wYWLRLmBAvhU=:cdrwa\n"
       "  conclave znode acl /config --set auth::cdrwa --auth-file ~/.zk-auth   (only this user)");
   add_common_flags(app, *flags);
-  auto* const set = app.add_option("--set", flags->wanted, "set the ACL")->type_name("ACL");
+  auto* const set = app.add_option("--set", flags->new_acl, "set the ACL")->type_name("ACL");
   app.add_option("--version", flags->version, "set only if this is the ACL's current version")
       ->type_name("N")
       ->check(CLI::Range{0, std::numeric_limits<std::int32_t>::max()})

@@ -6,7 +6,7 @@
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/nodes/acl_text.hpp"
-#include "cli/nodes/make_parents.hpp"
+#include "cli/nodes/subtree.hpp"
 #include "cli/run/loop.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/node.hpp"
@@ -39,7 +39,7 @@ struct create_flags : common_flags {
 
 // The user need not know of /conclave: for a relative path with one name, only /conclave can be
 // missing, and it is created without -p.
-bool only_ours_is_missing(const create_flags& f) {
+bool only_root_can_be_missing(const create_flags& f) {
   return f.path.front() != '/' && f.path.find('/') == std::string::npos;
 }
 
@@ -54,7 +54,7 @@ create_result create_node(client& zk, const create_flags& f, const std::string& 
                                   ": this server has no TTL nodes; start Apache ZooKeeper with "
                                   "-Dzookeeper.extendedTypesEnabled=true"};
       if (e.code() != errc::no_node) throw;
-      if (!f.parents && !only_ours_is_missing(f))
+      if (!f.parents && !only_root_can_be_missing(f))
         throw failure{failed, path + ": the parent node does not exist; use -p to create it"};
       // The server may have removed an empty container in between, so try again.
       if (attempt == 10) throw;
@@ -62,73 +62,75 @@ create_result create_node(client& zk, const create_flags& f, const std::string& 
     }
 }
 
-void show(const create_flags& f, const create_result& made, std::int64_t session) {
+void show(const create_flags& f, const create_result& created, std::int64_t session) {
   if (!f.json) {
-    std::cout << made.path << std::endl;
+    std::cout << created.path << std::endl;
     return;
   }
-  json::object o{{"path", made.path}, {"stat", stat_json(made.stat)}};
+  json::object o{{"path", created.path}, {"stat", stat_json(created.stat)}};
   if (f.hold) add_session(o, session);
   print(o);
 }
 
 // Keeps an ephemeral node until a signal arrives or the node is removed.
-class keeping {
+class ephemeral_node_run {
  public:
-  keeping(const create_flags& f, std::string data)
-      : flags_{f}, data_{std::move(data)}, connection_{told_of(f), connection::without_waiting{}} {}
+  ephemeral_node_run(const create_flags& f, std::string data)
+      : flags_{f},
+        data_{std::move(data)},
+        connection_{with_expiry_callback(f), connection::without_waiting{}} {}
 
   int run() {
     loop_.on_signal([this](int s) {
-      stop_us_by(s);
-      if (!ends_us(s)) return;
+      stop_on_ctrl_z(s);
+      if (!is_ending_signal(s)) return;
       // With a node, a signal is the normal end. Before, it is an interruption.
-      made_.path.empty() ? loop_.end_by(s) : loop_.end(ok);
+      created_.path.empty() ? loop_.end_by(s) : loop_.end(ok);
     });
     loop_.on_turn([this] {
-      if (!made_.path.empty()) return loop::clock::time_point::max();
+      if (!created_.path.empty()) return loop::clock::time_point::max();
       if (!connection_.connected()) return loop::clock::now() + 50ms;
-      begin();
+      create();
       return loop::clock::time_point::max();
     });
     return loop_.run();
   }
 
  private:
-  server_address told_of(const create_flags& f) {
+  server_address with_expiry_callback(const create_flags& f) {
     auto at = find_server(f.connect);
     at.options.on_session_event = [this](const session_event& e) {
       if (e.type == session_event::kind::expired)
-        loop_.post([this] { gone("its session has expired"); });
+        loop_.post([this] { end_as_lost("its session has expired"); });
     };
     return at;
   }
 
-  void begin() {
-    made_ = create_node(connection_.zk(), flags_, data_);
-    show(flags_, made_, connection_.zk().session_id());
-    look();
+  void create() {
+    created_ = create_node(connection_.zk(), flags_, data_);
+    show(flags_, created_, connection_.zk().session_id());
+    watch_node();
   }
 
-  void look() {
-    auto on_event = [this](const watch_event&) { loop_.post([this] { look(); }); };
-    connection_.zk().async_exists(made_.path, on_event,
-                                  [this](error_code ec, std::optional<node_stat> s) {
-                                    if (!ec && (!s || s->czxid != made_.stat.czxid))
-                                      loop_.post([this] { gone("another client has removed it"); });
-                                    // Other errors concern the session, which reports its end
-                                    // itself.
-                                  });
+  void watch_node() {
+    auto on_event = [this](const watch_event&) { loop_.post([this] { watch_node(); }); };
+    connection_.zk().async_exists(
+        created_.path, on_event, [this](error_code ec, std::optional<node_stat> s) {
+          if (!ec && (!s || s->czxid != created_.stat.czxid))
+            loop_.post([this] { end_as_lost("another client has removed it"); });
+          // Other errors concern the session, which reports its end
+          // itself.
+        });
   }
 
-  void gone(const char* why) {
-    std::cerr << "conclave: " << made_.path << " no longer exists: " << why << "\n";
+  void end_as_lost(const char* why) {
+    std::cerr << "conclave: " << created_.path << " no longer exists: " << why << "\n";
     loop_.end(lost);
   }
 
   const create_flags& flags_;
   const std::string data_;
-  create_result made_;
+  create_result created_;
   loop loop_;  // must be created before the first thread, which the connection starts
   connection connection_;
 };
@@ -141,7 +143,7 @@ int create(create_flags& f, const invocation&) {
   if (f.hold && !f.ephemeral) throw failure{usage, "--hold needs an ephemeral node (-e)"};
   f.options();  // throws for wrong flags, before a server is contacted
   auto data = f.data.given() ? f.data.read() : std::string{};
-  if (f.hold) return keeping{f, std::move(data)}.run();
+  if (f.hold) return ephemeral_node_run{f, std::move(data)}.run();
   connection c{f.connect};
   show(f, create_node(c.zk(), f, data), c.zk().session_id());
   return ok;

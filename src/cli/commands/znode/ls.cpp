@@ -25,10 +25,10 @@ std::vector<child> with_stats(client& zk, const std::string& parent,
                               const std::vector<std::string>& names) {
   std::vector<child> all(names.size());
   std::vector<error_code> errors(names.size());
-  const auto before = parent == "/" ? parent : parent + "/";
+  const auto prefix = parent == "/" ? parent : parent + "/";
   in_batches(zk, all.size(), [&](std::size_t i, const auto& done) {
     all[i].name = names[i];
-    zk.async_exists(before + names[i], [&to = all[i], &failed = errors[i], &done](
+    zk.async_exists(prefix + names[i], [&to = all[i], &failed = errors[i], &done](
                                            error_code ec, std::optional<node_stat> s) {
       to.stat = s;
       failed = ec;
@@ -36,7 +36,7 @@ std::vector<child> with_stats(client& zk, const std::string& parent,
     });
   });
   for (std::size_t i = 0; i < all.size(); ++i)
-    if (errors[i]) throw error{errors[i], "read " + before + names[i]};
+    if (errors[i]) throw error{errors[i], "read " + prefix + names[i]};
   std::erase_if(all, [](const child& c) { return !c.stat; });
   return all;
 }

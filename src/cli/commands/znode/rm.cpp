@@ -4,7 +4,7 @@
 #include "cli/commands/znode/znode.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/nodes/remove_tree.hpp"
+#include "cli/nodes/subtree.hpp"
 #include "cli/raw_arguments.hpp"
 
 namespace conclave::cli::znode {

@@ -15,46 +15,46 @@ struct tree_flags : common_flags {
   std::size_t depth = std::numeric_limits<std::size_t>::max();
 };
 
-struct member {
+struct tree_node {
   std::string name, path;
   std::size_t depth = 0;
-  bool there = false;
+  bool exists = false;
   node_stat stat;
   std::vector<std::size_t> children;  // indexes in the list
 };
 
-struct answer {
+struct children_reply {
   error_code ec;
   children_result result;
 };
 
 // Reads the tree level by level, each level with concurrent requests. Omits nodes that are removed
 // meanwhile.
-std::vector<member> read_tree(client& zk, const std::string& top, std::size_t most_depth) {
-  std::vector<member> all{{top, top, 0, false, {}, {}}};
+std::vector<tree_node> read_tree(client& zk, const std::string& top, std::size_t most_depth) {
+  std::vector<tree_node> all{{top, top, 0, false, {}, {}}};
   for (std::size_t begin = 0; begin < all.size();) {
     const auto end = all.size();
-    std::vector<answer> answers(end - begin);
-    in_batches(zk, answers.size(), [&](std::size_t i, const auto& done) {
-      const auto handler = [&to = answers[i], &done](error_code ec, children_result r) {
+    std::vector<children_reply> replies(end - begin);
+    in_batches(zk, replies.size(), [&](std::size_t i, const auto& done) {
+      const auto handler = [&to = replies[i], &done](error_code ec, children_result r) {
         to = {ec, std::move(r)};
         done();
       };
       zk.async_children(all[begin + i].path, handler);
     });
-    for (std::size_t i = 0; i < answers.size(); ++i) {
+    for (std::size_t i = 0; i < replies.size(); ++i) {
       const auto at = begin + i;
-      auto& [ec, r] = answers[i];
+      auto& [ec, r] = replies[i];
       if (ec == errc::no_node && at != 0) continue;
       if (ec) throw error{ec, "list " + all[at].path};
-      all[at].there = true;
+      all[at].exists = true;
       all[at].stat = r.stat;
       if (all[at].depth == most_depth) continue;
       std::sort(r.names.begin(), r.names.end());
-      const auto before = all[at].path == "/" ? std::string{"/"} : all[at].path + "/";
+      const auto prefix = all[at].path == "/" ? std::string{"/"} : all[at].path + "/";
       for (auto& name : r.names) {
         all[at].children.push_back(all.size());
-        all.push_back({name, before + name, all[at].depth + 1, false, {}, {}});
+        all.push_back({name, prefix + name, all[at].depth + 1, false, {}, {}});
       }
     }
     begin = end;
@@ -62,14 +62,14 @@ std::vector<member> read_tree(client& zk, const std::string& top, std::size_t mo
   return all;
 }
 
-void print_lines(const std::vector<member>& all) {
+void print_lines(const std::vector<tree_node>& all) {
   std::vector<std::size_t> next{0};
   std::size_t nodes = 0, ephemeral = 0;
   std::int64_t bytes = 0;
   while (!next.empty()) {
     const auto& m = all[next.back()];
     next.pop_back();
-    if (!m.there) continue;
+    if (!m.exists) continue;
     ++nodes;
     bytes += m.stat.data_length;
     std::cout << std::string(2 * m.depth, ' ') << m.name;
@@ -86,18 +86,18 @@ void print_lines(const std::vector<member>& all) {
             << bytes << (bytes == 1 ? " byte\n" : " bytes\n");
 }
 
-json::object as_json(const std::vector<member>& all) {
-  std::vector<json::object> made(all.size());
+json::object as_json(const std::vector<tree_node>& all) {
+  std::vector<json::object> objects(all.size());
   for (std::size_t i = all.size(); i-- > 0;) {  // children come after their parents
     const auto& m = all[i];
     json::array children;
     for (const auto child : m.children)
-      if (all[child].there) children.push_back(std::move(made[child]));
-    made[i] = {{"name", m.name}, {"path", m.path}};
-    for (const auto& field : stat_json(m.stat)) made[i].insert(field);
-    if (!m.children.empty()) made[i]["children"] = std::move(children);
+      if (all[child].exists) children.push_back(std::move(objects[child]));
+    objects[i] = {{"name", m.name}, {"path", m.path}};
+    for (const auto& field : stat_json(m.stat)) objects[i].insert(field);
+    if (!m.children.empty()) objects[i]["children"] = std::move(children);
   }
-  return std::move(made.front());
+  return std::move(objects.front());
 }
 
 int tree(tree_flags& f, const invocation&) {

@@ -19,55 +19,56 @@ struct watch_flags : common_flags {
   bool recursive = false;
 };
 
-class watching {
+class watch_run {
  public:
-  explicit watching(const watch_flags& f)
+  explicit watch_run(const watch_flags& f)
       : flags_{f},
         path_{f.node()},
         connection_{find_server(f.connect), connection::without_waiting{}} {}
 
   int run() {
     loop_.on_signal([this](int s) {
-      stop_us_by(s);
-      if (!ends_us(s)) return;
+      stop_on_ctrl_z(s);
+      if (!is_ending_signal(s)) return;
       // With a watch, a signal is the normal end. Before, it is an interruption.
-      began_ ? loop_.end(ok) : loop_.end_by(s);
+      is_watching_ ? loop_.end(ok) : loop_.end_by(s);
     });
     loop_.on_turn([this] {
       return connection_.connected() ? loop::clock::time_point::max() : loop::clock::now() + 50ms;
     });
-    leave_watch();
+    add_watch();
     return loop_.run();
   }
 
  private:
-  void leave_watch() {
+  void add_watch() {
     const auto mode = flags_.recursive ? watch_mode::recursive : watch_mode::persistent;
-    connection_.zk().async_add_watch(
-        path_, mode, watcher_, [this](error_code ec) { loop_.post([this, ec] { left(ec); }); });
+    connection_.zk().async_add_watch(path_, mode, watcher_, [this](error_code ec) {
+      loop_.post([this, ec] { on_watch_added(ec); });
+    });
   }
 
-  void left(error_code ec) {
+  void on_watch_added(error_code ec) {
     if (ec == errc::not_connected || ec == errc::connection_loss || ec == errc::session_expired)
-      return leave_watch();  // waits for the next connection
+      return add_watch();  // waits for the next connection
     if (ec == errc::unimplemented)
       throw failure{
           failed, path_ + ": this server has no persistent watches; ZooKeeper has them since 3.6"};
     if (ec) throw error{ec, "watch " + path_};
-    tell(began_ ? "possibly missed" : "watching", path_);
-    began_ = true;
+    print_event(is_watching_ ? "possibly missed" : "watching", path_);
+    is_watching_ = true;
   }
 
-  void happened(const watch_event& e) {
+  void on_event(const watch_event& e) {
     using kind = watch_event::kind;
     // The new watch reports that changes may have been missed.
-    if (e.type == kind::session_ended || e.type == kind::watch_lost) return leave_watch();
-    tell(to_string(e.type), e.path);
+    if (e.type == kind::session_ended || e.type == kind::watch_lost) return add_watch();
+    print_event(to_string(e.type), e.path);
     if (e.type == kind::possibly_missed) return;
-    if (flags_.count != 0 && ++told_ == flags_.count) loop_.end(ok);
+    if (flags_.count != 0 && ++printed_ == flags_.count) loop_.end(ok);
   }
 
-  void tell(std::string what, const std::string& path) const {
+  void print_event(std::string what, const std::string& path) const {
     const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
                          std::chrono::system_clock::now().time_since_epoch())
                          .count();
@@ -84,14 +85,14 @@ class watching {
 
   const watch_flags& flags_;
   const std::string path_;
-  std::size_t told_ = 0;
-  bool began_ = false;
+  std::size_t printed_ = 0;
+  bool is_watching_ = false;
   loop loop_;  // must be created before the first thread, which the connection starts
-  const watcher watcher_{[this](const watch_event& e) { loop_.post([this, e] { happened(e); }); }};
+  const watcher watcher_{[this](const watch_event& e) { loop_.post([this, e] { on_event(e); }); }};
   connection connection_;
 };
 
-int watch(watch_flags& f, const invocation&) { return watching{f}.run(); }
+int watch(watch_flags& f, const invocation&) { return watch_run{f}.run(); }
 
 }  // namespace
 

@@ -8,7 +8,7 @@
 
 namespace conclave::cli {
 
-struct measured {
+struct bench_result {
   std::size_t count = 0;
   std::chrono::nanoseconds time{0};
   // One duration for each operation. Empty if the duration of a single operation means nothing.
@@ -28,27 +28,25 @@ struct measured {
 
 // The time of one benchmark: first a warm-up, then the part that counts. It continues past its end
 // until at least one operation was counted.
-class stretch {
+class measurement_period {
  public:
   using clock = std::chrono::steady_clock;
 
-  stretch(clock::duration time, std::stop_token stop)
-      : counts_from_{clock::now() + time / 10},
-        until_{counts_from_ + time},
-        stop_{std::move(stop)} {}
+  measurement_period(clock::duration time, std::stop_token stop)
+      : counts_from_{clock::now() + time / 10}, end_{counts_from_ + time}, stop_{std::move(stop)} {}
 
-  bool over(clock::time_point now, bool counted_any) const {
-    return (now >= until_ && counted_any) || stop_.stop_requested();
+  bool is_over(clock::time_point now, bool counted_any) const {
+    return (now >= end_ && counted_any) || stop_.stop_requested();
   }
   bool counts(clock::time_point began) const { return began >= counts_from_; }
-  clock::time_point until() const { return until_; }
+  clock::time_point end() const { return end_; }
   std::chrono::nanoseconds counted(clock::time_point now) const {
     return std::max<clock::duration>(now - counts_from_, clock::duration::zero());
   }
   const std::stop_token& stop() const { return stop_; }
 
  private:
-  clock::time_point counts_from_, until_;
+  clock::time_point counts_from_, end_;
   std::stop_token stop_;
 };
 

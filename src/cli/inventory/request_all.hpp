@@ -14,29 +14,29 @@
 
 namespace conclave::cli {
 
-inline constexpr std::size_t asked_at_once = 256;
+inline constexpr std::size_t requests_at_once = 256;
 
 template <class Result>
-struct read_answer {
+struct async_reply {
   error_code ec;  // set if the node was removed or may not be read
   Result value{};
 };
 
 // Whether the error concerns the connection, not the node.
-bool no_server(const error_code& ec);
+bool is_connection_error(const error_code& ec);
 
 // start(i, handler) starts read i of n. Returns the replies in the same order. Throws if the server
 // cannot be reached, and for invalid paths.
 template <class Result, class Start>
-std::vector<read_answer<Result>> ask_all(client& zk, std::size_t n, const std::string& what,
-                                         Start start) {
-  std::vector<read_answer<Result>> all;
+std::vector<async_reply<Result>> request_all(client& zk, std::size_t n, const std::string& what,
+                                             Start start) {
+  std::vector<async_reply<Result>> all;
   all.reserve(n);
-  for (std::size_t from = 0; from < n; from += asked_at_once) {
-    const auto count = std::min(asked_at_once, n - from);
+  for (std::size_t from = 0; from < n; from += requests_at_once) {
+    const auto count = std::min(requests_at_once, n - from);
     struct round {
       explicit round(std::size_t c) : answers(c), left{static_cast<std::ptrdiff_t>(c)} {}
-      std::vector<read_answer<Result>> answers;
+      std::vector<async_reply<Result>> answers;
       std::latch left;
     };
     const auto now = std::make_shared<round>(count);
@@ -50,15 +50,15 @@ std::vector<read_answer<Result>> ask_all(client& zk, std::size_t n, const std::s
     }
     now->left.wait();
     for (auto& a : now->answers) {
-      if (no_server(a.ec) || a.ec == errc::invalid_path) throw error{a.ec, what};
+      if (is_connection_error(a.ec) || a.ec == errc::invalid_path) throw error{a.ec, what};
       all.push_back(std::move(a));
     }
   }
   return all;
 }
 
-std::vector<read_answer<children_result>> children_of_all(client& zk,
+std::vector<async_reply<children_result>> children_of_all(client& zk,
                                                           const std::vector<std::string>& paths);
-std::vector<read_answer<get_result>> get_all(client& zk, const std::vector<std::string>& paths);
+std::vector<async_reply<get_result>> get_all(client& zk, const std::vector<std::string>& paths);
 
 }  // namespace conclave::cli

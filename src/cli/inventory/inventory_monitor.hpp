@@ -19,38 +19,38 @@
 
 namespace conclave::cli {
 
-class follower {
+class inventory_monitor {
  public:
   struct subject {
     std::vector<std::string> roots;
     known_names names;
-    bool unused_too = false;
+    bool include_unused = false;
     std::chrono::milliseconds interval{1000};
   };
   // Calls `seen` with each inventory and `failed` with each error, both on that thread.
-  follower(client& zk, subject what, std::function<void(inventory)> seen,
-           std::function<void(const error&)> failed);
+  inventory_monitor(client& zk, subject what, std::function<void(inventory)> on_inventory,
+                    std::function<void(const error&)> on_error);
   // Closes the client, to end reads that wait for a connection.
-  ~follower();
-  follower(const follower&) = delete;
-  follower& operator=(const follower&) = delete;
+  ~inventory_monitor();
+  inventory_monitor(const inventory_monitor&) = delete;
+  inventory_monitor& operator=(const inventory_monitor&) = delete;
 
  private:
   void run(const std::stop_token& stop);
   void set_watches();
-  void take_away_watches();
-  void stirred();
+  void remove_watches();
+  void tree_changed();
 
   client& zk_;
-  const subject what_;
-  const std::function<void(inventory)> seen_;
-  const std::function<void(const error&)> failed_;
+  const subject subject_;
+  const std::function<void(inventory)> on_inventory_;
+  const std::function<void(const error&)> on_error_;
   watcher watcher_;
-  bool watches_known_ = true;  // whether the server knows recursive watches
+  bool has_recursive_watches_ = true;  // whether the server knows recursive watches
   std::vector<std::string> watched_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  bool stirred_ = false;
+  bool tree_changed_ = false;
   std::jthread thread_;  // the last member, because the thread uses the others
 };
 

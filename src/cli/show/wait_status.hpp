@@ -11,7 +11,7 @@
 
 namespace conclave::cli {
 
-class waiting_line {
+class wait_status {
  public:
   struct subject {
     std::string name;  // as the user wrote it
@@ -24,11 +24,11 @@ class waiting_line {
     log,       // a line on stderr for each change
   };
   // Prints nothing in the first moments.
-  waiting_line(client& zk, subject what, form f = form::one_line);
+  wait_status(client& zk, subject what, form f = form::one_line);
   // Clears the line.
-  ~waiting_line();
-  waiting_line(const waiting_line&) = delete;
-  waiting_line& operator=(const waiting_line&) = delete;
+  ~wait_status();
+  wait_status(const wait_status&) = delete;
+  wait_status& operator=(const wait_status&) = delete;
 
  private:
   struct state {

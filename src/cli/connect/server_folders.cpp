@@ -1,9 +1,12 @@
-#include "cli/connect/home.hpp"
+#include "cli/connect/server_folders.hpp"
 
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -33,6 +36,27 @@ std::filesystem::path data_folder() {
     return chosen;
   }
   return home_folder() / ".local/share/conclave";
+}
+
+namespace {
+
+// The link that systemd creates for an enabled unit. It exists before the server starts and after a
+// reboot.
+constexpr auto enabled_unit = "/etc/systemd/system/multi-user.target.wants/conclave.service";
+
+// Whether the path exists, even if this user may not see it.
+bool path_exists(const std::string& path) {
+  struct stat found {};
+  return ::lstat(path.c_str(), &found) == 0 || errno == EACCES;
+}
+
+}  // namespace
+
+std::string find_system_server() {
+  const auto folder = std::filesystem::path{system_socket}.parent_path().string();
+  for (const auto& evidence : {folder, std::string{system_data}, std::string{enabled_unit}})
+    if (path_exists(evidence)) return evidence;
+  return {};
 }
 
 }  // namespace conclave::cli

@@ -1,7 +1,9 @@
-// The folders of a user's own server and settings.
+// The folders of servers and settings: those of a user, and those of the server for all users of
+// this machine.
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace conclave::cli {
 
@@ -17,5 +19,10 @@ std::filesystem::path data_folder();
 inline constexpr const char* system_socket = "/run/conclave/socket";
 inline constexpr const char* system_data = "/var/lib/conclave";
 inline constexpr const char* system_group = "conclave";
+
+// The path that shows that this machine has a system server, running or not: the folder of its
+// socket, its data, or its enabled unit. Empty if none exists. If there is a system server, a
+// private one would not exclude its users.
+std::string find_system_server();
 
 }  // namespace conclave::cli

@@ -1,4 +1,4 @@
-// Removal of a node with its descendants.
+// Creation of the parents of a node, and removal of a node with its descendants.
 #pragma once
 
 #include <string>
@@ -6,6 +6,9 @@
 #include "conclave/client.hpp"
 
 namespace conclave::cli {
+
+// Creates the missing parents of `path` as persistent nodes.
+void make_parents(client& zk, const std::string& path);
 
 // Returns when the node itself is removed, even if other clients add or remove nodes below it
 // meanwhile. Returns false if the node did not exist. Throws conclave::error if a node cannot be

@@ -1,4 +1,4 @@
-#include "cli/inventory/findings.hpp"
+#include "cli/inventory/found_recipe.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -10,18 +10,18 @@ namespace {
 
 using kind = recipe::kind;
 
-class reading {
+class recipe_finder {
  public:
-  reading(const node_tree& tree, const known_names& names) : tree_{tree}, names_{names} {}
+  recipe_finder(const node_tree& tree, const known_names& names) : tree_{tree}, names_{names} {}
 
-  std::vector<found_recipe> find(bool unused_too) {
+  std::vector<found_recipe> find(bool include_unused) {
     for (const auto& [path, node] : tree_.nodes)
-      if (const auto queue = neighbour(path, beside_queue)) find_queue(*queue);
+      if (const auto queue = sibling_owner(path, queue_sibling_suffix)) find_queue(*queue);
     for (const auto& [path, node] : tree_.nodes)
-      if (const auto semaphore = neighbour(path, beside_semaphore))
+      if (const auto semaphore = sibling_owner(path, semaphore_sibling_suffix))
         find_kazoo_semaphore(*semaphore);
     for (const auto& [path, node] : tree_.nodes)
-      if (!consumed_.contains(path)) find_at(path, node, unused_too);
+      if (!assigned_.contains(path)) find_at(path, node, include_unused);
     for (auto& [place, f] : others_) found_.push_back(std::move(f));
     return std::move(found_);
   }
@@ -33,36 +33,36 @@ class reading {
 
   const std::vector<std::string>& names_below(const std::string& path) {
     static const std::vector<std::string> none;
-    consumed_.insert(path);
+    assigned_.insert(path);
     const auto* const node = tree_.find(path);
     return node == nullptr ? none : node->names;
   }
 
-  static expected make(const std::string& parent, const std::string& name,
-                       layout::contender c = {layout::role::exclusive, 0}) {
-    expected e;
+  static unread_participant make(const std::string& parent, const std::string& name,
+                                 layout::contender c = {layout::role::exclusive, 0}) {
+    unread_participant e;
     e.who.node = child_path(parent, name);
     e.who.role = c.role;
     e.number = c.number;
     return e;
   }
 
-  void find_at(const std::string& path, const children_result& node, bool unused_too) {
+  void find_at(const std::string& path, const children_result& node, bool include_unused) {
     const auto before = found_.size();
     if (is_semaphore(path, node))
       find_semaphore(path);
     else if (is_locking_queue(path, node) ||
              std::any_of(node.names.begin(), node.names.end(), is_queue_item))
       find_queue(path);
-    find_lines(path, node);
+    find_wait_queues(path, node);
     if (found_.size() != before) return;
     if (node.stat.ephemeral_owner != 0) {
       find_other(path);
-    } else if (unused_too && node.names.empty() && node.stat.cversion > 0) {
+    } else if (include_unused && node.names.empty() && node.stat.cversion > 0) {
       found_recipe f;
       f.r.path = path;
       f.r.what = kind::unused;
-      f.data_tell = true;
+      f.needs_data = true;
       found_.push_back(std::move(f));
     }
   }
@@ -74,46 +74,46 @@ class reading {
     const auto name = last_name(path);
     const auto begin = std::string{name.substr(0, name.size() - std::min(name.size(), digits))};
     const auto parsed = begin.empty() ? std::nullopt : layout::custom(begin).parse(name);
-    expected e;
+    unread_participant e;
     e.who.node = path;
-    e.only_if_ours = true;
+    e.only_from_this_library = true;
     if (parsed) e.number = parsed->number;
     const auto place = parsed ? parent_path(path) : path;
     auto& f = others_[{place, parsed ? begin : "named"}];
     f.r.path = place;
     f.r.layout = parsed ? begin : "named";
-    f.line.push_back(std::move(e));
+    f.wait_queue.push_back(std::move(e));
   }
 
   // Contenders of different layouts do not exclude each other, so each layout counts as a lock of
   // its own.
-  void find_lines(const std::string& path, const children_result& node) {
-    std::map<const named_layout*, found_recipe> lines;
+  void find_wait_queues(const std::string& path, const children_result& node) {
+    std::map<const named_layout*, found_recipe> by_layout;
     for (const auto& name : node.names) {
       const auto c = names_.parse(name);
       if (!c) continue;
-      auto& f = lines[c->of];
+      auto& f = by_layout[c->of];
       f.r.path = path;
       f.r.layout = c->of->name;
       if (c->of->election) f.r.what = kind::election;
       if (c->parsed.role != layout::role::exclusive) f.r.what = kind::read_write_lock;
-      f.line.push_back(make(path, name, c->parsed));
+      f.wait_queue.push_back(make(path, name, c->parsed));
     }
-    for (auto& [l, f] : lines) {
+    for (auto& [l, f] : by_layout) {
       // kazoo uses the same names for writers and for exclusive contenders. With readers on the
       // path, they are writers.
       if (f.r.what == kind::read_write_lock)
-        for (auto& e : f.line)
+        for (auto& e : f.wait_queue)
           if (e.who.role == layout::role::exclusive) e.who.role = layout::role::writer;
       found_.push_back(std::move(f));
     }
   }
 
-  std::vector<expected> line_at(const std::string& path) {
-    std::vector<expected> line;
+  std::vector<unread_participant> contenders_at(const std::string& path) {
+    std::vector<unread_participant> contenders;
     for (const auto& name : names_below(path))
-      if (const auto c = names_.parse(name)) line.push_back(make(path, name, c->parsed));
-    return line;
+      if (const auto c = names_.parse(name)) contenders.push_back(make(path, name, c->parsed));
+    return contenders;
   }
 
   static std::optional<layout::contender> parse_lease(const std::string& name) {
@@ -123,21 +123,21 @@ class reading {
   }
 
   // Other programs may use folders of these names for other purposes.
-  bool holds_only(const std::string& path, const std::function<bool(const std::string&)>& what) {
+  bool has_only(const std::string& path, const std::function<bool(const std::string&)>& what) {
     const auto* const node = tree_.find(path);
     return node == nullptr || std::all_of(node->names.begin(), node->names.end(), what);
   }
   bool is_semaphore(const std::string& path, const children_result& node) {
     return has(node, "locks") && has(node, "leases") &&
-           holds_only(child_path(path, "locks"),
-                      [&](const auto& name) { return names_.parse(name).has_value(); }) &&
-           holds_only(child_path(path, "leases"),
-                      [](const auto& name) { return parse_lease(name).has_value(); });
+           has_only(child_path(path, "locks"),
+                    [&](const auto& name) { return names_.parse(name).has_value(); }) &&
+           has_only(child_path(path, "leases"),
+                    [](const auto& name) { return parse_lease(name).has_value(); });
   }
   bool is_locking_queue(const std::string& path, const children_result& node) {
     return has(node, "entries") && has(node, "taken") &&
-           holds_only(child_path(path, "entries"), is_queue_item) &&
-           holds_only(child_path(path, "taken"), is_queue_item);
+           has_only(child_path(path, "entries"), is_queue_item) &&
+           has_only(child_path(path, "taken"), is_queue_item);
   }
 
   void find_semaphore(const std::string& path) {
@@ -145,12 +145,12 @@ class reading {
     f.r.path = path;
     f.r.what = kind::semaphore;
     f.r.layout = "curator";
-    f.data_tell = true;
-    f.line = line_at(child_path(path, "locks"));
+    f.needs_data = true;
+    f.wait_queue = contenders_at(child_path(path, "locks"));
     const auto folder = child_path(path, "leases");
     for (const auto& name : names_below(folder)) {
       f.holders.push_back(make(folder, name, *parse_lease(name)));
-      consumed_.insert(child_path(folder, name));
+      assigned_.insert(child_path(folder, name));
     }
     found_.push_back(std::move(f));
   }
@@ -160,13 +160,13 @@ class reading {
     f.r.path = path;
     f.r.what = kind::semaphore;
     f.r.layout = "kazoo";
-    f.data_tell = true;
-    f.line = line_at(path + std::string{beside_semaphore});
+    f.needs_data = true;
+    f.wait_queue = contenders_at(path + std::string{semaphore_sibling_suffix});
     for (const auto& name : names_below(path)) {
       const auto child = child_path(path, name);
       const auto* const below = tree_.find(child);
       if (below == nullptr || below->stat.ephemeral_owner == 0) continue;
-      consumed_.insert(child);
+      assigned_.insert(child);
       f.holders.push_back(make(path, name));
     }
     found_.push_back(std::move(f));
@@ -176,7 +176,7 @@ class reading {
     found_recipe f;
     f.r.path = path;
     f.r.what = kind::queue;
-    const auto beside = path + std::string{beside_queue};
+    const auto beside = path + std::string{queue_sibling_suffix};
     const auto* const node = tree_.find(path);
     const bool locking = node != nullptr && is_locking_queue(path, *node);
     const auto items = locking ? child_path(path, "entries") : path;
@@ -195,15 +195,15 @@ class reading {
     f.r.consumers = names_below(child_path(beside, "consumers")).size();
     f.r.waiting = names_below(child_path(beside, "waiting")).size();
     f.r.set_aside = names_below(child_path(beside, "aside")).size();
-    consumed_.insert(child_path(beside, "room"));
-    consumed_.insert(beside);
-    consumed_.insert(path);
+    assigned_.insert(child_path(beside, "room"));
+    assigned_.insert(beside);
+    assigned_.insert(path);
     found_.push_back(std::move(f));
   }
 
   const node_tree& tree_;
   const known_names& names_;
-  std::set<std::string> consumed_;  // nodes that belong to a recipe already found
+  std::set<std::string> assigned_;  // nodes that belong to a recipe already found
   std::vector<found_recipe> found_;
   std::map<std::pair<std::string, std::string>, found_recipe> others_;  // by path and layout
 };
@@ -211,8 +211,8 @@ class reading {
 }  // namespace
 
 std::vector<found_recipe> find_recipes(const node_tree& tree, const known_names& names,
-                                       bool unused_too) {
-  return reading{tree, names}.find(unused_too);
+                                       bool include_unused) {
+  return recipe_finder{tree, names}.find(include_unused);
 }
 
 }  // namespace conclave::cli

@@ -1,4 +1,4 @@
-#include "cli/nodes/remove_tree.hpp"
+#include "cli/nodes/subtree.hpp"
 
 #include <vector>
 
@@ -6,6 +6,7 @@
 #include "cli/nodes/in_batches.hpp"
 
 namespace conclave::cli {
+
 namespace {
 
 constexpr int most_rounds = 100;
@@ -38,6 +39,19 @@ std::vector<std::string> listed_tree(client& zk, const std::string& path) {
 }
 
 }  // namespace
+
+void make_parents(client& zk, const std::string& path) {
+  for (auto slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1))
+    try {
+      // The ACL is open because other users create nodes below the same parents.
+      zk.create(path.substr(0, slash), {}, {create_mode::persistent, open_acl()});
+    } catch (const error& e) {
+      // A missing permission does not matter if the node exists.
+      if (e.code() == errc::no_auth && zk.exists(path.substr(0, slash))) continue;
+      if (e.code() != errc::node_exists) throw;
+    }
+}
 
 bool remove_tree(client& zk, const std::string& path) {
   bool was_there = false;

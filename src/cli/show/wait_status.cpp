@@ -1,4 +1,4 @@
-#include "cli/show/waiting_line.hpp"
+#include "cli/show/wait_status.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -31,14 +31,14 @@ void write_over(std::string text) {
 
 }  // namespace
 
-waiting_line::waiting_line(client& zk, subject what, form f)
+wait_status::wait_status(client& zk, subject what, form f)
     : zk_{zk}, what_{std::move(what)}, form_{f}, thread_{[this](const std::stop_token& s) {
         run(s);
       }} {}
 
-waiting_line::~waiting_line() = default;
+wait_status::~wait_status() = default;
 
-void waiting_line::run(const std::stop_token& stop) {
+void wait_status::run(const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any changed;
   std::unique_lock lock{mutex};
@@ -56,7 +56,7 @@ void waiting_line::run(const std::stop_token& stop) {
   if (form_ == form::one_line) write_over({});
 }
 
-void waiting_line::show(const state& s) {
+void wait_status::show(const state& s) {
   if (form_ == form::one_line)
     return write_over(s.what + s.holder + " · waited " +
                       short_time(std::chrono::steady_clock::now() - since_));
@@ -64,12 +64,12 @@ void waiting_line::show(const state& s) {
   std::fprintf(stderr, "conclave: %s%s\n", s.what.c_str(), s.holder.c_str());
 }
 
-waiting_line::state waiting_line::now() const {
+wait_status::state wait_status::now() const {
   const auto begin = "waiting for " + what_.name;
   if (zk_.state() != session_state::connected)
     return {begin + " · no connection to " + what_.server, {}};
   try {
-    std::size_t before = 0;
+    std::size_t ahead = 0;
     std::string holder, time;
     for (const auto& c : contenders(zk_, what_.path, what_.names)) {
       if (c.session_id == zk_.session_id()) break;
@@ -77,9 +77,9 @@ waiting_line::state waiting_line::now() const {
         holder = " · held by " + printable(c.owner);
         time = " for " + held_for(c, std::chrono::system_clock::now());
       }
-      ++before;
+      ++ahead;
     }
-    return {begin + " · " + std::to_string(before) + " ahead" + holder, time};
+    return {begin + " · " + std::to_string(ahead) + " ahead" + holder, time};
   } catch (const error&) {
     return {begin, {}};
   }
