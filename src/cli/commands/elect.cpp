@@ -26,7 +26,10 @@ struct elect_flags {
   run_flags run;
   std::string path, layout = default_election_layout;
   std::vector<std::string> stray;
-  bool once = false, forever = false, observe = false, json = false, quiet = false;
+  enum class mode { once, forever, observe } what = mode::once;
+  bool json = false, quiet = false;
+
+  bool forever() const noexcept { return what == mode::forever; }
 };
 
 void add_flags(CLI::App& app, elect_flags& f) {
@@ -49,11 +52,14 @@ void add_flags(CLI::App& app, elect_flags& f) {
   app.add_option("PATH", f.path, "path of the election; without a leading /, it is below /conclave")
       ->required();
   app.add_option("COMMAND", f.stray)->group("");
-  app.add_flag("--once", f.once, "end with the command and its exit code (the default)");
-  app.add_flag("--forever", f.forever,
-               "campaign again after the command has ended or leadership was lost, until a signal")
+  app.add_flag("--once")->description("end with the command and its exit code (the default)");
+  app.add_flag_callback(
+         "--forever", [&f] { f.what = elect_flags::mode::forever; },
+         "campaign again after the command has ended or leadership was lost, until a signal")
       ->excludes("--once");
-  app.add_flag("--observe", f.observe, "run no command; print the current leader and every change")
+  app.add_flag_callback(
+         "--observe", [&f] { f.what = elect_flags::mode::observe; },
+         "run no command; print the current leader and every change")
       ->excludes("--once")
       ->excludes("--forever");
   app.add_flag("--json", f.json, "with --observe: one line of JSON for each change")
@@ -145,7 +151,7 @@ class election_run {
 
   void on_campaign_end(error_code ec) {
     wait_status_.reset();
-    if (ec == errc::not_connected && flags_.forever)
+    if (ec == errc::not_connected && flags_.forever())
       return campaign_again_later("no connection to a server");
     if (ec == errc::layout_mismatch)
       throw election_disagreement(connection_.zk(), "elect", path_, flags_.layout);
@@ -172,7 +178,7 @@ class election_run {
   // command are alive.
   void after_run() {
     const auto r = *result_;
-    if (!flags_.forever) {
+    if (!flags_.forever()) {
       if (!r.kept()) std::cerr << "conclave: " << r.explanation("leadership") << "\n";
       keeps_session_ = r.has_background_processes && r.kept();
       if (r.interrupted && r.kept()) return loop_.end_by(SIGINT);
@@ -270,9 +276,10 @@ int observe(const elect_flags& f) {
 
 int run(elect_flags& f, const invocation& call) {
   auto what = f.run.program_of(call);
-  if (f.observe && (what || !f.stray.empty()))
+  const bool observes = f.what == elect_flags::mode::observe;
+  if (observes && (what || !f.stray.empty()))
     throw failure{usage, "--observe runs no command; leave out one of them"};
-  if (f.observe) return observe(f);
+  if (observes) return observe(f);
   if (!what || !f.stray.empty())
     throw failure{usage, "put the command after --, or use --observe; try: " +
                              corrected_command_line(*call.command, call.words)};

@@ -28,7 +28,7 @@ struct lock_flags {
   std::string layout = default_layout, on_revoke = "ignore";
   std::size_t permits = 0;
   int conflict_code = failed;
-  bool shared = false, exclusive = false, nonblock = false, hold = false, quiet = false;
+  bool shared = false, nonblock = false, hold = false, quiet = false;
 };
 
 void add_flags(CLI::App& app, lock_flags& f) {
@@ -49,7 +49,8 @@ void add_flags(CLI::App& app, lock_flags& f) {
                     "path of the lock; without a leading /, it is below /conclave")
       ->required();
   app.add_flag("-s,--shared", f.shared, "share the lock with other --shared holders");
-  app.add_flag("-x,-e,--exclusive", f.exclusive, "hold the lock alone (the default)")
+  app.add_flag("-x,-e,--exclusive")
+      ->description("hold the lock alone (the default)")
       ->excludes("--shared");
   app.add_flag("-n,--nonblock", f.nonblock, "give up at once if the lock is held");
   app.add_option("-w,--wait", f.wait, "give up after this time")

@@ -19,14 +19,15 @@ using namespace std::chrono_literals;
 struct create_flags : common_flags {
   data_source data;
   std::string ttl, acl;
-  bool parents = false, ephemeral = false, hold = false, sequential = false, container = false;
+  enum class kind { persistent, ephemeral, container } what = kind::persistent;
+  bool parents = false, hold = false, sequential = false;
 
   create_options options() const {
     create_options o;
     if (!acl.empty()) o.acl = parse_acl(acl);
-    if (ephemeral)
+    if (what == kind::ephemeral)
       o.mode = sequential ? create_mode::ephemeral_sequential : create_mode::ephemeral;
-    else if (container)
+    else if (what == kind::container)
       o.mode = create_mode::container;
     else if (!ttl.empty())
       o.mode = sequential ? create_mode::persistent_sequential_ttl : create_mode::persistent_ttl;
@@ -136,11 +137,12 @@ class ephemeral_node_run {
 };
 
 int create(create_flags& f, const invocation&) {
-  if (f.ephemeral && !f.hold)
+  const bool is_ephemeral = f.what == create_flags::kind::ephemeral;
+  if (is_ephemeral && !f.hold)
     throw failure{usage,
                   "an ephemeral node is removed with its session, which ends with this command; "
                   "use --hold to keep both until a signal"};
-  if (f.hold && !f.ephemeral) throw failure{usage, "--hold needs an ephemeral node (-e)"};
+  if (f.hold && !is_ephemeral) throw failure{usage, "--hold needs an ephemeral node (-e)"};
   f.options();  // throws for wrong flags, before a server is contacted
   auto data = f.data.given() ? f.data.read() : std::string{};
   if (f.hold) return ephemeral_node_run{f, std::move(data)}.run();
@@ -162,14 +164,15 @@ void describe_create(CLI::App& app, invocation& call) {
   add_common_flags(app, *flags);
   add_data_flags(app, flags->data);
   app.add_flag("-p,--parents", flags->parents, "also create missing parent nodes");
-  auto* const ephemeral = app.add_flag("-e,--ephemeral", flags->ephemeral,
-                                       "remove the node at the end of the session; needs --hold");
+  auto* const ephemeral = app.add_flag_callback(
+      "-e,--ephemeral", [f = flags.get()] { f->what = create_flags::kind::ephemeral; },
+      "remove the node at the end of the session; needs --hold");
   app.add_flag("--hold", flags->hold, "keep the session and the node until a signal");
   app.add_flag("-s,--sequential", flags->sequential,
                "the server appends a sequence number to the name");
-  auto* const container =
-      app.add_flag("--container", flags->container,
-                   "the server removes the node some time after its last child was removed");
+  auto* const container = app.add_flag_callback(
+      "--container", [f = flags.get()] { f->what = create_flags::kind::container; },
+      "the server removes the node some time after its last child was removed");
   container->excludes(ephemeral)->excludes("--sequential");
   app.add_option(
          "--ttl", flags->ttl,
