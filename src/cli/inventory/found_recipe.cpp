@@ -47,6 +47,14 @@ class recipe_finder {
     return e;
   }
 
+  static found_recipe make_recipe(const std::string& path, kind what, std::string layout) {
+    found_recipe f;
+    f.r.path = path;
+    f.r.what = what;
+    f.r.layout = std::move(layout);
+    return f;
+  }
+
   void find_at(const std::string& path, const children_result& node, bool include_unused) {
     const auto before = found_.size();
     if (is_semaphore(path, node))
@@ -59,11 +67,8 @@ class recipe_finder {
     if (node.stat.ephemeral_owner != 0) {
       find_other(path);
     } else if (include_unused && node.names.empty() && node.stat.cversion > 0) {
-      found_recipe f;
-      f.r.path = path;
-      f.r.what = kind::unused;
-      f.needs_data = true;
-      found_.push_back(std::move(f));
+      found_.push_back(make_recipe(path, kind::unused, {}));
+      found_.back().needs_data = true;
     }
   }
 
@@ -141,10 +146,7 @@ class recipe_finder {
   }
 
   void find_semaphore(const std::string& path) {
-    found_recipe f;
-    f.r.path = path;
-    f.r.what = kind::semaphore;
-    f.r.layout = "curator";
+    auto f = make_recipe(path, kind::semaphore, "curator");
     f.needs_data = true;
     f.wait_queue = contenders_at(child_path(path, "locks"));
     const auto folder = child_path(path, "leases");
@@ -156,10 +158,7 @@ class recipe_finder {
   }
 
   void find_kazoo_semaphore(const std::string& path) {
-    found_recipe f;
-    f.r.path = path;
-    f.r.what = kind::semaphore;
-    f.r.layout = "kazoo";
+    auto f = make_recipe(path, kind::semaphore, "kazoo");
     f.needs_data = true;
     f.wait_queue = contenders_at(path + std::string{semaphore_sibling_suffix});
     for (const auto& name : names_below(path)) {
@@ -173,15 +172,12 @@ class recipe_finder {
   }
 
   void find_queue(const std::string& path) {
-    found_recipe f;
-    f.r.path = path;
-    f.r.what = kind::queue;
-    const auto beside = path + std::string{queue_sibling_suffix};
+    const auto sibling = path + std::string{queue_sibling_suffix};
     const auto* const node = tree_.find(path);
     const bool locking = node != nullptr && is_locking_queue(path, *node);
     const auto items = locking ? child_path(path, "entries") : path;
-    const auto taken = child_path(locking ? path : beside, "taken");
-    f.r.layout = locking ? "kazoo_locking" : "zookeeper";
+    const auto taken = child_path(locking ? path : sibling, "taken");
+    auto f = make_recipe(path, kind::queue, locking ? "kazoo_locking" : "zookeeper");
     for (const auto& name : names_below(items)) {
       if (!is_queue_item(name)) continue;
       ++f.r.length;
@@ -191,12 +187,12 @@ class recipe_finder {
       f.holders.push_back(make(taken, name));
       ++f.r.claimed;
     }
-    f.r.producers = names_below(child_path(beside, "producers")).size();
-    f.r.consumers = names_below(child_path(beside, "consumers")).size();
-    f.r.waiting = names_below(child_path(beside, "waiting")).size();
-    f.r.set_aside = names_below(child_path(beside, "aside")).size();
-    assigned_.insert(child_path(beside, "room"));
-    assigned_.insert(beside);
+    f.r.producers = names_below(child_path(sibling, "producers")).size();
+    f.r.consumers = names_below(child_path(sibling, "consumers")).size();
+    f.r.waiting = names_below(child_path(sibling, "waiting")).size();
+    f.r.set_aside = names_below(child_path(sibling, "aside")).size();
+    assigned_.insert(child_path(sibling, "room"));
+    assigned_.insert(sibling);
     assigned_.insert(path);
     found_.push_back(std::move(f));
   }

@@ -14,45 +14,42 @@ namespace {
 using limit_type = std::optional<std::chrono::milliseconds>;
 using done_type = std::function<void(error_code, bool)>;
 
-// How a lock type is acquired, with and without a limit.
 template <class Kind>
-struct way {
-  static void wait(Kind& k, auto done) { k.async_lock(std::move(done)); }
-  static void try_for(Kind& k, auto limit, auto done) {
-    k.async_try_lock_for(limit, std::move(done));
-  }
-  static hold held(const Kind& k) { return k.hold(); }
-};
-template <>
-struct way<shared_mutex> {
-  static void wait(shared_mutex& k, auto done) { k.async_lock_shared(std::move(done)); }
-  static void try_for(shared_mutex& k, auto limit, auto done) {
-    k.async_try_lock_shared_for(limit, std::move(done));
-  }
-  static hold held(const shared_mutex& k) { return k.shared_hold(); }
-};
-template <>
-struct way<semaphore> {
-  static void wait(semaphore& k, auto done) { k.async_acquire(std::move(done)); }
-  static void try_for(semaphore& k, auto limit, auto done) {
-    k.async_try_acquire_for(limit, std::move(done));
-  }
-  static hold held(const semaphore& k) { return k.hold(); }
-};
-
-template <class Kind>
-class lock_of : public requested_lock {
+class lock_of_kind : public requested_lock {
  public:
   template <class... Arguments>
-  explicit lock_of(Arguments&&... a) : kind_{std::forward<Arguments>(a)...} {}
+  explicit lock_of_kind(Arguments&&... a) : kind_{std::forward<Arguments>(a)...} {}
 
   void acquire(limit_type limit, done_type done) override {
-    if (limit) return way<Kind>::try_for(kind_, *limit, std::move(done));
-    way<Kind>::wait(kind_, [done = std::move(done)](error_code ec) { done(ec, !ec); });
+    if (limit) return try_for(*limit, std::move(done));
+    auto granted = [done = std::move(done)](error_code ec) { done(ec, !ec); };
+    if constexpr (is_shared)
+      kind_.async_lock_shared(std::move(granted));
+    else if constexpr (is_semaphore)
+      kind_.async_acquire(std::move(granted));
+    else
+      kind_.async_lock(std::move(granted));
   }
-  conclave::hold hold() const override { return way<Kind>::held(kind_); }
+  conclave::hold hold() const override {
+    if constexpr (is_shared)
+      return kind_.shared_hold();
+    else
+      return kind_.hold();
+  }
 
  private:
+  static constexpr bool is_shared = std::is_same_v<Kind, shared_mutex>;
+  static constexpr bool is_semaphore = std::is_same_v<Kind, semaphore>;
+
+  void try_for(std::chrono::milliseconds limit, done_type done) {
+    if constexpr (is_shared)
+      kind_.async_try_lock_shared_for(limit, std::move(done));
+    else if constexpr (is_semaphore)
+      kind_.async_try_acquire_for(limit, std::move(done));
+    else
+      kind_.async_try_lock_for(limit, std::move(done));
+  }
+
   Kind kind_;
 };
 
@@ -67,14 +64,15 @@ void requested_lock::check(const description& d) {
 
 std::unique_ptr<requested_lock> requested_lock::make(client& zk, description d) {
   if (d.paths.size() > 1)
-    return std::make_unique<lock_of<multi_mutex>>(zk, std::move(d.paths), std::move(d.options));
+    return std::make_unique<lock_of_kind<multi_mutex>>(zk, std::move(d.paths),
+                                                       std::move(d.options));
   auto& path = d.paths.front();
   if (d.permits != 0)
-    return std::make_unique<lock_of<semaphore>>(zk, std::move(path), d.permits,
-                                                std::move(d.options));
+    return std::make_unique<lock_of_kind<semaphore>>(zk, std::move(path), d.permits,
+                                                     std::move(d.options));
   if (d.shared)
-    return std::make_unique<lock_of<shared_mutex>>(zk, std::move(path), std::move(d.options));
-  return std::make_unique<lock_of<mutex>>(zk, std::move(path), std::move(d.options));
+    return std::make_unique<lock_of_kind<shared_mutex>>(zk, std::move(path), std::move(d.options));
+  return std::make_unique<lock_of_kind<mutex>>(zk, std::move(path), std::move(d.options));
 }
 
 layout parse_layout(const std::string& text) {
@@ -95,7 +93,7 @@ layout parse_layout(const std::string& text) {
 
 namespace {
 
-std::string advice(const std::string& layout) {
+std::string layout_advice(const std::string& layout) {
   for (const auto* known : {"curator", "kazoo", "zookeeper"})
     if (layout == known) return "; pass --layout " + layout + " to share the lock with it";
   return "; use another path";
@@ -120,7 +118,7 @@ std::string why_refused(client& zk, const std::string& path, const requested_loc
     if (parsed && (parsed->ours || exclusive != d.shared)) continue;
     if (layout::known_elsewhere(name))
       return d.options.layout.explain_mismatch(name) +
-             (parsed ? "; use another path" : advice(layout::known_as(name)));
+             (parsed ? "; use another path" : layout_advice(layout::known_as(name)));
   }
   if (const auto n = recorded_permits(zk.get(path).data))
     return "it is in use with permits; pass --permits " + std::to_string(*n);
