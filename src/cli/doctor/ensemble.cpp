@@ -92,10 +92,9 @@ class ensemble {
     if (up < size) {
       const auto spare = up - (size / 2 + 1);
       report.add({mark::failed, "ensemble", state,
-                  spare > 0
-                      ? "start the missing servers; the ensemble tolerates " +
-                            std::to_string(spare) + " more failures"
-                      : "start the missing servers; without one more, the ensemble has no majority",
+                  spare > 0 ? "start the missing servers; the ensemble tolerates " +
+                                  number(spare, "more failure")
+                            : "start the missing servers; if one more fails, there is no majority",
                   values});
     } else {
       report.add({mark::ok, "ensemble", state, "", values});
