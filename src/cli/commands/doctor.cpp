@@ -60,13 +60,13 @@ void check_host(checkup& report, const host_facts& h) {
                           : "; conclave " + ours) +
             ", " + h.mode;
   }
-  if (!h.is_serving)
+  if (h.reply == srvr_reply::not_serving)
     report.add({mark::failed, "host", text + "; it runs but does not serve requests",
                 "its ensemble has no majority; start the other servers", values});
-  else if (h.is_foreign)
+  else if (h.reply == srvr_reply::not_zookeeper)
     report.add({mark::failed, "host", text + "; its reply is not ZooKeeper's protocol",
                 "another service uses this port, or the port is for TLS (--tls)", values});
-  else if (h.is_silent)
+  else if (h.reply == srvr_reply::none)
     report.add({mark::failed, "host", text + "; it does not reply to 'srvr'",
                 "check whether the server hangs, or whether the port is for TLS (--tls)", values});
   else
@@ -180,7 +180,7 @@ std::string healthy_hosts(const connect_string& all, const std::vector<host_fact
   std::string text;
   bool is_socket = false;
   for (const auto& h : hosts) {
-    if (!h.reached() || h.is_silent || h.is_foreign || !h.is_serving) continue;
+    if (!h.reached() || h.reply != srvr_reply::normal) continue;
     text += (text.empty() ? "" : ",") + to_string(h.at);
     is_socket = !h.at.socket_path.empty();
   }

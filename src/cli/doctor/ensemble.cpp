@@ -18,8 +18,8 @@ class ensemble {
   explicit ensemble(const std::vector<host_facts>& hosts) : listed_{hosts.size()} {
     std::set<std::string> seen;
     for (const auto& h : hosts) {
-      has_unknown_mode_ =
-          has_unknown_mode_ || (h.reached() && h.is_serving && !h.is_silent && h.mode.empty());
+      const bool replies = h.reply == srvr_reply::normal || h.reply == srvr_reply::not_zookeeper;
+      has_unknown_mode_ = has_unknown_mode_ || (h.reached() && replies && h.mode.empty());
       if (!h.reached() || h.mode.empty()) continue;
       // Two names of one server count once.
       if (!h.identity.empty() && !seen.insert(h.identity).second) continue;

@@ -45,7 +45,7 @@ class host_examination {
       if (tls_ && !(facts_.tls = first->start_tls(*tls_, facts_.at.host, until_, facts_.problem)))
         return facts_;
       read_srvr(first->query("srvr", reply_deadline()));
-      if (!facts_.is_silent) query_rest();
+      if (facts_.reply != srvr_reply::none) query_rest();
     }
     return facts_;
   }
@@ -70,13 +70,15 @@ class host_examination {
   }
 
   void read_srvr(const std::string& answer) {
-    facts_.is_silent = answer.empty();
-    facts_.is_serving = answer.find("not currently serving requests") == std::string::npos;
     const auto version = line_of(answer, "Zookeeper version: ");
     facts_.version = version.substr(0, version.find(','));
     facts_.mode = line_of(answer, "Mode: ");
-    facts_.is_foreign =
-        !facts_.is_silent && facts_.is_serving && version.empty() && !is_refusal(answer);
+    if (answer.empty())
+      facts_.reply = srvr_reply::none;
+    else if (answer.find("not currently serving requests") != std::string::npos)
+      facts_.reply = srvr_reply::not_serving;
+    else if (version.empty() && !is_refusal(answer))
+      facts_.reply = srvr_reply::not_zookeeper;
     if (const auto zxid = line_of(answer, "Zxid: 0x"); !zxid.empty())
       std::from_chars(zxid.data(), zxid.data() + zxid.size(), facts_.zxid, 16);
   }

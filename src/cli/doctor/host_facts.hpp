@@ -10,6 +10,14 @@
 
 namespace conclave::cli {
 
+// The reply of a server to the four-letter word srvr.
+enum class srvr_reply {
+  normal,
+  none,           // the server does not answer
+  not_serving,    // the server runs but its ensemble has no majority
+  not_zookeeper,  // the reply is not from a ZooKeeper server
+};
+
 struct host_facts {
   endpoint at;
   connect_problem problem;  // set if the server could not be reached
@@ -23,9 +31,7 @@ struct host_facts {
   std::string data_folder;  // empty for the embedded server: data in memory only
   bool reports_data_folder = false;
   std::map<std::string, std::string> figures;  // the reply to mntr
-  bool is_serving = true;                      // false: the server runs but has no majority
-  bool is_silent = false;                      // the server does not answer at all
-  bool is_foreign = false;                     // the reply is not from a ZooKeeper server
+  srvr_reply reply = srvr_reply::normal;
 
   bool reached() const { return problem.what.empty(); }
   // "0.1.0" for the embedded server; otherwise empty.

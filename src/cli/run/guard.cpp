@@ -79,13 +79,13 @@ void copy_text(const std::string& from, std::array<char, N>& to) {
 
 }  // namespace
 
-guard::guard(const descendants& of, const std::optional<guarded_session>& kept, pid_t group,
+guard::guard(const descendants& of, const std::optional<guarded_session>& session, pid_t group,
              std::chrono::nanoseconds alive_for) {
   shared begin{{deadline_after(alive_for)}, {group}, {false}, {false}, {}, {}, {}};
-  if (kept) {
-    begin.key = kept->key;
-    copy_text(kept->socket, begin.socket);
-    copy_text(kept->local_folder.string(), begin.local_folder);
+  if (session) {
+    begin.key = session->key;
+    copy_text(session->socket, begin.socket);
+    copy_text(session->local_folder.string(), begin.local_folder);
   }
   const int file = ::memfd_create("guard", MFD_CLOEXEC);
   std::array<int, 2> ends{};
@@ -114,9 +114,9 @@ guard::guard(const descendants& of, const std::optional<guarded_session>& kept, 
     sigset_t all;
     ::sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
-    take_descriptors({ends[0], of.watched(), file, kept ? kept->keeper : -1});
+    take_descriptors({ends[0], of.watched(), file, session ? session->keeper : -1});
     shared_->has_started = true;
-    kept ? watch_keeper(*shared_) : watch_time(*shared_);
+    session ? watch_keeper(*shared_) : watch_time(*shared_);
   }
   const int why = errno;
   // Also here: until the guard has run, signals to our group would reach it.
@@ -215,18 +215,18 @@ int guard::run_program() {
   };
   const auto has_open_end = [](int pipe) { return descendants::alive(pipe); };
   enum class verdict { none, lost } outcome = verdict::none;
-  session_keeper kept;
+  session_keeper keeper;
   while (has_open_end(command_pipe) && outcome == verdict::none) {
-    std::array<pollfd, 2> events{{{command_pipe, 0, 0}, {kept.descriptor(), POLLRDHUP, 0}}};
-    if (!kept.broken()) {
+    std::array<pollfd, 2> events{{{command_pipe, 0, 0}, {keeper.descriptor(), POLLRDHUP, 0}}};
+    if (!keeper.broken()) {
       ::poll(events.data(), events.size(), -1);
       deadline = now() + timeout * 3 / 4;
       continue;
     }
     start_server();
-    kept = session_keeper{socket, page.key, 1s};
-    if (kept.state() == session_keeper::result::attached) continue;
-    if (kept.state() == session_keeper::result::session_over || now() > deadline)
+    keeper = session_keeper{socket, page.key, 1s};
+    if (keeper.state() == session_keeper::result::attached) continue;
+    if (keeper.state() == session_keeper::result::session_over || now() > deadline)
       outcome = verdict::lost;
     else
       ::poll(events.data(), 1, 20);

@@ -36,7 +36,7 @@ class guard {
   };
   // Throws failure if the system refuses another process. `group`: see group(); 0 if the command is
   // not started yet. `alive_for`: see alive_for().
-  guard(const descendants& command, const std::optional<guarded_session>& kept, pid_t group,
+  guard(const descendants& command, const std::optional<guarded_session>& session, pid_t group,
         std::chrono::nanoseconds alive_for);
 
   // The process group of the command; 0: none. The command's process sets it before exec, because

@@ -95,11 +95,11 @@ watched_run::~watched_run() {
 }
 
 std::unique_ptr<guard> watched_run::new_guard(pid_t group) const {
-  std::optional<guard::guarded_session> kept;
+  std::optional<guard::guarded_session> session;
   if (keeper_of_guard_.descriptor() >= 0)
-    kept = {options_.server_socket, options_.local_folder, session_key::of(client_),
-            keeper_of_guard_.descriptor()};
-  return std::make_unique<guard>(descendants_, kept, group, held_.remaining());
+    session = {options_.server_socket, options_.local_folder, session_key::of(client_),
+               keeper_of_guard_.descriptor()};
+  return std::make_unique<guard>(descendants_, session, group, held_.remaining());
 }
 
 std::unique_ptr<guard> watched_run::try_new_guard(pid_t group) const {
