@@ -68,6 +68,7 @@
 #include "conclave/client.hpp"
 #include "conclave/detail/locking.hpp"
 #include "conclave/hold.hpp"
+#include "conclave/queue_item.hpp"
 #include "conclave/queue_options.hpp"
 
 namespace conclave {
@@ -78,15 +79,6 @@ using queue_pointer = std::shared_ptr<queue_handle>;
 struct claim_handle;
 using claim_pointer = std::shared_ptr<claim_handle>;
 }  // namespace detail
-
-// Priorities range from 0 to 999. Lower numbers come first.
-inline constexpr int default_priority = 100;
-
-struct queue_item {
-  std::string name;  // the name of the item's node
-  std::string data;
-  int priority = default_priority;
-};
 
 // A claimed item. The destructor gives the item back unless it was completed. An empty claim is not
 // held, and functions that access its item throw errc::lock_lost.

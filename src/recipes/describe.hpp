@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "conclave/contenders.hpp"
+#include "conclave/contender_info.hpp"
 #include "recipes/contender_data.hpp"
 
 namespace conclave::recipes {

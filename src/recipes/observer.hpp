@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-#include "conclave/contenders.hpp"
+#include "conclave/contender_info.hpp"
 #include "conclave/layout.hpp"
 #include "recipes/request.hpp"
 #include "recipes/session_context.hpp"

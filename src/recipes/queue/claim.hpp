@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "conclave/queue.hpp"
+#include "conclave/queue_item.hpp"
 #include "recipes/contender.hpp"
 #include "recipes/hold_state.hpp"
 

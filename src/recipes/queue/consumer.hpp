@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "conclave/queue.hpp"
+#include "conclave/queue_item.hpp"
 #include "recipes/queue/claim.hpp"
 #include "recipes/queue/consumer_share.hpp"
 #include "recipes/queue/counted_transactions.hpp"

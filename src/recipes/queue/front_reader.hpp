@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "conclave/queue.hpp"
+#include "conclave/queue_item.hpp"
 #include "recipes/queue/names.hpp"
 #include "recipes/request.hpp"
 #include "recipes/task.hpp"

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <tuple>
 
-#include "conclave/queue.hpp"
+#include "conclave/queue_item.hpp"
 
 namespace conclave::recipes {
 namespace {

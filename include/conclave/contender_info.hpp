@@ -1,0 +1,36 @@
+// A holder or waiter of a lock, as its node describes it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "conclave/layout.hpp"
+
+namespace conclave {
+
+// When a holder was granted the lock, estimated from the nodes, by the server's clock. The server
+// stores when a node was created, but not when its predecessor was deleted. A release by Conclave
+// records its time in the lock's path.
+struct grant_time {
+  std::chrono::system_clock::time_point earliest;
+  std::optional<std::chrono::system_clock::time_point> latest;  // none: now
+  bool exact() const noexcept { return latest == earliest; }
+};
+
+struct contender_info {
+  std::string node;  // the node's path
+  layout::role role{};
+  bool holds = false;  // by the order of the nodes
+  // How the contender describes itself. For other libraries, the data of its node, or empty after
+  // a release request has replaced that data.
+  std::string owner;
+  std::int64_t session_id = 0;
+  std::int64_t fencing_token = 0;               // the token it has, or will have when granted
+  std::chrono::system_clock::time_point since;  // when the node was created, by the server's clock
+  bool asked_to_release = false;
+  std::optional<grant_time> granted{};  // only for holders, set by contenders()
+};
+
+}  // namespace conclave
