@@ -4,8 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "client/blocking.hpp"
-#include "client/core.hpp"
+#include "client/call.hpp"
 
 namespace conclave {
 namespace detail {
@@ -68,7 +67,7 @@ client& client::operator=(client&& other) noexcept {
 
 client::~client() {
   if (!core_) return;
-  if (core_->driver->loop().in_child()) {
+  if (core_->forked()) {
     // The parent process owns the core, so the child process must not destroy it.
     new (std::nothrow) detail::core_pointer{std::move(core_)};
     return;
@@ -82,8 +81,7 @@ void client::close() noexcept {
 }
 
 bool client::wait_connected(std::chrono::nanoseconds limit) {
-  if (core_->driver->loop().in_child()) throw error{errc::forked, "wait_connected"};
-  if (core_->driver->loop().is_current()) throw error{errc::would_deadlock, "wait_connected"};
+  core_->require_may_block("wait_connected");
   return core_->driver->wait_connected(limit);
 }
 
@@ -119,59 +117,58 @@ client::batch::~batch() {
 
 create_result client::create(std::string path, std::string data, create_options options) {
   const auto what = "create " + path;
-  return block(what.c_str(), core_, &detail::start_create, std::move(path), std::move(data),
+  return block(what, core_, &detail::start_create, std::move(path), std::move(data),
                std::move(options));
 }
 
 void client::remove(std::string path, std::int32_t version) {
   const auto what = "remove " + path;
-  return block(what.c_str(), core_, &detail::start_remove, std::move(path), version);
+  return block(what, core_, &detail::start_remove, std::move(path), version);
 }
 
 std::optional<node_stat> client::exists(std::string path, watcher w) {
   const auto what = "exists " + path;
-  return block(what.c_str(), core_, &detail::start_exists, std::move(path), std::move(w));
+  return block(what, core_, &detail::start_exists, std::move(path), std::move(w));
 }
 
 get_result client::get(std::string path, watcher w) {
   const auto what = "get " + path;
-  return block(what.c_str(), core_, &detail::start_get, std::move(path), std::move(w));
+  return block(what, core_, &detail::start_get, std::move(path), std::move(w));
 }
 
 node_stat client::set(std::string path, std::string data, std::int32_t version) {
   const auto what = "set " + path;
-  return block(what.c_str(), core_, &detail::start_set, std::move(path), std::move(data), version);
+  return block(what, core_, &detail::start_set, std::move(path), std::move(data), version);
 }
 
 children_result client::children(std::string path, watcher w) {
   const auto what = "children " + path;
-  return block(what.c_str(), core_, &detail::start_children, std::move(path), std::move(w));
+  return block(what, core_, &detail::start_children, std::move(path), std::move(w));
 }
 
 void client::sync(std::string path) {
   const auto what = "sync " + path;
-  return block(what.c_str(), core_, &detail::start_sync, std::move(path));
+  return block(what, core_, &detail::start_sync, std::move(path));
 }
 
 acl_result client::get_acl(std::string path) {
   const auto what = "get_acl " + path;
-  return block(what.c_str(), core_, &detail::start_get_acl, std::move(path));
+  return block(what, core_, &detail::start_get_acl, std::move(path));
 }
 
 node_stat client::set_acl(std::string path, acl list, std::int32_t version) {
   const auto what = "set_acl " + path;
-  return block(what.c_str(), core_, &detail::start_set_acl, std::move(path), std::move(list),
-               version);
+  return block(what, core_, &detail::start_set_acl, std::move(path), std::move(list), version);
 }
 
 std::vector<std::string> client::ephemerals(std::string prefix) {
   const auto what = "ephemerals " + prefix;
-  return block(what.c_str(), core_, &detail::start_ephemerals, std::move(prefix));
+  return block(what, core_, &detail::start_ephemerals, std::move(prefix));
 }
 
 std::int32_t client::count_descendants(std::string path) {
   const auto what = "count_descendants " + path;
-  return block(what.c_str(), core_, &detail::start_count_descendants, std::move(path));
+  return block(what, core_, &detail::start_count_descendants, std::move(path));
 }
 
 transaction_result client::commit(transaction t) {
@@ -184,13 +181,12 @@ std::vector<read_result> client::read(read_group group) {
 
 void client::add_watch(std::string path, watch_mode mode, watcher w) {
   const auto what = "add_watch " + path;
-  return block(what.c_str(), core_, &detail::start_add_watch, std::move(path), mode, std::move(w));
+  return block(what, core_, &detail::start_add_watch, std::move(path), mode, std::move(w));
 }
 
 void client::remove_watch(std::string path, watch_kind kind, watcher w) {
   const auto what = "remove_watch " + path;
-  return block(what.c_str(), core_, &detail::start_remove_watch, std::move(path), kind,
-               std::move(w));
+  return block(what, core_, &detail::start_remove_watch, std::move(path), kind, std::move(w));
 }
 
 void client::add_auth(credentials c) {

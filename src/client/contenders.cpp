@@ -4,7 +4,7 @@
 #include <charconv>
 #include <tuple>
 
-#include "client/blocking.hpp"
+#include "client/call.hpp"
 #include "client/contenders.hpp"
 #include "recipes/describe.hpp"
 #include "recipes/parent_record.hpp"
@@ -48,7 +48,7 @@ namespace detail {
 
 std::vector<std::string> children_of(const core_pointer& core, const std::string& path) {
   try {
-    return block(("children " + path).c_str(), core, &start_listing, path).names;
+    return block("children " + path, core, &start_listing, path).names;
   } catch (const error& e) {
     if (e.code() == errc::no_node) return {};
     throw;
@@ -71,10 +71,10 @@ std::vector<contender_info> contenders(const core_pointer& core, const std::stri
   }
   get_result lock;  // the lock's path, read after the contenders' nodes
   for (auto from = line.begin(); from != line.end();) {
-    constexpr std::ptrdiff_t at_once = 500;
+    constexpr std::ptrdiff_t group_size = 500;
     read_group group;
     auto end = from;
-    for (; end != line.end() && end - from < at_once; ++end) group.get(end->info.node);
+    for (; end != line.end() && end - from < group_size; ++end) group.get(end->info.node);
     if (end == line.end()) group.get(path);
     for (auto& got : block("read", core, &start_read, std::move(group))) {
       if (from == end) {

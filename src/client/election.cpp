@@ -1,6 +1,6 @@
 #include "conclave/election.hpp"
 
-#include "client/blocking.hpp"
+#include "client/call.hpp"
 #include "client/callback_queue.hpp"
 #include "client/contenders.hpp"
 #include "client/locking.hpp"
@@ -26,29 +26,26 @@ struct election::own : std::enable_shared_from_this<own> {
     core->recipes->post([old = std::exchange(resignation, {})]() mutable { old.request_stop(); });
   }
 
-  // These two are called inside a session_context::scope.
-  void tell(std::function<void()> f) {
-    told.push(std::move(f));
-    core->recipes->post([self = shared_from_this()] { self->told.run(); });
-  }
-  void tell(election_event e) {
-    tell([self = shared_from_this(), e = std::move(e)] { self->options.on_event(e); });
+  // Called inside a session_context::scope.
+  void report(election_event e) {
+    callbacks.push([self = shared_from_this(), e = std::move(e)] { self->options.on_event(e); });
+    core->recipes->post([self = shared_from_this()] { self->callbacks.run(); });
   }
   // Called outside of a session_context::scope, by callbacks of the lock object.
   template <class F, class... Arguments>
   void pass_on(const F& f, const Arguments&... arguments) {
     if (!f) return;
-    told.push([&f, arguments..., self = shared_from_this()] { f(arguments...); });
-    told.run();
+    callbacks.push([&f, arguments..., self = shared_from_this()] { f(arguments...); });
+    callbacks.run();
   }
 
   detail::core_pointer core;
   std::string path;
   election_options options;
-  detail::callback_queue told;
+  detail::callback_queue callbacks;
   // Belongs to the present leadership, or to the next one. Used inside a session_context::scope.
   std::stop_source resignation;
-  recipes::candidacy steps{options.on_event ? [this](election_event e) { tell(std::move(e)); }
+  recipes::candidacy steps{options.on_event ? [this](election_event e) { report(std::move(e)); }
                                             : std::function<void(election_event)>{}};
 };
 
@@ -98,7 +95,7 @@ election::election(client& c, std::string path, election_options options)
 
 election::~election() {
   resign();
-  if (!own_->core->driver->loop().in_child()) own_->told.close();
+  if (!own_->core->forked()) own_->callbacks.close();
 }
 
 void election::campaign() { detail::lock(state_, role); }
@@ -116,8 +113,7 @@ void election::resign(const conclave::hold& leadership) noexcept {
 }
 
 std::stop_token election::resignation() const {
-  const recipes::session_context::scope inside{*own_->core->recipes};
-  return own_->resignation.get_token();
+  return detail::in_recipes(own_->core, [&] { return own_->resignation.get_token(); });
 }
 
 hold election::hold() const { return detail::hold_of(state_, role); }
@@ -141,8 +137,8 @@ std::optional<contender_info> election::leader() const {
     info.node = path + '/' + front.front();
     info.holds = true;
     try {
-      const auto what = "get " + info.node;
-      const auto got = detail::block(what.c_str(), core, &detail::start_get, info.node, watcher{});
+      const auto got =
+          detail::block("get " + info.node, core, &detail::start_get, info.node, watcher{});
       recipes::describe(info, got.data, got.stat);
       return info;
     } catch (const error& e) {

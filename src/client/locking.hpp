@@ -25,7 +25,7 @@ struct lock_handle {
   std::string path;  // as given by the user, for error messages
   const char* verb = "lock";
   // Calls the user's callbacks of this lock.
-  std::shared_ptr<callback_queue> told = std::make_shared<callback_queue>();
+  std::shared_ptr<callback_queue> callbacks = std::make_shared<callback_queue>();
 };
 
 // Creates the lock for a request whose path the caller has checked. Fills in the options.
@@ -55,9 +55,6 @@ void abandon(const lock_pointer& l) noexcept;
 void end(const lock_pointer& l) noexcept;
 hold hold_of(const lock_pointer& l, role r);
 std::uint64_t this_thread() noexcept;
-// Ends the scope and posts its callbacks to the I/O thread. A handler must not run before the
-// function that started the call has returned.
-void tell_later(runtime::io_loop& loop, recipes::session_context::scope& inside);
 std::string host_name();
 
 }  // namespace conclave::detail

@@ -1,11 +1,71 @@
 // The async_ operations: each turns a request into an operation of the session with a receiver for
 // its result.
+#include <algorithm>
+
+#include "client/call.hpp"
 #include "client/contenders.hpp"
-#include "client/core.hpp"
+#include "recipes/hold_state.hpp"
 #include "requests/requests.hpp"
+#include "session/operation.hpp"
+#include "session/paths.hpp"
 
 namespace conclave::detail {
 namespace {
+
+// An operation started by the user. It parses the reply and passes the result to the receiver.
+template <class Result>
+class call final : public session::operation {
+ public:
+  call(const core_pointer& core, receiver<Result> to, requests::request<stored<Result>> r)
+      : operation{r.type, r.rule},
+        defaults_{core->defaults},
+        to_{core->driver->loop(), std::move(to)},
+        read_{r.read} {
+    frame = std::move(r.frame);
+    watch = std::move(r.watch);
+  }
+
+  bool read_reply(const wire::reply_header& header, wire::reader& body) override {
+    return read_(*defaults_, header, body, result_) && body.ok();
+  }
+  error_code verdict(error_code answered) const noexcept override {
+    return requests::verdict(type(), answered, result_);
+  }
+  void complete(error_code ec) noexcept override {
+    // The operation is bound to the session of its locks. In another session it is not sent.
+    if (!holds_.empty() && ec == errc::session_expired) ec = errc::lock_lost;
+    to_.complete(ec, std::move(result_));
+  }
+  error_code why_refused() const noexcept override {
+    for (const auto& h : holds_)
+      if (h->over()) return errc::lock_lost;
+    return {};
+  }
+
+  // Binds the operation to these holds: it is sent only in their session and only while they are
+  // held. Returns false if the holds have different sessions or one of them is not held.
+  bool only_under(transaction::holds all) {
+    bound_to.session = all.front()->session();
+    holds_ = std::move(all);
+    return std::all_of(holds_.begin(), holds_.end(), [&](const auto& h) {
+      return h->session() == bound_to.session && h->remaining() > recipes::duration{0};
+    });
+  }
+
+  void connect_cancellation(const std::shared_ptr<runtime::session_driver>& driver) {
+    to_.on_cancel([weak = std::weak_ptr{driver}, id = id()] {
+      if (const auto d = weak.lock()) d->cancel(id);
+    });
+  }
+  bool blocking() const noexcept { return to_.blocked() != nullptr; }
+
+ private:
+  std::shared_ptr<const requests::defaults> defaults_;  // the operation can outlive its client
+  recipient<Result> to_;
+  typename requests::request<stored<Result>>::reader read_;
+  stored<Result> result_{};
+  transaction::holds holds_;
+};
 
 template <class Result>
 std::unique_ptr<call<Result>> make(const core_pointer& core, receiver<Result> to,
@@ -29,7 +89,8 @@ void send(const core_pointer& core, receiver<Result> to, requests::request<store
 }
 
 void warn_of_open_acl(client_core& core, const create_options& options) {
-  if (options.acl.empty() && core.open_by_default && core.log && !core.open_acl_told.exchange(true))
+  if (options.acl.empty() && core.open_by_default && core.log &&
+      !core.open_acl_reported.exchange(true))
     core.log(log_level::warning,
              "nodes are created open to everybody, since neither credentials nor a default ACL "
              "were given");

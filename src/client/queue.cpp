@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "client/blocking.hpp"
+#include "client/call.hpp"
 #include "client/contenders.hpp"
 #include "client/locking.hpp"
 #include "recipes/make_path.hpp"
@@ -16,8 +16,6 @@
 
 namespace conclave {
 namespace detail {
-
-using scope = recipes::session_context::scope;
 
 struct queue_handle {
   core_pointer core;
@@ -35,144 +33,65 @@ struct claim_handle {
 
 namespace {
 
-error_code aborted() { return boost::asio::error::operation_aborted; }
-// The error of a call that gives up by itself: its deadline passed, or a stop was requested.
-error_code late() { return errc::lock_busy; }
-
-// Starts a call that may wait. Its deadline or its cancellation slot makes the call give up.
-// `begin` and `give_up` are called inside a session_context::scope.
-template <class Result, class Who>
-void start(const core_pointer& core, const std::shared_ptr<recipient<Result>>& to, deadline d,
-           const std::shared_ptr<Who>& who, std::function<void()> begin,
-           std::function<void(error_code)> give_up) {
-  auto& loop = core->driver->loop();
-  const auto context = core->recipes;
-  to->on_cancel([context, give_up] {
-    const scope inside{*context};
-    give_up(aborted());
-  });
-  scope inside{*context};
-  if (d != at_once && d != no_deadline) {
-    const auto timer = context->call_at(boot_clock::now() + (d - std::chrono::steady_clock::now()),
-                                        [give_up] { give_up(late()); });
-    who->complete = [context, timer, complete = std::move(who->complete)](auto&&... what) {
-      {
-        const scope again{*context};
-        context->cancel(timer);
-      }
-      complete(std::forward<decltype(what)>(what)...);
-    };
-  }
-  begin();
-  tell_later(loop, inside);
-}
-
 using caller = recipes::consumer::caller;
 
-// Passes one item from a consumer to a receiver.
+// Starts a call that takes one item from a consumer. convert(taken) makes its result.
 template <class Result, class Convert>
-std::shared_ptr<caller> take(const queue_pointer& q,
-                             std::shared_ptr<recipes::consumer> queue_handle::*which,
-                             receiver<std::optional<Result>> to, deadline d, Convert convert) {
-  auto& loop = q->core->driver->loop();
-  const auto recipient =
-      std::make_shared<detail::recipient<std::optional<Result>>>(loop, std::move(to));
-  const auto who = std::make_shared<caller>();
-  if (loop.in_child()) {
-    recipient->tell(errc::forked, {});
-    return who;
-  }
-  who->waits = d != at_once;
-  who->complete = [recipient, convert](error_code ec,
-                                       std::optional<recipes::consumer::acquired_item> got) {
-    std::optional<Result> result;
-    if (got) result.emplace(convert(std::move(*got)));
-    recipient->tell(ec == late() ? error_code{} : ec, std::move(result));
-  };
-  const auto from = (*q).*which;
-  const bool possible = which == &queue_handle::claiming || !q->names->claims_only();
-  start(
-      q->core, recipient, d, who,
-      [&] {
-        if (possible)
-          from->acquire(who);
-        else
-          q->core->recipes->post([who] { who->complete(errc::invalid_argument, {}); });
-      },
-      [weak = std::weak_ptr{from}, who_weak = std::weak_ptr{who}](error_code why) {
-        const auto c = weak.lock();
-        const auto w = who_weak.lock();
-        if (c && w) c->give_up(w, why);
-      });
-  return who;
+void take(const queue_pointer& q, std::shared_ptr<recipes::consumer> queue_handle::*which,
+          receiver<std::optional<Result>> to, deadline d, Convert convert) {
+  using result = std::optional<Result>;
+  start_waiting<result>(q->core, std::move(to), d, [&](const recipe_call_ptr<result>& call) {
+    const auto who = std::make_shared<caller>();
+    who->waits = d != at_once;
+    who->complete = [call, convert](error_code ec,
+                                    std::optional<recipes::consumer::acquired_item> got) {
+      result item;
+      if (got) item.emplace(convert(std::move(*got)));
+      call->complete(ec == gave_up() ? error_code{} : ec, std::move(item));
+    };
+    const auto from = (*q).*which;
+    if (which == &queue_handle::claiming || !q->names->claims_only())
+      from->acquire(who);
+    else
+      q->core->recipes->post([who] { who->complete(errc::invalid_argument, {}); });
+    return [weak = std::weak_ptr{from}, who_weak = std::weak_ptr{who}](error_code why) {
+      const auto c = weak.lock();
+      const auto w = who_weak.lock();
+      if (c && w) c->give_up(w, why);
+    };
+  });
 }
 
-std::shared_ptr<caller> take(const queue_pointer& q, receiver<std::optional<queue_item>> to,
-                             deadline d) {
-  return take<queue_item>(q, &queue_handle::popping, std::move(to), d,
-                          [](recipes::consumer::acquired_item got) { return std::move(got.item); });
+void take(const queue_pointer& q, receiver<std::optional<queue_item>> to, deadline d) {
+  take<queue_item>(q, &queue_handle::popping, std::move(to), d,
+                   [](recipes::consumer::acquired_item got) { return std::move(got.item); });
 }
 
-std::shared_ptr<caller> take(const queue_pointer& q, receiver<std::optional<queue_claim>> to,
-                             deadline d) {
-  return take<queue_claim>(q, &queue_handle::claiming, std::move(to), d,
-                           [core = q->core](recipes::consumer::acquired_item got) {
-                             return queue_claim{std::make_shared<claim_handle>(
-                                 claim_handle{core, std::move(got.claim)})};
-                           });
+void take(const queue_pointer& q, receiver<std::optional<queue_claim>> to, deadline d) {
+  take<queue_claim>(q, &queue_handle::claiming, std::move(to), d,
+                    [core = q->core](recipes::consumer::acquired_item got) {
+                      return queue_claim{
+                          std::make_shared<claim_handle>(claim_handle{core, std::move(got.claim)})};
+                    });
 }
 
-void may_block(const core_pointer& core, const std::string& what) {
-  auto& loop = core->driver->loop();
-  if (loop.in_child()) throw error{errc::forked, what};
-  if (loop.is_current()) throw error{errc::would_deadlock, what};
-}
-
-// Starts a call and blocks until it completes. The queue object may be destroyed meanwhile, so
-// `core` is a copy.
-template <class Result, class Start>
-stored<Result> wait_for(core_pointer core, const std::string& what, Start start_it) {
-  may_block(core, what);
-  blocking_call<Result> call;
-  start_it(receiver<Result>{&call});
-  call.done.wait();
-  if (!call.ec) return std::move(call.result);
-  std::string why;
-  if (call.ec == errc::not_connected)
-    why = core->driver->ask(std::string{}, [](const auto& m) { return m.last_failure(); });
-  throw error{call.ec, why.empty() ? what : what + " (" + why + ")"};
-}
-
+// Takes an item and blocks this thread until there is one, at most until the deadline or until a
+// stop is requested.
 template <class Result>
-std::optional<Result> take_before(const queue_pointer& q, const std::string& what, deadline d) {
-  return wait_for<std::optional<Result>>(q->core, what + q->path,
-                                         [&](auto to) { take(q, std::move(to), d); });
-}
-
-template <class Result>
-std::optional<Result> take_until(queue_pointer q, const std::string& what,
-                                 std::shared_ptr<recipes::consumer> queue_handle::*from,
-                                 std::stop_token stop) {
+std::optional<Result> take_blocking(const queue_pointer& q, const std::string& what, deadline d,
+                                    std::stop_token stop = {}) {
   if (stop.stop_requested()) return std::nullopt;
-  may_block(q->core, what + q->path);
-  blocking_call<std::optional<Result>> call;
-  const auto who = take(q, receiver<std::optional<Result>>{&call}, no_deadline);
-  {
-    const std::stop_callback on_stop{std::move(stop), [&] {
-                                       const scope inside{*q->core->recipes};
-                                       ((*q).*from)->give_up(who, late());
-                                     }};
-    call.done.wait();
-  }
-  if (call.ec) throw error{call.ec, what + q->path};
-  return std::move(call.result);
+  using result = std::optional<Result>;
+  return run_blocking<result>(
+      what + q->path, q->core, [&](receiver<result> to) { take(q, std::move(to), d); }, d,
+      std::move(stop));
 }
 
 // Creates the folder of the items and the nodes above it.
 void make_folder(const queue_handle& q, const std::string& what) {
   const auto& path = q.names->items();
   for (auto& level : recipes::levels_of(*q.core->defaults, path, q.names->items_levels())) try {
-      block(what.c_str(), q.core, &start_create, level.path,
+      block(what, q.core, &start_create, level.path,
             std::string{level.path == path ? q.names->folder_data() : ""},
             create_options{create_mode::persistent, std::move(level.acl)});
     } catch (const error& e) {
@@ -204,46 +123,35 @@ queue_pointer make_queue(client& c, std::string path, queue_options o) {
 
 void start_push(const queue_pointer& q, receiver<bool> to, std::vector<std::string> items,
                 int priority, deadline d) {
-  auto& loop = q->core->driver->loop();
-  const auto recipient = std::make_shared<detail::recipient<bool>>(loop, std::move(to));
-  if (loop.in_child()) return recipient->tell(errc::forked, {});
-  const auto what = std::make_shared<recipes::producer::push_request>();
-  what->items = std::move(items);
-  what->priority = priority;
-  what->waits = d != at_once;
-  what->complete = [recipient](error_code ec) {
-    recipient->tell(ec == late() ? error_code{} : ec, !ec);
-  };
-  const bool possible = priority == default_priority ||
-                        (q->names->has_priorities() && priority >= 0 && priority < 1000);
-  start(
-      q->core, recipient, d, what,
-      [&] {
-        if (possible)
-          q->producer->push(what);
-        else
-          q->core->recipes->post([what] { what->complete(errc::invalid_argument); });
-      },
-      [weak = std::weak_ptr{q->producer}, what_weak = std::weak_ptr{what}](error_code why) {
-        const auto p = weak.lock();
-        const auto w = what_weak.lock();
-        if (p && w) p->give_up(w, why);
-      });
+  start_waiting<bool>(q->core, std::move(to), d, [&](const recipe_call_ptr<bool>& call) {
+    const auto what = std::make_shared<recipes::producer::push_request>();
+    what->items = std::move(items);
+    what->priority = priority;
+    what->waits = d != at_once;
+    what->complete = [call](error_code ec) {
+      call->complete(ec == gave_up() ? error_code{} : ec, !ec);
+    };
+    if (priority == default_priority ||
+        (q->names->has_priorities() && priority >= 0 && priority < 1000))
+      q->producer->push(what);
+    else
+      q->core->recipes->post([what] { what->complete(errc::invalid_argument); });
+    return [weak = std::weak_ptr{q->producer}, what_weak = std::weak_ptr{what}](error_code why) {
+      const auto p = weak.lock();
+      const auto w = what_weak.lock();
+      if (p && w) p->give_up(w, why);
+    };
+  });
 }
 
 void start_front(const queue_pointer& q, receiver<std::optional<queue_item>> to) {
-  auto& loop = q->core->driver->loop();
-  const auto recipient =
-      std::make_shared<detail::recipient<std::optional<queue_item>>>(loop, std::move(to));
-  if (loop.in_child()) return recipient->tell(errc::forked, {});
-  scope inside{*q->core->recipes};
-  std::make_shared<recipes::front_reader>(
-      q->core->recipes, q->names,
-      [recipient](error_code ec, std::optional<queue_item> item) {
-        recipient->tell(ec, std::move(item));
-      })
-      ->start();
-  tell_later(loop, inside);
+  using result = std::optional<queue_item>;
+  start_in_recipes<result>(q->core, std::move(to), [&](const recipe_call_ptr<result>& call) {
+    std::make_shared<recipes::front_reader>(
+        q->core->recipes, q->names,
+        [call](error_code ec, result item) { call->complete(ec, std::move(item)); })
+        ->start();
+  });
 }
 
 void start_pop(const queue_pointer& q, receiver<std::optional<queue_item>> to, deadline d) {
@@ -255,12 +163,9 @@ void start_claim(const queue_pointer& q, receiver<std::optional<queue_claim>> to
 }
 
 void start_complete(const claim_pointer& c, receiver<void> to) {
-  auto& loop = c->core->driver->loop();
-  const auto recipient = std::make_shared<detail::recipient<void>>(loop, std::move(to));
-  if (loop.in_child()) return recipient->tell(errc::forked, {});
-  scope inside{*c->core->recipes};
-  c->claim->complete([recipient](error_code ec) { recipient->tell(ec, {}); });
-  tell_later(loop, inside);
+  start_in_recipes(c->core, std::move(to), [&](const recipe_call_ptr<void>& call) {
+    c->claim->complete([call](error_code ec) { call->complete(ec); });
+  });
 }
 
 }  // namespace detail
@@ -269,11 +174,11 @@ queue::queue(client& c, std::string path, queue_options options)
     : state_{detail::make_queue(c, std::move(path), std::move(options))} {}
 
 queue::~queue() {
-  if (state_->core->driver->loop().in_child()) return;
-  const detail::scope inside{*state_->core->recipes};
-  state_->producer->close(detail::aborted());
-  state_->popping->close(detail::aborted());
-  state_->claiming->close(detail::aborted());
+  detail::in_recipes(state_->core, [&] {
+    state_->producer->close(detail::aborted());
+    state_->popping->close(detail::aborted());
+    state_->claiming->close(detail::aborted());
+  });
 }
 
 void queue::push(std::string data, int priority) { push(detail::one(std::move(data)), priority); }
@@ -287,25 +192,26 @@ bool queue::try_push(std::vector<std::string> items, int priority) {
   return push_before(std::move(items), priority, detail::at_once);
 }
 bool queue::push_before(std::vector<std::string> items, int priority, detail::deadline d) {
-  return detail::wait_for<bool>(state_->core, "push to " + state_->path, [&](auto to) {
-    detail::start_push(state_, std::move(to), std::move(items), priority, d);
-  });
+  return detail::run_blocking<bool>(
+      "push to " + state_->path, state_->core,
+      [&](auto to) { detail::start_push(state_, std::move(to), std::move(items), priority, d); },
+      d);
 }
 
 std::optional<queue_item> queue::front() {
-  return detail::wait_for<std::optional<queue_item>>(
-      state_->core, "front of " + state_->path,
+  return detail::run_blocking<std::optional<queue_item>>(
+      "front of " + state_->path, state_->core,
       [&](auto to) { detail::start_front(state_, std::move(to)); });
 }
 
 std::size_t queue::size() const {
   const auto what = "size of " + state_->path;
-  const auto stat = detail::block(what.c_str(), state_->core, &detail::start_exists,
-                                  state_->names->items(), watcher{});
+  const auto stat =
+      detail::block(what, state_->core, &detail::start_exists, state_->names->items(), watcher{});
   if (!stat || stat->num_children == 0) return 0;
   const auto inside = state_->names->identities();
-  const bool ours = !inside.empty() && detail::block(what.c_str(), state_->core,
-                                                     &detail::start_exists, inside, watcher{});
+  const bool ours = !inside.empty() &&
+                    detail::block(what, state_->core, &detail::start_exists, inside, watcher{});
   return static_cast<std::size_t>(stat->num_children) - (ours ? 1 : 0);
 }
 
@@ -321,27 +227,27 @@ std::vector<std::string> queue::names() const {
 std::string queue::item_path(const std::string& name) const { return state_->names->item(name); }
 
 queue_item queue::pop() {
-  return *detail::take_before<queue_item>(state_, "pop from ", detail::no_deadline);
+  return *detail::take_blocking<queue_item>(state_, "pop from ", detail::no_deadline);
 }
 std::optional<queue_item> queue::pop(std::stop_token stop) {
-  return detail::take_until<queue_item>(state_, "pop from ", &detail::queue_handle::popping,
-                                        std::move(stop));
+  return detail::take_blocking<queue_item>(state_, "pop from ", detail::no_deadline,
+                                           std::move(stop));
 }
 std::optional<queue_item> queue::try_pop() { return pop_before(detail::at_once); }
 std::optional<queue_item> queue::pop_before(detail::deadline d) {
-  return detail::take_before<queue_item>(state_, "pop from ", d);
+  return detail::take_blocking<queue_item>(state_, "pop from ", d);
 }
 
 queue_claim queue::claim() {
-  return std::move(*detail::take_before<queue_claim>(state_, "claim from ", detail::no_deadline));
+  return std::move(*detail::take_blocking<queue_claim>(state_, "claim from ", detail::no_deadline));
 }
 std::optional<queue_claim> queue::claim(std::stop_token stop) {
-  return detail::take_until<queue_claim>(state_, "claim from ", &detail::queue_handle::claiming,
-                                         std::move(stop));
+  return detail::take_blocking<queue_claim>(state_, "claim from ", detail::no_deadline,
+                                            std::move(stop));
 }
 std::optional<queue_claim> queue::try_claim() { return claim_before(detail::at_once); }
 std::optional<queue_claim> queue::claim_before(detail::deadline d) {
-  return detail::take_before<queue_claim>(state_, "claim from ", d);
+  return detail::take_blocking<queue_claim>(state_, "claim from ", d);
 }
 
 std::vector<queue_item> queue::set_aside() const {
@@ -354,7 +260,7 @@ std::vector<queue_item> queue::set_aside() const {
     read_group group;
     for (auto i = next; i != items.end() && i - next < at_once; ++i)
       group.get(folder + '/' + i->text);
-    for (auto& got : detail::block(what.c_str(), state_->core, &detail::start_read, group)) {
+    for (auto& got : detail::block(what, state_->core, &detail::start_read, group)) {
       auto& item = *next++;
       if (got.ec == errc::no_node) continue;  // another client restored or discarded it
       if (got.ec) throw error{got.ec, what};
@@ -371,13 +277,13 @@ void queue::restore(const queue_item& item) {
   if (!parsed) throw error{errc::invalid_argument, what};
   const auto from = names->set_aside() + '/' + item.name;
   for (;;) {
-    auto kept = detail::block(what.c_str(), core, &detail::start_get, from, watcher{});
+    auto kept = detail::block(what, core, &detail::start_get, from, watcher{});
     transaction t;
     t.remove(from, kept.stat.version)
         .create(names->prefix(parsed->priority), std::move(kept.data),
                 create_mode::persistent_sequential);
     try {
-      detail::block(what.c_str(), core, &detail::start_commit, std::move(t));
+      detail::block(what, core, &detail::start_commit, std::move(t));
       return;
     } catch (const transaction_error& e) {
       if (e.code() == errc::bad_version) continue;  // another client has written the node
@@ -390,7 +296,7 @@ void queue::restore(const queue_item& item) {
 void queue::discard(const queue_item& item) {
   const auto what = "discard " + item.name;
   try {
-    detail::block(what.c_str(), state_->core, &detail::start_remove,
+    detail::block(what, state_->core, &detail::start_remove,
                   state_->names->set_aside() + '/' + item.name, any_version);
   } catch (const error& e) {
     if (e.code() != errc::no_node) throw;
@@ -419,14 +325,12 @@ int queue_claim::priority() const { return claimed()->claim->item().priority; }
 int queue_claim::attempts() const { return claimed()->claim->attempts(); }
 
 void queue_claim::complete() {
-  detail::wait_for<void>(claimed()->core, "complete " + name(),
-                         [&](auto to) { detail::start_complete(state_, std::move(to)); });
+  detail::run_blocking<void>("complete " + name(), claimed()->core,
+                             [&](auto to) { detail::start_complete(state_, std::move(to)); });
 }
 
 void queue_claim::give_back() noexcept {
-  if (!state_ || state_->core->driver->loop().in_child()) return;
-  const detail::scope inside{*state_->core->recipes};
-  state_->claim->give_back();
+  if (state_) detail::in_recipes(state_->core, [&] { state_->claim->give_back(); });
 }
 
 hold queue_claim::hold() const {

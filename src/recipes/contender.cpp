@@ -46,7 +46,7 @@ task<> contender::run() {
   if (!ec) {
     phase_ = phase::holding;
     was_granted_ = true;
-    monitor_.begin();
+    monitor_.begin(session_at_grant_);
     co_await hold();
     monitor_.end();
     // The program must be notified of the loss before the next contender is granted the lock.
@@ -221,7 +221,11 @@ task<error_code> contender::check_other_nodes() {
 // after the deadline the contender reads its own node first.
 task<error_code> contender::confirm_in_time() {
   const auto& session = context_.session();
-  while (!context_.interrupted() && session.now() >= session.session().deadline) {
+  const auto is_late = [&] {
+    session_at_grant_ = session.session();
+    return session.now() >= session_at_grant_.deadline;
+  };
+  while (!context_.interrupted() && is_late()) {
     const auto asked = context_.send(requests::get(context_.defaults(), nodes_[0].path(), {}),
                                      context_.in_session());
     const auto got = co_await asked;

@@ -117,6 +117,7 @@ class contender final : public session_listener, public std::enable_shared_from_
   wait_strategy::findings found_;
   std::vector<std::unique_ptr<wait_strategy>> waits_;  // one for each node
   hold_monitor monitor_;
+  session_clock::session_view session_at_grant_;  // as confirm_in_time() found it
 
   phase phase_ = phase::creating;
   bool was_granted_ = false;

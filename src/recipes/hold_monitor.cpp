@@ -18,20 +18,19 @@ bool changed(const owned_node& n) { return n.watch.now() == state::changed; }
 
 }  // namespace
 
-void hold_monitor::begin() {
-  begin_again();
+void hold_monitor::begin(const session_clock::session_view& s) {
+  monitor_deadline(s);
   if (context_.request.watches_own_node) request_missing_watches();
-  const bool connected = context_.session().session().connected;
-  if (!connected) connection_ = connection::lost;
-  suspension_reported_ = !connected;
+  if (!s.connected) connection_ = connection::lost;
+  suspension_reported_ = !s.connected;
   context_.events().granted();
   if (suspension_reported_) context_.events().suspended();
 }
 
-void hold_monitor::begin_again() {
+void hold_monitor::monitor_deadline(const session_clock::session_view& s) {
   auto& session = context_.session();
   since_ = session.now();
-  session.monitor(*this, std::min(session.session().deadline, *since_ + short_hold));
+  session.monitor(*this, std::min(s.deadline, *since_ + short_hold));
 }
 
 void hold_monitor::request_missing_watches() {

@@ -15,9 +15,10 @@ class hold_monitor final : public deadline_listener {
   hold_monitor(contender_context& c, owned_nodes& nodes, std::function<void(error_code)> lost)
       : context_{c}, nodes_{nodes}, lost_{std::move(lost)} {}
 
-  void begin();
+  // `s` is the session as it was when the lock was granted.
+  void begin(const session_clock::session_view& s);
   // Must be called after the nodes of the hold were replaced.
-  void begin_again();
+  void begin_again() { monitor_deadline(context_.session().session()); }
   void end() { context_.session().stop_monitoring(*this); }
 
   void connection_lost();
@@ -46,6 +47,7 @@ class hold_monitor final : public deadline_listener {
     unverified,  // there is a new connection; work() verifies the nodes on it
   };
 
+  void monitor_deadline(const session_clock::session_view& s);
   // Returns no error before the deadline.
   error_code why_session_may_have_ended() const;
   // Lets work() read the nodes that have no watch, which sets one.

@@ -6,6 +6,10 @@
 #include <cstdlib>
 #include <memory>
 
+#include "conclave/contenders.hpp"
+#include "conclave/election.hpp"
+#include "conclave/mutex.hpp"
+#include "conclave/queue.hpp"
 #include "integration/harness.hpp"
 
 namespace conclave::testing {
@@ -116,6 +120,43 @@ TEST_F(forking, asynchronous_calls_in_the_child_complete) {
               return got == errc::forked && closed == errc::forked ? 7 : 8;
             }),
             7);
+}
+
+TEST_F(forking, locks_queues_and_elections_refuse_all_calls_in_the_child) {
+  mutex lock{*zk, root + "/lock"};
+  queue jobs{*zk, root + "/jobs"};
+  election leader{*zk, root + "/election"};
+  lock.lock();
+  EXPECT_EQ(in_child([&] {
+              const auto refuses = [](auto call) { return code_of(call) == errc::forked; };
+              return refuses([&] { lock.lock(); }) &&
+                             refuses([&] { return lock.try_lock_for(1s); }) &&
+                             refuses([&] { jobs.push("a"); }) && refuses([&] { jobs.pop(); }) &&
+                             refuses([&] { jobs.pop_for(1s); }) &&
+                             refuses([&] { leader.campaign(); }) &&
+                             refuses([&] { contenders(*zk, root + "/lock"); })
+                         ? 7
+                         : 8;
+            }),
+            7);
+  EXPECT_EQ(in_child([&] {
+              int refused = 0;
+              const auto count = [&](error_code ec, auto...) { refused += ec == errc::forked; };
+              lock.async_lock(count);
+              lock.async_unlock(count);
+              jobs.async_pop(count);
+              leader.async_resign(count);
+              return refused == 4 ? 7 : 8;
+            }),
+            7);
+  EXPECT_EQ(in_child([&] {
+              lock.unlock();
+              leader.resign();
+              return lock.hold().fencing_token() == 0 ? 7 : 8;
+            }),
+            7);
+  EXPECT_TRUE(lock.held());
+  EXPECT_EQ(contenders(*zk, root + "/lock").size(), 1u);
 }
 
 // TSan cannot follow threads that a child of a threaded process starts.
