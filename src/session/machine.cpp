@@ -170,6 +170,7 @@ void machine::connected(time_point now, std::int32_t process_binding) {
   output_sent_ = 0;
   stream_sent_ = 0;
   ping_sent_.reset();
+  reply_awaited_since_.reset();
   heard_on_this_connection_ = false;
   handshake_sent_ = last_heard_ = now;
   // Other servers do not know a session of a read-only server, so request a new one.
@@ -255,6 +256,14 @@ void machine::fail_unreadable(errc read_error) {
 
 // --- time
 
+// The connection is lost if nothing was received for two thirds of the timeout, and for one third
+// while a reply is awaited. The second condition only matters if the ping was sent late, because
+// this process was stopped.
+time_point machine::silence_deadline() const noexcept {
+  if (!reply_awaited_since_) return time_point::max();
+  return std::max(last_heard_ + timeout_ * 2 / 3, *reply_awaited_since_ + timeout_ / 3);
+}
+
 void machine::time_passed(time_point now) {
   switch (phase_) {
     case phase::pausing:
@@ -274,7 +283,10 @@ void machine::time_passed(time_point now) {
       if (now >= phase_deadline_) drop(timed_out(), now);
       break;
     case phase::attached:
-      if (now >= last_heard_ + timeout_ * 2 / 3) return drop(timed_out(), now);
+      // This process did not run for a while. The server may not have run either, and its reply may
+      // not have been read. So the reply gets its time from now on.
+      if (reply_awaited_since_ && now > next_deadline() + timeout_ / 12) reply_awaited_since_ = now;
+      if (now >= silence_deadline()) return drop(timed_out(), now);
       if (!ping_sent_ && now >= last_send_ + timeout_ / 3) {
         std::string frame;
         wire::append_frame(frame,
@@ -297,7 +309,7 @@ time_point machine::next_deadline() const noexcept {
   switch (phase_) {
     case phase::finished: return when;
     case phase::attached:
-      when = last_heard_ + timeout_ * 2 / 3;
+      when = silence_deadline();
       if (!ping_sent_) when = std::min(when, last_send_ + timeout_ / 3);
       break;
     default: when = phase_deadline_;
@@ -315,6 +327,7 @@ time_point machine::session_deadline() const noexcept {
 void machine::send_frame(std::string_view frame, time_point now) {
   output_.append(frame);
   last_send_ = now;
+  if (!reply_awaited_since_) reply_awaited_since_ = now;
 }
 
 void machine::send(std::unique_ptr<operation> op, time_point now) {

@@ -107,7 +107,8 @@ class machine {
   command take_command();
   bool has_command() const noexcept { return !std::holds_alternative<std::monostate>(command_); }
 
-  // time_passed() must be called at this time at the latest.
+  // time_passed() must be called at this time at the latest. A process that was stopped, or a
+  // machine that slept, calls it later. The connection is then kept for the time of a reply.
   time_point next_deadline() const noexcept;
 
   // All notices to be delivered, in order.
@@ -191,6 +192,7 @@ class machine {
   error_code why_refused(const operation& op) const noexcept;
   void send(std::unique_ptr<operation> op, time_point now);
   void send_frame(std::string_view frame, time_point now);
+  time_point silence_deadline() const noexcept;
   void drop(error_code why, time_point now);
   void requeue_or_complete_in_flight(time_point now);
   void fail_unreadable(errc read_error);
@@ -249,6 +251,9 @@ class machine {
   std::uint64_t stream_sent_ = 0;
   time_point last_send_{};
   time_point last_heard_{};
+  // Since when the server owes bytes: the oldest request that it has not answered, or the bytes
+  // before the reply. None: everything was answered.
+  std::optional<time_point> reply_awaited_since_;
   time_point last_answered_sent_ = time_point::min();
   std::chrono::milliseconds lease_{0};  // the session timeout when last_answered_sent_ was set
   std::optional<time_point> ping_sent_;

@@ -20,6 +20,7 @@ bool ends_session(errc e) { return e == errc::session_expired || e == errc::sess
 void machine::received(std::string_view bytes, time_point now) {
   if (phase_ != phase::handshaking && phase_ != phase::attached && phase_ != phase::closing) return;
   last_heard_ = now;
+  reply_awaited_since_.reset();
   input_.feed(bytes);
   for (;;) {
     const auto payload = input_.next();
@@ -36,6 +37,8 @@ void machine::received(std::string_view bytes, time_point now) {
     if (phase_ != phase::attached && phase_ != phase::closing) return;  // the connection has ended
     if (result == needs_handshake) return drop(errc::connection_loss, now);
   }
+  const bool reply_awaited = ping_sent_ || !in_flight_.empty() || !auths_in_flight_.empty();
+  if (reply_awaited && !reply_awaited_since_) reply_awaited_since_ = now;
   const bool nothing_requested = phase_ == phase::handshaking || in_flight_.empty();
   if (input_.failed() || (input_.begins_oversized() && nothing_requested)) {
     log(log_level::error, to_string(host_) + " sent a frame with an invalid length");

@@ -5,6 +5,8 @@
 //   contestant hold ADDRESS TIMEOUT_MS PATH TICKETS STORAGE_PORT NUMBER
 //       locks once and writes on and on, without a look at the lock, until the storage refuses;
 //       then it ends well if it is told that the lock was lost
+//   contestant keep ADDRESS TIMEOUT_MS PATH TICKETS STORAGE_PORT NUMBER
+//       locks once and writes as long as held() says so
 //   contestant campaign ..., contestant lead ...
 //       the same two with an election in the place of the lock
 //
@@ -94,6 +96,12 @@ int hold_on(Lock& m, storage_link& storage, inbox<bool>& lost) {
   return m.held() || !m.lost().stop_requested() ? 4 : 0;
 }
 
+int keep(mutex& m, storage_link& storage) {
+  m.lock();
+  while (m.held() && storage.write(m.fencing_token())) std::this_thread::sleep_for(5ms);
+  return 5;
+}
+
 int play(const std::vector<std::string>& arguments) {
   client_options options;
   options.session_timeout = std::chrono::milliseconds{std::stoi(arguments.at(3))};
@@ -116,6 +124,7 @@ int play(const std::vector<std::string>& arguments) {
     return role == "lead" ? hold_on(l, storage, lost) : contend(l, storage, suspended);
   }
   mutex m{zk, arguments.at(4), how};
+  if (arguments.at(1) == "keep") return keep(m, storage);
   return arguments.at(1) == "hold" ? hold_on(m, storage, lost) : contend(m, storage, suspended);
 }
 

@@ -128,6 +128,66 @@ TEST(silence, a_new_connection_starts_counting_anew) {
   EXPECT_EQ(loop.machine().state(), session_state::connected);
 }
 
+// Stopped for less and for more than the connection may be silent, and than the session may live.
+TEST(silence, of_a_server_that_was_not_asked_does_not_end_the_connection) {
+  for (const auto pause : {5999ms, 6001ms, 8000ms, 9000ms, 3'600'000ms}) {
+    virtual_loop loop;
+    loop.attach();
+    loop.stop_for(pause);
+    EXPECT_EQ(loop.machine().state(), session_state::connected) << pause.count();
+    const auto ping = loop.take_request();
+    EXPECT_EQ(ping.type, wire::opcode::ping);
+    loop.answer(ping);
+    loop.advance(2999ms);
+    EXPECT_EQ(loop.take_journal(), lines{"connected"}) << pause.count();
+  }
+}
+
+TEST(silence, a_server_that_was_asked_late_has_a_third_of_the_timeout) {
+  virtual_loop loop;
+  loop.attach();
+  loop.stop_for(20s);
+  EXPECT_EQ(loop.take_list(), lines{"ping"});
+  loop.advance(2999ms);
+  EXPECT_EQ(loop.machine().state(), session_state::connected);
+  loop.advance(1ms);
+  EXPECT_EQ(loop.machine().state(), session_state::suspended);
+}
+
+// A machine that sleeps stops the server together with the client.
+TEST(silence, counts_anew_for_a_request_that_was_sent_before_a_stop) {
+  virtual_loop loop;
+  loop.attach();
+  loop.advance(1s);
+  const auto read = loop.submit(get("/a"));
+  loop.stop_for(20s);
+  loop.advance(2999ms);
+  EXPECT_EQ(loop.machine().state(), session_state::connected);
+  loop.answer(loop.take_request());
+  EXPECT_TRUE(read->succeeded());
+  EXPECT_EQ(loop.machine().state(), session_state::connected);
+}
+
+TEST(silence, a_request_of_a_thread_that_runs_first_after_a_stop_has_its_time) {
+  virtual_loop loop;
+  loop.attach();
+  loop.stop_without_a_timer(6s);
+  const auto read = loop.submit(get("/a"));
+  loop.stop_for(1ms);
+  EXPECT_EQ(loop.machine().state(), session_state::connected);
+  loop.answer(loop.take_request());
+  EXPECT_TRUE(read->succeeded());
+}
+
+TEST(silence, a_stop_does_not_move_the_session_deadline) {
+  virtual_loop loop;
+  loop.attach();
+  const auto deadline = loop.machine().session_deadline();
+  loop.stop_for(20s);
+  EXPECT_EQ(loop.machine().session_deadline(), deadline);
+  EXPECT_LT(deadline, loop.now());
+}
+
 TEST(ping, an_answer_nobody_asked_for_is_a_protocol_error) {
   virtual_loop loop;
   loop.attach();

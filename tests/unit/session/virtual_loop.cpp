@@ -351,6 +351,12 @@ void virtual_loop::advance(duration d) {
   now_ = until;
 }
 
+void virtual_loop::stop_for(duration d) {
+  now_ += d;
+  machine_.time_passed(now_);
+  pump();
+}
+
 std::chrono::milliseconds virtual_loop::clock() const {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now_.time_since_epoch() -
                                                                std::chrono::hours{1});

@@ -155,6 +155,10 @@ class virtual_loop {
 
   time_point now() const { return now_; }
   void advance(duration d);
+  // As for a process that was stopped: the machine learns of the time only afterwards.
+  void stop_for(duration d);
+  // The same, but another thread runs before the one with the timer.
+  void stop_without_a_timer(duration d) { now_ += d; }
   // Since the beginning.
   std::chrono::milliseconds clock() const;
 
