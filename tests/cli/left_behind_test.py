@@ -355,6 +355,54 @@ def test_a_command_that_stands_still_while_it_starts_the_server(world):
     until(lambda: is_free(world), "the lock")
 
 
+# As ssh and sudo do: closes what it has inherited. Then prints its number.
+CLOSES_ALL = [sys.executable, "-S", "-c", "import os, signal; os.closerange(3, 256); "
+              "print(os.getpid(), flush=True); signal.pause()"]
+
+
+@pytest.mark.parametrize("order", ["conclave", "conclave server", "server conclave", "guard conclave"])
+def test_a_command_that_closes_its_descriptors_holds_the_lock_until_it_ends(world, order):
+    p = world.start_conclave("lock", "--session-timeout", "2s", "x", "--", *CLOSES_ALL)
+    child = int(p.stdout.readline())
+    guard, = until(lambda: guards(world), "the guard")
+    for victim in order.split():
+        if victim == "server":
+            kill_server(world)
+        elif victim == "conclave":
+            kill(p.pid)
+        else:
+            os.kill(guard, signal.SIGKILL)
+            until(lambda: [g for g in guards(world) if g != guard and parent(g) == p.pid],
+                  "another guard")
+    r = world.conclave("lock", "-w", "3", "x", "--", "true")
+    assert (r.returncode, alive(child)) == (1, True), r
+    kill(child)
+    until(lambda: is_free(world), "the lock")
+    until(lambda: not guards(world), "the end of the guard")
+
+
+def test_a_session_that_is_over_ends_a_command_that_closes_its_descriptors(world):
+    p = world.start_conclave("lock", "--session-timeout", "2s", "x", "--", *CLOSES_ALL)
+    child = int(p.stdout.readline())
+    kill(p.pid)
+    server = world.local_pid()
+    os.rename(world.local, world.path("moved"))  # the next server does not know the session
+    kill(server)
+    until(lambda: not alive(child), "the end of the command")
+    until(lambda: not guards(world), "the end of the guard")
+
+
+def test_an_item_whose_command_closes_its_descriptors_is_not_given_to_another(world):
+    world.ok("queue", "push", "q", "a")
+    p = world.start_conclave("queue", "work", "--session-timeout", "2s", "q", "--", *CLOSES_ALL)
+    child = int(p.stdout.readline())
+    kill(p.pid)
+    r = world.conclave("queue", "pop", "-w", "1", "q")
+    assert (r.returncode, alive(child)) == (1, True), r
+    kill(child)
+    assert world.ok("queue", "pop", "-w", "10", "q") == "a\n"
+
+
 def start_worker(world):
     """Writes the process of each item's command to a file of the item's name."""
     line = 'read -r x; echo $$ > "$x.new"; mv "$x.new" "$x"; exec sleep 1000'

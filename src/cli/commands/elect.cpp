@@ -178,7 +178,8 @@ class election_run {
   // command are alive.
   void after_run() {
     const auto r = *result_;
-    if (!flags_.forever()) {
+    // The next command must not run beside one that we may not kill.
+    if (!flags_.forever() || !r.still_running.empty()) {
       if (!r.kept()) std::cerr << "conclave: " << r.explanation("leadership") << "\n";
       keeps_session_ = r.has_background_processes && r.kept();
       if (r.interrupted && r.kept()) return loop_.end_by(SIGINT);

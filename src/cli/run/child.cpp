@@ -7,7 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "cli/exit_code.hpp"
@@ -68,7 +72,10 @@ class exec_block {
   if (pid < 0) why = errno;
   if (pid != 0) return pid;
   ::setpgid(0, 0);
-  t.group = ::getpid();
+  if (const int error = t.guard.command_starts(); error != 0) {
+    why = error;
+    ::_exit(not_found);
+  }
   if (t.dies_with_parent && (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent))
     ::_exit(not_found);  // our process has died already
   if (input >= 0) ::dup2(input, STDIN_FILENO);
@@ -81,6 +88,30 @@ class exec_block {
   ::execvpe(arguments[0], arguments, environment);
   why = errno;
   ::_exit(not_found);
+}
+
+int code_of_failed_start(int error) {
+  switch (error) {
+    case ENOENT: return not_found;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM: return system_failure;
+    default: return not_executable;
+  }
+}
+
+// Whether the process of this folder of /proc is in the group and has not ended.
+bool is_running_in(const std::filesystem::path& process, pid_t group) {
+  std::ifstream in{process / "stat"};
+  std::string text;
+  std::getline(in, text, '\0');
+  // The name, in parentheses, may contain anything.
+  const auto name_end = text.rfind(')');
+  if (name_end == std::string::npos) return false;
+  std::istringstream rest{text.substr(name_end + 1)};
+  char state = 0;
+  pid_t parent = 0, its_group = 0;
+  return rest >> state >> parent >> its_group && its_group == group && state != 'Z' && state != 'X';
 }
 
 }  // namespace
@@ -98,9 +129,39 @@ child::child(const program& p, const start_options& t) {
                   "cannot run '" + p.arguments.front() + "': fork failed: " + std::strerror(why)};
   if (why != 0) {
     ::waitpid(pid_, nullptr, 0);
-    throw failure{why == ENOENT ? not_found : not_executable,
+    throw failure{code_of_failed_start(why),
                   "cannot run '" + p.arguments.front() + "': " + std::strerror(why)};
   }
+}
+
+child::delivery child::signal(int s) const noexcept {
+  if (pid_ == 0) return delivery::sent;
+  ::kill(-pid_, s);
+  return may_not_signal() ? delivery::refused : delivery::sent;
+}
+
+bool child::may_not_signal() const noexcept {
+  if (::kill(pid_, 0) == 0 || errno != EPERM) return false;
+  siginfo_t ended{};
+  ::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT);
+  return ended.si_pid == 0;
+}
+
+std::vector<pid_t> child::out_of_reach() const {
+  std::vector<pid_t> found;
+  if (pid_ == 0) return found;
+  // Not by /proc, which may hide the processes of other users.
+  if (may_not_signal()) found.push_back(pid_);
+  std::error_code ec;
+  for (const auto& process : std::filesystem::directory_iterator{"/proc", ec}) {
+    const auto name = process.path().filename().string();
+    pid_t pid = 0;
+    const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (bad != std::errc{} || *end != '\0' || pid == pid_) continue;
+    if (is_running_in(process.path(), pid_) && ::kill(pid, 0) != 0 && errno == EPERM)
+      found.push_back(pid);
+  }
+  return found;
 }
 
 child::change child::poll_change() const {

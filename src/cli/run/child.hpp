@@ -5,11 +5,12 @@
 #include <sys/types.h>
 
 #include <array>
-#include <atomic>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "cli/run/guard.hpp"
 
 namespace conclave::cli {
 
@@ -28,19 +29,26 @@ class child {
     sigset_t signal_mask{};
     // The kernel kills it when the thread that started it ends; does not apply to its own children.
     bool dies_with_parent = false;
-    std::atomic<pid_t>& group;     // set before the program runs
+    cli::guard& guard;             // learns of the program before it runs
     std::array<int, 2> inherited;  // further descriptors that the program inherits
   };
-  // Throws failure with not_found or not_executable.
+  // Throws failure with not_found, not_executable or system_failure.
   child(const program& p, const start_options& t);
   child(const child&) = delete;
   child& operator=(const child&) = delete;
 
   // 0 after reap(), because the number may be reused.
   pid_t group() const noexcept { return pid_; }
-  void signal(int s) const noexcept {
-    if (pid_ != 0) ::kill(-pid_, s);
-  }
+  enum class delivery {
+    sent,
+    // We may not signal the program's own process, because it runs as another user. A set-uid
+    // program such as sudo does so. Other processes of its group may have got the signal.
+    refused,
+  };
+  // Sends it to the process group.
+  delivery signal(int s) const noexcept;
+  // The processes of the group that run and that we may not signal. Call before reap().
+  std::vector<pid_t> out_of_reach() const;
 
   struct change {
     enum class kind { none, stopped, ended } what = kind::none;
@@ -52,6 +60,8 @@ class child {
   int reap();
 
  private:
+  bool may_not_signal() const noexcept;
+
   pid_t pid_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,7 +29,7 @@ constexpr auto never = std::numeric_limits<std::int64_t>::max();
 
 // The descriptors of the guard. The standard descriptors are /dev/null: the guard must not keep our
 // connection or our output open, nor print anything.
-enum descriptor { parent_pipe = 3, command_pipe, page_file, keeper_socket, first_other };
+enum descriptor { conclave_socket = 3, command_pipe, page_file, keeper_socket, first_other };
 
 std::int64_t now() noexcept {
   timespec t{};
@@ -56,7 +57,7 @@ void take_descriptors(std::array<int, 4> ours) noexcept {
   for (auto& fd : ours) fd = fd < 0 ? -1 : ::fcntl(fd, F_DUPFD, first_temporary);
   const int nothing = ::fcntl(::open("/dev/null", O_RDWR), F_DUPFD, first_temporary);
   for (const int i : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing, i);
-  int number = parent_pipe;
+  int number = conclave_socket;
   for (const int fd : ours) {
     ::close(number);
     if (fd >= 0) ::dup2(fd, number);
@@ -64,6 +65,119 @@ void take_descriptors(std::array<int, 4> ours) noexcept {
   }
   close_all(first_other, ~0U);
 }
+
+// A message of one byte with one descriptor.
+class descriptor_message {
+ public:
+  descriptor_message() noexcept {
+    header_.msg_iov = &part_;
+    header_.msg_iovlen = 1;
+    header_.msg_control = control_.data();
+    header_.msg_controllen = control_.size();
+  }
+  descriptor_message(const descriptor_message&) = delete;
+  descriptor_message& operator=(const descriptor_message&) = delete;
+
+  // Returns 0 or an error number.
+  int send(int socket, int fd) noexcept {
+    auto* const c = CMSG_FIRSTHDR(&header_);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof fd);
+    std::memcpy(CMSG_DATA(c), &fd, sizeof fd);
+    while (::sendmsg(socket, &header_, MSG_NOSIGNAL) < 0)
+      if (errno != EINTR) return errno;
+    return 0;
+  }
+
+  enum class result { received, nothing, closed };
+  result receive(int socket) noexcept {
+    const auto n = ::recvmsg(socket, &header_, MSG_DONTWAIT);
+    if (n > 0) return result::received;
+    const bool later = n < 0 && (errno == EINTR || errno == EAGAIN || errno == ENOMEM);
+    return later ? result::nothing : result::closed;
+  }
+  // Of a received message; -1: it has none.
+  int descriptor() noexcept {
+    int fd = -1;
+    const auto* const c = CMSG_FIRSTHDR(&header_);
+    if (c != nullptr && c->cmsg_type == SCM_RIGHTS) std::memcpy(&fd, CMSG_DATA(c), sizeof fd);
+    return fd;
+  }
+
+ private:
+  char byte_ = 0;
+  iovec part_{&byte_, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control_{};
+  msghdr header_{};
+};
+
+// Sends a pidfd of `pid`, which is not reaped yet, to the guard. Returns 0 or an error number.
+int send_process(int socket, pid_t pid) noexcept {
+  const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (fd < 0) return errno;
+  const int why = descriptor_message{}.send(socket, fd);
+  ::close(fd);
+  // A guard that was killed is replaced by one that gets its own pidfd.
+  return why == EPIPE || why == ECONNRESET ? 0 : why;
+}
+
+// conclave and the command, as a guard sees them that keeps a session. Only system calls: the guard
+// uses it right after the fork, too.
+class watched_processes {
+ public:
+  // `pidfd`: of the command's own process, -1: not received yet. Outlives the exec of the guard.
+  explicit watched_processes(std::atomic<int>& pidfd) noexcept
+      : pidfd_{pidfd}, command_{pidfd < 0 ? state::not_started : state::running} {}
+
+  // Waits for at most `limit` ms (-1: without limit), for the end of a process, or for a hang-up of
+  // `connection` (-1: none). Returns whether `connection` has hung up.
+  bool wait(int connection, int limit) noexcept {
+    const auto unless_ended = [](state s, int fd) { return s == state::running ? fd : -1; };
+    std::array<pollfd, 4> events{{{unless_ended(conclave_, conclave_socket), POLLIN, 0},
+                                  {unless_ended(descendants_, command_pipe), 0, 0},
+                                  {unless_ended(command_, pidfd_), POLLIN, 0},
+                                  {connection, POLLRDHUP, 0}}};
+    if (::poll(events.data(), events.size(), limit) <= 0) return false;
+    if (events[0].revents != 0) receive();
+    if (events[1].revents != 0) descendants_ = state::ended;
+    if (events[2].revents != 0) command_ = state::ended;
+    return events[3].revents != 0;
+  }
+
+  // The command's own process counts even if it has closed the inherited descriptor.
+  bool command_ended() const noexcept {
+    if (descendants_ != state::ended || command_ == state::running) return false;
+    return command_ == state::ended || conclave_ended();
+  }
+  bool conclave_ended() const noexcept { return conclave_ == state::ended; }
+
+  // Kills the command's process group if the command's own process is not reaped. Otherwise the
+  // number of the group may be reused.
+  void kill_group(pid_t group) const noexcept {
+    if (command_ != state::running || group == 0) return;
+    if (::syscall(SYS_pidfd_send_signal, pidfd_.load(), 0, nullptr, 0) == 0 || errno == EPERM)
+      ::kill(-group, SIGKILL);
+  }
+
+ private:
+  enum class state { not_started, running, ended };
+
+  void receive() noexcept {
+    descriptor_message m;
+    const auto result = m.receive(conclave_socket);
+    if (result == descriptor_message::result::closed) conclave_ = state::ended;
+    const int fd = result == descriptor_message::result::received ? m.descriptor() : -1;
+    if (fd < 0) return;
+    pidfd_ = fd;
+    command_ = state::running;
+  }
+
+  std::atomic<int>& pidfd_;
+  state conclave_ = state::running;
+  state descendants_ = state::running;  // those with the inherited descriptor
+  state command_;                       // its own process
+};
 
 std::int64_t deadline_after(std::chrono::nanoseconds time) noexcept {
   const auto begin = now();
@@ -81,7 +195,7 @@ void copy_text(const std::string& from, std::array<char, N>& to) {
 
 guard::guard(const descendants& of, const std::optional<guarded_session>& session, pid_t group,
              std::chrono::nanoseconds alive_for) {
-  shared begin{{deadline_after(alive_for)}, {group}, {false}, {false}, {}, {}, {}};
+  shared begin{{deadline_after(alive_for)}, {group}, {-1}, {false}, {false}, {}, {}, {}};
   if (session) {
     begin.key = session->key;
     copy_text(session->socket, begin.socket);
@@ -92,7 +206,8 @@ guard::guard(const descendants& of, const std::optional<guarded_session>& sessio
   void* memory = MAP_FAILED;
   if (file >= 0 && ::ftruncate(file, sizeof(shared)) == 0)
     memory = ::mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  if (memory == MAP_FAILED || ::pipe2(ends.data(), O_CLOEXEC) != 0) {
+  if (memory == MAP_FAILED ||
+      ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     const int why = errno;
     if (memory != MAP_FAILED) ::munmap(memory, sizeof(shared));
     if (file >= 0) ::close(file);
@@ -100,10 +215,15 @@ guard::guard(const descendants& of, const std::optional<guarded_session>& sessio
                   std::string{"cannot create the guard process: "} + std::strerror(why)};
   }
   // Complete before the fork: conclave may be killed or stopped right after it.
-  shared_ = new (memory) shared{
-      {begin.until.load()}, {group}, {false}, {false}, begin.key, begin.socket, begin.local_folder};
+  shared_ = new (memory)
+      shared{{begin.until.load()}, {group},           {-1}, {false}, {false}, begin.key,
+             begin.socket,         begin.local_folder};
   pipe_ = ends[1];
-  pid_ = ::fork();
+  int why = group != 0 && session ? send_process(pipe_, group) : 0;
+  if (why == 0) {
+    pid_ = ::fork();
+    why = errno;
+  }
   if (pid_ == 0) {
     // Only system calls from here on, because other threads may have held locks at the fork. A
     // process group of its own: signals to our group are not for the guard. Not a session of its
@@ -118,7 +238,6 @@ guard::guard(const descendants& of, const std::optional<guarded_session>& sessio
     shared_->has_started = true;
     session ? watch_keeper(*shared_) : watch_time(*shared_);
   }
-  const int why = errno;
   // Also here: until the guard has run, signals to our group would reach it.
   if (pid_ > 0) ::setpgid(pid_, pid_);
   ::close(ends[0]);
@@ -128,6 +247,11 @@ guard::guard(const descendants& of, const std::optional<guarded_session>& sessio
   ::munmap(shared_, sizeof(shared));
   throw failure{system_failure,
                 std::string{"cannot create the guard process: "} + std::strerror(why)};
+}
+
+int guard::command_starts() noexcept {
+  shared_->group = ::getpid();
+  return shared_->key.session != 0 ? send_process(pipe_, ::getpid()) : 0;
 }
 
 guard::~guard() {
@@ -154,7 +278,7 @@ void guard::alive_for(std::chrono::nanoseconds time) noexcept {
 }
 
 void guard::watch_time(shared& page) {
-  pollfd us{parent_pipe, 0, 0};
+  pollfd us{conclave_socket, 0, 0};
   while (us.revents == 0) {
     const auto left = (page.until - now()) / 1'000'000;
     if (left < 0) break;
@@ -174,14 +298,9 @@ void guard::kill_command(shared& page) noexcept {
 
 // Waits until the server closes the connection. The reaction then needs a whole program.
 void guard::watch_keeper(shared& page) {
-  std::array<pollfd, 3> events{
-      {{parent_pipe, 0, 0}, {command_pipe, 0, 0}, {keeper_socket, POLLRDHUP, 0}}};
-  while (events[2].revents == 0) {
-    if (events[0].fd < 0 && events[1].fd < 0) ::_exit(0);  // the session then ends
-    if (::poll(events.data(), events.size(), -1) <= 0) continue;
-    for (auto* const e : {&events[0], &events[1]})
-      if (e->revents != 0) e->fd = -1;
-  }
+  watched_processes all{page.command};
+  while (!all.wait(keeper_socket, -1))
+    if (all.conclave_ended() && all.command_ended()) ::_exit(0);  // the session then ends
   ::close(keeper_socket);
   std::array<char, 9> name{"conclave"};
   std::array<char, 32> flag{};
@@ -213,13 +332,12 @@ int guard::run_program() {
       // Without a server, the attempts continue until the time limit.
     }
   };
-  const auto has_open_end = [](int pipe) { return descendants::alive(pipe); };
   enum class verdict { none, lost } outcome = verdict::none;
   session_keeper keeper;
-  while (has_open_end(command_pipe) && outcome == verdict::none) {
-    std::array<pollfd, 2> events{{{command_pipe, 0, 0}, {keeper.descriptor(), POLLRDHUP, 0}}};
+  watched_processes all{page.command};
+  while (all.wait(-1, 0), !all.command_ended() && outcome == verdict::none) {
     if (!keeper.broken()) {
-      ::poll(events.data(), events.size(), -1);
+      all.wait(keeper.descriptor(), -1);
       deadline = now() + timeout * 3 / 4;
       continue;
     }
@@ -229,19 +347,18 @@ int guard::run_program() {
     if (keeper.state() == session_keeper::result::session_over || now() > deadline)
       outcome = verdict::lost;
     else
-      ::poll(events.data(), 1, 20);
+      all.wait(-1, 20);
   }
   if (outcome == verdict::lost) {
     page.killed = true;
     // Does not use kill_command(). If conclave was killed, init may have reaped the command, and
     // the number of its group may belong to another process.
+    all.kill_group(page.group);
     descendants::kill_all(command_pipe, page.group);
     return ok;
   }
   // The guard must not end before conclave has ended.
-  pollfd us{parent_pipe, 0, 0};
-  while (::poll(&us, 1, -1) <= 0) {
-  }
+  while (!all.conclave_ended()) all.wait(-1, -1);
   deadline = now() + timeout * 3 / 4;
   start_server();
   session_keeper::bind_session(socket, page.key, 1s);

@@ -7,6 +7,9 @@
 // last process of the command has ended. If it cannot do so in time, or the session has expired, it
 // kills all of these processes.
 //
+// The guard watches the descendants by the inherited descriptor, and the command's own process also
+// by a pidfd: ssh and sudo close the descriptors that they inherit.
+//
 // Over TCP, conclave itself holds the lock, and each reply of the server extends it. The guard
 // kills the command's process group when conclave has died, or is stopped past the deadline.
 #pragma once
@@ -34,15 +37,18 @@ class guard {
     session_key key;
     int keeper = -1;
   };
-  // Throws failure if the system refuses another process. `group`: see group(); 0 if the command is
-  // not started yet. `alive_for`: see alive_for().
+  // Throws failure if the system refuses another process or descriptor. `group`: the process group
+  // of the command, which is not reaped yet; 0 if it is not started or has ended. `alive_for`: see
+  // alive_for().
   guard(const descendants& command, const std::optional<guarded_session>& session, pid_t group,
         std::chrono::nanoseconds alive_for);
 
-  // The process group of the command; 0: none. The command's process sets it before exec, because
-  // conclave may be killed or stopped at any moment. Must be cleared before that process is reaped:
-  // afterwards the number may be reused, and the guard would kill another group.
-  std::atomic<pid_t>& group() noexcept { return shared_->group; }
+  // Call in the command's process before exec, as the leader of its process group: conclave may be
+  // killed or stopped at any moment. Only system calls. Returns 0 or an error number.
+  int command_starts() noexcept;
+  // Call before the command is reaped: afterwards the number of its group may be reused, and the
+  // guard would kill another group.
+  void command_ended() noexcept { shared_->group = 0; }
   // Ends the guard and not the command. To leave the command to the guard, call _exit(2) instead.
   ~guard();
   guard(const guard&) = delete;
@@ -65,7 +71,8 @@ class guard {
  private:
   struct shared {
     std::atomic<std::int64_t> until;  // CLOCK_BOOTTIME in ns
-    std::atomic<pid_t> group;
+    std::atomic<pid_t> group;         // of the command; 0: none
+    std::atomic<int> command;         // the pidfd of the command in the guard; -1: not received yet
     std::atomic<bool> killed;
     std::atomic<bool> has_started;
     // The session to keep; 0: none.
@@ -78,7 +85,7 @@ class guard {
   static void kill_command(shared& page) noexcept;
 
   shared* shared_ = nullptr;
-  int pipe_ = -1;  // a pipe that the kernel closes when conclave dies
+  int pipe_ = -1;  // a socket that the kernel closes when conclave dies
   mutable pid_t pid_ = -1;
 };
 

@@ -51,6 +51,7 @@ class kill_on_loss {
     const std::lock_guard lock{mutex_};
     const auto before = std::exchange(state_, state::lost);
     if (before == state::not_started) return;
+    // The loop reports a program that we may not kill.
     if (before == state::running) ::kill(-group_, SIGKILL);
     try {
       descendants_.kill_all();

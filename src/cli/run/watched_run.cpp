@@ -1,5 +1,6 @@
 #include "cli/run/watched_run.hpp"
 
+#include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,15 @@ constexpr auto without_deadline = 24h;
 constexpr auto guard_pause = 100ms;
 constexpr int guards_until_warning = 10;
 
+constexpr auto refusal = "the system does not permit a signal to another user's process";
+
+// "process 12", or "processes 12, 13".
+std::string names_of(const std::vector<pid_t>& processes) {
+  std::string all;
+  for (const auto p : processes) all += (all.empty() ? "" : ", ") + std::to_string(p);
+  return (processes.size() == 1 ? "process " : "processes ") + all;
+}
+
 }  // namespace
 
 std::chrono::milliseconds longest_grace(std::chrono::milliseconds session_timeout) {
@@ -27,6 +37,9 @@ std::chrono::milliseconds longest_grace(std::chrono::milliseconds session_timeou
 }
 
 std::string watched_run::result::explanation(const std::string& what) const {
+  if (!still_running.empty())
+    return what + " was lost, but " + names_of(still_running) + " of the command still run" +
+           (still_running.size() == 1 ? "s" : "") + ": " + refusal;
   if (outcome == hold_outcome::lost) return what + " was lost while the command ran";
   return "the command was ended because the connection was lost; " + what +
          " was held until its end";
@@ -71,27 +84,30 @@ bool watched_run::start() {
     child_.emplace(program_,
                    child::start_options{signal_mask_,
                                         by == kept_by::us,
-                                        guard_->group(),
+                                        *guard_,
                                         {descendants_.inherited(), keeper_.descriptor()}});
-    phase_ = phase::running;
     descendants_.close_own_end();
     return child_->group();
   });
-  if (!started) guard_.reset();
+  if (started)
+    phase_ = phase::running;
+  else
+    guard_.reset();
   return started;
 }
 
 watched_run::~watched_run() {
-  if (phase_ != phase::running) return;
-  child_->signal(SIGKILL);
+  if (!runs()) return;
+  const auto killed = child_->signal(SIGKILL);
+  if (killed == child::delivery::refused) report_refused(SIGKILL);
   try {
     descendants_.kill_all();
   } catch (...) {
     // The command itself is killed in any case.
   }
   kill_on_loss_.program_ended();
-  if (guard_) guard_->group() = 0;
-  child_->reap();
+  if (guard_) guard_->command_ended();
+  if (killed == child::delivery::sent) child_->reap();
 }
 
 std::unique_ptr<guard> watched_run::new_guard(pid_t group) const {
@@ -151,29 +167,30 @@ bool watched_run::hand_over_to_guard() {
 }
 
 void watched_run::pass_on(int signal) {
-  if (phase_ == phase::starting && is_ending_signal(signal)) return finish_unstarted(signal);
   if (phase_ == phase::handing_over && is_ending_signal(signal))
     return kill(hold_outcome::ended_in_time);
-  if (phase_ != phase::running) return;
+  if (phase_ == phase::starting && is_ending_signal(signal)) return finish_unstarted(signal);
+  if (!runs()) return;
   switch (signal) {
     case SIGCHLD: child_changed(); break;
     case SIGCONT:
       if (!stopped_by_us_ && held_.held()) child_->signal(SIGCONT);
       break;
+    case SIGWINCH: child_->signal(SIGWINCH); break;
     default:
       passed_on_sigint_ = passed_on_sigint_ || signal == SIGINT;
-      child_->signal(signal);
+      send(signal);
       // A stopped process receives the signal only after SIGCONT.
       if (signal == SIGTERM || signal == SIGHUP) child_->signal(SIGCONT);
   }
 }
 
 void watched_run::suspended() {
-  if (phase_ != phase::running) return;
+  if (!runs()) return;
   if (options_.suspend == run_options::on_suspend::term) terminate();
   if (options_.suspend == run_options::on_suspend::stop && !kill_at_) {
     stopped_by_us_ = true;
-    child_->signal(SIGSTOP);
+    send(SIGSTOP);
   }
 }
 
@@ -182,24 +199,22 @@ void watched_run::restored() {
 }
 
 loop::clock::time_point watched_run::check() {
+  const auto now = loop::clock::now();
   switch (phase_) {
-    case phase::starting: return check_starting();
-    case phase::running: return check_running();
+    case phase::starting:
+      if (held_.held()) return start() ? now : now + 20ms;
+      outcome_ = hold_outcome::lost;
+      finish_unstarted(SIGTERM);
+      return now;
+    case phase::running:
+    case phase::unkillable: return check_running();
     case phase::handing_over: return check_handing_over();
     case phase::ended: break;
   }
   if (!guard_) return loop::clock::time_point::max();
   check_guard();
   if (!held_.held()) kill(hold_outcome::lost);
-  return loop::clock::now() + guard_pause;
-}
-
-loop::clock::time_point watched_run::check_starting() {
-  const auto now = loop::clock::now();
-  if (held_.held()) return start() ? now : now + 20ms;
-  outcome_ = hold_outcome::lost;
-  finish_unstarted(SIGTERM);
-  return now;
+  return now + guard_pause;
 }
 
 loop::clock::time_point watched_run::check_handing_over() {
@@ -219,14 +234,21 @@ loop::clock::time_point watched_run::check_handing_over() {
 loop::clock::time_point watched_run::check_running() {
   const auto now = loop::clock::now();
   const auto guard_due = check_guard();
+  if (!runs()) return now;
   const auto left = held_.remaining();
   guard_->alive_for(left);
-  if (!held_.held() || (kill_at_ && now >= *kill_at_)) {
-    kill(held_.held() ? hold_outcome::ended_in_time : hold_outcome::lost);
+  if (!held_.held()) {
+    kill(hold_outcome::lost);
     return now + 1s;
   }
+  const auto at_deadline = left > without_deadline ? loop::clock::time_point::max() : now + left;
+  if (phase_ == phase::unkillable) return std::min(at_deadline, guard_due);
+  if (kill_at_ && now >= *kill_at_) {
+    kill(hold_outcome::ended_in_time);
+    return std::min(at_deadline, now + 1s);
+  }
   if (left <= options_.grace) terminate();
-  if (kill_at_) return std::min({*kill_at_, now + left, guard_due});
+  if (kill_at_) return std::min({*kill_at_, at_deadline, guard_due});
   return left > without_deadline ? guard_due : std::min(now + (left - options_.grace), guard_due);
 }
 
@@ -235,15 +257,39 @@ void watched_run::terminate() {
   outcome_ = hold_outcome::ended_in_time;
   kill_at_ =
       loop::clock::now() + std::min<std::chrono::nanoseconds>(options_.grace, held_.remaining());
-  child_->signal(SIGTERM);
+  send(SIGTERM);
   child_->signal(SIGCONT);
 }
 
 void watched_run::kill(hold_outcome why) {
   outcome_ = why;
   if (!kill_at_) kill_at_ = loop::clock::now();
-  if (phase_ == phase::running) child_->signal(SIGKILL);
+  if (phase_ == phase::running && child_->signal(SIGKILL) == child::delivery::refused) {
+    phase_ = phase::unkillable;
+    if (why != hold_outcome::lost) report_refused(SIGKILL);
+  }
   descendants_.kill_all();
+  if (phase_ == phase::unkillable && why == hold_outcome::lost) abandon();
+}
+
+void watched_run::send(int signal) {
+  if (child_->signal(signal) == child::delivery::refused) report_refused(signal);
+}
+
+void watched_run::report_refused(int signal) const {
+  std::cerr << "conclave: cannot send SIG" << ::sigabbrev_np(signal) << " to process "
+            << child_->group() << " of the command: " << refusal << "\n";
+}
+
+// The end of the program must not delay the report of the loss.
+void watched_run::abandon() {
+  phase_ = phase::ended;
+  terminal_.take_back();
+  guard_.reset();
+  result r;
+  r.outcome = outcome_;
+  r.still_running = child_->out_of_reach();
+  ended_(r);
 }
 
 void watched_run::child_changed() {
@@ -255,8 +301,10 @@ void watched_run::child_changed() {
 void watched_run::stopped(int signal) {
   if (!options_.uses_terminal) return;
   const bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
-  if (wants_terminal && terminal_.give_to(child_->group())) return child_->signal(SIGCONT);
-  if (wants_terminal || signal == SIGTSTP) stop_with_child();
+  if (wants_terminal && terminal_.give_to(child_->group()))
+    child_->signal(SIGCONT);
+  else if (wants_terminal || signal == SIGTSTP)
+    stop_with_child();
 }
 
 // Stops ourselves, so that the shell that started us takes its terminal back. The program stays
@@ -273,11 +321,16 @@ void watched_run::stop_with_child() {
 void watched_run::finish() {
   // Without the hold, the program's background processes must not continue.
   if (!held_.held() || guard_->killed_the_command()) outcome_ = hold_outcome::lost;
-  if (outcome_ != hold_outcome::kept) kill(outcome_);
+  result r;
+  if (outcome_ != hold_outcome::kept) {
+    child_->signal(SIGKILL);
+    descendants_.kill_all();
+    r.still_running = child_->out_of_reach();
+  }
+  if (!r.still_running.empty()) outcome_ = hold_outcome::lost;
   phase_ = phase::ended;
   const bool had_terminal = terminal_.child_has_terminal();
   terminal_.take_back();
-  result r;
   if (descendants_.alive()) guard_->wait_until_started();
   r.has_background_processes =
       keeper_.descriptor() >= 0 && outcome_ == hold_outcome::kept && descendants_.alive();
@@ -290,15 +343,15 @@ void watched_run::finish() {
     guard_.reset();
   }
   kill_on_loss_.program_ended();
-  if (guard_) guard_->group() = 0;
+  if (guard_) guard_->command_ended();
   r.code = child_->reap();
   r.interrupted = (had_terminal || passed_on_sigint_) && r.code == 128 + SIGINT;
   // The terminal has signalled only the program's group.
   if (had_terminal && r.interrupted) ::kill(0, SIGINT);
   r.outcome = outcome_;
   if (!r.has_background_processes) return ended_(r);
-  result_ = r;
   phase_ = phase::handing_over;
+  result_ = r;
   check();
 }
 

@@ -3,10 +3,11 @@
 // If the server is silent and the hold comes near its deadline, the program's process group gets
 // SIGTERM and, after a grace period, SIGKILL. Both times are counted back from the deadline, so the
 // program is dead before the server can grant the lock to another client. If the hold is lost, the
-// program is killed at once, whatever the loop is doing.
+// program is killed at once, whatever the loop is doing. If the system refuses that, because the
+// program runs as another user, the loss is reported without waiting for the program.
 //
 // With a server that sees processes, the inherited descriptor keeps the hold, with or without
-// conclave. The guard covers a restart of the server.
+// conclave. The guard covers a restart of the server, and a program that closes the descriptor.
 #pragma once
 
 #include <chrono>
@@ -15,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/run/child.hpp"
 #include "cli/run/descendants.hpp"
@@ -63,6 +65,8 @@ class watched_run {
     // long as this watched_run exists.
     bool has_background_processes = false;
     bool interrupted = false;  // the program died of Ctrl-C
+    // Processes of the program that run on after the loss, because we may not kill them.
+    std::vector<pid_t> still_running;
     bool kept() const noexcept { return outcome == hold_outcome::kept; }
     // A message about `what`, for example "the lock". Only if the hold was not kept.
     std::string explanation(const std::string& what) const;
@@ -74,7 +78,7 @@ class watched_run {
               std::function<void(const result&)> ended);
 
   // If the program still runs, an error has ended the loop. The hold ends with this process, so the
-  // program and its descendants are killed.
+  // program and its descendants are killed. Does nothing about a program whose loss was reported.
   ~watched_run();
   watched_run(const watched_run&) = delete;
   watched_run& operator=(const watched_run&) = delete;
@@ -91,32 +95,37 @@ class watched_run {
   bool has_background_processes() const { return descendants_.alive(); }
 
  private:
-  // What keeps the hold while the program runs.
-  enum class kept_by { unknown, us, processes };
   enum class phase {
     starting,      // the program is not started yet: the server may be restarting
     running,       // the program runs
+    unkillable,    // runs, but the system refuses our SIGKILL; the hold is not lost yet
     handing_over,  // the program has ended; waits until the guard keeps the hold for its
                    // descendants
     ended,         // `ended` was called, or is about to be called
   };
+  // What keeps the hold while the program runs.
+  enum class kept_by { unknown, us, processes };
 
   kept_by find_keeper();
   bool start();
-  loop::clock::time_point check_starting();
-  loop::clock::time_point check_running();
-  loop::clock::time_point check_handing_over();
   std::unique_ptr<guard> new_guard(pid_t group) const;
   // Null if the system refuses another process.
   std::unique_ptr<guard> try_new_guard(pid_t group) const;
   // Replaces a killed guard after a pause. Returns when to call it again.
   loop::clock::time_point check_guard();
   bool hand_over_to_guard();
+  bool runs() const noexcept { return phase_ == phase::running || phase_ == phase::unkillable; }
+  loop::clock::time_point check_running();
+  loop::clock::time_point check_handing_over();
+  // Sends the signal to the program. Reports on stderr if the system refuses it.
+  void send(int signal);
+  void report_refused(int signal) const;
   void child_changed();
   void stopped(int signal);
   void stop_with_child();
   void terminate();
   void kill(hold_outcome why);
+  void abandon();
   void finish();
   void finish_unstarted(int signal);
 

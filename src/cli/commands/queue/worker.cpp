@@ -253,9 +253,11 @@ worker::clock::time_point worker::check_job(job& j) {
 void worker::ended(job& j) {
   queue_changed();  // another item may have arrived meanwhile
   if (!j.result->kept()) {
-    report(j.claim.name() + ": " + j.result->explanation("the claim") +
-           "; another consumer can claim it");
+    const auto why = j.claim.name() + ": " + j.result->explanation("the claim");
     not_completed_.insert(j.claim.name());
+    // The next command must not run beside one that we may not kill.
+    if (!j.result->still_running.empty()) return stop_with_failure(failure{lost, why});
+    report(why + "; another consumer can claim it");
   } else if (j.result->code == 0) {
     complete(std::move(j.claim));
   } else {
