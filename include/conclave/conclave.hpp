@@ -16,6 +16,7 @@
 #include "conclave/error.hpp"
 #include "conclave/exclusive_lock.hpp"
 #include "conclave/hold.hpp"
+#include "conclave/inspect.hpp"
 #include "conclave/layout.hpp"
 #include "conclave/lock_options.hpp"
 #include "conclave/multi_mutex.hpp"

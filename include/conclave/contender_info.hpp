@@ -30,7 +30,10 @@ struct contender_info {
   std::int64_t fencing_token = 0;               // the token it has, or will have when granted
   std::chrono::system_clock::time_point since;  // when the node was created, by the server's clock
   bool asked_to_release = false;
-  std::optional<grant_time> granted{};  // only for holders, set by contenders()
+  std::optional<grant_time> granted{};  // only for holders, set by contenders() and inspect()
+  // Set to false by inspect() if the node may not be read. Then only its node, role and holds are
+  // known.
+  bool readable = true;
 };
 
 }  // namespace conclave

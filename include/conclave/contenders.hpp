@@ -1,4 +1,5 @@
-// Lists the holders and waiters of a lock, and asks a holder to release it.
+// Lists the holders and waiters of a lock, and asks a holder to release it. For all recipes of a
+// tree, see inspect.hpp.
 #pragma once
 
 #include <string>
@@ -17,11 +18,10 @@ namespace conclave {
 std::vector<contender_info> contenders(client& c, const std::string& path,
                                        const layout& names = layout::curator());
 
-// For tools that read the nodes themselves. describe_contender() sets all members except
-// role, holds and granted. estimate_grants() sets `granted` of all holders. It needs all contenders
-// of the lock, and the lock's path as read after them.
-contender_info describe_contender(std::string node, const get_result& read);
-void estimate_grants(const get_result& lock, const std::vector<contender_info*>& contenders);
+// As contenders(), for the permits of a semaphore, oldest first. The newest may belong to a waiter,
+// which creates its node before a permit is free. It holds none if the semaphore has recorded its
+// number of permits and so many are older.
+std::vector<contender_info> permits_in_use(client& c, const std::string& path);
 
 // Asks the contender that owns this node to release the lock. The holder is notified by
 // lock_options::on_revocation or Curator's Revocable, and may ignore the request. For other

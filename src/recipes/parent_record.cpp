@@ -50,4 +50,8 @@ parent_record parse_parent_record(std::string_view data, const node_stat& parent
   return record;
 }
 
+bool is_parent_record(std::string_view data) {
+  return !data.empty() && parse_parent_record(data, {}).writable;
+}
+
 }  // namespace conclave::recipes

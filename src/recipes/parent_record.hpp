@@ -32,5 +32,7 @@ struct parent_record {
   std::optional<std::size_t> permits;
 };
 parent_record parse_parent_record(std::string_view data, const node_stat& parent);
+// Whether the data is a record, of this node or of another one.
+bool is_parent_record(std::string_view data);
 
 }  // namespace conclave::recipes

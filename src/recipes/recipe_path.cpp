@@ -4,6 +4,7 @@
 
 #include "conclave/error.hpp"
 #include "recipes/queue/names.hpp"
+#include "recipes/semaphore_names.hpp"
 #include "session/paths.hpp"
 
 namespace conclave::recipes {
@@ -11,11 +12,9 @@ namespace {
 
 // Returns what a recipe would mistake a child of this name for. Empty: nothing.
 std::string_view taken_for(std::string_view name, const layout* names) {
-  static const layout permits = layout::custom("lease-"),
-                      others_permits = layout::custom("_c_*-lease-");
   static const queue_names plain{{}, queue_layout::zookeeper}, entries{{}, queue_layout::kazoo};
   if (layout::known_elsewhere(name) || (names != nullptr && names->parse(name))) return "contender";
-  if (permits.parse(name) || others_permits.parse(name)) return "permit";
+  if (parse_lease(name)) return "permit";
   if (plain.parse(name) || entries.parse(name)) return "queue item";
   return {};
 }

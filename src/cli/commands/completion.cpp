@@ -8,7 +8,7 @@
 #include "cli/connect/connection.hpp"
 #include "cli/connect/local_server.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/inventory/names.hpp"
+#include "conclave/inspect.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -44,11 +44,9 @@ int list_paths(paths_flags& f, const invocation&) {
                         : folder == "/" ? folder
                                         : node_path(folder.substr(0, folder.size() - 1));
     client zk{at.hosts, at.options};
-    const known_names known;
     try {
       for (const auto& name : zk.children(parent).names)
-        if (!known.parse(name) && !is_queue_item(name) &&
-            !sibling_owner(name, queue_sibling_suffix) && (folder + name).starts_with(f.begin))
+        if (!is_recipe_node(name) && (folder + name).starts_with(f.begin))
           std::cout << folder << name << "\n";
     } catch (const error&) {
       ::_exit(ok);  // the destructor of the client may wait for a name server

@@ -5,11 +5,11 @@
 #include "cli/command.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/inventory/unused.hpp"
 #include "cli/raw_arguments.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/json.hpp"
 #include "cli/show/text.hpp"
+#include "conclave/inspect.hpp"
 
 namespace conclave::cli {
 namespace {

@@ -177,13 +177,10 @@ class lock_run {
   }
 
   wait_status::subject wait_subject() const {
-    auto path = requested_.paths.front();
-    auto names = requested_.options.layout;
-    if (flags_.permits != 0) {
-      path += "/leases";
-      names = layout::custom("lease-");
-    }
-    return {flags_.paths.front(), std::move(path), std::move(names), connection_.at().hosts};
+    std::optional<layout> names;
+    if (flags_.permits == 0) names = requested_.options.layout;
+    return {flags_.paths.front(), requested_.paths.front(), std::move(names),
+            connection_.at().hosts};
   }
 
   void on_acquire_end(error_code ec, bool acquired) {

@@ -6,11 +6,12 @@
 #include "cli/command.hpp"
 #include "cli/connect/connection.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/inventory/inventory.hpp"
+#include "cli/run/requested_lock.hpp"
 #include "cli/show/contender.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/text.hpp"
 #include "conclave/contenders.hpp"
+#include "conclave/inspect.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -24,28 +25,29 @@ struct revoke_flags {
   bool json = false;
 };
 
-std::vector<participant> holders_of(client& zk, const std::string& path, const known_names& names) {
-  std::vector<participant> holders;
-  const recipe* other_recipe = nullptr;
-  const auto s = take_inventory(zk, {path}, names, false);
+std::vector<contender_info> holders_of(client& zk, const std::string& path,
+                                       const inspect_options& options) {
+  std::vector<contender_info> holders;
+  const recipe_info* other_recipe = nullptr;
+  const auto s = inspect(zk, {path}, options);
   for (const auto& r : s.recipes) {
     if (r.path != path) continue;
-    if (r.what == recipe::kind::election || r.what == recipe::kind::queue) {
+    if (r.what == recipe_info::kind::election || r.what == recipe_info::kind::queue) {
       other_recipe = &r;
       continue;
     }
-    for (const auto& who : r.participants)
+    for (const auto& who : r.contenders)
       if (who.holds) holders.push_back(who);
   }
   if (holders.empty() && other_recipe != nullptr)
     throw failure{usage,
                   "revoke " + path + ": the path has " +
-                      (other_recipe->what == recipe::kind::queue ? "a queue" : "an election") +
+                      (other_recipe->what == recipe_info::kind::queue ? "a queue" : "an election") +
                       "; only holders of a lock can be asked to release it"};
   return holders;
 }
 
-std::string name_of(const participant& who) {
+std::string name_of(const contender_info& who) {
   return printable(who.owner.empty() ? std::string{last_name(who.node)} : who.owner);
 }
 
@@ -71,8 +73,8 @@ bool wait_until_removed(client& zk, const std::string& node, time_point until) {
   return true;
 }
 
-std::vector<participant> request_release(client& zk, std::vector<participant> holders) {
-  std::erase_if(holders, [&](const participant& who) {
+std::vector<contender_info> request_release(client& zk, std::vector<contender_info> holders) {
+  std::erase_if(holders, [&](const contender_info& who) {
     try {
       ask_to_release(zk, who.node);
       return false;
@@ -84,7 +86,7 @@ std::vector<participant> request_release(client& zk, std::vector<participant> ho
   return holders;
 }
 
-void show(const std::string& path, const std::vector<participant>& requested) {
+void show(const std::string& path, const std::vector<contender_info>& requested) {
   if (requested.empty()) std::cout << "nobody holds " << path << "\n";
   for (const auto& who : requested)
     std::cout << "asked " << name_of(who) << " to release " << path << ", held for "
@@ -92,7 +94,7 @@ void show(const std::string& path, const std::vector<participant>& requested) {
   std::cout.flush();
 }
 
-json::object to_json(const std::string& path, const std::vector<participant>& requested) {
+json::object to_json(const std::string& path, const std::vector<contender_info>& requested) {
   json::array list;
   for (const auto& who : requested) {
     json::object o{{"node", who.node}, {"owner", who.owner}};
@@ -105,14 +107,15 @@ json::object to_json(const std::string& path, const std::vector<participant>& re
 
 int run(revoke_flags& f, const invocation&) {
   const auto path = node_path(f.path);
-  const known_names names{f.layout};
+  inspect_options options;
+  options.layouts = extra_layouts(f.layout);
   const auto limit = f.wait.empty() ? 0ms : parse_duration(f.wait);
   connection c{f.connect};
   auto& zk = c.zk();
   const auto started = std::chrono::steady_clock::now();
-  const auto requested = request_release(zk, holders_of(zk, path, names));
+  const auto requested = request_release(zk, holders_of(zk, path, options));
   if (!f.json) show(path, requested);
-  const participant* remaining = nullptr;
+  const contender_info* remaining = nullptr;
   if (!f.wait.empty())
     for (const auto& who : requested)
       if (remaining == nullptr && !wait_until_removed(zk, who.node, started + limit))

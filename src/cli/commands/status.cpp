@@ -13,6 +13,7 @@
 #include "cli/inventory/inventory_monitor.hpp"
 #include "cli/raw_arguments.hpp"
 #include "cli/run/loop.hpp"
+#include "cli/run/requested_lock.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/inventory_text.hpp"
 #include "cli/show/screen.hpp"
@@ -39,13 +40,20 @@ std::vector<std::string> roots_of(const status_flags& f) {
   return roots;
 }
 
+inspect_options options_of(const status_flags& f) {
+  inspect_options options;
+  options.layouts = extra_layouts(f.layout);
+  options.include_unused = f.empty;
+  return options;
+}
+
 // Without --limit: ten on a terminal, all of them otherwise.
 std::size_t most_waiters(const status_flags& f) {
   if (f.limit != 0) return f.limit;
   return ::isatty(STDOUT_FILENO) == 1 ? 10 : 0;
 }
 
-void print_inventory(const inventory& s, const std::vector<std::string>& roots, std::size_t most) {
+void print_inventory(const inspection& s, const std::vector<std::string>& roots, std::size_t most) {
   for (const auto& line : inventory_lines(s, roots, output_format::of_stdout(), most,
                                           std::chrono::system_clock::now()))
     std::cout << line << "\n";
@@ -53,7 +61,7 @@ void print_inventory(const inventory& s, const std::vector<std::string>& roots, 
 }
 
 // If the user named paths and nothing is in use there, the exit code is `failed`.
-int code_for(const status_flags& f, const inventory& s) {
+int code_for(const status_flags& f, const inspection& s) {
   return f.paths.empty() || !s.recipes.empty() ? ok : failed;
 }
 
@@ -79,8 +87,8 @@ class live_status {
     loop_.on_turn([this] { return on_turn(); });
     const inventory_monitor f{
         connection_.zk(),
-        {roots_, known_names{flags_.layout}, flags_.empty, std::max(flags_.interval, 250ms)},
-        [this](inventory s) { loop_.post([this, s = std::move(s)] { on_inventory(s); }); },
+        {roots_, options_of(flags_), std::max(flags_.interval, 250ms)},
+        [this](inspection s) { loop_.post([this, s = std::move(s)] { on_inventory(s); }); },
         [this](const error& e) {
           loop_.post([this, what = std::string{e.what()}] { on_error(what); });
         }};
@@ -88,7 +96,7 @@ class live_status {
   }
 
  private:
-  void on_inventory(const inventory& s) {
+  void on_inventory(const inspection& s) {
     last_error_.clear();
     auto document = inventory_json(s, roots_);
     const bool changed = !last_ || document != document_;
@@ -147,7 +155,7 @@ class live_status {
   loop loop_;  // must be created before the first thread, which the connection starts
   connection connection_;
   std::optional<screen> screen_;
-  std::optional<inventory> last_;
+  std::optional<inspection> last_;
   json::object document_;
   std::string last_error_;
   const bool on_terminal_ = ::isatty(STDOUT_FILENO) == 1 && !flags_.json;
@@ -174,9 +182,9 @@ int run(status_flags& f, const invocation& call) {
   if (f.all && !f.paths.empty()) throw failure{usage, "use either --all or paths, not both"};
   if (!f.watch.empty()) return live_status{f}.run();
   const auto roots = roots_of(f);
-  const known_names names{f.layout};
+  const auto options = options_of(f);
   connection c{find_server(f.connect)};
-  const auto s = take_inventory(c.zk(), roots, names, f.empty);
+  const auto s = inspect(c.zk(), roots, options);
   if (f.json)
     print(inventory_json(s, roots));
   else

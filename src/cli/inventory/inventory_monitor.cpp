@@ -1,11 +1,11 @@
 #include "cli/inventory/inventory_monitor.hpp"
 
-#include "cli/inventory/request_all.hpp"
+#include "cli/nodes/request_all.hpp"
 
 namespace conclave::cli {
 
 inventory_monitor::inventory_monitor(client& zk, subject what,
-                                     std::function<void(inventory)> on_inventory,
+                                     std::function<void(inspection)> on_inventory,
                                      std::function<void(const error&)> on_error)
     : zk_{zk},
       subject_{std::move(what)},
@@ -34,7 +34,7 @@ void inventory_monitor::run(const std::stop_token& stop) {
     try {
       // Set the watches before reading, so that no change is missed.
       set_watches();
-      auto s = take_inventory(zk_, subject_.roots, subject_.names, subject_.include_unused);
+      auto s = inspect(zk_, subject_.roots, subject_.options);
       if (stop.stop_requested()) return;
       on_inventory_(std::move(s));
       wait_for_event = has_recursive_watches_;
@@ -60,7 +60,7 @@ void inventory_monitor::run(const std::stop_token& stop) {
 
 void inventory_monitor::set_watches() {
   if (!has_recursive_watches_ || !watched_.empty()) return;
-  for (auto& path : with_siblings(subject_.roots)) {
+  for (auto& path : inspected_paths(subject_.roots)) {
     try {
       zk_.add_watch(path, watch_mode::recursive, watcher_);
     } catch (const error& e) {

@@ -1,9 +1,9 @@
-// Takes an inventory whenever nodes change, on a thread of its own.
+// Inspects a tree whenever nodes change, on a thread of its own.
 //
 // An idle tree costs nothing, because a recursive watch reports changes. The first event removes
-// the watch, and the next inventory sets it again. So a busy tree costs one inventory for each
+// the watch, and the next inspection sets it again. So a busy tree costs one inspection for each
 // interval, not one event for each change. Servers before ZooKeeper 3.6 have no such watches, so
-// there it takes an inventory in every interval.
+// there it inspects the tree in every interval.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "cli/inventory/inventory.hpp"
+#include "conclave/client.hpp"
+#include "conclave/inspect.hpp"
 
 namespace conclave::cli {
 
@@ -23,12 +24,11 @@ class inventory_monitor {
  public:
   struct subject {
     std::vector<std::string> roots;
-    known_names names;
-    bool include_unused = false;
+    inspect_options options;
     std::chrono::milliseconds interval{1000};
   };
-  // Calls `seen` with each inventory and `failed` with each error, both on that thread.
-  inventory_monitor(client& zk, subject what, std::function<void(inventory)> on_inventory,
+  // Calls `on_inventory` with each inspection and `on_error` with each error, both on that thread.
+  inventory_monitor(client& zk, subject what, std::function<void(inspection)> on_inventory,
                     std::function<void(const error&)> on_error);
   // Closes the client, to end reads that wait for a connection.
   ~inventory_monitor();
@@ -43,7 +43,7 @@ class inventory_monitor {
 
   client& zk_;
   const subject subject_;
-  const std::function<void(inventory)> on_inventory_;
+  const std::function<void(inspection)> on_inventory_;
   const std::function<void(const error&)> on_error_;
   watcher watcher_;
   bool has_recursive_watches_ = true;  // whether the server knows recursive watches

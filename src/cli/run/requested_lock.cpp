@@ -1,8 +1,7 @@
 #include "cli/run/requested_lock.hpp"
 
-#include <charconv>
-
 #include "cli/exit_code.hpp"
+#include "conclave/inspect.hpp"
 #include "conclave/multi_mutex.hpp"
 #include "conclave/mutex.hpp"
 #include "conclave/semaphore.hpp"
@@ -106,7 +105,7 @@ std::string why_refused(client& zk, const std::string& path, const requested_loc
     for (const auto& name : children)
       if (layout::known_elsewhere(name))
         return "node " + name + " belongs to a lock without permits; leave out --permits";
-    if (const auto n = recorded_permits(zk.get(path).data))
+    if (const auto n = recorded_permits(zk.get(path)))
       return "it is in use with " + std::to_string(*n) + " permits; pass --permits " +
              std::to_string(*n);
     return {};
@@ -120,7 +119,7 @@ std::string why_refused(client& zk, const std::string& path, const requested_loc
       return d.options.layout.explain_mismatch(name) +
              (parsed ? "; use another path" : layout_advice(layout::known_as(name)));
   }
-  if (const auto n = recorded_permits(zk.get(path).data))
+  if (const auto n = recorded_permits(zk.get(path)))
     return "it is in use with permits; pass --permits " + std::to_string(*n);
   return {};
 }
@@ -137,16 +136,9 @@ failure disagreement(client& zk, const requested_lock::description& d, error_cod
   return {disagrees, "lock " + d.paths.front() + ": " + ec.message()};
 }
 
-std::optional<std::size_t> recorded_permits(std::string_view data) {
-  constexpr std::string_view begin = "conclave 1 ", mark = " permits ";
-  const auto at = data.find(mark);
-  if (!data.starts_with(begin) || at == data.npos || !data.ends_with('\n')) return {};
-  data.remove_prefix(at + mark.size());
-  data.remove_suffix(1);
-  std::size_t n = 0;
-  const auto [stop, ec] = std::from_chars(data.data(), data.data() + data.size(), n);
-  if (ec != std::errc{} || stop != data.data() + data.size()) return {};
-  return n;
+std::vector<layout> extra_layouts(const std::string& text) {
+  if (text.empty()) return {};
+  return {parse_layout(text)};
 }
 
 }  // namespace conclave::cli

@@ -40,10 +40,10 @@ class requested_lock {
 
 // `text` is curator, kazoo, zookeeper, or the prefix of a custom layout. Throws failure.
 layout parse_layout(const std::string& text);
+// The layouts that a command recognises in addition to those that Conclave knows. `text` is the
+// value of --layout, or empty.
+std::vector<layout> extra_layouts(const std::string& text);
 inline constexpr const char* default_layout = "curator";
-
-// The number of permits in the data of a semaphore's path, if it is recorded.
-std::optional<std::size_t> recorded_permits(std::string_view data);
 
 // The failure for errc::layout_mismatch and errc::permits_mismatch: how others use the path, and
 // what to pass to share the lock with them.

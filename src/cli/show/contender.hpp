@@ -3,9 +3,10 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 #include "cli/show/json.hpp"
-#include "conclave/contenders.hpp"
+#include "conclave/contender_info.hpp"
 
 namespace conclave::cli {
 
@@ -16,6 +17,11 @@ std::string held_for(const contender_info& holder, std::chrono::system_clock::ti
 // Adds session_id and created (the creation of the node). For a holder, adds holding_since or its
 // bounds: holding_since_earliest and, unless it is now, holding_since_latest.
 void add_contender(json::object& to, const contender_info& c);
+
+// The last part of a path.
+inline std::string_view last_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
 
 // A candidate of an election.
 json::object candidate_json(const contender_info& c);

@@ -14,11 +14,11 @@ const char* role_name(layout::role r) {
 }
 
 // A semaphore waiter has only the token of its wait queue node, not that of a permit.
-bool has_token(const recipe& r, const participant& who) {
-  return who.holds || r.what != recipe::kind::semaphore;
+bool has_token(const recipe_info& r, const contender_info& who) {
+  return who.holds || r.what != recipe_info::kind::semaphore;
 }
 
-json::object of(const recipe& r, const participant& who) {
+json::object of(const recipe_info& r, const contender_info& who) {
   json::object o{{"node", who.node}};
   if (!who.readable) {
     o["readable"] = false;
@@ -28,24 +28,24 @@ json::object of(const recipe& r, const participant& who) {
   if (who.asked_to_release) o["asked_to_release"] = true;
   if (has_token(r, who)) add_number(o, "fencing_token", who.fencing_token);
   add_contender(o, who);
-  if (r.what == recipe::kind::read_write_lock) o["role"] = role_name(who.role);
+  if (r.what == recipe_info::kind::read_write_lock) o["role"] = role_name(who.role);
   return o;
 }
 
-json::object of(const recipe& r) {
+json::object of(const recipe_info& r) {
   json::object o{{"path", r.path}, {"kind", to_string(r.what)}};
   if (!r.layout.empty()) o["layout"] = r.layout;
   json::array holders, waiters;
-  for (const auto& who : r.participants) (who.holds ? holders : waiters).push_back(of(r, who));
-  if (r.what == recipe::kind::queue) {
-    o["length"] = r.length;
-    o["claimed"] = r.claimed;
-    o["set_aside"] = r.set_aside;
-    o["producers"] = r.producers;
-    o["consumers"] = r.consumers;
-    o["waiting"] = r.waiting;
+  for (const auto& who : r.contenders) (who.holds ? holders : waiters).push_back(of(r, who));
+  if (r.what == recipe_info::kind::queue) {
+    o["length"] = r.queue.items;
+    o["claimed"] = r.queue.claimed;
+    o["set_aside"] = r.queue.set_aside;
+    o["producers"] = r.queue.producers;
+    o["consumers"] = r.queue.consumers;
+    o["waiting"] = r.queue.waiting;
     o["claims"] = std::move(holders);
-  } else if (r.what != recipe::kind::unused) {
+  } else if (r.what != recipe_info::kind::unused) {
     if (r.permits) o["permits"] = *r.permits;
     o["holders"] = std::move(holders);
     o["waiters"] = std::move(waiters);
@@ -55,7 +55,7 @@ json::object of(const recipe& r) {
 
 }  // namespace
 
-json::object inventory_json(const inventory& s, const std::vector<std::string>& roots) {
+json::object inventory_json(const inspection& s, const std::vector<std::string>& roots) {
   json::array places, entries, unreadable;
   for (const auto& root : roots) places.emplace_back(root);
   for (const auto& r : s.recipes) entries.push_back(of(r));

@@ -11,7 +11,7 @@
 namespace conclave::cli {
 namespace {
 
-using kind = recipe::kind;
+using kind = recipe_info::kind;
 
 // A line in two columns.
 struct row {
@@ -22,33 +22,33 @@ struct row {
 
 struct branch {
   std::map<std::string, branch> below;
-  std::vector<const recipe*> recipes;
+  std::vector<const recipe_info*> recipes;
 };
 
 std::string count(std::size_t n, const char* what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-std::string describe(const recipe& r) {
+std::string describe(const recipe_info& r) {
   std::string text = to_string(r.what);
   if (r.what == kind::queue) {
-    text += ", " + count(r.length, "item");
-    if (r.claimed != 0) text += ", " + std::to_string(r.claimed) + " claimed";
-    if (r.waiting != 0) text += ", " + count(r.waiting, "consumer") + " waiting";
-    if (r.set_aside != 0) text += ", " + std::to_string(r.set_aside) + " set aside";
+    text += ", " + count(r.queue.items, "item");
+    if (r.queue.claimed != 0) text += ", " + std::to_string(r.queue.claimed) + " claimed";
+    if (r.queue.waiting != 0) text += ", " + count(r.queue.waiting, "consumer") + " waiting";
+    if (r.queue.set_aside != 0) text += ", " + std::to_string(r.queue.set_aside) + " set aside";
     return text;
   }
-  const auto waiters = std::count_if(r.participants.begin(), r.participants.end(),
-                                     [](const participant& who) { return !who.holds; });
+  const auto waiters = std::count_if(r.contenders.begin(), r.contenders.end(),
+                                     [](const contender_info& who) { return !who.holds; });
   if (r.permits)
-    text += ", " + std::to_string(static_cast<std::ptrdiff_t>(r.participants.size()) - waiters) +
+    text += ", " + std::to_string(static_cast<std::ptrdiff_t>(r.contenders.size()) - waiters) +
             " of " + std::to_string(*r.permits);
   if (waiters != 0) text += ", " + std::to_string(waiters) + " waiting";
   if (!r.in_use() && r.what != kind::unused) text += ", unused";
   return text;
 }
 
-std::string activity(const recipe& r, const participant& who) {
+std::string activity(const recipe_info& r, const contender_info& who) {
   if (!who.holds) {
     if (who.role == layout::role::reader) return "waits to read";
     if (who.role == layout::role::writer) return "waits to write";
@@ -73,7 +73,7 @@ class inventory_renderer {
     r.left_style = text_style::bold;
     head(r, tree);
     rows_.push_back(std::move(r));
-    for (const auto* const one : tree.recipes) add_participants(*one, below(tree) + pad());
+    for (const auto* const one : tree.recipes) add_contenders(*one, below(tree) + pad());
     children(tree, {});
   }
 
@@ -145,15 +145,15 @@ class inventory_renderer {
       const auto deeper = branches + trunk(last);
       for (const auto* const one : at->recipes) {
         const auto bar = below(*at);
-        add_participants(*one, deeper + bar + (bar.empty() ? pad() : pad().substr(1)));
+        add_contenders(*one, deeper + bar + (bar.empty() ? pad() : pad().substr(1)));
       }
       children(*at, deeper);
     }
   }
 
-  void add_participants(const recipe& r, const std::string& branches) {
+  void add_contenders(const recipe_info& r, const std::string& branches) {
     std::size_t position = 0, shown = 0, left_out = 0;
-    for (const auto& who : r.participants) {
+    for (const auto& who : r.contenders) {
       const bool limited = !who.holds || r.what == kind::queue;
       if (limited && most_ != 0 && shown >= most_) {
         ++left_out;
@@ -183,10 +183,10 @@ class inventory_renderer {
     rows_.push_back(std::move(more));
   }
 
-  static std::string name_of(const recipe& r, const participant& who) {
+  static std::string name_of(const recipe_info& r, const contender_info& who) {
     std::string name = printable(who.owner);
     if (name.empty()) {
-      // A participant without an owner is shown by its node.
+      // A contender without an owner is shown by its node.
       name = printable(last_name(who.node));
       if (!who.readable) name += " (cannot be read)";
     } else if (r.what == kind::queue) {
@@ -221,7 +221,7 @@ bool is_below(const std::string& path, const std::string& root) {
          (path.size() > root.size() && path.starts_with(root) && path[root.size()] == '/');
 }
 
-void insert_recipe(branch& tree, const std::string& root, const recipe& r) {
+void insert_recipe(branch& tree, const std::string& root, const recipe_info& r) {
   auto* at = &tree;
   for (auto from = root == "/" ? 1 : root.size() + 1; from < r.path.size();) {
     const auto end = std::min(r.path.find('/', from), r.path.size());
@@ -233,11 +233,11 @@ void insert_recipe(branch& tree, const std::string& root, const recipe& r) {
 
 }  // namespace
 
-std::vector<std::string> inventory_lines(const inventory& s, const std::vector<std::string>& roots,
+std::vector<std::string> inventory_lines(const inspection& s, const std::vector<std::string>& roots,
                                          const output_format& p, std::size_t most,
                                          std::chrono::system_clock::time_point now) {
   inventory_renderer d{p, most, now};
-  std::set<const recipe*> drawn;  // a root may be below another one
+  std::set<const recipe_info*> drawn;  // a root may be below another one
   for (const auto& root : roots) {
     branch tree;
     for (const auto& r : s.recipes)
@@ -249,8 +249,8 @@ std::vector<std::string> inventory_lines(const inventory& s, const std::vector<s
   }
   constexpr std::size_t named = 3;
   for (std::size_t i = 0; i < std::min(named, s.unreadable.size()); ++i)
-    d.add_note("cannot read " + printable(s.unreadable[i].first) + ": " +
-               s.unreadable[i].second.message());
+    d.add_note("cannot read " + printable(s.unreadable[i].path) + ": " +
+               s.unreadable[i].why.message());
   if (s.unreadable.size() > named)
     d.add_note("and " + std::to_string(s.unreadable.size() - named) + " more that cannot be read");
   return d.lines();

@@ -1,4 +1,4 @@
-// An inventory as a tree for people, and as JSON.
+// The result of an inspection as a tree for people, and as JSON.
 #pragma once
 
 #include <chrono>
@@ -6,17 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "cli/inventory/inventory.hpp"
 #include "cli/show/json.hpp"
 #include "cli/show/text.hpp"
+#include "conclave/inspect.hpp"
 
 namespace conclave::cli {
 
 // Lines without newlines. Shows at most `most` waiters or claims for each recipe; 0: all.
-std::vector<std::string> inventory_lines(const inventory& s, const std::vector<std::string>& roots,
+std::vector<std::string> inventory_lines(const inspection& s, const std::vector<std::string>& roots,
                                          const output_format& p, std::size_t most,
                                          std::chrono::system_clock::time_point now);
 
-json::object inventory_json(const inventory& s, const std::vector<std::string>& roots);
+json::object inventory_json(const inspection& s, const std::vector<std::string>& roots);
 
 }  // namespace conclave::cli

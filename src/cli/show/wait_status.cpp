@@ -71,7 +71,8 @@ wait_status::state wait_status::now() const {
   try {
     std::size_t ahead = 0;
     std::string holder, time;
-    for (const auto& c : contenders(zk_, what_.path, what_.names)) {
+    for (const auto& c : what_.names ? contenders(zk_, what_.path, *what_.names)
+                                     : permits_in_use(zk_, what_.path)) {
       if (c.session_id == zk_.session_id()) break;
       if (c.holds && holder.empty()) {
         holder = " · held by " + printable(c.owner);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -15,9 +16,9 @@ class wait_status {
  public:
   struct subject {
     std::string name;  // as the user wrote it
-    std::string path;  // the path of the contenders
-    layout names;
-    std::string server;  // shown while there is no connection
+    std::string path;
+    std::optional<layout> names;  // none: the path is that of a semaphore
+    std::string server;           // shown while there is no connection
   };
   enum class form {
     one_line,  // one line, updated in place

@@ -38,7 +38,7 @@ std::vector<item_name> sorted(const std::vector<std::string>& children, Parse pa
 }  // namespace
 
 queue_names::queue_names(std::string path, queue_layout l)
-    : layout_{l}, internal_{path + ".conclave"} {
+    : layout_{l}, internal_{path + std::string{internal_suffix}} {
   const bool locking = l == queue_layout::kazoo_locking;
   items_ = locking ? path + "/entries" : path;
   claims_ = locking ? path + "/taken" : internal("taken");

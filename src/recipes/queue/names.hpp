@@ -42,6 +42,8 @@ class queue_names {
   // --- the other folders. They are next to the queue, since other libraries treat every child of
   // the queue as an item.
 
+  // All except claims() in the layout kazoo_locking are below the queue's path with this suffix.
+  static constexpr std::string_view internal_suffix = ".conclave";
   // The nodes that claim items.
   const std::string& claims() const noexcept { return claims_; }
   // kazoo creates this folder once and expects that it stays.

@@ -19,11 +19,6 @@ bool ends_in_number(std::string_view name) {
 
 }  // namespace
 
-bool is_lease(std::string_view name) {
-  static const auto ours = layout::custom("lease-"), curators = layout::custom("_c_*-lease-");
-  return ours.parse(name) || curators.parse(name);
-}
-
 std::string wait_for_permit::name_in_use() const {
   return request().layout.name_prefix(request().role) + format_number(last_number);
 }

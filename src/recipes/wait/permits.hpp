@@ -4,15 +4,10 @@
 #include <string_view>
 #include <vector>
 
+#include "recipes/semaphore_names.hpp"
 #include "recipes/wait/strategy.hpp"
 
 namespace conclave::recipes {
-
-// The permits are children of PATH/leases, as in Curator's InterProcessSemaphoreV2.
-inline constexpr std::string_view leases_folder = "leases";
-
-// Whether a child of that folder is a permit, created by Conclave or by Curator.
-bool is_lease(std::string_view name);
 
 // Contenders pass the gate of the semaphore, a lock, one by one. So only one contender at a time
 // lists the leases whenever they change.

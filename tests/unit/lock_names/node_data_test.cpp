@@ -3,6 +3,7 @@
 
 #include "recipes/contender_data.hpp"
 #include "recipes/parent_record.hpp"
+#include "recipes/semaphore_names.hpp"
 
 namespace conclave::recipes {
 namespace {
@@ -38,7 +39,19 @@ TEST(parent_record, anybody_elses_data_is_left_alone) {
         "conclave 1 x 42\n", "conclave 1 7 42\nmore", "conclave 1 7 99999999999\n"}) {
     EXPECT_FALSE(parse_parent_record(data, parent(7)).writable) << data;
     EXPECT_FALSE(parse_parent_record(data, parent(7)).served) << data;
+    EXPECT_FALSE(is_parent_record(data)) << data;
   }
+  EXPECT_FALSE(is_parent_record(""));
+  EXPECT_TRUE(is_parent_record(format_served_record(7, 42)));
+  EXPECT_TRUE(is_parent_record(format_permits_record(7, 3)));
+}
+
+TEST(semaphore_names, a_lease_is_known_by_its_name) {
+  EXPECT_TRUE(is_lease("lease-0000000001"));
+  EXPECT_TRUE(is_lease("_c_1b4e28ba-2fa1-11d2-883f-0016d3cca427-lease-0000000001"));
+  EXPECT_FALSE(is_lease("lease-1"));
+  EXPECT_FALSE(is_lease("lock-0000000001"));
+  EXPECT_EQ(lease_layout().name_prefix(layout::role::exclusive), "lease-");
 }
 
 TEST(contender_data, keeps_the_owner_and_the_id) {

@@ -6,10 +6,12 @@
 
 #include "cli/commands/queue/queue_flags.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/inventory/request_all.hpp"
+#include "cli/nodes/request_all.hpp"
+#include "cli/show/contender.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/node.hpp"
 #include "cli/show/text.hpp"
+#include "conclave/inspect.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -29,19 +31,13 @@ struct claim_info {
 
 std::map<std::string, claim_info> claims_of(client& zk, const queue_flags& f) {
   std::map<std::string, claim_info> all;
-  std::vector<std::string> names;
-  try {
-    names = zk.children(f.claims_path()).names;
-  } catch (const error& e) {
-    if (e.code() != errc::no_node) throw;
-  }
-  std::vector<std::string> paths;
-  for (const auto& name : names) paths.push_back(f.claims_path() + '/' + name);
-  const auto marks = get_all(zk, paths);
-  for (std::size_t i = 0; i < names.size(); ++i)
+  for (const auto& claim : queue_claims(zk, f.node(), f.options().layout))
     // The first line is the owner. Claims of other libraries contain only an id.
-    if (const auto& [ec, got] = marks[i]; !ec)
-      all[names[i]] = {got.data.substr(0, got.data.find('\n')), got.stat.ctime};
+    if (claim.readable)
+      all[std::string{last_name(claim.node)}] = {
+          claim.owner.substr(0, claim.owner.find('\n')),
+          std::chrono::duration_cast<std::chrono::milliseconds>(claim.since.time_since_epoch())
+              .count()};
   return all;
 }
 

@@ -2,20 +2,30 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/show/duration.hpp"
+#include "conclave/inspect.hpp"
 
 namespace conclave::cli {
 
 using namespace std::chrono_literals;
+
+namespace {
+
+const char* name_of(queue_layout l) {
+  switch (l) {
+    case queue_layout::zookeeper: return "zookeeper";
+    case queue_layout::kazoo: return "kazoo";
+    case queue_layout::kazoo_locking: return "kazoo-locking";
+  }
+  return "";
+}
+
+}  // namespace
 
 queue_options queue_flags::options() const {
   queue_options o;
   if (layout == "kazoo") o.layout = queue_layout::kazoo;
   if (layout == "kazoo-locking") o.layout = queue_layout::kazoo_locking;
   return o;
-}
-
-std::string queue_flags::claims_path() const {
-  return node() + (layout == "kazoo-locking" ? "/taken" : ".conclave/taken");
 }
 
 void add_queue_flags(CLI::App& app, queue_flags& f) {
@@ -32,16 +42,8 @@ void add_queue_flags(CLI::App& app, queue_flags& f) {
 }
 
 void require_layout(client& zk, const queue_flags& f) {
-  const char* found = nullptr;
-  try {
-    for (const auto& name : zk.children(f.node()).names) {
-      if (name.starts_with("qn-")) found = "zookeeper";
-      if (name.starts_with("entry-")) found = "kazoo";
-      if (name == "entries") found = "kazoo-locking";
-    }
-  } catch (const error& e) {
-    if (e.code() != errc::no_node) throw;
-  }
+  const auto in_use = find_queue_layout(zk, f.node());
+  const char* const found = in_use ? name_of(*in_use) : nullptr;
   if (found != nullptr && f.layout != found)
     throw failure{disagrees, "queue " + f.path + ": it has another layout; use --layout " + found};
 }

@@ -17,8 +17,6 @@ struct queue_flags {
 
   std::string node() const { return node_path(path); }
   queue_options options() const;
-  // The folder of the claim nodes; see docs/queue.md.
-  std::string claims_path() const;
 };
 
 void add_queue_flags(CLI::App& app, queue_flags& f);

@@ -4,18 +4,18 @@
 
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "cli/inventory/names.hpp"
+#include "client/inspect/names.hpp"
 #include "conclave/client.hpp"
+#include "conclave/inspect.hpp"
 
-namespace conclave::cli {
+namespace conclave::detail {
 
 struct node_tree {
   std::map<std::string, children_result> nodes;
   // The nodes that could not be read, and why. Does not include nodes that were removed meanwhile.
-  std::vector<std::pair<std::string, error_code>> unreadable;
+  std::vector<unreadable_node> unreadable;
 
   const children_result* find(const std::string& path) const {
     const auto at = nodes.find(path);
@@ -23,7 +23,7 @@ struct node_tree {
   }
 };
 
-// Throws if the server cannot be reached.
-node_tree read_tree(client& zk, const std::vector<std::string>& roots, const known_names& names);
+// Reads everything at, below and beside the paths. Throws as inspect().
+node_tree read_tree(client& c, const std::vector<std::string>& paths, const known_layouts& layouts);
 
-}  // namespace conclave::cli
+}  // namespace conclave::detail

@@ -1,43 +1,45 @@
-#include "cli/inventory/tree.hpp"
+#include "client/inspect/tree.hpp"
 
 #include <algorithm>
 #include <set>
 
-#include "cli/inventory/request_all.hpp"
+#include "client/inspect/read_many.hpp"
 
-namespace conclave::cli {
+namespace conclave::detail {
 namespace {
 
 // Whether the children are bookkeeping of a queue: counters, positions in wait queues, items.
 bool is_bookkeeping(const std::string& parent) {
-  return parent != "/" && sibling_owner(parent_path(parent), queue_sibling_suffix).has_value();
+  return parent != "/" && neighbour(parent_path(parent), beside_queue).has_value();
 }
 
-bool is_a_leaf(const std::string& parent, const std::string& name, const known_names& names) {
-  return is_queue_item(name) || names.parse(name) || is_bookkeeping(parent);
+bool is_leaf(const std::string& parent, const std::string& name, const known_layouts& layouts) {
+  return is_queue_item(name) || layouts.parse(name) || is_bookkeeping(parent);
 }
 
 }  // namespace
 
-node_tree read_tree(client& zk, const std::vector<std::string>& roots, const known_names& names) {
+node_tree read_tree(client& c, const std::vector<std::string>& paths,
+                    const known_layouts& layouts) {
   node_tree tree;
+  const auto roots = inspected_paths(paths);
   // A path that is given twice, or is below another one, is visited once.
   std::set<std::string> seen{roots.begin(), roots.end()};
   std::vector<std::string> level{seen.begin(), seen.end()};
   while (!level.empty()) {
     std::vector<std::string> next;
-    auto answers = children_of_all(zk, level);
+    auto replies = list_all(c, level);
     for (std::size_t i = 0; i < level.size(); ++i) {
-      if (answers[i].ec == errc::no_node) continue;
-      if (answers[i].ec) {
-        tree.unreadable.emplace_back(level[i], answers[i].ec);
+      if (replies[i].ec == errc::no_node) continue;
+      if (replies[i].ec) {
+        tree.unreadable.push_back({level[i], replies[i].ec});
         continue;
       }
-      auto& found = answers[i].value;
+      auto& found = replies[i].value;
       std::sort(found.names.begin(), found.names.end());
       for (const auto& name : found.names) {
         auto path = child_path(level[i], name);
-        if (!is_a_leaf(level[i], name, names) && seen.insert(path).second)
+        if (!is_leaf(level[i], name, layouts) && seen.insert(path).second)
           next.push_back(std::move(path));
       }
       tree.nodes.emplace(level[i], std::move(found));
@@ -47,4 +49,4 @@ node_tree read_tree(client& zk, const std::vector<std::string>& roots, const kno
   return tree;
 }
 
-}  // namespace conclave::cli
+}  // namespace conclave::detail

@@ -1,0 +1,50 @@
+#include "client/inspect/names.hpp"
+
+namespace conclave::detail {
+
+known_layouts::known_layouts(const std::vector<layout>& extra) {
+  for (const auto& l : extra) all_.push_back({l.name(), l});
+  all_.push_back({"curator", layout::curator()});
+  all_.push_back({"kazoo", layout::kazoo()});
+  all_.push_back({"zookeeper", layout::zookeeper()});
+  all_.push_back({"zookeeper", layout::election(), true});
+  all_.push_back({"leader_latch", layout::leader_latch(), true});
+  all_.push_back({"lock-*-", layout::custom("lock-*-")});
+  all_.push_back({"*-R-", layout::custom_shared("*-R-", "*-W-")});
+}
+
+std::optional<known_layouts::contender> known_layouts::parse(std::string_view name) const {
+  for (const auto& l : all_)
+    if (const auto found = l.names.parse(name)) return contender{&l, *found};
+  return {};
+}
+
+bool is_queue_item(std::string_view name) {
+  static const recipes::queue_names plain{{}, queue_layout::zookeeper};
+  static const recipes::queue_names entries{{}, queue_layout::kazoo};
+  return plain.parse(name) || entries.parse(name);
+}
+
+recipes::queue_names names_of_queue(const std::string& path, queue_layout l) {
+  return {path == "/" ? std::string{} : path, l};
+}
+
+std::optional<std::string> neighbour(std::string_view path, std::string_view suffix) {
+  const auto name = last_name(path);
+  if (name.size() <= suffix.size() || !name.ends_with(suffix)) return {};
+  return std::string{path.substr(0, path.size() - suffix.size())};
+}
+
+std::string child_path(const std::string& parent, std::string_view name) {
+  auto path = parent == "/" ? parent : parent + '/';
+  return path.append(name);
+}
+
+std::string parent_path(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string_view last_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace conclave::detail

@@ -1,0 +1,224 @@
+// The inspection of a tree on a real server: recipes in use, who holds and who waits, nodes left
+// behind.
+#include "conclave/inspect.hpp"
+
+#include <algorithm>
+#include <future>
+
+#include "conclave/contenders.hpp"
+#include "conclave/election.hpp"
+#include "conclave/mutex.hpp"
+#include "conclave/named_mutex.hpp"
+#include "conclave/queue.hpp"
+#include "conclave/semaphore.hpp"
+#include "conclave/shared_mutex.hpp"
+#include "locks/in_line.hpp"
+
+namespace conclave::testing {
+namespace {
+
+using kind = recipe_info::kind;
+
+class inspecting : public ::testing::Test {
+ protected:
+  recipe_info at(const std::string& where, const inspect_options& options = {}) {
+    for (auto& r : inspect(zk, {path}, options).recipes)
+      if (r.path == where) return std::move(r);
+    ADD_FAILURE() << where << " is not listed";
+    return {};
+  }
+  std::vector<std::string> unused() {
+    std::vector<std::string> all;
+    for (const auto& n : find_unused(zk, {path}, std::chrono::system_clock::now() + 1h).nodes)
+      all.push_back(n.path.substr(path.size()));
+    return all;
+  }
+
+  client zk{shared_server().connect_string()};
+  client other{shared_server().connect_string()};
+  std::string path = fresh_node(zk, "inspect");
+};
+
+TEST_F(inspecting, an_empty_tree_has_no_recipes) {
+  EXPECT_TRUE(inspect(zk, {path}).recipes.empty());
+  EXPECT_TRUE(inspect(zk, {path + "/nothing"}).recipes.empty());
+  EXPECT_TRUE(inspect(zk, {path + "/nothing"}).unreadable.empty());
+}
+
+TEST_F(inspecting, shows_holders_and_waiters_of_a_lock) {
+  lock_options named;
+  named.owner = "the first";
+  mutex a{zk, path + "/lock", named};
+  mutex b{other, path + "/lock"};
+  a.lock();
+  auto waiting = std::async(std::launch::async, [&] { b.lock(); });
+  wait_for_children(zk, path + "/lock", 2);
+  const auto lock = at(path + "/lock");
+  EXPECT_EQ(lock.what, kind::lock);
+  EXPECT_EQ(lock.layout, "curator");
+  ASSERT_EQ(lock.contenders.size(), 2u);
+  const auto& [holder, waiter] = std::tie(lock.contenders[0], lock.contenders[1]);
+  EXPECT_TRUE(holder.holds && holder.readable);
+  EXPECT_EQ(holder.owner, "the first");
+  EXPECT_EQ(holder.node, a.hold().node());
+  EXPECT_EQ(holder.fencing_token, a.fencing_token());
+  EXPECT_TRUE(holder.granted && holder.granted->exact());
+  EXPECT_FALSE(waiter.holds);
+  EXPECT_EQ(waiter.session_id, other.session_id());
+  // contenders() reads the same.
+  const auto same = contenders(zk, path + "/lock");
+  ASSERT_EQ(same.size(), 2u);
+  EXPECT_EQ(same[0].node, holder.node);
+  EXPECT_EQ(same[1].node, waiter.node);
+  a.unlock();
+  waiting.get();
+  b.unlock();
+}
+
+TEST_F(inspecting, tells_the_kinds_apart) {
+  shared_mutex rw{zk, path + "/rw"};
+  rw.lock_shared();
+  election leader{zk, path + "/election"};
+  leader.campaign();
+  named_mutex named{zk, path + "/named"};
+  named.lock();
+  const auto rw_info = at(path + "/rw");
+  EXPECT_EQ(rw_info.what, kind::read_write_lock);
+  ASSERT_EQ(rw_info.contenders.size(), 1u);
+  EXPECT_EQ(rw_info.contenders[0].role, layout::role::reader);
+  EXPECT_EQ(at(path + "/election").what, kind::election);
+  EXPECT_EQ(at(path + "/named").layout, "named");
+  EXPECT_STREQ(to_string(kind::read_write_lock), "read-write lock");
+}
+
+TEST_F(inspecting, counts_permits) {
+  semaphore first{zk, path + "/s", 1};
+  semaphore second{other, path + "/s", 1};
+  first.acquire();
+  auto waiting = std::async(std::launch::async, [&] { second.acquire(); });
+  wait_for_children(zk, path + "/s/leases", 2);
+  const auto s = at(path + "/s");
+  EXPECT_EQ(s.what, kind::semaphore);
+  EXPECT_EQ(s.permits, 1);
+  ASSERT_EQ(s.contenders.size(), 2u);
+  EXPECT_TRUE(s.contenders[0].holds);
+  EXPECT_EQ(s.contenders[0].session_id, zk.session_id());
+  EXPECT_FALSE(s.contenders[1].holds) << "it has a lease, but no permit";
+  EXPECT_EQ(recorded_permits(zk.get(path + "/s")), 1u);
+  EXPECT_FALSE(recorded_permits(zk.get(path)));
+  const auto permits = permits_in_use(zk, path + "/s");
+  ASSERT_EQ(permits.size(), 2u);
+  EXPECT_TRUE(permits[0].holds);
+  EXPECT_FALSE(permits[1].holds);
+  EXPECT_TRUE(permits_in_use(zk, path + "/nothing").empty());
+  first.release();
+  waiting.get();
+  second.release();
+}
+
+TEST_F(inspecting, counts_items_and_claims) {
+  queue jobs{zk, path + "/jobs"};
+  jobs.push({"a", "b", "c"});
+  const auto claim = jobs.claim();
+  const auto q = at(path + "/jobs");
+  EXPECT_EQ(q.what, kind::queue);
+  EXPECT_EQ(q.layout, "zookeeper");
+  EXPECT_EQ(q.queue.items, 3u);
+  EXPECT_EQ(q.queue.claimed, 1u);
+  ASSERT_EQ(q.contenders.size(), 1u);
+  EXPECT_TRUE(q.contenders[0].holds);
+  const auto claims = queue_claims(other, path + "/jobs", queue_layout::zookeeper);
+  ASSERT_EQ(claims.size(), 1u);
+  EXPECT_TRUE(claims[0].node.ends_with('/' + claim.name()));
+  EXPECT_EQ(claims[0].owner, q.contenders[0].owner);
+  EXPECT_EQ(find_queue_layout(zk, path + "/jobs"), queue_layout::zookeeper);
+  EXPECT_FALSE(find_queue_layout(zk, path));
+  EXPECT_FALSE(find_queue_layout(zk, path + "/nothing"));
+  for (const auto l : {queue_layout::kazoo, queue_layout::kazoo_locking}) {
+    queue_options options;
+    options.layout = l;
+    const auto where = path + "/of-layout-" + std::to_string(static_cast<int>(l));
+    queue{zk, where, options}.push("a");
+    EXPECT_EQ(find_queue_layout(zk, where), l);
+  }
+}
+
+TEST_F(inspecting, knows_the_layouts_that_it_is_given) {
+  zk.create(path + "/theirs");
+  const auto node =
+      zk.create(path + "/theirs/job_", "somebody", create_mode::ephemeral_sequential).path;
+  EXPECT_TRUE(inspect(zk, {path}).recipes.empty()) << "it may be anything";
+  inspect_options options;
+  options.layouts = {layout::custom("job_")};
+  const auto lock = at(path + "/theirs", options);
+  EXPECT_EQ(lock.layout, "job_");
+  ASSERT_EQ(lock.contenders.size(), 1u);
+  EXPECT_EQ(lock.contenders[0].node, node);
+  EXPECT_EQ(lock.contenders[0].owner, "somebody");
+}
+
+TEST_F(inspecting, a_contender_that_may_not_be_read_still_counts) {
+  const acl nobody{{permission::all, "digest", "nobody:x"}};
+  const auto node =
+      zk.create(path + "/lock-", "", {create_mode::ephemeral_sequential, nobody}).path;
+  const auto seen = inspect(zk, {path});
+  ASSERT_EQ(seen.recipes.size(), 1u);
+  ASSERT_EQ(seen.recipes[0].contenders.size(), 1u);
+  EXPECT_EQ(seen.recipes[0].contenders[0].node, node);
+  EXPECT_FALSE(seen.recipes[0].contenders[0].readable);
+  ASSERT_EQ(seen.unreadable.size(), 1u);
+  EXPECT_EQ(seen.unreadable[0].path, node);
+  EXPECT_EQ(seen.unreadable[0].why, errc::no_auth);
+}
+
+TEST_F(inspecting, removes_only_what_nobody_uses) {
+  for (const auto* name : {"/old", "/used", "/again"}) {
+    zk.create(path + name);
+    zk.remove(zk.create(path + name + "/lock-", "", create_mode::ephemeral_sequential).path);
+  }
+  zk.create(path + "/never-had-children");
+  zk.create(path + "/used/child");
+  EXPECT_EQ(unused(), (std::vector<std::string>{"/old", "/again"}));
+  EXPECT_TRUE(find_unused(zk, {path}, std::chrono::system_clock::now() - 1h).nodes.empty());
+  const auto found = find_unused(zk, {path}, std::chrono::system_clock::now() + 1h).nodes;
+  zk.create(path + "/again/child");
+  const auto removed = remove_unused(zk, found);
+  ASSERT_EQ(removed.size(), 2u);
+  EXPECT_EQ(removed[0].what, removal::outcome::removed);
+  EXPECT_EQ(removed[1].what, removal::outcome::in_use);
+  EXPECT_EQ(removed[1].ec, errc::not_empty);
+  EXPECT_FALSE(zk.exists(path + "/old"));
+  inspect_options options;
+  options.include_unused = true;
+  zk.remove(path + "/again/child");
+  EXPECT_EQ(at(path + "/again", options).what, kind::unused);
+}
+
+TEST_F(inspecting, does_not_block_the_io_thread) {
+  inbox<error_code> got;
+  zk.async_get(path, [&](error_code, get_result) {
+    got.put(code_of([&] { inspect(zk, {path}); }));
+    got.put(code_of([&] { find_unused(zk, {path}, {}); }));
+  });
+  EXPECT_EQ(got.take(), errc::would_deadlock);
+  EXPECT_EQ(got.take(), errc::would_deadlock);
+}
+
+TEST_F(inspecting, a_closed_client_is_reported) {
+  other.close();
+  EXPECT_EQ(code_of([&] { inspect(other, {path}); }), errc::closed);
+}
+
+TEST(inspected_names, are_those_of_recipes) {
+  for (const auto* name :
+       {"lock-0000000001", "_c_1-lock-0000000001", "__READ__0000000001", "n_0000000001",
+        "lease-0000000001", "qn-0000000001", "entry-100-0000000001", "jobs.conclave"})
+    EXPECT_TRUE(is_recipe_node(name)) << name;
+  for (const auto* name : {"lock", "backups", "qn-1", "entry-100", ".conclave", "locks"})
+    EXPECT_FALSE(is_recipe_node(name)) << name;
+  EXPECT_EQ(inspected_paths({"/a", "/"}),
+            (std::vector<std::string>{"/a", "/", "/a.conclave", "/a-__lock__"}));
+}
+
+}  // namespace
+}  // namespace conclave::testing
