@@ -59,7 +59,8 @@ enum class errc {
   backlog_full = 3,         // too many requests wait for a reply; nothing was sent
   invalid_path = 4,         // not a valid node path, or not allowed for a lock (layout.hpp)
   invalid_argument = 5,     // the arguments are not valid
-  too_large = 6,            // larger than client_options::max_request_bytes; nothing was sent
+  too_large = 6,            // larger than client_options::max_request_bytes or, in a recipe,
+                            // than the server accepts; no effect
   protocol_error = 7,       // the server does not follow ZooKeeper's protocol
   would_deadlock = 8,       // a blocking call on the I/O thread would wait for itself
   forked = 9,               // the client belongs to the parent process

@@ -49,7 +49,7 @@
 // Several threads may use one object. Functions throw the same errors as the client's calls, and
 // also:
 // - errc::too_large: an item, together with the data of a claim, does not fit into a request.
-//   Nothing is sent.
+//   It has no effect. If only the server's limit is exceeded, this is known after some connections.
 // - errc::layout_mismatch: the queue contains only items of another layout.
 //
 // A queue works until its client is closed or destroyed.

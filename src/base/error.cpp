@@ -41,7 +41,7 @@ const char* text(errc e) noexcept {
     case errc::backlog_full: return "too many requests are outstanding; nothing was sent";
     case errc::invalid_path: return "not a valid node path";
     case errc::invalid_argument: return "invalid argument";
-    case errc::too_large: return "larger than a request may be; nothing was sent";
+    case errc::too_large: return "larger than a request may be; it had no effect";
     case errc::protocol_error: return "the server does not speak ZooKeeper's protocol";
     case errc::would_deadlock:
       return "a blocking call on the I/O thread would wait for itself; use the async_ form";

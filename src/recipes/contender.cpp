@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "recipes/error_class.hpp"
+#include "recipes/large_request.hpp"
 #include "recipes/make_path.hpp"
 #include "recipes/parent_record.hpp"
 #include "recipes/sequence_number.hpp"
@@ -111,6 +112,7 @@ task<error_code> contender::create_nodes() {
     if (nodes_.exist() || is_session_end(ec)) co_return ec;
     where = context_.in_session();
   }
+  lost_connections losses;
   for (int without_parent = 0; !context_.release_requested();) {
     const auto creation = nodes_.new_creation();
     const std::function<void()> send_reads = [this] {
@@ -121,8 +123,10 @@ task<error_code> contender::create_nodes() {
     auto ec = made.ec;
     if (made.failed_operation >= nodes_.size()) co_return ec;  // one of the extra operations failed
     if (outcome_unknown(ec)) {
+      const bool refused = ec == errc::connection_loss && losses.one_more(made.request_bytes);
       ec = co_await nodes_.resolve(creation, disconnected);
       if (ec || nodes_.exist()) co_return ec;
+      if (refused) co_return errc::too_large;
     } else if (ec == errc::no_node) {
       // The parents are containers: the server removes them some time after the last contender's
       // node.

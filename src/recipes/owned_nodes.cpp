@@ -53,20 +53,26 @@ task<owned_nodes::creation_result> owned_nodes::create(const creation& c, bindin
   const auto& extra = context_.request.extra_operations;
   std::optional<pending_reply<create_result>> one;
   std::optional<pending_reply<transaction_result>> all;
+  std::size_t request_bytes = 0;
   {
     const single_write in_one_write{context_.session()};
     if (nodes_.size() == 1 && extra.empty()) {
-      one = context_.send(
-          requests::create(context_.defaults(), nodes_[0].child(c.prefix), c.data, c.mode), where);
+      auto request =
+          requests::create(context_.defaults(), nodes_[0].child(c.prefix), c.data, c.mode);
+      request_bytes = request.frame.size();
+      one = context_.send(std::move(request), where);
     } else {
       transaction t;
       for (const auto& n : nodes_) t.create(n.child(c.prefix), c.data, c.mode);
       t.append(extra);
-      all = context_.send(requests::commit(context_.defaults(), t), where);
+      auto request = requests::commit(context_.defaults(), t);
+      request_bytes = request.frame.size();
+      all = context_.send(std::move(request), where);
     }
     if (send_along) send_along();
   }
   creation_result result;
+  result.request_bytes = request_bytes;
   if (one) {
     const auto made = co_await *one;
     context_.session_id = made.sent_on.session;
@@ -78,7 +84,8 @@ task<owned_nodes::creation_result> owned_nodes::create(const creation& c, bindin
   } else {
     const auto made = co_await *all;
     context_.session_id = made.sent_on.session;
-    result = {made.ec, made.value.failed_part().value_or(0)};
+    result.ec = made.ec;
+    result.failed_operation = made.value.failed_part().value_or(0);
     if (!made.ec) {
       set_created(made.value.zxid, made.sent_on);
       for (std::size_t i = 0; i < nodes_.size(); ++i) take(nodes_[i], made.value.parts[i].path);

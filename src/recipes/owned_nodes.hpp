@@ -77,6 +77,7 @@ class owned_nodes {
   struct creation_result {
     error_code ec;
     std::size_t failed_operation = 0;  // if the server refused a transaction
+    std::size_t request_bytes = 0;
   };
   creation new_creation() const;
   // Sends one creation, bound to `where`. `send_along` is called to send more requests in the same

@@ -3,12 +3,19 @@
 #include <utility>
 
 #include "recipes/error_class.hpp"
+#include "recipes/large_request.hpp"
 #include "recipes/make_path.hpp"
 #include "recipes/new_id.hpp"
 #include "recipes/queue/names.hpp"
 #include "recipes/single_write.hpp"
 
 namespace conclave::recipes {
+namespace {
+
+// The data of the counter node after a withdrawal. Transactions leave it empty.
+constexpr std::string_view withdrawal_mark = "withdrawn";
+
+}  // namespace
 
 task<error_code> counted_transactions::create_counter(std::shared_ptr<void> owner) {
   if (has_counter() && version_) co_return error_code{};
@@ -64,13 +71,15 @@ task<counted_transactions::commit_result> counted_transactions::commit(
     transaction counted;
     counted.set(path(), {}, *version_).append(t);
     bool unknown = false;  // an earlier request of this round has an unknown outcome
+    lost_connections losses;
     for (bool new_round = false; !new_round;) {
       std::optional<pending_reply<transaction_result>> committing;
+      auto request = requests::commit(context_->defaults(), counted);
+      const auto bytes = request.frame.size();
       {
         const single_write in_one_write{*context_};
         if (std::exchange(first_request, false) && send_along) send_along();
-        committing =
-            send(context_, owner, requests::commit(context_->defaults(), counted), {session_, 0});
+        committing = send(context_, owner, std::move(request), {session_, 0});
       }
       const auto got = co_await *committing;
       const auto refused = got.value.failed_part();
@@ -84,7 +93,12 @@ task<counted_transactions::commit_result> counted_transactions::commit(
       // long as necessary.
       if (outcome_unknown(got.ec) || (unknown && is_connection_error(got.ec))) {
         unknown = true;
-        continue;
+        if (got.ec != errc::connection_loss || !losses.one_more(bytes)) continue;
+        const auto end = co_await withdraw(owner);
+        if (end == withdrawal::withdrawn) co_return commit_result{errc::too_large, false, {}};
+        if (end == withdrawal::executed) co_return commit_result{};
+        version_.reset();
+        co_return commit_result{errc::connection_loss, true, {}};
       }
       // The counter node was deleted, by hand or with its session, or another client wrote it. The
       // transaction is not the cause, so it is tried again. But if its outcome was unknown, it
@@ -101,6 +115,29 @@ task<counted_transactions::commit_result> counted_transactions::commit(
         co_return commit_result{got.ec, false, {}};
       new_round = true;
     }
+  }
+}
+
+task<counted_transactions::withdrawal> counted_transactions::withdraw(std::shared_ptr<void> owner) {
+  for (;;) {
+    const auto writing = send(
+        context_, owner, requests::set(context_->defaults(), path(), withdrawal_mark, *version_),
+        {session_, 0});
+    const auto written = co_await writing;
+    if (!written.ec) {
+      ++*version_;
+      co_return withdrawal::withdrawn;
+    }
+    if (outcome_unknown(written.ec) || is_connection_error(written.ec)) continue;
+    if (written.ec != errc::bad_version) co_return withdrawal::unknown;
+    // The transaction was executed, or an earlier withdrawal whose reply was lost.
+    const auto reading =
+        send(context_, owner, requests::get(context_->defaults(), path(), {}), {session_, 0});
+    const auto found = co_await reading;
+    if (outcome_unknown(found.ec) || is_connection_error(found.ec)) continue;
+    if (found.ec || found.value.stat.version != *version_ + 1) co_return withdrawal::unknown;
+    ++*version_;
+    co_return found.value.data == withdrawal_mark ? withdrawal::withdrawn : withdrawal::executed;
   }
 }
 

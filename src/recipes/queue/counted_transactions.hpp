@@ -6,6 +6,9 @@
 //
 // The counter node is ephemeral, and only this object uses it. All members are called inside a
 // session_context::scope.
+//
+// A large transaction that the server seems to refuse by closing the connection is withdrawn, and
+// fails with errc::too_large. It had no effect.
 #pragma once
 
 #include <functional>
@@ -47,6 +50,12 @@ class counted_transactions {
   task<> remove_counter(std::shared_ptr<void> owner);
 
  private:
+  enum class withdrawal { withdrawn, executed, unknown };
+  // Ends a transaction whose outcome is unknown: it was executed, or it will never be. For this it
+  // increments the version of the counter node, so that the server refuses a copy that arrives
+  // later.
+  task<withdrawal> withdraw(std::shared_ptr<void> owner);
+
   std::string path() const { return folder_ + '/' + name_; }
 
   std::shared_ptr<session_context> context_;

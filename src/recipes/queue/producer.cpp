@@ -4,16 +4,16 @@
 #include <cerrno>
 #include <utility>
 
+#include "recipes/large_request.hpp"
 #include "recipes/make_path.hpp"
 #include "recipes/single_write.hpp"
 
 namespace conclave::recipes {
 namespace {
 
-// Limits of pushes that share a transaction: enough to share one disk sync of the server, not
+// The limit of items that share a transaction: enough to share one disk sync of the server, not
 // enough to delay other clients.
 constexpr std::size_t most_items = 256;
-constexpr std::size_t most_bytes = std::size_t{256} * 1024;
 // The approximate size of a transaction, and of each item in it, without paths, data and ACLs.
 constexpr std::size_t transaction_bytes = 128;
 constexpr std::size_t item_bytes = 32;
@@ -234,7 +234,7 @@ task<> producer::send() {
     const auto& next = requests_.front();
     items += next->items.size();
     bytes += size_in_request(*next);
-    const bool too_much = items > most_items || bytes > std::min(most_bytes, max_request_bytes_);
+    const bool too_much = items > most_items || bytes > std::min(most_bytes_, max_request_bytes_);
     // The capacity was checked for the first push only.
     if (!sent.empty() && (too_much || capacity_ > 0)) break;
     for (const auto& item : next->items)
@@ -250,6 +250,12 @@ task<> producer::send() {
       ec = co_await make_path(context_, self, names_->items(), names_->items_levels(),
                               create_mode::persistent, std::string{names_->folder_data()});
       if (!ec) continue;
+    }
+    if (ec == errc::too_large && sent.size() > 1 && phase_ != phase::closing) {
+      // Only together they are larger than the server accepts.
+      most_bytes_ = always_accepted_bytes;
+      requests_.insert(requests_.begin(), sent.begin(), sent.end());
+      co_return done;
     }
     for (const auto& r : sent) complete(r, ec);
     co_return done;

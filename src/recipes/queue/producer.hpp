@@ -79,6 +79,8 @@ class producer : public std::enable_shared_from_this<producer> {
   std::shared_ptr<const queue_names> names_;
   std::size_t capacity_;
   std::size_t max_request_bytes_;
+  // How many bytes pushes that share a transaction may have. Less if the server accepts less.
+  std::size_t most_bytes_ = std::size_t{256} * 1024;
   counted_transactions transactions_;
   wait_queue_entry wait_entry_;
   std::deque<request_ptr> requests_;  // without those that were sent

@@ -178,6 +178,25 @@ TEST_F(queue_claims, an_item_that_is_too_large_to_be_claimed_is_skipped) {
   EXPECT_TRUE(hand.exists(large));
 }
 
+// The server closes the connection instead of answering.
+TEST_F(queue_claims, an_item_that_is_larger_than_the_server_accepts_is_skipped) {
+  push(std::string(20'000, 'x'));
+  const auto large = item;
+  test_consumer who{w.client(0), test_consumer::claiming()};
+  who.acquire();
+  for (int lost = 0; lost < 5; ++lost) {
+    w.client(0).swallow_request(wire::opcode::multi);
+    ASSERT_TRUE(w.run_until([&] { return !w.client(0).fault_pending(); }));
+  }
+  w.advance(10s);
+  EXPECT_EQ(who.completions, 0) << who.ec.message();
+  push("small");
+  w.advance(1s);
+  ASSERT_TRUE(who.acquired);
+  EXPECT_EQ(who.acquired->claim->item().data, "small");
+  EXPECT_TRUE(hand.exists(large));
+}
+
 TEST_F(queue_claims, an_item_that_is_too_large_to_be_set_aside_is_skipped) {
   push(std::string((std::size_t{1} << 20) - 280, 'x'));
   const auto large = item;

@@ -42,6 +42,14 @@ class queue_counters : public testing::Test {
     w.advance(60s);
     EXPECT_EQ(link.session().id, session);
   }
+  // One after the other, each with its connection.
+  bool lose_requests(int n, opcode type = opcode::multi) {
+    for (; n > 0; --n) {
+      w.client(0).swallow_request(type);
+      if (!w.run_until([&] { return !w.client(0).fault_pending(); })) return false;
+    }
+    return true;
+  }
   // The lost reply is that to the creation of the counter node.
   test_producer::push_result push_with_lost_creation(test_producer& to) {
     test_producer::push_result result;
@@ -104,6 +112,71 @@ TEST_F(queue_counters, a_counter_node_whose_creation_reply_was_lost_is_removed) 
   to.reset();
   w.advance(1s);
   EXPECT_EQ(counter_nodes(), 0u);
+}
+
+// The server closes the connection instead of answering.
+TEST_F(queue_counters, a_push_larger_than_the_server_accepts_fails_without_effect) {
+  test_producer to{w.client(0)};
+  const auto large = to.push(std::string(20'000, 'x'));
+  ASSERT_TRUE(lose_requests(5)) << "it is sent again: any connection can be lost";
+  w.advance(10s);
+  ASSERT_TRUE(*large);
+  EXPECT_EQ(**large, errc::too_large);
+  const auto small = to.push("small");
+  w.advance(1s);
+  ASSERT_TRUE(*small);
+  EXPECT_FALSE(**small) << (*small)->message();
+  EXPECT_EQ(w.by_hand().children("/queue").size(), 1u);
+}
+
+TEST_F(queue_counters, a_push_that_was_executed_before_the_connections_were_lost_succeeds) {
+  test_producer to{w.client(0)};
+  w.client(0).swallow_reply(opcode::multi);
+  const auto pushed = to.push(std::string(20'000, 'x'));
+  ASSERT_TRUE(w.run_until([&] { return !w.client(0).fault_pending(); }));
+  ASSERT_TRUE(lose_requests(4));
+  w.advance(10s);
+  ASSERT_TRUE(*pushed);
+  EXPECT_FALSE(**pushed) << (*pushed)->message();
+  EXPECT_EQ(w.by_hand().children("/queue").size(), 1u);
+}
+
+TEST_F(queue_counters, a_push_fails_without_effect_if_the_reply_to_its_withdrawal_is_lost) {
+  test_producer to{w.client(0)};
+  const auto large = to.push(std::string(20'000, 'x'));
+  ASSERT_TRUE(lose_requests(5));
+  w.client(0).swallow_reply(opcode::set_data);
+  w.advance(10s);
+  EXPECT_FALSE(w.client(0).fault_pending());
+  ASSERT_TRUE(*large);
+  EXPECT_EQ(**large, errc::too_large);
+  EXPECT_EQ(w.by_hand().children("/queue").size(), 0u);
+  const auto small = to.push("small");
+  w.advance(1s);
+  EXPECT_TRUE(*small && !**small);
+}
+
+TEST_F(queue_counters, pushes_that_are_too_large_only_together_are_sent_separately) {
+  test_producer to{w.client(0)};
+  std::vector<test_producer::push_result> all;
+  for (int i = 0; i < 3; ++i) all.push_back(to.push(std::string(10'000, 'x')));
+  ASSERT_TRUE(lose_requests(5));
+  w.advance(10s);
+  for (const auto& pushed : all) {
+    ASSERT_TRUE(*pushed);
+    EXPECT_FALSE(**pushed) << (*pushed)->message();
+  }
+  EXPECT_EQ(w.by_hand().children("/queue").size(), 3u);
+}
+
+TEST_F(queue_counters, a_small_push_is_repeated_however_often_connections_are_lost) {
+  test_producer to{w.client(0)};
+  const auto pushed = to.push("item");
+  ASSERT_TRUE(lose_requests(20));
+  w.advance(10s);
+  ASSERT_TRUE(*pushed);
+  EXPECT_FALSE(**pushed) << (*pushed)->message();
+  EXPECT_EQ(w.by_hand().children("/queue").size(), 1u);
 }
 
 TEST_F(queue_counters, a_push_succeeds_after_its_counter_node_was_deleted_or_written) {
