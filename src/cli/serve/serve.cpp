@@ -198,7 +198,7 @@ int backup(const std::filesystem::path& socket, const std::filesystem::path& to)
                                   : " exists already; "
                                     "choose another name for the backup")};
   constexpr auto no_timeout = 0ms;
-  const auto answer = server_process::ask(socket, "bkup" + target + "\n", no_timeout);
+  const auto answer = server_process::query(socket, "bkup" + target + "\n", no_timeout);
   if (!answer)
     throw failure{unavailable, "cannot connect to the server at unix:" + socket.string() + " (" +
                                    std::strerror(errno) +
