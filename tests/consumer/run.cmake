@@ -33,7 +33,7 @@ elseif(STEP STREQUAL "partial_build")
   execute_process(COMMAND ninja -C ${BUILD_DIR} -t commands conclave_cli
     OUTPUT_VARIABLE commands COMMAND_ERROR_IS_FATAL ANY)
   foreach(file IN ITEMS conclave.1 conclave.bash _conclave conclave.fish)
-    if(NOT commands MATCHES "told/${file}")
+    if(NOT commands MATCHES "generated/${file}")
       message(FATAL_ERROR "building conclave_cli does not make ${file}")
     endif()
   endforeach()

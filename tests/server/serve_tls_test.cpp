@@ -70,7 +70,7 @@ TEST_F(serve_tls, a_renewed_key_that_others_can_read_is_refused) {
   serve_process server{arguments};
   std::filesystem::permissions(folder.path() / "server.key", std::filesystem::perms{0644});
   server.signal(SIGHUP);
-  ASSERT_TRUE(server.prints("SIGHUP: the certificates stay as they were: "));
+  ASSERT_TRUE(server.prints("SIGHUP: the former certificates stay in use: "));
   EXPECT_TRUE(server.prints("chmod 600")) << server.output();
 }
 
