@@ -73,8 +73,9 @@ struct server_options {
   // The user with full access: "super:" and a hash of ZooKeeper's DigestAuthenticationProvider.
   std::string super_digest;
   // Four-letter words that the server answers, to every client that can connect. "*" means all of
-  // them. Default: default_words, or with required_auth only ruok, srvr and isro, which show no
-  // paths and no sessions.
+  // them. Default: default_words. With required_auth, only root and the server's own user on the
+  // Unix socket get answers to all of these. Other clients get answers to ruok, srvr and isro,
+  // which show no paths and no sessions.
   std::optional<std::vector<std::string>> words;
 
   std::size_t max_connections = 16'000;

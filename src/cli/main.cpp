@@ -8,6 +8,7 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <string_view>
 #include <system_error>
 
@@ -155,6 +156,8 @@ int main(int argc, char** argv) {
     return report(is_shortage(e.code().value()) ? system_failure : failed, e.what());
   } catch (const boost::system::system_error& e) {
     return report(is_shortage(e.code().value()) ? system_failure : failed, e.what());
+  } catch (const std::bad_alloc&) {
+    return report(system_failure, "the system has no more memory");
   } catch (const std::exception& e) {
     return report(failed, e.what());
   }

@@ -31,7 +31,9 @@ def test_a_file_that_cannot_be_read(world, command):
 
 @pytest.mark.parametrize("command", [["status"], ["lock", "x", "--", "echo", "ran"],
                                      ["lock", "-n", "x", "--", "echo", "ran"],
-                                     ["elect", "x", "--", "echo", "ran"], ["queue", "len", "q"]],
+                                     ["elect", "x", "--", "echo", "ran"], ["queue", "len", "q"],
+                                     ["queue", "work", "--until-empty", "q", "--", "true"],
+                                     ["status", "--watch"], ["znode", "watch", "/x"]],
                          ids=" ".join)
 def test_a_chroot_that_does_not_exist(world, command):
     _, address = world.serve()

@@ -268,7 +268,7 @@ int observe(const elect_flags& f) {
         events.post([&f, leader] {
           print_leader(leader, f.json);
           if (!std::cout)
-            throw failure{failed, "cannot write to stdout; the reader may have exited"};
+            throw failure{cannot_write, "cannot write to stdout; the reader may have exited"};
         });
       },
       election_layout(f.layout)};

@@ -107,8 +107,10 @@ void add_flags(CLI::App& app, serve_flags& f) {
   app.add_option("--max-connections", f.max_connections, "limit of connections (16000)")
       ->type_name("N")
       ->check(count);
-  app.add_option("--max-connections-per-address", f.max_per_address,
-                 "limit of TCP connections from one address (a quarter of --max-connections)")
+  app.add_option(
+         "--max-connections-per-address", f.max_per_address,
+         "limit of connections from one TCP address, and of one user of the Unix socket other "
+         "than the server's (a quarter of --max-connections)")
       ->type_name("N")
       ->check(count);
   app.add_option("--max-sessions", f.max_sessions, "limit of sessions (100000)")

@@ -97,6 +97,7 @@ class live_status {
 
  private:
   void on_inventory(const inspection& s) {
+    connection_.require_chroot();
     last_error_.clear();
     auto document = inventory_json(s, roots_);
     const bool changed = !last_ || document != document_;

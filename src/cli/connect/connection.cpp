@@ -120,8 +120,15 @@ connection::connection(server_address at) : connection{std::move(at), without_wa
 }
 
 void connection::require_chroot() {
+  if (chroot_found_) return;
   const auto chroot = connect_string::parse(at_.hosts).chroot;
-  if (chroot.empty() || client_->exists("/")) return;
+  try {
+    chroot_found_ = chroot.empty() || client_->exists("/");
+  } catch (const error& e) {
+    if (exit_code_of(e.code()) != unavailable) throw;
+    return;
+  }
+  if (chroot_found_) return;
   throw failure{unavailable, "the chroot " + chroot + " of " + at_.hosts +
                                  " does not exist; connect without it and create it: conclave "
                                  "znode create -p " +

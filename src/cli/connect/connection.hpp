@@ -26,7 +26,8 @@ class connection {
   // Whether there was ever a connection, even if it is lost again. Throws as the constructor does.
   bool connected();
   void wait_until_connected();
-  // Throws failure with code unavailable if the chroot of the connect string does not exist.
+  // Throws failure with code unavailable if the chroot of the connect string does not exist. Does
+  // nothing after it was found once. While there is no connection, it is not known yet.
   void require_chroot();
   // Ends the wait for a server. Throws failure with code unavailable.
   [[noreturn]] void throw_no_server();
@@ -53,6 +54,7 @@ class connection {
   const std::chrono::steady_clock::time_point connect_deadline_;
   std::chrono::steady_clock::time_point next_check_;  // when to check our own server again
   std::atomic<bool> connected_{false};                // set by the first connection, never reset
+  bool chroot_found_ = false;
   std::mutex mutex_;
   notice notice_ = notice::never;
   std::string last_problem_;

@@ -171,14 +171,17 @@ The command line or a settings file is wrong, or a file that it names cannot be 
 would wait for a lock that it runs under itself.
 .TP
 .B 69
-There is no server, the server refuses the connection, or its disk is full.
+There is no server, the server refuses the connection, its disk is full, or the chroot does not exist.
 .TP
 .B 71
 The system refuses the open files, processes or memory that the command needs.
 .TP
 .B 74
-.BR "queue pop" :
-an item could not be written. It is still in the queue.
+The output could not be written.
+.B queue pop
+puts the item back, and
+.B lock \-\-hold
+releases the lock.
 .TP
 .B 75
 The lock or leadership was lost while the command ran. Or the connection was lost and the command got
@@ -236,12 +239,17 @@ Show all holders, and ask one of them to release its lock:
 .SS With a server on this machine (Unix socket)
 As with
 .BR flock (1),
-the lock is held while a process of the command lives that has inherited the lock's descriptor. The
-descriptor only keeps the session alive. The server accepts no requests on it. The kernel reports the
+the lock is held as long as any process of the command that inherited the lock's descriptor is alive.
+It is also held while the command's own process is alive, even if that process closed the descriptor, as
+.BR ssh (1)
+and
+.BR sudo (8)
+do. The descriptor only keeps the session alive. The server accepts no requests on it. The kernel reports the
 end of these processes to the server, so no clock is involved. If
 .B conclave
 is killed, the command continues, and the lock is held until its last process has ended. A stopped
-process keeps the lock. A process that closes all descriptors, as daemons do, no longer keeps it.
+process keeps the lock. A background process that closes all descriptors, as daemons do, no longer keeps
+it.
 .PP
 After a restart of the server,
 .B conclave
@@ -277,12 +285,24 @@ is killed, the guard kills the process group at once. If
 .B conclave
 is stopped, the guard kills it at the deadline.
 .PP
-The following cases are not covered. The whole machine sleeps and continues later. Processes have left
-the command's process group. The guard is killed together with
-.BR conclave .
-A server of an ensemble is disconnected from its leader and learns late that the session has expired.
+These cases are not covered: the whole machine sleeps and continues later; a process has left the
+command's process group; a process runs as another user
+.RB ( sudo (8)),
+so that
+.B conclave
+may not kill it; the guard is killed together with
+.BR conclave ;
+a server of an ensemble is disconnected from its leader and learns late that the session has expired.
 In these cases, only a service that compares fencing tokens is safe.
 .SS With any server
+The system does not permit
+.B conclave
+to signal a process of another user, such as a set\-uid program. So run
+.BR "sudo conclave lock x \-\- COMMAND" .
+If the lock is lost while such a process runs,
+.B conclave
+names it and exits with 75.
+.PP
 Commands exclude each other only if they use the same server. Each user's own server is
 independent of the servers of other users and of the servers in
 .BR CONCLAVE_CONNECT .

@@ -93,6 +93,7 @@ class exec_block {
 int code_of_failed_start(int error) {
   switch (error) {
     case ENOENT: return not_found;
+    case EAGAIN:
     case EMFILE:
     case ENFILE:
     case ENOMEM: return system_failure;

@@ -112,10 +112,11 @@ class descriptor_message {
   msghdr header_{};
 };
 
-// Sends a pidfd of `pid`, which is not reaped yet, to the guard. Returns 0 or an error number.
+// Sends a pidfd of `pid`, which is not reaped yet, to the guard. Returns 0 or an error number. In a
+// sandbox without pidfds, the guard knows the command only by the inherited descriptor.
 int send_process(int socket, pid_t pid) noexcept {
   const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  if (fd < 0) return errno;
+  if (fd < 0) return errno == ENOSYS || errno == EPERM ? 0 : errno;
   const int why = descriptor_message{}.send(socket, fd);
   ::close(fd);
   // A guard that was killed is replaced by one that gets its own pidfd.

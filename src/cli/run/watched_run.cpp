@@ -264,9 +264,13 @@ void watched_run::terminate() {
 void watched_run::kill(hold_outcome why) {
   outcome_ = why;
   if (!kill_at_) kill_at_ = loop::clock::now();
-  if (phase_ == phase::running && child_->signal(SIGKILL) == child::delivery::refused) {
-    phase_ = phase::unkillable;
-    if (why != hold_outcome::lost) report_refused(SIGKILL);
+  if (runs()) {
+    // Sent again also to a program that refused it: it may have become ours, or started processes
+    // that are ours.
+    const auto before = phase_;
+    const bool refused = child_->signal(SIGKILL) == child::delivery::refused;
+    phase_ = refused ? phase::unkillable : phase::running;
+    if (refused && before == phase::running && why != hold_outcome::lost) report_refused(SIGKILL);
   }
   descendants_.kill_all();
   if (phase_ == phase::unkillable && why == hold_outcome::lost) abandon();

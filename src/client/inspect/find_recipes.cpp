@@ -85,7 +85,9 @@ class finder {
     constexpr std::size_t digits = 10;
     const auto name = last_name(path);
     const auto begin = std::string{name.substr(0, name.size() - std::min(name.size(), digits))};
-    const auto parsed = begin.empty() ? std::nullopt : layout::custom(begin).parse(name);
+    // No layout of a program has a * there, and layout::custom() gives it a meaning.
+    const bool is_prefix = !begin.empty() && begin.find('*') == std::string::npos;
+    const auto parsed = is_prefix ? layout::custom(begin).parse(name) : std::nullopt;
     listed_contender e;
     e.info.node = path;
     e.state = standing::present_if_ours;
@@ -196,7 +198,7 @@ class finder {
     f.info.path = path;
     f.info.what = kind::queue;
     f.info.layout = name_of(l);
-    const auto& items = names_below(names.items());
+    const auto& items = names_below(names.items().empty() ? path : names.items());
     f.info.queue.items = static_cast<std::size_t>(
         std::count_if(items.begin(), items.end(), [](const auto& n) { return is_queue_item(n); }));
     for (const auto& name : names_below(names.claims()))

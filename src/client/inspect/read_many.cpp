@@ -3,9 +3,10 @@
 namespace conclave::detail {
 
 bool is_fatal(const error_code& ec) {
-  return ec == errc::not_connected || ec == errc::connection_loss || ec == errc::session_expired ||
-         ec == errc::closed || ec == errc::auth_failed || ec == errc::forked ||
-         ec == errc::invalid_path || ec == boost::asio::error::operation_aborted;
+  const bool concerns_node = ec == errc::no_node || ec == errc::no_auth ||
+                             ec == errc::reply_too_large || ec == errc::not_empty ||
+                             ec == errc::bad_version;
+  return ec && !concerns_node;
 }
 
 std::vector<reply_of<children_result>> list_all(client& c, const std::vector<std::string>& paths) {

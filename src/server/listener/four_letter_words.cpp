@@ -58,14 +58,14 @@ bool service::handle_four_letter_word(const connection_ptr& c, std::string_view 
   return true;
 }
 
-bool service::answers(std::string_view word) const {
+bool service::answers(const client_connection& from, std::string_view word) const {
   const auto contains = [](const auto& list, std::string_view w) {
     return std::find(list.begin(), list.end(), w) != list.end();
   };
   if (const auto& chosen = options_.words) return contains(*chosen, word) || contains(*chosen, "*");
   constexpr std::array<std::string_view, 3> without_authentication{"ruok", "srvr", "isro"};
-  return options_.required_auth.empty() ? contains(default_words, word)
-                                        : contains(without_authentication, word);
+  const bool is_trusted = options_.required_auth.empty() || from.from.kind == peer_kind::owner;
+  return is_trusted ? contains(default_words, word) : contains(without_authentication, word);
 }
 
 std::string service::reply_to(const client_connection& from, std::string_view request) {
@@ -78,7 +78,7 @@ std::string service::reply_to(const client_connection& from, std::string_view re
              " may request a backup of this server\n";
     return backup_to(request.substr(4));
   }
-  if (answers(word)) return run_command(word);
+  if (answers(from, word)) return run_command(word);
   return std::string{word} + " is not executed because it is not in the whitelist.\n";
 }
 

@@ -104,7 +104,7 @@ class service {
   bool handle_four_letter_word(const connection_ptr& c, std::string_view bytes);
   std::string reply_to(const client_connection& from, std::string_view request);
   std::string run_command(std::string_view word);
-  bool answers(std::string_view word) const;
+  bool answers(const client_connection& from, std::string_view word) const;
   std::string backup_to(std::string_view path);
   std::string metrics() const;
   std::string summary() const;

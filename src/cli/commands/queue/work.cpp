@@ -43,8 +43,9 @@ void add_flags(CLI::App& app, work_flags& f) {
       "The environment of the command contains CONCLAVE_ITEM_NAME, CONCLAVE_ITEM_ATTEMPT,\n"
       "CONCLAVE_QUEUE_PATH, CONCLAVE_FENCING_TOKEN, CONCLAVE_LOCK_NODE and CONCLAVE_SESSION_ID.\n"
       "Exit codes with --until-empty or --count: 0 if all commands succeeded, 1 if one failed.\n"
-      "Other exit codes: 128 + N after signal N; 64 usage; 69 no server; 77 refused by an ACL;\n"
-      "126, 127 the command cannot be run.");
+      "Other exit codes: 128 + N after signal N; 64 usage; 69 no server; 71 no more processes or\n"
+      "memory; 75 the claim was lost and its command cannot be killed; 77 refused by an ACL; 78\n"
+      "another layout; 126, 127 the command cannot be run.");
   add_queue_flags(app, f.queue);
   app.add_option("COMMAND", f.stray)->group("");
   app.add_option("-j,--jobs", f.options.jobs, "number of commands that run at a time")

@@ -76,6 +76,7 @@ void worker::report(const std::string& what) const {
 
 worker::clock::time_point worker::on_turn() {
   if (!connection_.connected()) return clock::now() + 50ms;
+  connection_.require_chroot();
   auto next = clock::time_point::max();
   for (auto j = jobs_.begin(); j != jobs_.end();) {
     const auto at = j++;

@@ -55,6 +55,7 @@ class watch_run {
       throw failure{
           failed, path_ + ": this server has no persistent watches; ZooKeeper has them since 3.6"};
     if (ec) throw error{ec, "watch " + path_};
+    connection_.require_chroot();
     print_event(is_watching_ ? "possibly missed" : "watching", path_);
     is_watching_ = true;
   }
