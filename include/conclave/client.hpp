@@ -161,7 +161,7 @@ class client {
 
   session_state state() const;
   std::int64_t session_id() const;  // 0 if there is no session
-  // Granted by the server. Before the first connection, the requested timeout.
+  // The timeout that the server has granted. Before the first connection, the requested timeout.
   std::chrono::milliseconds session_timeout() const;
   bool read_only() const;  // connected to a server that accepts only reads
 
@@ -175,7 +175,7 @@ class client {
   // fencing tokens (node_stat::czxid) where this matters.
   //
   // On the Unix socket of the embedded server, the session does not expire while the connection is
-  // open. Returns time_point::max() then.
+  // open. The function then returns time_point::max().
   boot_clock::time_point session_deadline() const;
 
   // Calls the listener on the I/O thread for each session event from now on.
@@ -258,7 +258,7 @@ class client {
     return async_children(std::move(path), watcher{}, std::forward<Token>(token));
   }
 
-  // Afterwards, reads return at least everything that any client wrote before this call.
+  // After sync(), this client's reads show everything that any client wrote before this call.
   void sync(std::string path = "/");
   template <class Token>
   auto async_sync(std::string path, Token&& token) {
@@ -281,7 +281,7 @@ class client {
                                        std::move(path), std::move(list), version);
   }
 
-  // Paths of this session's ephemeral nodes that start with the prefix.
+  // The paths of this session's ephemeral nodes that start with `prefix`.
   std::vector<std::string> ephemerals(std::string prefix = "/");
   template <class Token>
   auto async_ephemerals(std::string prefix, Token&& token) {
@@ -299,10 +299,11 @@ class client {
 
   // --- transactions and groups of reads
 
-  // If the server refuses a part, commit() throws transaction_error with the results of all parts,
-  // and async_commit() completes with the code of the failed part and these results. The results
-  // are lost with use_awaitable and use_future, which throw, but not with as_tuple. If a part has
-  // invalid arguments, nothing is sent and there are no results. An empty transaction succeeds.
+  // If the server refuses a part, commit() throws transaction_error, which contains the results of
+  // all parts. async_commit() then completes with the error of the failed part and with these
+  // results. The results are lost with use_awaitable and use_future, which throw, but not with
+  // as_tuple. If a part has invalid arguments, nothing is sent and there are no results. An empty
+  // transaction succeeds.
   transaction_result commit(transaction t);
   template <class Token>
   auto async_commit(transaction t, Token&& token) {

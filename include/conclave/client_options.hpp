@@ -31,7 +31,7 @@ reconnect_policy exponential_backoff(std::chrono::milliseconds first,
                                      std::chrono::milliseconds most);
 
 struct tls_options {
-  std::string ca_file;           // PEM; empty: the system's certificate authorities
+  std::string ca_file;           // PEM; if empty, the system's certificate authorities are used
   std::string certificate_file;  // PEM chain, if the server requires a client certificate
   std::string key_file;          // PEM
   secret key_password;           // for an encrypted key_file
@@ -64,30 +64,30 @@ struct client_options {
 
   // Presented to the server on every connection.
   std::vector<conclave::credentials> credentials;
-  // The ACL of nodes created without one. If empty: creator_all_acl() if there are credentials,
-  // otherwise open_acl(), which the client logs once. Nodes that are created above the path of a
-  // lock, queue or election are shared with other users. They get this ACL, or open_acl() if it is
-  // empty.
+  // The ACL of nodes created without one. If it is empty, such nodes get creator_all_acl() if there
+  // are credentials, and open_acl() otherwise. The client logs the use of open_acl() once. Nodes
+  // that are created above the path of a lock, queue or election are shared with other users. They
+  // get this ACL, or open_acl() if it is empty.
   conclave::acl default_acl;
-  // For all servers except those on Unix sockets, which never use TLS.
+  // Used for all servers except those on Unix sockets, which never use TLS.
   std::optional<tls_options> tls;
 
-  // Limits on requests that wait for their reply. Above them, blocking calls wait and async_ calls
-  // complete with errc::backlog_full. Locks, elections and queues ignore these limits, because they
-  // send few requests and must be able to reach the server.
+  // Limits on requests that wait for their reply. When a limit is reached, blocking calls wait, and
+  // async_ calls complete with errc::backlog_full. Locks, elections and queues ignore these limits,
+  // because they send few requests and must be able to reach the server.
   std::size_t max_outstanding = 4096;
   std::size_t max_outstanding_bytes = 32u << 20;
   // Must not exceed the server's jute.maxbuffer.
   std::size_t max_request_bytes = 0xfffff;
-  // A larger reply fails its call with errc::reply_too_large, without effect on the connection and
-  // on other calls. The default exceeds max_request_bytes because lists of children can be large.
-  // Locks, elections and queues ignore this limit.
+  // A call whose reply is larger fails with errc::reply_too_large. This does not affect the
+  // connection or other calls. The default exceeds max_request_bytes because lists of children can
+  // be large. Locks, elections and queues ignore this limit.
   std::size_t max_reply_bytes = 16u << 20;
 
   // Like client::on_session_event(), but called for all events from the first one on.
   std::function<void(const session_event&)> on_session_event;
 
-  log_callback log;  // empty: no logging
+  log_callback log;  // if empty, nothing is logged
 };
 
 }  // namespace conclave

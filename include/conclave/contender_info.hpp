@@ -15,23 +15,24 @@ namespace conclave {
 // records its time in the lock's path.
 struct grant_time {
   std::chrono::system_clock::time_point earliest;
-  std::optional<std::chrono::system_clock::time_point> latest;  // none: now
+  // If not set, the grant may be as late as now.
+  std::optional<std::chrono::system_clock::time_point> latest;
   bool exact() const noexcept { return latest == earliest; }
 };
 
 struct contender_info {
   std::string node;  // the node's path
   layout::role role{};
-  bool holds = false;  // by the order of the nodes
-  // How the contender describes itself. For other libraries, the data of its node, or empty after
-  // a release request has replaced that data.
+  bool holds = false;  // determined by the order of the nodes
+  // How the contender describes itself. For a contender of another library, this is the data of its
+  // node. It is then empty after a release request has replaced that data.
   std::string owner;
   std::int64_t session_id = 0;
-  std::int64_t fencing_token = 0;               // the token it has, or will have when granted
+  std::int64_t fencing_token = 0;               // of the holder, or of the waiter after its grant
   std::chrono::system_clock::time_point since;  // when the node was created, by the server's clock
   bool asked_to_release = false;
   std::optional<grant_time> granted{};  // only for holders, set by contenders() and inspect()
-  // Set to false by inspect() if the node may not be read. Then only its node, role and holds are
+  // Set to false by inspect() if the node may not be read. Then only node, role and holds are
   // known.
   bool readable = true;
 };

@@ -56,7 +56,7 @@ struct election_options {
   // layout::kazoo() for kazoo's Election.
   conclave::layout layout = conclave::layout::election();
 
-  // Identifies this candidate in leader() and in other libraries. Empty: the host name.
+  // Identifies this candidate in leader() and in other libraries. If empty, the host name is used.
   std::string id;
 
   // Called for every step of the candidacy, one at a time and in order. See election_event.hpp.
@@ -125,15 +125,16 @@ class election {
   // token requests a stop when the leadership is lost, when resign() is called, or when `stop`
   // requests it. f should then return soon.
   //
-  // With requeue::yes, this repeats until `stop` is requested or an exception is thrown. It also
-  // repeats after the leadership was lost or resigned.
+  // With requeue::yes, the function repeats these steps until `stop` is requested or an exception
+  // is thrown. It repeats them even if the leadership was lost or resigned.
   //
   // Returns true if this candidate still led when f returned for the last time. Returns false if
   // the leadership was lost or resigned, or if `stop` was requested before it was elected.
   //
-  // Throws what f throws and what campaign() throws: operation_aborted if resign() is called while
-  // it waits, errc::waiter_node_deleted if its node is deleted meanwhile, errc::not_connected and
-  // so on. If several threads run as leader on one object, each resigns only its own leadership.
+  // Throws the exceptions of f and of campaign(). Examples are operation_aborted if resign() is
+  // called while campaign() waits, errc::waiter_node_deleted if the waiter's node is deleted, and
+  // errc::not_connected. If several threads run as leader on one object, each resigns only its own
+  // leadership.
   template <class F>
   bool run_as_leader(F&& f, requeue again = requeue::no, std::stop_token stop = {});
 
@@ -145,7 +146,7 @@ class election {
   std::int64_t fencing_token() const { return hold().fencing_token(); }
   std::stop_token lost() const { return hold().lost(); }
 
-  // May already be ahead of the event that on_event is handling.
+  // The state may already be newer than the event that on_event is handling.
   election_state state() const;
   const std::string& id() const noexcept;
 
@@ -160,8 +161,8 @@ class election {
   static constexpr auto role = layout::role::exclusive;
   struct own;
   bool campaign_before(detail::deadline d);
-  // Like campaign(), but returns the new leadership. hold() may already return that of another
-  // thread.
+  // Like campaign(), but returns the new leadership. hold() may already return the leadership of
+  // another thread.
   std::optional<conclave::hold> campaign_to_lead(std::stop_token stop);
   // Ends this leadership, if it has not ended yet. Campaigns of other threads continue.
   void resign(const conclave::hold& leadership) noexcept;
@@ -200,9 +201,10 @@ bool election::run_as_leader(F&& f, requeue again, std::stop_token stop) {
 // change. If changes happen faster than they can be read, intermediate ones may be skipped, but the
 // last one is always reported.
 //
-// Nodes of another layout are ignored, even if there are no others. (election::leader() throws
-// errc::layout_mismatch then.) Nothing is reported while there is no connection or the path may not
-// be read. Reports end when the client is closed or its session ends for good.
+// Nodes of another layout are ignored, even if the path has no other nodes. (In that case
+// election::leader() throws errc::layout_mismatch.) Nothing is reported while there is no
+// connection or the path may not be read. Reports end when the client is closed or its session ends
+// for good.
 class election_observer {
  public:
   // `leader` is empty if there is no candidate. The rules for callbacks of election_options apply.
@@ -211,8 +213,8 @@ class election_observer {
   // Throws errc::invalid_path, or errc::forked in a child process of the client's process.
   election_observer(client& c, std::string path, callback on_change,
                     conclave::layout names = conclave::layout::election());
-  // After the destructor has returned, `on_change` is not called any more, except if `on_change`
-  // itself called the destructor.
+  // After the destructor has returned, `on_change` is not running and is no longer called. If
+  // `on_change` itself calls the destructor, only its current call continues.
   ~election_observer();
   election_observer(const election_observer&) = delete;
   election_observer& operator=(const election_observer&) = delete;

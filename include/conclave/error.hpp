@@ -76,7 +76,7 @@ enum class errc {
   waiter_node_deleted = 17,  // somebody deleted the node of a waiter
   layout_mismatch = 18,      // other programs use another node layout on this path
   upgrade_refused = 19,      // the thread holds the lock shared and would wait for itself
-  permits_mismatch = 20,     // in use with another number of permits, or as another kind of lock
+  permits_mismatch = 20,     // the path is used with another number of permits or kind of lock
 
   // Reasons for a loss. The other reasons are closed, session_expired and auth_failed.
   deadline_passed = 22,  // the server did not answer for so long that the session may have expired
@@ -85,12 +85,12 @@ enum class errc {
 
 // Error conditions group the codes by their meaning for the caller.
 enum class condition {
-  // The request may have taken effect or not. Read the nodes before you repeat a write. Also
+  // The request may or may not have taken effect. Read the nodes before you repeat a write. Also
   // matches operation_aborted.
   outcome_unknown = 1,
   // The session has ended. Its ephemeral nodes are deleted, or the server will delete them.
   session_dead = 2,
-  // The lock is not held any more. Also matches all codes of session_dead.
+  // The lock is no longer held. Also matches all codes of session_dead.
   lock_lost = 3,
 };
 

@@ -44,11 +44,11 @@ class hold_state;
 
 class hold {
  public:
-  hold() = default;  // empty: not held, and never was
+  hold() = default;  // an empty hold, which is not held and never was
   explicit hold(std::shared_ptr<const recipes::hold_state> state) : state_{std::move(state)} {}
 
   // The zxid of the transaction that created the lock's node. It is larger than that of every
-  // earlier holder of the same lock, also after servers and clients restart. Returns 0 for an empty
+  // earlier holder of the same lock, even after servers or clients restart. Returns 0 for an empty
   // hold.
   std::int64_t fencing_token() const noexcept;
 
@@ -67,14 +67,14 @@ class hold {
 
   // The reason for the loss: errc::deadline_passed, errc::session_expired, errc::node_deleted,
   // errc::closed or errc::auth_failed. All of them compare equal to condition::lock_lost. The
-  // reason is set before lost() requests a stop. Returns no error if the hold is not lost or was
-  // released.
+  // reason is set before lost() requests a stop. Returns an empty error_code if the hold is not
+  // lost or was released.
   error_code why_lost() const noexcept;
 
   bool suspended() const noexcept;
 
-  // The path of the lock's node. For a lock on several paths, the node in the alphabetically first
-  // path.
+  // The path of the lock's node. For a lock on several paths, it is the node in the first path in
+  // alphabetical order.
   std::string node() const;
 
   // The id of the session that holds the lock.

@@ -1,5 +1,5 @@
-// Inspects a tree of nodes: which locks, semaphores, queues and elections are in use, who holds
-// them, who waits for them, and which nodes they have left behind.
+// Inspects a tree of nodes. The functions show which locks, semaphores, queues and elections are in
+// use, who holds them and who waits for them. They also find unused nodes that were left behind.
 //
 //   const conclave::inspection seen = conclave::inspect(zk, {"/locks"});
 //   for (const conclave::recipe_info& r : seen.recipes)
@@ -7,13 +7,14 @@
 //       std::cout << r.path << (c.holds ? " held by " : " wanted by ") << c.owner << "\n";
 //
 // Recipes of other libraries (Curator, kazoo, ZooKeeper's own recipes) are recognised by the names
-// of their nodes. A path need not be that of a lock: everything at and below it is inspected.
+// of their nodes. A path need not be the path of a lock: inspect() reads everything at and below
+// it.
 //
-// Use it for tools and for people, not for decisions. Nodes change while they are read, so two
-// entries may show different moments.
+// Use these functions for tools and for people, not for decisions. Nodes change while they are
+// read, so two entries may show different moments.
 //
-// These functions block. They throw the same errors as the client's blocking calls. A node that
-// does not exist any more is left out. A node that may not be read is listed as unreadable.
+// These functions block. They throw the same errors as the client's blocking calls. A node that was
+// deleted meanwhile is omitted. A node that cannot be read is listed as unreadable.
 #pragma once
 
 #include <chrono>
@@ -33,29 +34,33 @@ namespace conclave {
 
 // --- recipes in use
 
-// The numbers of a queue.
+// Counts the items of a queue and the objects that use it. A waiting consumer that has not found an
+// item before is counted only in `waiting`. The last three numbers include only objects of the
+// class conclave::queue, not clients of other libraries.
 struct queue_counts {
-  std::size_t items = 0;      // in the queue, also the claimed ones
-  std::size_t claimed = 0;    // claimed by a consumer
-  std::size_t set_aside = 0;  // no consumer could complete them
-  std::size_t producers = 0;  // clients that push
-  std::size_t consumers = 0;  // clients that pop
+  std::size_t items = 0;      // items in the queue, including claimed ones
+  std::size_t claimed = 0;    // items that a consumer has claimed
+  std::size_t set_aside = 0;  // items set aside after too many attempts; not part of `items`
+  std::size_t producers = 0;  // queue objects that have pushed items
+  std::size_t consumers = 0;  // queue objects that have found items to pop or claim
   std::size_t waiting = 0;    // consumers that wait for an item
 };
 
 struct recipe_info {
-  // `unused` is a path that had children and has none. Its kind is unknown.
+  // `unused` is a path that has no children but had some before (node_stat::cversion is not 0). Its
+  // kind is unknown. `election` is recognised only by the layouts election() and leader_latch(). An
+  // election with the layout of a lock is listed as a lock.
   enum class kind { lock, read_write_lock, semaphore, queue, election, unused };
 
   std::string path;
   kind what = kind::lock;
-  // The names of the nodes: "curator", "kazoo", "zookeeper", "leader_latch", "kazoo_locking", the
-  // pattern of a custom layout, or "named" for a named_mutex.
+  // The layout of the node names: "curator", "kazoo", "zookeeper", "leader_latch", "kazoo_locking",
+  // the pattern of a custom layout, or "named" for a named_mutex. Empty for an unused path.
   std::string layout;
   // Holders first, then waiters in the order of the wait queue. For a queue, the claims.
   std::vector<contender_info> contenders;
-  std::optional<int> permits;  // of a semaphore, if the number is recorded in its path
-  queue_counts queue;          // of a queue
+  std::optional<int> permits;  // of a semaphore, if its path records the number
+  queue_counts queue;          // only for a queue
 
   bool in_use() const noexcept {
     return !contenders.empty() || queue.items + queue.claimed + queue.set_aside + queue.producers +
@@ -77,29 +82,33 @@ struct inspection {
 };
 
 struct inspect_options {
-  // Recognises the contenders of these layouts, in addition to those that Conclave knows.
+  // More layouts to recognise, in addition to those that Conclave knows.
   std::vector<layout> layouts;
-  // Lists also recipes that nobody uses, and unused paths.
+  // If true, the result also lists recipes that nobody uses, and unused paths.
   bool include_unused = false;
 };
 
-// Contenders of different layouts on one path do not exclude each other, so each layout is a recipe
-// of its own.
+// Contenders of different layouts on one path do not exclude each other, so inspect() returns a
+// separate recipe_info for each layout.
 inspection inspect(client& c, const std::vector<std::string>& paths,
                    const inspect_options& options = {});
 
-// All paths that inspect() starts from: the given ones, and the nodes that queues and semaphores
-// have beside them. Recursive watches on them report every change of the result.
+// All paths that inspect() starts from: the given paths, and the sibling nodes that queues
+// (PATH.conclave) and semaphores (PATH-__lock__) may have. Recursive watches on all these paths
+// report every change that affects the result.
 std::vector<std::string> inspected_paths(const std::vector<std::string>& paths);
 
 // --- nodes left behind
 
+// A node that find_unused() has found. `folder` means that nothing shows which recipe used the
+// node.
 struct unused_node {
   enum class kind { lock, semaphore, queue, folder };
   std::string path;
   kind what = kind::folder;
-  std::int32_t version = 0;
-  std::chrono::system_clock::time_point changed;  // last change, by the server's clock
+  std::int32_t version = 0;  // of the data
+  // When the node was created or its data was last changed, by the server's clock.
+  std::chrono::system_clock::time_point changed;
 };
 
 const char* to_string(unused_node::kind k) noexcept;
@@ -112,32 +121,49 @@ struct unused_nodes {
 // Finds the nodes that recipes have left behind. The server removes containers by itself, but not
 // every server supports them, and not every library uses them.
 //
-// A node is unused if three conditions hold. It had children and has none, or only unused ones. It
-// has no data except a record of this library. Its last change was before the given time. Excluded
-// are ephemeral nodes, /, /conclave, /zookeeper, and folders that kazoo creates once and needs
-// later.
+// A node is unused if all these conditions are met:
+// - It had children before (node_stat::cversion is not 0), or it belongs to the sibling node of a
+//   queue.
+// - It has no children now, or only unused ones.
+// - It has no data, or only a record of this library.
+// - It was created, and its data was last changed, at or before the time `before`.
+// So an ordinary empty folder of another program is also unused if it once had children. Therefore
+// pass only paths that recipes use.
+//
+// Excluded are ephemeral nodes, /, /conclave, /zookeeper and the nodes below it, and folders that
+// kazoo creates once and needs later. The path of a queue is excluded while its sibling node is in
+// use.
 unused_nodes find_unused(client& c, const std::vector<std::string>& paths,
                          std::chrono::system_clock::time_point before);
 
+// The result for one node.
+// - removed: the node no longer exists. This call, another client or the server has removed it.
+// - in_use: the node was kept, because it has children (errc::not_empty) or because its data was
+//   changed (errc::bad_version).
+// - refused: the node was kept, because the server refused the removal for another reason, for
+//   example errc::no_auth.
+// `ec` is the server's error. It is set for in_use and refused.
 struct removal {
   enum class outcome { removed, in_use, refused } what = outcome::removed;
   error_code ec;
 };
-// Removes unused nodes. Returns one result for each node, in the same order. Nodes that are in use
-// again are kept: the server does not remove a node with children, and a node with changed data is
-// skipped.
+// Removes unused nodes. Returns one result for each node, in the same order. A node that is in use
+// again is kept.
 std::vector<removal> remove_unused(client& c, const std::vector<unused_node>& nodes);
 
 // --- single nodes
 
-// Whether recipes give such a name to their own nodes: contenders, permits, items, and the folder
-// beside a queue. `name` is the last part of a path.
+// Returns true if recipes give names of this form to their own nodes: contenders, permits, items,
+// and the sibling node of a queue. `name` is the last part of a path.
 bool is_recipe_node(std::string_view name);
 
-// The number of permits that is recorded in the path of a semaphore.
+// The number of permits that the path of a semaphore records. Returns nothing if there is no
+// record.
 std::optional<std::size_t> recorded_permits(const get_result& semaphore);
 
-// The layout of the queue at this path. None if the path has no items.
+// The layout of the queue at this path. Returns kazoo_locking if the path has a child `entries`.
+// Otherwise returns the layout of the items. If there are items of both other layouts, returns
+// zookeeper. Returns nothing if there are no items.
 std::optional<queue_layout> find_queue_layout(client& c, const std::string& path);
 
 // The claimed items of a queue. The last part of contender_info::node is the name of the item.

@@ -2,20 +2,23 @@
 // lock.
 //
 // All programs must use the same layout for one lock path. A library sees only nodes whose names it
-// knows, so two layouts on one path could have two holders. Conclave throws errc::layout_mismatch
-// when it finds a node of another layout that it knows. It ignores all other nodes.
+// knows, so with two layouts on one path, two contenders could hold the lock. Conclave throws
+// errc::layout_mismatch when it finds a node of another layout that it knows. It ignores all other
+// nodes.
 //
 // In every layout, Conclave's mutexes, readers and writers stand in one wait queue, ordered by
 // sequence number, and exclude each other. Other libraries' mutexes do not see readers and writers,
 // and their readers and writers do not see mutexes. Conclave therefore also throws
-// errc::layout_mismatch if a mutex finds a reader or writer of another library, or the reverse.
+// errc::layout_mismatch if a mutex finds a reader or writer of another library, or if a reader or
+// writer finds a mutex of another library.
 //
 // The Lock and WriteLock of kazoo use the same node names, so Conclave cannot tell them apart. The
 // Lock does not see readers. Use kazoo's WriteLock on a path that has readers.
 //
 // A lock's path must not contain a name that looks like a contender's node, a permit or a queue's
-// item, such as `/backups/lock-1763287000`. The lock `/backups` would take it for a contender that
-// never leaves. Locks, semaphores, elections and queues throw errc::invalid_path for such a path.
+// item, such as `/backups/lock-1763287000`. The lock `/backups` would mistake it for a contender
+// that never leaves. Locks, semaphores, elections and queues throw errc::invalid_path for such a
+// path.
 //
 // The server appends a sequence number to each name, which orders the contenders. Conclave names
 // its nodes by prefix and sequence number only, and writes the owner into the node's data.
@@ -58,25 +61,25 @@ class layout {
 
   enum class role { exclusive, reader, writer };
 
-  // "curator", "kazoo" and so on. For user-defined layouts, the pattern (of the writers, if
-  // shared).
+  // "curator", "kazoo" and so on. For a user-defined layout, the pattern. If that layout is for
+  // shared locks, the pattern of the writers.
   const std::string& name() const noexcept { return name_; }
 
-  // The name of a new node without its sequence number. Empty if the layout does not have this
-  // role.
+  // The name of a new node without its sequence number. Returns an empty string if the layout does
+  // not have this role.
   std::string name_prefix(role r) const;
 
   struct contender {
     layout::role role;
     std::int32_t number;
-    bool ours = true;  // has the name that Conclave gives, not that of another library
+    bool ours = true;  // has a name that Conclave gives, not one of another library
   };
   // Parses the name of a child of the lock's path. Returns nothing if it is not a contender's name.
   std::optional<contender> parse(std::string_view name) const;
 
   // Returns true if this is a contender's name in any layout known to Conclave.
   static bool known_elsewhere(std::string_view name);
-  // The name of the first such layout. Empty if there is none.
+  // The name of the first such layout. Returns an empty string if there is none.
   static std::string known_as(std::string_view name);
   // Returns true if this may be a writer's node in any layout known to Conclave.
   static bool may_be_writer(std::string_view name);

@@ -20,13 +20,13 @@ struct lock_options {
   // How the lock's nodes are named. All programs that share the lock must use the same layout.
   conclave::layout layout = conclave::layout::curator();
 
-  // Describes this contender to people who inspect the lock. Empty: the host name and the process
-  // id.
+  // Describes this contender to people who inspect the lock. If empty, the host name and the
+  // process id are used.
   std::string owner;
 
   // Called once for each acquisition that waits in the server's wait queue, with its position: the
   // number of contenders ahead. Not called for try_lock(), which never waits, nor for callers that
-  // wait for another caller of the same object. With this callback, an acquisition that finds
+  // wait for another caller of the same object. If this callback is set, an acquisition that finds
   // contenders ahead lists the whole wait queue.
   std::function<void(std::size_t before_us)> on_enqueued;
 
@@ -34,7 +34,7 @@ struct lock_options {
   // unlock(), by a guard or by the lock's destructor. Every acquisition ends with exactly one call
   // of on_released or on_lost. on_acquired runs before the acquiring call returns or completes, and
   // on_released runs before unlock() returns. If another thread is running a callback of this lock
-  // then, that thread runs them next.
+  // at that moment, that thread runs them next.
   std::function<void(const hold&)> on_acquired;
   std::function<void(const hold&)> on_released;
 

@@ -3,8 +3,8 @@
 //
 // Use mutex instead, unless people or other programs must find the lock by the name of its node.
 // Each release notifies every waiter, and only one of them gets the lock. The cost of a hand-off
-// therefore grows with the number of waiters. Waiters are not ordered: the next holder is whichever
-// creates the node first.
+// therefore grows with the number of waiters. Waiters are not ordered: the next holder is the
+// waiter that creates the node first.
 //
 // If somebody deletes the node by hand, the next contender may acquire the lock before the old
 // holder receives the watch event. A release that the old holder sends in this interval can delete
@@ -17,8 +17,8 @@
 //
 // A persistent node of the same name blocks the lock until somebody removes it.
 //
-// See exclusive_lock.hpp for the member functions, ownership and errors. Its rules on order do not
-// apply.
+// See exclusive_lock.hpp for the member functions, ownership and errors. The rules on order in that
+// header do not apply here.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ struct node_stat {
   std::int64_t czxid = 0;     // zxid of the creation; usable as a fencing token
   std::int64_t mzxid = 0;     // zxid of the last change of the data
   std::int64_t ctime = 0;     // creation time in milliseconds since 1970, by the server's clock
-  std::int64_t mtime = 0;     // time of the last change of the data, likewise
+  std::int64_t mtime = 0;     // time of the last change of the data, in the same unit
   std::int32_t version = 0;   // number of changes of the data
   std::int32_t cversion = 0;  // number of changes of the list of children
   std::int32_t aversion = 0;  // number of changes of the ACL
@@ -48,7 +48,7 @@ struct create_options {
       : mode{m}, ttl{time_to_live} {}
 
   create_mode mode;
-  conclave::acl acl;                 // empty: client_options::default_acl
+  conclave::acl acl;                 // if empty, client_options::default_acl is used
   std::chrono::milliseconds ttl{0};  // only for the two _ttl modes
 };
 

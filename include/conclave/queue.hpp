@@ -31,13 +31,13 @@
 // Order: items are ordered by priority, if the layout has priorities (lower numbers first), and
 // then first in, first out. A single consumer gets them in exactly this order. Concurrent consumers
 // divide the items among themselves, and each gets its share in order. A consumer lists the queue
-// again only after 512 items, or after a sixteenth of a longer queue. It may therefore get an item
-// with a higher priority late.
+// again only after 512 items, or after one sixteenth of the listed items if that is more. Therefore
+// it may get a new item with a higher priority late.
 //
 // Waiting consumers form a wait queue, and a new item wakes only the first of them. The node
 // PATH.conclave next to the queue contains this wait queue and the counter nodes.
 //
-// Equivalents in ZooKeeper's recipe, and the result if the queue is empty:
+// Functions of ZooKeeper's recipe, their equivalents here, and the result if the queue is empty:
 //
 //   offer(data)   push(data)
 //   peek()        front()        nothing
@@ -48,8 +48,9 @@
 //
 // Several threads may use one object. Functions throw the same errors as the client's calls, and
 // also:
-// - errc::too_large: an item, together with the data of a claim, does not fit into a request.
-//   It has no effect. If only the server's limit is exceeded, this is known after some connections.
+// - errc::too_large: an item, together with the data of a claim, does not fit into a request. The
+//   call has no effect. A server closes the connection on a request above its own limit, without a
+//   reply. The call then fails only after several lost connections.
 // - errc::layout_mismatch: the queue contains only items of another layout.
 //
 // A queue works until its client is closed or destroyed.
@@ -107,7 +108,7 @@ class queue_claim {
   // session ends.
   void give_back() noexcept;
 
-  // The claim's hold, with the same members as that of a lock.
+  // The claim's hold, with the same members as the hold of a lock.
   conclave::hold hold() const;
   bool held() const { return hold().held(); }
   std::stop_token lost() const { return hold().lost(); }
@@ -218,8 +219,8 @@ class queue {
     return detail::initiate<std::optional<queue_item>>(state_, &detail::start_front,
                                                        std::forward<Token>(token));
   }
-  // The number of child nodes in the queue, except Conclave's own. It does not list the queue, and
-  // therefore also counts foreign nodes that are not items. names().size() counts only items.
+  // The number of child nodes in the queue, except Conclave's own. size() does not list the queue,
+  // so it also counts foreign nodes that are not items. names().size() counts only items.
   std::size_t size() const;
   bool empty() const { return size() == 0; }
   // The names of all items in order. client::get(item_path(name)) returns an item's data.
@@ -282,10 +283,10 @@ class queue {
   // Items that were set aside after too many attempts (queue_options::max_attempts), in order.
   std::vector<queue_item> set_aside() const;
   // Moves an item that was set aside to the end of the queue. Its attempts are counted from zero.
-  // Only the name of `item` is used. Throws errc::no_node if it is not set aside any more.
+  // Only the name of `item` is used. Throws errc::no_node if it is no longer set aside.
   void restore(const queue_item& item);
-  // Deletes an item that was set aside. Only the name of `item` is used. No effect if the item does
-  // not exist any more.
+  // Deletes an item that was set aside. Only the name of `item` is used. No effect if the item no
+  // longer exists.
   void discard(const queue_item& item);
 
  private:

@@ -23,16 +23,17 @@ struct queue_options {
 
   queue_layout layout = queue_layout::zookeeper;
 
-  // Producers wait while the queue has this many items, including claimed ones. 0: no limit. A push
-  // of more items than this waits until the queue is empty. Each object counts for itself, so
-  // objects that push at the same time can exceed the limit by the items they push.
+  // Producers wait while the queue has this many items, including claimed ones. 0 means no limit. A
+  // push of more items than this waits until the queue is empty. Each queue object checks the limit
+  // separately, so objects that push at the same time can exceed it together.
   std::size_t capacity = 0;
 
   // An item that was claimed this many times and never completed is set aside by the next consumer
-  // that finds it. See queue::set_aside(). 0: never.
+  // that finds it. See queue::set_aside(). 0 means that no item is set aside.
   int max_attempts = 0;
 
-  // Describes this consumer to people who inspect claims. Empty: the host name and the process id.
+  // Describes this consumer to people who inspect claims. If empty, the host name and the process
+  // id are used.
   std::string owner;
 };
 

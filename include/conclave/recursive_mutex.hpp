@@ -40,9 +40,9 @@ class recursive_mutex {
   // No effect if the calling thread does not own the lock.
   void unlock() noexcept;
 
-  // Also true if the hold was lost and the thread has not unlocked it yet.
+  // Returns true even if the hold was lost, until the thread has unlocked it.
   bool held_by_this_thread() const;
-  // How many times the calling thread must still unlock. 0 for every other thread.
+  // How many times the calling thread must still unlock. Returns 0 on every other thread.
   std::size_t hold_count() const;
 
   conclave::hold hold() const;

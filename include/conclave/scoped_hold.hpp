@@ -7,8 +7,8 @@
 //
 // Acquiring functions return a scoped_hold. std::scoped_lock, in contrast, blocks a thread in its
 // constructor. If nobody takes the result of an asynchronous acquisition, for example because its
-// coroutine has ended, the lock is released with it. Cancel pending operations before you destroy
-// the io_context that completes them.
+// coroutine has ended, the lock is released when the result is destroyed. Cancel pending operations
+// before you destroy the io_context that completes them.
 //
 // A scoped_hold releases only its own acquisition, not others of the same lock object. It may
 // outlive the lock object, whose destructor releases every acquisition. Only one thread at a time
@@ -43,7 +43,8 @@ class [[nodiscard]] scoped_hold {
   // Releases the lock now. No effect on an empty scoped_hold.
   void unlock() noexcept;
 
-  // Returns true if there is an acquisition to release. Also true if the hold was lost: see held().
+  // Returns true if there is an acquisition to release. This is true even if the hold was lost, see
+  // held().
   bool owns() const noexcept { return lock_ != nullptr; }
   explicit operator bool() const noexcept { return owns(); }
 

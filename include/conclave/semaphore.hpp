@@ -15,12 +15,12 @@
 // Acquiring with another number fails with errc::permits_mismatch while somebody holds a permit. A
 // semaphore and a lock on the same path fail with the same error.
 //
-// Ownership: the object owns its permits, and any thread may release one. release() first chooses
-// permits that the calling thread acquired by a blocking call. Then it chooses permits of async_
-// calls, then any. Among these it prefers a lost permit, otherwise the oldest.
+// Ownership: the object owns its permits, and any thread may release one. release() prefers a
+// permit that the calling thread acquired by a blocking call, then a permit of an async_ call, then
+// any other permit. Within each group it prefers a lost permit, then the oldest.
 //
-// contenders(zk, PATH + "/leases", layout::custom("lease-")) lists the permits. The newest one may
-// still wait for a free permit, and contender_info::holds has no meaning there.
+// contenders(zk, PATH + "/leases", layout::custom("lease-")) lists the permits. The newest entry
+// may belong to a contender that still waits. contender_info::holds has no meaning in this list.
 //
 // See exclusive_lock.hpp for errors and loss. A newer permit has a larger fencing token, but a
 // smaller token can be valid too, because several holders exist at a time.
@@ -101,8 +101,8 @@ class semaphore {
     return detail::initiate<void>(state_, &detail::start_unlock, std::forward<Token>(token), role);
   }
 
-  // The permit that the calling thread acquired last. If it has none, the one that any thread
-  // acquired last.
+  // The permit that the calling thread acquired last. If the thread has none, the permit that any
+  // thread acquired last.
   conclave::hold hold() const;
 
  private:

@@ -29,8 +29,8 @@ class server {
  public:
   // The server accepts connections when the constructor returns. Throws std::runtime_error with a
   // message that says what to do. Reasons are a data folder that is in use, damaged or of a newer
-  // version, and an address that is in use. Options that are not valid, and named files that cannot
-  // be used, throw conclave::error.
+  // version, and an address that is in use. Throws conclave::error if an option is not valid or a
+  // file in the options cannot be used.
   explicit server(server_options options = {});
   // Stops the server. Clients reconnect to their sessions if a server with the same data folder
   // starts within the session timeout.
@@ -48,10 +48,10 @@ class server {
   // was started without TLS.
   void set_tls(const server_tls_options& options);
 
-  // Starts to stop the server and returns at once. May be called again.
+  // Begins the shutdown and returns immediately. May be called again.
   void stop() noexcept;
-  // Waits until the server has stopped by stop() or idle_exit. If a disk error has stopped it,
-  // throws that error.
+  // Waits until stop() or idle_exit has stopped the server. If a disk error has stopped it, throws
+  // that error.
   void wait();
 
  private:

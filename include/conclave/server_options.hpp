@@ -15,7 +15,7 @@
 
 namespace conclave {
 
-// PEM files.
+// The TLS settings of a server. All files are in PEM format.
 struct server_tls_options {
   std::string certificate_file;  // the certificate chain, the server's own certificate first
   std::string key_file;
@@ -27,13 +27,13 @@ struct server_tls_options {
   bool require_client_certificate = false;
 };
 
-// All that a server knows.
+// All four-letter words that the server knows.
 inline constexpr std::array<std::string_view, 15> four_letter_words{
     "ruok", "srvr", "stat", "mntr", "conf", "cons", "dump", "envi",
     "isro", "wchs", "wchc", "wchp", "dirs", "crst", "srst"};
 
-// Without dirs, crst and srst, and without wchc and wchp, which are expensive if there are many
-// watches.
+// The four-letter words that are enabled by default. dirs, crst and srst are not enabled, and
+// neither are wchc and wchp, which are expensive if there are many watches.
 inline constexpr std::array<std::string_view, 10> default_words{
     "ruok", "srvr", "stat", "mntr", "conf", "cons", "dump", "envi", "isro", "wchs"};
 
@@ -41,35 +41,35 @@ struct server_options {
   server_options() = default;
 
   // The folder for nodes and sessions. It is created if it does not exist. The server writes every
-  // change to disk before it replies. Empty: data is only in memory and is lost when the server
-  // ends.
+  // change to disk before it replies. If empty, the data is only in memory and is lost when the
+  // server ends.
   std::filesystem::path data;
 
   // TCP addresses: "127.0.0.1:2181", "[::1]:2181", "0.0.0.0:2181". "2181" means 127.0.0.1:2181.
   // Port 0 selects a free port. Without any address or socket, the server listens on 127.0.0.1:0.
   std::vector<std::string> listen;
-  std::vector<std::string> listen_tls;  // likewise, with TLS
+  std::vector<std::string> listen_tls;  // TCP addresses for connections with TLS
   std::optional<server_tls_options> tls;
-  // The path of a Unix socket. Only the server's user, root and socket_group can connect. The
-  // folder is created with the same access if it does not exist. A session on this socket is bound
-  // to processes: it lives while any process keeps its connection open, and ends when the last one
-  // closes it. A connection through a relay is not bound, and its session ends by timeout.
+  // The path of a Unix socket. Only the server's user, root and socket_group can connect. If the
+  // socket's folder does not exist, it is created with the same access. A session on this socket is
+  // bound to processes: it lives while any process keeps its connection open, and ends when the
+  // last one closes it. A connection through a relay is not bound, and its session ends by timeout.
   std::filesystem::path socket;
-  std::string socket_group;  // name of a group that may use the socket; empty: none
+  std::string socket_group;  // name of a group that may use the socket; empty if there is none
 
-  // Limits of the session timeout that a client can get. Default: between 2 and 20 ticks.
+  // The limits of the session timeout that a client can get. The defaults are 2 ticks and 20 ticks.
   std::chrono::milliseconds tick{2000};
   std::optional<std::chrono::milliseconds> min_session_timeout;
   std::optional<std::chrono::milliseconds> max_session_timeout;
   // How often the server deletes empty container nodes and expired TTL nodes.
   std::chrono::milliseconds reap_interval{60'000};
 
-  // {"digest"}: a client must authenticate before the server answers requests. Any user name and
-  // password is a valid digest: ACLs decide what that user may do. "ip" is refused, because every
-  // TCP client has it.
+  // With {"digest"}, a client must authenticate before the server answers its requests. The server
+  // accepts every user name and password: the ACLs decide what that user may do. "ip" is not
+  // allowed here, because every TCP client has an IP address.
   std::vector<std::string> required_auth;
-  bool digest_auth = true;  // false: clients and ACLs cannot use the scheme "digest"
-  bool ttl_nodes = true;    // false: creating a TTL node fails with errc::unimplemented
+  bool digest_auth = true;  // if false, clients and ACLs cannot use the scheme "digest"
+  bool ttl_nodes = true;    // if false, creating a TTL node fails with errc::unimplemented
   // The user with full access: "super:" and a hash of ZooKeeper's DigestAuthenticationProvider.
   std::string super_digest;
   // Four-letter words that the server answers, to every client that can connect. "*" means all of
@@ -79,17 +79,18 @@ struct server_options {
   std::optional<std::vector<std::string>> words;
 
   std::size_t max_connections = 16'000;
-  // Limit for connections of one peer: a TCP address, or a user of the Unix socket other than root
-  // and the server's user. Zero: no limit. Default: a quarter of max_connections, but at least 60.
-  // All of 127.0.0.0/8 counts as one address, and so do IPv6 addresses with the same upper 64 bits.
-  // The last eighth of max_connections is reserved for the Unix socket and for sessions that
-  // reconnect.
+  // The limit on the connections of one peer: a TCP address, or a user of the Unix socket other
+  // than root and the server's user. Zero means no limit. The default is a quarter of
+  // max_connections, but at least 60. All of 127.0.0.0/8 counts as one address, and so do IPv6
+  // addresses with the same upper 64 bits. One eighth of max_connections is reserved for the Unix
+  // socket and for sessions that reconnect.
   std::optional<std::size_t> max_connections_per_address;
-  // One peer can have a quarter of the sessions, but at least max_connections_per_address. The last
-  // sixteenth is reserved for the Unix socket. A session that reconnects is always accepted.
+  // The limit for one peer is a quarter of max_sessions, or max_connections_per_address if that is
+  // greater. If max_connections_per_address is zero, one peer has no limit. One sixteenth of
+  // max_sessions is reserved for the Unix socket. A session that reconnects is always accepted.
   std::size_t max_sessions = 100'000;
   std::size_t max_request_bytes = 0xfffff;
-  std::chrono::milliseconds handshake_limit{10'000};  // for the client's handshake
+  std::chrono::milliseconds handshake_limit{10'000};  // how long a client's handshake may take
   // The server disconnects a client that does not read its replies. It does so when this many bytes
   // wait for the client, or when the client has read nothing for stall_limit. stall_limit does not
   // apply to sessions that are bound to a process on the Unix socket. A client is also disconnected
@@ -97,10 +98,11 @@ struct server_options {
   std::size_t max_unsent_bytes = 64u << 20;
   std::chrono::milliseconds stall_limit{30'000};
 
-  // The server ends if there was no session and no connection for this time. Zero: never.
+  // The server ends if there was no session and no connection for this time. Zero means that it
+  // never ends by itself.
   std::chrono::milliseconds idle_exit{0};
 
-  log_callback log;  // empty: no logging
+  log_callback log;  // if empty, nothing is logged
 };
 
 }  // namespace conclave

@@ -1,8 +1,9 @@
-// A session_keeper keeps a client's session alive from another process, without its connection.
+// A session_keeper keeps a client's session alive from another process, without the client's
+// connection.
 //
 // On the Unix socket of the embedded server, a session lives while any process keeps one of its
-// connections open (server.hpp). A session_keeper is such a connection, on which the server accepts
-// no requests. Programs that must not use the session can inherit it.
+// connections open (server.hpp). A session_keeper is such a connection, but the server accepts no
+// requests on it. Therefore programs that must not use the session can inherit it.
 //
 //   session_keeper keeper{"/run/conclave/socket", session_key::of(zk), 1s};
 //   if (keeper.state() == session_keeper::result::attached) {
@@ -10,7 +11,7 @@
 //   }
 //
 // The session then lives until the last process has closed the keeper, even if the first process is
-// killed. A restarted server does not know the connection any more, and broken() returns true. A
+// killed. After a restart, the server no longer knows the connection, and broken() returns true. A
 // new keeper must then attach within the session timeout.
 #pragma once
 
@@ -25,7 +26,7 @@ class client;
 
 // Identifies a session to its server. Anyone who has the key can use and close the session.
 struct session_key {
-  std::int64_t session = 0;  // 0: no session
+  std::int64_t session = 0;  // 0 if there is no session
   std::array<char, 16> password{};
   std::chrono::milliseconds timeout{0};
 
@@ -57,7 +58,7 @@ class session_keeper {
   // server has closed it.
   bool broken() const noexcept;
 
-  // Shuts the connection down, also for processes that inherited it. The session lives on if
+  // Shuts the connection down, even for processes that inherited it. The session continues if
   // another connection keeps it alive.
   void end() noexcept;
 

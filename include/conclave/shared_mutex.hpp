@@ -9,10 +9,10 @@
 // together, and nobody starves.
 //
 // Ownership: the object owns the holds, not a thread. Every shared hold has its own node, and any
-// thread may release one. unlock_shared() first chooses holds that the calling thread acquired by a
-// blocking call. Then it chooses holds of async_ calls, then any. Among these it prefers a lost
-// hold, otherwise the oldest. async_unlock_shared() first chooses holds of async_ calls. Writers
-// that use the same object acquire the lock in turn.
+// thread may release one. unlock_shared() prefers a hold that the calling thread acquired by a
+// blocking call, then a hold of an async_ call, then any other hold. Within each group it prefers a
+// lost hold, then the oldest. async_unlock_shared() prefers holds of async_ calls. Writers that use
+// the same object acquire the lock in turn.
 //
 // Downgrade: a writer can become a reader, and no other writer can acquire the lock in between.
 //
@@ -20,10 +20,10 @@
 //   ...
 //   guard.downgrade();  // the same guard releases the shared hold
 //
-// There is no upgrade, because a reader that waits for the exclusive lock would wait for itself. A
-// thread that holds the lock shared by a blocking call gets errc::upgrade_refused if it calls
-// lock() or try_lock() on the same object. Do not acquire the lock shared twice on one thread: if a
-// writer queues in between, the thread and the writer wait for each other.
+// There is no upgrade, because a reader that waits for the exclusive lock would wait for itself. If
+// a thread has acquired the lock shared by a blocking call, lock() and try_lock() of the same
+// object throw errc::upgrade_refused on this thread. Do not acquire the lock shared twice on one
+// thread: if a writer queues in between, the thread and the writer wait for each other.
 //
 // The same lock can be used by Curator's InterProcessReadWriteLock and by kazoo's ReadLock and
 // WriteLock, if lock_options::layout matches. See exclusive_lock.hpp for errors, loss and
@@ -142,8 +142,8 @@ class shared_mutex {
     return detail::initiate<void>(state_, &detail::start_downgrade, std::forward<Token>(token));
   }
 
-  // hold() is the exclusive hold. shared_hold() is the shared hold that the calling thread
-  // acquired last. If it has none, it is the one that any thread acquired last.
+  // hold() is the exclusive hold. shared_hold() is the shared hold that the calling thread acquired
+  // last. If the thread has none, it is the shared hold that any thread acquired last.
   conclave::hold hold() const;
   conclave::hold shared_hold() const;
 

@@ -107,8 +107,8 @@ struct transaction_result {
   }
 };
 
-// Thrown by client::commit() if the server refuses the transaction. code() is that of the failed
-// part.
+// Thrown by client::commit() if the server refuses the transaction. code() returns the error of the
+// failed part.
 class transaction_error : public error {
  public:
   transaction_error(error_code ec, const std::string& what, transaction_result r,
@@ -153,7 +153,7 @@ class read_group {
 };
 
 struct read_result {
-  error_code ec;                   // only of this read
+  error_code ec;                   // the error of this read
   std::string data;                // get
   node_stat stat;                  // get
   std::vector<std::string> names;  // children

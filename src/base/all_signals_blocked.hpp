@@ -4,8 +4,8 @@
 
 namespace conclave {
 
-// Blocks all signals. A thread that is started during its lifetime receives none, so that signals
-// stay with the application's own threads.
+// Blocks all signals. A thread that is started during the lifetime of this object receives no
+// signals. They go to the application's own threads.
 class all_signals_blocked {
  public:
   all_signals_blocked() {

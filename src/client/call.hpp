@@ -1,4 +1,5 @@
-// The way of every call: from its caller to the session or to a recipe, and back with the result.
+// Passes every call from its caller to the session or to a recipe, and the result back to the
+// caller.
 //
 // - The receiver of a call is a completion handler or a blocked thread. `recipient` passes the
 //   result to it.
@@ -178,8 +179,8 @@ class recipe_call {
 template <class Result>
 using recipe_call_ptr = std::shared_ptr<recipe_call<Result>>;
 
-// Starts a call to a recipe: begin(call) runs inside a scope and must have the call completed,
-// then or later.
+// Starts a call to a recipe. begin(call) runs inside a scope and must complete the call,
+// immediately or later.
 template <class Result, class Begin>
 void start_in_recipes(const core_pointer& core, receiver<Result> to, Begin begin) {
   const auto call = std::make_shared<recipe_call<Result>>(core, std::move(to));
@@ -195,9 +196,9 @@ void start_in_recipes(const core_pointer& core, receiver<Result> to, Begin begin
   });
 }
 
-// As start_in_recipes(), for a call that may wait. begin(call) returns a function that makes the
-// call complete early with the given error, unless it has completed. That function is called inside
-// a scope.
+// Like start_in_recipes(), but for a call that may wait. begin(call) returns a function that makes
+// the call complete early with the given error, unless it has completed. That function is called
+// inside a scope.
 template <class Result, class Begin>
 void start_waiting(const core_pointer& core, receiver<Result> to, deadline d, Begin begin) {
   start_in_recipes<Result>(core, std::move(to), [&](const recipe_call_ptr<Result>& call) {
@@ -209,7 +210,7 @@ void start_waiting(const core_pointer& core, receiver<Result> to, deadline d, Be
 
 // Calls start(receiver) and blocks this thread until the call completes, at most until the deadline
 // or until a stop is requested. Throws conclave::error if the call fails or if this thread must not
-// block. Keeps the core, since the object of the call may be destroyed meanwhile.
+// block. Keeps the core alive, since the object of the call may be destroyed meanwhile.
 template <class Result, class Start>
 Result run_blocking(const std::string& what, const core_pointer core, Start start,
                     deadline d = no_deadline, std::stop_token stop = {}) {

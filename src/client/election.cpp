@@ -22,7 +22,7 @@ struct election::own : std::enable_shared_from_this<own> {
   void follow(const recipes::progress& p) {
     steps.follow(p);
     if (p.what != recipes::progress::kind::releasing) return;
-    // Notifies the code that runs as the leader of the resignation.
+    // Reports the resignation to the code that runs as the leader.
     core->recipes->post([old = std::exchange(resignation, {})]() mutable { old.request_stop(); });
   }
 

@@ -28,7 +28,7 @@ void call_through(const std::shared_ptr<callback_queue>& callbacks,
   };
 }
 
-// Whether a result of this type can say that the lock was not acquired.
+// True if a result of this type can say that the lock was not acquired.
 template <class Result>
 constexpr bool can_be_empty = !std::is_void_v<Result> && !std::is_same_v<Result, downgradable_hold>;
 
@@ -69,8 +69,8 @@ void start(const lock_pointer& l, receiver<Result> to, role r, deadline d, Conve
   });
 }
 
-// Calls start(receiver) and blocks this thread until the call completes. Keeps the lock, since the
-// lock object may be destroyed meanwhile.
+// Calls start(receiver) and blocks this thread until the call completes. Keeps the lock alive,
+// since the lock object may be destroyed meanwhile.
 template <class Result, class Start>
 Result run(const lock_pointer l, Start start, deadline d = no_deadline, std::stop_token stop = {}) {
   return run_blocking<Result>(l->verb + (' ' + l->path), l->core, start, d, std::move(stop));

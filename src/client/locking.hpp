@@ -38,11 +38,11 @@ lock_pointer make_lock(client& c, std::vector<std::string> paths, role r, lock_o
 
 void lock(const lock_pointer& l, role r);
 bool lock(const lock_pointer& l, role r, std::stop_token stop);
-// As lock(), but returns the hold that this call acquired. hold_of() may return a newer one.
+// Like lock(), but returns the hold that this call acquired. hold_of() may return a newer one.
 // Returns no hold if a stop was requested first.
 std::optional<hold> lock_to_hold(const lock_pointer& l, role r, std::stop_token stop);
 bool try_lock(const lock_pointer& l, role r, deadline d);
-// As try_lock(), but returns the hold that this call acquired. It is empty if the call acquired
+// Like try_lock(), but returns the hold that this call acquired. It is empty if the call acquired
 // none.
 scoped_hold scoped_lock(const lock_pointer& l, role r, deadline d);
 void unlock(const lock_pointer& l, role r) noexcept;
@@ -50,7 +50,7 @@ void unlock(const lock_pointer& l, const hold& h) noexcept;
 void downgrade(const lock_pointer& l);
 // Releases all holds and completes all waiting calls with operation_aborted.
 void abandon(const lock_pointer& l) noexcept;
-// Called when the lock object is destroyed. As abandon(), and afterwards no callback runs, except
+// Called when the lock object is destroyed. Like abandon(), but afterwards no callback runs, except
 // one that itself destroys the lock object.
 void end(const lock_pointer& l) noexcept;
 hold hold_of(const lock_pointer& l, role r);

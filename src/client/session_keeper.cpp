@@ -80,7 +80,7 @@ class replies {
   }
 
  private:
-  // The size includes the length prefix. 0: not enough bytes to know it.
+  // The size includes the length prefix. Returns 0 if there are not enough bytes to know it.
   std::size_t frame_size() const {
     if (bytes_.size() < wire::frame_prefix) return 0;
     wire::reader in{bytes_};

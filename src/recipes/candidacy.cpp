@@ -58,8 +58,8 @@ void candidacy::follow(const progress& p) {
       if (state() == at::ready && !std::exchange(ready_told_, true)) say(kind::ready_complete, p);
       return;
     case what::granted:
-      // The deletion of the predecessor can grant the lock without a listing, so determine_start is
-      // still missing.
+      // The deletion of the predecessor can grant the lock without a listing, so determine_start
+      // may not have been reported yet.
       if (state() != at::determine) {
         enter(at::determine);
         say(kind::determine_start, p);

@@ -28,7 +28,7 @@ contender::contender(std::shared_ptr<session_context> p, lock_request r,
 contender::~contender() { end(); }
 
 // Must run inside a session_context::scope. The destructor of a contender that is gone runs outside
-// of it, and then this has no effect.
+// of it, and then this function has no effect.
 void contender::end() {
   if (std::exchange(phase_, phase::gone) == phase::gone) return;
   context_.session().remove_listener(*this);

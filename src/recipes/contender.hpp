@@ -45,11 +45,11 @@ class contender final : public session_listener, public std::enable_shared_from_
   // removal of the nodes or the session has ended. Cannot fail or be cancelled. A second call has
   // no effect.
   void release();
-  // As release(), for a contender that claims an item of a queue. The transaction also checks the
-  // item's version. If the item has another version, the contender verifies its node before it
+  // Like release(), but for a contender that claims an item of a queue. The transaction also checks
+  // the item's version. If the item has another version, the contender verifies its node before it
   // removes it.
   void release_claim(claimed_item item);
-  // As release(), but sends nothing yet. The next contender for the same lock in the same session
+  // Like release(), but sends nothing yet. The next contender for the same lock in the same session
   // can release this one when it creates its own node. This saves a transaction. release_now() ends
   // the wait for the next contender.
   void release_with_next();
@@ -58,10 +58,12 @@ class contender final : public session_listener, public std::enable_shared_from_
   // After this call only gone() is reported.
   void mute() noexcept { context_.mute(); }
 
-  // Valid once the contender is gone. No error: the server has confirmed the release, and the item,
-  // if it was to be removed, does not exist any more. errc::lock_lost: the node had been deleted
-  // before. errc::session_expired: the session ended before the server confirmed. Any other error:
-  // the reason why the item could not be removed.
+  // The result of the release. Valid once the contender is gone.
+  // - No error: the server has confirmed the release. An item that was to be removed no longer
+  //   exists.
+  // - errc::lock_lost: the node had been deleted before.
+  // - errc::session_expired: the session ended before the server confirmed the release.
+  // - Any other error: the reason why the item could not be removed.
   error_code release_result() const noexcept;
 
   // --- valid once granted
@@ -78,9 +80,9 @@ class contender final : public session_listener, public std::enable_shared_from_
 
   // --- valid once failed
 
-  // With errc::lock_busy: the path of the node that holds the lock.
+  // After errc::lock_busy, the path of the holder's node.
   const std::string& holder_path() const noexcept { return found_.holder; }
-  // If the path is in use in another way: an explanation for people.
+  // An explanation for people if the path is in use in another way.
   const std::string& mismatch() const noexcept { return found_.mismatch; }
 
   void session_changed(const session_event& e) override;
@@ -122,7 +124,7 @@ class contender final : public session_listener, public std::enable_shared_from_
   phase phase_ = phase::creating;
   bool was_granted_ = false;
   bool was_lost_ = false;
-  // Whether the next contender releases this one in its own transaction.
+  // The state of a release by the next contender, in the transaction that creates its node.
   enum class release_by_next { no, offered, sent, confirmed, outcome_unknown };
   release_by_next release_by_next_ = release_by_next::no;
   std::shared_ptr<contender> previous_;  // the contender that this one releases

@@ -18,7 +18,7 @@
 
 namespace conclave::recipes {
 
-// The delay before a request is sent again that the server or the full backlog refused.
+// The delay before a request is sent again after the server or a full backlog has refused it.
 inline constexpr std::chrono::milliseconds retry_delay{10};
 
 class contender_context {
@@ -49,7 +49,7 @@ class contender_context {
 
   // --- the session that the nodes are created in
 
-  std::int64_t session_id = 0;  // 0: unknown
+  std::int64_t session_id = 0;  // 0 if unknown
   binding in_session() const noexcept { return {session_id, 0}; }
   void begin_session() {
     session_id = 0;

@@ -12,14 +12,14 @@ std::string format_contender_data(std::string_view owner, std::string_view id);
 
 struct contender_data {
   std::string owner;
-  std::string id;  // empty: the node was not created by Conclave, or its data was overwritten
+  std::string id;  // empty if the node was not created by Conclave or its data was overwritten
   bool asked_to_release = false;  // a client has written a request to release into the node
 };
 contender_data parse_contender_data(std::string_view data);
 
-// Returns the node's data with a request to release. After an id the request is the suffix
-// "\n__REVOKE__". Other libraries compare the whole data with "__REVOKE__", so in their nodes the
-// request replaces the data.
+// Returns the node's data with a request to release. If the data contains an id, the request is
+// appended as "\n__REVOKE__". Other libraries compare the whole data with "__REVOKE__", so in their
+// nodes the request replaces the data.
 std::string ask_to_release(std::string_view data);
 
 }  // namespace conclave::recipes

@@ -5,13 +5,14 @@
 
 namespace conclave::recipes {
 
-// There was no connection. The request may have been executed, or it was never sent.
+// Returns true if there was no connection. The request may have been executed, or it was never
+// sent.
 inline bool is_connection_error(const error_code& ec) {
   return ec == errc::connection_loss || ec == errc::not_connected;
 }
 
-// The request was sent and its outcome is unknown: the connection was lost, or the server itself
-// timed out. A cancelled request would be of this class as well, but recipes cancel none.
+// Returns true if the request was sent and its outcome is unknown: the connection was lost, or the
+// server itself timed out. This would also apply to cancelled requests, but recipes cancel none.
 inline bool outcome_unknown(const error_code& ec) {
   return ec == errc::connection_loss || ec == errc::operation_timeout ||
          ec == errc::request_timeout;

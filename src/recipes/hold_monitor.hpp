@@ -23,17 +23,19 @@ class hold_monitor final : public deadline_listener {
 
   void connection_lost();
   void reconnected();
-  // After this call, requests to release that other clients write into the node are reported.
+  // After this call, the monitor reports the release requests that other clients write into the
+  // node.
   void report_revocations();
 
-  // Whether work() has something to do: nodes to verify on a new connection, or a node to read.
+  // Returns true if work() has something to do: nodes to verify on a new connection, or a node to
+  // read.
   bool has_work() const;
   task<> work();
 
   // Returns the reason for the loss of a hold whose node was deleted.
   error_code why_deleted() const;
-  // Whether the hold has lasted so long that its nodes should be watched, but one of them is not.
-  // This happens if the process was stopped. The nodes may have been deleted meanwhile.
+  // Returns true if the hold has lasted so long that all its nodes should be watched, but one is
+  // not. This happens if the process was stopped. The nodes may have been deleted meanwhile.
   bool watches_too_late() const;
   // Reads and watches a node of the hold, and reports a request to release it.
   task<> read(owned_node& n);
@@ -48,16 +50,16 @@ class hold_monitor final : public deadline_listener {
   };
 
   void monitor_deadline(const session_clock::session_view& s);
-  // Returns no error before the deadline.
+  // Returns an empty error_code before the deadline.
   error_code why_session_may_have_ended() const;
-  // Lets work() read the nodes that have no watch, which sets one.
+  // Makes work() read the nodes that have no watch. The read sets a watch.
   void request_missing_watches();
   task<> verify();
 
   contender_context& context_;
   owned_nodes& nodes_;
   std::function<void(error_code)> lost_;
-  std::optional<time_point> since_;  // none: not granted
+  std::optional<time_point> since_;  // not set before the grant
   connection connection_ = connection::verified;
   bool suspension_reported_ = false;
   bool reports_revocations_ = false;

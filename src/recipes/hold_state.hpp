@@ -32,7 +32,7 @@ class hold_state {
     auto expected = on ? status::held : status::suspended;
     status_.compare_exchange_strong(expected, on ? status::suspended : status::held);
   }
-  // Returns whether the lock was held, or suspended, until now.
+  // Returns true if the hold was held or suspended until now.
   bool release() {
     const auto before = status_.exchange(status::over);
     return before == status::held || before == status::suspended;
@@ -46,11 +46,11 @@ class hold_state {
   // --- may be called from any thread
 
   bool began() const noexcept { return now() != status::none; }
-  // The hold was released or lost, or it never began.
+  // Returns true if the hold was released or lost, or never began.
   bool over() const noexcept { return now() == status::over || now() == status::none; }
   bool suspended() const noexcept { return now() == status::suspended; }
   std::stop_token lost() const noexcept { return lost_.get_token(); }
-  // Returns no error unless the hold was lost.
+  // Returns an empty error_code unless the hold was lost.
   error_code why_lost() const noexcept {
     const auto value = why_lost_.load();
     return value == 0 ? error_code{} : error_code{static_cast<errc>(value)};
@@ -63,7 +63,7 @@ class hold_state {
     return nodes_;
   }
 
-  // The time until which the lock is certainly held. time_point::min() if it is not held.
+  // The time until which the lock is certainly held. Returns time_point::min() if it is not held.
   time_point deadline() const noexcept {
     const auto s = now();
     if (s != status::held && s != status::suspended) return time_point::min();
@@ -90,7 +90,7 @@ class hold_state {
   std::stop_source lost_;
 };
 
-// The error of a call that needs this hold, which was lost.
+// The error of a call that needs this lost hold.
 inline error_code refusal_of(const hold_state& lost) {
   return lost.why_lost() == errc::closed ? errc::closed : errc::lock_lost;
 }

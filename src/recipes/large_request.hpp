@@ -1,4 +1,4 @@
-// Recognizes requests that are larger than the server accepts.
+// Recognises requests that are larger than the server accepts.
 //
 // A server closes the connection on such a request and sends no reply. The client cannot
 // distinguish this from another lost connection, and would send the request again forever.
@@ -8,7 +8,7 @@
 
 namespace conclave::recipes {
 
-// Servers accept requests of this size.
+// Every server accepts requests up to this size.
 inline constexpr std::size_t always_accepted_bytes = std::size_t{16} * 1024;
 
 // Counts the connections that were lost on one request.

@@ -1,6 +1,6 @@
 // One caller's attempt to acquire a lock. It owns the contender for the lock and, if the lock has a
 // gate, the contender for the gate. It passes their events to the lock object and to the user. It
-// outlives the lock object until the contenders have removed their nodes.
+// may outlive the lock object: it lives until the contenders have removed their nodes.
 //
 // Only lock_object uses it. All members are called inside a session_context::scope.
 #pragma once
@@ -14,7 +14,7 @@ class lock_object::attempt final : public contender_events,
  public:
   attempt(lock_object& owner, caller_ptr who, lock_request r);
 
-  caller_ptr waiting_caller;  // none: the call has completed
+  caller_ptr waiting_caller;  // null after the call has completed
   lock_object::role role;
   std::uint64_t thread;
   std::shared_ptr<hold_state> hold;
@@ -27,8 +27,8 @@ class lock_object::attempt final : public contender_events,
   void start(const attempt_ptr& before = {});
 
   void release(std::function<void()> confirmed);
-  // As release(), but the next attempt may send the release with its own creation. Returns false if
-  // that is not possible.
+  // Like release(), but the next attempt may send the release with its own creation. Returns false
+  // if that is not possible.
   bool release_with_next(std::function<void()>& confirmed);
   void release_now();
   // Keeps an earlier callback and adds this one.
@@ -67,7 +67,7 @@ class lock_object::attempt final : public contender_events,
   std::shared_ptr<const lock_options> options_;
   lock_request request_;
   std::optional<lock_request> gate_request_;
-  std::shared_ptr<gate_events> gate_;  // null: there is no gate, or it is not needed any more
+  std::shared_ptr<gate_events> gate_;  // null if there is no gate or it is no longer needed
   std::shared_ptr<contender> contender_;
   std::function<void()> when_gone_;
   stage stage_ = stage::contending;

@@ -29,8 +29,8 @@ lock_object::lock_object(std::shared_ptr<session_context> p, lock_request r,
   set(request_);
   if (gate_) {
     set(*gate_);
-    // The long wait is that for a permit, behind the gate. So a faster hand-off of the gate saves
-    // little.
+    // The long wait is the wait for a permit, behind the gate. So a faster hand-off of the gate
+    // saves little.
     if (options.tickets) gate_->mode = lock_request::wait_mode::tickets;
   }
   auto& queued = gate_ ? *gate_ : request_;
@@ -138,8 +138,8 @@ void lock_object::release_hold(std::int64_t token) {
 }
 
 // If another caller waits, or the program usually locks again right after unlocking, the release is
-// sent with the next creation, which saves a transaction. Without a waiting caller, it is delayed
-// only until the I/O thread runs the posted function. If no attempt has begun by then,
+// sent with the next creation. This saves a transaction. Without a waiting caller, the release is
+// delayed only until the I/O thread runs the posted function. If no attempt has begun by then,
 // relocks_at_once is cleared.
 void lock_object::release_attempt(const attempt_ptr& a, std::function<void()> confirmed) {
   note_released(a);

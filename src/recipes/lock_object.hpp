@@ -47,8 +47,8 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   using role = layout::role;
 
   // Each caller has its own role, which replaces the role in `r`. With a gate, the contender for
-  // the lock starts when the gate is granted, and its grant releases the gate. A progress_callback
-  // is used by elections. With it, a lost lock need not be released.
+  // the lock starts when the gate is granted, and its grant releases the gate. Elections use a
+  // progress_callback. With it, a lost lock need not be released.
   lock_object(std::shared_ptr<session_context> p, lock_request r, std::optional<lock_request> gate,
               const lock_options& options, progress_callback f = {});
 
@@ -57,10 +57,10 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   struct caller {
     std::function<void(error_code)> complete;
     lock_object::role role = role::exclusive;
-    bool waits = true;                 // false: errc::lock_busy if the lock is not free
+    bool waits = true;                 // if false, fails with lock_busy unless the lock is free
     std::uint64_t thread = 0;          // the thread of a blocking call, otherwise 0
     std::shared_ptr<hold_state> hold;  // the hold of this call
-    std::string mismatch;  // if another use of the path made the call fail: how it is used
+    std::string mismatch;              // how the path is used, if another use made the call fail
   };
   using caller_ptr = std::shared_ptr<caller>;
 
@@ -86,7 +86,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   void when_all_gone(std::function<void()> confirmed);
 
   // Returns the latest hold of this role, preferably one of this thread. If none is held, returns
-  // the last one that was. Null if there never was one.
+  // the last one that was. Returns null if there never was one.
   std::shared_ptr<hold_state> hold(role r, std::uint64_t thread = 0) const;
   bool held_by_thread(role r, std::uint64_t thread) const;
 
@@ -111,7 +111,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   std::shared_ptr<const lock_options> options_;
   std::string seen_holder_;         // the holder that the last caller with errc::lock_busy found
   std::deque<caller_ptr> waiting_;  // callers that wait locally
-  // Whether complete_waiting() will be called when no other session can follow.
+  // True if complete_waiting() will be called when no other session can follow.
   bool listens_for_session_end_ = false;
   std::vector<attempt_ptr> attempts_;  // waiting at the server or holding; oldest first
   std::map<role, std::shared_ptr<hold_state>> last_holds_;

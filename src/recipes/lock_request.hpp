@@ -15,7 +15,7 @@ struct lock_request {
   // When the lock is granted.
   enum class rule {
     first_in_wait_queue,  // no contender ahead blocks this one
-    fixed_name,           // the contender could create the node `name`
+    fixed_name,           // the contender has created the node `name`
     permits,              // the parent has no more children than there are permits
   };
   rule granted_when = rule::first_in_wait_queue;
@@ -23,7 +23,7 @@ struct lock_request {
   // The contender creates one node under each parent. Several nodes are created in one transaction,
   // which excludes deadlocks.
   std::vector<std::string> parents;
-  std::size_t own_levels = 1;  // the last levels of each parent path that only this lock uses
+  std::size_t own_levels = 1;  // how many levels at the end of each parent path only this lock uses
   conclave::layout layout = conclave::layout::curator();
   conclave::layout::role role = layout::role::exclusive;
   std::string name;            // for rule::fixed_name
@@ -40,8 +40,8 @@ struct lock_request {
 
   enum class on_contention { wait, give_up };
   on_contention if_taken = on_contention::wait;
-  // With give_up: the attempt fails with errc::lock_busy while this node exists. Empty: no such
-  // node known.
+  // With give_up, the attempt fails with errc::lock_busy while this node exists. Empty if no such
+  // node is known.
   std::string seen_holder;
 
   // What happens if the session ends before the grant: contend again in the next session, or fail.
@@ -56,8 +56,8 @@ struct lock_request {
   data_format data = data_format::with_id;
   std::string owner;  // identifies the contender for people
 
-  // Watches its node from the grant on, since another client's node could get the same name.
-  // Without this, only a long hold watches its node (hold_monitor.cpp).
+  // If true, the holder watches its node from the grant on, since another client's node could get
+  // the same name. If false, only a long hold watches its node (hold_monitor.cpp).
   bool watches_own_node = false;
   bool reports_position = false;  // reports enqueued(), which may need a listing
   transaction extra_operations;   // part of the transaction that creates the nodes

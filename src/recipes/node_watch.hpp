@@ -22,7 +22,7 @@ class node_watch {
 
   state now() const noexcept { return watched_ ? watched_->now : state::unset; }
   bool deleted() const noexcept { return now() == state::deleted; }
-  // No watch is set that reports the next change, so the node must be read.
+  // Returns true if no watch will report the next change. The node must then be read.
   bool must_read() const noexcept { return now() == state::unset || now() == state::changed; }
 
   // Returns the watcher to send with a read of this path. Sets the state to `set`, unless the node
@@ -56,7 +56,7 @@ class node_watch {
  private:
   struct watched_node {
     std::string path;
-    watcher callback;  // none: not sent, or the read failed
+    watcher callback;  // empty if no read was sent or the read failed
     state now = state::unset;
   };
 

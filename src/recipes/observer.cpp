@@ -68,7 +68,7 @@ task<> observer::run() {
   co_return done;
 }
 
-// Finds the leader and watches its node. errc::no_node: the node was deleted meanwhile.
+// Finds the leader and watches its node. Returns errc::no_node if the node was deleted meanwhile.
 task<error_code> observer::find_leader() {
   const auto asked = send(requests::children(context_->defaults(), path_, {}));
   const auto listed = co_await asked;
@@ -143,7 +143,7 @@ task<error_code> observer::watch_for_path() {
 }
 
 void observer::report(const std::optional<contender_info>& leader) {
-  std::pair<std::string, std::int64_t> node;  // empty: there is no candidate
+  std::pair<std::string, std::int64_t> node;  // empty if there is no candidate
   if (leader) node = {leader->node, leader->fencing_token};
   if (reported_ == node) return;
   reported_ = std::move(node);

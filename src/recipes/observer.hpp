@@ -2,9 +2,9 @@
 //
 // The observer lists the candidates, reads the node of the first one and watches it. When that node
 // is deleted, the observer lists again. So a change of the leader costs one listing, and other
-// candidates that join or leave cost nothing. Without a candidate the observer watches the children
-// of the path, and without a path it watches for the path. A lost connection changes nothing, since
-// watches survive it. In a new session the observer starts again.
+// candidates that join or leave cost nothing. If there is no candidate, the observer watches the
+// children of the path. If the path does not exist, it watches for the creation of the path. A lost
+// connection changes nothing, since watches survive it. In a new session the observer starts again.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -28,7 +28,7 @@ namespace conclave::recipes {
 class observer final : public session_listener, public std::enable_shared_from_this<observer> {
  public:
   // Called through session_context::post(): once at first, then after every change of the leader.
-  // None: there is no candidate.
+  // The argument is empty if there is no candidate.
   using callback = std::function<void(const std::optional<contender_info>&)>;
 
   observer(std::shared_ptr<session_context> p, std::string path, layout names, callback c);
@@ -41,8 +41,7 @@ class observer final : public session_listener, public std::enable_shared_from_t
   void session_changed(const session_event& e) override;
 
  private:
-  // find_leader() and the watch_ functions return no error if a watch is set that reports the next
-  // change.
+  // If find_leader() or a watch_ function succeeds, a watch is set, and it reports the next change.
   task<> run();
   task<error_code> find_leader();
   task<error_code> oldest_of(const std::vector<std::string>& names, std::string& oldest);

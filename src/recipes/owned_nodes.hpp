@@ -29,7 +29,7 @@ struct owned_node {
       : parent{std::move(parent_path)}, watch{c} {}
 
   std::string parent;
-  std::string name;         // empty: not created
+  std::string name;         // empty if not created
   std::int32_t number = 0;  // the sequence number
   bool registered = false;  // in session_context::claimed
   node_watch watch;         // set on the node itself
@@ -56,9 +56,9 @@ class owned_nodes {
   owned_node& operator[](std::size_t i) { return nodes_[i]; }
   const owned_node& operator[](std::size_t i) const { return nodes_[i]; }
 
-  // Whether the nodes exist on the server, as far as is known.
+  // Returns true if the nodes exist on the server, as far as is known.
   bool exist() const noexcept { return exist_; }
-  // Whether one of the nodes was deleted, by hand or with the session.
+  // Returns true if one of the nodes was deleted, by hand or with the session.
   bool one_was_deleted() const noexcept;
   std::int64_t czxid() const noexcept { return czxid_; }
   // The czxid of the first nodes. A downgrade does not change it.
@@ -87,7 +87,7 @@ class owned_nodes {
   // Resolves a creation whose reply was lost. exist() then says whether the nodes exist. Calls
   // `disconnected` if there is no connection for so long that callers should give up.
   task<error_code> resolve(const creation& c, const std::function<void(error_code)>& disconnected);
-  // The only node was created by a transaction of the caller.
+  // Must be called if a transaction of the caller has created the only node.
   void created(std::string_view path, std::int64_t zxid, binding where);
 
   // --- verification
@@ -95,14 +95,14 @@ class owned_nodes {
   // Reads one node and sets a watch on it. If another node has its name, the node counts as
   // deleted.
   task<error_code> read_and_watch(owned_node& n, std::string* data = nullptr);
-  // Sends such a read, so that it can share a write with other requests. The reply must be passed
-  // to note_read().
+  // Sends the read of read_and_watch(), so that it can share a write with other requests. The reply
+  // must be passed to note_read().
   pending_reply<get_result> send_read(owned_node& n);
   error_code note_read(owned_node& n, const reply<get_result>& got);
   // Checks on a new connection whether all nodes still exist, and updates one_was_deleted(). An
   // error says nothing about the nodes.
   task<error_code> verify();
-  // Verifies all nodes and drops those that do not exist any more.
+  // Verifies all nodes and drops those that no longer exist.
   task<> drop_deleted();
 
   // --- replacement
@@ -114,13 +114,14 @@ class owned_nodes {
 
   // The item of a queue that the only node claims. The node has the name of the item.
   struct claimed_item {
-    std::string path;  // empty: none
+    std::string path;  // empty if there is none
     std::int32_t version = 0;
     std::int64_t czxid = 0;  // a node with this path and another czxid is another item
     enum class action { keep, remove_with_claim } on_release = action::keep;
   };
   struct removal_plan {
-    // By parent. The transaction that removes the nodes writes them.
+    // The new records of the parents, by parent path. The transaction that removes the nodes writes
+    // them.
     std::map<std::string, std::string> parent_records;
     claimed_item item;
     bool must_verify = false;  // the nodes may have been deleted already
@@ -134,14 +135,15 @@ class owned_nodes {
   // Must be called if the nodes were removed in another way, e.g. by the next contender's
   // transaction.
   void removed() noexcept { exist_ = false; }
-  // Must be called if none of the nodes exists any more, or the session has ended.
+  // Must be called if none of the nodes exists now, or if the session has ended.
   void forget();
 
  private:
   struct candidate {
     std::string path;
     std::int64_t czxid;
-    // The node has our id, or with data_format::owner_only our data. If false, it has no id at all.
+    // True if the node has our id, or with data_format::owner_only our data. If false, it has no
+    // id.
     bool has_our_data;
   };
   task<error_code> find_candidates(const owned_node& under, const creation& c, binding where,

@@ -14,8 +14,8 @@
 namespace conclave::recipes {
 
 // All tickets up to `served` have left the wait queue. This record is written only in the
-// transaction that deletes a holder's node. The record contains the czxid of the parent. So it does
-// not count after the tree was copied or restored, or after the parent was created again.
+// transaction that deletes a holder's node. The record contains the czxid of the parent. So the
+// record is ignored after the tree was copied or restored, or after the parent was created again.
 //
 // Near the end of the sequence numbers the record says none_served, so that no ticket counts as
 // served after the numbers have overflowed.
@@ -27,12 +27,12 @@ std::string format_served_record(std::int64_t parent_czxid, std::int32_t served)
 std::string format_permits_record(std::int64_t path_czxid, std::size_t permits);
 
 struct parent_record {
-  bool writable = false;  // empty or a record; other data must not be overwritten
+  bool writable = false;  // the data is empty or a record; other data must not be overwritten
   std::optional<std::int32_t> served;
   std::optional<std::size_t> permits;
 };
 parent_record parse_parent_record(std::string_view data, const node_stat& parent);
-// Whether the data is a record, of this node or of another one.
+// Returns true if the data is a record, of this node or of another one.
 bool is_parent_record(std::string_view data);
 
 }  // namespace conclave::recipes

@@ -14,12 +14,12 @@ class reentry {
   // was lost: critical sections inside that hold are broken, so no further one may begin.
   answer again(std::uint64_t thread, bool held);
   void first(std::uint64_t thread);
-  // Returns whether this was the last level, so that the lock must be released.
+  // Returns true if this was the last level. The caller must then release the lock.
   bool unlock(std::uint64_t thread);
   std::size_t count(std::uint64_t thread) const { return thread_ == thread ? count_ : 0; }
 
  private:
-  std::uint64_t thread_ = 0;  // 0: no owner
+  std::uint64_t thread_ = 0;  // 0 if there is no owner
   std::size_t count_ = 0;
 };
 

@@ -77,7 +77,7 @@ class recipe_operation final : public session::operation {
 // connection a read is repeated, unless it is bound to a connection.
 //
 // The request is sent even if the backlog is full, and even while the user collects requests in a
-// batch: recipes have few pending requests and cannot continue without them. Its reply may have any
+// batch. Recipes have few pending requests and cannot continue without them. The reply may have any
 // size, since recipes list whatever nodes the server has accepted.
 template <class Result>
 pending_reply<Result> send(const std::shared_ptr<session_context>& p, std::shared_ptr<void> asker,

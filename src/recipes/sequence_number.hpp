@@ -35,7 +35,7 @@ class number_range {
     lowest_ = std::min(lowest_, number);
     highest_ = std::max(highest_, number);
   }
-  // The numbers do not order the contenders, so their order is that of creation.
+  // Returns true if the numbers do not order the contenders. They are then ordered by creation.
   bool ordered_by_age() const {
     return near_the_end_ || std::int64_t{highest_} - lowest_ >= far_apart;
   }

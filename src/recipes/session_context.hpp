@@ -37,7 +37,7 @@ class session_listener {
   ~session_listener() = default;
 };
 
-// Holds a lock that is valid as long as the session is certainly alive.
+// Monitors a hold, which is valid only while the session is certainly alive.
 class deadline_listener {
  public:
   // Checks the deadline. Returns the time at which it must be called again at the latest.
@@ -52,12 +52,12 @@ class deadline_listener {
 class session_clock {
  public:
   struct session_view {
-    std::int64_t id = 0;  // 0: no session
+    std::int64_t id = 0;  // 0 if there is no session
     bool connected = true;
     // The reason why no other session will follow: the client was closed or does not open a new
-    // one. No error until then.
+    // one. Empty until then.
     error_code over;
-    time_point deadline;  // as client::session_deadline(); passed if `over` is set
+    time_point deadline;  // see client::session_deadline(); has passed if `over` is set
   };
   virtual session_view session() const = 0;
   virtual time_point now() const = 0;
@@ -108,18 +108,19 @@ class session_context : public session_clock {
   // Removes the watcher from a node. Informs the server if no other watcher of this client needs
   // the watch.
   virtual void forget_watch(const std::string& path, watch_kind kind, const watcher& w) = 0;
-  // Requests submitted between these two calls leave in one write.
+  // Requests that are submitted between these two calls are sent in one write.
   virtual void cork() = 0;
   virtual void uncork() = 0;
 
   virtual std::shared_ptr<const session_clock> clock() const = 0;
-  // Whether the request failed because its session ended and another session exists or will follow.
+  // Returns true if the request failed because its session ended, and another session exists or
+  // will follow.
   bool can_restart_after(const error_code& ec) const {
     return is_session_end(ec) && !session().over;
   }
   // Calls `f` in a scope of its own, after the present scope and all calls queued before.
   virtual void call_soon(std::function<void()> f) { call_at(now(), std::move(f)); }
-  // A random number. Other processes draw other numbers.
+  // A random number. Other processes get other numbers.
   virtual std::uint64_t random() = 0;
 
   void post(std::function<void()> f) { callbacks_.push_back(std::move(f)); }
@@ -139,7 +140,7 @@ class session_context : public session_clock {
   void monitor(deadline_listener& h, time_point when);
   void stop_monitoring(deadline_listener& h) { monitored_.erase(&h); }
 
-  // Whether the program locked again right after its last release; see lock_object.cpp.
+  // True if the program locked again right after its last release; see lock_object.cpp.
   bool relocks_at_once = false;
 
   claimed_nodes claimed;

@@ -1,4 +1,4 @@
-// While this object lives, requests are collected. They leave in one write when it is destroyed.
+// While this object lives, requests are collected. They are sent in one write when it is destroyed.
 #pragma once
 
 #include "recipes/session_context.hpp"

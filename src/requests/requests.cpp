@@ -31,8 +31,8 @@ bool is_sequential(create_mode m) {
          m == create_mode::persistent_sequential_ttl;
 }
 
-// Why the node cannot be created, if it cannot. A sequential path may end with a slash, because the
-// server appends the sequence number.
+// Returns the reason if the node cannot be created. A sequential path may end with a slash, because
+// the server appends the sequence number.
 error_code check(std::string_view path, const create_options& options) {
   if (!session::valid_path(is_sequential(options.mode) ? std::string{path} + '1' : path))
     return errc::invalid_path;

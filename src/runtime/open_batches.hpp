@@ -20,7 +20,7 @@ class open_batches {
   // The buffer was sent, or is sent as soon as the socket accepts it.
   void note_flushed() noexcept { has_urgent_ = false; }
 
-  // Whether the buffer must not be sent yet.
+  // Returns true if the buffer must not be sent yet.
   bool hold_back() const noexcept { return recipes_ > 0 || (users_ > 0 && !has_urgent_); }
 
  private:

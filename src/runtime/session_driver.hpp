@@ -28,9 +28,9 @@ namespace conclave::runtime {
 struct session_status {
   std::int64_t session_id = 0;
   bool connected = false;
-  error_code end_reason = errc::forked;  // as session::machine::end_reason()
-  // client::session_deadline(): time_point::max() while the server keeps the session for an open
-  // connection.
+  error_code end_reason = errc::forked;  // see session::machine::end_reason()
+  // See client::session_deadline(). This is time_point::max() while the open connection keeps the
+  // session alive.
   session::time_point deadline = session::time_point::min();
 };
 
@@ -88,7 +88,7 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   void refuse(std::unique_ptr<session::operation> op, error_code ec);
 
  private:
-  // Whether bytes can be sent on link_.
+  // The state of the output to link_.
   enum class output_phase {
     closed,   // there is no connection, or it has failed; connected() opens it
     open,     // flush() sends, on any thread
@@ -118,7 +118,8 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   void connection_lost(error_code why);
   bool needs_processing() const noexcept;
 
-  // Whether the caller runs inside process(), which sends and delivers everything at its end.
+  // Returns true if the caller runs inside process(), which sends and delivers everything at its
+  // end.
   bool inside_process() const noexcept { return loop_->is_current() && processing_; }
 
   enum class wake { if_needed, always };

@@ -55,8 +55,8 @@ void socket_link::connect(const endpoint& to, std::function<void(error_code)> do
                                   const tcp::resolver::results_type& found) {
         if (ec == boost::asio::error::operation_aborted) return;
         for (const auto& entry : found) self->addresses_.emplace_back(entry.endpoint());
-        // Start with another address each time. One that drops our packets would use up the time
-        // for all.
+        // Start with another address each time. An address that drops our packets would otherwise
+        // use up the time for all of them.
         thread_local std::minstd_rand random{std::random_device{}()};
         std::shuffle(self->addresses_.begin(), self->addresses_.end(), random);
         self->try_next(ec ? ec : error_code{boost::asio::error::host_not_found});

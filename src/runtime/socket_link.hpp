@@ -23,7 +23,7 @@ namespace conclave::runtime {
 
 class socket_link : public std::enable_shared_from_this<socket_link> {
  public:
-  // `inheritable`: child processes inherit the descriptor. Only for Unix sockets.
+  // If `inheritable` is true, child processes inherit the descriptor. Only for Unix sockets.
   socket_link(boost::asio::io_context& io, bool inheritable)
       : socket_{io}, resolver_{io}, inheritable_{inheritable} {}
 

@@ -67,7 +67,7 @@ error_code machine::submit(std::unique_ptr<operation>& op, time_point now) {
   return {};
 }
 
-// Why the operation may not be sent in this session and on this connection, if it may not.
+// Returns the reason if the operation may not be sent in this session and on this connection.
 error_code machine::why_refused(const operation& op) const noexcept {
   if (const auto ec = op.why_refused()) return ec;
   const auto& [session, connection] = op.bound_to;
@@ -119,7 +119,7 @@ bool machine::watch_in_progress(std::string_view path) const {
          std::any_of(waiting_.begin(), waiting_.end(), needs);
 }
 
-// Removes a persistent watch that no watcher needs from the server. This removes all watches of the
+// Removes from the server a persistent watch that no watcher needs. This removes all watches of the
 // path, so it happens only if no watcher needs any of them.
 bool machine::remove_unneeded_watch(std::string_view path) {
   const auto unneeded = unneeded_watches_.find(path);
@@ -256,9 +256,9 @@ void machine::fail_unreadable(errc read_error) {
 
 // --- time
 
-// The connection is lost if nothing was received for two thirds of the timeout, and for one third
-// while a reply is awaited. The second condition only matters if the ping was sent late, because
-// this process was stopped.
+// The connection counts as lost if two conditions are met: nothing was received for two thirds of
+// the timeout, and a reply has been awaited for one third of it. The second condition matters only
+// if the ping was sent late because this process was stopped.
 time_point machine::silence_deadline() const noexcept {
   if (!reply_awaited_since_) return time_point::max();
   return std::max(last_heard_ + timeout_ * 2 / 3, *reply_awaited_since_ + timeout_ / 3);
@@ -284,7 +284,7 @@ void machine::time_passed(time_point now) {
       break;
     case phase::attached:
       // This process did not run for a while. The server may not have run either, and its reply may
-      // not have been read. So the reply gets its time from now on.
+      // not have been read. So the time for the reply starts again now.
       if (reply_awaited_since_ && now > next_deadline() + timeout_ / 12) reply_awaited_since_ = now;
       if (now >= silence_deadline()) return drop(timed_out(), now);
       if (!ping_sent_ && now >= last_send_ + timeout_ / 3) {

@@ -43,8 +43,8 @@ struct triggered_watch {
   std::vector<watcher> watchers;
   watch_event event;
 };
-// Watchers that are not needed any more. The driver destroys them outside the machine's lock,
-// because destructors of user objects may need that lock.
+// Watchers that are no longer needed. The driver destroys them outside the machine's lock, because
+// destructors of user objects may need that lock.
 struct discarded {
   std::vector<watcher> watchers;
 };
@@ -107,8 +107,9 @@ class machine {
   command take_command();
   bool has_command() const noexcept { return !std::holds_alternative<std::monostate>(command_); }
 
-  // time_passed() must be called at this time at the latest. A process that was stopped, or a
-  // machine that slept, calls it later. The connection is then kept for the time of a reply.
+  // time_passed() must be called at this time at the latest. After the process was stopped or the
+  // machine slept, the call comes later. The connection is then kept long enough for a reply to
+  // arrive.
   time_point next_deadline() const noexcept;
 
   // All notices to be delivered, in order.
@@ -122,8 +123,8 @@ class machine {
 
   session_state state() const noexcept;
   bool finished() const noexcept { return phase_ == phase::finished; }
-  // Why the session accepts no more operations: it is closed, or is being closed. No error if it
-  // accepts them.
+  // The reason why the session accepts no more operations: it is closed, or is being closed. Empty
+  // if the session accepts operations.
   error_code end_reason() const noexcept;
   std::int64_t session_id() const noexcept { return session_id_; }
   const std::string& session_password() const noexcept { return password_; }
@@ -138,10 +139,10 @@ class machine {
   std::size_t max_request_bytes() const noexcept { return options_.max_request_bytes; }
 
   // A single server cannot expire the session before this time: the send time of the last answered
-  // request, plus nine tenths of the timeout. time_point::min() if there is no session.
+  // request, plus nine tenths of the timeout. Returns time_point::min() if there is no session.
   time_point session_deadline() const noexcept;
 
-  // The server does not expire the session while this connection is open.
+  // Returns true if the server does not expire the session while this connection is open.
   bool held_open() const noexcept { return phase_ == phase::attached && process_binding_ != 0; }
 
   std::size_t outstanding() const noexcept {
@@ -180,7 +181,7 @@ class machine {
     time_point give_up;
   };
   struct sent_operation {
-    std::unique_ptr<operation> op;  // null: cancelled, the reply is dropped
+    std::unique_ptr<operation> op;  // null if cancelled; the reply is then dropped
     wire::opcode type;
     std::int32_t xid;
     time_point sent_at;
@@ -251,8 +252,9 @@ class machine {
   std::uint64_t stream_sent_ = 0;
   time_point last_send_{};
   time_point last_heard_{};
-  // Since when the server owes bytes: the oldest request that it has not answered, or the bytes
-  // before the reply. None: everything was answered.
+  // The time since which the client waits for bytes of the server. This is the time of the first
+  // unanswered request or, if later, of the last received bytes. Not set if everything was
+  // answered.
   std::optional<time_point> reply_awaited_since_;
   time_point last_answered_sent_ = time_point::min();
   std::chrono::milliseconds lease_{0};  // the session timeout when last_answered_sent_ was set
@@ -267,7 +269,8 @@ class machine {
   // Operations.
   std::deque<waiting_operation> waiting_;  // not sent yet
   std::deque<sent_operation> in_flight_;
-  std::deque<std::unique_ptr<operation>> auths_in_flight_;  // null: credentials sent on connecting
+  // Null stands for credentials that are sent on connecting.
+  std::deque<std::unique_ptr<operation>> auths_in_flight_;
   std::size_t outstanding_bytes_ = 0;
   std::size_t add_watches_in_flight_ = 0;
 

@@ -138,8 +138,8 @@ machine::message_result machine::take_message(std::string_view payload) {
   wire::reader in{payload};
   const auto header = in.read<wire::reply_header>();
   const auto result = in.ok() ? take_message(header, in) : malformed;
-  // Only after the message was accepted. A zxid from an invalid message could be one that no server
-  // has, and every server would refuse it.
+  // The zxid is stored only after the message was accepted. A zxid from an invalid message could be
+  // one that no server has, and every server would refuse it.
   if (result != malformed) last_zxid_ = std::max(last_zxid_, header.zxid);
   return result;
 }

@@ -44,8 +44,8 @@ class operation {
   // result of exists, and the errors of a transaction are in its parts.
   virtual error_code verdict(error_code answered) const noexcept { return answered; }
 
-  // Returns the reason if the operation may not be submitted any more. Called with the session's
-  // lock held.
+  // Returns the reason if the operation may no longer be submitted. Called with the session's lock
+  // held.
   virtual error_code why_refused() const noexcept { return {}; }
 
   wire::opcode type() const noexcept { return type_; }
@@ -66,7 +66,7 @@ class operation {
   // accepted them.
   std::optional<credentials> new_credentials;
 
-  // The only session and connection in which the operation may be sent (0: any). Otherwise it
+  // The only session and connection in which the operation may be sent (0 means any). Otherwise it
   // completes unsent with errc::session_expired or errc::not_connected.
   struct binding {
     std::int64_t session = 0;

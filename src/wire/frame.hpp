@@ -41,7 +41,7 @@ class frame_splitter {
   // no complete frame, or if failed() or oversized().
   std::optional<std::string_view> next();
 
-  // Set if the next frame is above the limit and its first bytes have arrived.
+  // Returned by oversized() if the next frame is above the limit and its first bytes have arrived.
   struct oversized_frame {
     std::size_t size;
     std::string_view beginning;
@@ -56,14 +56,15 @@ class frame_splitter {
   // Drops the bytes of the frame as they arrive.
   void skip_oversized() noexcept;
 
-  // Bytes that were fed and do not belong to a returned or started frame.
+  // The bytes that were fed but are not yet part of any frame.
   std::string_view rest() const noexcept { return fed_; }
   // Applies to later frames.
   void set_limit(std::size_t max_payload) noexcept { max_payload_ = max_payload; }
 
-  // A length was negative or above the limit. The rest of the stream cannot be parsed.
+  // Returns true if a length was negative or above the limit. The rest of the stream cannot be
+  // parsed.
   bool failed() const noexcept { return failed_; }
-  // The length was valid but above the limit.
+  // Returns true if the length was valid but above the limit.
   bool too_large() const noexcept { return too_large_; }
 
   void reset();

@@ -15,7 +15,7 @@ namespace conclave::wire {
 inline constexpr std::int32_t keep_session_version = 2;
 
 // Sent in place of the last zxid seen. A server without this extension refuses the connection
-// because of this zxid, instead of moving the session to it.
+// because of this zxid, instead of moving the session to this connection.
 inline constexpr std::int64_t keep_session_zxid = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace conclave::wire

@@ -1,5 +1,5 @@
-// Transactions (multi) and groups of reads (multi_read). Both are lists of parts, each with a small
-// header, that end with a special header.
+// Transactions (multi) and groups of reads (multi_read). Such a message is a list of parts. Each
+// part begins with a small header, and a special header ends the list.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct multi_part {
       body;
 };
 
-// One part of a reply. The comments name the types that set a member.
+// One part of a reply. The comments name the part types that set each member.
 struct multi_reply {
   opcode type = opcode::error;
   std::int32_t error = 0;               // for opcode::error

@@ -100,8 +100,8 @@ class finder {
     f.wait_queue.push_back(std::move(e));
   }
 
-  // Contenders of different layouts do not exclude each other, so each layout counts as a lock of
-  // its own.
+  // Contenders of different layouts do not exclude each other, so each layout counts as a separate
+  // lock.
   void find_wait_queues(const std::string& path, const children_result& node) {
     std::map<const named_layout*, found_recipe> by_layout;
     for (const auto& name : node.names) {

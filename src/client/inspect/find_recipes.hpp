@@ -1,5 +1,5 @@
-// Assigns the nodes of a tree to recipes by their names. The data of the nodes are read afterwards,
-// in one go.
+// Assigns the nodes of a tree to recipes by their names. The data of the nodes is read afterwards,
+// all at once.
 #pragma once
 
 #include <vector>
@@ -11,12 +11,12 @@ namespace conclave::detail {
 
 struct found_recipe {
   recipe_info info;
-  // For a semaphore or a queue, which have a folder for the nodes of holders.
+  // Only for semaphores and queues, which have a separate folder for the nodes of holders.
   std::vector<listed_contender> holders;
-  // For all others, where the order shows the holders.
+  // For locks and elections, this includes the holders, which are known by their order.
   std::vector<listed_contender> wait_queue;
-  bool needs_path_data = false;  // the data of the path must be read to know more
-  bool kind_is_certain = true;   // by the names of the nodes
+  bool needs_path_data = false;  // the data of the path must be read, too
+  bool kind_is_certain = true;   // the names of the nodes prove the kind
 };
 
 std::vector<found_recipe> find_recipes(const node_tree& tree, const known_layouts& layouts,

@@ -21,8 +21,8 @@ using detail::parent_path;
 using kind = recipe_info::kind;
 using standing = listed_contender::standing;
 
-// The next waiter of a semaphore has created its lease already and waits until there are few enough
-// leases. So it is not a holder.
+// The next waiter of a semaphore has already created its lease, and waits until there are few
+// enough leases. So its lease is not that of a holder.
 void remove_next_waiter(std::vector<listed_contender>& leases,
                         const std::vector<listed_contender>& waiting) {
   if (leases.size() < 2 || waiting.empty() || waiting.front().info.session_id == 0) return;
@@ -47,8 +47,7 @@ void read_contenders(client& c, std::vector<found_recipe>& all, inspection& resu
   for (std::size_t i = 0; i < whom.size(); ++i) {
     auto& e = *whom[i];
     const auto& [ec, node] = replies[i];
-    // A node that may not be read still counts, unless its name does not show that it is a
-    // contender.
+    // A node that may not be read still counts if its name shows that it is a contender.
     const bool present =
         e.state == standing::present_if_ours ? !ec && is_ours(node) : ec != errc::no_node;
     if (!present) e.state = standing::absent;
@@ -103,7 +102,7 @@ recipe_info finish(found_recipe f) {
   return std::move(r);
 }
 
-// Whether the node of a holder is created by the grant itself.
+// Returns true if the grant itself creates the node of a holder.
 bool granted_at_creation(const recipe_info& r) {
   return r.what == kind::queue || (r.what == kind::semaphore && r.layout == "kazoo") ||
          r.layout == "named";

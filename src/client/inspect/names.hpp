@@ -12,14 +12,14 @@
 namespace conclave::detail {
 
 struct named_layout {
-  std::string name;  // as recipe_info::layout
+  std::string name;  // the value of recipe_info::layout
   layout names;
   bool election = false;
 };
 
 class known_layouts {
  public:
-  // The layouts that Conclave knows, and these.
+  // Contains the layouts that Conclave knows, and `extra`.
   explicit known_layouts(const std::vector<layout>& extra = {});
 
   struct contender {
@@ -33,14 +33,15 @@ class known_layouts {
   std::vector<named_layout> all_;
 };
 
-// Whether this is the name of a queue's item, in any layout.
+// Returns true if this is the name of a queue's item, in any layout.
 bool is_queue_item(std::string_view name);
 
-// The suffixes of nodes beside a recipe's path: the wait queues and counters of a queue, and the
-// wait queue of kazoo's semaphore.
+// The suffixes of the sibling nodes of a recipe's path. These nodes contain the wait queues and
+// counters of a queue, or the wait queue of kazoo's semaphore.
 inline constexpr std::string_view beside_queue = recipes::queue_names::internal_suffix;
 inline constexpr std::string_view beside_semaphore = "-__lock__";
-// The path that this node is beside. Returns none for other nodes.
+// If this is a sibling node with this suffix, returns the path of its recipe. Otherwise returns
+// none.
 std::optional<std::string> neighbour(std::string_view path, std::string_view suffix);
 
 // The names of the queue at this path, which may be "/".

@@ -20,7 +20,7 @@ struct reply_of {
   Result value{};
 };
 
-// Whether the error concerns the connection or the request, not the node.
+// Returns true if the error concerns the connection or the request, and not the node.
 bool is_fatal(const error_code& ec);
 
 // start(i, handler) starts request i of n. Returns the replies in the same order. Throws if the

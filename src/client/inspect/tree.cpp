@@ -8,7 +8,8 @@
 namespace conclave::detail {
 namespace {
 
-// Whether the children are bookkeeping of a queue: counters, positions in wait queues, items.
+// Returns true if the children are bookkeeping of a queue: counters, positions in wait queues,
+// items.
 bool is_bookkeeping(const std::string& parent) {
   return parent != "/" && neighbour(parent_path(parent), beside_queue).has_value();
 }

@@ -1,5 +1,5 @@
-// The nodes below some paths, and their children. Queue items and contenders can be numerous. They
-// are listed by their parents but not visited.
+// The nodes at and below some paths, and the names of their children. Queue items and contenders
+// can be numerous, so only their names are read.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ struct node_tree {
   }
 };
 
-// Reads everything at, below and beside the paths. Throws as inspect().
+// Reads all nodes at and below inspected_paths(paths). Throws the same errors as inspect().
 node_tree read_tree(client& c, const std::vector<std::string>& paths, const known_layouts& layouts);
 
 }  // namespace conclave::detail

@@ -62,7 +62,7 @@ class unused_finder {
     const auto& s = node.stat;
     if (is_kept(path) || s.ephemeral_owner != 0 || last_change(s) > before_) return false;
     if (s.data_length != 0 && !locks_.contains(path)) return false;
-    // A node that never had children may be anything, except beside a queue.
+    // A node that never had children may belong to any program, except beside a queue.
     if (s.cversion == 0 && !is_beside_queue(path)) return false;
     if (is_made_once(path)) return false;
     if (const auto beside = path + std::string{beside_queue};
@@ -112,7 +112,7 @@ class unused_finder {
 
 removal outcome_of(const error_code& ec) {
   using what = removal::outcome;
-  // Removed already: by the server (a container) or by another client.
+  // With no_node, the server (a container) or another client has already removed the node.
   if (!ec || ec == errc::no_node) return {what::removed, {}};
   if (ec == errc::not_empty || ec == errc::bad_version) return {what::in_use, ec};
   return {what::refused, ec};

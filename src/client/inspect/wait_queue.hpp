@@ -13,22 +13,23 @@ namespace conclave::detail {
 struct listed_contender {
   contender_info info;
   std::int32_t number = 0;  // the sequence number
-  // Whether it counts: its node exists, and belongs to a lock.
+  // `present` means that the contender counts. `present_if_ours` means that it counts only if the
+  // data of its node shows that Conclave created it. `absent` means that it does not count.
   enum class standing { present, present_if_ours, absent } state = standing::present;
 };
 
-// Sorts by sequence number. Where sequence numbers are exhausted they give no order, so it sorts by
+// Sorts by sequence number. If the sequence numbers are exhausted and give no order, sorts by
 // creation.
 void sort_wait_queue(std::vector<listed_contender>& all);
 
 // Sets contender_info::holds of the contenders in a sorted wait queue of a lock.
 void mark_holders(std::vector<listed_contender>& sorted);
 
-// Sets what the contender's node shows: all members except node, role, holds and granted.
+// Sets the members that the contender's node shows: all except node, role, holds and granted.
 void describe(contender_info& info, const get_result& node);
 
-// Sets contender_info::granted of all holders. Needs all contenders of the lock, and the lock's
-// path as read after them.
+// Sets contender_info::granted of all holders. Needs all contenders of the lock. `lock` is the
+// lock's path, which must be read after them.
 void estimate_grants(const get_result& lock, const std::vector<contender_info*>& contenders);
 
 }  // namespace conclave::detail

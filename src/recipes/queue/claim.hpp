@@ -20,7 +20,7 @@ class claim final : public contender_events, public std::enable_shared_from_this
   claim(std::shared_ptr<session_context> p, queue_item item, std::string path,
         const node_stat& stat);
 
-  // `begun` is called once, inside a session_context::scope. No error: the item is claimed.
+  // `begun` is called once, inside a session_context::scope. Without an error, the item is claimed.
   // `given_back` is called inside a session_context::scope when give_back() has begun to release
   // the claim.
   void begin(lock_request r, std::function<void(error_code)> begun,

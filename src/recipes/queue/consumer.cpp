@@ -158,8 +158,8 @@ task<> consumer::acquire_items() {
     if (!context_->can_restart_after(ec)) complete_all(ec);
     leave_wait_queue();  // the next listing has the failed items first
   }
-  // The first consumer leaves the wait queue if other consumers wait, or if items are left that no
-  // caller wants here.
+  // The first consumer leaves the wait queue if other consumers wait, or if items are left and no
+  // caller here wants them.
   if (wait_entry_.is_first() && (others_wait_ || (callers_.empty() && !plan_.empty())))
     leave_wait_queue();
   if (plan_.pass_is_over()) plan_.clear();

@@ -32,14 +32,14 @@ class consumer : public std::enable_shared_from_this<consumer> {
   enum class mode { pop, claim };
   struct options {
     consumer::mode mode = mode::pop;
-    int max_attempts = 0;  // as queue_options::max_attempts
-    std::string owner;     // as queue_options::owner
+    int max_attempts = 0;  // see queue_options::max_attempts
+    std::string owner;     // see queue_options::owner
   };
   consumer(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names, options o);
 
   struct acquired_item {
-    queue_item item;                        // with mode::pop
-    std::shared_ptr<recipes::claim> claim;  // with mode::claim
+    queue_item item;                        // set with mode::pop
+    std::shared_ptr<recipes::claim> claim;  // set with mode::claim
   };
   // A call that wants an item. `complete` is called once, outside of the session_context::scope.
   // Without an error and without an item, the queue was empty and the call does not wait.

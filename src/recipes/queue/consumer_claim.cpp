@@ -72,7 +72,7 @@ void consumer::claim_failed(const recipes::claim& c, const caller_ptr& who, erro
   changed_.notify();
 }
 
-// Sets an item aside that no consumer could complete. The transaction creates and removes the
+// Sets aside an item that no consumer could complete. The transaction creates and removes the
 // claim's node, so it fails if a consumer has claimed the item: that may be the last attempt.
 task<error_code> consumer::set_aside(const planned_item& item) {
   const auto claim_node = names_->claims() + '/' + item.name.text;

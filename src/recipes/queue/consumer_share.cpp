@@ -27,8 +27,8 @@ std::vector<item_name> consumer_share::select(std::vector<item_name> items,
   for (const auto& item : items) {
     const bool is_own = item.number % count == rank;
     if (is_own && (!own_lowest || item.number < *own_lowest)) own_lowest = item.number;
-    // Items of others that were ahead of our share at the last selection already are stalled. They
-    // become part of our share.
+    // Items of other consumers are stalled if they were already ahead of our share at the last
+    // selection. They become part of our share.
     if (is_own || item.number < own_lowest_) share.push_back(item);
     if (!is_own) ++foreign;
     if (!is_own && item.number <= highest_) ++foreign_remaining;

@@ -1,4 +1,4 @@
-// The items that one of several active consumers acquires.
+// Selects the items that one of several active consumers acquires.
 //
 // Active consumers divide the items by sequence number, so that they do not compete for every item.
 // They do so only while the other consumers make progress.
@@ -19,11 +19,11 @@ class consumer_share {
   bool begin();
 
   // Returns the items that this consumer acquires, in the order of the queue. `consumers` are the
-  // names of the counter nodes; empty: not listed. Returns all items
+  // names of the counter nodes, or empty if they were not listed. Returns all items
   // - if they are not divided,
-  // - if `consumers` does not contain `own_name` and another name,
+  // - if `consumers` does not contain both `own_name` and at least one other name,
   // - if the other consumers make no progress, which also ends the division,
-  // - if the share is empty, with `never_empty`.
+  // - if the share is empty and `never_empty` is true.
   std::vector<item_name> select(std::vector<item_name> items, std::vector<std::string> consumers,
                                 const std::string& own_name, bool never_empty);
 

@@ -130,7 +130,7 @@ task<counted_transactions::withdrawal> counted_transactions::withdraw(std::share
     }
     if (outcome_unknown(written.ec) || is_connection_error(written.ec)) continue;
     if (written.ec != errc::bad_version) co_return withdrawal::unknown;
-    // The transaction was executed, or an earlier withdrawal whose reply was lost.
+    // Either the transaction was executed, or an earlier withdrawal whose reply was lost.
     const auto reading =
         send(context_, owner, requests::get(context_->defaults(), path(), {}), {session_, 0});
     const auto found = co_await reading;

@@ -1,8 +1,8 @@
 // Transactions that are executed exactly once, even if a reply is lost.
 //
 // Each transaction also increments the version of a counter node, starting from the known version.
-// If the reply is lost, the transaction is sent again. If it was executed the first time, the
-// counter node has another version, and the server refuses the second one.
+// If the reply is lost, the transaction is sent again. If the first copy was executed, the counter
+// node has another version, and the server refuses the second copy.
 //
 // The counter node is ephemeral, and only this object uses it. All members are called inside a
 // session_context::scope.
@@ -30,8 +30,8 @@ class counted_transactions {
       : context_{std::move(p)}, folder_{std::move(folder)} {}
 
   struct commit_result {
-    error_code ec;                           // no error: executed
-    bool outcome_unknown = false;            // the counter node cannot show it any more
+    error_code ec;                           // no error if executed
+    bool outcome_unknown = false;            // the counter node can no longer show it
     std::optional<std::size_t> failed_part;  // the part of the transaction that the server refused
   };
   // Only one call at a time. `send_along` is called once, right before the transaction is first
@@ -51,8 +51,8 @@ class counted_transactions {
 
  private:
   enum class withdrawal { withdrawn, executed, unknown };
-  // Ends a transaction whose outcome is unknown: it was executed, or it will never be. For this it
-  // increments the version of the counter node, so that the server refuses a copy that arrives
+  // Resolves a transaction whose outcome is unknown: either it was executed, or it never will be.
+  // It increments the version of the counter node, so that the server refuses a copy that arrives
   // later.
   task<withdrawal> withdraw(std::shared_ptr<void> owner);
 
@@ -61,11 +61,11 @@ class counted_transactions {
   std::shared_ptr<session_context> context_;
   std::string folder_;
   std::string name_;          // of the counter node
-  std::int64_t session_ = 0;  // the session of the counter node; 0: no node
+  std::int64_t session_ = 0;  // the session of the counter node; 0 if there is no node
   // The session in which the counter node may exist, since the outcome of its creation is unknown.
-  // 0: none.
+  // 0 if there is none.
   std::int64_t unresolved_session_ = 0;
-  std::optional<std::int32_t> version_;  // of the counter node; none: unknown, must be read
+  std::optional<std::int32_t> version_;  // of the counter node; must be read if not set
 };
 
 }  // namespace conclave::recipes

@@ -7,7 +7,7 @@ namespace conclave::recipes {
 
 void folder_identity::set_needed(bool needed) noexcept {
   if (needed == this->needed() || state_ == state::outcome_unknown) return;
-  // If it is not needed any more, the folder was replaced, and the node was removed with it.
+  // If the node is no longer needed, the folder was replaced, and the node was removed with it.
   state_ = needed ? state::absent : state::not_needed;
 }
 

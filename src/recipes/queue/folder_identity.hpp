@@ -26,15 +26,16 @@ class folder_identity {
       : context_{std::move(p)}, parent_{std::move(parent)} {}
 
   // Creates the identity node, or verifies it after require_verification(). Items that are read
-  // afterwards belong to the folder that the node identifies. errc::no_node: the folder does not
-  // exist. Without the permission to create the node, needed() becomes false. The `owner` owns this
-  // object. Pending requests keep the owner alive.
+  // afterwards belong to the folder that the node identifies. Returns errc::no_node if the folder
+  // does not exist. Without the permission to create the node, needed() becomes false. The `owner`
+  // owns this object. Pending requests keep the owner alive.
   task<error_code> establish(std::shared_ptr<void> owner);
-  // `needed`: the server may remove the folder.
+  // `needed` must be true if the server may remove the folder.
   void set_needed(bool needed) noexcept;
 
   bool needed() const noexcept { return state_ != state::not_needed; }
-  // Whether the identity node exists in this session, as far as is known, and need not be verified.
+  // Returns true if the identity node exists in this session, as far as is known, and need not be
+  // verified.
   bool established() const noexcept {
     return state_ == state::established && session_ == context_->session().id;
   }

@@ -12,7 +12,8 @@ namespace {
 // The largest number of items in one transaction.
 constexpr std::size_t largest_batch = 128;
 // How many items are removed or claimed before the queue is listed again, to find new items with a
-// higher priority. At least shortest_pass, and more in a long queue, since its listing is large.
+// higher priority. It is at least shortest_pass, and more in a long queue, since the listing of a
+// long queue is large.
 constexpr std::size_t shortest_pass = 512;
 constexpr std::size_t passes_of_long_queue = 16;
 // How long data that was read ahead is kept while no caller waits.
@@ -23,7 +24,8 @@ constexpr auto keep_data_for = std::chrono::seconds{1};
 void item_plan::begin_pass(std::vector<item_name> items, std::size_t listed) {
   items_.clear();
   remaining_in_pass_ = std::max(shortest_pass, listed / passes_of_long_queue);
-  // One item more than the pass needs: so the end of the pass shows whether there are more.
+  // The plan has one item more than the pass needs, which shows whether items remain after the
+  // pass.
   for (std::size_t i = 0; i < std::min(items.size(), remaining_in_pass_ + 1); ++i)
     items_.push_back({std::move(items[i]), {}, {}, 0});
 }

@@ -64,7 +64,8 @@ class item_plan {
     error_code ec;
     bool items_missing = false;  // other consumers have removed some items
   };
-  // Waits for the data of the first `n` items. Items that do not exist any more leave the plan.
+  // Waits for the data of the first `n` items. Items that no longer exist are removed from the
+  // plan.
   task<read_result> read(std::shared_ptr<void> owner, std::size_t n);
 
   // --- busy periods

@@ -1,6 +1,5 @@
-// The folder that contains the items, as a consumer sees it. Its names and versions start again if
-// the folder is removed and created again, so data is valid only in the folder in which it was
-// read.
+// The folder that contains the items, as a consumer sees it. If the folder is removed and created
+// again, names and versions start again. So data is valid only in the folder in which it was read.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -27,18 +26,19 @@ class items_folder {
         identity_{context_, names_->identities()} {}
 
   // Determines whether the server may remove the folder. If so, establishes the node by which a
-  // transaction can identify the folder. `listed` is the folder's stat in a listing. errc::no_node:
-  // this folder does not exist any more. The `owner` owns this object. Pending requests keep the
-  // owner alive.
+  // transaction can identify the folder. `listed` is the folder's stat in a listing. Returns
+  // errc::no_node if this folder no longer exists. The `owner` owns this object. Pending requests
+  // keep the owner alive.
   task<error_code> identify(std::shared_ptr<void> owner, const node_stat& listed);
-  // Whether the folder that identify() has identified still exists, as far as is known. If not,
-  // data that was read is not valid.
+  // Returns true if the folder that identify() has identified still exists, as far as is known. If
+  // it returns false, item data read from the folder earlier must not be used.
   bool is_identified() const {
     return czxid_ != 0 && (!identity_.needed() || identity_.established());
   }
   // Adds the check of the identity node to the transaction, if it is needed.
   void check_in(transaction& t) const { identity_.check_in(t); }
-  // Whether a transaction with check_in() fails if the folder was removed since identify().
+  // Returns true if check_in() makes a transaction fail when the folder was removed since
+  // identify().
   bool is_checked() const;
   // Must be called if a transaction failed with errc::no_node: the folder may have been removed.
   void require_verification() noexcept { identity_.require_verification(); }
@@ -56,7 +56,7 @@ class items_folder {
   std::function<void()> changed_;
   folder_identity identity_;
   watch_registration watch_;
-  std::int64_t czxid_ = 0;  // 0: not identified
+  std::int64_t czxid_ = 0;  // 0 if not identified
   std::set<std::string, std::less<>> too_large_;
 };
 

@@ -25,18 +25,18 @@ class queue_names {
   // --- the items' folder
 
   const std::string& items() const noexcept { return items_; }
-  // How many levels at the end of a path belong to the queue: items_levels() for items(), and
-  // folder_levels for any other folder.
+  // The number of levels at the end of a folder's path that only this queue uses. It is
+  // items_levels() for items(), and folder_levels for every other folder.
   std::size_t items_levels() const noexcept { return claims_only() ? 2 : 1; }
   static constexpr std::size_t folder_levels = 2;
   // The data of an items' folder that Conclave creates. It shows that the folder is not a
-  // container, which the server would remove. Empty in layouts whose other libraries create no
-  // containers.
+  // container, which the server would remove. It is empty in the layouts of libraries that create
+  // no containers.
   std::string_view folder_data() const noexcept {
     return has_priorities() ? std::string_view{} : "persistent queue of Conclave";
   }
-  // The parent of the consumers' identity nodes (folder_identity.hpp), a child of items(). Empty in
-  // layouts whose other libraries treat every child of items() as an item.
+  // The parent of the consumers' identity nodes (folder_identity.hpp), a child of items(). It is
+  // empty in the layouts of libraries that treat every child of items() as an item.
   std::string identities() const { return has_priorities() ? std::string{} : items_ + "/conclave"; }
 
   // --- the other folders. They are next to the queue, since other libraries treat every child of
@@ -75,9 +75,9 @@ class queue_names {
   std::optional<item_name> parse(std::string_view name) const;
   // Returns the children that are items, in the order of the queue.
   std::vector<item_name> in_order(const std::vector<std::string>& children) const;
-  // Whether the children include no items of this layout, but items of another one.
+  // Returns true if the children include items of another layout and none of this layout.
   bool has_only_another_layout(const std::vector<std::string>& children) const;
-  // As parse() and in_order(), for items that were set aside.
+  // Like parse() and in_order(), but for items that were set aside.
   std::optional<item_name> parse_set_aside(std::string_view name) const;
   std::vector<item_name> set_aside_in_order(const std::vector<std::string>& children) const;
 

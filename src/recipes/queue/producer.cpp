@@ -11,14 +11,15 @@
 namespace conclave::recipes {
 namespace {
 
-// The limit of items that share a transaction: enough to share one disk sync of the server, not
-// enough to delay other clients.
+// The most items that share a transaction. This is enough to share one disk sync of the server, and
+// not enough to delay other clients.
 constexpr std::size_t most_items = 256;
 // The approximate size of a transaction, and of each item in it, without paths, data and ACLs.
 constexpr std::size_t transaction_bytes = 128;
 constexpr std::size_t item_bytes = 32;
-// The size of the larger transaction of a claim, which sets the item aside, without its data: so
-// many times the queue's path, two ACLs, and the names of the nodes and of the claim's owner.
+// The size of the largest transaction of a claim, without the item's data. This transaction sets
+// the item aside. It contains the queue's path paths_of_claim times, two ACLs, and names_of_claim
+// bytes for the names of the nodes and of the claim's owner.
 constexpr std::size_t paths_of_claim = 6;
 constexpr std::size_t names_of_claim = 512;
 
@@ -49,7 +50,7 @@ std::size_t producer::size_in_request(const push_request& r) const {
   return bytes;
 }
 
-// Whether the items can be pushed and later be claimed within the size limit.
+// Returns true if the items can be pushed, and later claimed, within the size limit.
 bool producer::fits(const push_request& r) const {
   const auto& defaults = context_->defaults();
   const auto path = defaults.chroot.size() + names_->items().size();
@@ -127,8 +128,8 @@ void producer::leave_wait_queue() {
   watch_.forget(*context_, names_->items(), watch_kind::any);
 }
 
-// Waits until the capacity suffices for the first push. Pushes that do not wait fail as soon as it
-// does not.
+// Waits until the capacity suffices for the first push. Pushes that do not wait fail if the
+// capacity does not suffice.
 task<error_code> producer::wait_for_capacity() {
   while (phase_ != phase::closing && !requests_.empty()) {
     const auto counted = co_await count_items();
@@ -252,7 +253,7 @@ task<> producer::send() {
       if (!ec) continue;
     }
     if (ec == errc::too_large && sent.size() > 1 && phase_ != phase::closing) {
-      // Only together they are larger than the server accepts.
+      // Each push fits, but together they are larger than the server accepts.
       most_bytes_ = always_accepted_bytes;
       requests_.insert(requests_.begin(), sent.begin(), sent.end());
       co_return done;

@@ -26,8 +26,8 @@ class producer : public std::enable_shared_from_this<producer> {
            std::size_t capacity, std::size_t max_request_bytes);
 
   struct push_request {
-    // Called once, outside of the session_context::scope. No error: the items are in the queue.
-    // errc::lock_busy: the queue is full and the push does not wait.
+    // Called once, outside of the session_context::scope. Without an error, the items are in the
+    // queue. errc::lock_busy means that the queue is full and the push does not wait.
     std::function<void(error_code)> complete;
     std::vector<std::string> items;
     int priority = 0;
@@ -36,7 +36,7 @@ class producer : public std::enable_shared_from_this<producer> {
   using request_ptr = std::shared_ptr<push_request>;
 
   void push(const request_ptr& r);
-  // Completes the push with `why`, unless it is already sent: then it completes with its outcome.
+  // Completes the push with `why`. A push that was already sent completes with its outcome instead.
   void give_up(const request_ptr& r, error_code why);
   // Completes all waiting pushes with `why`. Later pushes complete with ECANCELED.
   void close(error_code why);
@@ -79,11 +79,11 @@ class producer : public std::enable_shared_from_this<producer> {
   std::shared_ptr<const queue_names> names_;
   std::size_t capacity_;
   std::size_t max_request_bytes_;
-  // How many bytes pushes that share a transaction may have. Less if the server accepts less.
+  // The most bytes of pushes that share a transaction. Reduced if the server accepts less.
   std::size_t most_bytes_ = std::size_t{256} * 1024;
   counted_transactions transactions_;
   wait_queue_entry wait_entry_;
-  std::deque<request_ptr> requests_;  // without those that were sent
+  std::deque<request_ptr> requests_;  // not sent yet
   watch_registration watch_;          // on the items' folder and its children
   // From the last listing: the number of children that are not items, and the folder's cversion.
   std::size_t foreign_children_ = 0;

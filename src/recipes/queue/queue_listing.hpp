@@ -29,8 +29,8 @@ class queue_listing {
         changed_callback_{std::move(changed)} {}
 
   struct request {
-    bool sets_watches = false;     // those that are not set yet
-    bool lists_consumers = false;  // the counter nodes; not together with watches
+    bool sets_watches = false;     // sets the watches that are not set yet
+    bool lists_consumers = false;  // lists the counter nodes; not together with watches
   };
   struct result {
     enum class status {
@@ -43,7 +43,7 @@ class queue_listing {
     children_result items;             // empty if the queue does not exist
     std::vector<std::string> claimed;  // the names of claimed items, sorted
     std::vector<std::string> consumers;
-    std::optional<bool> others_wait;  // behind the first consumer; with `sets_watches` only
+    std::optional<bool> others_wait;  // behind the first consumer; set only with `sets_watches`
   };
   // The `owner` of the functions below owns this object. Pending requests keep the owner alive.
   task<result> list(std::shared_ptr<void> owner, request what);
@@ -52,7 +52,7 @@ class queue_listing {
   bool is_watching() const {
     return items_watch_.is_set() && (contents_ == contents::items || claims_watch_.is_set());
   }
-  // Whether the watches would have reported a change since the last listing, and have not.
+  // Returns true if the watches are set and have reported no change since the last listing.
   bool is_current() const { return is_watching() && !changed_; }
   void set_outdated() noexcept { changed_ = true; }
   void forget_watches();

@@ -8,13 +8,13 @@
 namespace conclave::recipes {
 namespace {
 
-// How long a client relies on the first one without checking for itself.
+// How long a client relies on the first member before it checks for the change itself.
 constexpr auto longest_reliance = std::chrono::seconds{5};
 
 }  // namespace
 
-// Receives the events of the contender. It outlives the entry until the contender has removed its
-// node.
+// Receives the events of the contender. It may outlive the entry: it lives until the contender has
+// removed its node.
 struct wait_queue_entry::member final : contender_events {
   member(wait_queue_entry* e, std::shared_ptr<recipes::session_context> p)
       : entry{e}, context{std::move(p)} {}
@@ -35,7 +35,7 @@ struct wait_queue_entry::member final : contender_events {
     if (const auto e = std::exchange(entry, nullptr)) e->lost(why);
   }
 
-  wait_queue_entry* entry;  // none: it has left the wait queue
+  wait_queue_entry* entry;  // null if it has left the wait queue
   std::shared_ptr<recipes::session_context> context;
   std::shared_ptr<recipes::contender> contender;
   bool is_first = false;

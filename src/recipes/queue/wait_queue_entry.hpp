@@ -29,10 +29,10 @@ class wait_queue_entry {
 
   bool is_entered() const noexcept { return member_ != nullptr; }
   bool is_first() const noexcept;
-  // Whether the client has relied on the first one for so long that it must check for the change
-  // itself. The next call returns false.
+  // Returns true if the client has relied on the first member for so long that it must check for
+  // the change itself. The next call returns false.
   bool take_overdue() noexcept;
-  // The error by which the entry was lost, if any. The next call returns none.
+  // Returns the error that ended the entry, if there is one. The next call returns none.
   error_code take_error() noexcept;
 
  private:
@@ -44,7 +44,7 @@ class wait_queue_entry {
   std::string path_;
   std::function<void()> changed_;
   bool overdue_ = false;
-  std::shared_ptr<member> member_;  // none: not in the wait queue
+  std::shared_ptr<member> member_;  // null if not in the wait queue
   error_code error_;
 };
 

@@ -10,14 +10,14 @@ namespace conclave::recipes {
 
 struct awaited_node {
   std::string path;
-  std::int64_t czxid = 0;  // a node with another czxid is not the awaited one; 0: any node is
-  // A second node, whose deletion triggers `prepare`. Empty: none.
+  std::int64_t czxid = 0;  // a node with another czxid is not the awaited one; 0 matches any node
+  // A second node, whose deletion triggers `prepare`. Empty if there is none.
   std::string early_path;
   std::function<task<>()> prepare;  // called once, if the second node is deleted or does not exist
 };
 
-// Keeps waiting over lost connections. errc::no_node: the node did not exist at first.
-// errc::waiter_node_deleted: one of the contender's own nodes was deleted.
+// Keeps waiting over lost connections. Returns errc::no_node if the node did not exist at first,
+// and errc::waiter_node_deleted if one of the contender's own nodes was deleted.
 task<error_code> wait_until_deleted(contender_context& c, owned_nodes& nodes, owned_node& own,
                                     awaited_node& awaited);
 

@@ -1,4 +1,4 @@
-// A lock whose node has a fixed name. The contender that could create the node holds the lock.
+// A lock whose node has a fixed name. The contender that has created the node holds the lock.
 #pragma once
 
 #include "recipes/wait/strategy.hpp"

@@ -1,4 +1,5 @@
-// A permit of a semaphore: granted if the semaphore has no more leases than permits.
+// Waits for a permit of a semaphore. The permit is granted when there are no more leases than
+// permits.
 #pragma once
 
 #include <string_view>
@@ -9,8 +10,8 @@
 
 namespace conclave::recipes {
 
-// Contenders pass the gate of the semaphore, a lock, one by one. So only one contender at a time
-// lists the leases whenever they change.
+// The gate of a semaphore is a lock, which contenders pass one by one. So only one contender at a
+// time watches the leases and lists them after each change.
 class wait_for_permit final : public wait_strategy {
  public:
   using wait_strategy::wait_strategy;

@@ -13,8 +13,8 @@ class wait_strategy {
  public:
   // Findings that the caller may ask for afterwards.
   struct findings {
-    std::string holder;    // if the contender gave up: the path of the holder's node
-    std::string mismatch;  // if the path is in use in another way: an explanation for people
+    std::string holder;    // the path of the holder's node, if the contender gave up
+    std::string mismatch;  // an explanation for people, if the path is in use in another way
   };
 
   wait_strategy(contender_context& c, owned_nodes& n, std::size_t index, findings& f)
@@ -30,23 +30,26 @@ class wait_strategy {
     static_cast<void>(created);
     co_return done;
   }
-  // The name of the node that exists, if the creation failed with errc::node_exists.
+  // Called after a creation has failed with errc::node_exists. Returns the name of the existing
+  // node.
   virtual std::string name_in_use() const = 0;
-  // No error: as far as this node is concerned, the lock is granted.
+  // Returns without an error when the lock is granted as far as this node is concerned.
   virtual task<error_code> wait_for_grant() = 0;
-  // Whether it has waited: meanwhile the contender's other nodes may have been deleted.
+  // Returns true if wait_for_grant() had to wait. The contender's other nodes may have been deleted
+  // in that time.
   virtual bool has_waited() const noexcept { return false; }
 
-  // The record that the transaction of the holder's release writes to the parent.
+  // The record that the holder's release writes to the parent, in the same transaction.
   virtual std::optional<std::string> record_on_release() const { return std::nullopt; }
 
-  // Set if the release can be part of the transaction that creates the next node (decision 0007).
+  // Returned by hand_over() if the release can be part of the transaction that creates the next
+  // node (decision 0007).
   struct handover {
     std::int64_t parent_czxid = 0;
     std::int32_t number = 0;
   };
   virtual std::optional<handover> hand_over() const { return std::nullopt; }
-  // The transaction that created this node has released the predecessor.
+  // Called if the transaction that created this node has released the predecessor.
   virtual void take_over(const handover& from, std::int64_t parent_czxid) {
     static_cast<void>(from);
     static_cast<void>(parent_czxid);

@@ -71,9 +71,9 @@ task<error_code> wait_by_tickets::wait_for_previous_ticket(bool& granted) {
   b.node.path = own().child(name);
   if (!may_become_reader(request().role, name)) b.meaning = deletion::leaves_a_gap;
   // When the contender ahead of the predecessor leaves, the predecessor holds the lock, and its
-  // release will grant ours. So the record is read at that moment and not during the hand-off. If
-  // that read fails, it is repeated after the hand-off. It is useless if the predecessor's deletion
-  // proves nothing.
+  // release will grant the lock to us. So the record is read at that moment and not during the
+  // hand-off. If that read fails, it is repeated after the hand-off. It is useless if the
+  // predecessor's deletion proves nothing.
   if (request().mode == lock_request::wait_mode::tickets_read_early && b.number > 0 &&
       !all_served_below(b.number) && b.meaning != deletion::proves_nothing) {
     b.node.early_path = own().child(prefix + format_number(b.number - 1));

@@ -1,7 +1,7 @@
 // A wait queue with tickets (docs/locks.md). The ticket of a contender is the sequence number of
-// its node. The parent record says which ticket was served last. A waiter that finds all tickets
-// before its own served holds the lock without a listing. If the record does not decide, it lists
-// the wait queue.
+// its node. The parent record says which ticket was served last. If all tickets before its own were
+// served, a waiter holds the lock and needs no listing. If the record does not decide, it lists the
+// wait queue.
 //
 // For mutexes only. Not used near the end of the sequence numbers.
 #pragma once
@@ -30,7 +30,7 @@ class wait_by_tickets final : public wait_by_listing {
   task<error_code> read_record();
   void note_record(const get_result& parent);
   bool usable() const noexcept;
-  // Whether the record proves that all tickets below this one have left the wait queue.
+  // Returns true if the record proves that all tickets below this one have left the wait queue.
   bool all_served_below(std::int32_t ticket) const noexcept;
 
   std::optional<pending_reply<get_result>> reading_;  // sent together with the creation
