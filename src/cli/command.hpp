@@ -22,8 +22,8 @@ struct invocation {
 
 struct command {
   const char* name;
-  const char* summary;  // empty: help does not list the command
-  // Adds the flags, and arranges that `run` is set when the command is used (see when_used).
+  const char* summary;  // if empty, help does not list the command
+  // Adds the flags, and ensures that `run` is set when the command is used (see when_used).
   void (*describe)(CLI::App& app, invocation& call);
 };
 
@@ -40,7 +40,7 @@ void when_used(CLI::App& app, invocation& call, std::shared_ptr<Flags> flags,
 // All commands, in the order of the help text.
 const std::vector<command>& all_commands();
 
-// Each of these is in a file of commands/.
+// Each of these functions is defined in a file in commands/.
 void describe_lock(CLI::App& app, invocation& call);
 void describe_elect(CLI::App& app, invocation& call);
 void describe_leader(CLI::App& app, invocation& call);

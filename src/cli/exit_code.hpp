@@ -11,7 +11,7 @@ namespace conclave::cli {
 
 enum exit_code {
   ok = 0,
-  failed = 1,           // also: not acquired, nothing found
+  failed = 1,           // also if a lock was not acquired or nothing was found
   usage = 64,           // wrong command line
   unavailable = 69,     // no server
   system_failure = 71,  // the system has no more descriptors or processes
@@ -26,11 +26,12 @@ enum exit_code {
 // The exit code of a command that failed with this error.
 int exit_code_of(const error_code& ec) noexcept;
 
-// Ends the program by this signal. Commands return a negative code for it. An interrupted shell
-// continues its script unless the command died of the signal, too.
+// Ends the program with this signal. Commands return a negative code to request this. After Ctrl-C,
+// a shell ends its script only if the signal also ended the command.
 [[noreturn]] void die_of(int signal);
 
-// Ends the program with "conclave: what" on stderr. `what` says what to do.
+// Thrown to end the program with this code and the message "conclave: WHAT" on stderr. `what` also
+// says what to do.
 struct failure : std::runtime_error {
   failure(int with_code, const std::string& what) : std::runtime_error{what}, code{with_code} {}
   int code;

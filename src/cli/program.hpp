@@ -11,26 +11,29 @@ namespace conclave::cli {
 
 // Adds the flags of every command.
 void describe_whole_program(CLI::App& app, invocation& call);
-// Adds only the flags of the command that `words` name, which takes a tenth of the time. Returns
-// the index of the command in `words`, because server options may come first. Returns words.size()
-// if there is no command.
+// Adds only the flags of the command that is named in `words`. This takes a tenth of the time.
+// Returns the index of the command in `words`, which is not 0 if server options come first. Returns
+// words.size() if there is no command.
 std::size_t describe_program(CLI::App& app, invocation& call,
                              const std::vector<std::string>& words);
 
-// Call after parsing. Copies the options before the command to the command, unless it has its own
-// values. Throws failure if the command does not know such an option.
+// Call after parsing. Copies the options that are written before the command to the command, unless
+// the command has its own values for them. Throws failure if the command does not know one of these
+// options.
 void pass_on_options(CLI::App& app);
 
-// The command that the words from `at` on name, and the index of the first word after it.
+// The command named by the words that start at index `at`, and the index of the first word after
+// its name.
 struct named_command {
   CLI::App* app;
   std::size_t next;
 };
 named_command find_command(CLI::App& app, const std::vector<std::string>& words, std::size_t at);
 
-// Error text for a word that names no command below `app`, with the most similar command.
+// Returns the error text for a word that names no command below `app`. The text suggests the most
+// similar command.
 std::string unknown_command(const CLI::App& app, const std::string& word);
-// Error text for an unknown option, with the most similar one.
+// Returns the error text for an unknown option. The text suggests the most similar option.
 std::string unknown_option(const CLI::App& app, const std::string& word);
 
 }  // namespace conclave::cli

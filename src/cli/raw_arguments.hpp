@@ -11,7 +11,7 @@ class Option;
 
 namespace conclave::cli {
 
-// For commands that take no other positional arguments.
+// Use this for commands that have no other positional arguments.
 CLI::Option* add_raw_arguments(CLI::App& app, const std::string& name,
                                std::vector<std::string>& into, const std::string& description);
 

@@ -1,4 +1,5 @@
-// The result of one benchmark: how many operations, in what time, and how long each one took.
+// The result of one benchmark: the number of operations, the total time, and the time of each
+// operation.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +12,14 @@ namespace conclave::cli {
 struct bench_result {
   std::size_t count = 0;
   std::chrono::nanoseconds time{0};
-  // One duration for each operation. Empty if the duration of a single operation means nothing.
+  // One duration for each operation. Empty if the duration of a single operation has no meaning.
   std::vector<std::chrono::nanoseconds> each;
 
   double per_second() const {
     return time.count() == 0 ? 0
                              : static_cast<double>(count) * 1e9 / static_cast<double>(time.count());
   }
-  // The percentile p in milliseconds; p = 50 is the median. `each` must not be empty.
+  // Returns the percentile p in milliseconds. p = 50 is the median. `each` must not be empty.
   double percentile_ms(std::size_t p) {
     const auto at = each.begin() + static_cast<std::ptrdiff_t>((each.size() - 1) * p / 100);
     std::nth_element(each.begin(), at, each.end());
@@ -26,8 +27,8 @@ struct bench_result {
   }
 };
 
-// The time of one benchmark: first a warm-up, then the part that counts. It continues past its end
-// until at least one operation was counted.
+// The time of one benchmark: first a warm-up, then the part that counts. If no operation was
+// counted by its end, it continues until one operation was counted.
 class measurement_period {
  public:
   using clock = std::chrono::steady_clock;

@@ -1,4 +1,4 @@
-// The workloads of `conclave bench`. Each one uses a folder of its own and runs for the given time.
+// The workloads of `conclave bench`. Each workload uses its own folder and runs for the given time.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ inline constexpr std::size_t bench_window = 256;
 
 // Locks and unlocks a lock without contention.
 bench_result bench_lock(client& zk, const std::string& folder, const measurement_period& t);
-// Several clients contend for one lock. Measures from unlock() in one client to the return of
-// lock() in the next.
+// Several clients contend for one lock. Measures the time from unlock() in one client until lock()
+// returns in the next client.
 bench_result bench_hand_off(const server_address& at, const std::string& folder,
                             const measurement_period& t);
 // Creates ephemeral nodes, so that no node remains if the program is killed.

@@ -12,7 +12,7 @@ std::string bash_completion(const command_info& root);
 std::string zsh_completion(const command_info& root);
 std::string fish_completion(const command_info& root);
 
-// What the value of an option or an argument is, derived from its name in the help text.
+// The kind of value that an option or an argument has, derived from its name in the help text.
 enum class value_kind { anything, file, folder, node };
 value_kind kind_of_value(const std::string& name);
 value_kind kind_of_argument(const std::string& name);

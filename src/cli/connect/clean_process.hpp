@@ -7,12 +7,13 @@
 namespace conclave::cli {
 
 // Call in the child process between fork() and exec(). Resets signals, umask, working directory and
-// priority, and raises the resource limits as far as the system permits. Returns why a server
-// cannot run with a remaining limit, or an empty string.
+// priority, and raises the resource limits as far as the system permits. If a server cannot run,
+// for example because a limit is still too low, returns the reason. Otherwise returns an empty
+// string.
 std::string reset_inherited_state();
 
-// The environment of the server. Keeps only the caller's variables that programs need to be loaded.
-// `folder` becomes its CONCLAVE_LOCAL.
+// Returns the environment of the server. Of the caller's variables, it keeps only those of the
+// dynamic loader and of sanitizers. `folder` is the value of its CONCLAVE_LOCAL.
 std::vector<std::string> clean_environment(const std::string& folder);
 
 }  // namespace conclave::cli

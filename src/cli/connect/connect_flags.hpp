@@ -1,5 +1,5 @@
-// The flags of every command that uses a server. Combines them with the environment and the
-// settings file.
+// The flags of every command that uses a server, and how they are combined with the environment and
+// the settings file.
 #pragma once
 
 #include <chrono>
@@ -24,22 +24,23 @@ void add_connect_flags(CLI::App& app, connect_flags& flags);
 
 // The server to connect to, and the options of the connection.
 struct server_address {
-  std::string hosts;   // a connect string
-  std::string source;  // where the address is from: "--connect", "CONCLAVE_CONNECT", file:line...
-  // The folder of this user's own server, which is started on demand. Otherwise empty.
+  std::string hosts;  // a connect string
+  // Where the address comes from: "--connect", "CONCLAVE_CONNECT", file:line...
+  std::string source;
+  // The folder of this user's own server, which is started on demand. Empty for any other server.
   std::filesystem::path local_folder;
-  bool verbose = false;          // print on stderr what the connection does
-  bool on_this_machine = false;  // a Unix socket: sessions are bound to processes
+  bool verbose = false;          // print the state of the connection on stderr
+  bool on_this_machine = false;  // the address is a Unix socket, so sessions are bound to processes
   client_options options;
   std::chrono::milliseconds connect_timeout{10'000};
 };
 
-// Uses the first of these that is set or exists: --connect, $CONCLAVE_CONNECT, `connect` in the
-// settings file, $CONCLAVE_LOCAL, the server for all users of this machine (running or not), this
-// user's own server.
+// Returns the first of these servers that is set or exists: --connect, $CONCLAVE_CONNECT, `connect`
+// in the settings file, $CONCLAVE_LOCAL, the server for all users of this machine (running or not),
+// this user's own server.
 server_address find_server(const connect_flags& flags);
 
-// Returns the node path for a path of the command line. A path without a leading / is below
+// Returns the node path for a path of the command line. A path without a leading / is relative to
 // /conclave.
 std::string node_path(const std::string& given);
 

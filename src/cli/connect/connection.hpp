@@ -1,4 +1,4 @@
-// A connected client. Without a server, the program ends with a message that says what to do.
+// A connected client. If there is no server, the program ends with a message that says what to do.
 #pragma once
 
 #include <atomic>
@@ -14,16 +14,17 @@ namespace conclave::cli {
 
 class connection {
  public:
-  // Throws failure: with code unavailable if no server answers in time, and for files that cannot
-  // be read. On a terminal, it prints when it waits for the server and when the connection is
-  // restored, also later.
+  // Throws failure with code unavailable if no server answers in time. Also throws failure if a
+  // file cannot be read. On a terminal, the object prints a message whenever it waits for the
+  // server and whenever the connection is restored, even after the constructor has returned.
   explicit connection(const connect_flags& flags) : connection{find_server(flags)} {}
   explicit connection(server_address at);
-  // Does not wait. For a loop that handles signals meanwhile and sends its first request as early
-  // as possible. The loop calls connected() until it returns true.
+  // Does not wait for the server. Use this in a loop that handles signals meanwhile and sends its
+  // first request as early as possible. The loop calls connected() until it returns true.
   struct without_waiting {};
   connection(server_address at, without_waiting);
-  // Whether there was ever a connection, even if it is lost again. Throws as the constructor does.
+  // Returns whether there ever was a connection, even if it is lost now. Throws the same exceptions
+  // as the constructor.
   bool connected();
   void wait_until_connected();
   // Throws failure with code unavailable if the chroot of the connect string does not exist. Does
@@ -31,10 +32,11 @@ class connection {
   void require_chroot();
   // Ends the wait for a server. Throws failure with code unavailable.
   [[noreturn]] void throw_no_server();
-  // Call before ending a session that holds a lock or an item. A server that is down would keep
-  // them until the session timeout. So this starts our own server again if needed.
+  // Call before ending a session that holds a lock or an item. If the server is down, the lock or
+  // item would be kept until the session timeout. So this function starts our own server again if
+  // needed.
   void await_own_server();
-  // The last reported reason why there is no connection, or empty.
+  // Returns the last reported reason why there is no connection, or an empty string.
   std::string last_problem();
   ~connection();
   connection(const connection&) = delete;
@@ -45,7 +47,7 @@ class connection {
 
  private:
   class server_restarter;
-  // What was last printed on the terminal.
+  // The state that was last printed on the terminal.
   enum class notice { never, none, waits_for_server };
 
   void report(bool is_connected);

@@ -1,5 +1,5 @@
-// This user's own server. It is found by its Unix socket, started in the background on demand, and
-// exits after a while without use.
+// This user's own server. It is found by its Unix socket and started in the background on demand.
+// It exits after a while without use.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@ namespace conclave::cli {
 // The process of a server on a Unix socket, as reported by the kernel.
 class server_process {
  public:
-  // Returns nothing if no server answers there.
+  // Returns nothing if no server answers at the socket.
   static std::optional<server_process> at(const std::filesystem::path& socket);
   server_process(server_process&& other) noexcept;
   server_process& operator=(server_process&&) = delete;
@@ -22,13 +22,14 @@ class server_process {
 
   pid_t pid() const noexcept { return pid_; }
   bool ended(std::chrono::milliseconds limit) const;
-  // The reply to a four-letter word, as far as it arrives within the limit; 0 means no limit.
-  // Without a server it returns nothing and sets errno.
+  // Returns the part of the reply to a four-letter word that arrives within the limit. A limit of 0
+  // means no limit. If there is no server, returns nothing and sets errno.
   static std::optional<std::string> query(const std::filesystem::path& socket,
                                           const std::string& word,
                                           std::chrono::milliseconds limit = std::chrono::seconds{
                                               2});
-  // Sends SIGTERM to exactly this process. Returns false if it has not ended within the limit.
+  // Sends SIGTERM to this process, and never to another process that has reused its pid. Returns
+  // false if the process has not ended within the limit.
   bool end(std::chrono::milliseconds limit) const;
 
  private:
@@ -37,16 +38,17 @@ class server_process {
   int descriptor_;  // a pidfd: refers to this process even if the pid is reused
 };
 
-// Whether a server answers at a Unix socket.
+// Returns whether a server answers at a Unix socket.
 bool server_answers(const std::filesystem::path& socket);
 
-// Throws failure if the folder exists and belongs to another user, is writable for others, or is a
-// symbolic link. A server in such a folder could be another user's.
+// Throws failure if the folder exists and belongs to another user, is writable by others, or is a
+// symbolic link. A server in such a folder could belong to another user.
 void require_own_folder(const std::filesystem::path& folder);
 
-// Returns when the server of that folder answers. Starts it if needed; of several processes, one
-// starts it and the others wait. Throws failure with the server's output if it does not start
-// within the limit. Also throws if the folder, its files or the server belong to another user.
+// Returns when the server of that folder answers. Starts the server if needed. If several processes
+// call this, one starts the server and the others wait. If the server does not start within the
+// limit, throws a failure with its output. Also throws if the folder, its files or the server
+// belong to another user.
 void ensure_local_server(const std::filesystem::path& folder,
                          std::chrono::milliseconds limit = std::chrono::seconds{30});
 

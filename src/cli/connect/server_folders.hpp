@@ -7,8 +7,8 @@
 
 namespace conclave::cli {
 
-// The home folder of the user id, not $HOME. So cron, sudo and a login shell use the same folder.
-// Throws failure if there is none.
+// Returns the home folder of the user id, not $HOME. So cron, sudo and a login shell use the same
+// folder. Throws failure if the user has no home folder.
 std::filesystem::path home_folder();
 
 // The folder of the user's own server: $CONCLAVE_LOCAL, or ~/.local/share/conclave. Throws failure
@@ -20,9 +20,9 @@ inline constexpr const char* system_socket = "/run/conclave/socket";
 inline constexpr const char* system_data = "/var/lib/conclave";
 inline constexpr const char* system_group = "conclave";
 
-// The path that shows that this machine has a system server, running or not: the folder of its
-// socket, its data, or its enabled unit. Empty if none exists. If there is a system server, a
-// private one would not exclude its users.
+// Returns the path that shows that this machine has a system server, running or not: the folder of
+// its socket, its data, or its enabled unit. Returns an empty string if none of them exists. If
+// there is a system server, a private server would not exclude the users of the system server.
 std::string find_system_server();
 
 }  // namespace conclave::cli

@@ -6,7 +6,8 @@
 
 namespace conclave::cli {
 
-// "0.1.0" for "3.9.0-conclave-0.1.0". Empty if the server is not the embedded one.
+// Returns "0.1.0" for "3.9.0-conclave-0.1.0". Returns an empty string for a server that is not the
+// embedded server.
 inline std::string conclave_version(std::string_view said) {
   constexpr std::string_view mark = "-conclave-";
   const auto at = said.find(mark);

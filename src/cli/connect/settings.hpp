@@ -13,9 +13,9 @@ struct settings {
   std::string value(const std::string& name) const;
 };
 
-// Reads $CONCLAVE_CONFIG, or else /etc/conclave/config and ~/.config/conclave/config, which takes
-// precedence. The latter two may be missing. Throws a failure that names the file, and the line if
-// a line is wrong.
+// Reads the file that $CONCLAVE_CONFIG names. If it is not set, reads /etc/conclave/config and
+// ~/.config/conclave/config. The latter takes precedence, and both may be missing. If a file cannot
+// be read or a line is wrong, throws a failure that names the file and the line.
 settings read_settings();
 
 }  // namespace conclave::cli

@@ -12,12 +12,14 @@ namespace conclave::cli {
 // Checks whether the servers of the connect string form one complete ensemble.
 void check_ensemble(checkup& report, const std::vector<host_facts>& hosts);
 
-// With a session: its timeout, the speed and the clock of the server, and permissions.
+// The following checks need a session. They check its timeout, the speed and the clock of the
+// server, and permissions.
 //
-// bound: the server sees the end of processes, so the timeout does not matter.
+// If `bound_to_processes` is true, the server notices the end of processes, so the timeout does not
+// matter.
 void check_timeout(checkup& report, connection& c, bool bound_to_processes);
 void check_round_trip(checkup& report, client& zk);
-// Creates and removes a node. Also compares the clocks.
+// Creates and removes a node. Also compares the clocks of client and server.
 void check_write(checkup& report, client& zk);
 void check_access(checkup& report, connection& c);
 

@@ -1,4 +1,4 @@
-// The list of findings. Each one has a mark, a line of text, and advice.
+// The list of findings. Each finding has a mark, a line of text, and advice.
 #pragma once
 
 #include <string>
@@ -14,13 +14,13 @@ struct finding {
   mark how = mark::ok;
   std::string name;     // what was checked, in one word
   std::string text;     // the result
-  std::string advice;   // what to do; empty if nothing
+  std::string advice;   // what to do; empty if nothing is to be done
   json::object values;  // the result for programs
 };
 
 class checkup {
  public:
-  // Prints each finding at once, or all of them as JSON at the end.
+  // Prints each finding at once. With `as_json`, prints all of them as JSON at the end.
   explicit checkup(bool as_json) : json_{as_json} {}
 
   void add(finding f);

@@ -25,22 +25,23 @@ struct host_facts {
   std::chrono::nanoseconds connect_time{0};
   std::optional<tls_facts> tls;
 
-  // From four-letter words. Empty if the server does not allow them.
+  // These members come from replies to four-letter words. They are empty if the server does not
+  // allow these words.
   std::string version, mode, identity;
   std::int64_t zxid = 0;
-  std::string data_folder;  // empty for the embedded server: data in memory only
+  std::string data_folder;  // empty if the embedded server keeps its data only in memory
   bool reports_data_folder = false;
   std::map<std::string, std::string> figures;  // the reply to mntr
   srvr_reply reply = srvr_reply::normal;
 
   bool reached() const { return problem.what.empty(); }
-  // "0.1.0" for the embedded server; otherwise empty.
+  // Returns "0.1.0" for the embedded server, and an empty string for any other server.
   std::string conclave_version() const { return cli::conclave_version(version); }
-  // A value of `figures`; 0 if there is none of this name.
+  // Returns the value with this name in `figures`, or 0 if there is none.
   std::int64_t figure(const std::string& name) const;
 };
 
-// Examines all hosts concurrently, until the deadline.
+// Examines all hosts concurrently. Ends at the deadline at the latest.
 std::vector<host_facts> examine_hosts(const std::vector<endpoint>& hosts,
                                       const std::optional<tls_options>& tls, deadline until);
 

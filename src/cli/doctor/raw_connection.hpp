@@ -1,4 +1,4 @@
-// A connection without a session. It shows whether and how a server can be reached, and sends
+// A connection without a session. It shows whether and how a server can be reached, and it can send
 // four-letter words.
 #pragma once
 
@@ -30,7 +30,8 @@ struct socket_address {
   std::string text;  // without the port
 };
 
-// The addresses of a host name or a Unix socket. Blocks as long as the system's resolver does.
+// Returns the addresses of a host name or a Unix socket. Blocks as long as the system's resolver
+// blocks.
 std::vector<socket_address> resolve(const endpoint& host, connect_problem& problem);
 
 struct tls_facts {
@@ -40,7 +41,7 @@ struct tls_facts {
 
 class raw_connection {
  public:
-  // Returns nothing and sets `why` if there is no connection before the deadline.
+  // If there is no connection before the deadline, returns nothing and sets `why`.
   static std::optional<raw_connection> to(const socket_address& at, deadline until,
                                           connect_problem& why);
   raw_connection(raw_connection&& other) noexcept;
@@ -50,11 +51,12 @@ class raw_connection {
   std::optional<tls_facts> start_tls(const tls_options& options, const std::string& host,
                                      deadline until, connect_problem& why);
 
-  // Whether the server answers in TLS; does not verify it. The connection cannot be used
-  // afterwards.
+  // Returns whether the server answers in TLS. Does not verify the server. The connection cannot be
+  // used afterwards.
   bool speaks_tls(deadline until);
 
-  // The reply to a four-letter word, or empty. The server then closes the connection.
+  // Returns the reply to a four-letter word, or an empty string. The server then closes the
+  // connection.
   std::string query(const std::string& word, deadline until);
 
  private:

@@ -1,9 +1,9 @@
-// Inspects a tree whenever nodes change, on a thread of its own.
+// Inspects a tree whenever nodes change, on its own thread.
 //
 // An idle tree costs nothing, because a recursive watch reports changes. The first event removes
 // the watch, and the next inspection sets it again. So a busy tree costs one inspection for each
-// interval, not one event for each change. Servers before ZooKeeper 3.6 have no such watches, so
-// there it inspects the tree in every interval.
+// interval, not one event for each change. Servers before ZooKeeper 3.6 have no such watches. With
+// these servers, the monitor inspects the tree in every interval.
 #pragma once
 
 #include <chrono>
@@ -27,10 +27,11 @@ class inventory_monitor {
     inspect_options options;
     std::chrono::milliseconds interval{1000};
   };
-  // Calls `on_inventory` with each inspection and `on_error` with each error, both on that thread.
+  // Calls `on_inventory` with each inspection and `on_error` with each error, both on the monitor's
+  // thread.
   inventory_monitor(client& zk, subject what, std::function<void(inspection)> on_inventory,
                     std::function<void(const error&)> on_error);
-  // Closes the client, to end reads that wait for a connection.
+  // Closes the client in order to end reads that wait for a connection.
   ~inventory_monitor();
   inventory_monitor(const inventory_monitor&) = delete;
   inventory_monitor& operator=(const inventory_monitor&) = delete;
@@ -46,7 +47,7 @@ class inventory_monitor {
   const std::function<void(inspection)> on_inventory_;
   const std::function<void(const error&)> on_error_;
   watcher watcher_;
-  bool has_recursive_watches_ = true;  // whether the server knows recursive watches
+  bool has_recursive_watches_ = true;  // whether the server supports recursive watches
   std::vector<std::string> watched_;
   std::mutex mutex_;
   std::condition_variable_any changed_;

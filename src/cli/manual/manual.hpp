@@ -7,8 +7,8 @@
 
 namespace conclave::cli {
 
-// The page in the roff of man(7). The commands come from the command tree, the rest from
-// sections.cpp.
+// Returns the page in the roff format of man(7). The commands come from the command tree, and the
+// rest comes from sections.cpp.
 std::string manual_page(const command_info& root);
 
 // The hand-written sections in roff, before and after the commands.

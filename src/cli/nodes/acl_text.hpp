@@ -7,13 +7,13 @@
 
 namespace conclave::cli {
 
-// The letters of "cdrwa" that are granted.
+// Returns the letters of "cdrwa" whose permissions are granted.
 std::string permissions_text(std::int32_t permissions);
 
 // scheme:id:permissions
 std::string to_text(const acl_entry& e);
 
-// Throws a failure that shows the expected form.
+// If the text is malformed, throws a failure that shows the expected form.
 acl parse_acl(const std::string& text);
 
 }  // namespace conclave::cli

@@ -15,11 +15,11 @@ struct async_reply {
   Result value{};
 };
 
-// Whether the error concerns the connection, not the node.
+// Returns whether the error concerns the connection and not the node.
 bool is_connection_error(const error_code& ec);
 
-// start(i, handler) starts read i of n. Returns the replies in the same order. Throws if the server
-// cannot be reached, and for invalid paths.
+// Calls start(i, handler) for each i below n to start read i. Returns the replies in the same
+// order. Throws if the server cannot be reached or a path is invalid.
 template <class Result, class Start>
 std::vector<async_reply<Result>> request_all(client& zk, std::size_t n, const std::string& what,
                                              Start start) {

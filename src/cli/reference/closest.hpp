@@ -8,8 +8,8 @@
 
 namespace conclave::cli {
 
-// Counts the characters to change, add, remove, or swap with the next one. The word may also be a
-// prefix of a known one. Returns nothing if all known words differ too much.
+// Counts how many characters must be changed, added, removed, or swapped with the next one. The
+// word may also be a prefix of a known word. Returns nothing if all known words differ too much.
 std::optional<std::string> closest(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace conclave::cli

@@ -10,10 +10,10 @@ struct option_info {
   std::vector<std::string> names;  // with dashes, short names first
   std::string description;
   std::string group;
-  std::string value;  // the type of the value, such as TIME; empty: no value
+  std::string value;  // the type of the value, such as TIME; empty if the option has no value
   bool value_may_be_left_out = false;
   std::string standard;              // the default value, if known
-  std::vector<std::string> choices;  // permitted values; empty: any
+  std::vector<std::string> choices;  // permitted values; empty if any value is permitted
 };
 
 struct positional_info {
@@ -38,13 +38,13 @@ struct command_info {
 
 command_info whole_program();
 
-// The command and all commands below it that are not hidden, in the order of the help text.
+// Returns the command and all commands below it that are not hidden, in the order of the help text.
 std::vector<const command_info*> all_of(const command_info& root);
 
-// The text up to the end of the first line or sentence.
+// Returns the text up to the end of the first line or sentence.
 std::string first_words(const std::string& text);
 
-// The text with every `from` replaced by `to`.
+// Returns the text with every `from` replaced with `to`.
 std::string with(std::string text, const std::string& from, const std::string& to);
 
 }  // namespace conclave::cli

@@ -5,7 +5,8 @@
 //   connection c{...};
 //   const auto closing = on_signal.closes(c.zk());
 //
-// For commands that wait in blocking calls. Commands that run programs use a loop instead.
+// This class is for commands that wait in blocking calls. Commands that run programs use a loop
+// instead.
 #pragma once
 
 #include <signal.h>
@@ -20,14 +21,14 @@ namespace conclave::cli {
 
 class close_on_signal {
  public:
-  // Must be created before the first thread, which could receive the signals otherwise.
+  // Must be created before the first thread. Otherwise that thread could receive the signals.
   close_on_signal();
   ~close_on_signal();
   close_on_signal(const close_on_signal&) = delete;
   close_on_signal& operator=(const close_on_signal&) = delete;
 
-  // Applies until the returned object is destroyed. If a signal is ending the program, that
-  // destructor does not return.
+  // Closes `zk` on a signal, until the returned object is destroyed. If a signal is ending the
+  // program, the destructor of that object does not return.
   [[nodiscard]] std::shared_ptr<void> closes(client& zk);
 
  private:

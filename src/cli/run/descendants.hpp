@@ -7,15 +7,15 @@ namespace conclave::cli {
 
 class descendants {
  public:
-  // Creates a pipe. The processes inherit its writing end; data that they write are not read.
-  // Throws failure.
+  // Creates a pipe. The processes inherit its writing end. Data that they write are not read.
+  // Throws failure if the pipe cannot be created.
   descendants();
   ~descendants();
   descendants(const descendants&) = delete;
   descendants& operator=(const descendants&) = delete;
 
   int inherited() const noexcept { return writing_; }
-  // Poll() for no events; POLLHUP means that no descendant is left.
+  // Pass this descriptor to poll() without events. POLLHUP means that no descendant is left.
   int watched() const noexcept { return reading_; }
   // Call after the program has inherited its copy. Closes our own writing end.
   void close_own_end() noexcept;
@@ -23,10 +23,11 @@ class descendants {
   bool alive() const noexcept { return alive(reading_); }
   void kill_all() const { kill_all(reading_); }
 
-  // For another process that has inherited watched().
+  // These functions are for another process that has inherited watched().
   static bool alive(int watched) noexcept;
-  // Sends SIGKILL to each descendant that we can see and may kill, even if it has left its process
-  // group. Also kills the process group `group` if a descendant is in it (0: no group).
+  // Sends SIGKILL to each descendant that we can see and may kill, even if the descendant has left
+  // its process group. If a descendant is in the process group `group`, also kills this group. 0
+  // means no group.
   static void kill_all(int watched, pid_t group = 0);
 
  private:

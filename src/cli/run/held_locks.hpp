@@ -1,5 +1,6 @@
-// The locks of the `conclave` processes that run this command. Waiting for one of them would never
-// end. CONCLAVE_HELD lists them; only the server knows whether they are still held.
+// The locks of the `conclave` processes that run this command. If the command waited for one of
+// these locks, it would wait forever. CONCLAVE_HELD lists them, but only the server knows whether
+// they are still held.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +15,8 @@
 namespace conclave::cli {
 
 struct held_lock {
-  // Different kinds on one path are the same lock or exclude each other. The exceptions are permits
-  // and elections, which are separate locks.
+  // An exclusive lock excludes exclusive and shared locks on the same path. Permits and elections
+  // on the same path are separate locks.
   enum class kind { exclusive, shared, permit, election };
 
   kind what = kind::exclusive;
@@ -32,10 +33,11 @@ class held_locks {
  public:
   static held_locks from_environment();
 
-  // CONCLAVE_HELD for a program that runs under these locks and another one.
+  // Returns CONCLAVE_HELD for a program that runs under these locks and another one.
   std::pair<std::string, std::string> with(const held_lock& another) const;
 
-  // The locks that a waiter for `wanted` would wait for. Ignores the node and session of `wanted`.
+  // Returns the locks that a waiter for `wanted` would wait for. Ignores the node and session of
+  // `wanted`.
   std::vector<held_lock> blocking(const held_lock& wanted) const;
 
  private:

@@ -1,8 +1,9 @@
-// Kills a program and its descendants when its hold is lost, on the thread that notices the loss.
+// Kills a program and its descendants when its hold is lost. This happens on the thread that
+// notices the loss.
 //
 // A client removes the node of a lost hold as soon as it is connected, and the next contender is
-// granted the lock. The program must be dead by then. The loop may be too late: it may wait for a
-// keeper, for a reader of its messages, or for a processor.
+// granted the lock. The program must be dead by then. The loop may be too late, because it may wait
+// for a keeper, for the program that reads its messages, or for a processor.
 #pragma once
 
 #include <sys/types.h>
@@ -37,8 +38,8 @@ class kill_on_loss {
     return true;
   }
 
-  // Call before the program is reaped, because the number of its group may then be reused. Its
-  // background processes may live on.
+  // Call before the program is reaped, because the number of its group may be reused afterwards.
+  // Background processes of the program may still run.
   void program_ended() {
     const std::lock_guard lock{mutex_};
     if (state_ == state::running) state_ = state::ended;

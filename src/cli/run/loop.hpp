@@ -15,25 +15,28 @@ class loop {
  public:
   using clock = std::chrono::steady_clock;
 
-  // Takes over the signals that end or stop a program, SIGCHLD, SIGCONT and SIGWINCH. Must be
-  // created before the first thread, which could receive them otherwise.
+  // From now on, the loop handles SIGCHLD, SIGCONT, SIGWINCH and the signals that end or stop a
+  // program. Must be created before the first thread. Otherwise that thread could receive these
+  // signals.
   loop();
   ~loop();
   loop(const loop&) = delete;
   loop& operator=(const loop&) = delete;
 
-  // Sets the function for each signal that arrives.
+  // Sets the function that is called for each signal that arrives.
   void on_signal(std::function<void(int)> f) { on_signal_ = std::move(f); }
-  // Sets the function for each turn. It returns when it must be called again at the latest.
+  // Sets the function that is called in each turn. The function returns the latest time at which it
+  // must be called again.
   void on_turn(std::function<clock::time_point()> f) { on_turn_ = std::move(f); }
 
   // Calls f in the loop. May be called from any thread.
   void post(std::function<void()> f);
 
-  // Runs until end() and returns its code.
+  // Runs until end() is called and returns the code that was passed to it.
   int run();
   void end(int code) { code_ = code; }
-  // Ends because of a signal. On SIGINT the program dies of the signal; see exit_code.hpp.
+  // Ends the loop because of a signal. After SIGINT, the program ends itself with that signal, see
+  // exit_code.hpp.
   void end_by(int signal) { end(code_of(signal)); }
   static int code_of(int signal) { return signal == SIGINT ? -signal : 128 + signal; }
 

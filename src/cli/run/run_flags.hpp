@@ -15,10 +15,11 @@ struct run_flags {
   std::string label, on_suspend = "ignore", kill_after = "5s";
   std::optional<std::string> shell_line;
 
-  // The program of -c or after `--`; nothing if there is neither. Throws failure for both.
+  // Returns the program of -c or after `--`, or nothing if there is neither. Throws failure if
+  // there are both.
   std::optional<program> program_of(const invocation& call) const;
-  // The options for watched_run. Shortens the grace period if the session timeout is too short for
-  // it.
+  // Returns the options for watched_run. Shortens the grace period if the session timeout is too
+  // short for it.
   run_options options(connection& c) const;
 };
 

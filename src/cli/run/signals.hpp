@@ -1,4 +1,4 @@
-// Signals that end or stop a program, for code that has taken them over.
+// Helpers for code that handles the signals that end or stop a program.
 #pragma once
 
 #include <signal.h>
@@ -10,10 +10,11 @@ namespace conclave::cli {
 inline constexpr std::array ending_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 bool is_ending_signal(int signal);
 
-// True under nohup and for background commands of scripts. Ignored signals must stay ignored.
+// Returns whether the process ignores this signal, as under nohup and in background commands of
+// scripts. Ignored signals must stay ignored.
 bool is_ignored(int signal);
 
-// Stops this process on Ctrl-Z, as the kernel would. No effect for other signals.
+// Stops this process on Ctrl-Z, as the kernel would. Has no effect for other signals.
 void stop_on_ctrl_z(int signal);
 
 }  // namespace conclave::cli

@@ -1,16 +1,16 @@
-// The controlling terminal, and which process group has it. The kernel stops background processes
-// that read from it.
+// The controlling terminal, and the process group that has it. The kernel stops background
+// processes that read from the terminal.
 //
 // A child is in its own process group and starts in the background. So Ctrl-C and Ctrl-Z still
 // reach the script or pipeline that we belong to, and we pass them on to the child. The child gets
-// the terminal only when it is stopped because it wants to use it.
+// the terminal only when the kernel has stopped it because it tried to use the terminal.
 #pragma once
 
 #include <sys/types.h>
 
 namespace conclave::cli {
 
-// Whether stderr is a terminal and we are in its foreground process group.
+// Returns whether stderr is a terminal and we are in its foreground process group.
 bool in_foreground();
 
 class terminal {
@@ -21,7 +21,8 @@ class terminal {
   terminal(const terminal&) = delete;
   terminal& operator=(const terminal&) = delete;
 
-  // Gives the terminal to the child's group if we have it. Returns whether it did.
+  // Gives the terminal to the child's group if we have the terminal. Returns whether the child's
+  // group has it now.
   bool give_to(pid_t group);
   // Takes the terminal back from the child.
   void take_back();

@@ -1,13 +1,13 @@
 // Runs a program during a hold: a lock, leadership, or a claimed item.
 //
-// If the server is silent and the hold comes near its deadline, the program's process group gets
+// If the server is silent and the deadline of the hold is near, the program's process group gets
 // SIGTERM and, after a grace period, SIGKILL. Both times are counted back from the deadline, so the
 // program is dead before the server can grant the lock to another client. If the hold is lost, the
-// program is killed at once, whatever the loop is doing. If the system refuses that, because the
+// program is killed at once, whatever the loop is doing. If the system refuses this because the
 // program runs as another user, the loss is reported without waiting for the program.
 //
-// With a server that sees processes, the inherited descriptor keeps the hold, with or without
-// conclave. The guard covers a restart of the server, and a program that closes the descriptor.
+// If the server can see processes, the inherited descriptor keeps the hold, even if conclave has
+// ended. The guard covers a restart of the server, and a program that closes the descriptor.
 #pragma once
 
 #include <chrono>
@@ -36,16 +36,18 @@ struct run_options {
   enum class on_suspend { ignore, stop, term };
   on_suspend suspend = on_suspend::ignore;
   std::chrono::milliseconds grace{5000};  // from SIGTERM to SIGKILL
-  // The socket of the server that has the session, if it is on this machine; otherwise empty.
+  // The socket of the server that has the session. Empty if that server is not on this machine.
   std::string server_socket;
-  std::filesystem::path local_folder;  // the folder of this user's own server; otherwise empty
-  // Whether background processes of the program keep the hold.
+  std::filesystem::path local_folder;  // of this user's own server; empty for any other
+  // When the hold ends: with the program, or with the last of its processes, including those in the
+  // background.
   enum class hold_ends { with_program, with_last_process };
   hold_ends ends = hold_ends::with_last_process;
   bool uses_terminal = true;
 };
 
-// The longest grace period that fits. It is short because a silent server is noticed late.
+// Returns the longest grace period that fits into the session timeout. It is short because a silent
+// server is noticed late.
 std::chrono::milliseconds longest_grace(std::chrono::milliseconds session_timeout);
 
 class watched_run {
@@ -61,14 +63,14 @@ class watched_run {
   struct result {
     int code = 0;  // the exit code of the program
     hold_outcome outcome = hold_outcome::kept;
-    // A background process of the program lives on and keeps the hold. The guard protects it as
-    // long as this watched_run exists.
+    // True if a background process of the program still runs and keeps the hold. The guard protects
+    // this process as long as this watched_run exists.
     bool has_background_processes = false;
-    bool interrupted = false;  // the program died of Ctrl-C
-    // Processes of the program that run on after the loss, because we may not kill them.
+    bool interrupted = false;  // Ctrl-C ended the program
+    // Processes of the program that still run after the loss, because we may not kill them.
     std::vector<pid_t> still_running;
     bool kept() const noexcept { return outcome == hold_outcome::kept; }
-    // A message about `what`, for example "the lock". Only if the hold was not kept.
+    // Returns a message about `what`, for example "the lock". Call only if the hold was not kept.
     std::string explanation(const std::string& what) const;
   };
 
@@ -78,7 +80,8 @@ class watched_run {
               std::function<void(const result&)> ended);
 
   // If the program still runs, an error has ended the loop. The hold ends with this process, so the
-  // program and its descendants are killed. Does nothing about a program whose loss was reported.
+  // destructor kills the program and its descendants. It does nothing if the loss of the hold was
+  // already reported.
   ~watched_run();
   watched_run(const watched_run&) = delete;
   watched_run& operator=(const watched_run&) = delete;
@@ -87,11 +90,12 @@ class watched_run {
   void pass_on(int signal);  // a signal that we received
   void suspended();          // the connection was lost
   void restored();           // the hold was verified after a reconnect
-  // Call in every turn, also after the program has ended. Returns when to call it again. Throws as
-  // the constructor does, because the start may be delayed by a server restart.
+  // Call in every turn, even after the program has ended. Returns the time of the next call. Throws
+  // the same exceptions as the constructor, because a server restart may delay the start of the
+  // program.
   loop::clock::time_point check();
 
-  // Whether a background process of the ended program is alive.
+  // Returns whether a background process of the ended program is alive.
   bool has_background_processes() const { return descendants_.alive(); }
 
  private:
@@ -109,9 +113,9 @@ class watched_run {
   kept_by find_keeper();
   bool start();
   std::unique_ptr<guard> new_guard(pid_t group) const;
-  // Null if the system refuses another process.
+  // Returns null if the system refuses another process.
   std::unique_ptr<guard> try_new_guard(pid_t group) const;
-  // Replaces a killed guard after a pause. Returns when to call it again.
+  // Replaces a killed guard after a pause. Returns the time of the next call.
   loop::clock::time_point check_guard();
   bool hand_over_to_guard();
   bool runs() const noexcept { return phase_ == phase::running || phase_ == phase::unkillable; }
@@ -135,9 +139,9 @@ class watched_run {
   hold held_;
   run_options options_;
   std::function<void(const result&)> ended_;
-  int tries_ = 0;                   // attempts to find out what keeps the hold
+  int tries_ = 0;                   // number of attempts to find out what keeps the hold
   session_keeper keeper_;           // inherited by the program, which can close or break it
-  session_keeper keeper_of_guard_;  // a second one, because the program can break the first
+  session_keeper keeper_of_guard_;  // a second keeper, because the program can break the first
   descendants descendants_;
   std::unique_ptr<guard> guard_;
   loop::clock::time_point next_guard_{};  // no new guard before this time
@@ -146,18 +150,18 @@ class watched_run {
   terminal terminal_;
   phase phase_ = phase::starting;
   hold_outcome outcome_ = hold_outcome::kept;
-  result result_;                  // in phase::handing_over: to be passed to `ended`
+  result result_;                  // in phase::handing_over, the result to pass to `ended`
   bool passed_on_sigint_ = false;  // to the program
   bool stopped_by_us_ = false;     // until the connection is restored
   std::optional<loop::clock::time_point> kill_at_;
-  kill_on_loss kill_on_loss_;  // the last member: another thread uses the members above
+  kill_on_loss kill_on_loss_;  // the last member, because another thread uses the members above
 };
 
-// CONCLAVE_LOCK_NODE, CONCLAVE_FENCING_TOKEN and CONCLAVE_SESSION_ID.
+// Returns CONCLAVE_LOCK_NODE, CONCLAVE_FENCING_TOKEN and CONCLAVE_SESSION_ID.
 std::vector<std::pair<std::string, std::string>> environment_of(const hold& held);
 
-// Ends the program with `code`, but neither its session nor its guard. Both belong to the
-// background processes now.
+// Ends conclave with `code`, but neither its session nor its guard. The background processes need
+// both.
 [[noreturn]] void exit_without_closing_session(int code);
 
 }  // namespace conclave::cli

@@ -10,23 +10,24 @@
 
 namespace conclave::cli {
 
-// How long the holder holds: "12s". "at most 12s" if only its arrival, or an earlier release, is
-// known.
+// Returns how long the holder has held the lock: "12s". Returns "at most 12s" if only the time of
+// its arrival or of an earlier release is known.
 std::string held_for(const contender_info& holder, std::chrono::system_clock::time_point now);
 
-// Adds session_id and created (the creation of the node). For a holder, adds holding_since or its
-// bounds: holding_since_earliest and, unless it is now, holding_since_latest.
+// Adds session_id and created (the creation time of the node). For a holder, also adds
+// holding_since or its bounds: holding_since_earliest and holding_since_latest. The latter is
+// omitted if it is the current time.
 void add_contender(json::object& to, const contender_info& c);
 
-// The last part of a path.
+// Returns the last part of a path.
 inline std::string_view last_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// A candidate of an election.
+// Returns the JSON form of a candidate.
 json::object candidate_json(const contender_info& c);
 
-// The name for people: the owner, or the session if there is none.
+// Returns the name to show: the owner, or the session if there is no owner.
 std::string candidate_name(const contender_info& c);
 
 }  // namespace conclave::cli

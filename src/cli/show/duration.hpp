@@ -6,10 +6,10 @@
 
 namespace conclave::cli {
 
-// Throws std::invalid_argument that shows the expected form.
+// If the text is malformed, throws a std::invalid_argument that shows the expected form.
 std::chrono::milliseconds parse_duration(const std::string& text);
 
-// For people: 350ms, 12s, 3m04s, 2h05m, 3d04h.
+// Returns a short text for people, such as 350ms, 12s, 3m04s, 2h05m or 3d04h.
 std::string short_time(std::chrono::nanoseconds t);
 
 }  // namespace conclave::cli

@@ -20,10 +20,10 @@ void add_item_format(CLI::App& app, item_format& f);
 class item_output {
  public:
   // Throws failure with cannot_write if stdout is closed. Must be created before any file is
-  // opened, because that file would get the descriptor of a closed stdout.
+  // opened. Otherwise that file would get the descriptor of a closed stdout.
   explicit item_output(const item_format& f);
 
-  // attempts: 0 if unknown.
+  // `attempts` is 0 if the number of attempts is unknown.
   void add(const queue_item& item, int attempts);
   // Throws failure with cannot_write unless all items were written.
   void write();

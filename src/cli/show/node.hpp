@@ -9,24 +9,25 @@
 
 namespace conclave::cli {
 
-// `ms` is in milliseconds since 1970. Result in the local time zone: "2024-05-17 09:30:12.345
-// +0200".
+// `ms` is in milliseconds since 1970. Returns the time in the local time zone: "2024-05-17
+// 09:30:12.345 +0200".
 std::string date(std::int64_t ms);
 // The same without the fraction and the time zone.
 std::string short_date(std::int64_t ms);
 // "2024-05-17T07:30:12.345Z"
 std::string iso_date(std::int64_t ms);
 
-// As in ZooKeeper's messages: 0x10000a2b.
+// Returns the id in the form of ZooKeeper's messages: 0x10000a2b.
 std::string hex(std::int64_t id);
 
 // Prints one line for each field.
 void print_stat(std::ostream& out, const node_stat& s);
-// All fields by their names in node_stat, ids also as text, and the times as created and changed.
+// Returns all fields by their names in node_stat. Ids are also included as text, and the times are
+// named created and changed.
 json::object stat_json(const node_stat& s);
 
 bool is_utf8(const std::string& data) noexcept;
-// Adds "data" as text, or "base64" if it is not UTF-8.
+// Adds the data as text in "data". If the data are not UTF-8, adds them in "base64" instead.
 void add_data(json::object& to, const std::string& data);
 
 }  // namespace conclave::cli

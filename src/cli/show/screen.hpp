@@ -16,7 +16,7 @@ class screen {
   screen(const screen&) = delete;
   screen& operator=(const screen&) = delete;
 
-  // Draws as many of the lines as fit, and always `last`.
+  // Draws as many of the lines as fit. Always draws `last`.
   void draw(const std::vector<std::string>& lines, const std::string& last);
   // Handles Ctrl-Z: restores the normal screen, stops the process, and returns to this screen when
   // the process continues.

@@ -1,4 +1,4 @@
-// Columns with a heading.
+// A table for people: columns with a heading.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace conclave::cli {
 
 class table {
  public:
-  // right: the columns with numbers, which are aligned right. The last column is never padded.
+  // `right` contains the indexes of the columns with numbers, which are aligned right. The last
+  // column is never padded.
   table(std::vector<std::string> heading, std::vector<std::size_t> right)
       : rows_{std::move(heading)}, right_{std::move(right)} {}
 

@@ -9,7 +9,7 @@ namespace conclave::cli {
 
 // The properties of the output.
 struct output_format {
-  std::size_t width = 0;  // in columns; 0: no limit
+  std::size_t width = 0;  // in columns; 0 means no limit
   bool unicode = false;
   bool colour = false;
 
@@ -17,16 +17,16 @@ struct output_format {
   static output_format of_stdout();
 };
 
-// Replaces control characters, so that text of other users cannot control the terminal.
+// Replaces control characters, so that text from other users cannot control the terminal.
 std::string printable(std::string_view text);
 
-// A word quoted for a shell.
+// Returns the word, quoted for a shell.
 std::string in_shell(const std::string& word);
 
-// The number of columns, by a count of characters.
+// Returns the number of columns of the text. Each character counts as one column.
 std::size_t columns(std::string_view text);
 std::string padded(std::string text, std::size_t width);
-// Clipped to `width` columns, with a mark if something was cut off.
+// Returns the text clipped to `width` columns, with a mark if something was cut off.
 std::string clipped(const std::string& text, std::size_t width, bool unicode);
 
 enum class text_style { plain, bold, dim, green, yellow };

@@ -17,14 +17,14 @@ class wait_status {
   struct subject {
     std::string name;  // as the user wrote it
     std::string path;
-    std::optional<layout> names;  // none: the path is that of a semaphore
+    std::optional<layout> names;  // nullopt if the path is that of a semaphore
     std::string server;           // shown while there is no connection
   };
   enum class form {
     one_line,  // one line, updated in place
     log,       // a line on stderr for each change
   };
-  // Prints nothing in the first moments.
+  // Prints nothing during the first moments of the wait.
   wait_status(client& zk, subject what, form f = form::one_line);
   // Clears the line.
   ~wait_status();

@@ -34,14 +34,16 @@ bool allowed(const acl& access, std::int32_t permissions, const identities& who)
 inline constexpr std::size_t max_identities = 100;    // of one connection
 inline constexpr std::size_t max_acl_entries = 1000;  // of one node
 
-// Returns the ACL to store for a sent one: without duplicates, and with the digest identities of
-// the sender in place of "auth" entries. Returns nullopt if the ACL is not valid.
+// Returns the ACL to store when a client has sent the ACL `sent`. It has no duplicates, and it
+// contains the digest identities of the sender in place of "auth" entries. Returns nullopt if the
+// ACL is not valid.
 std::optional<acl> validate_acl(const std::vector<wire::acl_record>& sent, const identities& who);
 
 // Returns `user:base64(sha1(user:password))`.
 std::string digest_of(std::string_view user_and_password);
 
-// The form of a digest id that clients without admin permission see: the user without the hash.
+// Returns the form of a digest id that clients without admin permission see: the user without the
+// hash.
 std::string masked_digest(std::string_view id);
 
 }  // namespace conclave::server_impl

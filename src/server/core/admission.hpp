@@ -16,15 +16,15 @@ class admission {
   explicit admission(fair_share limits) : limits_{limits} {}
 
   using verdict = fair_share::verdict;
-  // Checks a new connection. The reserve counts only when the session begins, because connections
-  // without a handshake make room for others.
+  // Checks a new connection. The reserve is considered only when the session begins, because
+  // connections that have not completed their handshake can be closed to make room for others.
   verdict check(const peer_id& from) const;
   void opened(const peer_id& from);
   void closed(const peer_id& from);
 
   // True if a new session may start while `established` connections have completed their handshake.
-  // The last sixteenth is for sessions that reconnect, and a part of the rest is for the Unix
-  // socket.
+  // One sixteenth of all connections is reserved for reconnecting sessions, and a part of the
+  // others for the Unix socket.
   bool may_begin_session(peer_kind kind, std::size_t established) const;
 
   std::size_t peers() const noexcept { return per_peer_.size(); }  // with open connections

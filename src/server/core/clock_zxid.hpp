@@ -9,8 +9,9 @@ namespace conclave::server_impl {
 // Doubles represent these zxids exactly until 2094.
 //
 // Older stores use another form: seconds since 1970 in the upper 32 bits and their fraction in the
-// lower 32. Those zxids are greater, so a store with one keeps the old form. Such a store may be a
-// restored backup, and its zxids must be greater than all that were assigned since.
+// lower 32. Those zxids are greater, so a store that contains such a zxid keeps the old form. Such
+// a store may be a restored backup. Its new zxids must be greater than all zxids that were assigned
+// since the backup.
 std::int64_t clock_zxid(std::int64_t wall_ms, std::int64_t stored_zxid);
 
 }  // namespace conclave::server_impl

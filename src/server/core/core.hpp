@@ -1,5 +1,6 @@
-// The server without sockets and disk. Input: requests and the time. Output: replies, watch events
-// and changes to store. The same input and random numbers produce the same output.
+// The server without sockets and disk. Its input is the requests and the time. Its output is the
+// replies, the watch events and the changes to store. The same input and the same random numbers
+// produce the same output.
 //
 // The owner works in turns:
 //
@@ -49,14 +50,14 @@ struct core_options {
   std::chrono::milliseconds max_session_timeout{40'000};
   // Time between checks for empty containers and expired TTL nodes.
   std::chrono::milliseconds reap_interval{60'000};
-  std::string super_digest;  // "super:" and a hash, see digest_of(); empty: no super user
-  // A client must authenticate by one of these schemes before it sends requests. Empty: no
-  // authentication is required.
+  std::string super_digest;  // "super:" and a hash, see digest_of(); empty if there is none
+  // A client must authenticate with one of these schemes before it sends requests. If the list is
+  // empty, no authentication is required.
   std::vector<std::string> required_auth;
   bool digest_auth = true;  // allows digest authentication and digests in ACLs
   bool ttl_nodes = true;
   std::size_t max_sessions = 100'000;
-  // Limits per peer, see fair_share.hpp. 0: no limit.
+  // Limits per peer, see fair_share.hpp. 0 means no limit.
   std::size_t max_sessions_per_peer = 25'000;
   std::size_t max_watches_per_peer = 1'000'000;
   std::size_t max_watched_bytes_per_peer = 64u << 20;
@@ -75,9 +76,9 @@ struct core_options {
 struct peer {
   std::string address;  // the identity of the "ip" scheme; empty on a Unix socket
   // If the client sends the same value, its session is process-bound: it does not expire while the
-  // connection is open. 0: not available on this connection.
+  // connection is open. 0 means that the connection does not support this.
   std::int32_t process_binding = 0;
-  peer_id id{};  // whose share of the sessions and watches the client uses
+  peer_id id{};  // the peer whose share of the sessions and watches the client uses
 };
 
 struct moment {
@@ -87,33 +88,34 @@ struct moment {
 
 class core {
  public:
-  // The zxid continues from the greater one of stored.zxid and `first_zxid`.
+  // The zxid continues from the greater of stored.zxid and `first_zxid`.
   core(core_options options, image stored, std::int64_t first_zxid, moment now);
 
   // --- input
 
   void begin_turn(moment now);
-  // Extends all session deadlines, after the server process itself was stopped for `silence`. After
-  // a long turn (a slow disk) this is not needed: the owner reads the pending input before it calls
-  // expire().
+  // Extends all session deadlines by `silence`, the time for which the server process itself was
+  // stopped. The call is not needed after a long turn (a slow disk), because the owner reads the
+  // pending input before it calls expire().
   void extend_sessions(std::chrono::steady_clock::duration silence);
   void connected(connection_id id, peer from);
   // Processes the payload of one frame.
   void receive(connection_id id, std::string_view frame);
   void disconnected(connection_id id);
-  // The client has read output. This counts as a sign of life, although no request was received.
+  // Call when the client has read output. This shows that the client is alive, although no request
+  // was received.
   void record_activity(connection_id id);
-  // The client process of a process-bound session has exited. The session ends now, or when its
-  // last keeper disconnects.
+  // Call when the client process of a process-bound session has exited. The session ends now, or
+  // when its last keeper disconnects.
   void process_ended(std::int64_t session);
   void expire();
-  // False while the disk is full: requests that need a commit fail.
+  // The owner passes false while the disk is full. Requests that need a commit then fail.
   void set_writable(bool yes) noexcept { writable_ = yes; }
   bool is_writable() const noexcept { return writable_; }
 
   // --- output
 
-  // Also true if only the zxid has changed, because replies have shown it.
+  // Also true if only the zxid has changed, because clients have seen the zxid in replies.
   bool has_changes() const noexcept {
     return (zxid_ != stored_zxid_ && writable_) || tree_.has_dirty() || sessions_.has_dirty();
   }
@@ -121,17 +123,17 @@ class core {
   // Returns the connections that have output or are to be closed.
   std::vector<connection_id> take_ready();
   std::string& output(connection_id id);
-  // The owner must close the connection when its output is sent.
+  // True if the owner must close the connection after it has sent the output.
   bool is_closing(connection_id id) const;
-  // The connection is closing because its watch events exceeded a limit.
+  // True if the connection is closing because its watch events exceeded a limit.
   bool overflowed(connection_id id) const;
   // Bytes of watch events of this turn, for all connections.
   std::size_t event_bytes() const noexcept { return event_bytes_; }
-  std::int64_t session_of(connection_id id) const;  // 0: none
-  // The session of this connection does not expire while the connection is open, and ends when its
-  // process exits.
+  std::int64_t session_of(connection_id id) const;  // 0 if there is none
+  // True if the session of this connection does not expire while the connection is open, and ends
+  // when its process exits.
   bool is_process_bound(connection_id id) const;
-  // The session exists and its client is not connected.
+  // True if the session exists and its client is not connected.
   bool awaits_reconnect(std::int64_t session);
   // The time by which the owner must run the next turn even without input.
   time_point next_deadline() const;
@@ -154,9 +156,9 @@ class core {
     std::int32_t process_binding = 0;  // set to 0 if the client does not send the same value
     enum class stage {
       handshake,   // the next frame is the connect request
-      serving,     // frames are requests; a keeper connection must not send any
+      serving,     // frames are requests; a keeper connection must not send frames
       closing,     // input is ignored; the owner sends the output and closes the connection
-      overflowed,  // as closing, but the output was discarded
+      overflowed,  // like closing, but the output was discarded
     };
     stage current_stage = stage::handshake;
     bool is_ready = false;
@@ -167,11 +169,11 @@ class core {
 
     bool is_closing() const noexcept { return current_stage >= stage::closing; }
     watcher as_watcher() const noexcept { return {id, from}; }
-    // Client and server have sent the same process_binding.
+    // True if client and server have sent the same process_binding.
     bool is_process_bound() const noexcept { return session != nullptr && process_binding != 0; }
   };
-  // A watch event to deliver when its transaction is complete, with the ACLs at the time of the
-  // change.
+  // A watch event that is delivered when its transaction is complete. It contains the ACLs at the
+  // time of the change.
   struct event {
     event_type type;
     std::string path;

@@ -1,8 +1,8 @@
-// Fair shares of the resources that the server bounds: connections, sessions and watches.
+// Fair shares of the resources that the server limits: connections, sessions and watches.
 //
 // A peer is a network or a user of the Unix socket. Clients of the same peer share one part of each
 // resource, so that they cannot use up what other peers need. A reserve is kept for the Unix
-// socket, where the kernel tells the users apart.
+// socket, because the kernel identifies the users there.
 #pragma once
 
 #include <sys/types.h>
@@ -24,8 +24,8 @@ struct peer_id {
   peer_kind kind = peer_kind::network;
   std::string name;
 
-  // The network that shares one part: 127.0.0.0/8, the /64 of an IPv6 address, otherwise the
-  // address itself.
+  // The network whose clients share one part: 127.0.0.0/8, the /64 network of an IPv6 address, or
+  // otherwise the address itself.
   static peer_id of_address(const std::string& address);
   // A user of the Unix socket, where `server` is the user of the server.
   static peer_id of_user(uid_t user, uid_t server);
@@ -40,18 +40,20 @@ struct peer_id_hash {
 // The limits of one resource.
 struct fair_share {
   std::size_t total = 0;
-  std::size_t per_peer = 0;  // not for the owner; 0: no limit
+  std::size_t per_peer = 0;  // does not apply to the owner; 0 means no limit
 
   enum class verdict { admitted, peer_full, server_full };
-  // Checks that a peer may use `more` if it uses `by_peer` already, and all together `by_all`.
+  // Checks whether a peer may use `more` if the peer already uses `by_peer` and all peers together
+  // use `by_all`.
   verdict check(peer_kind kind, std::size_t by_peer, std::size_t by_all, std::size_t more) const;
-  // Only the limit of the peer.
+  // Checks only the limit of the peer.
   bool is_within_share(peer_kind kind, std::size_t by_peer) const;
-  // The part of the total that this kind of peer can use. Of the last sixteenth, networks get
-  // nothing, users a half, and the owner all.
+  // The part of the total that this kind of peer can use. One sixteenth of the total is reserved:
+  // networks can use nothing of it, users half of it, and the owner all of it.
   std::size_t usable_by(peer_kind kind) const;
 
-  // A quarter of the total, and at least as much as Apache's server allows in connections.
+  // A quarter of the total, but at least the number of connections that Apache's server allows for
+  // one address by default.
   static std::size_t default_per_peer(std::size_t total);
 };
 

@@ -10,10 +10,10 @@ namespace conclave::server_impl {
 // and characters above U+FFFF.
 bool valid_node_path(std::string_view path);
 
-// Returns "/" for "/a". `path` must contain a slash.
+// Returns the path of the parent, for example "/" for "/a". `path` must contain a slash.
 std::string_view parent_path(std::string_view path);
 
-// True for the nodes that every store has and clients cannot remove.
+// True for the nodes that every store has and that clients cannot remove.
 bool is_system_node(std::string_view path);
 
 }  // namespace conclave::server_impl

@@ -1,4 +1,4 @@
-// What each peer uses of the core's resources.
+// Counts how much of the core's resources each peer uses.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@ struct peer_usage {
   std::size_t watched_bytes = 0;  // of the watched paths
 };
 
-// The peers that have a connection or a session. References to a peer stay valid while it has one.
+// The peers that have a connection or a session. A reference to a peer stays valid while the peer
+// has a connection or a session.
 class peer_table {
  public:
   peer_usage& connected(const peer_id& id) {

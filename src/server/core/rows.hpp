@@ -43,8 +43,9 @@ struct node_row {
 // The part of a node that creating and removing children changes. It is separate so that a new
 // child does not rewrite the data of its parent.
 struct children_row {
-  std::int32_t creates = 0;  // number of children ever created, and the next sequence number
-  std::int64_t pzxid = 0;    // of the last creation or removal of a child
+  // Number of children ever created, which is also the next sequence number.
+  std::int32_t creates = 0;
+  std::int64_t pzxid = 0;  // of the last creation or removal of a child
 
   friend bool operator==(const children_row&, const children_row&) = default;
 };
@@ -70,7 +71,8 @@ struct batch {
 
   std::int64_t zxid = 0;  // of the last change
 
-  // The store applies these in order: one batch may remove a path and create it again.
+  // The store applies these lists in order, because one batch may remove a path and create it
+  // again.
   std::vector<std::string> removed_nodes;  // together with their children rows
   std::vector<node> nodes;                 // new or changed
   std::vector<children> parents;  // new or changed; the node is stored already or in `nodes`
@@ -83,10 +85,10 @@ struct image {
   struct node {
     std::string path;
     node_row row;
-    children_row children;  // without creates, pzxid is the czxid of the node
+    children_row children;  // if creates is 0, pzxid is the czxid of the node
   };
 
-  std::int64_t zxid = 0;    // 0: the store is empty
+  std::int64_t zxid = 0;    // 0 if the store is empty
   std::vector<node> nodes;  // in any order; contains the root unless the store is empty
   std::vector<session_row> sessions;
 };
@@ -96,9 +98,9 @@ class store {
   virtual ~store() = default;
 
   virtual image load() = 0;
-  // Stores the batch atomically and durably. Throws disk_full if nothing was written; a later
-  // commit may succeed. Throws store_error if the outcome is unknown; later commits fail, and only
-  // a new load() shows the state.
+  // Stores the batch atomically and durably. Throws disk_full if nothing was written. Then a later
+  // commit may succeed. Throws store_error if the outcome is unknown. Then later commits fail, and
+  // only a new load() shows the state.
   virtual void commit(const batch& changes) = 0;
 };
 

@@ -19,15 +19,15 @@ using time_point = std::chrono::steady_clock::time_point;
 
 struct live_session {
   session_row row;
-  connection_id attached = 0;  // 0: the client is not connected
-  // The peer whose share it uses: that of its last connection. Null after a restart of the server,
-  // until the client reconnects.
+  connection_id attached = 0;  // 0 if the client is not connected
+  // The peer whose share the session uses, which is the peer of its last connection. Null after a
+  // restart of the server until the client reconnects.
   peer_usage* charged_to = nullptr;
   time_point last_heard;
-  // True while a process-bound connection or a keeper is open: the session does not expire.
+  // True while a process-bound connection or a keeper is open. The session does not expire then.
   bool expiry_suspended = false;
   std::size_t keepers = 0;   // open keeper connections (wire/keep_session.hpp)
-  bool owner_ended = false;  // its client process has exited; it ends with its last keeper
+  bool owner_ended = false;  // the client process has exited; the session ends with its last keeper
   // After a restart of the server, keepers may attach again until this time. Until then the session
   // does not end when its process exits.
   time_point keeper_deadline = time_point::min();
@@ -36,7 +36,7 @@ struct live_session {
 
  private:
   friend class session_table;
-  time_point queued_deadline_ = time_point::max();  // the valid entry in the queue; max(): none
+  time_point queued_deadline_ = time_point::max();  // the valid entry in the queue, or max()
 };
 
 class session_table {
@@ -56,9 +56,10 @@ class session_table {
   void expire_at(live_session& s, time_point when);
   // Returns a session whose deadline has passed, or null.
   live_session* next_expired(time_point now);
-  // A time not later than the first expiry; nullopt if no session can expire.
+  // Returns a time that is not later than the first expiry, or nullopt if no session can expire.
   std::optional<time_point> next_deadline() const;
-  // Extends the deadlines of all sessions by `silence`, in which the server could not receive.
+  // Extends the deadlines of all sessions by `silence`, the time for which the server could not
+  // receive requests.
   void extend_sessions(std::chrono::steady_clock::duration silence);
 
   void take_dirty(batch& out);
@@ -66,7 +67,7 @@ class session_table {
 
  private:
   struct entry {
-    time_point when;  // the session may have a later deadline by now
+    time_point when;  // the session may have a later deadline meanwhile
     std::int64_t id;
     bool operator>(const entry& o) const { return when != o.when ? when > o.when : id > o.id; }
   };

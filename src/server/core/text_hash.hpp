@@ -1,4 +1,4 @@
-// A transparent hash: finds std::string keys by std::string_view without a copy.
+// A transparent hash. It finds std::string keys by a std::string_view without a copy.
 #pragma once
 
 #include <cstddef>

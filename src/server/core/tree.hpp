@@ -1,4 +1,4 @@
-// The nodes in memory, with the rows that differ from the store and an undo log.
+// The nodes in memory. Also records which rows differ from the store, and has an undo log.
 //
 // The tree knows neither sessions nor connections. The caller checks permissions and versions.
 // Every change belongs to a transaction, which ends with commit() or rollback().
@@ -28,7 +28,7 @@ struct node {
   std::set<std::string_view> children;  // names, as views of the paths of the children
 
   bool stored = false;  // a row of this path is in the store
-  // Positions in tree::dirty_rows_ and tree::dirty_counters_, plus one; 0: not dirty.
+  // Positions in tree::dirty_rows_ and tree::dirty_counters_, plus one. 0 means not dirty.
   std::uint32_t dirty_row_position = 0;
   std::uint32_t dirty_counters_position = 0;
 
@@ -41,10 +41,10 @@ node_stat stat_of(const node& n);
 // The nodes whose rows, or whose counters, differ from the store.
 class dirty_list {
  public:
-  // `position` is the member of a node with its position in this list.
+  // `position` is the member of a node that contains its position in this list.
   explicit dirty_list(std::uint32_t node::*position) : position_{position} {}
 
-  // Return false if there was nothing to do.
+  // Both return false if there was nothing to do.
   bool add(node& n);
   bool remove(node& n);
   bool empty() const noexcept { return count_ == 0; }
@@ -108,12 +108,12 @@ class tree {
  private:
   using node_map = std::unordered_map<std::string, node, text_hash, std::equal_to<>>;
 
-  // A change of a node's counters. `was_clean`: the change made them dirty.
+  // A change of a node's counters. `was_clean` is true if the change made them dirty.
   struct counters_change {
     children_row before;
     bool was_clean;
   };
-  // A change of a node's row. `was_clean`: the change made it dirty.
+  // A change of a node's row. `was_clean` is true if the change made it dirty.
   struct row_change {
     node* what;
     bool was_clean;
@@ -124,7 +124,7 @@ class tree {
     counters_change of_parent;
   };
   struct node_removed {
-    node_map::node_type what;  // if it is stored, its path was added to removed_paths_
+    node_map::node_type what;  // if the node is stored, its path was added to removed_paths_
     counters_change of_parent;
     bool row_was_dirty, counters_were_dirty;
   };
@@ -143,7 +143,7 @@ class tree {
   node& insert(std::string path, node_row row, children_row counters);
   void index(node& n);
   void unindex(node& n);
-  // A child was created or removed by the change `zxid`.
+  // Call when the change with this zxid has created or removed a child.
   counters_change change_counters(node& parent, std::int64_t zxid);
   row_change change_row(node& n) { return {&n, dirty_rows_.add(n)}; }
   void revert_counters(node& parent, const counters_change& c);

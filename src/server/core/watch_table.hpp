@@ -30,19 +30,19 @@ enum class watch_mode : std::uint8_t { once = 1, persistent = 2, recursive = 4 }
 // A connection that watches, and its peer.
 struct watcher {
   connection_id connection;
-  peer_usage* peer;  // the table counts its watches there
+  peer_usage* peer;  // the table counts the connection's watches there
 };
 
 class watch_table {
  public:
   void add(std::string_view path, watcher by, watch_mode mode);
-  // Removes the watch in all its modes. Returns false if there is none.
+  // Removes the watch in all its modes. Returns false if there is no such watch.
   bool remove(std::string_view path, connection_id connection);
   bool contains(std::string_view path, connection_id connection) const;
   void remove_all(connection_id connection);
 
-  // Appends the connections to notify, each once, in the order of their watches. Removes one-shot
-  // watches that fire.
+  // Appends the connections to notify to `receivers`, each one once, in the order of their watches.
+  // Removes one-shot watches that fire.
   void trigger(std::string_view path, event_type type, std::vector<connection_id>& receivers);
 
   std::size_t count() const noexcept { return count_; }  // number of pairs of path and connection
@@ -78,7 +78,7 @@ class watch_table {
   std::unordered_map<connection_id, watched> by_connection_;
   std::size_t count_ = 0;
   std::size_t bytes_ = 0;
-  std::size_t recursive_count_ = 0;  // 0: ancestors need no check
+  std::size_t recursive_count_ = 0;  // if 0, ancestors need no check
 };
 
 }  // namespace conclave::server_impl

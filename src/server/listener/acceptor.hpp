@@ -18,8 +18,8 @@ class acceptor {
  public:
   enum class transport { tcp, tls, unix_socket };
 
-  // Listens on "HOST:PORT", "[IPV6]:PORT" or "PORT". Throws std::runtime_error with the address and
-  // the reason.
+  // Listens on "HOST:PORT", "[IPV6]:PORT" or "PORT". On failure, throws std::runtime_error with the
+  // address and the reason.
   static acceptor tcp(boost::asio::io_context& io, const std::string& address, transport type);
   // Listens on a Unix socket. The server's user and root can connect to it, and so can the members
   // of `group` unless it is empty.
@@ -40,8 +40,9 @@ class acceptor {
     pid_t pid = 0;        // of the peer process on a Unix socket, otherwise 0
     uid_t uid = 0;
   };
-  // Accepts the next connection; null if no connection is pending. Sets `out_of_descriptors` if the
-  // process or the system has no descriptors or memory left for one.
+  // Accepts the next connection. Returns null if no connection is pending. Sets
+  // `out_of_descriptors` if the process or the system has no descriptors or memory left for a
+  // connection.
   std::unique_ptr<accepted_connection> accept(bool& out_of_descriptors);
 
   bool is_waiting = false;  // async_wait_readable() is pending

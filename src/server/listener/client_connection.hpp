@@ -1,4 +1,5 @@
-// The socket of one client, with its receive and send buffers. core has the matching session state.
+// The socket of one client, with its receive and send buffers. The class core has the session state
+// of the client.
 #pragma once
 
 #include <chrono>
@@ -41,14 +42,14 @@ class client_connection {
   bool is_closing() const noexcept { return current_phase == phase::closing; }
   bool is_closed() const noexcept { return current_phase == phase::closed; }
 
-  // Reads at most `size` bytes without blocking. `plain` is the decrypted input, empty if none has
-  // arrived. Returns false if the connection is closed or failed.
+  // Reads at most `size` bytes without blocking. Sets `plain` to the decrypted input, which is
+  // empty if no input has arrived. Returns false if the connection is closed or failed.
   bool receive(char* buffer, std::size_t size, std::string_view& plain);
   // Moves `bytes` to the send buffer and sends as much as the socket accepts. Returns false if the
   // connection is closed or failed.
   bool send(std::string& bytes);
-  // Shuts the socket down first: the peer sees the end even if a forked child inherited the
-  // descriptor.
+  // Shuts the socket down first, so that the peer notices the end even if a forked child inherited
+  // the descriptor.
   void close();
   std::size_t unsent() const noexcept { return send_buffer_.size() - sent_; }
 
@@ -56,32 +57,32 @@ class client_connection {
   phase current_phase = phase::first_bytes;
   const std::string name;  // address and port, or process, for the log
   std::string address;     // of a TCP client, without the port; empty on a Unix socket
-  peer_id from;            // whose share of the connections it uses
+  peer_id from;            // the peer whose share of the connections it uses
   socket_type socket;
   std::unique_ptr<tls::tls_engine> tls;
   wire::frame_splitter frames;
-  std::string unparsed;   // received, not passed to core yet
+  std::string unparsed;   // received, but not yet passed to core
   process_watch process;  // of a Unix socket client
   uid_t uid = 0;          // of the Unix socket client
   // Position in the service's list of pending handshakes; valid while is_pending().
   std::list<std::shared_ptr<client_connection>>::iterator pending_position;
 
   clock::time_point since = clock::now();
-  // The last time the socket accepted output or there was none.
+  // The last time at which the socket accepted output or no output was waiting.
   clock::time_point last_sent = since;
   std::uint64_t frames_received = 0;
   std::uint64_t frames_sent = 0;
-  bool is_local = false;            // connected by the Unix socket
-  bool is_paused = false;           // not read from until the client has read its replies
+  bool is_local = false;            // connected through the Unix socket
+  bool is_paused = false;           // no input is read until the client has read its replies
   bool is_waiting_to_read = false;  // an async_wait is pending
   bool is_waiting_to_write = false;
 
  private:
   bool flush();
 
-  std::string send_buffer_;  // output that the socket did not accept yet; encrypted with TLS
+  std::string send_buffer_;  // output not accepted by the socket yet; encrypted if TLS is used
   std::size_t sent_ = 0;     // bytes of send_buffer_ that are sent
-  std::string plain_;        // TLS: decrypted by the last receive()
+  std::string plain_;        // input that the last receive() decrypted, if TLS is used
 };
 
 }  // namespace conclave::server_impl

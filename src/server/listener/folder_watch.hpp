@@ -1,4 +1,4 @@
-// Watches the data folder by inotify for removal, renaming and replacement.
+// Uses inotify to watch the data folder for removal, renaming and replacement.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,8 @@ namespace conclave::server_impl {
 class folder_watch {
  public:
   // Calls `changed` on the io_context's thread when the folder or its lock file may have changed.
-  // Reports nothing if no inotify instance is available, and does not see renames of parent
-  // folders. So the owner must also check the folder periodically.
+  // Reports nothing if no inotify instance is available. Does not notice that a parent folder was
+  // renamed. So the owner must also check the folder periodically.
   folder_watch(boost::asio::io_context& io, const std::filesystem::path& folder,
                std::function<void()> changed);
 

@@ -1,4 +1,4 @@
-// Limits a repeated log message to one per interval and counts the suppressed ones.
+// Limits a repeated log message to one per interval and counts the suppressed messages.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ class log_limit {
 
   explicit log_limit(clock::duration interval = std::chrono::seconds{1}) : interval_{interval} {}
 
-  // Returns how many messages were suppressed since the last logged one; nullopt if this message is
-  // to be suppressed, too.
+  // Returns the number of messages that were suppressed since the last logged message. Returns
+  // nullopt if the caller must suppress this message, too.
   std::optional<std::uint64_t> allow(clock::time_point now) {
     if (last_ && now - *last_ < interval_) {
       ++suppressed_;
@@ -33,8 +33,8 @@ class log_limit {
   std::uint64_t suppressed_ = 0;
 };
 
-// What the service logs about single clients. Anybody who can connect can cause these lines, so
-// each kind has a limit.
+// The kinds of log messages about single clients. Anybody who can connect can cause these messages,
+// so each kind has a limit.
 enum class client_fault : std::uint8_t {
   foreign_user,
   too_many_of_peer,

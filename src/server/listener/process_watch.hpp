@@ -1,4 +1,4 @@
-// Watches the peer process of a Unix socket by a pidfd.
+// Watches the peer process of a Unix socket through a pidfd.
 #pragma once
 
 #include <sys/types.h>
@@ -14,12 +14,13 @@ namespace conclave::server_impl {
 class process_watch {
  public:
   process_watch() = default;
-  // Watches nothing if the process is in another pid namespace or no descriptor is left:
-  // is_available() is false then, and the process counts as running.
+  // Watches nothing if the process is in another PID namespace or no descriptor is left. Then
+  // is_available() is false, and the process counts as running.
   process_watch(boost::asio::io_context& io, pid_t pid);
 
   bool is_available() const noexcept { return descriptor_ != nullptr; }
-  // Calls `f` when the process exits, or soon if it has exited already. Requires is_available().
+  // Calls `f` when the process exits. If it has already exited, calls `f` soon. Requires
+  // is_available().
   void async_wait_exit(std::function<void()> f);
 
  private:

@@ -3,7 +3,7 @@
 //
 // The service works in turns. A turn reads all input that is ready, passes it to the core, stores
 // all changes in one commit, and only then sends the replies. Requests that arrive during a commit
-// share the next one. A single request costs one commit and no thread switch.
+// share the next commit. A single request costs one commit and no thread switch.
 #pragma once
 
 #include <atomic>
@@ -36,12 +36,12 @@ namespace conclave::server_impl {
 // A store, and the operations on it that only the service needs.
 struct storage {
   std::unique_ptr<store> backend;
-  // Writes a copy to a new file. Throws store_error. Empty if nothing is on disk.
+  // Writes a copy to a new file. Throws store_error. The function is empty if nothing is on disk.
   std::function<void(const std::filesystem::path&)> backup;
-  // Throws store_error if the data folder was removed, moved or replaced. Empty if nothing is on
-  // disk.
+  // Throws store_error if the data folder was removed, moved or replaced. The function is empty if
+  // nothing is on disk.
   std::function<void()> check_folder;
-  std::string notice;  // logged at the start unless empty
+  std::string notice;  // logged when the service starts, unless empty
 };
 
 class service {
@@ -51,16 +51,16 @@ class service {
   service(server_options options, storage opened);
   ~service();
 
-  // Runs until stop() is called or the idle limit is reached. Throws store_error if the disk fails;
-  // no change of the failed commit is acknowledged.
+  // Runs until stop() is called or the idle limit is reached. Throws store_error if the disk fails.
+  // In this case, no change of the failed commit is acknowledged.
   void run();
   // Thread-safe.
   void stop();
-  // Thread-safe. Applies to connections that are accepted from now on. Throws conclave::error and
-  // changes nothing if the files cannot be used.
+  // Thread-safe. Applies to connections that are accepted later. If the files cannot be used,
+  // throws conclave::error and changes nothing.
   void set_tls(const server_tls_options& options);
 
-  // In the form of connect strings.
+  // The addresses of all acceptors, in the form of connect strings.
   const std::vector<std::string>& addresses() const noexcept { return addresses_; }
 
  private:
@@ -140,28 +140,29 @@ class service {
   std::unordered_map<connection_id, connection_ptr> connections_;
   std::unique_ptr<admission> admission_;
   std::list<connection_ptr> pending_handshakes_;  // the oldest first
-  // Processes of process-bound sessions that lost their connection. The session ends when its
-  // process exits before it reconnects.
+  // Processes of process-bound sessions that lost their connection. If the process exits before it
+  // has reconnected, its session ends.
   struct watched_process {
     connection_id last_connection;
     process_watch process;
   };
   std::unordered_map<std::int64_t, watched_process> watched_processes_;
-  // Four-letter words of this turn, answered after its commit.
+  // Four-letter words of this turn. They are answered after its commit.
   std::vector<std::pair<connection_ptr, std::string>> pending_words_;
   // Sessions whose processes exited while the disk was full.
   std::vector<std::int64_t> ended_while_disk_full_;
   std::size_t unsent_bytes_ = 0;      // sum of all connections
-  std::size_t new_output_bytes_ = 0;  // output of this turn, not in unsent_bytes_ yet
+  std::size_t new_output_bytes_ = 0;  // output of this turn that unsent_bytes_ does not include yet
   connection_id last_id_ = 0;
-  std::vector<char> read_buffer_;  // shared: its content is processed before the next read
+  // Shared by all connections, because its content is processed before the next read.
+  std::vector<char> read_buffer_;
 
   clock::time_point turn_began_;
   // The latest time at which the next turn is expected to begin.
   clock::time_point turn_deadline_ = clock::time_point::max();
   bool in_turn_ = false;
   int turns_without_expiry_ = 0;   // number of coming turns in which no session expires
-  bool accepting_paused_ = false;  // no descriptors are left
+  bool accepting_paused_ = false;  // true while no descriptors are left
   clock::time_point next_check_;
   clock::time_point idle_since_;
   clock::time_point started_ = clock::now();

@@ -10,10 +10,10 @@
 
 namespace conclave::server_impl {
 
-// Writes an ACL as people do: "world:anyone:cdrwa digest:bob:x8sd=:r". Entries are separated by a
-// space; each one is scheme:id:permissions. Spaces, %, control bytes, bytes above ASCII and a colon
-// in the scheme are written as %xx, so every ACL survives the round trip. Permissions outside c, d,
-// r, w and a are written as a number.
+// Writes an ACL in a readable form: "world:anyone:cdrwa digest:bob:x8sd=:r". Entries are separated
+// by a space. Each entry is scheme:id:permissions. Spaces, %, control bytes, bytes above ASCII and
+// a colon in the scheme are written as %xx, so acl_from_text() restores every ACL exactly.
+// Permissions that c, d, r, w and a cannot express are written as a number.
 std::string acl_to_text(const acl& entries);
 // Returns nullopt if the text is malformed.
 std::optional<acl> acl_from_text(std::string_view text);

@@ -18,7 +18,7 @@ namespace conclave::server_impl {
 struct database_error : std::runtime_error {
   database_error(const std::string& what, int result_code, int system_code);
 
-  bool is_disk_full() const noexcept;  // nothing was written; a later try may succeed
+  bool is_disk_full() const noexcept;  // nothing was written; a later attempt may succeed
   bool is_corrupt() const noexcept;    // the content of the file is not valid
   bool is_busy() const noexcept;       // another program has the file open
 
@@ -45,9 +45,10 @@ class database {
   // reused.
   void checkpoint();
   std::int64_t wal_pages() const noexcept { return wal_pages_; }  // after the last commit
-  // Extends the WAL file to this size. Commits that do not change the file size sync faster.
+  // Extends the WAL file to this size, because commits that do not change the file size sync
+  // faster.
   void preallocate_wal(std::int64_t bytes);
-  // If off, closing leaves the WAL for the next process that opens the file.
+  // If `on` is false, closing the database leaves the WAL for the next process that opens the file.
   void checkpoint_on_close(bool on) noexcept;
 
   [[noreturn]] void fail(int result) const;
@@ -82,7 +83,7 @@ class statement {
     run_to_end();
   }
 
-  bool next();  // false after the last row; then the statement can run again
+  bool next();  // false after the last row; after that the statement can run again
   bool null(int column) const noexcept;
   std::int64_t integer(int column) const noexcept;
   std::string_view bytes(int column) const noexcept;  // of text or a blob; valid until next()

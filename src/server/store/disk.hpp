@@ -1,5 +1,5 @@
 // The file operations of a store: the VFS of SQLite and the operations that SQLite does not have.
-// Tests replace it by a disk that loses unsynced writes.
+// Tests replace it with a disk that loses unsynced writes.
 //
 // All functions throw store_error, or disk_full if there is no space.
 #pragma once
@@ -17,21 +17,22 @@ class disk {
  public:
   using path = std::filesystem::path;
 
-  // Exclusive use of a folder, until destruction.
+  // Gives exclusive use of a folder until its destruction.
   class folder_lock {
    public:
     virtual ~folder_lock() = default;
     // True if a store was ever created in the folder. The lock file records this.
     virtual bool store_was_created() const = 0;
     virtual void mark_store_created() = 0;
-    // False if the folder was removed, moved or replaced. Another server may use the new folder of
-    // that name.
+    // False if the folder was removed, moved or replaced. Another server may use a new folder with
+    // the same name.
     virtual bool is_valid() const = 0;
   };
 
   virtual ~disk() = default;
 
-  virtual const char* vfs() const noexcept = 0;  // name of the SQLite VFS; null: the default
+  // Returns the name of the SQLite VFS, or null for the default VFS.
+  virtual const char* vfs() const noexcept = 0;
 
   // Creates the folder and its parents if they are missing.
   virtual std::unique_ptr<folder_lock> lock_folder(const path& folder) = 0;
@@ -39,18 +40,18 @@ class disk {
   virtual std::vector<std::string> list(const path& folder) = 0;
   // Returns nullopt if there is no such file.
   virtual std::optional<std::uint64_t> size(const path& file) = 0;
-  // Returns the first bytes of a file that must be readable and writable.
+  // Returns the first bytes of a file. The file must be readable and writable.
   virtual std::string read_prefix(const path& file, std::size_t bytes) = 0;
 
   // Creates an empty file that only its owner can read. Fails if the file exists.
   virtual void create(const path& file) = 0;
-  // Creation time in nanoseconds since 1970; nullopt if the file system does not store it. A copy
-  // of a file has a later one.
+  // Returns the creation time in nanoseconds since 1970, or nullopt if the file system does not
+  // store it. A copy of a file has a later creation time than the original.
   virtual std::optional<std::int64_t> birth_time(const path& file) = 0;
-  // Removes the access of other users, if the server runs as the owner or root.
+  // Removes the access of other users if the server runs as the file's owner or as root.
   virtual void make_private(const path& file) = 0;
-  virtual void sync(const path& file) = 0;  // the content, not the directory entry
-  // Renames durably, or throws and leaves no file `to`. Fails if `to` exists.
+  virtual void sync(const path& file) = 0;  // syncs the content, not the directory entry
+  // Renames the file durably. If this fails, throws and leaves no file `to`. Fails if `to` exists.
   virtual void rename(const path& from, const path& to) = 0;
   virtual void remove(const path& file) noexcept = 0;  // ignores errors
 };

@@ -1,4 +1,4 @@
-// Loads all rows and checks that they form a tree, which SQLite cannot check.
+// Loads all rows and checks that they form a tree. SQLite cannot check this.
 #pragma once
 
 #include "server/core/rows.hpp"

@@ -1,5 +1,5 @@
-// Opens and checks the database of a folder. Creates a new one only in a folder that never had a
-// store, so that a lost store is never replaced by an empty one.
+// Opens and checks the database of a folder. Creates a new database only in a folder that never had
+// a store, so that an empty store never replaces a lost one.
 #pragma once
 
 #include <filesystem>
@@ -23,8 +23,8 @@ struct open_store {
 
   dropped_rows dropped;
 
-  // Writes all rows to a new file: compact, synced, marked as a copy and without a WAL. Writes to
-  // `part`, which must not exist, and renames it to `target`.
+  // Writes all rows to a new file, which is compact, synced, marked as a copy and has no WAL. First
+  // writes to `part`, which must not exist, and then renames it to `target`.
   void copy_to(const std::filesystem::path& target, const std::filesystem::path& part);
 
  private:

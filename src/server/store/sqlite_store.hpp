@@ -1,7 +1,8 @@
 // The store on disk, in one SQLite file: docs/store.md.
 //
-// Not thread-safe. The object locks its folder until destruction. The destructor leaves a single
-// file. After a failed commit it leaves the write-ahead log, too, and the next start reads both.
+// Not thread-safe. The object locks its folder until its destruction. The destructor leaves a
+// single file. After a failed commit, it also leaves the write-ahead log, and the next start reads
+// both files.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +18,17 @@ namespace conclave::server_impl {
 class disk;
 
 struct sqlite_store_options {
-  // Size at which the write-ahead log (WAL) is reused. Preallocated, which takes 1 ms per MiB.
+  // Size at which the write-ahead log (WAL) is reused. This space is preallocated, which takes 1 ms
+  // per MiB.
   std::int64_t wal_bytes = 2 << 20;
 
   // For tests.
-  disk* custom_disk = nullptr;  // null: local_disk()
-  bool sync_commits = true;     // false: a crash of the machine may lose commits
+  disk* custom_disk = nullptr;  // null means local_disk()
+  bool sync_commits = true;     // if false, a crash of the machine may lose commits
   std::span<const upgrade_step> upgrades = known_upgrades();
 };
 
-// What the first opening of a copied store removed.
+// The number of rows that were removed when a copied store was first opened.
 struct dropped_rows {
   std::int64_t sessions = 0;
   std::int64_t ephemeral_nodes = 0;
@@ -34,25 +36,27 @@ struct dropped_rows {
 
 class sqlite_store final : public store {
  public:
-  // Opens the store in the folder. Creates both if the folder never had a store. Throws store_error
-  // if the store is incomplete, damaged or in use by another server.
+  // Opens the store in the folder. If the folder never had a store, creates the folder and the
+  // store. Throws store_error if the store is incomplete, damaged or in use by another server.
   explicit sqlite_store(const std::filesystem::path& folder, sqlite_store_options options = {});
   ~sqlite_store() override;
 
   // Throws store_error if the rows do not form a tree.
   image load() override;
 
-  // Throws disk_full if nothing was written; a later commit may succeed. Throws store_error if all
-  // later commits will fail; the batch may or may not be there when the store is opened again.
+  // Throws disk_full if nothing was written. Then a later commit may succeed. Throws store_error if
+  // all later commits will fail. Then the batch may or may not be stored when the store is opened
+  // again.
   void commit(const batch& changes) override;
 
   // Throws store_error if the folder was removed, moved or replaced, because another server may use
-  // the new folder. All later calls throw, too. Every commit checks this first.
+  // a new folder with the same name. All later calls also throw. Every commit checks this first.
   void check_folder();
 
-  // What was removed because the file is a copy (a restored backup, a copied folder). A copy is an
-  // older state: its sessions may still be alive and do not know the ephemeral nodes in it. So the
-  // first opening of a copy removes all sessions and ephemeral nodes.
+  // The number of rows that were removed because the file is a copy (a restored backup, a copied
+  // folder). A copy contains an older state: its sessions may still be alive, but their clients do
+  // not know the ephemeral nodes in the copy. So all sessions and ephemeral nodes are removed when
+  // a copy is first opened.
   const dropped_rows& dropped() const noexcept;
 
   // Writes all committed rows to a new file, which can be used as conclave.db in another folder.

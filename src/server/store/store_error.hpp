@@ -9,7 +9,8 @@ struct store_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Nothing was written. A later try may succeed when there is space.
+// There is no space on the disk, and nothing was written. A later attempt may succeed when there is
+// space.
 struct disk_full : store_error {
   using store_error::store_error;
 };

@@ -18,7 +18,7 @@ struct store_files {
   std::filesystem::path temporary() const { return folder / "conclave.db.new"; }
   std::filesystem::path upgrade_backup(int format) const;
 
-  // Throws store_error with the file, the problem and what to do.
+  // Throws a store_error that names the file, the problem and what to do.
   [[noreturn]] void throw_store_error(const std::string& what) const;
   // Throws disk_full or store_error.
   [[noreturn]] void throw_store_error(const database_error& error) const;

@@ -21,10 +21,10 @@ struct queue_flags {
 
 void add_queue_flags(CLI::App& app, queue_flags& f);
 
-// Throws a failure that names the layout if the nodes of the path have another layout.
+// If the nodes of the path have another layout, throws a failure that names that layout.
 void require_layout(client& zk, const queue_flags& f);
 
-// Runs call() and replaces errc::layout_mismatch with that failure.
+// Runs call() and replaces errc::layout_mismatch with the failure of require_layout().
 template <class Call>
 auto explain_layout(client& zk, const queue_flags& f, Call call) {
   try {
@@ -35,10 +35,10 @@ auto explain_layout(client& zk, const queue_flags& f, Call call) {
   }
 }
 
-// A number of seconds, a time with a unit, or "forever" (returns nothing).
+// `text` is a number of seconds, a time with a unit, or "forever". Returns nothing for "forever".
 std::optional<std::chrono::milliseconds> parse_wait(const std::string& text);
 
-// Each of these commands has a file of its name.
+// Each of these commands has a file with its name.
 void describe_push(CLI::App& app, invocation& call);
 void describe_pop(CLI::App& app, invocation& call);
 void describe_peek(CLI::App& app, invocation& call);

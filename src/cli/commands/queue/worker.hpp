@@ -1,8 +1,8 @@
 // Runs a command for each claimed item, several commands at a time.
 //
-// An item whose command failed would be the first of the queue again. So the worker keeps its claim
-// for a while. Meanwhile the items behind it are processed, and the failed item is not retried
-// without a pause.
+// If the worker returned a failed item at once, the item would be the first of the queue again. So
+// the worker keeps its claim for a while. Meanwhile it processes the items behind the failed item,
+// so that the failed item is not retried without a pause.
 #pragma once
 
 #include <chrono>
@@ -25,8 +25,8 @@ class worker {
  public:
   struct work_options {
     std::size_t jobs = 1;
-    std::size_t count = 0;  // 0: no limit
-    int max_attempts = 0;   // 0: no limit
+    std::size_t count = 0;  // 0 means no limit
+    int max_attempts = 0;   // 0 means no limit
     bool until_empty = false;
     bool quiet = false;
     bool item_as_argument = false;  // pass the item as the last argument, or in place of each {}
@@ -52,12 +52,14 @@ class worker {
 
   void claim_items();
   void request_claim();
-  // Call when new items may be available. Replies to earlier requests then no longer mean "empty".
+  // Call when new items may be available. After that, a reply to an earlier request no longer means
+  // that the queue is empty.
   void queue_changed();
   void on_claim(error_code ec, std::optional<queue_claim> claim);
   void start_command(queue_claim claim);
   void stop_with_failure(const failure& why);
-  // The command with this item in its arguments. Returns nothing if the item cannot be an argument.
+  // Returns the command with this item in its arguments. Returns nothing if the item cannot be an
+  // argument.
   std::optional<program> program_for(const std::string& item) const;
   clock::time_point check_job(job& j);
   void ended(job& j);
@@ -87,8 +89,8 @@ class worker {
   std::size_t pending_completions_ = 0;  // items whose completion is pending
   std::list<job> jobs_;
   std::list<retained_item> retained_;
-  std::set<std::string> not_completed_;  // item names; only if the worker ends by itself
-  std::set<std::string> returned_;       // returned items that were not claimed again yet
+  std::set<std::string> not_completed_;  // names of items; used only if the worker ends by itself
+  std::set<std::string> returned_;       // returned items that have not been claimed again yet
   clock::time_point returned_at_;        // time of the last return
   int failures_ = 0;                     // consecutive failures
   clock::time_point next_claim_ = clock::time_point::min();  // no claims before this time

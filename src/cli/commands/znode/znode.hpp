@@ -1,4 +1,4 @@
-// The commands of `conclave znode`. Each one has a file here.
+// The commands of `conclave znode`. Each command has a file in this folder.
 #pragma once
 
 #include "cli/command.hpp"
@@ -6,7 +6,7 @@
 
 namespace conclave::cli::znode {
 
-// The flags that all of them have.
+// The flags that all these commands have.
 struct common_flags {
   connect_flags connect;
   std::string path;
