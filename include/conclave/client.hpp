@@ -165,7 +165,7 @@ class client {
   std::chrono::milliseconds session_timeout() const;
   bool read_only() const;  // connected to a server that accepts only reads
 
-  // A single server cannot expire the session before this time. The client counts the session
+  // The time before which a single server cannot expire the session. The client counts the session
   // timeout from the moment it *sent* the last request that was answered, and subtracts a tenth as
   // a safety margin. Once this time has passed, the session may have expired. Returns
   // time_point::min() if there is no session.

@@ -41,7 +41,7 @@ struct tls_options {
 struct client_options {
   client_options() = default;
 
-  // Requested from the server, which may grant another value. See client::session_timeout().
+  // Requested from the server, which may grant a different value. See client::session_timeout().
   std::chrono::milliseconds session_timeout{30'000};
   // How long an operation waits for a connection before it fails with errc::not_connected. Zero
   // means the session timeout. The limit does not apply to requests that were already sent.

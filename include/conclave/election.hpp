@@ -146,7 +146,7 @@ class election {
   std::int64_t fencing_token() const { return hold().fencing_token(); }
   std::stop_token lost() const { return hold().lost(); }
 
-  // The state may already be newer than the event that on_event is handling.
+  // The current state. It may already be newer than the event that on_event is handling.
   election_state state() const;
   const std::string& id() const noexcept;
 
@@ -201,7 +201,7 @@ bool election::run_as_leader(F&& f, requeue again, std::stop_token stop) {
 // change. If changes happen faster than they can be read, intermediate ones may be skipped, but the
 // last one is always reported.
 //
-// Nodes of another layout are ignored, even if the path has no other nodes. (In that case
+// Nodes of a different layout are ignored, even if the path has no other nodes. (In that case
 // election::leader() throws errc::layout_mismatch.) Nothing is reported while there is no
 // connection or the path may not be read. Reports end when the client is closed or its session ends
 // for good.

@@ -36,7 +36,7 @@ enum class errc {
   bad_arguments = -8,          // the server rejects the arguments
   no_node = -101,              // the node does not exist
   no_auth = -102,              // the ACL does not allow the operation
-  bad_version = -103,          // the node has another version
+  bad_version = -103,          // the node has a different version
   no_children_for_ephemerals = -108,  // an ephemeral node cannot have children
   node_exists = -110,                 // the node already exists
   not_empty = -111,                   // the node has children
@@ -74,9 +74,9 @@ enum class errc {
   lock_busy = 15,            // another contender holds the lock, and the call does not wait
   lock_lost = 16,            // the call needs a lock that is not held
   waiter_node_deleted = 17,  // somebody deleted the node of a waiter
-  layout_mismatch = 18,      // other programs use another node layout on this path
+  layout_mismatch = 18,      // other programs use a different node layout on this path
   upgrade_refused = 19,      // the thread holds the lock shared and would wait for itself
-  permits_mismatch = 20,     // the path is used with another number of permits or kind of lock
+  permits_mismatch = 20,     // the path is used with a different number of permits or kind of lock
 
   // Reasons for a loss. The other reasons are closed, session_expired and auth_failed.
   deadline_passed = 22,  // the server did not answer for so long that the session may have expired

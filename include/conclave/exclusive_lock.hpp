@@ -20,7 +20,7 @@
 //   call returns false if its deadline passes first. A waiter that has a node at the server keeps
 //   its position and waits.)
 // - errc::no_auth: an ACL forbids the client to use the lock's nodes.
-// - errc::layout_mismatch: other contenders use another node layout.
+// - errc::layout_mismatch: other contenders use a different node layout.
 // - errc::permits_mismatch: the path is in use as a semaphore.
 // - errc::waiter_node_deleted: somebody deleted the waiter's node.
 // - errc::closed: the client was closed.

@@ -13,8 +13,8 @@
 // Use these functions for tools and for people, not for decisions. Nodes change while they are
 // read, so two entries may show different moments.
 //
-// These functions block. They throw the same errors as the client's blocking calls. A node that was
-// deleted meanwhile is omitted. A node that cannot be read is listed as unreadable.
+// These functions block. They throw the same errors as the client's blocking calls. A node that is
+// deleted during the call is omitted. A node that cannot be read is listed as unreadable.
 #pragma once
 
 #include <chrono>
@@ -140,15 +140,15 @@ unused_nodes find_unused(client& c, const std::vector<std::string>& paths,
 // - removed: the node no longer exists. This call, another client or the server has removed it.
 // - in_use: the node was kept, because it has children (errc::not_empty) or because its data was
 //   changed (errc::bad_version).
-// - refused: the node was kept, because the server refused the removal for another reason, for
+// - refused: the node was kept, because the server refused the removal for a different reason, for
 //   example errc::no_auth.
 // `ec` is the server's error. It is set for in_use and refused.
 struct removal {
   enum class outcome { removed, in_use, refused } what = outcome::removed;
   error_code ec;
 };
-// Removes unused nodes. Returns one result for each node, in the same order. A node that is in use
-// again is kept.
+// Removes unused nodes. Returns one result for each node, in the same order. A node that has come
+// into use since it was listed is kept.
 std::vector<removal> remove_unused(client& c, const std::vector<unused_node>& nodes);
 
 // --- single nodes

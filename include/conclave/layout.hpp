@@ -3,8 +3,8 @@
 //
 // All programs must use the same layout for one lock path. A library sees only nodes whose names it
 // knows, so with two layouts on one path, two contenders could hold the lock. Conclave throws
-// errc::layout_mismatch when it finds a node of another layout that it knows. It ignores all other
-// nodes.
+// errc::layout_mismatch when it finds a node of a different layout that it knows. It ignores all
+// other nodes.
 //
 // In every layout, Conclave's mutexes, readers and writers stand in one wait queue, ordered by
 // sequence number, and exclude each other. Other libraries' mutexes do not see readers and writers,

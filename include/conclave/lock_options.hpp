@@ -33,8 +33,9 @@ struct lock_options {
   // on_acquired runs when the lock is granted. on_released runs when the program releases it by
   // unlock(), by a guard or by the lock's destructor. Every acquisition ends with exactly one call
   // of on_released or on_lost. on_acquired runs before the acquiring call returns or completes, and
-  // on_released runs before unlock() returns. If another thread is running a callback of this lock
-  // at that moment, that thread runs them next.
+  // on_released runs before unlock() returns. Exception: if a callback of this lock is already
+  // running, the thread that runs it runs these callbacks next, and the call may return before they
+  // have run.
   std::function<void(const hold&)> on_acquired;
   std::function<void(const hold&)> on_released;
 

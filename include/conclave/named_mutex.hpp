@@ -13,7 +13,7 @@
 //
 // Any client that may delete children of the parent can delete the lock's node. Conclave creates
 // missing parents with client_options::default_acl, or open to everybody if that is empty. Create
-// the parent yourself if it needs another ACL.
+// the parent yourself if it needs a different ACL.
 //
 // A persistent node of the same name blocks the lock until somebody removes it.
 //

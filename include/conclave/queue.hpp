@@ -51,7 +51,7 @@
 // - errc::too_large: an item, together with the data of a claim, does not fit into a request. The
 //   call has no effect. A server closes the connection on a request above its own limit, without a
 //   reply. The call then fails only after several lost connections.
-// - errc::layout_mismatch: the queue contains only items of another layout.
+// - errc::layout_mismatch: the queue contains only items of a different layout.
 //
 // A queue works until its client is closed or destroyed.
 #pragma once
@@ -149,8 +149,8 @@ class queue {
   // --- producing
 
   // Several items are pushed in one transaction, all or none, and stay adjacent. Pushes of several
-  // callers may share a transaction. Throws errc::invalid_argument if the layout does not have this
-  // priority.
+  // callers may share a transaction. Throws errc::invalid_argument if the layout does not support
+  // this priority.
   void push(std::string data, int priority = default_priority);
   void push(std::vector<std::string> items, int priority = default_priority);
   void push(std::initializer_list<std::string> items, int priority = default_priority) {

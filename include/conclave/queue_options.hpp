@@ -6,8 +6,8 @@
 
 namespace conclave {
 
-// How the items' nodes are named, so that programs of other libraries can share the queue. All
-// programs must use the same layout. N is the sequence number, and PPP is the priority.
+// How the items' nodes are named. Choose the layout of the other library if its programs share the
+// queue. All programs must use the same layout. N is the sequence number, and PPP is the priority.
 enum class queue_layout {
   // PATH/qn-N: ZooKeeper's DistributedQueue and Curator's SimpleDistributedQueue. No priorities.
   zookeeper,

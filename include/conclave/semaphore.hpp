@@ -12,8 +12,8 @@
 // wakes one waiter.
 //
 // All programs must use the same number of permits. Holders record it in the data of PATH.
-// Acquiring with another number fails with errc::permits_mismatch while somebody holds a permit. A
-// semaphore and a lock on the same path fail with the same error.
+// Acquiring with a different number fails with errc::permits_mismatch while somebody holds a
+// permit. A semaphore and a lock on the same path fail with the same error.
 //
 // Ownership: the object owns its permits, and any thread may release one. release() prefers a
 // permit that the calling thread acquired by a blocking call, then a permit of an async_ call, then

@@ -31,7 +31,7 @@ struct session_event {
   enum class kind {
     connected,              // a new session
     suspended,              // the connection was lost
-    reconnected,            // the same session, possibly on another server
+    reconnected,            // the same session, possibly on a different server
     expired,                // the session has expired, and its ephemeral nodes are deleted
     closed,                 // by client::close()
     authentication_failed,  // the server refused the credentials; the client has ended

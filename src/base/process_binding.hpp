@@ -5,7 +5,7 @@
 // with the process. This is correct only if the process at the other end is the client itself.
 // Client and server therefore both send a hash of the boot id, the pid namespace, the server's pid
 // and the client's pid. Each takes the other's pid from the kernel (SO_PEERCRED). The hashes are
-// equal only if there is no relay (socat, ssh -L), because a relay is another process.
+// equal only if there is no relay (socat, ssh -L), because a relay is a different process.
 #pragma once
 
 #include <sys/types.h>
@@ -14,8 +14,9 @@
 
 namespace conclave {
 
-// Returns zero if the binding cannot be verified: a process is unknown (in another pid namespace),
-// or /proc is missing. Never returns 1 or 2, which have another meaning in the protocol.
+// Returns zero if the binding cannot be verified: a process is unknown (in a different pid
+// namespace), or /proc is missing. Never returns 1 or 2, which have a different meaning in the
+// protocol.
 std::int32_t process_binding(pid_t server, pid_t client);
 
 // The process at the other end of a Unix socket, which called listen() or connect(). Zero if

@@ -18,7 +18,7 @@ enum exit_code {
   cannot_write = 74,    // output was not written; a popped item was put back
   lost = 75,            // the lock or leadership was lost, or the command was ended because of it
   no_permission = 77,   // refused by an ACL
-  disagrees = 78,       // others use the path with another layout or number of permits
+  disagrees = 78,       // others use the path with a different layout or number of permits
   not_executable = 126,
   not_found = 127,
 };

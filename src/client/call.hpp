@@ -32,7 +32,7 @@
 
 namespace conclave::detail {
 
-// The result type as a variable can store it: std::monostate stands for void.
+// The type in which a result is stored: std::monostate instead of void.
 template <class Result>
 using stored = std::conditional_t<std::is_void_v<Result>, std::monostate, Result>;
 
@@ -152,9 +152,10 @@ class recipe_call {
     to_.complete(ec, std::move(result));
   }
 
-  // Lets the call give up at the deadline and when it is cancelled. A blocked thread watches its
+  // Makes the call give up at the deadline and when it is cancelled. A blocked thread watches its
   // deadline itself, since it need not be woken for that. Called inside the scope that has started
-  // the call, so the call cannot complete meanwhile; `give_up` is called inside a scope.
+  // the call, so the call cannot complete before this function returns; `give_up` is called inside
+  // a scope.
   void allow_giving_up(deadline d, std::function<void(error_code)> give_up) {
     auto enter = [context = context_, give_up](error_code why) {
       const scope inside{*context};
@@ -210,7 +211,8 @@ void start_waiting(const core_pointer& core, receiver<Result> to, deadline d, Be
 
 // Calls start(receiver) and blocks this thread until the call completes, at most until the deadline
 // or until a stop is requested. Throws conclave::error if the call fails or if this thread must not
-// block. Keeps the core alive, since the object of the call may be destroyed meanwhile.
+// block. Keeps the core alive, since the object of the call may be destroyed while the thread is
+// blocked.
 template <class Result, class Start>
 Result run_blocking(const std::string& what, const core_pointer core, Start start,
                     deadline d = no_deadline, std::stop_token stop = {}) {

@@ -46,8 +46,8 @@ class contender final : public session_listener, public std::enable_shared_from_
   // no effect.
   void release();
   // Like release(), but for a contender that claims an item of a queue. The transaction also checks
-  // the item's version. If the item has another version, the contender verifies its node before it
-  // removes it.
+  // the item's version. If the item has a different version, the contender verifies its node before
+  // it removes it.
   void release_claim(claimed_item item);
   // Like release(), but sends nothing yet. The next contender for the same lock in the same session
   // can release this one when it creates its own node. This saves a transaction. release_now() ends
@@ -82,7 +82,7 @@ class contender final : public session_listener, public std::enable_shared_from_
 
   // After errc::lock_busy, the path of the holder's node.
   const std::string& holder_path() const noexcept { return found_.holder; }
-  // An explanation for people if the path is in use in another way.
+  // An explanation for people if the path is in use in a different way.
   const std::string& mismatch() const noexcept { return found_.mismatch; }
 
   void session_changed(const session_event& e) override;

@@ -13,7 +13,7 @@ namespace conclave::recipes {
 std::vector<std::string> first_contenders(const std::vector<std::string>& children,
                                           const layout& names);
 
-// Returns true if one of the children is a contender of another layout.
+// Returns true if one of the children is a contender of a different layout.
 bool has_other_layout(const std::vector<std::string>& children, const layout& names);
 
 }  // namespace conclave::recipes

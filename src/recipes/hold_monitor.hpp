@@ -35,7 +35,7 @@ class hold_monitor final : public deadline_listener {
   // Returns the reason for the loss of a hold whose node was deleted.
   error_code why_deleted() const;
   // Returns true if the hold has lasted so long that all its nodes should be watched, but one is
-  // not. This happens if the process was stopped. The nodes may have been deleted meanwhile.
+  // not. This happens if the process was stopped. The nodes may have been deleted during the stop.
   bool watches_too_late() const;
   // Reads and watches a node of the hold, and reports a request to release it.
   task<> read(owned_node& n);

@@ -1,7 +1,8 @@
 // Recognises requests that are larger than the server accepts.
 //
 // A server closes the connection on such a request and sends no reply. The client cannot
-// distinguish this from another lost connection, and would send the request again forever.
+// distinguish this from a connection that was lost for a different reason, and would send the
+// request again forever.
 #pragma once
 
 #include <cstddef>

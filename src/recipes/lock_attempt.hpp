@@ -23,7 +23,8 @@ class lock_object::attempt final : public contender_events,
   bool is_lost() const { return static_cast<bool>(hold->why_lost()); }
   bool is_gone() const { return stage_ == stage::gone; }
 
-  // Not part of the constructor, since the contender shares ownership of the attempt.
+  // Starts the first contender, which is the gate's if there is a gate. This is not part of the
+  // constructor, since the contender shares ownership of the attempt.
   void start(const attempt_ptr& before = {});
 
   void release(std::function<void()> confirmed);

@@ -48,7 +48,8 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
 
   // Each caller has its own role, which replaces the role in `r`. With a gate, the contender for
   // the lock starts when the gate is granted, and its grant releases the gate. Elections use a
-  // progress_callback. With it, a lost lock need not be released.
+  // progress_callback. If it is set, the object drops a lost lock by itself, and the caller need
+  // not release it.
   lock_object(std::shared_ptr<session_context> p, lock_request r, std::optional<lock_request> gate,
               const lock_options& options, progress_callback f = {});
 

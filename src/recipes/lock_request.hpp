@@ -21,7 +21,7 @@ struct lock_request {
   rule granted_when = rule::first_in_wait_queue;
 
   // The contender creates one node under each parent. Several nodes are created in one transaction,
-  // which excludes deadlocks.
+  // which prevents deadlocks.
   std::vector<std::string> parents;
   std::size_t own_levels = 1;  // how many levels at the end of each parent path only this lock uses
   conclave::layout layout = conclave::layout::curator();

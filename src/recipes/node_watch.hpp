@@ -36,7 +36,7 @@ class node_watch {
     if (w.now != state::deleted) w.now = state::set;
     return w.callback;
   }
-  // A failed read sets no watch.
+  // Call if the read has failed. It has then set no watch.
   void read_failed() {
     auto& w = watched();
     w.callback = {};
@@ -65,7 +65,8 @@ class node_watch {
     return *watched_;
   }
 
-  // The callback runs outside of any session_context::scope, even after forget().
+  // The callback runs outside of any session_context::scope. It may still run after forget(), and
+  // then has no effect.
   watcher make_callback() const {
     return [c = context_, p = context_->shared_session(), owner = context_->owner(),
             weak = std::weak_ptr{watched_}](const watch_event& e) {

@@ -2,7 +2,7 @@
 // removed. The removal is repeated over lost connections until the server has confirmed it.
 //
 // If a reply is lost, the outcome of a creation or removal is unknown. To resolve it, the contender
-// first syncs the server and then reads on the same connection only.
+// first sends a sync and then reads on the same connection only.
 //
 // A path can be deleted by hand and created again, and then other contenders' nodes can get the
 // names of these nodes. So a node is removed only on a connection on which it was seen. On a new
@@ -107,7 +107,7 @@ class owned_nodes {
 
   // --- replacement
 
-  // Replaces the only node by one with this name, in one transaction.
+  // Replaces the only node with one of this name, in one transaction.
   task<error_code> replace(const std::string& name, const creation& c);
 
   // --- removal
@@ -116,7 +116,7 @@ class owned_nodes {
   struct claimed_item {
     std::string path;  // empty if there is none
     std::int32_t version = 0;
-    std::int64_t czxid = 0;  // a node with this path and another czxid is another item
+    std::int64_t czxid = 0;  // a node with this path and a different czxid is a different item
     enum class action { keep, remove_with_claim } on_release = action::keep;
   };
   struct removal_plan {
@@ -132,7 +132,7 @@ class owned_nodes {
   };
   // Continues until the server has confirmed the removal or the session has ended. Cannot fail.
   task<removal_result> remove(removal_plan& plan);
-  // Must be called if the nodes were removed in another way, e.g. by the next contender's
+  // Must be called if the nodes were removed in a different way, e.g. by the next contender's
   // transaction.
   void removed() noexcept { exist_ = false; }
   // Must be called if none of the nodes exists now, or if the session has ended.

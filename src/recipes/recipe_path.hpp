@@ -12,7 +12,7 @@ namespace conclave::recipes {
 // or an item of the path above it. As a persistent node it would stay forever. `recipe` is used in
 // the message.
 void require_recipe_path(const std::string& recipe, const std::string& path);
-// Also rejects the names of this layout, which may be a custom one.
+// Does the same, and also rejects the names of this layout, which may be a custom one.
 void require_recipe_path(const std::string& recipe, const std::string& path, const layout& names);
 
 }  // namespace conclave::recipes

@@ -77,8 +77,8 @@ class recipe_operation final : public session::operation {
 // connection a read is repeated, unless it is bound to a connection.
 //
 // The request is sent even if the backlog is full, and even while the user collects requests in a
-// batch. Recipes have few pending requests and cannot continue without them. The reply may have any
-// size, since recipes list whatever nodes the server has accepted.
+// batch. Recipes have few pending requests and cannot continue without them. The size of the reply
+// is not limited, because a recipe must list all children, however many there are.
 template <class Result>
 pending_reply<Result> send(const std::shared_ptr<session_context>& p, std::shared_ptr<void> asker,
                            requests::request<Result> r, binding where = {},

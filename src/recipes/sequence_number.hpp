@@ -11,8 +11,9 @@ namespace conclave::recipes {
 
 inline constexpr std::int32_t last_number = std::numeric_limits<std::int32_t>::max();
 
-// Near the end, sequence numbers do not order the contenders: some servers stop at the last number
-// and assign it again, others continue with negative numbers.
+// Returns true if the number is near the end of the range. There, sequence numbers do not order the
+// contenders: some servers stop at the last number and assign it again, others continue with
+// negative numbers.
 constexpr bool near_the_end(std::int32_t number) {
   return number < 0 || number >= last_number - 0xffff;
 }

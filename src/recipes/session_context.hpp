@@ -40,7 +40,7 @@ class session_listener {
 // Monitors a hold, which is valid only while the session is certainly alive.
 class deadline_listener {
  public:
-  // Checks the deadline. Returns the time at which it must be called again at the latest.
+  // Checks the deadline. Returns the time by which it must be called again.
   virtual time_point check_deadline(time_point now) = 0;
 
  protected:
@@ -103,7 +103,7 @@ class session_context : public session_clock {
 
   const requests::defaults& defaults() const noexcept { return *defaults_; }
 
-  // The operation always completes later, inside a scope of its own.
+  // Sends the operation. It always completes later, inside a scope of its own.
   virtual void submit(std::unique_ptr<session::operation> op) = 0;
   // Removes the watcher from a node. Informs the server if no other watcher of this client needs
   // the watch.
@@ -135,8 +135,8 @@ class session_context : public session_clock {
   // destroyed before.
   void on_session_end(const std::weak_ptr<void>& of, std::function<void(error_code why)> f);
 
-  // One timer serves all holds, so a short hold sets no timer. `when` is the time of the first
-  // check.
+  // Calls h.check_deadline() until stop_monitoring(). `when` is the time of the first check. One
+  // timer serves all holds, so a short hold sets no timer.
   void monitor(deadline_listener& h, time_point when);
   void stop_monitoring(deadline_listener& h) { monitored_.erase(&h); }
 

@@ -22,7 +22,7 @@ class boot_timers {
   explicit boot_timers(boost::asio::io_context& io);
 
   handle arm(boot_clock::time_point when, callback f);
-  // The callback must not have been called yet.
+  // Cancels a timer whose callback has not been called yet.
   void cancel(handle h);
 
  private:

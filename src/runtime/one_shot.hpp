@@ -10,7 +10,8 @@ namespace conclave::runtime {
 
 class one_shot {
  public:
-  // The waiter may destroy this object as soon as it sees the event.
+  // Sets the event and wakes the waiter, which may destroy this object as soon as it sees the
+  // event.
   void set() noexcept;
   void wait() noexcept;
   // Returns true if the event was set before the deadline.

@@ -21,7 +21,7 @@ class host_rotation {
   };
   attempt next();
 
-  // A session was established. After the next lost connection, the first round has no delay again.
+  // A session was established. After the next lost connection, the first round again has no delay.
   void succeeded() noexcept { tried_ = 0; }
 
   std::size_t size() const noexcept { return hosts_.size(); }

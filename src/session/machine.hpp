@@ -1,9 +1,9 @@
 // One client session as a state machine without I/O.
 //
 // Inputs are the user's operations, received bytes, changes of the connection, and the time.
-// Outputs are bytes to send, requests to connect or disconnect, the time of the next call, and
-// notices. Notices are completed operations, watch events and session events, in the order of
-// delivery. The machine never blocks, sleeps, reads a clock or calls user code.
+// Outputs are bytes to send, requests to connect or disconnect, the time by which the next call
+// must come, and notices. Notices are completed operations, watch events and session events, in the
+// order of delivery. The machine never blocks, sleeps, reads a clock or calls user code.
 //
 // Not thread-safe: the driver holds a lock around every call.
 #pragma once
@@ -85,7 +85,7 @@ class machine {
   // socket connection is open.
   void connected(time_point now, std::int32_t process_binding = 0);
   void disconnected(error_code why, time_point now);
-  // The bytes must stay valid only during the call.
+  // Processes received bytes. They need to stay valid only during the call.
   void received(std::string_view bytes, time_point now);
   void time_passed(time_point now);
 
@@ -107,9 +107,8 @@ class machine {
   command take_command();
   bool has_command() const noexcept { return !std::holds_alternative<std::monostate>(command_); }
 
-  // time_passed() must be called at this time at the latest. After the process was stopped or the
-  // machine slept, the call comes later. The connection is then kept long enough for a reply to
-  // arrive.
+  // The time by which time_passed() must be called. After the process was stopped or the machine
+  // slept, the call comes later. The connection is then kept long enough for a reply to arrive.
   time_point next_deadline() const noexcept;
 
   // All notices to be delivered, in order.
@@ -138,8 +137,9 @@ class machine {
   const std::string& last_failure() const noexcept { return last_failure_; }
   std::size_t max_request_bytes() const noexcept { return options_.max_request_bytes; }
 
-  // A single server cannot expire the session before this time: the send time of the last answered
-  // request, plus nine tenths of the timeout. Returns time_point::min() if there is no session.
+  // The time before which a single server cannot expire the session: the send time of the last
+  // answered request, plus nine tenths of the timeout. Returns time_point::min() if there is no
+  // session.
   time_point session_deadline() const noexcept;
 
   // Returns true if the server does not expire the session while this connection is open.

@@ -20,7 +20,7 @@ inline constexpr std::size_t watch_slots = 5;
 
 class watch_registry {
  public:
-  // All paths include the chroot.
+  // Adds a watcher to this path. The paths of all functions include the chroot.
   void add(watch_slot slot, std::string_view path, const watcher& w);
 
   // Returns the watchers for an event, each once, and removes one-shot watches.

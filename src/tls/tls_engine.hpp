@@ -31,8 +31,8 @@ class tls_engine {
   // Requires established().
   error_code encrypt(std::string_view plain);
 
-  // With TLS 1.3, a client is established before the server has verified the client's certificate.
-  // A later receive() reports a refusal.
+  // Returns true after a successful handshake. With TLS 1.3, a client is established before the
+  // server has verified the client's certificate. A later receive() reports a refusal.
   bool established() const noexcept { return established_; }
   // The reason for the failure, for the log.
   const std::string& reason() const noexcept { return reason_; }

@@ -1,5 +1,5 @@
-// The servers of a run: an ensemble of three Apache ZooKeepers, or one `conclave serve`. Members
-// can be killed and started again with their data on their ports, and stopped.
+// The servers of a run: an ensemble of three Apache ZooKeeper servers, or one `conclave serve`.
+// Members can be killed and started again with their data on their ports, and stopped.
 //
 // For one thread at a time; ports() and connect_string() never change.
 #pragma once

@@ -1,4 +1,4 @@
-// A link that is lost behind every frame, in each direction, for every kind of lock but the mutex,
+// A link that is lost after every frame, in each direction, for every kind of lock but the mutex,
 // which lost_frames_test.cpp has. Sessions outlive the tests, so that an orphan would stay.
 #include <string>
 #include <vector>

@@ -197,7 +197,7 @@ TEST_P(claiming, items_set_aside_can_be_discarded) {
   q.discard(aside[0]);
 }
 
-// Item names start again after the path was removed.
+// The numbering of item names restarts after the path was removed.
 TEST_P(claiming, two_items_of_the_same_name_can_be_set_aside) {
   queue q{zk, path + "/new", options(1)};  // created by Conclave, so no identity node is in it
   for (int life = 1; life <= 2; ++life) {

@@ -1,4 +1,4 @@
-// Connections that are lost behind every frame. While the sessions live, each pushed item is
+// Connections that are lost after every frame. While the sessions live, each pushed item is
 // delivered once.
 #include "integration/healed_link.hpp"
 #include "queue/fixture.hpp"

@@ -29,7 +29,7 @@ struct server_address {
   std::string source;
   // The folder of this user's own server, which is started on demand. Empty for any other server.
   std::filesystem::path local_folder;
-  bool verbose = false;          // print the state of the connection on stderr
+  bool verbose = false;          // print the connection state on stderr
   bool on_this_machine = false;  // the address is a Unix socket, so sessions are bound to processes
   client_options options;
   std::chrono::milliseconds connect_timeout{10'000};

@@ -19,8 +19,8 @@ class connection {
   // server and whenever the connection is restored, even after the constructor has returned.
   explicit connection(const connect_flags& flags) : connection{find_server(flags)} {}
   explicit connection(server_address at);
-  // Does not wait for the server. Use this in a loop that handles signals meanwhile and sends its
-  // first request as early as possible. The loop calls connected() until it returns true.
+  // Does not wait for the server. Use this in a loop that handles signals during the wait and sends
+  // its first request as early as possible. The loop calls connected() until it returns true.
   struct without_waiting {};
   connection(server_address at, without_waiting);
   // Returns whether there ever was a connection, even if it is lost now. Throws the same exceptions

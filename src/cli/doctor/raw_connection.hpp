@@ -51,8 +51,8 @@ class raw_connection {
   std::optional<tls_facts> start_tls(const tls_options& options, const std::string& host,
                                      deadline until, connect_problem& why);
 
-  // Returns whether the server answers in TLS. Does not verify the server. The connection cannot be
-  // used afterwards.
+  // Returns whether the server answers with TLS. Does not verify the server. The connection cannot
+  // be used afterwards.
   bool speaks_tls(deadline until);
 
   // Returns the reply to a four-letter word, or an empty string. The server then closes the

@@ -7,8 +7,8 @@ namespace conclave::cli {
 
 class descendants {
  public:
-  // Creates a pipe. The processes inherit its writing end. Data that they write are not read.
-  // Throws failure if the pipe cannot be created.
+  // Creates a pipe. The processes inherit its write end. Data that they write are not read. Throws
+  // failure if the pipe cannot be created.
   descendants();
   ~descendants();
   descendants(const descendants&) = delete;
@@ -17,7 +17,7 @@ class descendants {
   int inherited() const noexcept { return writing_; }
   // Pass this descriptor to poll() without events. POLLHUP means that no descendant is left.
   int watched() const noexcept { return reading_; }
-  // Call after the program has inherited its copy. Closes our own writing end.
+  // Call after the program has inherited its copy. Closes our own write end.
   void close_own_end() noexcept;
 
   bool alive() const noexcept { return alive(reading_); }

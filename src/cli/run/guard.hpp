@@ -10,9 +10,9 @@
 // The guard watches the descendants through the inherited descriptor. It also watches the command's
 // own process through a pidfd, because ssh and sudo close the descriptors that they inherit.
 //
-// Over TCP, conclave itself holds the lock, and each reply of the server extends it. The guard
-// kills the command's process group when conclave has died, or when conclave is still stopped at
-// the deadline.
+// Over TCP, conclave itself holds the lock, and each reply of the server extends the deadline. The
+// guard kills the command's process group when conclave has died, or when conclave is still stopped
+// at the deadline.
 #pragma once
 
 #include <sys/types.h>
@@ -38,9 +38,9 @@ class guard {
     session_key key;
     int keeper = -1;
   };
-  // Throws failure if the system refuses another process or descriptor. `group` is the process
-  // group of the command, which must not be reaped yet. It is 0 if the command is not started or
-  // has ended. For `alive_for`, see the function alive_for().
+  // Throws failure if the system refuses a new process or descriptor. `group` is the process group
+  // of the command, or 0 if the command is not started or has ended. Unless it is 0, the command's
+  // own process must not have been reaped yet. For `alive_for`, see the function alive_for().
   guard(const descendants& command, const std::optional<guarded_session>& session, pid_t group,
         std::chrono::nanoseconds alive_for);
 
@@ -48,8 +48,8 @@ class guard {
   // necessary because conclave may be killed or stopped at any moment. Uses only system calls.
   // Returns 0 or an error number.
   int command_starts() noexcept;
-  // Call before the command is reaped. Afterwards the number of its group may be reused, and the
-  // guard would kill another group.
+  // Call before the command is reaped. Afterwards its group id may be reused, and the guard would
+  // kill a different group.
   void command_ended() noexcept { shared_->group = 0; }
   // Ends the guard but not the command. If the guard is to stay with the command, call _exit(2)
   // instead.

@@ -38,8 +38,8 @@ class kill_on_loss {
     return true;
   }
 
-  // Call before the program is reaped, because the number of its group may be reused afterwards.
-  // Background processes of the program may still run.
+  // Call before the program is reaped, because its group id may be reused afterwards. Background
+  // processes of the program may still run.
   void program_ended() {
     const std::lock_guard lock{mutex_};
     if (state_ == state::running) state_ = state::ended;

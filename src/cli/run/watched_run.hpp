@@ -7,7 +7,7 @@
 // program runs as another user, the loss is reported without waiting for the program.
 //
 // If the server can see processes, the inherited descriptor keeps the hold, even if conclave has
-// ended. The guard covers a restart of the server, and a program that closes the descriptor.
+// ended. The guard covers a server restart, and a program that closes the descriptor.
 #pragma once
 
 #include <chrono>
@@ -90,9 +90,9 @@ class watched_run {
   void pass_on(int signal);  // a signal that we received
   void suspended();          // the connection was lost
   void restored();           // the hold was verified after a reconnect
-  // Call in every turn, even after the program has ended. Returns the time of the next call. Throws
-  // the same exceptions as the constructor, because a server restart may delay the start of the
-  // program.
+  // Call in every turn, even after the program has ended. Returns when it must be called again.
+  // Throws the same exceptions as the constructor, because it starts the program if the constructor
+  // could not (during a server restart).
   loop::clock::time_point check();
 
   // Returns whether a background process of the ended program is alive.
@@ -113,9 +113,9 @@ class watched_run {
   kept_by find_keeper();
   bool start();
   std::unique_ptr<guard> new_guard(pid_t group) const;
-  // Returns null if the system refuses another process.
+  // Returns null if the system refuses a new process.
   std::unique_ptr<guard> try_new_guard(pid_t group) const;
-  // Replaces a killed guard after a pause. Returns the time of the next call.
+  // Replaces a killed guard after a pause. Returns when it must be called again.
   loop::clock::time_point check_guard();
   bool hand_over_to_guard();
   bool runs() const noexcept { return phase_ == phase::running || phase_ == phase::unkillable; }

@@ -22,8 +22,8 @@ std::string hex(std::int64_t id);
 
 // Prints one line for each field.
 void print_stat(std::ostream& out, const node_stat& s);
-// Returns all fields by their names in node_stat. Ids are also included as text, and the times are
-// named created and changed.
+// Returns all fields under their names in node_stat, except that ctime and mtime are called created
+// and changed. The zxids and the owner's session id are also included as text.
 json::object stat_json(const node_stat& s);
 
 bool is_utf8(const std::string& data) noexcept;

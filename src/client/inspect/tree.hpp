@@ -14,7 +14,8 @@ namespace conclave::detail {
 
 struct node_tree {
   std::map<std::string, children_result> nodes;
-  // The nodes that could not be read, and why. Does not include nodes that were removed meanwhile.
+  // The nodes that could not be read, and why. Does not include nodes that were removed during the
+  // inspection.
   std::vector<unreadable_node> unreadable;
 
   const children_result* find(const std::string& path) const {

@@ -104,7 +104,8 @@ class consumer : public std::enable_shared_from_this<consumer> {
   void complete(const caller_ptr& who, error_code ec, std::optional<acquired_item> what = {});
   void complete_all(error_code ec);
   void complete_callers_that_do_not_wait();
-  // The caller did not get the item that was reserved for it, so it is the first caller again.
+  // Puts a caller that did not get its reserved item back at the front of the waiting callers. If
+  // the caller has given up since, completes it.
   void wait_again(const caller_ptr& who);
   bool has_caller_that_does_not_wait() const;
   std::vector<caller_ptr> remove_first_callers(std::size_t n);

@@ -1,8 +1,9 @@
 // Transactions that are executed exactly once, even if a reply is lost.
 //
-// Each transaction also increments the version of a counter node, starting from the known version.
-// If the reply is lost, the transaction is sent again. If the first copy was executed, the counter
-// node has another version, and the server refuses the second copy.
+// Each transaction also writes a counter node, on condition that the node still has the known
+// version. This increments the version. If the reply is lost, the transaction is sent again. If the
+// first copy was executed, the counter node has a different version, and the server refuses the
+// second copy.
 //
 // The counter node is ephemeral, and only this object uses it. All members are called inside a
 // session_context::scope.
@@ -24,8 +25,8 @@ namespace conclave::recipes {
 
 class counted_transactions {
  public:
-  // The counter node is created in this folder. The `owner` of the functions below owns this
-  // object. Pending requests keep the owner alive.
+  // The counter node is created in this folder. The parameter `owner` of the functions below is the
+  // object that owns this one. Pending requests keep the owner alive.
   counted_transactions(std::shared_ptr<session_context> p, std::string folder)
       : context_{std::move(p)}, folder_{std::move(folder)} {}
 

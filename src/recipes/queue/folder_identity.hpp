@@ -1,11 +1,11 @@
-// Proves inside a transaction that the folder of the items is still the one whose items were read.
+// Proves inside a transaction that the items' folder is still the one whose items were read.
 //
-// The server removes a container when it is empty. If a client creates it again, names and versions
-// start again, so a removal by name and version could remove another item. An identity node is an
-// ephemeral node below the folder. It does not survive the removal of the folder, and its name is
-// never used again. So a transaction that checks the identity node fails if the folder was removed
-// since the node was created. A client cannot see whether a node is a container. So this is needed
-// in every folder that Conclave has not created.
+// The server removes a container when it is empty. If a client creates it again, the numbering of
+// names and versions restarts, so a removal by name and version could remove a different item. An
+// identity node is an ephemeral node below the folder. It does not survive the removal of the
+// folder, and its name is never used again. So a transaction that checks the identity node fails if
+// the folder was removed since the node was created. A client cannot see whether a node is a
+// container. So this is needed in every folder that Conclave has not created.
 //
 // All members are called inside a session_context::scope.
 #pragma once

@@ -7,8 +7,8 @@
 // consumers may change the queue unnoticed. So the data of an earlier period must be read again
 // before it is used, and it is dropped after a short time.
 //
-// The `owner` of the functions below owns this object. Pending requests keep the owner alive. All
-// members are called inside a session_context::scope.
+// The parameter `owner` of the functions below is the object that owns this plan. Pending requests
+// keep the owner alive. All members are called inside a session_context::scope.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,8 @@ class item_plan {
   void erase(std::size_t i);
   void erase_first(std::size_t n);
   void clear() { items_.clear(); }
-  // The plan is cleared by the next clear_if_outdated(), since the consumer may use it now.
+  // Makes the next clear_if_outdated() clear the plan. It is not cleared at once, since the
+  // consumer may be using it.
   void set_outdated() noexcept { outdated_ = true; }
   void clear_if_outdated();
 
@@ -70,7 +71,7 @@ class item_plan {
 
   // --- busy periods
 
-  // No effect if the busy period has ended already.
+  // Ends the busy period. No effect if it has ended already.
   void end_busy_period(const std::weak_ptr<void>& owner);
   void begin_busy_period() { idle_since_.reset(); }
   bool is_from_earlier_period(std::size_t i) const { return items_[i].period != period_; }

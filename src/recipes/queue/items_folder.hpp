@@ -1,5 +1,6 @@
 // The folder that contains the items, as a consumer sees it. If the folder is removed and created
-// again, names and versions start again. So data is valid only in the folder in which it was read.
+// again, the numbering of names and versions restarts. So data is valid only in the folder in which
+// it was read.
 //
 // All members are called inside a session_context::scope.
 #pragma once

@@ -46,6 +46,7 @@ class queue_names {
   static constexpr std::string_view internal_suffix = ".conclave";
   // The nodes that claim items.
   const std::string& claims() const noexcept { return claims_; }
+  // How the folder of claims() is created. It is persistent in the layout kazoo_locking, because
   // kazoo creates this folder once and expects that it stays.
   create_mode claims_mode() const noexcept {
     return layout_ == queue_layout::kazoo_locking ? create_mode::persistent
@@ -59,8 +60,8 @@ class queue_names {
   std::string waiting_producers() const { return internal("room"); }
   // Items that no consumer could complete.
   std::string set_aside() const { return internal("aside"); }
-  // The czxid is part of the path, since item names are used again if the queue's path is created
-  // again.
+  // The path of such an item. It contains the item's czxid, since item names are reused if the
+  // queue's path is removed and created again.
   std::string set_aside_item(std::string_view name, std::int64_t czxid) const;
 
   // --- items
@@ -75,7 +76,7 @@ class queue_names {
   std::optional<item_name> parse(std::string_view name) const;
   // Returns the children that are items, in the order of the queue.
   std::vector<item_name> in_order(const std::vector<std::string>& children) const;
-  // Returns true if the children include items of another layout and none of this layout.
+  // Returns true if the children include items of a different layout and none of this layout.
   bool has_only_another_layout(const std::vector<std::string>& children) const;
   // Like parse() and in_order(), but for items that were set aside.
   std::optional<item_name> parse_set_aside(std::string_view name) const;

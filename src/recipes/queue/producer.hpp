@@ -1,6 +1,6 @@
-// Adds items to a queue. Only one transaction is pending at a time. Pushes that arrive meanwhile
-// share the next one. With a capacity, producers that find the queue full enter a wait queue, and
-// only the first producer of that wait queue watches the queue.
+// Adds items to a queue. Only one transaction is pending at a time. Pushes that arrive while it is
+// pending share the next one. With a capacity, producers that find the queue full enter a wait
+// queue, and only the first producer of that wait queue watches the queue.
 //
 // All members are called inside a session_context::scope.
 #pragma once

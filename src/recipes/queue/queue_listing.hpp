@@ -45,7 +45,8 @@ class queue_listing {
     std::vector<std::string> consumers;
     std::optional<bool> others_wait;  // behind the first consumer; set only with `sets_watches`
   };
-  // The `owner` of the functions below owns this object. Pending requests keep the owner alive.
+  // The parameter `owner` of the functions below is the object that owns this one. Pending requests
+  // keep the owner alive.
   task<result> list(std::shared_ptr<void> owner, request what);
   pending_reply<children_result> list_consumers(const std::shared_ptr<void>& owner);
 

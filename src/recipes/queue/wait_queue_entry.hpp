@@ -23,7 +23,7 @@ class wait_queue_entry {
   wait_queue_entry& operator=(const wait_queue_entry&) = delete;
   ~wait_queue_entry() { leave(); }
 
-  // No effect if the client is in the wait queue already.
+  // Enters the wait queue. No effect if the client is in it already.
   void enter();
   void leave();
 

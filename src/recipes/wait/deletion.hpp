@@ -1,4 +1,4 @@
-// Waits until a node is deleted, and watches the contender's own node meanwhile.
+// Waits until a node is deleted, and watches the contender's own node during the wait.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@ namespace conclave::recipes {
 
 struct awaited_node {
   std::string path;
-  std::int64_t czxid = 0;  // a node with another czxid is not the awaited one; 0 matches any node
+  std::int64_t czxid = 0;  // a node with a different czxid is a different node; 0 matches any
   // A second node, whose deletion triggers `prepare`. Empty if there is none.
   std::string early_path;
   std::function<task<>()> prepare;  // called once, if the second node is deleted or does not exist

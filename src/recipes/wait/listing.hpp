@@ -15,7 +15,8 @@ namespace conclave::recipes {
 class wait_by_listing : public wait_strategy {
  public:
   using wait_strategy::wait_strategy;
-  // Sequence numbers stop at the last one. The server assigns it again once its node is deleted.
+  // Returns the name with the last sequence number. A server that stops at this number assigns it
+  // again once its node is deleted.
   std::string name_in_use() const override;
   task<error_code> wait_for_grant() override;
   bool has_waited() const noexcept final { return has_waited_; }
@@ -39,9 +40,9 @@ class wait_by_listing : public wait_strategy {
   virtual task<error_code> learn_from_deletion(const blocker& b, bool& granted);
   task<error_code> wait_for(blocker& b);
 
-  // A writer's node is also deleted when the writer becomes a reader. The reader keeps the number
-  // and still blocks the writers behind it. Where writers and mutexes have the same names, any such
-  // node may be a writer's.
+  // Returns true if this node may be a writer's. A writer's node is also deleted when the writer
+  // becomes a reader. The reader keeps the number and still blocks the writers behind it. Where
+  // writers and mutexes have the same names, any such node may be a writer's.
   static bool may_become_reader(layout::role r, std::string_view name);
 
  private:

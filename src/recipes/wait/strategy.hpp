@@ -14,7 +14,7 @@ class wait_strategy {
   // Findings that the caller may ask for afterwards.
   struct findings {
     std::string holder;    // the path of the holder's node, if the contender gave up
-    std::string mismatch;  // an explanation for people, if the path is in use in another way
+    std::string mismatch;  // an explanation for people, if the path is in use in a different way
   };
 
   wait_strategy(contender_context& c, owned_nodes& n, std::size_t index, findings& f)

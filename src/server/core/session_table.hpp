@@ -21,15 +21,15 @@ struct live_session {
   session_row row;
   connection_id attached = 0;  // 0 if the client is not connected
   // The peer whose share the session uses, which is the peer of its last connection. Null after a
-  // restart of the server until the client reconnects.
+  // server restart until the client reconnects.
   peer_usage* charged_to = nullptr;
   time_point last_heard;
   // True while a process-bound connection or a keeper is open. The session does not expire then.
   bool expiry_suspended = false;
   std::size_t keepers = 0;   // open keeper connections (wire/keep_session.hpp)
   bool owner_ended = false;  // the client process has exited; the session ends with its last keeper
-  // After a restart of the server, keepers may attach again until this time. Until then the session
-  // does not end when its process exits.
+  // After a server restart, keepers may attach again until this time. Until then the session does
+  // not end when its process exits.
   time_point keeper_deadline = time_point::min();
 
   time_point deadline() const { return last_heard + std::chrono::milliseconds{row.timeout_ms}; }
@@ -67,7 +67,7 @@ class session_table {
 
  private:
   struct entry {
-    time_point when;  // the session may have a later deadline meanwhile
+    time_point when;  // the session may have a later deadline by now
     std::int64_t id;
     bool operator>(const entry& o) const { return when != o.when ? when > o.when : id > o.id; }
   };

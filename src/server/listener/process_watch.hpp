@@ -14,7 +14,7 @@ namespace conclave::server_impl {
 class process_watch {
  public:
   process_watch() = default;
-  // Watches nothing if the process is in another PID namespace or no descriptor is left. Then
+  // Watches nothing if the process is in a different PID namespace or no descriptor is left. Then
   // is_available() is false, and the process counts as running.
   process_watch(boost::asio::io_context& io, pid_t pid);
 

@@ -36,10 +36,10 @@ namespace conclave::server_impl {
 // A store, and the operations on it that only the service needs.
 struct storage {
   std::unique_ptr<store> backend;
-  // Writes a copy to a new file. Throws store_error. The function is empty if nothing is on disk.
+  // Writes a copy to a new file. Throws store_error. Empty if the store is only in memory.
   std::function<void(const std::filesystem::path&)> backup;
-  // Throws store_error if the data folder was removed, moved or replaced. The function is empty if
-  // nothing is on disk.
+  // Throws store_error if the data folder was removed, moved or replaced. Empty if the store is
+  // only in memory.
   std::function<void()> check_folder;
   std::string notice;  // logged when the service starts, unless empty
 };

@@ -9,7 +9,7 @@ namespace conclave::server_impl {
 
 class database;
 
-// "Cncl" at offset 68 of the file. It identifies the file as a store of Conclave.
+// "Cncl" at offset 68 of the file. It identifies the file as a Conclave store.
 inline constexpr std::uint32_t store_application_id = 0x436e636c;
 
 inline constexpr int store_format = 1;

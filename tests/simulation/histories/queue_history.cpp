@@ -168,7 +168,7 @@ class queue_history : lots {
   }
 
   // Pushes as Curator's SimpleDistributedQueue does. Its folder is a container: the server removes
-  // it when it is empty, and names then start again.
+  // it when it is empty, and the numbering of names then restarts.
   void produce_as_curator() {
     if (world_.server().up()) push_as_curator();
     world_.after(within(chance(3) ? 100ms : 5ms), [this] {

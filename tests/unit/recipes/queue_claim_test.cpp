@@ -134,7 +134,7 @@ TEST_F(queue_claims, callers_that_give_up_while_an_item_is_set_aside_complete) {
   EXPECT_EQ(who.completions, 3);
 }
 
-// Item names start again after a path was removed and created again.
+// The numbering of item names restarts after a path was removed and created again.
 TEST_F(queue_claims, two_items_of_the_same_name_can_be_set_aside) {
   test_consumer who{w.client(0), test_consumer::claiming(1)};
   for (int life = 1; life <= 2; ++life) {

@@ -1,5 +1,5 @@
-// Folders of items that are removed and created again. Names and versions then start again, and a
-// new item must not be confused with an earlier one of the same name.
+// Folders of items that are removed and created again. The numbering of names and versions then
+// restarts, and a new item must not be confused with an earlier one of the same name.
 #include <gtest/gtest.h>
 
 #include "queue_users.hpp"

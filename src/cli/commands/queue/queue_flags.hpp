@@ -21,7 +21,7 @@ struct queue_flags {
 
 void add_queue_flags(CLI::App& app, queue_flags& f);
 
-// If the nodes of the path have another layout, throws a failure that names that layout.
+// If the nodes of the path have a different layout, throws a failure that names that layout.
 void require_layout(client& zk, const queue_flags& f);
 
 // Runs call() and replaces errc::layout_mismatch with the failure of require_layout().
