@@ -54,7 +54,8 @@ enum class errc {
   throttled = -127,                         // the server is overloaded
 
   // From this library.
-  not_connected = 1,        // no server could be reached in time; nothing was sent
+  not_connected = 1,        // nothing was sent: no server could be reached in time, or
+                            // the outcome of an earlier write is unknown (client.hpp)
   closed = 2,               // the client was closed
   backlog_full = 3,         // too many requests wait for a reply; nothing was sent
   invalid_path = 4,         // not a valid node path, or not allowed for a lock (layout.hpp)

@@ -87,7 +87,7 @@ pending_reply<Result> send(const std::shared_ptr<session_context>& p, std::share
   const auto on_cut = rule ? *rule : where.connection != 0 ? session::on_cut::fail : r.rule;
   auto op = std::make_unique<recipe_operation<Result>>(p, std::move(asker), std::move(r), on_cut);
   op->bound_to = where;
-  op->beyond_limits = op->at_once = true;
+  op->beyond_limits = op->at_once = op->independent = true;
   op->max_reply_bytes = session::operation::any_reply;
   auto state = op->shared();
   if (refused)

@@ -232,7 +232,7 @@ void machine::requeue_or_complete_in_flight(time_point now) {
         keep(std::move(s.op));
       else
         complete(std::move(s.op), errc::connection_loss);
-    } else if (never_sent && !write_lost) {
+    } else if (never_sent && (!write_lost || s.op->independent)) {
       keep(std::move(s.op));
     } else {
       // Later writes may depend on a write whose outcome is unknown, so they are not sent.

@@ -78,6 +78,10 @@ class operation {
   // operations itself.
   bool beyond_limits = false;
 
+  // Send the operation on the next connection if it was not sent on the lost one, even if an
+  // earlier write was lost. For senders that wait for a reply before they send what depends on it.
+  bool independent = false;
+
   // Accept a reply above client_options::max_reply_bytes, up to this size.
   std::size_t max_reply_bytes = 0;
 

@@ -123,10 +123,23 @@ void client::attention() {
   world_.needs_attention(*this);
 }
 
+// The part of the machine's output that the socket accepts now.
+std::string_view client::accepted_output() {
+  const auto all = machine_.output();
+  if (!frames_accepted_) return all;
+  std::size_t end = 0;
+  for (; end < all.size() && *frames_accepted_ > 0; --*frames_accepted_) {
+    wire::reader in{all.substr(end)};
+    end += wire::frame_prefix + static_cast<std::size_t>(in.read<std::int32_t>());
+  }
+  return all.substr(0, end);
+}
+
 void client::flush() {
   auto* l = current();
-  if (paused_ || killed_ || l == nullptr || machine_.output().empty()) return;
-  std::string bytes{machine_.output()};
+  if (paused_ || killed_ || l == nullptr) return;
+  std::string bytes{accepted_output()};
+  if (bytes.empty()) return;
   machine_.sent(bytes.size());
   world_.tell([&] { return name() + " sends " + requests_text(bytes, l->greeted_up); });
   count_up(*l, bytes);

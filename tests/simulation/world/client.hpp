@@ -82,6 +82,10 @@ class client final : public recipes::session_context, public std::enable_shared_
   void refuse_connections(bool yes) noexcept { refused_ = yes; }
   // Nothing moves on its link, nor gets lost: in either direction, or only to it.
   void stall(bool yes, bool only_down = false);
+  // The socket accepts only so many more frames. The others wait in the client: they were never
+  // sent if the link is cut meanwhile.
+  void limit_writes(std::size_t frames);
+  void end_write_limit();
   // The process does not run: what is due waits for it.
   void pause();
   void resume();
@@ -161,6 +165,7 @@ class client final : public recipes::session_context, public std::enable_shared_
   link* find(std::uint64_t id);
   link* current();
   void flush();
+  std::string_view accepted_output();
   void send(link& l, direction d, packet p);
   void apply(const session::machine::command& command);
   void hand_out(session::notice& n);
@@ -173,7 +178,7 @@ class client final : public recipes::session_context, public std::enable_shared_
   // How much of it gets through before a fault strikes; then the fault is over.
   std::optional<cut_style> strike(link& l, direction d, std::string& bytes);
   void plan_timer();
-  bool asleep() const noexcept { return paused_ || stalled_; }
+  bool asleep() const noexcept { return paused_ || stalled_ || frames_accepted_; }
   void note_sleep();
   void attention();
   // Its own clock has no more to do with the world's than its pace.
@@ -203,6 +208,7 @@ class client final : public recipes::session_context, public std::enable_shared_
   bool refused_ = false;
   bool stalled_ = false;
   bool only_down_ = false;
+  std::optional<std::size_t> frames_accepted_;  // by the socket; see limit_writes()
   bool paused_ = false;
   bool killed_ = false;
   std::optional<instant> resumed_;

@@ -89,6 +89,21 @@ void client::stall(bool yes, bool only_down) {
   if (!yes) let_go();
 }
 
+void client::limit_writes(std::size_t frames) {
+  world_.tell(
+      [&] { return "the socket of " + name() + " accepts " + std::to_string(frames) + " frames"; });
+  frames_accepted_ = frames;
+  note_sleep();
+}
+
+void client::end_write_limit() {
+  if (!frames_accepted_) return;
+  world_.tell([&] { return "the socket of " + name() + " accepts everything"; });
+  frames_accepted_.reset();
+  note_sleep();
+  attention();
+}
+
 void client::pause() {
   world_.tell([&] { return name() + " is stopped"; });
   paused_ = true;

@@ -49,6 +49,7 @@ class trouble {
       c.forget_fault();
       c.refuse_connections(false);
       c.stall(false);
+      c.end_write_limit();
       if (c.paused()) c.resume();
     }
   }
@@ -73,7 +74,7 @@ class trouble {
     const cut_style how{chance(2), chance(2)};
     const auto while_it_lasts = within(chance(2) ? 9s : 500ms);
     if (!world_.server().up()) start_later();
-    const auto which = draw(13);
+    const auto which = draw(14);
     if (plan_.struck) plan_.struck(kinds[which]);
     switch (which) {
       case 0:
@@ -111,6 +112,13 @@ class trouble {
         link.cut_after_frames(chance(2) ? direction::up : direction::down, 1 + draw(6), how);
         break;
       case 11:
+        link.limit_writes(draw(4));
+        world_.after(while_it_lasts, [&link, how, is_cut = !chance(4)] {
+          if (is_cut) link.cut(how);
+          link.end_write_limit();
+        });
+        break;
+      case 12:
         if (plan_.killed && !link.killed() && chance(2)) {
           ++kills_;
           link.kill(how.requests_arrive);
@@ -123,9 +131,9 @@ class trouble {
   }
 
   static constexpr const char* kinds[]{
-      "server_stopped", "power_lost",    "door_closed", "client_stopped", "stalled",
-      "refused",        "reply_lost",    "reply_lost",  "request_lost",   "cut_at_a_byte",
-      "cut_at_a_frame", "killed_or_cut", "cut"};
+      "server_stopped", "power_lost", "door_closed",  "client_stopped", "stalled",        "refused",
+      "reply_lost",     "reply_lost", "request_lost", "cut_at_a_byte",  "cut_at_a_frame", "unsent",
+      "killed_or_cut",  "cut"};
 
   void start_later() {
     using namespace std::chrono_literals;

@@ -111,6 +111,22 @@ TEST(cut, a_write_behind_an_unclear_one_is_not_sent) {
   EXPECT_EQ(loop.take_list(), lines{"get /2"});
 }
 
+TEST(cut, an_independent_write_behind_an_unclear_one_is_sent_later) {
+  virtual_loop loop;
+  loop.attach();
+  loop.socket_takes(set("/1")->frame.size());
+  const auto first = loop.submit(set("/1"));
+  auto write = set("/2");
+  write->independent = true;
+  const auto second = loop.submit(std::move(write));
+  loop.cut();
+  EXPECT_TRUE(first->failed(errc::connection_loss));
+  EXPECT_TRUE(second->pending());
+  loop.socket_takes();
+  loop.attach();
+  EXPECT_EQ(loop.take_list(), lines{"set /2"});
+}
+
 TEST(cut, only_bytes_of_this_connection_count) {
   virtual_loop loop;
   loop.attach();
