@@ -284,7 +284,7 @@ task<error_code> contender::become_reader() {
   if (request.role == layout::role::reader) co_return error_code{};
   auto& n = nodes_[0];
   if (monitor_.watches_too_late()) co_await monitor_.read(n);
-  if (n.watch.deleted()) co_return errc::lock_lost;
+  if (n.watch.deleted() || context_.release_requested()) co_return errc::lock_lost;
   // Near the end, contenders are ordered by creation: the new node would be behind waiting writers.
   if (near_the_end(n.number)) co_return errc::not_supported;
   const auto name = request.layout.name_prefix(layout::role::reader) + format_number(n.number);

@@ -84,7 +84,7 @@ task<> hold_monitor::verify() {
 
 task<> hold_monitor::read(owned_node& n) {
   std::string data;
-  const auto ec = co_await nodes_.read_and_watch(n, &data);
+  const auto ec = co_await nodes_.read_and_watch_until_release(n, data);
   if (!ec && reports_revocations_ && !context_.release_requested() &&
       parse_contender_data(data).asked_to_release)
     context_.events().revocation_asked();

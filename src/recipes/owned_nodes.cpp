@@ -265,12 +265,24 @@ error_code owned_nodes::note_read(owned_node& n, const reply<get_result>& got) {
   return got.ec;
 }
 
-task<error_code> owned_nodes::read_and_watch(owned_node& n, std::string* data) {
+task<error_code> owned_nodes::read_and_watch(owned_node& n) {
   const auto asked = send_read(n);
   const auto got = co_await asked;
-  if (note_read(n, got)) co_return got.ec;
-  if (nodes_.size() == 1) verified_on_ = got.sent_on;
-  if (data != nullptr) *data = got.value.data;
+  if (!note_read(n, got) && nodes_.size() == 1) verified_on_ = got.sent_on;
+  co_return got.ec;
+}
+
+task<error_code> owned_nodes::read_and_watch_until_release(owned_node& n, std::string& data) {
+  const auto asked = send_read(n);
+  asked.notify(context_.changed);
+  while (!asked.await_ready() && !context_.release_requested()) co_await context_.changed;
+  if (!asked.await_ready()) {
+    n.watch.mark_changed();  // whether the watch is set is not known yet
+    co_return context_.interruption();
+  }
+  const auto got = co_await asked;
+  if (!note_read(n, got) && nodes_.size() == 1) verified_on_ = got.sent_on;
+  data = got.value.data;
   co_return got.ec;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "recipes/session_context.hpp"
+#include "recipes/wakeup.hpp"
 
 namespace conclave::recipes {
 
@@ -27,12 +28,17 @@ class pending_reply {
   struct state {
     std::optional<reply<Result>> got;
     std::coroutine_handle<> waiting;
+    wakeup* notified = nullptr;
   };
   explicit pending_reply(std::shared_ptr<state> s) : state_{std::move(s)} {}
 
   bool await_ready() const noexcept { return state_->got.has_value(); }
   void await_suspend(std::coroutine_handle<> h) const noexcept { state_->waiting = h; }
   reply<Result> await_resume() const { return std::move(*state_->got); }
+
+  // For a coroutine that waits for the reply or something else: the reply notifies `w`, which must
+  // live as long as the sender.
+  void notify(wakeup& w) const noexcept { state_->notified = &w; }
 
  private:
   std::shared_ptr<state> state_;
@@ -59,7 +65,10 @@ class recipe_operation final : public session::operation {
   void complete(error_code ec) noexcept override {
     const session_context::scope inside{*context_};
     state_->got.emplace(reply<Result>{ec, std::move(result_), sent_on});
-    if (const auto h = std::exchange(state_->waiting, {})) h.resume();
+    if (const auto h = std::exchange(state_->waiting, {}))
+      h.resume();
+    else if (state_->notified)
+      state_->notified->notify();
     asker_.reset();  // may destroy the recipe, inside the scope
   }
 

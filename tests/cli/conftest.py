@@ -255,7 +255,7 @@ def peer(world):
     """A client of another library, on a server of its own at .address."""
     from kazoo.client import KazooClient
 
-    _, address = world.serve()
+    _, address = world.serve("--words", "*")
     zk = KazooClient(hosts=address)
     zk.address = address
     zk.start()

@@ -614,7 +614,7 @@ def test_a_claim_is_lost_while_nobody_reads_the_messages(world, peer, local):
 def test_the_server_is_gone(world):
     """TERM to the command before the server can give its item to others; the worker waits on."""
     server, at = world.serve()
-    args = ["-C", at, "--session-timeout", "2s", "--kill-after", "100ms", "q"]
+    args = ["-C", at, "--session-timeout", "5s", "--kill-after", "100ms", "q"]
     push(world, *args[:4], "q", "a")
     p = world.start_conclave("queue", "work", *args, "-c", "echo $$; exec sleep 1000")
     child = int(p.stdout.readline())

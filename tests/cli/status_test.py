@@ -52,12 +52,19 @@ def test_a_lock_with_its_holder_and_waiters_in_order(world):
     assert world.ok("status", "--limit", "1").splitlines()[-1].strip() == "and 1 more"
 
 
-def test_since_when_it_holds(world):
-    first, _ = world.hold("x", "--label", "first")
+def test_since_when_it_holds(served):
+    world, zk = served
+    first, line = world.hold("x", "--label", "first")
     world.start_conclave("lock", "--hold", "x", "--label", "second")
     lock = wait_for(world, "/conclave/x", lambda e: e["waiters"])
     assert lock["holders"][0]["holding_since"] == lock["holders"][0]["created"]
     assert not any(k.startswith("holding_since") for k in lock["waiters"][0])
+    # A holder that ends while it sets the watch on its node closes its session without a release.
+    def watchers():
+        _, _, rest = zk.command(b"wchp").partition(line["node"] + "\n")
+        return [w.strip() for w in rest.partition("/")[0].splitlines()]
+
+    until(lambda: hex(line["session_id"]) in watchers(), "the holder's watch")
     before = int(time.time() * 1000)
     first.terminate()
     lock = wait_for(world, "/conclave/x", lambda e: owners(e["holders"]) == ["second"])

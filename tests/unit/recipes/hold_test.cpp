@@ -40,6 +40,21 @@ TEST_P(hold, lasts_as_long_as_the_session_is_kept_alive) {
   EXPECT_EQ(a->journal(), lines{"granted"});
 }
 
+// A program that ends closes its client right behind the release.
+TEST_P(hold, is_released_at_once_while_it_sets_its_watch) {
+  const auto a = holder();
+  const auto before = first().traffic();
+  ASSERT_TRUE(
+      c.run_until([&] { return (first().traffic() - before).of(wire::opcode::get_data) == 1; }));
+  a->leave();
+  EXPECT_EQ((first().traffic() - before).answers, 0);
+  EXPECT_EQ(
+      (first().traffic() - before).of(GetParam() ? wire::opcode::multi : wire::opcode::remove), 1);
+  ASSERT_TRUE(c.gone(a));
+  check_end();
+  EXPECT_EQ(first().machine().watch_count(), 0u);
+}
+
 TEST_P(hold, is_suspended_and_restored_behind_a_look_at_its_node) {
   const auto a = holder();
   first().cut();
