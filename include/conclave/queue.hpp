@@ -96,17 +96,17 @@ class queue_claim {
   int attempts() const;  // how often the item was claimed, including this claim
 
   // Removes the item from the queue. Do not repeat it if it throws:
-  // - errc::lock_lost: the claim was lost, completed or given back before. Another consumer may
+  // - errc::lock_lost: the claim was lost, completed or released before. Another consumer may
   //   process the item, or already has.
   // - errc::session_expired: the session ended, and the outcome is unknown.
-  // - Any other error: the item cannot be removed, and is given back.
+  // - Any other error: the item cannot be removed. The claim is released.
   void complete();
   // Completes with void(error_code).
   template <class Token>
   auto async_complete(Token&& token);
-  // Returns at once. The library sends the request and retries until the server confirms it or the
-  // session ends.
-  void give_back() noexcept;
+  // Releases the claim, so that another consumer can claim the item. Returns at once. The library
+  // sends the request and retries until the server confirms it or the session ends.
+  void release() noexcept;
 
   // The claim's hold, with the same members as the hold of a lock.
   conclave::hold hold() const;
@@ -129,7 +129,7 @@ void start_pop(const queue_pointer&, receiver<std::optional<queue_item>>, deadli
 void start_claim(const queue_pointer&, receiver<std::optional<queue_claim>>, deadline);
 void start_complete(const claim_pointer&, receiver<void>);
 
-inline std::vector<std::string> one(std::string data) {
+inline std::vector<std::string> single_item(std::string data) {
   std::vector<std::string> items;
   items.push_back(std::move(data));
   return items;
@@ -168,7 +168,7 @@ class queue {
   template <class Rep, class Period>
   bool push_for(const std::chrono::duration<Rep, Period>& d, std::string data,
                 int priority = default_priority) {
-    return push_before(detail::one(std::move(data)), priority, detail::deadline_after(d));
+    return push_before(detail::single_item(std::move(data)), priority, detail::deadline_after(d));
   }
   template <class Rep, class Period>
   bool push_for(const std::chrono::duration<Rep, Period>& d, std::vector<std::string> items,
@@ -183,7 +183,7 @@ class queue {
   // Completes with void(error_code, bool). The bool is true if there is no error.
   template <class Token>
   auto async_push(std::string data, int priority, Token&& token) {
-    return async_push(detail::one(std::move(data)), priority, std::forward<Token>(token));
+    return async_push(detail::single_item(std::move(data)), priority, std::forward<Token>(token));
   }
   template <class Token>
   auto async_push(std::vector<std::string> items, int priority, Token&& token) {

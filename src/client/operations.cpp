@@ -208,7 +208,7 @@ void start_who_am_i(const core_pointer& core, receiver<std::vector<identity>> to
 void start_close(const core_pointer& core, receiver<void> to) {
   requests::request<requests::nothing> r;
   r.type = wire::opcode::close_session;
-  r.rule = session::on_cut::succeed;
+  r.rule = session::on_disconnect::succeed;
   r.read = [](const auto&, const auto&, auto&, auto&) { return true; };
   auto op = make<void>(core, std::move(to), std::move(r));
   op->connect_cancellation(core->driver);

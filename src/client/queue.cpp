@@ -181,12 +181,14 @@ queue::~queue() {
   });
 }
 
-void queue::push(std::string data, int priority) { push(detail::one(std::move(data)), priority); }
+void queue::push(std::string data, int priority) {
+  push(detail::single_item(std::move(data)), priority);
+}
 void queue::push(std::vector<std::string> items, int priority) {
   push_before(std::move(items), priority, detail::no_deadline);
 }
 bool queue::try_push(std::string data, int priority) {
-  return try_push(detail::one(std::move(data)), priority);
+  return try_push(detail::single_item(std::move(data)), priority);
 }
 bool queue::try_push(std::vector<std::string> items, int priority) {
   return push_before(std::move(items), priority, detail::at_once);
@@ -307,12 +309,12 @@ void queue::discard(const queue_item& item) {
 
 queue_claim& queue_claim::operator=(queue_claim&& other) noexcept {
   if (this != &other) {
-    give_back();
+    release();
     state_ = std::move(other.state_);
   }
   return *this;
 }
-queue_claim::~queue_claim() { give_back(); }
+queue_claim::~queue_claim() { release(); }
 
 const detail::claim_pointer& queue_claim::claimed() const {
   if (!state_) throw error{errc::lock_lost, "claim of nothing"};
@@ -329,8 +331,8 @@ void queue_claim::complete() {
                              [&](auto to) { detail::start_complete(state_, std::move(to)); });
 }
 
-void queue_claim::give_back() noexcept {
-  if (state_) detail::in_recipes(state_->core, [&] { state_->claim->give_back(); });
+void queue_claim::release() noexcept {
+  if (state_) detail::in_recipes(state_->core, [&] { state_->claim->release(); });
 }
 
 hold queue_claim::hold() const {

@@ -82,7 +82,7 @@ class contender_context {
 
   template <class Result>
   pending_reply<Result> send(requests::request<Result> r, binding where,
-                             std::optional<session::on_cut> rule = {}) const {
+                             std::optional<session::on_disconnect> rule = {}) const {
     return recipes::send(session_, owner_.lock(), std::move(r), where, rule);
   }
 

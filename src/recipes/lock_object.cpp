@@ -67,12 +67,12 @@ void lock_object::complete_waiting(error_code why) {
 
 void lock_object::begin(const caller_ptr& who) {
   using on_contention = lock_request::on_contention;
-  const auto if_taken = who->waits ? on_contention::wait : on_contention::give_up;
+  const auto if_contended = who->waits ? on_contention::wait : on_contention::give_up;
   auto r = request_;
   r.role = who->role;
-  r.if_taken = if_taken;
+  r.if_contended = if_contended;
   r.seen_holder = request_.role == role::exclusive ? seen_holder_ : std::string{};
-  if (gate_) gate_->if_taken = if_taken;
+  if (gate_) gate_->if_contended = if_contended;
   const auto a = std::make_shared<attempt>(*this, who, std::move(r));
   attempts_.push_back(a);
   if (last_release_ != time_point{})

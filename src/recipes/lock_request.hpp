@@ -39,7 +39,7 @@ struct lock_request {
   wait_mode mode = wait_mode::tickets_read_early;
 
   enum class on_contention { wait, give_up };
-  on_contention if_taken = on_contention::wait;
+  on_contention if_contended = on_contention::wait;
   // With give_up, the attempt fails with errc::lock_busy while this node exists. Empty if no such
   // node is known.
   std::string seen_holder;
@@ -62,7 +62,7 @@ struct lock_request {
   bool reports_position = false;  // reports enqueued(), which may need a listing
   transaction extra_operations;   // part of the transaction that creates the nodes
 
-  bool waits() const noexcept { return if_taken == on_contention::wait; }
+  bool waits() const noexcept { return if_contended == on_contention::wait; }
 };
 
 // The steps of a contender before the grant.

@@ -116,7 +116,7 @@ task<error_code> owned_nodes::resolve(const creation& c,
                                       const std::function<void(error_code)>& disconnected) {
   for (;;) {
     const auto syncing = context_.send(requests::sync(context_.defaults(), nodes_[0].parent),
-                                       context_.in_session(), session::on_cut::fail);
+                                       context_.in_session(), session::on_disconnect::fail);
     const auto synced = co_await syncing;
     auto ec = synced.ec;
     std::vector<std::vector<candidate>> under{nodes_.size()};
@@ -307,7 +307,7 @@ task<> owned_nodes::drop_deleted() {
   for (;;) {
     verified_on_ = context_.in_session();
     const auto syncing = context_.send(requests::sync(context_.defaults(), nodes_[0].parent),
-                                       verified_on_, session::on_cut::fail);
+                                       verified_on_, session::on_disconnect::fail);
     const auto synced = co_await syncing;
     context_.end_session_if_dead(synced.ec);
     if (context_.session_ended()) {
@@ -360,7 +360,7 @@ task<error_code> owned_nodes::replace(const std::string& name, const creation& c
     auto seen_on = got.sent_on;
     while ((is_connection_error(ec) || outcome_unknown(ec)) && !context_.session_ended()) {
       const auto syncing = context_.send(requests::sync(context_.defaults(), n.parent),
-                                         context_.in_session(), session::on_cut::fail);
+                                         context_.in_session(), session::on_disconnect::fail);
       const auto synced = co_await syncing;
       if (synced.ec == errc::backlog_full) {
         co_await context_.pause(retry_delay);
@@ -418,7 +418,7 @@ task<owned_nodes::removal_result> owned_nodes::remove(removal_plan& plan) {
   removal_result result;
   auto& item = plan.item;
   bool with_records = true;
-  bool perhaps_done = false;
+  bool may_be_removed = false;
   duration delay = retry_delay;
   // Another contender's node may have the name of a deleted one.
   if (exist_ && !context_.session_ended() && plan.must_verify) co_await drop_deleted();
@@ -481,9 +481,9 @@ task<owned_nodes::removal_result> owned_nodes::remove(removal_plan& plan) {
     }
     // The nodes may be removed already, and other nodes can get their names. So the nodes are
     // verified before the next attempt.
-    perhaps_done = perhaps_done || outcome_unknown(ec);
+    may_be_removed = may_be_removed || outcome_unknown(ec);
     co_await drop_deleted();
-    result.confirmed = perhaps_done && !exist_ && !context_.session_ended();
+    result.confirmed = may_be_removed && !exist_ && !context_.session_ended();
   }
   forget();
   co_return result;

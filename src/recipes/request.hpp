@@ -50,7 +50,7 @@ class recipe_operation final : public session::operation {
   using state = typename pending_reply<Result>::state;
 
   recipe_operation(std::shared_ptr<session_context> p, std::shared_ptr<void> asker,
-                   requests::request<Result> r, session::on_cut rule)
+                   requests::request<Result> r, session::on_disconnect rule)
       : operation{r.type, rule}, context_{std::move(p)}, asker_{std::move(asker)}, read_{r.read} {
     frame = std::move(r.frame);
     watch = std::move(r.watch);
@@ -91,10 +91,10 @@ class recipe_operation final : public session::operation {
 template <class Result>
 pending_reply<Result> send(const std::shared_ptr<session_context>& p, std::shared_ptr<void> asker,
                            requests::request<Result> r, binding where = {},
-                           std::optional<session::on_cut> rule = {}) {
+                           std::optional<session::on_disconnect> rule = {}) {
   const auto refused = r.refused;
-  const auto on_cut = rule ? *rule : where.connection != 0 ? session::on_cut::fail : r.rule;
-  auto op = std::make_unique<recipe_operation<Result>>(p, std::move(asker), std::move(r), on_cut);
+  const auto what = rule ? *rule : where.connection != 0 ? session::on_disconnect::fail : r.rule;
+  auto op = std::make_unique<recipe_operation<Result>>(p, std::move(asker), std::move(r), what);
   op->bound_to = where;
   op->beyond_limits = op->at_once = op->independent = true;
   op->max_reply_bytes = session::operation::any_reply;

@@ -9,7 +9,7 @@
 namespace conclave::requests {
 namespace {
 
-using session::on_cut;
+using session::on_disconnect;
 using wire::opcode;
 
 std::vector<wire::acl_record> records(const acl& list) {
@@ -63,7 +63,7 @@ request<Result> refuse(error_code ec) {
 // The frame is a request header and the body's fields. auth has a reserved xid. For other requests,
 // the machine sets the xid later.
 template <class Result, class... Body>
-request<Result> make(opcode type, on_cut rule, typename request<Result>::reader read,
+request<Result> make(opcode type, on_disconnect rule, typename request<Result>::reader read,
                      const Body&... body) {
   request<Result> r{{}, type, rule, {}, {}, read};
   const auto xid = type == opcode::auth ? wire::special_xid::auth : 0;
@@ -111,16 +111,17 @@ request<create_result> create(const defaults& d, std::string_view path, std::str
   const auto flags = static_cast<std::int32_t>(options.mode);
   if (has_ttl(options.mode))
     return make<create_result>(
-        opcode::create_ttl, on_cut::fail, read,
+        opcode::create_ttl, on_disconnect::fail, read,
         wire::create_ttl_request{full, data, list, flags, options.ttl.count()});
   const bool container = options.mode == create_mode::container;
-  return make<create_result>(container ? opcode::create_container : opcode::create2, on_cut::fail,
-                             read, wire::create_request{full, data, list, flags});
+  return make<create_result>(container ? opcode::create_container : opcode::create2,
+                             on_disconnect::fail, read,
+                             wire::create_request{full, data, list, flags});
 }
 
 request<nothing> remove(const defaults& d, std::string_view path, std::int32_t version) {
   if (const auto ec = check(path)) return refuse<nothing>(ec);
-  return make<nothing>(opcode::remove, on_cut::fail, read_nothing,
+  return make<nothing>(opcode::remove, on_disconnect::fail, read_nothing,
                        wire::path_version_request{session::with_chroot(d.chroot, path), version});
 }
 
@@ -129,10 +130,10 @@ request<std::optional<node_stat>> exists(const defaults& d, std::string_view pat
   using result = std::optional<node_stat>;
   if (const auto ec = check(path)) return refuse<result>(ec);
   const auto full = session::with_chroot(d.chroot, path);
-  return watching(
-      make<result>(opcode::exists, on_cut::repeat, reading<wire::stat_response, result>(read_stat),
-                   wire::path_watch_request{full, bool{w}}),
-      session::watch_slot::exist, full, w);
+  return watching(make<result>(opcode::exists, on_disconnect::repeat,
+                               reading<wire::stat_response, result>(read_stat),
+                               wire::path_watch_request{full, bool{w}}),
+                  session::watch_slot::exist, full, w);
 }
 
 request<get_result> get(const defaults& d, std::string_view path, const watcher& w) {
@@ -143,7 +144,7 @@ request<get_result> get(const defaults& d, std::string_view path, const watcher&
         out.stat = in.stat.value;
       });
   const auto full = session::with_chroot(d.chroot, path);
-  return watching(make<get_result>(opcode::get_data, on_cut::repeat, read,
+  return watching(make<get_result>(opcode::get_data, on_disconnect::repeat, read,
                                    wire::path_watch_request{full, bool{w}}),
                   session::watch_slot::data, full, w);
 }
@@ -152,7 +153,7 @@ request<node_stat> set(const defaults& d, std::string_view path, std::string_vie
                        std::int32_t version) {
   if (const auto ec = check(path)) return refuse<node_stat>(ec);
   return make<node_stat>(
-      opcode::set_data, on_cut::fail, reading<wire::stat_response, node_stat>(read_stat),
+      opcode::set_data, on_disconnect::fail, reading<wire::stat_response, node_stat>(read_stat),
       wire::set_data_request{session::with_chroot(d.chroot, path), data, version});
 }
 
@@ -164,14 +165,14 @@ request<children_result> children(const defaults& d, std::string_view path, cons
         out.stat = in.stat.value;
       });
   const auto full = session::with_chroot(d.chroot, path);
-  return watching(make<children_result>(opcode::get_children2, on_cut::repeat, read,
+  return watching(make<children_result>(opcode::get_children2, on_disconnect::repeat, read,
                                         wire::path_watch_request{full, bool{w}}),
                   session::watch_slot::child, full, w);
 }
 
 request<nothing> sync(const defaults& d, std::string_view path) {
   if (const auto ec = check(path)) return refuse<nothing>(ec);
-  return make<nothing>(opcode::sync, on_cut::repeat, read_nothing,
+  return make<nothing>(opcode::sync, on_disconnect::repeat, read_nothing,
                        wire::path_record{session::with_chroot(d.chroot, path)});
 }
 
@@ -183,7 +184,7 @@ request<acl_result> get_acl(const defaults& d, std::string_view path) {
           out.acl.push_back({entry.permissions, std::string{entry.scheme}, std::string{entry.id}});
         out.stat = in.stat.value;
       });
-  return make<acl_result>(opcode::get_acl, on_cut::repeat, read,
+  return make<acl_result>(opcode::get_acl, on_disconnect::repeat, read,
                           wire::path_record{session::with_chroot(d.chroot, path)});
 }
 
@@ -191,7 +192,7 @@ request<node_stat> set_acl(const defaults& d, std::string_view path, const acl& 
                            std::int32_t version) {
   if (const auto ec = check(path)) return refuse<node_stat>(ec);
   return make<node_stat>(
-      opcode::set_acl, on_cut::fail, reading<wire::stat_response, node_stat>(read_stat),
+      opcode::set_acl, on_disconnect::fail, reading<wire::stat_response, node_stat>(read_stat),
       wire::set_acl_request{session::with_chroot(d.chroot, path), records(list), version});
 }
 
@@ -206,7 +207,7 @@ request<std::vector<std::string>> ephemerals(const defaults& d, std::string_view
           if (session::in_chroot(at.chroot, path))
             out.emplace_back(session::without_chroot(at.chroot, path));
       });
-  return make<result>(opcode::get_ephemerals, on_cut::repeat, read,
+  return make<result>(opcode::get_ephemerals, on_disconnect::repeat, read,
                       wire::path_record{session::with_chroot(d.chroot, prefix)});
 }
 
@@ -214,7 +215,7 @@ request<std::int32_t> count_descendants(const defaults& d, std::string_view path
   if (const auto ec = check(path)) return refuse<std::int32_t>(ec);
   const auto read = reading<wire::get_all_children_number_response, std::int32_t>(
       [](const defaults&, const auto& in, std::int32_t& out) { out = in.total; });
-  return make<std::int32_t>(opcode::get_all_children_number, on_cut::repeat, read,
+  return make<std::int32_t>(opcode::get_all_children_number, on_disconnect::repeat, read,
                             wire::path_record{session::with_chroot(d.chroot, path)});
 }
 
@@ -290,7 +291,7 @@ struct multi_body {
 };
 
 template <class Result>
-request<Result> make_multi(const defaults& d, opcode type, on_cut rule,
+request<Result> make_multi(const defaults& d, opcode type, on_disconnect rule,
                            typename request<Result>::reader read, const auto& parts) {
   multi_builder builder{d, parts.size()};
   for (const auto& part : parts)
@@ -317,7 +318,7 @@ request<transaction_result> commit(const defaults& d, const transaction& t) {
           {code_of(a), std::string{session::without_chroot(at.chroot, a.path)}, a.stat.value});
     return true;
   };
-  return make_multi<transaction_result>(d, opcode::multi, on_cut::fail, read, t.parts());
+  return make_multi<transaction_result>(d, opcode::multi, on_disconnect::fail, read, t.parts());
 }
 
 request<std::vector<read_result>> read(const defaults& d, const read_group& group) {
@@ -331,7 +332,7 @@ request<std::vector<read_result>> read(const defaults& d, const read_group& grou
       out.push_back({code_of(a), std::string{a.data}, a.stat.value, strings(a.names)});
     return true;
   };
-  return make_multi<result>(d, opcode::multi_read, on_cut::repeat, read, group.parts());
+  return make_multi<result>(d, opcode::multi_read, on_disconnect::repeat, read, group.parts());
 }
 
 // --- watches and credentials
@@ -343,14 +344,14 @@ request<nothing> add_watch(const defaults& d, std::string_view path, watch_mode 
   const auto full = session::with_chroot(d.chroot, path);
   const auto slot = mode == watch_mode::recursive ? session::watch_slot::recursive
                                                   : session::watch_slot::persistent;
-  return watching(make<nothing>(opcode::add_watch, on_cut::repeat, read_nothing,
+  return watching(make<nothing>(opcode::add_watch, on_disconnect::repeat, read_nothing,
                                 wire::path_type_request{full, static_cast<std::int32_t>(mode)}),
                   slot, full, w);
 }
 
 request<nothing> remove_watch(const defaults& d, std::string_view path, watch_kind kind) {
   if (const auto ec = check(path)) return refuse<nothing>(ec);
-  return make<nothing>(opcode::remove_watches, on_cut::succeed, read_nothing,
+  return make<nothing>(opcode::remove_watches, on_disconnect::succeed, read_nothing,
                        wire::path_type_request{session::with_chroot(d.chroot, path),
                                                static_cast<std::int32_t>(kind)});
 }
@@ -358,7 +359,7 @@ request<nothing> remove_watch(const defaults& d, std::string_view path, watch_ki
 request<nothing> add_auth(const credentials& c) {
   if (c.scheme == "sasl") return refuse<nothing>(errc::not_supported);
   if (c.scheme.empty()) return refuse<nothing>(errc::invalid_argument);
-  return make<nothing>(opcode::auth, on_cut::repeat, read_nothing,
+  return make<nothing>(opcode::auth, on_disconnect::repeat, read_nothing,
                        wire::auth_request{0, c.scheme, c.value.reveal()});
 }
 
@@ -369,7 +370,7 @@ request<std::vector<identity>> who_am_i() {
         for (const auto& i : in.identities)
           out.push_back({std::string{i.scheme}, std::string{i.id}});
       });
-  return make<result>(opcode::who_am_i, on_cut::repeat, read);
+  return make<result>(opcode::who_am_i, on_disconnect::repeat, read);
 }
 
 }  // namespace conclave::requests

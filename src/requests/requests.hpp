@@ -36,7 +36,7 @@ struct request {
 
   error_code refused;  // set if the arguments are not valid; all other members are then empty
   wire::opcode type{};
-  session::on_cut rule{};
+  session::on_disconnect rule{};
   std::string frame{};
   std::optional<session::operation::wanted_watch> watch{};
   reader read = nullptr;

@@ -221,12 +221,12 @@ void machine::requeue_or_complete_in_flight(time_point now) {
   bool write_lost = false;
   for (auto& s : std::exchange(in_flight_, {})) {
     if (!s.op) continue;
-    const auto rule = s.op->cut_rule();
+    const auto rule = s.op->disconnect_rule();
     // Bytes that the socket did not accept cannot have had an effect.
     const bool never_sent = s.position >= stream_sent_;
-    if (rule == on_cut::succeed) {
+    if (rule == on_disconnect::succeed) {
       complete(std::move(s.op), {});
-    } else if (rule == on_cut::repeat) {
+    } else if (rule == on_disconnect::repeat) {
       if (!never_sent) ++s.op->repeats;
       if (s.op->repeats <= max_repeats)
         keep(std::move(s.op));
@@ -250,7 +250,7 @@ void machine::fail_unreadable(errc read_error) {
   if (in_flight_.empty() || !in_flight_.front().op) return;
   auto op = std::move(in_flight_.front().op);
   in_flight_.pop_front();
-  const auto ec = op->cut_rule() == on_cut::fail ? errc::connection_loss : read_error;
+  const auto ec = op->disconnect_rule() == on_disconnect::fail ? errc::connection_loss : read_error;
   complete(std::move(op), ec);
 }
 
@@ -433,7 +433,8 @@ void machine::finish(kind last, error_code ec) {
 void machine::fail_all(error_code ec) {
   for (auto& s : std::exchange(in_flight_, {})) {
     if (!s.op) continue;
-    const bool may_have_happened = s.op->cut_rule() == on_cut::fail && s.position < stream_sent_;
+    const bool may_have_happened =
+        s.op->disconnect_rule() == on_disconnect::fail && s.position < stream_sent_;
     complete(std::move(s.op), may_have_happened ? errc::connection_loss : ec);
   }
   for (auto& op : std::exchange(auths_in_flight_, {}))

@@ -71,7 +71,8 @@ machine::message_result machine::take_oversized(
   in_flight_.pop_front();
   // The outcome of a write is in the reply, which is dropped.
   if (op) {
-    const auto ec = op->cut_rule() == on_cut::fail ? errc::connection_loss : errc::reply_too_large;
+    const auto ec = op->disconnect_rule() == on_disconnect::fail ? errc::connection_loss
+                                                                 : errc::reply_too_large;
     complete(std::move(op), ec);
   }
   return accepted;

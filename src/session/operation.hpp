@@ -17,7 +17,7 @@
 namespace conclave::session {
 
 // What happens to an operation if the connection is lost before the reply.
-enum class on_cut {
+enum class on_disconnect {
   fail,     // it completes with errc::connection_loss, because the outcome is unknown
   repeat,   // it is sent again, because it is a read or idempotent
   succeed,  // it completes without error, because the lost connection has the same effect
@@ -28,7 +28,7 @@ class operation {
   // Accepts a reply of any size.
   static constexpr std::size_t any_reply = std::numeric_limits<std::int32_t>::max();
 
-  operation(wire::opcode type, on_cut rule) : type_{type}, on_cut_{rule} {}
+  operation(wire::opcode type, on_disconnect rule) : type_{type}, disconnect_rule_{rule} {}
   operation(const operation&) = delete;
   operation& operator=(const operation&) = delete;
   virtual ~operation() = default;
@@ -49,7 +49,7 @@ class operation {
   virtual error_code why_refused() const noexcept { return {}; }
 
   wire::opcode type() const noexcept { return type_; }
-  on_cut cut_rule() const noexcept { return on_cut_; }
+  on_disconnect disconnect_rule() const noexcept { return disconnect_rule_; }
 
   // The complete frame. The machine sets the xid when it sends the frame.
   std::string frame;
@@ -103,7 +103,7 @@ class operation {
 
   std::uint64_t id_ = new_id();
   wire::opcode type_;
-  on_cut on_cut_;
+  on_disconnect disconnect_rule_;
 };
 
 }  // namespace conclave::session

@@ -79,7 +79,7 @@ class claim_job : public job {
     const auto item = claim->data();
     holding stay{s_, claim->hold(), {std::string{claims_path} + '/' + claim->name()}};
     if (!stay.stay(s_.chance(0.15) ? s_.between(200, 2500) : s_.between(1, 20))) return;
-    if (s_.chance(0.1)) return claim->give_back();
+    if (s_.chance(0.1)) return claim->release();
     s_.story.say("completing", {item});
     const char* fate = "unclear";
     try {

@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 
 class fuzz_operation final : public operation {
  public:
-  fuzz_operation(wire::opcode type, on_cut rule, int& completed, int& alive)
+  fuzz_operation(wire::opcode type, on_disconnect rule, int& completed, int& alive)
       : operation{type, rule}, completed_{completed}, alive_{alive} {
     ++alive_;
   }
@@ -119,7 +119,8 @@ class fuzz_session {
     const auto path = paths[input_.ConsumeIntegralInRange(0, 2)];
     const int what = input_.ConsumeIntegralInRange(0, 6);
     std::unique_ptr<operation> op;
-    const auto make = [&](wire::opcode type, on_cut rule, const auto& body, std::int32_t xid = 0) {
+    const auto make = [&](wire::opcode type, on_disconnect rule, const auto& body,
+                          std::int32_t xid = 0) {
       op = std::make_unique<fuzz_operation>(type, rule, completed_, alive_);
       wire::append_frame(op->frame, wire::request_header{xid, type}, body);
     };
@@ -128,28 +129,31 @@ class fuzz_session {
     };
     switch (what) {
       case 0:
-        make(wire::opcode::set_data, on_cut::fail, wire::set_data_request{path, "x", -1});
+        make(wire::opcode::set_data, on_disconnect::fail, wire::set_data_request{path, "x", -1});
         break;
       case 1:
-        make(wire::opcode::get_data, on_cut::repeat, wire::path_watch_request{path, true});
+        make(wire::opcode::get_data, on_disconnect::repeat, wire::path_watch_request{path, true});
         watched(watch_slot::data);
         break;
       case 2:
-        make(wire::opcode::get_children2, on_cut::repeat, wire::path_watch_request{path, true});
+        make(wire::opcode::get_children2, on_disconnect::repeat,
+             wire::path_watch_request{path, true});
         watched(watch_slot::child);
         break;
       case 3:
-        make(wire::opcode::exists, on_cut::repeat, wire::path_watch_request{path, true});
+        make(wire::opcode::exists, on_disconnect::repeat, wire::path_watch_request{path, true});
         watched(watch_slot::exist);
         break;
       case 4:
-        make(wire::opcode::add_watch, on_cut::repeat, wire::path_type_request{path, 1});
+        make(wire::opcode::add_watch, on_disconnect::repeat, wire::path_type_request{path, 1});
         watched(watch_slot::recursive);
         break;
       case 5:
-        make(wire::opcode::remove_watches, on_cut::succeed, wire::path_type_request{path, 3});
+        make(wire::opcode::remove_watches, on_disconnect::succeed,
+             wire::path_type_request{path, 3});
         break;
-      default: make(wire::opcode::auth, on_cut::repeat, wire::auth_request{0, "digest", "u:p"}, -4);
+      default:
+        make(wire::opcode::auth, on_disconnect::repeat, wire::auth_request{0, "digest", "u:p"}, -4);
     }
     if (submitted_ == 0) first_id_ = op->id();
     ++submitted_;

@@ -44,7 +44,7 @@ TEST_P(claiming, an_item_that_is_given_back_keeps_its_position_and_counts) {
   q.push(numbered(0, 2));
   auto job = q.claim();
   EXPECT_EQ(job.data(), "0");
-  job.give_back();
+  job.release();
   EXPECT_EQ(code_of([&] { job.complete(); }), errc::lock_lost);
   auto again = q.claim();
   EXPECT_EQ(again.data(), "0");
@@ -68,7 +68,7 @@ TEST_P(claiming, a_waiting_consumer_gets_an_item_that_is_given_back) {
   client other{shared_server().connect_string()};
   queue next{other, path, options()};
   auto waiting = next.async_claim(boost::asio::use_future);
-  job.give_back();
+  job.release();
   EXPECT_EQ(waiting.get()->data(), "job");
 }
 
@@ -121,7 +121,7 @@ TEST_P(claiming, two_consumers_never_hold_the_same_item) {
           if (!fails) finished.push_back(job->data());
         }
         if (fails)
-          job->give_back();
+          job->release();
         else
           job->complete();
       }
@@ -230,7 +230,7 @@ TEST_P(claiming, an_empty_claim_throws) {
   queue_claim none;
   EXPECT_FALSE(none);
   EXPECT_FALSE(none.held());
-  none.give_back();
+  none.release();
   EXPECT_EQ(code_of([&] { none.data(); }), errc::lock_lost);
   EXPECT_EQ(code_of([&] { none.name(); }), errc::lock_lost);
   EXPECT_EQ(code_of([&] { none.attempts(); }), errc::lock_lost);

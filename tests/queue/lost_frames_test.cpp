@@ -80,7 +80,7 @@ TEST_F(lost_frames, a_claim_is_completed_once_and_leaves_no_node) {
     auto next = from.claim();
     ASSERT_EQ(next.data(), "1");
     ASSERT_EQ(next.attempts(), 1) << "counted twice";
-    next.give_back();
+    next.release();
     auto again = from.claim();
     ASSERT_EQ(again.attempts(), 2);
     again.complete();

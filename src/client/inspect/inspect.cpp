@@ -208,7 +208,7 @@ std::vector<contender_info> queue_claims(client& c, const std::string& path, que
   const auto replies = get_all(c, paths);
   std::vector<contender_info> all;
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    if (replies[i].ec == errc::no_node) continue;  // completed or given back since the listing
+    if (replies[i].ec == errc::no_node) continue;  // completed or released since the listing
     auto& info = all.emplace_back();
     info.node = std::move(paths[i]);
     info.holds = true;

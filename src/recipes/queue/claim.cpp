@@ -18,13 +18,13 @@ claim::claim(std::shared_ptr<session_context> p, queue_item item, std::string pa
       hold_{std::make_shared<hold_state>(context_)} {}
 
 void claim::begin(lock_request r, std::function<void(error_code)> begun,
-                  std::function<void()> given_back) {
+                  std::function<void()> released) {
   begun_ = std::move(begun);
-  given_back_ = std::move(given_back);
+  released_ = std::move(released);
   r.granted_when = lock_request::rule::fixed_name;
   r.own_levels = queue_names::folder_levels;
   r.name = item_.name;
-  r.if_taken = lock_request::on_contention::give_up;
+  r.if_contended = lock_request::on_contention::give_up;
   r.if_session_ends = lock_request::on_session_end::fail;
   // Writing the same data again increments the version, which counts the attempts. It fails if the
   // item was removed, claimed or written since it was read.
@@ -62,13 +62,13 @@ void claim::complete(std::function<void(error_code)> completed) {
   c->release_claim({path_, attempts(), czxid_, action::remove_with_claim});
 }
 
-void claim::give_back() {
+void claim::release() {
   if (std::exchange(ended_, true)) return;
   hold_->release();
   const auto c = contender_;
   c->mute();
   c->release_claim({path_, attempts(), czxid_, action::keep});
-  given_back_();
+  released_();
 }
 
 void claim::gone() {

@@ -21,16 +21,15 @@ class claim final : public contender_events, public std::enable_shared_from_this
         const node_stat& stat);
 
   // `begun` is called once, inside a session_context::scope. Without an error, the item is claimed.
-  // `given_back` is called inside a session_context::scope when give_back() has begun to release
+  // `released` is called inside a session_context::scope when release() has begun to remove
   // the claim.
-  void begin(lock_request r, std::function<void(error_code)> begun,
-             std::function<void()> given_back);
+  void begin(lock_request r, std::function<void(error_code)> begun, std::function<void()> released);
 
   // Removes the item and the claim in one transaction. `completed` is called outside of the
   // session_context::scope.
   void complete(std::function<void(error_code)> completed);
   // Releases the claim and keeps the item in the queue. No effect after complete() or a loss.
-  void give_back();
+  void release();
 
   const queue_item& item() const noexcept { return item_; }
   int attempts() const noexcept { return version_ + 1; }
@@ -55,8 +54,8 @@ class claim final : public contender_events, public std::enable_shared_from_this
   std::shared_ptr<contender> contender_;
   std::function<void(error_code)> begun_;
   std::function<void(error_code)> completed_;
-  std::function<void()> given_back_;
-  bool ended_ = false;  // completed, given back, lost or failed
+  std::function<void()> released_;
+  bool ended_ = false;  // completed, released, lost or failed
 };
 
 }  // namespace conclave::recipes

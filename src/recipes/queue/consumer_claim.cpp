@@ -50,11 +50,11 @@ void consumer::begin_claim(planned_item item, caller_ptr who) {
     else
       self->complete(who, {}, acquired_item{{}, claim});
   };
-  // An item that is given back is ahead of the items in the plan.
-  const auto given_back = [weak = weak_from_this()] {
+  // An item whose claim was released is ahead of the items in the plan.
+  const auto released = [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->plan_.set_outdated();
   };
-  claim->begin(std::move(r), completed, given_back);
+  claim->begin(std::move(r), completed, released);
 }
 
 void consumer::claim_failed(const recipes::claim& c, const caller_ptr& who, error_code ec) {

@@ -34,7 +34,7 @@ task<error_code> consumer::pop_items() {
       if (!folder_.is_checked() && plan_.is_from_earlier_period(i))
         again[i] = send(context_, self,
                         requests::get(context_->defaults(), names_->item(plan_[i].name.text), {}),
-                        {}, session::on_cut::fail);
+                        {}, session::on_disconnect::fail);
   };
   const auto result = co_await transactions_.commit(self, t, read_again);
   if (!result.ec) {

@@ -149,7 +149,7 @@ task<> counted_transactions::remove_counter(std::shared_ptr<void> owner) {
     // The name is unique, so a repeated removal does no harm.
     const auto removing =
         send(context_, owner, requests::remove(context_->defaults(), path(), any_version), where,
-             session::on_cut::repeat);
+             session::on_disconnect::repeat);
     const auto removed = co_await removing;
     ec = removed.ec;
   }

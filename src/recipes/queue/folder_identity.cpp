@@ -28,7 +28,7 @@ task<error_code> folder_identity::make_parent(std::shared_ptr<void> owner) {
     const create_options how{mode, open_acl()};
     const auto pending =
         send(context_, owner, requests::create(context_->defaults(), parent_, {}, how), {},
-             session::on_cut::repeat);
+             session::on_disconnect::repeat);
     const auto created = co_await pending;
     const bool old_server = created.ec == errc::unimplemented && mode == create_mode::container;
     if (created.ec == errc::no_auth) state_ = state::not_needed;
@@ -82,7 +82,7 @@ task<> folder_identity::remove(std::shared_ptr<void> owner) {
   while (may_exist && (is_connection_error(ec) || outcome_unknown(ec))) {
     const auto pending =
         send(context_, owner, requests::remove(context_->defaults(), path(), any_version),
-             {session_, 0}, session::on_cut::repeat);
+             {session_, 0}, session::on_disconnect::repeat);
     const auto got = co_await pending;
     ec = got.ec;
   }

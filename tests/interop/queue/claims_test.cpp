@@ -64,7 +64,7 @@ TEST_F(shared_claims, that_we_give_back_come_to_them) {
   auto consumer = start(side::theirs, "consume");
   consumer.open_gate();
   EXPECT_EQ(consumer.next("popped"), "a-1");
-  job.give_back();
+  job.release();
   EXPECT_EQ(consumer.next("popped"), "a-0");
   put_ends(recipe::kazoo_locking, 1);
   consumer.finish();
@@ -75,7 +75,7 @@ TEST_F(shared_claims, that_they_give_back_come_to_us) {
   q.push("a-0");
   auto theirs = start(side::theirs, "give-back");
   theirs.open_gate();
-  EXPECT_EQ(theirs.finish().given_back, item_list{"a-0"});
+  EXPECT_EQ(theirs.finish().released, item_list{"a-0"});
   auto job = q.try_claim();
   ASSERT_TRUE(job);
   EXPECT_EQ(job->data(), "a-0");

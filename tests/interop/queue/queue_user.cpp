@@ -105,7 +105,7 @@ class user {
     else if (role_[0] == "hold")
       hold();
     else if (role_[0] == "give-back")
-      give_back();
+      release();
     else
       throw std::invalid_argument{"unknown role: " + role_[0]};
   }
@@ -151,11 +151,11 @@ class user {
     for (;;) ::pause();
   }
 
-  void give_back() {
+  void release() {
     auto job = queue_.claim();
     log_.add("claimed " + job.data());
     const auto item = job.data();
-    job.give_back();
+    job.release();
     log_.add("gave-back " + item);
   }
 

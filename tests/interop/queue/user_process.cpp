@@ -69,7 +69,7 @@ void queue_history::add(const queue_history& other) {
   append(pushed, other.pushed);
   append(claimed, other.claimed);
   append(popped, other.popped);
-  append(given_back, other.given_back);
+  append(released, other.released);
 }
 
 user_process::user_process(side s, const usage& u)
@@ -147,7 +147,7 @@ void user_process::note(const std::string& what, const std::string& item) {
   else if (what == "popped")
     history_.popped.push_back(item);
   else if (what == "gave-back")
-    history_.given_back.push_back(item);
+    history_.released.push_back(item);
   else
     throw std::runtime_error{"not a word of a history: " + what};
 }

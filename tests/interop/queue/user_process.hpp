@@ -37,7 +37,7 @@ struct queue_history {
   std::vector<std::string> pushed;
   std::vector<std::string> claimed;
   std::vector<std::string> popped;  // without the ends
-  std::vector<std::string> given_back;
+  std::vector<std::string> released;
 
   void add(const queue_history& other);
 };

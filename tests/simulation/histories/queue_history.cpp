@@ -279,7 +279,7 @@ class queue_history : lots {
     if (chance(3)) {
       ++tally_["given back"];
       --u->claims;
-      return c->give_back();
+      return c->release();
     }
     const auto pending = u->completions.insert(u->completions.end(), c->item().data);
     c->complete([this, u, pending](error_code ec) {

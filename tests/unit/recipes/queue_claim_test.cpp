@@ -90,7 +90,7 @@ TEST_F(queue_claims, a_claim_with_a_deleted_node_does_not_release_the_next_claim
   ASSERT_TRUE(claim(a));
   remove_claim_node();
   ASSERT_TRUE(claim(b));
-  a.give_back();
+  a.release();
   w.advance(1s);
   EXPECT_EQ(complete(b), error_code{});
 }
@@ -203,7 +203,7 @@ TEST_F(queue_claims, an_item_that_is_too_large_to_be_set_aside_is_skipped) {
   push("small");
   test_consumer who{w.client(0), test_consumer::claiming(1)};
   ASSERT_TRUE(claim(who));
-  who.give_back();
+  who.release();
   ASSERT_TRUE(claim(who));
   EXPECT_EQ(who.acquired->claim->item().data, "small");
   who.acquire(false);

@@ -64,9 +64,9 @@ class test_consumer {
     acquired->claim->complete([result](error_code e) { *result = e; });
     return result;
   }
-  void give_back() {
+  void release() {
     const scope inside{client_};
-    acquired->claim->give_back();
+    acquired->claim->release();
   }
 
   int completions = 0;  // of calls; the last one had this result:

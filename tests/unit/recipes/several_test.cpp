@@ -57,7 +57,7 @@ TEST_P(several, are_had_together_or_not_at_all) {
   const auto a = c.begin(0, of({"/locks/b"}));
   ASSERT_TRUE(c.granted(a));
   auto t = of({"/locks/a", "/locks/b"});
-  t.if_taken = recipes::lock_request::on_contention::give_up;
+  t.if_contended = recipes::lock_request::on_contention::give_up;
   const auto b = c.begin(1, t);
   ASSERT_TRUE(c.gone(b));
   EXPECT_EQ(b->journal(), (lines{"failed lock_busy", "gone"}));

@@ -166,7 +166,7 @@ TEST_P(waiting, one_client_that_leaves_keeps_the_watch_of_its_other_contender) {
 TEST_P(waiting, one_that_is_not_patient_is_told_who_has_it_and_leaves_nothing) {
   const auto a = holder();
   auto t = c.request;
-  t.if_taken = recipes::lock_request::on_contention::give_up;
+  t.if_contended = recipes::lock_request::on_contention::give_up;
   const auto b = c.begin(1, t);
   ASSERT_TRUE(c.gone(b));
   EXPECT_EQ(b->journal(), (lines{"failed lock_busy", "gone"}));
@@ -194,7 +194,7 @@ TEST_P(waiting, one_that_does_not_wait_is_told_of_nobody) {
   const auto a = holder();
   auto t = c.request;
   t.reports_position = true;
-  t.if_taken = recipes::lock_request::on_contention::give_up;
+  t.if_contended = recipes::lock_request::on_contention::give_up;
   const auto b = c.begin(1, t);
   c.world.advance(20ms);
   EXPECT_EQ(b->journal(), (lines{"failed lock_busy", "gone"}));

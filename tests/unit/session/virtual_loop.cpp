@@ -53,8 +53,8 @@ const char* name_of(watch_event::kind k) {
 }
 
 template <class Record>
-test_operation_ptr make(wire::opcode type, on_cut rule, std::string_view path, const Record& body,
-                        std::int32_t xid = 0) {
+test_operation_ptr make(wire::opcode type, on_disconnect rule, std::string_view path,
+                        const Record& body, std::int32_t xid = 0) {
   auto op = std::make_unique<test_operation>(type, rule);
   op->path = path;
   wire::append_frame(op->frame, wire::request_header{xid, type}, body);
@@ -62,7 +62,8 @@ test_operation_ptr make(wire::opcode type, on_cut rule, std::string_view path, c
 }
 
 test_operation_ptr read(wire::opcode type, std::string_view path, watch_slot slot, watcher w) {
-  auto op = make(type, on_cut::repeat, path, wire::path_watch_request{path, static_cast<bool>(w)});
+  auto op =
+      make(type, on_disconnect::repeat, path, wire::path_watch_request{path, static_cast<bool>(w)});
   if (w) op->watch = operation::wanted_watch{slot, std::string{path}, std::move(w)};
   return op;
 }
@@ -102,7 +103,7 @@ test_operation_ptr children(std::string_view path, watcher w) {
 }
 
 test_operation_ptr add_watch(std::string_view path, watch_mode mode, watcher w) {
-  auto op = make(wire::opcode::add_watch, on_cut::repeat, path,
+  auto op = make(wire::opcode::add_watch, on_disconnect::repeat, path,
                  wire::path_type_request{path, static_cast<std::int32_t>(mode)});
   op->watch = operation::wanted_watch{
       mode == watch_mode::persistent ? watch_slot::persistent : watch_slot::recursive,
@@ -111,16 +112,17 @@ test_operation_ptr add_watch(std::string_view path, watch_mode mode, watcher w) 
 }
 
 test_operation_ptr set(std::string_view path, std::string_view data) {
-  return make(wire::opcode::set_data, on_cut::fail, path, wire::set_data_request{path, data, -1});
+  return make(wire::opcode::set_data, on_disconnect::fail, path,
+              wire::set_data_request{path, data, -1});
 }
 
 test_operation_ptr remove_watches(std::string_view path) {
-  return make(wire::opcode::remove_watches, on_cut::succeed, path,
+  return make(wire::opcode::remove_watches, on_disconnect::succeed, path,
               wire::path_type_request{path, 3});
 }
 
 test_operation_ptr add_auth(std::string_view scheme, std::string_view auth) {
-  auto op = make(wire::opcode::auth, on_cut::repeat, {}, wire::auth_request{0, scheme, auth},
+  auto op = make(wire::opcode::auth, on_disconnect::repeat, {}, wire::auth_request{0, scheme, auth},
                  wire::special_xid::auth);
   op->new_credentials.emplace(std::string{scheme}, secret::from_memory(auth));
   return op;

@@ -40,7 +40,7 @@ struct fate {
 // An operation that keeps its answer and counts its completions.
 class test_operation final : public operation {
  public:
-  test_operation(wire::opcode type, on_cut rule) : operation{type, rule} {}
+  test_operation(wire::opcode type, on_disconnect rule) : operation{type, rule} {}
   ~test_operation() override;
 
   bool read_reply(const wire::reply_header& header, wire::reader& body) override;
