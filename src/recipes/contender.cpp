@@ -112,7 +112,7 @@ task<error_code> contender::create_nodes() {
     if (nodes_.exist() || is_session_end(ec)) co_return ec;
     where = context_.in_session();
   }
-  lost_connections losses;
+  suspected_refusals refusals;
   for (int without_parent = 0; !context_.release_requested();) {
     const auto creation = nodes_.new_creation();
     const std::function<void()> send_reads = [this] {
@@ -123,7 +123,7 @@ task<error_code> contender::create_nodes() {
     auto ec = made.ec;
     if (made.failed_operation >= nodes_.size()) co_return ec;  // one of the extra operations failed
     if (outcome_unknown(ec)) {
-      const bool refused = ec == errc::connection_loss && losses.one_more(made.request_bytes);
+      const bool refused = made.may_be_too_large && refusals.one_more();
       ec = co_await nodes_.resolve(creation, disconnected);
       if (ec || nodes_.exist()) co_return ec;
       if (refused) co_return errc::too_large;

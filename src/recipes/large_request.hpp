@@ -3,6 +3,9 @@
 // A server closes the connection on such a request and sends no reply. The client cannot
 // distinguish this from a connection that was lost for a different reason, and would send the
 // request again forever.
+//
+// A server reads the requests of a connection in their order. So if several large requests are lost
+// with a connection, only the first of them can be the reason; see session_context::suspects().
 #pragma once
 
 #include <cstddef>
@@ -12,14 +15,12 @@ namespace conclave::recipes {
 // Every server accepts requests up to this size.
 inline constexpr std::size_t always_accepted_bytes = std::size_t{16} * 1024;
 
-// Counts the connections that were lost on one request.
-class lost_connections {
+// Counts how often one request may have been the reason of a lost connection.
+class suspected_refusals {
  public:
   // Returns true if the server seems to refuse the request. The caller then finds out whether it
   // was executed, and reports errc::too_large if not.
-  bool one_more(std::size_t request_bytes) noexcept {
-    return ++count_ >= refusals && request_bytes > always_accepted_bytes;
-  }
+  bool one_more() noexcept { return ++count_ >= refusals; }
 
  private:
   static constexpr int refusals = 5;

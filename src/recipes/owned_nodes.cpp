@@ -53,30 +53,25 @@ task<owned_nodes::creation_result> owned_nodes::create(const creation& c, bindin
   const auto& extra = context_.request.extra_operations;
   std::optional<pending_reply<create_result>> one;
   std::optional<pending_reply<transaction_result>> all;
-  std::size_t request_bytes = 0;
   {
     const single_write in_one_write{context_.session()};
     if (nodes_.size() == 1 && extra.empty()) {
-      auto request =
-          requests::create(context_.defaults(), nodes_[0].child(c.prefix), c.data, c.mode);
-      request_bytes = request.frame.size();
-      one = context_.send(std::move(request), where);
+      one = context_.send(
+          requests::create(context_.defaults(), nodes_[0].child(c.prefix), c.data, c.mode), where);
     } else {
       transaction t;
       for (const auto& n : nodes_) t.create(n.child(c.prefix), c.data, c.mode);
       t.append(extra);
-      auto request = requests::commit(context_.defaults(), t);
-      request_bytes = request.frame.size();
-      all = context_.send(std::move(request), where);
+      all = context_.send(requests::commit(context_.defaults(), t), where);
     }
     if (send_along) send_along();
   }
   creation_result result;
-  result.request_bytes = request_bytes;
   if (one) {
     const auto made = co_await *one;
     context_.session_id = made.sent_on.session;
     result.ec = made.ec;
+    result.may_be_too_large = made.may_be_too_large;
     if (!made.ec) {
       set_created(made.value.stat.czxid, made.sent_on);
       take(nodes_[0], made.value.path);
@@ -85,6 +80,7 @@ task<owned_nodes::creation_result> owned_nodes::create(const creation& c, bindin
     const auto made = co_await *all;
     context_.session_id = made.sent_on.session;
     result.ec = made.ec;
+    result.may_be_too_large = made.may_be_too_large;
     result.failed_operation = made.value.failed_part().value_or(0);
     if (!made.ec) {
       set_created(made.value.zxid, made.sent_on);

@@ -77,7 +77,7 @@ class owned_nodes {
   struct creation_result {
     error_code ec;
     std::size_t failed_operation = 0;  // if the server refused a transaction
-    std::size_t request_bytes = 0;
+    bool may_be_too_large = false;     // see reply::may_be_too_large
   };
   creation new_creation() const;
   // Sends one creation, bound to `where`. `send_along` is called to send more requests in the same

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "recipes/large_request.hpp"
 #include "recipes/session_context.hpp"
 #include "recipes/wakeup.hpp"
 
@@ -20,6 +21,8 @@ struct reply {
   error_code ec;
   Result value;
   binding sent_on;  // the connection on which it was last sent
+  // The connection was lost, perhaps because the request is larger than the server accepts.
+  bool may_be_too_large = false;
 };
 
 template <class Result>
@@ -53,6 +56,7 @@ class recipe_operation final : public session::operation {
                    requests::request<Result> r, session::on_disconnect rule)
       : operation{r.type, rule}, context_{std::move(p)}, asker_{std::move(asker)}, read_{r.read} {
     frame = std::move(r.frame);
+    bytes_ = frame.size();
     watch = std::move(r.watch);
   }
 
@@ -64,7 +68,9 @@ class recipe_operation final : public session::operation {
   }
   void complete(error_code ec) noexcept override {
     const session_context::scope inside{*context_};
-    state_->got.emplace(reply<Result>{ec, std::move(result_), sent_on});
+    const bool suspect = ec == errc::connection_loss && bytes_ > always_accepted_bytes &&
+                         context_->suspects(sent_on.connection);
+    state_->got.emplace(reply<Result>{ec, std::move(result_), sent_on, suspect});
     if (const auto h = std::exchange(state_->waiting, {}))
       h.resume();
     else if (state_->notified)
@@ -76,6 +82,7 @@ class recipe_operation final : public session::operation {
 
  private:
   std::shared_ptr<session_context> context_;
+  std::size_t bytes_ = 0;
   std::shared_ptr<void> asker_;  // the recipe whose coroutine awaits the reply
   typename requests::request<Result>::reader read_;
   Result result_{};

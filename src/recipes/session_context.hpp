@@ -140,6 +140,12 @@ class session_context : public session_clock {
   void monitor(deadline_listener& h, time_point when);
   void stop_monitoring(deadline_listener& h) { monitored_.erase(&h); }
 
+  // For large requests that were lost, in the order in which they were sent. Returns true for the
+  // first one of a connection: only this one can be larger than the server accepts.
+  bool suspects(std::uint64_t connection) noexcept {
+    return std::exchange(suspected_on_, connection) != connection;
+  }
+
   // True if the program locked again right after its last release; see lock_object.cpp.
   bool relocks_at_once = false;
 
@@ -166,6 +172,7 @@ class session_context : public session_clock {
   std::map<timer, std::function<void()>> timers_;
   std::uint64_t last_timer_ = 0;
   std::set<deadline_listener*> monitored_;
+  std::uint64_t suspected_on_ = 0;  // a connection; see suspects()
   time_point next_check_ = time_point::max();
 };
 

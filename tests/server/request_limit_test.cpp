@@ -53,5 +53,18 @@ TEST_F(request_limit, of_the_server_lets_consumers_skip_what_they_cannot_claim) 
   EXPECT_EQ(claimed.get()->data(), "small");
 }
 
+TEST_F(request_limit, of_the_server_does_not_affect_the_claim_of_another_large_item) {
+  q.push("first");
+  q.pop();
+  zk.create("/queue/qn-", std::string(99'910, 'x'), create_mode::persistent_sequential);
+  q.push(std::string(20'000, 'y'));
+  q.push("small");
+  auto one = q.async_claim(boost::asio::use_future);
+  auto other = q.async_claim(boost::asio::use_future);
+  ASSERT_EQ(one.wait_for(20s), std::future_status::ready);
+  ASSERT_EQ(other.wait_for(20s), std::future_status::ready);
+  EXPECT_EQ(one.get()->data().size() + other.get()->data().size(), 20'000u + 5u);
+}
+
 }  // namespace
 }  // namespace conclave::testing

@@ -71,15 +71,14 @@ task<counted_transactions::commit_result> counted_transactions::commit(
     transaction counted;
     counted.set(path(), {}, *version_).append(t);
     bool unknown = false;  // an earlier request of this round has an unknown outcome
-    lost_connections losses;
+    suspected_refusals refusals;
     for (bool new_round = false; !new_round;) {
       std::optional<pending_reply<transaction_result>> committing;
-      auto request = requests::commit(context_->defaults(), counted);
-      const auto bytes = request.frame.size();
       {
         const single_write in_one_write{*context_};
         if (std::exchange(first_request, false) && send_along) send_along();
-        committing = send(context_, owner, std::move(request), {session_, 0});
+        committing =
+            send(context_, owner, requests::commit(context_->defaults(), counted), {session_, 0});
       }
       const auto got = co_await *committing;
       const auto refused = got.value.failed_part();
@@ -93,12 +92,13 @@ task<counted_transactions::commit_result> counted_transactions::commit(
       // long as necessary.
       if (outcome_unknown(got.ec) || (unknown && is_connection_error(got.ec))) {
         unknown = true;
-        if (got.ec != errc::connection_loss || !losses.one_more(bytes)) continue;
+        if (!got.may_be_too_large || !refusals.one_more()) continue;
         const auto end = co_await withdraw(owner);
         if (end == withdrawal::withdrawn) co_return commit_result{errc::too_large, false, {}};
         if (end == withdrawal::executed) co_return commit_result{};
         version_.reset();
-        co_return commit_result{errc::connection_loss, true, {}};
+        const bool ended = end == withdrawal::session_ended;
+        co_return commit_result{ended ? errc::session_expired : errc::connection_loss, true, {}};
       }
       // The counter node was deleted, by hand or with its session, or another client wrote it. The
       // transaction is not the cause, so it is tried again. But if its outcome was unknown, it
@@ -129,12 +129,14 @@ task<counted_transactions::withdrawal> counted_transactions::withdraw(std::share
       co_return withdrawal::withdrawn;
     }
     if (outcome_unknown(written.ec) || is_connection_error(written.ec)) continue;
+    if (is_session_end(written.ec)) co_return withdrawal::session_ended;
     if (written.ec != errc::bad_version) co_return withdrawal::unknown;
     // Either the transaction was executed, or an earlier withdrawal whose reply was lost.
     const auto reading =
         send(context_, owner, requests::get(context_->defaults(), path(), {}), {session_, 0});
     const auto found = co_await reading;
     if (outcome_unknown(found.ec) || is_connection_error(found.ec)) continue;
+    if (is_session_end(found.ec)) co_return withdrawal::session_ended;
     if (found.ec || found.value.stat.version != *version_ + 1) co_return withdrawal::unknown;
     ++*version_;
     co_return found.value.data == withdrawal_mark ? withdrawal::withdrawn : withdrawal::executed;

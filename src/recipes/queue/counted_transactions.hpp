@@ -51,7 +51,7 @@ class counted_transactions {
   task<> remove_counter(std::shared_ptr<void> owner);
 
  private:
-  enum class withdrawal { withdrawn, executed, unknown };
+  enum class withdrawal { withdrawn, executed, unknown, session_ended };
   // Resolves a transaction whose outcome is unknown: either it was executed, or it never will be.
   // It increments the version of the counter node, so that the server refuses a copy that arrives
   // later.
