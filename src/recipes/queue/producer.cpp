@@ -76,7 +76,10 @@ void producer::push(const request_ptr& r) {
 }
 
 void producer::give_up(const request_ptr& r, error_code why) {
-  if (std::erase(requests_, r) == 0) return;
+  if (std::erase(requests_, r) == 0) {
+    r->gave_up_with = why;
+    return;
+  }
   complete(r, why);
   changed_.notify();
 }
@@ -252,15 +255,26 @@ task<> producer::send() {
                               create_mode::persistent, std::string{names_->folder_data()});
       if (!ec) continue;
     }
-    if (ec == errc::too_large && sent.size() > 1 && phase_ != phase::closing) {
-      // Each push fits, but together they are larger than the server accepts.
+    if (ec == errc::too_large && sent.size() > 1) {
+      // Each push fits, but together they are larger than the server accepts. None had an effect.
       most_bytes_ = always_accepted_bytes;
-      requests_.insert(requests_.begin(), sent.begin(), sent.end());
+      send_again(sent);
       co_return done;
     }
     for (const auto& r : sent) complete(r, ec);
     co_return done;
   }
+}
+
+// Queues pushes again that were sent and had no effect.
+void producer::send_again(const std::vector<request_ptr>& sent) {
+  for (auto r = sent.rbegin(); r != sent.rend(); ++r)
+    if (phase_ == phase::closing)
+      complete(*r, cancelled());
+    else if ((*r)->gave_up_with)
+      complete(*r, (*r)->gave_up_with);
+    else
+      requests_.push_front(*r);
 }
 
 }  // namespace conclave::recipes

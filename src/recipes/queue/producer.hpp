@@ -32,6 +32,8 @@ class producer : public std::enable_shared_from_this<producer> {
     std::vector<std::string> items;
     int priority = 0;
     bool waits = true;  // for capacity
+    // Set if the caller gave up after the push was sent. Used if the push had no effect.
+    error_code gave_up_with{};
   };
   using request_ptr = std::shared_ptr<push_request>;
 
@@ -53,6 +55,7 @@ class producer : public std::enable_shared_from_this<producer> {
   };
   task<> run();
   task<> send();
+  void send_again(const std::vector<request_ptr>& sent);
 
   // --- capacity
 

@@ -59,6 +59,15 @@ class queue_counters : public testing::Test {
     EXPECT_EQ(counter_nodes(), 1u);
     return result;
   }
+  // Two large pushes in one transaction, behind a small one that is already executed.
+  std::pair<test_producer::push_result, test_producer::push_result> push_two_together(
+      test_producer& to) {
+    const auto small = to.push("small");
+    const auto first = to.push(std::string(10'000, 'x'));
+    const auto second = to.push(std::string(10'000, 'x'));
+    EXPECT_TRUE(w.run_until([&] { return small->has_value(); }));
+    return {first, second};
+  }
   std::size_t counter_nodes() { return w.by_hand().children("/queue.conclave/producers").size(); }
 
   world w{options()};
@@ -166,6 +175,48 @@ TEST_F(queue_counters, pushes_that_are_too_large_only_together_are_sent_separate
     ASSERT_TRUE(*pushed);
     EXPECT_FALSE(**pushed) << (*pushed)->message();
   }
+  EXPECT_EQ(w.by_hand().children("/queue").size(), 3u);
+}
+
+TEST_F(queue_counters, a_push_whose_caller_gave_up_is_not_sent_separately) {
+  test_producer to{w.client(0)};
+  const auto [first, second] = push_two_together(to);
+  ASSERT_TRUE(lose_requests(2));
+  to.give_up_last();
+  ASSERT_TRUE(lose_requests(3));
+  w.advance(10s);
+  ASSERT_TRUE(*first && *second);
+  EXPECT_FALSE(**first) << (*first)->message();
+  EXPECT_EQ(**second, cancelled());
+  EXPECT_EQ(w.by_hand().children("/queue").size(), 2u);
+}
+
+TEST_F(queue_counters, a_closed_producer_cancels_pushes_that_are_too_large_only_together) {
+  auto to = std::make_unique<test_producer>(w.client(0));
+  const auto [first, second] = push_two_together(*to);
+  ASSERT_TRUE(lose_requests(2));
+  to.reset();
+  ASSERT_TRUE(lose_requests(3));
+  w.advance(10s);
+  ASSERT_TRUE(*first && *second);
+  EXPECT_EQ(**first, cancelled());
+  EXPECT_EQ(**second, cancelled());
+  EXPECT_EQ(w.by_hand().children("/queue").size(), 1u);
+}
+
+// Only the first of the requests that are lost with a connection can be too large.
+TEST_F(queue_counters, a_push_behind_one_that_is_too_large_is_sent_again) {
+  test_producer one{w.client(0)};
+  test_producer other{w.client(0)};
+  for (auto* const to : {&one, &other}) to->push("first");
+  w.advance(1s);
+  const auto large = one.push(std::string(30'000, 'x'));
+  const auto behind = other.push(std::string(20'000, 'x'));
+  ASSERT_TRUE(lose_requests(5));
+  w.advance(10s);
+  ASSERT_TRUE(*large && *behind);
+  EXPECT_EQ(**large, errc::too_large);
+  EXPECT_FALSE(**behind) << (*behind)->message();
   EXPECT_EQ(w.by_hand().children("/queue").size(), 3u);
 }
 

@@ -105,12 +105,18 @@ class test_producer {
     what->complete = [result](error_code e) { *result = e; };
     const scope inside{client_};
     producer_->push(what);
+    last_ = what;
     return result;
+  }
+  void give_up_last() {
+    const scope inside{client_};
+    producer_->give_up(last_, cancelled());
   }
 
  private:
   client& client_;
   std::shared_ptr<producer> producer_;
+  producer::request_ptr last_;
 };
 
 }  // namespace conclave::simulated
