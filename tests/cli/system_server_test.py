@@ -9,11 +9,12 @@ import json
 import os
 import re
 import signal
+import socket
 import stat
 import subprocess
 
 import pytest
-from conftest import BINARY, PATIENCE
+from conftest import BINARY, PATIENCE, until
 
 SYSTEM = "/run/conclave/socket"
 # Numbers of nobody's.
@@ -77,6 +78,23 @@ def test_the_socket_is_for_the_group(world, umask):
     found = os.stat(world.path("socket"))
     assert (found.st_gid, stat.S_IMODE(found.st_mode)) == (GROUP.gr_gid, 0o660)
     assert p.poll() is None
+
+
+def test_servers_that_start_at_once_do_not_share_a_socket(world):
+    """Each finds the socket of a server that is gone. Only one may replace it."""
+    path = world.path("socket")
+    for _ in range(4):
+        with socket.socket(socket.AF_UNIX) as gone:
+            gone.bind(path)
+        servers = [world.start_conclave("serve", "--durability", "none", "--socket", path)
+                   for _ in range(6)]
+        running = lambda: [p for p in servers if p.poll() is None]
+        until(lambda: len(running()) == 1, "one server")
+        (last,) = running()
+        assert last.stdout.readline().startswith("conclave ready")
+        assert all("another server listens there" in p.stderr.read() for p in servers if p != last)
+        last.terminate()
+        assert last.wait() == 0
 
 
 def test_no_such_group(world):

@@ -1,9 +1,11 @@
 #include "server/listener/acceptor.hpp"
 
+#include <fcntl.h>
 #include <grp.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -11,8 +13,10 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <stdexcept>
+#include <thread>
 
 #include "conclave/error.hpp"
 
@@ -96,6 +100,14 @@ bool is_stale(const sockaddr_un& at) {
          errno == ECONNREFUSED;
 }
 
+// Other programs may hold a lock on the folder. Then the server starts without it.
+void lock_briefly(int folder) {
+  using clock = std::chrono::steady_clock;
+  const auto end = clock::now() + std::chrono::seconds{2};
+  while (::flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK && clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+}
+
 }  // namespace
 
 acceptor acceptor::tcp(boost::asio::io_context& io, const std::string& address, transport type) {
@@ -161,6 +173,9 @@ acceptor acceptor::unix_socket(boost::asio::io_context& io, const std::filesyste
                       ::chmod(folder.c_str(), 0710) != 0))
       fail_errno(address);
   }
+  // Between the check and bind(), no other server may do the same for this socket.
+  const unique_fd folder_lock{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  lock_briefly(folder_lock.fd);
   if (struct stat present{}; ::lstat(file.c_str(), &present) == 0) {
     if (!S_ISSOCK(present.st_mode))
       fail(address, "a file of that name exists and is not a socket; remove it");
