@@ -65,7 +65,7 @@ serve_process::~serve_process() {
 
 void serve_process::start() {
   argument_list all{"serve"};
-  if (!has(arguments_, "--data") && !has(arguments_, "--config"))
+  if (!has(arguments_, "--data") && !has(arguments_, "--config") && !has(arguments_, "none"))
     all.insert(all.end(), {"--data", data()});
   if (has(arguments_, "none") && !has(arguments_, "--socket") && !has(arguments_, "--no-socket"))
     all.insert(all.end(), {"--socket", data() / "socket"});

@@ -379,6 +379,7 @@ TEST(command_line, what_cannot_be_understood_is_exit_code_64) {
       {"serve", "surplus"},
       {"serve", "--data"},
       {"serve", "--durability", "maybe"},
+      {"serve", "--durability", "none"},  // with --data
       {"serve", "--tick", "5x"},
       {"serve", "--idle-exit", "-1s"},
       {"serve", "--max-connections", "many"},

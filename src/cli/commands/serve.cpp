@@ -180,7 +180,11 @@ int run(serve_flags& f, const invocation&) {
   if (!o.socket_group.empty() && ::getgrnam(o.socket_group.c_str()) == nullptr)
     throw failure{usage, "there is no group '" + o.socket_group +
                              "'; create it with: groupadd --system " + o.socket_group};
-  if (f.durability == "none") o.data.clear();
+  if (f.durability == "none") {
+    if (!f.data.empty())
+      throw failure{usage, "--data has no effect with --durability none; leave out one of them"};
+    o.data.clear();
+  }
   refuse_apache_data(o.data);
   if (!f.listen.empty()) o.listen = f.listen;
   if (!f.listen_tls.empty()) o.listen_tls = f.listen_tls;
