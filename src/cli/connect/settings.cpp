@@ -31,7 +31,9 @@ void read_file(const std::filesystem::path& file, settings& into) {
   if (std::filesystem::is_directory(file, ec))
     throw failure{usage, "cannot read " + file.string() + ": it is a folder"};
   std::ifstream in{file};
-  if (!in) throw failure{usage, "cannot read " + file.string() + ": " + std::strerror(errno)};
+  if (!in)
+    throw failure{usage, "cannot read " + file.string() + ": " + std::strerror(errno) +
+                             "; CONCLAVE_CONFIG=/dev/null runs the command without settings"};
   std::string line;
   for (int number = 1; std::getline(in, line); ++number) {
     line = trimmed(line.substr(0, line.find('#')));
