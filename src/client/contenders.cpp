@@ -22,9 +22,14 @@ std::vector<std::string> children_of(const core_pointer& core, const std::string
 
 std::vector<contender_info> contenders(const core_pointer& core, const std::string& path,
                                        const layout& names) {
+  return contenders(core, path, names, [&](std::string_view name) { return names.parse(name); });
+}
+
+std::vector<contender_info> contenders(const core_pointer& core, const std::string& path,
+                                       const layout& names, const name_parser& parse) {
   std::vector<listed_contender> listed;
   for (const auto& name : children_of(core, path)) {
-    if (const auto parsed = names.parse(name)) {
+    if (const auto parsed = parse(name)) {
       auto& c = listed.emplace_back();
       c.info.node = path + '/' + name;
       c.info.role = parsed->role;
@@ -74,7 +79,7 @@ std::vector<contender_info> contenders(client& c, const std::string& path, const
 std::vector<contender_info> permits_in_use(client& c, const std::string& path) {
   const auto& core = detail::core_access::of(c);
   auto all = detail::contenders(core, path + '/' + std::string{recipes::leases_folder},
-                                recipes::lease_layout());
+                                recipes::lease_layout(), recipes::parse_lease);
   if (all.empty()) return all;
   const auto permits =
       recorded_permits(detail::block("get " + path, core, &detail::start_get, path, watcher{}));

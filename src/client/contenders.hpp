@@ -1,7 +1,10 @@
 // The functions of conclave/contenders.hpp for callers that have a client_core but no client.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/core.hpp"
@@ -17,5 +20,9 @@ std::vector<std::string> children_of(const core_pointer& core, const std::string
 
 std::vector<contender_info> contenders(const core_pointer& core, const std::string& path,
                                        const layout& names);
+// For contenders whose names are not those of one layout.
+using name_parser = std::function<std::optional<layout::contender>(std::string_view)>;
+std::vector<contender_info> contenders(const core_pointer& core, const std::string& path,
+                                       const layout& names, const name_parser& parse);
 
 }  // namespace conclave::detail

@@ -116,6 +116,21 @@ TEST_F(inspecting, counts_permits) {
   second.release();
 }
 
+TEST_F(inspecting, lists_permits_of_curator) {
+  zk.create(path + "/s");
+  zk.create(path + "/s/leases");
+  zk.create(path + "/s/leases/_c_2bb36c0e-d54d-4b0c-8ed1-7d0f1e6cd5b5-lease-", "theirs",
+            create_mode::ephemeral_sequential);
+  const auto permits = permits_in_use(zk, path + "/s");
+  ASSERT_EQ(permits.size(), 1u);
+  EXPECT_EQ(permits[0].owner, "theirs");
+}
+
+TEST_F(inspecting, finds_no_claims_of_a_queue_without_a_sibling_node) {
+  for (const auto l : {queue_layout::zookeeper, queue_layout::kazoo, queue_layout::kazoo_locking})
+    EXPECT_TRUE(queue_claims(zk, "/", l).empty());
+}
+
 TEST_F(inspecting, counts_items_and_claims) {
   queue jobs{zk, path + "/jobs"};
   jobs.push({"a", "b", "c"});

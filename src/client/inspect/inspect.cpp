@@ -201,6 +201,7 @@ std::optional<queue_layout> find_queue_layout(client& c, const std::string& path
 }
 
 std::vector<contender_info> queue_claims(client& c, const std::string& path, queue_layout names) {
+  if (path == "/") return {};  // has no sibling node, so its items cannot be claimed
   const auto folder = detail::names_of_queue(path, names).claims();
   std::vector<std::string> paths;
   for (const auto& name : detail::children_of(detail::core_access::of(c), folder))
