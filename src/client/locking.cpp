@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <utility>
@@ -69,6 +70,16 @@ void start(const lock_pointer& l, receiver<Result> to, role r, deadline d, Conve
   });
 }
 
+// There can be thousands of paths, so the message names only the first ones.
+std::string list_for_message(const std::vector<std::string>& paths) {
+  constexpr std::size_t most = 5;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, paths.size()); ++i)
+    text += (i == 0 ? "" : ", ") + paths[i];
+  if (paths.size() > most) text += " and " + std::to_string(paths.size() - most) + " more";
+  return text;
+}
+
 // Calls start(receiver) and blocks this thread until the call completes. Keeps the lock alive,
 // since the lock object may be destroyed meanwhile.
 template <class Result, class Start>
@@ -119,9 +130,8 @@ lock_pointer make_lock(client& c, std::vector<std::string> paths, role r, lock_o
   t.parents = std::move(paths);
   t.layout = options.layout;
   t.role = r;
-  std::string all;
-  for (const auto& path : t.parents) all += (all.empty() ? "" : ", ") + path;
-  return make_lock(c, std::move(all), std::move(t), std::nullopt, std::move(options));
+  auto names = list_for_message(t.parents);
+  return make_lock(c, std::move(names), std::move(t), std::nullopt, std::move(options));
 }
 
 void lock(const lock_pointer& l, role r) {

@@ -197,5 +197,22 @@ TEST(loss, has_a_reason) {
   EXPECT_EQ(b.hold().why_lost(), errc::closed);
 }
 
+TEST(lock_message, does_not_name_thousands_of_paths) {
+  client zk{shared_server().connect_string()};
+  std::vector<std::string> paths;
+  for (int i = 0; i < 12'000; ++i) paths.push_back("/many/" + std::to_string(100'000 + i));
+  multi_mutex all{zk, std::move(paths)};
+  zk.close();
+  try {
+    all.lock();
+    ADD_FAILURE() << "it was granted";
+  } catch (const error& e) {
+    const std::string text = e.what();
+    EXPECT_NE(text.find("/many/100000, /many/100001, "), std::string::npos) << text;
+    EXPECT_NE(text.find(" and 11995 more"), std::string::npos) << text;
+    EXPECT_LT(text.size(), 200u);
+  }
+}
+
 }  // namespace
 }  // namespace conclave::testing
