@@ -30,7 +30,7 @@ void hold_monitor::begin(const session_clock::session_view& s) {
 void hold_monitor::monitor_deadline(const session_clock::session_view& s) {
   auto& session = context_.session();
   since_ = session.now();
-  session.monitor(*this, std::min(s.deadline, *since_ + short_hold));
+  session.monitor(*this, *since_ + short_hold, s.deadline);
 }
 
 void hold_monitor::request_missing_watches() {
@@ -41,7 +41,7 @@ void hold_monitor::request_missing_watches() {
 void hold_monitor::connection_lost() {
   connection_ = connection::lost;
   // While connected there may have been no deadline, so none was monitored.
-  context_.session().monitor(*this, context_.session().session().deadline);
+  context_.session().check_at(context_.session().session().deadline);
   if (!std::exchange(suspension_reported_, true)) context_.events().suspended();
 }
 
@@ -114,19 +114,13 @@ bool hold_monitor::watches_too_late() const {
                      [](const owned_node& n) { return n.watch.must_read(); });
 }
 
-time_point hold_monitor::check_deadline(time_point now) {
+void hold_monitor::check_deadline(time_point now) {
   const auto alive = context_.owner().lock();
-  const auto deadline = context_.session().session().deadline;
-  if (const auto why = why_session_may_have_ended()) {
+  if (const auto why = why_session_may_have_ended())
     lost_(why);
-    context_.changed.notify();
-    return time_point::max();
-  }
-  const auto soon = *since_ + short_hold;
-  if (now < soon) return std::min(soon, deadline);
-  request_missing_watches();
+  else if (now >= *since_ + short_hold)
+    request_missing_watches();
   context_.changed.notify();
-  return deadline;
 }
 
 }  // namespace conclave::recipes

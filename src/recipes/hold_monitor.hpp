@@ -40,7 +40,7 @@ class hold_monitor final : public deadline_listener {
   // Reads and watches a node of the hold, and reports a request to release it.
   task<> read(owned_node& n);
 
-  time_point check_deadline(time_point now) override;
+  void check_deadline(time_point now) override;
 
  private:
   enum class connection {

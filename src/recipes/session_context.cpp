@@ -7,9 +7,12 @@ namespace conclave::recipes {
 void session_context::session_changed(const session_event& e) {
   const scope inside{*this};
   // A listener may be removed while another one is notified.
-  const std::vector<session_listener*> all{listeners_.begin(), listeners_.end()};
-  for (auto* m : all)
-    if (listeners_.contains(m)) m->session_changed(e);
+  std::vector<std::uint64_t> all;
+  all.reserve(listeners_.size());
+  for (const auto& [number, m] : listeners_) all.push_back(number);
+  for (const auto number : all)
+    if (const auto m = listeners_.find(number); m != listeners_.end())
+      m->second->session_changed(e);
   using kind = session_event::kind;
   const auto why = e.type == kind::closed                  ? error_code{errc::closed}
                    : e.type == kind::expired               ? error_code{errc::session_expired}
@@ -53,12 +56,22 @@ session_context::timer session_context::call_at(time_point when, std::function<v
   return t;
 }
 
-void session_context::monitor(deadline_listener& h, time_point when) {
-  monitored_.insert(&h);
-  plan_check(when);
+void session_context::monitor(deadline_listener& h, time_point first_check, time_point deadline) {
+  stop_monitoring(h);
+  h.monitor_number_ = ++last_number_;
+  h.first_check_ = first_check;
+  monitored_.emplace(h.monitor_number_, &h);
+  first_checks_.emplace(first_check, h.monitor_number_);
+  check_at(std::min(first_check, deadline));
 }
 
-void session_context::plan_check(time_point when) {
+void session_context::stop_monitoring(deadline_listener& h) {
+  const auto number = std::exchange(h.monitor_number_, 0);
+  monitored_.erase(number);
+  first_checks_.erase({h.first_check_, number});
+}
+
+void session_context::check_at(time_point when) {
   if (when >= next_check_) return;
   next_check_ = when;
   // A check planned earlier for a later time finds next_check_ changed and does nothing.
@@ -70,12 +83,22 @@ void session_context::plan_check(time_point when) {
 void session_context::check_deadlines() {
   next_check_ = time_point::max();
   const auto at = now();
-  auto next = time_point::max();
-  const std::vector<deadline_listener*> all{monitored_.begin(), monitored_.end()};
-  for (auto* h : all)
-    if (monitored_.contains(h)) next = std::min(next, h->check_deadline(at));
-  if (!monitored_.empty() && next != time_point::max())
-    plan_check(std::max(next, at + duration{1}));
+  std::vector<std::uint64_t> due;  // a check may end the monitoring of other holds
+  while (!first_checks_.empty() && first_checks_.begin()->first <= at) {
+    due.push_back(first_checks_.begin()->second);
+    first_checks_.erase(first_checks_.begin());
+  }
+  if (at >= session().deadline) {
+    due.clear();
+    for (const auto& [number, h] : monitored_) due.push_back(number);
+  }
+  for (const auto number : due)
+    if (const auto h = monitored_.find(number); h != monitored_.end())
+      h->second->check_deadline(at);
+  if (!first_checks_.empty()) check_at(first_checks_.begin()->first);
+  // The deadline moves when the server replies. After the deadline, all these holds are lost.
+  const auto deadline = session().deadline;
+  if (!monitored_.empty() && deadline > at && deadline != time_point::max()) check_at(deadline);
 }
 
 }  // namespace conclave::recipes

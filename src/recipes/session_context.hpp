@@ -35,16 +35,25 @@ class session_listener {
 
  protected:
   ~session_listener() = default;
+
+ private:
+  friend class session_context;
+  std::uint64_t listener_number_ = 0;
 };
 
 // Monitors a hold, which is valid only while the session is certainly alive.
 class deadline_listener {
  public:
-  // Checks the deadline. Returns the time by which it must be called again.
-  virtual time_point check_deadline(time_point now) = 0;
+  // Called at the time that the listener has requested, and when the session's deadline has passed.
+  virtual void check_deadline(time_point now) = 0;
 
  protected:
   ~deadline_listener() = default;
+
+ private:
+  friend class session_context;
+  std::uint64_t monitor_number_ = 0;  // 0 if not monitored
+  time_point first_check_;
 };
 
 // The state of the session, readable by any thread. A hold keeps only this object, since it may
@@ -128,17 +137,23 @@ class session_context : public session_clock {
   timer call_at(time_point when, std::function<void()> f);
   void cancel(const timer& t) { timers_.erase(t); }
 
-  void add_listener(session_listener& m) { listeners_.insert(&m); }
-  void remove_listener(session_listener& m) { listeners_.erase(&m); }
+  void add_listener(session_listener& m) {
+    m.listener_number_ = ++last_number_;
+    listeners_.emplace(m.listener_number_, &m);
+  }
+  void remove_listener(session_listener& m) { listeners_.erase(m.listener_number_); }
 
   // Calls `f` inside a scope when the session ends and no other will follow, unless `of` is
   // destroyed before.
   void on_session_end(const std::weak_ptr<void>& of, std::function<void(error_code why)> f);
 
-  // Calls h.check_deadline() until stop_monitoring(). `when` is the time of the first check. One
-  // timer serves all holds, so a short hold sets no timer.
-  void monitor(deadline_listener& h, time_point when);
-  void stop_monitoring(deadline_listener& h) { monitored_.erase(&h); }
+  // Calls h.check_deadline() at `first_check`, and when the session's deadline has passed, until
+  // stop_monitoring(). `deadline` is the present deadline. One timer serves all holds, so a short
+  // hold sets no timer. Only the holds that are due are visited.
+  void monitor(deadline_listener& h, time_point first_check, time_point deadline);
+  void stop_monitoring(deadline_listener& h);
+  // Must be called if the session's deadline became earlier. An earlier call does no harm.
+  void check_at(time_point when);
 
   // For large requests that were lost, in the order in which they were sent. Returns true for the
   // first one of a connection: only this one can be larger than the server accepts.
@@ -157,12 +172,16 @@ class session_context : public session_clock {
 
  private:
   void check_deadlines();
-  void plan_check(time_point when);
 
   std::mutex mutex_;
   std::shared_ptr<const requests::defaults> defaults_;
   std::vector<std::function<void()>> callbacks_;
-  std::set<session_listener*> listeners_;
+  // Listeners and monitored holds in the order in which they were added. So a simulated history
+  // does not depend on addresses.
+  std::uint64_t last_number_ = 0;
+  std::map<std::uint64_t, session_listener*> listeners_;
+  std::map<std::uint64_t, deadline_listener*> monitored_;
+  std::set<std::pair<time_point, std::uint64_t>> first_checks_;
   struct ending {
     std::weak_ptr<void> of;
     std::function<void(error_code)> f;
@@ -171,7 +190,6 @@ class session_context : public session_clock {
   std::size_t sweep_endings_at_ = 64;  // at this size, endings of destroyed objects are erased
   std::map<timer, std::function<void()>> timers_;
   std::uint64_t last_timer_ = 0;
-  std::set<deadline_listener*> monitored_;
   std::uint64_t suspected_on_ = 0;  // a connection; see suspects()
   time_point next_check_ = time_point::max();
 };
