@@ -1,4 +1,4 @@
-// A clock on CLOCK_BOOTTIME, which measures session timeouts.
+// A clock based on CLOCK_BOOTTIME, used to measure session timeouts.
 //
 // It does not jump when the date is changed. Unlike std::chrono::steady_clock, it also advances
 // while the machine is suspended, like the server's clock. It meets the standard's Clock

@@ -25,8 +25,8 @@ using log_callback = std::function<void(log_level, std::string_view)>;
 // servers have failed (1, 2, ...). It must not throw and must not call the client.
 using reconnect_policy = std::function<std::chrono::milliseconds(unsigned n)>;
 
-// The delay doubles from `first` up to `most`. Each delay is random, between half and all of its
-// value, so that clients of a restarted server do not reconnect at the same time.
+// The value doubles from `first` up to `most`. Each delay is chosen at random between half of that
+// value and the full value, so that clients of a restarted server do not all reconnect at once.
 reconnect_policy exponential_backoff(std::chrono::milliseconds first,
                                      std::chrono::milliseconds most);
 

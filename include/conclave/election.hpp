@@ -9,7 +9,7 @@
 //   storage.write(data, e.hold().fencing_token());  // a hold like that of a lock: hold.hpp
 //   e.resign();
 //
-// Candidates stand in a wait queue in order of arrival, and the first one leads. When the leader
+// Candidates form a wait queue in order of arrival, and the first one leads. When the leader
 // resigns or its session ends, the next candidate becomes the leader. When another candidate
 // leaves, only its successor wakes up, and the leader stays the same. A waiting candidate keeps its
 // position when the connection is lost. If its session expires, it queues again at the end.

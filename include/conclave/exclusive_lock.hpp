@@ -5,7 +5,7 @@
 // Ownership: the lock object owns the lock, not a thread. Any thread or coroutine may unlock it. If
 // the object is already locked, lock() waits, even on the thread that locked it. (recursive_mutex
 // allows recursive locking.) Several threads may use one object. They acquire the lock in turn, and
-// only one of them at a time stands in the server's wait queue.
+// only one of them at a time is in the server's wait queue.
 //
 // Order: contenders acquire the lock in the order in which the server created their nodes. This
 // includes contenders of other libraries. A waiter keeps its position when the connection is

@@ -162,8 +162,8 @@ bool is_recipe_node(std::string_view name);
 std::optional<std::size_t> recorded_permits(const get_result& semaphore);
 
 // The layout of the queue at this path. Returns kazoo_locking if the path has a child `entries`.
-// Otherwise returns the layout of the items. If there are items of both other layouts, returns
-// zookeeper. Returns nothing if there are no items.
+// Otherwise returns the layout of the items. If there are items of the zookeeper layout and of the
+// kazoo layout, returns zookeeper. Returns nothing if there are no items.
 std::optional<queue_layout> find_queue_layout(client& c, const std::string& path);
 
 // The claimed items of a queue. The last part of contender_info::node is the name of the item.

@@ -6,7 +6,7 @@
 // errc::layout_mismatch when it finds a node of a different layout that it knows. It ignores all
 // other nodes.
 //
-// In every layout, Conclave's mutexes, readers and writers stand in one wait queue, ordered by
+// In every layout, Conclave's mutexes, readers and writers share one wait queue, ordered by
 // sequence number, and exclude each other. Other libraries' mutexes do not see readers and writers,
 // and their readers and writers do not see mutexes. Conclave therefore also throws
 // errc::layout_mismatch if a mutex finds a reader or writer of another library, or if a reader or
@@ -61,8 +61,8 @@ class layout {
 
   enum class role { exclusive, reader, writer };
 
-  // "curator", "kazoo" and so on. For a user-defined layout, the pattern. If that layout is for
-  // shared locks, the pattern of the writers.
+  // The name of the layout: "curator", "kazoo" and so on. A user-defined layout has its pattern as
+  // its name, or its writers' pattern if it is for shared locks.
   const std::string& name() const noexcept { return name_; }
 
   // The name of a new node without its sequence number. Returns an empty string if the layout does

@@ -43,12 +43,13 @@ struct lock_options {
   // session has reconnected in time. See hold.hpp.
   std::function<void(const hold&)> on_suspended;
   std::function<void(const hold&)> on_restored;
-  // The hold was lost for the reason `why`. See hold::lost() and hold::why_lost().
+  // on_lost runs when the hold was lost for the reason `why`. See hold::lost() and
+  // hold::why_lost().
   std::function<void(const hold&, error_code why)> on_lost;
 
-  // Another program asks the holder to release the lock (conclave::ask_to_release, Curator's
-  // Revoker). The lock stays held until the program unlocks it. Setting this callback costs one
-  // read for each acquisition.
+  // on_revocation runs when another program asks the holder to release the lock
+  // (conclave::ask_to_release, Curator's Revoker). The lock stays held until the holder unlocks it.
+  // Setting this callback costs one read for each acquisition.
   std::function<void(const hold&)> on_revocation;
 
   // Lets most acquisitions and hand-offs avoid listing the wait queue. If false, every acquisition

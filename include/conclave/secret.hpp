@@ -25,7 +25,7 @@ class secret {
   static secret from_environment(const std::string& variable);
 
   bool empty() const noexcept { return value_.empty(); }
-  // The value itself. The view is valid as long as this object.
+  // The value itself. The view is valid while this object exists and is not modified.
   std::string_view reveal() const noexcept { return value_; }
 
  private:

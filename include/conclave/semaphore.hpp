@@ -101,8 +101,8 @@ class semaphore {
     return detail::initiate<void>(state_, &detail::start_unlock, std::forward<Token>(token), role);
   }
 
-  // The permit that the calling thread acquired last. If the thread has none, the permit that any
-  // thread acquired last.
+  // Returns the permit that the calling thread acquired last. If the thread has none, returns the
+  // last permit acquired by any thread.
   conclave::hold hold() const;
 
  private:

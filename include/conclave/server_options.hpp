@@ -86,7 +86,7 @@ struct server_options {
   // socket and for sessions that reconnect.
   std::optional<std::size_t> max_connections_per_address;
   // The limit for one peer is a quarter of max_sessions, or max_connections_per_address if that is
-  // greater. If max_connections_per_address is zero, one peer has no limit. One sixteenth of
+  // greater. If max_connections_per_address is zero, there is no limit per peer. One sixteenth of
   // max_sessions is reserved for the Unix socket. A session that reconnects is always accepted.
   std::size_t max_sessions = 100'000;
   std::size_t max_request_bytes = 0xfffff;
@@ -98,8 +98,8 @@ struct server_options {
   std::size_t max_unsent_bytes = 64u << 20;
   std::chrono::milliseconds stall_limit{30'000};
 
-  // The server ends if there was no session and no connection for this time. Zero means that it
-  // never ends by itself.
+  // The server shuts down when it has had no session and no connection for this long. Zero means
+  // that it never shuts down by itself.
   std::chrono::milliseconds idle_exit{0};
 
   log_callback log;  // if empty, nothing is logged

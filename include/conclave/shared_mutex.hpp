@@ -4,9 +4,9 @@
 //   { std::shared_lock reading{m}; ... }
 //   { std::unique_lock writing{m}; ... }
 //
-// Order: readers and writers stand in one wait queue, in the order of creation. A reader waits for
-// the last writer ahead of it. A writer waits for its predecessor. Adjacent readers hold the lock
-// together, and nobody starves.
+// Order: readers and writers share one wait queue, in the order in which their nodes were created.
+// A reader waits for the last writer ahead of it. A writer waits for its predecessor. Adjacent
+// readers hold the lock together, and nobody starves.
 //
 // Ownership: the object owns the holds, not a thread. Every shared hold has its own node, and any
 // thread may release one. unlock_shared() prefers a hold that the calling thread acquired by a
@@ -143,7 +143,7 @@ class shared_mutex {
   }
 
   // hold() is the exclusive hold. shared_hold() is the shared hold that the calling thread acquired
-  // last. If the thread has none, it is the shared hold that any thread acquired last.
+  // last. If the thread has none, shared_hold() is the last shared hold acquired by any thread.
   conclave::hold hold() const;
   conclave::hold shared_hold() const;
 

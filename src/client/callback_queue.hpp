@@ -1,5 +1,5 @@
-// Calls the user's functions in the order of their push(), one at a time, on the thread that calls
-// run(). Calls no function after close().
+// Calls the user's functions in the order in which they were pushed, one at a time, on the thread
+// that calls run(). Calls no function after close().
 #pragma once
 
 #include <condition_variable>

@@ -39,11 +39,11 @@ lock_pointer make_lock(client& c, std::vector<std::string> paths, role r, lock_o
 void lock(const lock_pointer& l, role r);
 bool lock(const lock_pointer& l, role r, std::stop_token stop);
 // Like lock(), but returns the hold that this call acquired. hold_of() may return a newer one.
-// Returns no hold if a stop was requested first.
+// Returns nullopt if a stop was requested before the grant.
 std::optional<hold> lock_to_hold(const lock_pointer& l, role r, std::stop_token stop);
 bool try_lock(const lock_pointer& l, role r, deadline d);
-// Like try_lock(), but returns the hold that this call acquired. It is empty if the call acquired
-// none.
+// Like try_lock(), but returns the hold that this call acquired. The result is empty if the call
+// acquired no hold.
 scoped_hold scoped_lock(const lock_pointer& l, role r, deadline d);
 void unlock(const lock_pointer& l, role r) noexcept;
 void unlock(const lock_pointer& l, const hold& h) noexcept;

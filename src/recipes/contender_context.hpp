@@ -76,8 +76,8 @@ class contender_context {
 
   // --- for the coroutines of the contender
 
-  // Awaited by a coroutine until something happens: an event, the session's end, a request to
-  // release.
+  // The contender's coroutines await this. It is notified when an event arrives, the session ends
+  // or a release is requested.
   wakeup changed;
 
   template <class Result>

@@ -12,7 +12,8 @@ inline bool is_connection_error(const error_code& ec) {
 }
 
 // Returns true if the request was sent and its outcome is unknown: the connection was lost, or the
-// server itself timed out. This would also apply to cancelled requests, but recipes cancel none.
+// server itself timed out. The outcome of a cancelled request is also unknown, but recipes never
+// cancel requests.
 inline bool outcome_unknown(const error_code& ec) {
   return ec == errc::connection_loss || ec == errc::operation_timeout ||
          ec == errc::request_timeout;

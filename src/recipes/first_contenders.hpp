@@ -8,8 +8,8 @@
 
 namespace conclave::recipes {
 
-// Returns the contenders that may be the first in the wait queue. Where the sequence numbers do not
-// decide, it returns several, and the caller must compare their czxids.
+// Returns the contenders that may be the first in the wait queue. If the sequence numbers do not
+// determine the order, it returns several contenders, and the caller must compare their czxids.
 std::vector<std::string> first_contenders(const std::vector<std::string>& children,
                                           const layout& names);
 

@@ -32,7 +32,7 @@ class hold_state {
     auto expected = on ? status::held : status::suspended;
     status_.compare_exchange_strong(expected, on ? status::suspended : status::held);
   }
-  // Returns true if the hold was held or suspended until now.
+  // Returns true if the hold was in the state held or suspended before this call.
   bool release() {
     const auto before = status_.exchange(status::over);
     return before == status::held || before == status::suspended;

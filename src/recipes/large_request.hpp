@@ -15,11 +15,11 @@ namespace conclave::recipes {
 // Every server accepts requests up to this size.
 inline constexpr std::size_t always_accepted_bytes = std::size_t{16} * 1024;
 
-// Counts how often one request may have been the reason of a lost connection.
+// Counts how often one request may have been the reason for a lost connection.
 class suspected_refusals {
  public:
-  // Returns true if the server seems to refuse the request. The caller then finds out whether it
-  // was executed, and reports errc::too_large if not.
+  // Returns true if the server seems to refuse the request. The caller then resolves the outcome
+  // and reports errc::too_large if the request was not executed.
   bool one_more() noexcept { return ++count_ >= refusals; }
 
  private:

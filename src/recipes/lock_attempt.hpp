@@ -28,8 +28,8 @@ class lock_object::attempt final : public contender_events,
   void start(const attempt_ptr& before = {});
 
   void release(std::function<void()> confirmed);
-  // Like release(), but the next attempt may send the release with its own creation. Returns false
-  // if that is not possible.
+  // Like release(), but the next attempt may send the release together with the creation of its own
+  // node. Returns false if that is not possible.
   bool release_with_next(std::function<void()>& confirmed);
   void release_now();
   // Keeps an earlier callback and adds this one.

@@ -40,8 +40,8 @@ struct lock_request {
 
   enum class on_contention { wait, give_up };
   on_contention if_contended = on_contention::wait;
-  // With give_up, the attempt fails with errc::lock_busy while this node exists. Empty if no such
-  // node is known.
+  // The path of the holder's node that an earlier attempt found. With give_up, the attempt fails
+  // with errc::lock_busy if this node still exists. Empty if no holder is known.
   std::string seen_holder;
 
   // What happens if the session ends before the grant: contend again in the next session, or fail.

@@ -95,8 +95,8 @@ class owned_nodes {
   // Reads one node and sets a watch on it. If another node has its name, the node counts as
   // deleted.
   task<error_code> read_and_watch(owned_node& n);
-  // The same for a holder that needs the node's data. Does not delay a release: if one is requested
-  // before the reply arrives, it returns at once.
+  // Does the same for a holder that needs the node's data. If a release is requested before the
+  // reply arrives, the function returns at once, so it does not delay the release.
   task<error_code> read_and_watch_until_release(owned_node& n, std::string& data);
   // Sends the read of read_and_watch(), so that it can share a write with other requests. The reply
   // must be passed to note_read().

@@ -32,7 +32,7 @@ struct parent_record {
   std::optional<std::size_t> permits;
 };
 parent_record parse_parent_record(std::string_view data, const node_stat& parent);
-// Returns true if the data is a record, of this node or of another one.
+// Returns true if the data is a parent record, even if its czxid is that of another node.
 bool is_parent_record(std::string_view data);
 
 }  // namespace conclave::recipes

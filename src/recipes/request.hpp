@@ -39,8 +39,8 @@ class pending_reply {
   void await_suspend(std::coroutine_handle<> h) const noexcept { state_->waiting = h; }
   reply<Result> await_resume() const { return std::move(*state_->got); }
 
-  // For a coroutine that waits for the reply or something else: the reply notifies `w`, which must
-  // live as long as the sender.
+  // Makes the reply notify `w` if no coroutine awaits it. Used by coroutines that wait for the
+  // reply or another event. `w` must live as long as the recipe that sent the request.
   void notify(wakeup& w) const noexcept { state_->notified = &w; }
 
  private:

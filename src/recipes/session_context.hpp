@@ -167,7 +167,7 @@ class session_context : public session_clock {
   claimed_nodes claimed;
 
  protected:
-  // Requests a call of time_passed() at this time. An earlier call does no harm.
+  // Requests a call to time_passed() at this time. An earlier call does no harm.
   virtual void wake_at(time_point when) = 0;
 
  private:

@@ -22,7 +22,7 @@ class io_loop {
   boost::asio::io_context& io() noexcept { return io_; }
   boot_timers& timers() noexcept { return timers_; }
   // The buffer for received data of all clients. Its content is processed before the next read, so
-  // idle clients need no buffer.
+  // all clients can share it.
   std::span<char> read_buffer() noexcept { return {read_buffer_.get(), read_buffer_size}; }
 
   bool is_current() const noexcept {

@@ -118,8 +118,8 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   void connection_lost(error_code why);
   bool needs_processing() const noexcept;
 
-  // Returns true if the caller runs inside process(), which sends and delivers everything at its
-  // end.
+  // Returns true if the caller runs inside process(), which sends requests and delivers notices
+  // before it returns.
   bool inside_process() const noexcept { return loop_->is_current() && processing_; }
 
   enum class wake { if_needed, always };

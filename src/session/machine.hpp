@@ -107,8 +107,8 @@ class machine {
   command take_command();
   bool has_command() const noexcept { return !std::holds_alternative<std::monostate>(command_); }
 
-  // The time by which time_passed() must be called. After the process was stopped or the machine
-  // slept, the call comes later. The connection is then kept long enough for a reply to arrive.
+  // The time by which time_passed() must be called. The call may be late if the process was stopped
+  // or the computer was suspended. The connection is then kept long enough for a reply to arrive.
   time_point next_deadline() const noexcept;
 
   // All notices to be delivered, in order.

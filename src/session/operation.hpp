@@ -82,7 +82,7 @@ class operation {
   // earlier write was lost. For senders that wait for a reply before they send what depends on it.
   bool independent = false;
 
-  // Accept a reply above client_options::max_reply_bytes, up to this size.
+  // Accept a reply larger than client_options::max_reply_bytes, up to this size.
   std::size_t max_reply_bytes = 0;
 
   // Send at once, even while the user has an open client::batch.

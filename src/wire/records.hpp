@@ -15,7 +15,7 @@ namespace conclave::wire {
 // --- handshake
 
 // The protocol version is 0 in both directions. Conclave's client and server also use this field on
-// a Unix socket. Both send process_binding() if the server is to keep the session while this
+// a Unix socket. If both send the same process_binding(), the server keeps the session while this
 // connection is open, regardless of the timeout. Other clients and servers ignore the field.
 
 struct connect_request {

@@ -28,7 +28,8 @@ class connection {
   bool connected();
   void wait_until_connected();
   // Throws failure with code unavailable if the chroot of the connect string does not exist. Does
-  // nothing after it was found once. While there is no connection, it is not known yet.
+  // nothing if an earlier call found the chroot. Does not throw while there is no connection,
+  // because it cannot check then.
   void require_chroot();
   // Ends the wait for a server. Throws failure with code unavailable.
   [[noreturn]] void throw_no_server();

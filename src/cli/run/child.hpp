@@ -44,14 +44,15 @@ class child {
   pid_t group() const noexcept { return pid_; }
   enum class delivery {
     sent,
-    // We may not signal the program's own process, because it runs as another user. A set-uid
-    // program such as sudo is an example. Other processes of the group may have received the
-    // signal.
+    // The kernel does not permit us to signal the program's own process, because it runs as another
+    // user. A set-uid program such as sudo is an example. Other processes of the group may have
+    // received the signal.
     refused,
   };
   // Sends the signal to the process group.
   delivery signal(int s) const noexcept;
-  // Returns the running processes of the group that we may not signal. Call before reap().
+  // Returns the running processes of the group that we are not permitted to signal. Call before
+  // reap().
   std::vector<pid_t> out_of_reach() const;
 
   struct change {

@@ -27,8 +27,8 @@ class close_on_signal {
   close_on_signal(const close_on_signal&) = delete;
   close_on_signal& operator=(const close_on_signal&) = delete;
 
-  // Closes `zk` on a signal, until the returned object is destroyed. If a signal is ending the
-  // program, the destructor of that object does not return.
+  // Closes `zk` on a signal, until the returned object is destroyed. Once a signal has arrived, the
+  // destructor of that object blocks until the process terminates.
   [[nodiscard]] std::shared_ptr<void> closes(client& zk);
 
  private:

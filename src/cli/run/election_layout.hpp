@@ -18,8 +18,8 @@ inline constexpr const char* default_election_layout = "election";
 // `text` is election, leader-latch, curator (LeaderSelector) or kazoo.
 layout election_layout(const std::string& text);
 
-// Returns the failure for errc::layout_mismatch. Its message names the layout of the others and the
-// flag to pass. `command` and `flag` are the words that the user wrote.
+// Returns the failure for errc::layout_mismatch. Its message names the layout of the other
+// candidates and the flag to pass. `command` and `flag` are the words that the user wrote.
 failure election_disagreement(client& zk, const std::string& command, const std::string& path,
                               const std::string& flag);
 

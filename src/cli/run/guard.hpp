@@ -39,8 +39,9 @@ class guard {
     int keeper = -1;
   };
   // Throws failure if the system refuses a new process or descriptor. `group` is the process group
-  // of the command, or 0 if the command is not started or has ended. Unless it is 0, the command's
-  // own process must not have been reaped yet. For `alive_for`, see the function alive_for().
+  // of the command, or 0 if the command has not started yet or has ended. If `group` is not 0, the
+  // command's own process must not have been reaped yet. For `alive_for`, see the function
+  // alive_for().
   guard(const descendants& command, const std::optional<guarded_session>& session, pid_t group,
         std::chrono::nanoseconds alive_for);
 
@@ -51,8 +52,8 @@ class guard {
   // Call before the command is reaped. Afterwards its group id may be reused, and the guard would
   // kill a different group.
   void command_ended() noexcept { shared_->group = 0; }
-  // Ends the guard but not the command. If the guard is to stay with the command, call _exit(2)
-  // instead.
+  // Kills the guard but not the command. To leave the guard running, end the process with _exit(),
+  // which does not run this destructor.
   ~guard();
   guard(const guard&) = delete;
   guard& operator=(const guard&) = delete;

@@ -15,8 +15,8 @@ struct run_flags {
   std::string label, on_suspend = "ignore", kill_after = "5s";
   std::optional<std::string> shell_line;
 
-  // Returns the program of -c or after `--`, or nothing if there is neither. Throws failure if
-  // there are both.
+  // Returns the program given with -c or after `--`. Returns nothing if neither is given. Throws
+  // failure if both are given.
   std::optional<program> program_of(const invocation& call) const;
   // Returns the options for watched_run. Shortens the grace period if the session timeout is too
   // short for it.

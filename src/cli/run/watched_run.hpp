@@ -79,9 +79,9 @@ class watched_run {
   watched_run(const loop& l, program p, client& zk, hold held, run_options options,
               std::function<void(const result&)> ended);
 
-  // If the program still runs, an error has ended the loop. The hold ends with this process, so the
-  // destructor kills the program and its descendants. It does nothing if the loss of the hold was
-  // already reported.
+  // If the program is still running at this point, the loop has ended with an error. The hold ends
+  // with this process, so the destructor kills the program and its descendants. It does nothing if
+  // the loss of the hold was already reported.
   ~watched_run();
   watched_run(const watched_run&) = delete;
   watched_run& operator=(const watched_run&) = delete;

@@ -9,15 +9,15 @@
 
 namespace conclave::cli {
 
-// `ms` is in milliseconds since 1970. Returns the time in the local time zone: "2024-05-17
-// 09:30:12.345 +0200".
+// `ms` is the number of milliseconds since 1970. Returns the time in the local time zone:
+// "2024-05-17 09:30:12.345 +0200".
 std::string date(std::int64_t ms);
-// The same without the fraction and the time zone.
+// Returns the same without the fraction and the time zone.
 std::string short_date(std::int64_t ms);
 // "2024-05-17T07:30:12.345Z"
 std::string iso_date(std::int64_t ms);
 
-// Returns the id in the form of ZooKeeper's messages: 0x10000a2b.
+// Returns the id in hex, as in ZooKeeper's log messages: 0x10000a2b.
 std::string hex(std::int64_t id);
 
 // Prints one line for each field.

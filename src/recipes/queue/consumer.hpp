@@ -58,9 +58,9 @@ class consumer : public std::enable_shared_from_this<consumer> {
   void close(error_code why);
 
  private:
-  // Only `idle` and `waiting` await events. All other phases await replies, and end at the latest
-  // with the session. In every phase
-  // - calls may arrive or give up,
+  // The consumer awaits events only in the phases `idle` and `waiting`. In all other phases it
+  // awaits replies. Those phases end at the latest when the session ends. In every phase
+  // - callers may arrive or give up,
   // - the consumer may be closed,
   // - the position in the wait queue may change,
   // - the plan may become outdated.

@@ -41,7 +41,7 @@ class item_plan {
   void begin_pass(std::vector<item_name> items, std::size_t listed);
   // How many of the next items can be acquired together for this number of callers.
   std::size_t batch_size(std::size_t callers) const;
-  // Must be called for every item that was removed, or whose claim was begun.
+  // Must be called with the number of items that were removed or whose claim was started.
   void count_acquired(std::size_t n) { remaining_in_pass_ -= n; }
   bool pass_is_over() const noexcept { return remaining_in_pass_ == 0; }
 

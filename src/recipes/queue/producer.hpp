@@ -44,8 +44,9 @@ class producer : public std::enable_shared_from_this<producer> {
   void close(error_code why);
 
  private:
-  // Only `idle` and `waiting_for_capacity` await events. In every phase pushes may arrive or give
-  // up, the producer may be closed, and its position in the wait queue may change.
+  // The producer awaits events only in the phases `idle` and `waiting_for_capacity`. In every
+  // phase, callers may push or give up, the producer may be closed, and its position in the wait
+  // queue may change.
   enum class phase {
     not_started,
     idle,                  // no push waits

@@ -16,8 +16,8 @@ struct awaited_node {
   std::function<task<>()> prepare;  // called once, if the second node is deleted or does not exist
 };
 
-// Keeps waiting over lost connections. Returns errc::no_node if the node did not exist at first,
-// and errc::waiter_node_deleted if one of the contender's own nodes was deleted.
+// A lost connection does not end the wait. Returns errc::no_node if the node did not exist at
+// first, and errc::waiter_node_deleted if one of the contender's own nodes was deleted.
 task<error_code> wait_until_deleted(contender_context& c, owned_nodes& nodes, owned_node& own,
                                     awaited_node& awaited);
 

@@ -40,9 +40,10 @@ class wait_by_listing : public wait_strategy {
   virtual task<error_code> learn_from_deletion(const blocker& b, bool& granted);
   task<error_code> wait_for(blocker& b);
 
-  // Returns true if this node may be a writer's. A writer's node is also deleted when the writer
-  // becomes a reader. The reader keeps the number and still blocks the writers behind it. Where
-  // writers and mutexes have the same names, any such node may be a writer's.
+  // Returns true if this node may belong to a writer. A writer's node is also deleted when the
+  // writer becomes a reader. The reader keeps the number and still blocks the writers behind it. In
+  // layouts that use the same names for mutexes and writers, a node with such a name may belong to
+  // a writer.
   static bool may_become_reader(layout::role r, std::string_view name);
 
  private:

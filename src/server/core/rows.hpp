@@ -98,9 +98,9 @@ class store {
   virtual ~store() = default;
 
   virtual image load() = 0;
-  // Stores the batch atomically and durably. Throws disk_full if nothing was written. Then a later
-  // commit may succeed. Throws store_error if the outcome is unknown. Then later commits fail, and
-  // only a new load() shows the state.
+  // Stores the batch atomically and durably. Throws disk_full if the disk is full. Nothing was
+  // written then, and a later commit may succeed. Throws store_error if the outcome is unknown.
+  // Later commits then fail, and only a new load() shows the state.
   virtual void commit(const batch& changes) = 0;
 };
 

@@ -44,9 +44,9 @@ class sqlite_store final : public store {
   // Throws store_error if the rows do not form a tree.
   image load() override;
 
-  // Throws disk_full if nothing was written. Then a later commit may succeed. Throws store_error if
-  // all later commits will fail. Then the batch may or may not be stored when the store is opened
-  // again.
+  // Throws disk_full if the disk is full. Nothing was written then, and a later commit may succeed.
+  // Throws store_error on any other disk error. All later commits then fail, and the batch may or
+  // may not be stored when the store is opened again.
   void commit(const batch& changes) override;
 
   // Throws store_error if the folder was removed, moved or replaced, because another server may use
