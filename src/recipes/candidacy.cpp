@@ -53,8 +53,8 @@ void candidacy::follow(const progress& p) {
       ready_told_ = false;
       return say(kind::ready_start, p);
     case what::watching:
-      // Reported once: the contender sets the watch again after a lost connection or a change of
-      // the node's data.
+      // Report this once, although the contender sets the watch again after a lost connection or a
+      // change of the node's data.
       if (state() == at::ready && !std::exchange(ready_told_, true)) say(kind::ready_complete, p);
       return;
     case what::granted:

@@ -13,7 +13,7 @@ namespace conclave::recipes {
 
 class candidacy {
  public:
-  // `tell` is called inside a session_context::scope. It may be empty.
+  // `tell` receives the events, inside a session_context::scope. It may be empty.
   explicit candidacy(std::function<void(election_event)> tell) : tell_{std::move(tell)} {}
 
   void follow(const progress& p);

@@ -14,7 +14,7 @@ namespace conclave::recipes {
 
 class claimed_nodes {
  public:
-  static constexpr std::int64_t any_age = 0;  // of a node that is being created
+  static constexpr std::int64_t any_age = 0;  // the czxid of a node that is being created
 
   void add(std::string_view path, std::int64_t czxid) { nodes_.emplace(path, czxid); }
   void remove(std::string_view path, std::int64_t czxid) {

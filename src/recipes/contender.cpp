@@ -27,8 +27,8 @@ contender::contender(std::shared_ptr<session_context> p, lock_request r,
 
 contender::~contender() { end(); }
 
-// Must run inside a session_context::scope. The destructor of a contender that is gone runs outside
-// of it, and then this function has no effect.
+// Must run inside a session_context::scope. The destructor of a contender may run outside of a
+// scope, but only after the contender is gone. This function then has no effect.
 void contender::end() {
   if (std::exchange(phase_, phase::gone) == phase::gone) return;
   context_.session().remove_listener(*this);
@@ -103,7 +103,7 @@ task<error_code> contender::look_for_holder() {
   co_return errc::lock_busy;
 }
 
-// Creates the nodes, and their parents if these do not exist.
+// Creates the nodes, and the parents if they do not exist.
 task<error_code> contender::create_nodes() {
   const auto disconnected = on_disconnected();
   binding where;  // any session
@@ -134,8 +134,8 @@ task<error_code> contender::create_nodes() {
                                context_.request.parents, context_.request.own_levels,
                                create_mode::container);
       if (ec) co_return ec;
-      // The parents were created, but the server reports no_node again. Another client removes
-      // them, or another node is missing.
+      // The parents were created, but the server may report no_node again: another client keeps
+      // removing them, or a different node is missing.
       if (++without_parent > 2) co_await context_.pause(retry_delay);
     } else if (ec == errc::node_exists) {
       if (ec = co_await wait_for_name(made.failed_operation); ec) co_return ec;
@@ -147,7 +147,7 @@ task<error_code> contender::create_nodes() {
   co_return context_.interruption();
 }
 
-// Callers do not wait for a connection forever, so the attempt fails. The contender still finds and
+// Callers do not wait for a connection forever, so the attempt fails. The contender later finds and
 // removes its nodes.
 std::function<void(error_code)> contender::on_disconnected() {
   return [this](error_code ec) {
@@ -158,8 +158,8 @@ std::function<void(error_code)> contender::on_disconnected() {
   };
 }
 
-// One transaction releases the previous contender and creates the node of this one. The served
-// ticket of the previous contender then shows whether any contender is in between.
+// One transaction releases the previous contender and creates the node of this one. The ticket of
+// the previous contender then shows whether another contender is in between.
 task<error_code> contender::create_after_previous() {
   const auto previous = std::exchange(previous_, {});
   const auto from = *previous->waits_[0]->hand_over();
@@ -277,15 +277,16 @@ void contender::finish_downgrades(error_code ec) {
   for (const auto& completed : std::exchange(downgrades_, {})) completed(ec);
 }
 
-// One transaction replaces the writer's node by a reader's node with the same sequence number.
-// Waiting writers then see a reader ahead of them, and waiting readers see no writer.
+// One transaction replaces the writer's node with a reader's node that has the same sequence
+// number. Waiting writers then see a reader ahead of them, and waiting readers see no writer.
 task<error_code> contender::become_reader() {
   auto& request = context_.request;
   if (request.role == layout::role::reader) co_return error_code{};
   auto& n = nodes_[0];
   if (monitor_.watches_too_late()) co_await monitor_.read(n);
   if (n.watch.deleted() || context_.release_requested()) co_return errc::lock_lost;
-  // Near the end, contenders are ordered by creation: the new node would be behind waiting writers.
+  // Near the end of the sequence numbers, contenders are ordered by creation, so the new node would
+  // be behind waiting writers.
   if (near_the_end(n.number)) co_return errc::not_supported;
   const auto name = request.layout.name_prefix(layout::role::reader) + format_number(n.number);
   const auto creation = nodes_.new_creation();

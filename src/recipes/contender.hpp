@@ -37,8 +37,8 @@ class contender final : public session_listener, public std::enable_shared_from_
             std::shared_ptr<contender_events> events);
   ~contender();
 
-  // `previous` is a contender on which release_with_next() was called. One transaction releases it
-  // and creates the node of this contender.
+  // `previous` is a contender on which release_with_next() was called. One transaction releases
+  // `previous` and creates the node of this contender.
   void start(std::shared_ptr<contender> previous = {});
 
   // Leaves the wait queue or releases the lock. Continues until the server has confirmed the
@@ -46,12 +46,12 @@ class contender final : public session_listener, public std::enable_shared_from_
   // no effect.
   void release();
   // Like release(), but for a contender that claims an item of a queue. The transaction also checks
-  // the item's version. If the item has a different version, the contender verifies its node before
-  // it removes it.
+  // the item's version. If the version is different, the contender verifies its own node before it
+  // removes the node.
   void release_claim(claimed_item item);
   // Like release(), but sends nothing yet. The next contender for the same lock in the same session
-  // can release this one when it creates its own node. This saves a transaction. release_now() ends
-  // the wait for the next contender.
+  // can release this one in the transaction that creates its own node. This saves a transaction.
+  // release_now() ends the wait for the next contender.
   void release_with_next();
   void release_now();
   bool can_release_with_next() const noexcept;
@@ -59,7 +59,7 @@ class contender final : public session_listener, public std::enable_shared_from_
   void mute() noexcept { context_.mute(); }
 
   // The result of the release. Valid once the contender is gone.
-  // - No error: the server has confirmed the release. An item that was to be removed no longer
+  // - No error: the server has confirmed the release. If an item had to be removed, it no longer
   //   exists.
   // - errc::lock_lost: the node had been deleted before.
   // - errc::session_expired: the session ended before the server confirmed the release.
@@ -74,15 +74,15 @@ class contender final : public session_listener, public std::enable_shared_from_
   std::size_t node_count() const noexcept { return nodes_.size(); }
   void report_revocations() { monitor_.report_revocations(); }
   // Turns a writer into a reader. No other writer is granted the lock in between. `completed` is
-  // called inside a session_context::scope. After an error, either nothing has changed or the hold
-  // is lost.
+  // called inside a session_context::scope. If it gets an error, either nothing has changed or the
+  // hold is lost.
   void downgrade(std::function<void(error_code)> completed);
 
   // --- valid once failed
 
-  // After errc::lock_busy, the path of the holder's node.
+  // The path of the holder's node, after errc::lock_busy.
   const std::string& holder_path() const noexcept { return found_.holder; }
-  // An explanation for people if the path is in use in a different way.
+  // Explains to people how the path is used, if it is used in a different way.
   const std::string& mismatch() const noexcept { return found_.mismatch; }
 
   void session_changed(const session_event& e) override;
@@ -124,7 +124,8 @@ class contender final : public session_listener, public std::enable_shared_from_
   phase phase_ = phase::creating;
   bool was_granted_ = false;
   bool was_lost_ = false;
-  // The state of a release by the next contender, in the transaction that creates its node.
+  // The state of a release that the next contender sends in the transaction that creates its own
+  // node.
   enum class release_by_next { no, offered, sent, confirmed, outcome_unknown };
   release_by_next release_by_next_ = release_by_next::no;
   std::shared_ptr<contender> previous_;  // the contender that this one releases

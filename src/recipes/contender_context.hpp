@@ -1,5 +1,5 @@
-// The state that the parts of one contender share: the session, the request, the listener, and what
-// interrupts the contender.
+// The state that the parts of one contender share: the session, the request, the listener, and the
+// events that interrupt the contender.
 //
 // All members are used inside a session_context::scope.
 #pragma once
@@ -18,7 +18,8 @@
 
 namespace conclave::recipes {
 
-// The delay before a request is sent again after the server or a full backlog has refused it.
+// The delay before a request is sent again after it was refused by the server or because the
+// backlog was full.
 inline constexpr std::chrono::milliseconds retry_delay{10};
 
 class contender_context {

@@ -1,4 +1,4 @@
-// Fills a contender_info from the data and the stat of the contender's node.
+// Fills in a contender_info from the data and the stat of the contender's node.
 #pragma once
 
 #include <chrono>

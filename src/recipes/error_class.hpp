@@ -5,8 +5,8 @@
 
 namespace conclave::recipes {
 
-// Returns true if there was no connection. The request may have been executed, or it was never
-// sent.
+// Returns true if the connection was lost or there was none. The request may or may not have been
+// sent and executed.
 inline bool is_connection_error(const error_code& ec) {
   return ec == errc::connection_loss || ec == errc::not_connected;
 }

@@ -40,7 +40,7 @@ void hold_monitor::request_missing_watches() {
 
 void hold_monitor::connection_lost() {
   connection_ = connection::lost;
-  // While connected there may have been no deadline, so none was monitored.
+  // While the connection was open, the session may have had no deadline.
   context_.session().check_at(context_.session().session().deadline);
   if (!std::exchange(suspension_reported_, true)) context_.events().suspended();
 }
@@ -77,7 +77,7 @@ task<> hold_monitor::verify() {
     co_return done;
   }
   if (connection_ != connection::verified) co_return done;
-  request_missing_watches();  // earlier there may have been no connection on which to set one
+  request_missing_watches();  // a watch could not be set without a connection
   if (std::exchange(suspension_reported_, false)) context_.events().restored();
   co_return done;
 }

@@ -15,7 +15,7 @@ class hold_monitor final : public deadline_listener {
   hold_monitor(contender_context& c, owned_nodes& nodes, std::function<void(error_code)> lost)
       : context_{c}, nodes_{nodes}, lost_{std::move(lost)} {}
 
-  // `s` is the session as it was when the lock was granted.
+  // `s` is the state of the session when the lock was granted.
   void begin(const session_clock::session_view& s);
   // Must be called after the nodes of the hold were replaced.
   void begin_again() { monitor_deadline(context_.session().session()); }
@@ -23,19 +23,19 @@ class hold_monitor final : public deadline_listener {
 
   void connection_lost();
   void reconnected();
-  // After this call, the monitor reports the release requests that other clients write into the
-  // node.
+  // After this call, the monitor reports requests to release the lock. Other clients write such
+  // requests into the node.
   void report_revocations();
 
-  // Returns true if work() has something to do: nodes to verify on a new connection, or a node to
-  // read.
+  // Returns true if work() must verify nodes on a new connection or read a node.
   bool has_work() const;
   task<> work();
 
   // Returns the reason for the loss of a hold whose node was deleted.
   error_code why_deleted() const;
-  // Returns true if the hold has lasted so long that all its nodes should be watched, but one is
-  // not. This happens if the process was stopped. The nodes may have been deleted during the stop.
+  // Returns true if the hold has lasted so long that all its nodes should be watched, but one of
+  // them is not watched. This happens if the process was stopped. The nodes may have been deleted
+  // while it was stopped.
   bool watches_too_late() const;
   // Reads and watches a node of the hold, and reports a request to release it.
   task<> read(owned_node& n);
@@ -44,7 +44,7 @@ class hold_monitor final : public deadline_listener {
 
  private:
   enum class connection {
-    verified,    // the nodes were verified on the present connection, or are being verified
+    verified,    // the nodes were verified on this connection, or are being verified
     lost,        // there is no connection; only the deadline can end the hold
     unverified,  // there is a new connection; work() verifies the nodes on it
   };

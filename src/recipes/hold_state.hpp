@@ -23,7 +23,7 @@ class hold_state {
     move_to(std::move(nodes));
     status_.store(status::held, std::memory_order_release);
   }
-  // The same hold continues with other nodes.
+  // Replaces the nodes of the hold. The hold itself continues.
   void move_to(std::vector<std::string> nodes) {
     const std::lock_guard lock{nodes_mutex_};
     nodes_ = std::move(nodes);
@@ -63,7 +63,8 @@ class hold_state {
     return nodes_;
   }
 
-  // The time until which the lock is certainly held. Returns time_point::min() if it is not held.
+  // Returns the time until which the lock is certainly held, or time_point::min() if it is not
+  // held.
   time_point deadline() const noexcept {
     const auto s = now();
     if (s != status::held && s != status::suspended) return time_point::min();
@@ -90,7 +91,7 @@ class hold_state {
   std::stop_source lost_;
 };
 
-// The error of a call that needs this lost hold.
+// Returns the error for a call that needs this lost hold.
 inline error_code refusal_of(const hold_state& lost) {
   return lost.why_lost() == errc::closed ? errc::closed : errc::lock_lost;
 }

@@ -4,8 +4,8 @@
 // distinguish this from a connection that was lost for a different reason, and would send the
 // request again forever.
 //
-// A server reads the requests of a connection in their order. So if several large requests are lost
-// with a connection, only the first of them can be the reason; see session_context::suspects().
+// A server reads the requests of a connection in order. So if several large requests are lost with
+// a connection, only the first of them can be the reason; see session_context::suspects().
 #pragma once
 
 #include <cstddef>

@@ -30,9 +30,9 @@ std::optional<numbered> split(std::string_view name, std::size_t length, bool ne
   return n;
 }
 
-// All ways to read the end of a name as a sequence number. The server prints the number as %010d.
-// It is a signed value, negative after the counter has overflowed. So a name ends with ten digits,
-// with a sign and nine digits, or with a sign and ten digits.
+// Returns all ways to read the end of a name as a sequence number. The server prints the number as
+// %010d. It is a signed value, negative after the counter has overflowed. So a name ends with ten
+// digits, with a sign and nine digits, or with a sign and ten digits.
 std::vector<numbered> readings(std::string_view name) {
   std::vector<numbered> all;
   if (const auto n = split(name, 11, true); n && n->number <= -1'000'000'000) all.push_back(*n);

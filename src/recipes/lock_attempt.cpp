@@ -150,7 +150,7 @@ void lock_object::attempt::reached(step s) {
 }
 
 void lock_object::attempt::enqueued(std::size_t contenders_ahead) {
-  // Reported once, although there may be several paths or a new session.
+  // Report this once, even if there are several paths or a new session.
   if (std::exchange(position_reported_, true)) return;
   context_->post([f = options_->on_enqueued, contenders_ahead] { f(contenders_ahead); });
 }
@@ -178,7 +178,8 @@ void lock_object::attempt::failed(error_code why) {
     stage_ = stage::restarting;
     return;
   }
-  // A caller that does not wait has left the wait queue: this is a release, not a failure.
+  // A caller that does not wait has left the wait queue. This counts as a release, not as a
+  // failure.
   if (why == errc::lock_busy) {
     stage_ = stage::releasing;
     report(progress::kind::releasing);

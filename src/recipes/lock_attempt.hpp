@@ -23,8 +23,9 @@ class lock_object::attempt final : public contender_events,
   bool is_lost() const { return static_cast<bool>(hold->why_lost()); }
   bool is_gone() const { return stage_ == stage::gone; }
 
-  // Starts the first contender, which is the gate's if there is a gate. This is not part of the
-  // constructor, since the contender shares ownership of the attempt.
+  // Starts the first contender: the contender for the gate if there is a gate, otherwise the one
+  // for the lock. The constructor cannot do this, because the contender shares ownership of the
+  // attempt.
   void start(const attempt_ptr& before = {});
 
   void release(std::function<void()> confirmed);
@@ -32,7 +33,7 @@ class lock_object::attempt final : public contender_events,
   // node. Returns false if that is not possible.
   bool release_with_next(std::function<void()>& confirmed);
   void release_now();
-  // Keeps an earlier callback and adds this one.
+  // Adds this callback. Callbacks added earlier are kept.
   void when_gone(std::function<void()> f);
   void downgrade(std::function<void(error_code)> completed);
 
@@ -40,7 +41,7 @@ class lock_object::attempt final : public contender_events,
   struct gate_events;
 
   enum class stage {
-    contending,  // waits at the gate or for the lock, or holds it
+    contending,  // waits for the gate or the lock, or holds the lock
     restarting,  // starts again at the gate when its contender is gone
     releasing,   // removes its nodes; the user gets no more events
     gone,        // no nodes are left

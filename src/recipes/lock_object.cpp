@@ -9,7 +9,7 @@
 namespace conclave::recipes {
 namespace {
 
-// If a caller locks again within this time after unlocking, it is expected to do so the next time.
+// If a caller locks again within this time after unlocking, we expect it to do so the next time.
 constexpr auto relock_window = std::chrono::microseconds{50};
 
 }  // namespace
@@ -29,8 +29,8 @@ lock_object::lock_object(std::shared_ptr<session_context> p, lock_request r,
   set(request_);
   if (gate_) {
     set(*gate_);
-    // The long wait is the wait for a permit, behind the gate. So a faster hand-off of the gate
-    // saves little.
+    // A contender waits longest for a permit, after it has passed the gate. So a faster hand-off of
+    // the gate saves little.
     if (options.tickets) gate_->mode = lock_request::wait_mode::tickets;
   }
   auto& queued = gate_ ? *gate_ : request_;
@@ -44,8 +44,8 @@ bool lock_object::busy_for(role r) const {
 }
 
 void lock_object::acquire(const caller_ptr& who) {
-  // If there will be no other session, no caller waits here: the server request fails at once and
-  // returns the reason.
+  // If there will be no other session, no caller waits here. Its request fails at once and returns
+  // the reason.
   if (!busy_for(who->role) || context_->session().over) return begin(who);
   if (who->waits)
     wait_locally(who);
@@ -105,7 +105,7 @@ void lock_object::give_up(const caller_ptr& who, error_code why) {
 }
 
 lock_object::attempt_ptr lock_object::hold_to_release(role r, std::uint64_t thread) const {
-  // The lowest rank is released first, and the oldest hold among equals.
+  // The hold with the lowest rank is released first. Among holds of equal rank, the oldest one is.
   const auto rank = [&](const attempt& a) {
     return std::pair{a.thread == thread ? 0 : a.thread == 0 ? 1 : 2, a.is_lost() ? 0 : 1};
   };

@@ -1,4 +1,4 @@
-// One lock object of a program and its callers. Each caller that does not wait locally has a
+// One lock object of a program, and its callers. Each caller that does not wait locally has a
 // contender on the server. A mutex or writer caller waits locally while another such caller of the
 // same object holds the lock or waits for it. Readers, and callers that want a permit, go to the
 // server at once.
@@ -47,9 +47,9 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   using role = layout::role;
 
   // Each caller has its own role, which replaces the role in `r`. With a gate, the contender for
-  // the lock starts when the gate is granted, and its grant releases the gate. Elections use a
-  // progress_callback. If it is set, the object drops a lost lock by itself, and the caller need
-  // not release it.
+  // the lock starts when the gate is granted. The gate is released when the lock is granted.
+  // Elections use a progress_callback. If it is set, the object drops a lost lock by itself, and
+  // the caller need not release the lock.
   lock_object(std::shared_ptr<session_context> p, lock_request r, std::optional<lock_request> gate,
               const lock_options& options, progress_callback f = {});
 
@@ -61,12 +61,12 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
     bool waits = true;                 // if false, fails with lock_busy unless the lock is free
     std::uint64_t thread = 0;          // the thread of a blocking call, otherwise 0
     std::shared_ptr<hold_state> hold;  // the hold of this call
-    std::string mismatch;              // how the path is used, if another use made the call fail
+    std::string mismatch;              // explains a conflict with another use of the path
   };
   using caller_ptr = std::shared_ptr<caller>;
 
   void acquire(const caller_ptr& who);
-  // Completes the call with `why`, unless it has completed already.
+  // Completes the call with `why`, unless the call has already completed.
   void give_up(const caller_ptr& who, error_code why);
 
   // Releases one hold of this role, if there is one. Holds of this thread come first, then holds of
@@ -83,11 +83,12 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   // Releases all holds and completes all waiting calls with `why`.
   void close(error_code why);
   // Calls `confirmed` outside of the session_context::scope when all contenders that failed, lost
-  // the lock or were released are gone. Without a progress_callback it does not wait for them.
+  // the lock or were released are gone. Without a progress_callback, the function does not wait for
+  // these contenders.
   void when_all_gone(std::function<void()> confirmed);
 
-  // Returns the latest hold of this role, preferably one of this thread. If none is held, returns
-  // the last one that was. Returns null if there never was one.
+  // Returns the latest hold of this role, preferably a hold of this thread. If there is none now,
+  // returns the hold that was granted last, or null if there never was one.
   std::shared_ptr<hold_state> hold(role r, std::uint64_t thread = 0) const;
   bool held_by_thread(role r, std::uint64_t thread) const;
 
@@ -116,7 +117,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   bool listens_for_session_end_ = false;
   std::vector<attempt_ptr> attempts_;  // waiting at the server or holding; oldest first
   std::map<role, std::shared_ptr<hold_state>> last_holds_;
-  attempt_ptr release_with_next_;  // its release waits for the next attempt
+  attempt_ptr release_with_next_;  // the attempt whose release waits for the next attempt
   std::shared_ptr<const progress_callback> progress_callback_;
   std::vector<std::weak_ptr<attempt>> leaving_;  // not gone yet; kept only with a progress_callback
   time_point last_release_{};

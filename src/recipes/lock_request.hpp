@@ -1,4 +1,4 @@
-// What a contender requests, and the events that it reports.
+// The request of a contender, and the events that the contender reports.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace conclave::recipes {
 
 struct lock_request {
-  // When the lock is granted.
+  // The condition under which the lock is granted.
   enum class rule {
     first_in_wait_queue,  // no contender ahead blocks this one
     fixed_name,           // the contender has created the node `name`
@@ -28,12 +28,12 @@ struct lock_request {
   conclave::layout::role role = layout::role::exclusive;
   std::string name;            // for rule::fixed_name
   std::size_t permits = 0;     // for rule::permits
-  std::string semaphore_path;  // for rule::permits: the node whose data records the number
+  std::string semaphore_path;  // for rule::permits: the node that records the number of permits
 
-  // How a waiter finds out that it is the first in the wait queue.
+  // How a waiter learns that it is the first in the wait queue.
   enum class wait_mode {
     listing,             // lists the wait queue, as other libraries do
-    tickets,             // reads the parent record, and lists if that does not decide
+    tickets,             // reads the parent record, and lists if the record is not conclusive
     tickets_read_early,  // also reads the record one hand-off early, which saves a round trip
   };
   wait_mode mode = wait_mode::tickets_read_early;
@@ -44,7 +44,7 @@ struct lock_request {
   // with errc::lock_busy if this node still exists. Empty if no holder is known.
   std::string seen_holder;
 
-  // What happens if the session ends before the grant: contend again in the next session, or fail.
+  // If the session ends before the grant, the contender starts again in the next session or fails.
   enum class on_session_end { restart, fail };
   on_session_end if_session_ends = on_session_end::restart;
 
@@ -56,8 +56,9 @@ struct lock_request {
   data_format data = data_format::with_id;
   std::string owner;  // identifies the contender for people
 
-  // If true, the holder watches its node from the grant on, since another client's node could get
-  // the same name. If false, only a long hold watches its node (hold_monitor.cpp).
+  // If true, the holder watches its node from the grant on, because a node of another client could
+  // get the same name. If false, the holder watches its node only if the hold lasts long
+  // (hold_monitor.cpp).
   bool watches_own_node = false;
   bool reports_position = false;  // reports enqueued(), which may need a listing
   transaction extra_operations;   // part of the transaction that creates the nodes
@@ -74,8 +75,8 @@ enum class step {
   watching,  // the watch on that node is set
 };
 
-// Called inside a session_context::scope. An implementation calls user code through
-// session_context::post() only.
+// The functions are called inside a session_context::scope. An implementation calls user code only
+// through session_context::post().
 class contender_events {
  public:
   virtual void reached(step s) { static_cast<void>(s); }

@@ -37,8 +37,8 @@ task<error_code> make_paths(std::shared_ptr<session_context> p, std::shared_ptr<
     }
     error_code ec;
     for (const auto& path : making) {
-      // The first error of a path explains the later ones. But a level that exists proves that the
-      // levels above exist, even if this client may not create nodes there.
+      // The first error of a path explains the later ones. But if a level exists, the levels above
+      // it exist as well, even if this client is not permitted to create nodes there.
       error_code why;
       for (const auto& each : path) {
         const auto made = co_await each;

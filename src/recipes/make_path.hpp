@@ -1,4 +1,4 @@
-// Creates nodes and the nodes above them.
+// Creates nodes and their missing ancestors.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace conclave::recipes {
 
-// Creates all levels of these paths with this mode, in one round trip. Containers become persistent
-// nodes on a server without containers. Existing nodes are no error. An unknown outcome is no error
-// either: the next creation below the path shows whether the path exists. `data` is written to the
-// last node of each path.
+// Creates all levels of these paths with this mode, in one round trip. On a server without
+// containers, creates persistent nodes instead. It is no error if a node exists. An unknown outcome
+// is no error either: the next creation below the path shows whether the path exists. `data` is
+// written to the last node of each path.
 //
 // The last `own_levels` nodes of each path belong to the recipe and get the default ACL. The nodes
 // above are shared with other users and get defaults::ancestors_acl.
@@ -23,7 +23,8 @@ task<error_code> make_paths(std::shared_ptr<session_context> p, std::shared_ptr<
 task<error_code> make_path(std::shared_ptr<session_context> p, std::shared_ptr<void> asker,
                            std::string path, std::size_t own_levels, create_mode mode,
                            std::string data = {});
-// The nodes of a path from the top down, including the path itself. An empty ACL means the default.
+// The nodes of a path from the top down, including the path itself. An empty ACL means the default
+// ACL.
 struct path_level {
   std::string path;
   conclave::acl acl;

@@ -1,4 +1,4 @@
-// Returns a random id of 128 bits. No other contender, in this process or another, has it.
+// Returns a random id of 128 bits. No other contender in any process has the same id.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// The watch of a contender on one node.
+// A contender's watch on one node.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class node_watch {
 
   state now() const noexcept { return watched_ ? watched_->now : state::unset; }
   bool deleted() const noexcept { return now() == state::deleted; }
-  // Returns true if no watch will report the next change. The node must then be read.
+  // Returns true if the watch will not report the next change. The node must then be read.
   bool must_read() const noexcept { return now() == state::unset || now() == state::changed; }
 
   // Returns the watcher to send with a read of this path. Sets the state to `set`, unless the node
@@ -36,7 +36,7 @@ class node_watch {
     if (w.now != state::deleted) w.now = state::set;
     return w.callback;
   }
-  // Call if the read has failed. It has then set no watch.
+  // Call if the read has failed. A failed read sets no watch.
   void read_failed() {
     auto& w = watched();
     w.callback = {};

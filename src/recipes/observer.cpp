@@ -56,9 +56,10 @@ task<> observer::run() {
     } else if (is_session_end(ec)) {
       if (context_->session().over) stopped_ = true;
     } else if (ec == errc::no_auth) {
-      // Permissions do not change by asking again: wait for another connection or session.
+      // Another attempt on this connection would be refused again, so wait for a new connection or
+      // session.
       while (!stopped_ && !session_changed_) co_await wakeup_;
-    } else if (ec != errc::no_node) {  // e.g. an overloaded server: try again
+    } else if (ec != errc::no_node) {  // for example from an overloaded server
       co_await pause(last_delay);
       delay = std::min<duration>(last_delay * 2, longest_retry_delay);
     }

@@ -27,21 +27,22 @@ namespace conclave::recipes {
 
 class observer final : public session_listener, public std::enable_shared_from_this<observer> {
  public:
-  // Called through session_context::post(): once at first, then after every change of the leader.
-  // The argument is empty if there is no candidate.
+  // Called through session_context::post(), first with the current leader and then after every
+  // change of the leader. The argument is empty if there is no candidate.
   using callback = std::function<void(const std::optional<contender_info>&)>;
 
   observer(std::shared_ptr<session_context> p, std::string path, layout names, callback c);
   ~observer();
 
   void start();
-  // Removes the watch. Only callbacks that were already posted still run.
+  // Removes the watch. Callbacks that were already posted still run, but no others.
   void stop();
 
   void session_changed(const session_event& e) override;
 
  private:
-  // If find_leader() or a watch_ function succeeds, a watch is set, and it reports the next change.
+  // If find_leader() or a watch_ function succeeds, it has set a watch that reports the next
+  // change.
   task<> run();
   task<error_code> find_leader();
   task<error_code> oldest_of(const std::vector<std::string>& names, std::string& oldest);

@@ -17,8 +17,8 @@ using action = owned_nodes::claimed_item::action;
 // The number of nodes that resolve() reads in one write. Many contenders may resolve at once.
 constexpr std::size_t reads_in_one_write = 32;
 
-// The longest delay between attempts to remove a node that the server refuses to remove, e.g.
-// because of the parent's ACL.
+// The longest delay between attempts to remove a node if the server refuses the removal, for
+// example because of the parent's ACL.
 constexpr auto longest_retry_delay = std::chrono::seconds{1};
 
 }  // namespace
@@ -47,7 +47,7 @@ owned_nodes::creation owned_nodes::new_creation() const {
 }
 
 // Several nodes are created in one transaction. So two contenders for the same locks have the same
-// order in all wait queues.
+// order in every wait queue.
 task<owned_nodes::creation_result> owned_nodes::create(const creation& c, binding where,
                                                        const std::function<void()>& send_along) {
   const auto& extra = context_.request.extra_operations;
@@ -125,7 +125,7 @@ task<error_code> owned_nodes::resolve(const creation& c,
       continue;
     }
     if (!is_connection_error(ec)) co_return ec;
-    // Callers do not wait for a connection forever, but the contender searches its nodes until the
+    // Callers do not wait for a connection forever, but the contender looks for its nodes until the
     // outcome is resolved.
     if (synced.ec == errc::not_connected) disconnected(ec);
   }
@@ -134,10 +134,10 @@ task<error_code> owned_nodes::resolve(const creation& c,
 // Decides which of the candidates belong to this contender.
 //
 // The nodes with our id, and the nodes created by the same transaction, are ours. The ids may have
-// been overwritten, e.g. by a revocation. Then a node of our session is ours if no other contender
-// knows it as its own and it is the only one. If several contenders of this session lost their
-// replies, such nodes cannot be assigned. They are removed, and the contenders create new ones. If
-// some of our nodes are missing, the others are removed as well.
+// been overwritten, for example by a revocation. A node of our session is then ours if it is the
+// only one and no other contender has registered it. If several contenders of this session have
+// lost their replies, such nodes cannot be assigned. They are removed, and the contenders create
+// new nodes. If some of our nodes are missing, the rest are removed as well.
 //
 // With data_format::owner_only there are no ids, but all nodes with our data are equivalent. The
 // oldest one is ours, and another contender that lost its reply finds the next one.
@@ -170,7 +170,7 @@ task<error_code> owned_nodes::choose(const std::vector<std::vector<candidate>>& 
   {
     const single_write in_one_write{context_.session()};
     for (const auto& [n, found] : mine) {
-      known.add(found->path, found->czxid);  // meanwhile no other contender adopts it
+      known.add(found->path, found->czxid);  // so that no other contender adopts it meanwhile
       removing.push_back(
           context_.send(requests::remove(context_.defaults(), found->path, any_version), where));
     }
@@ -273,7 +273,7 @@ task<error_code> owned_nodes::read_and_watch_until_release(owned_node& n, std::s
   asked.notify(context_.changed);
   while (!asked.await_ready() && !context_.release_requested()) co_await context_.changed;
   if (!asked.await_ready()) {
-    n.watch.mark_changed();  // whether the watch is set is not known yet
+    n.watch.mark_changed();  // it is not known yet whether the watch is set
     co_return context_.interruption();
   }
   const auto got = co_await asked;
@@ -285,7 +285,7 @@ task<error_code> owned_nodes::read_and_watch_until_release(owned_node& n, std::s
 task<error_code> owned_nodes::verify() {
   binding where = context_.in_session();
   for (auto& n : nodes_) {
-    // All reads use one connection: otherwise the first node may be deleted between the reads.
+    // All reads use one connection. Otherwise the first node could be deleted between the reads.
     const auto asked = context_.send(requests::exists(context_.defaults(), n.path(), {}), where);
     const auto got = co_await asked;
     if (got.ec) co_return got.ec;
@@ -343,7 +343,7 @@ task<error_code> owned_nodes::replace(const std::string& name, const creation& c
   auto& n = nodes_[0];
   auto& known = context_.session().claimed;
   const auto path = n.child(name);
-  // Meanwhile no other contender of this session adopts the new node.
+  // Register the new node, so that no other contender of this session adopts it meanwhile.
   known.add(path, claimed_nodes::any_age);
   for (;;) {
     bool old_is_gone = false;
@@ -369,7 +369,7 @@ task<error_code> owned_nodes::replace(const std::string& name, const creation& c
       if (found.ec == errc::backlog_full) {
         ec = errc::connection_loss;  // the outcome is still unknown
       } else if (ec = found.ec; !ec) {
-        // The id may have been overwritten, e.g. by a revocation.
+        // The id may have been overwritten, for example by a revocation.
         const auto id = parse_contender_data(found.value.data).id;
         if (found.value.stat.ephemeral_owner != context_.session_id || (!id.empty() && id != c.id))
           ec = errc::node_exists;
@@ -416,7 +416,7 @@ task<owned_nodes::removal_result> owned_nodes::remove(removal_plan& plan) {
   bool with_records = true;
   bool may_be_removed = false;
   duration delay = retry_delay;
-  // Another contender's node may have the name of a deleted one.
+  // A node of another contender may have the name of a deleted node.
   if (exist_ && !context_.session_ended() && plan.must_verify) co_await drop_deleted();
   while (exist_ && !context_.session_ended()) {
     transaction t;
@@ -443,7 +443,8 @@ task<owned_nodes::removal_result> owned_nodes::remove(removal_plan& plan) {
       refused = got.value.failed_part().has_value();
       const bool by_another_part = refused && *got.value.failed_part() >= nodes_.size();
       if (by_another_part && !item.path.empty()) {
-        // Another consumer has claimed or written the item since, or we may not remove it.
+        // Another client has claimed or changed the item since, or we are not permitted to remove
+        // it.
         const bool removes = item.on_release == action::remove_with_claim;
         if (ec == errc::bad_version && removes) {
           const auto reading =
@@ -460,7 +461,7 @@ task<owned_nodes::removal_result> owned_nodes::remove(removal_plan& plan) {
         co_await drop_deleted();
         continue;
       }
-      // The parent is not writable, or one of several nodes was deleted.
+      // We are not permitted to write the parent, or one of several nodes was deleted.
       if (by_another_part) ec = errc::no_auth;
     }
     result.confirmed = !ec;

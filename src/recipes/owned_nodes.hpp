@@ -1,12 +1,13 @@
 // The ephemeral nodes of one contender. They are created once, identified by their czxid, and
-// removed. The removal is repeated over lost connections until the server has confirmed it.
+// removed. If a connection is lost, the removal is repeated on the next one until the server has
+// confirmed it.
 //
-// If a reply is lost, the outcome of a creation or removal is unknown. To resolve it, the contender
-// first sends a sync and then reads on the same connection only.
+// If a reply is lost, the outcome of a creation or removal is unknown. To resolve the outcome, the
+// contender sends a sync and then reads, all on one connection.
 //
-// A path can be deleted by hand and created again, and then other contenders' nodes can get the
-// names of these nodes. So a node is removed only on a connection on which it was seen. On a new
-// connection it is verified first.
+// If a path is deleted by hand and created again, nodes of other contenders can get the names of
+// these nodes. So a node is removed only on a connection on which it was seen. On a new connection,
+// the node is verified first.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -34,7 +35,7 @@ struct owned_node {
   bool registered = false;  // in session_context::claimed
   node_watch watch;         // set on the node itself
 
-  // Returns the path of this child of the parent. The parent may be the root.
+  // Returns the path of the parent's child with this name. The parent may be the root.
   std::string child(std::string_view of) const {
     return (parent == "/" ? "" : parent) + '/' + std::string{of};
   }
@@ -45,7 +46,7 @@ class owned_nodes {
  public:
   explicit owned_nodes(contender_context& c) : context_{c} {}
 
-  // Starts with one node for each parent, none of them created.
+  // Starts again with one node for each parent. No node is created yet.
   void reset(const std::vector<std::string>& parents);
 
   auto begin() noexcept { return nodes_.begin(); }
@@ -61,7 +62,7 @@ class owned_nodes {
   // Returns true if one of the nodes was deleted, by hand or with the session.
   bool one_was_deleted() const noexcept;
   std::int64_t czxid() const noexcept { return czxid_; }
-  // The czxid of the first nodes. A downgrade does not change it.
+  // The czxid of the nodes that were created first. A downgrade does not change it.
   std::int64_t fencing_token() const noexcept { return fencing_token_; }
   // The connection on which all nodes were last created or verified.
   binding verified_on() const noexcept { return verified_on_; }
@@ -80,19 +81,20 @@ class owned_nodes {
     bool may_be_too_large = false;     // see reply::may_be_too_large
   };
   creation new_creation() const;
-  // Sends one creation, bound to `where`. `send_along` is called to send more requests in the same
-  // write.
+  // Sends one creation that is bound to `where`. Calls `send_along`, which can send more requests
+  // in the same write.
   task<creation_result> create(const creation& c, binding where,
                                const std::function<void()>& send_along);
   // Resolves a creation whose reply was lost. exist() then says whether the nodes exist. Calls
-  // `disconnected` if there is no connection for so long that callers should give up.
+  // `disconnected` if the connection is missing for so long that callers should give up.
   task<error_code> resolve(const creation& c, const std::function<void(error_code)>& disconnected);
-  // Must be called if a transaction of the caller has created the only node.
+  // Must be called if a transaction of the caller has created the node. There must be only one
+  // node.
   void created(std::string_view path, std::int64_t zxid, binding where);
 
   // --- verification
 
-  // Reads one node and sets a watch on it. If another node has its name, the node counts as
+  // Reads one node and sets a watch on it. If a different node has its name, the node counts as
   // deleted.
   task<error_code> read_and_watch(owned_node& n);
   // Does the same for a holder that needs the node's data. If a release is requested before the
@@ -102,20 +104,20 @@ class owned_nodes {
   // must be passed to note_read().
   pending_reply<get_result> send_read(owned_node& n);
   error_code note_read(owned_node& n, const reply<get_result>& got);
-  // Checks on a new connection whether all nodes still exist, and updates one_was_deleted(). An
-  // error says nothing about the nodes.
+  // Checks on a new connection whether all nodes still exist, and updates one_was_deleted(). If it
+  // returns an error, it is not known whether they exist.
   task<error_code> verify();
   // Verifies all nodes and drops those that no longer exist.
   task<> drop_deleted();
 
   // --- replacement
 
-  // Replaces the only node with one of this name, in one transaction.
+  // Replaces the node with a node of this name, in one transaction. There must be only one node.
   task<error_code> replace(const std::string& name, const creation& c);
 
   // --- removal
 
-  // The item of a queue that the only node claims. The node has the name of the item.
+  // The item of a queue that the contender claims. Its only node has the name of the item.
   struct claimed_item {
     std::string path;  // empty if there is none
     std::int32_t version = 0;
@@ -123,8 +125,7 @@ class owned_nodes {
     enum class action { keep, remove_with_claim } on_release = action::keep;
   };
   struct removal_plan {
-    // The new records of the parents, by parent path. The transaction that removes the nodes writes
-    // them.
+    // The new parent records, by parent path. The transaction that removes the nodes writes them.
     std::map<std::string, std::string> parent_records;
     claimed_item item;
     bool must_verify = false;  // the nodes may have been deleted already
@@ -135,8 +136,8 @@ class owned_nodes {
   };
   // Continues until the server has confirmed the removal or the session has ended. Cannot fail.
   task<removal_result> remove(removal_plan& plan);
-  // Must be called if the nodes were removed in a different way, e.g. by the next contender's
-  // transaction.
+  // Must be called if the nodes were removed in a different way, for example by the next
+  // contender's transaction.
   void removed() noexcept { exist_ = false; }
   // Must be called if none of the nodes exists now, or if the session has ended.
   void forget();
@@ -145,8 +146,8 @@ class owned_nodes {
   struct candidate {
     std::string path;
     std::int64_t czxid;
-    // True if the node has our id, or with data_format::owner_only our data. If false, it has no
-    // id.
+    // True if the node has our id, or our data if the format is data_format::owner_only. If false,
+    // the node has no id.
     bool has_our_data;
   };
   task<error_code> find_candidates(const owned_node& under, const creation& c, binding where,

@@ -10,7 +10,7 @@
 namespace conclave::recipes {
 namespace {
 
-// Returns what a recipe would mistake a child of this name for. Empty if there is no such mistake.
+// Returns the thing for which a recipe would mistake a child of this name. Empty if there is none.
 std::string_view taken_for(std::string_view name, const layout* names) {
   static const queue_names plain{{}, queue_layout::zookeeper}, entries{{}, queue_layout::kazoo};
   if (layout::known_elsewhere(name) || (names != nullptr && names->parse(name))) return "contender";

@@ -7,12 +7,12 @@
 
 namespace conclave::recipes {
 
-// Throws errc::invalid_path unless `path` is a valid path below the root. No name in it may be one
-// that a recipe gives to its own children. Such a node would be mistaken for a contender, a permit
-// or an item of the path above it. As a persistent node it would stay forever. `recipe` is used in
-// the message.
+// Throws errc::invalid_path unless `path` is a valid path below the root. Also throws if a name in
+// the path is one that a recipe gives to its own children. The recipe of the parent path would
+// mistake such a node for a contender, a permit or an item. The node would stay forever, because it
+// is persistent. `recipe` is used in the message.
 void require_recipe_path(const std::string& recipe, const std::string& path);
-// Does the same, and also rejects the names of this layout, which may be a custom one.
+// Does the same, and also rejects the names of this layout, which may be a custom layout.
 void require_recipe_path(const std::string& recipe, const std::string& path, const layout& names);
 
 }  // namespace conclave::recipes

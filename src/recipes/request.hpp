@@ -20,8 +20,9 @@ template <class Result>
 struct reply {
   error_code ec;
   Result value;
-  binding sent_on;  // the connection on which it was last sent
-  // The connection was lost, perhaps because the request is larger than the server accepts.
+  binding sent_on;  // the connection on which the request was last sent
+  // True if the connection was lost, perhaps because the server does not accept such a large
+  // request.
   bool may_be_too_large = false;
 };
 
@@ -90,7 +91,7 @@ class recipe_operation final : public session::operation {
 };
 
 // `where` is the only session and connection in which the request may be sent. After a lost
-// connection a read is repeated, unless it is bound to a connection.
+// connection, a read is sent again, unless it is bound to a connection.
 //
 // The request is sent even if the backlog is full, and even while the user collects requests in a
 // batch. Recipes have few pending requests and cannot continue without them. The size of the reply

@@ -1,4 +1,5 @@
-// The sequence number that the server appends to the name of a sequential node, and its overflow.
+// The sequence number that the server appends to the name of a sequential node, and how it
+// overflows.
 #pragma once
 
 #include <algorithm>
@@ -11,15 +12,15 @@ namespace conclave::recipes {
 
 inline constexpr std::int32_t last_number = std::numeric_limits<std::int32_t>::max();
 
-// Returns true if the number is near the end of the range. There, sequence numbers do not order the
-// contenders: some servers stop at the last number and assign it again, others continue with
+// Returns true if the number is near the end of the range, where sequence numbers do not order the
+// contenders. Some servers stop at the last number and assign it again. Others continue with
 // negative numbers.
 constexpr bool near_the_end(std::int32_t number) {
   return number < 0 || number >= last_number - 0xffff;
 }
 
 // After the negative numbers the counter reaches 0 again. Two numbers this far apart belong to
-// different rounds of the counter: no contender waits while so many others arrive.
+// different rounds of the counter, because no contender waits while so many others arrive.
 inline constexpr std::int64_t far_apart = std::int64_t{1} << 30;
 
 // Compares two numbers of the same round.

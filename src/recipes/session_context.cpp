@@ -34,7 +34,7 @@ void session_context::on_session_end(const std::weak_ptr<void>& of,
 
 void session_context::time_passed(time_point now) {
   const scope inside{*this};
-  // Timers that these add run in a scope of their own, after the callbacks of this one.
+  // Timers that are added by these calls run in their own scope, after the callbacks of this scope.
   const auto newest = last_timer_;
   for (auto next = timers_.begin(); next != timers_.end() && next->first.first <= now;) {
     if (next->first.second > newest) {
@@ -74,7 +74,7 @@ void session_context::stop_monitoring(deadline_listener& h) {
 void session_context::check_at(time_point when) {
   if (when >= next_check_) return;
   next_check_ = when;
-  // A check planned earlier for a later time finds next_check_ changed and does nothing.
+  // If a check was planned for a later time, it finds next_check_ changed and does nothing.
   call_at(when, [this, when] {
     if (when == next_check_) check_deadlines();
   });

@@ -2,8 +2,8 @@
 // of the session.
 //
 // Recipes are not safe for concurrent use. Every call into a recipe (a user's call, a reply, an
-// event, a timer) happens inside a session_context::scope, which locks the mutex. A recipe passes
-// calls of user code to post(). They run after the mutex is unlocked.
+// event, a timer) happens inside a session_context::scope, which locks the mutex. A recipe calls
+// user code through post(), which runs it after the mutex is unlocked.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class session_listener {
   std::uint64_t listener_number_ = 0;
 };
 
-// Monitors a hold, which is valid only while the session is certainly alive.
+// Monitors a hold. A hold is valid only while the session is certainly alive.
 class deadline_listener {
  public:
   // Called at the time that the listener has requested, and when the session's deadline has passed.
@@ -56,15 +56,15 @@ class deadline_listener {
   time_point first_check_;
 };
 
-// The state of the session, readable by any thread. A hold keeps only this object, since it may
-// outlive the session_context.
+// The state of the session, readable by any thread. A hold refers only to this object, because the
+// hold may outlive the session_context.
 class session_clock {
  public:
   struct session_view {
     std::int64_t id = 0;  // 0 if there is no session
     bool connected = true;
     // The reason why no other session will follow: the client was closed or does not open a new
-    // one. Empty until then.
+    // session. Empty while another session may follow.
     error_code over;
     time_point deadline;  // see client::session_deadline(); has passed if `over` is set
   };
@@ -103,7 +103,7 @@ class session_context : public session_clock {
     std::unique_lock<std::mutex> lock_;
   };
 
-  // --- called from outside of a scope; each opens its own
+  // --- called outside of a scope; each function opens its own scope
 
   void session_changed(const session_event& e);
   void time_passed(time_point now);
@@ -112,7 +112,7 @@ class session_context : public session_clock {
 
   const requests::defaults& defaults() const noexcept { return *defaults_; }
 
-  // Sends the operation. It always completes later, inside a scope of its own.
+  // Sends the operation. It always completes later, inside its own scope.
   virtual void submit(std::unique_ptr<session::operation> op) = 0;
   // Removes the watcher from a node. Informs the server if no other watcher of this client needs
   // the watch.
@@ -127,9 +127,9 @@ class session_context : public session_clock {
   bool can_restart_after(const error_code& ec) const {
     return is_session_end(ec) && !session().over;
   }
-  // Calls `f` in a scope of its own, after the present scope and all calls queued before.
+  // Calls `f` in its own scope, after the current scope and all calls queued earlier.
   virtual void call_soon(std::function<void()> f) { call_at(now(), std::move(f)); }
-  // A random number. Other processes get other numbers.
+  // Returns a random number. Other processes get different numbers.
   virtual std::uint64_t random() = 0;
 
   void post(std::function<void()> f) { callbacks_.push_back(std::move(f)); }
@@ -143,8 +143,8 @@ class session_context : public session_clock {
   }
   void remove_listener(session_listener& m) { listeners_.erase(m.listener_number_); }
 
-  // Calls `f` inside a scope when the session ends and no other will follow, unless `of` is
-  // destroyed before.
+  // Calls `f` inside a scope when the session ends and no other session will follow. Does not call
+  // it if `of` was destroyed before.
   void on_session_end(const std::weak_ptr<void>& of, std::function<void(error_code why)> f);
 
   // Calls h.check_deadline() at `first_check`, and when the session's deadline has passed, until
@@ -155,8 +155,9 @@ class session_context : public session_clock {
   // Must be called if the session's deadline became earlier. An earlier call does no harm.
   void check_at(time_point when);
 
-  // For large requests that were lost, in the order in which they were sent. Returns true for the
-  // first one of a connection: only this one can be larger than the server accepts.
+  // Call for each large request that was lost, in the order in which they were sent. Returns true
+  // for the first such request of a connection, because only this one can be larger than the server
+  // accepts.
   bool suspects(std::uint64_t connection) noexcept {
     return std::exchange(suspected_on_, connection) != connection;
   }

@@ -1,5 +1,5 @@
 // The coroutine type of the recipes. A task runs when it is first awaited or started, and continues
-// where its replies arrive. It is never posted to an executor.
+// on the thread that delivers its replies. It is never posted to an executor.
 #pragma once
 
 #include <coroutine>
@@ -49,8 +49,8 @@ class [[nodiscard]] task {
     if (handle_) handle_.destroy();
   }
 
-  // Runs the task up to its first suspension. Only for the outermost task, which no coroutine
-  // awaits.
+  // Runs the task up to its first suspension. Call it only for the outermost task, which no
+  // coroutine awaits.
   void start() { handle_.resume(); }
 
   bool await_ready() const noexcept { return false; }

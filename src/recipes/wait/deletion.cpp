@@ -41,7 +41,8 @@ task<look> watch_once(contender_context& c, owned_nodes& nodes, owned_node& own,
     if (got_early.ec) early.read_failed();
     if (got_early.ec == errc::no_node) early.mark_deleted();
   }
-  // Another contender's node has this name now. It is behind us and would wait for us.
+  // A different contender's node has this name now. That contender is behind us and would wait for
+  // us.
   const bool replaced = !got.ec && awaited.czxid != 0 && got.value.stat.czxid != awaited.czxid;
   if (replaced) co_return look{look::result::ended, errc::no_node};
   if (!got.ec) c.events().reached(step::watching);

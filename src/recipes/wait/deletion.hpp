@@ -11,18 +11,19 @@ namespace conclave::recipes {
 struct awaited_node {
   std::string path;
   std::int64_t czxid = 0;  // a node with a different czxid is a different node; 0 matches any
-  // A second node, whose deletion triggers `prepare`. Empty if there is none.
+  // The path of a second node. Its deletion triggers `prepare`. Empty if there is none.
   std::string early_path;
   std::function<task<>()> prepare;  // called once, if the second node is deleted or does not exist
 };
 
-// A lost connection does not end the wait. Returns errc::no_node if the node did not exist at
-// first, and errc::waiter_node_deleted if one of the contender's own nodes was deleted.
+// A lost connection does not end the wait. Returns errc::no_node if the node did not exist when the
+// wait began, and errc::waiter_node_deleted if one of the contender's own nodes was deleted.
 task<error_code> wait_until_deleted(contender_context& c, owned_nodes& nodes, owned_node& own,
                                     awaited_node& awaited);
 
-// Returns why one of the contender's nodes was deleted: by hand (errc::waiter_node_deleted), or
-// with its session, whose end may not be reported yet.
+// Returns the reason why one of the contender's nodes was deleted: by hand
+// (errc::waiter_node_deleted), or because the session ended. The end of the session may not have
+// been reported yet.
 task<error_code> why_deleted(contender_context& c, owned_nodes& nodes);
 
 }  // namespace conclave::recipes

@@ -65,8 +65,9 @@ task<error_code> wait_by_listing::wait_for(blocker& b) {
   co_return co_await wait_until_deleted(context, nodes, own(), b.node);
 }
 
-// Mutexes, readers and writers of Conclave wait for each other. Mutexes of other libraries ignore
-// readers and writers, and these ignore mutexes, unless writers have the names of mutexes.
+// Mutexes, readers and writers of Conclave wait for each other. In other libraries, mutexes ignore
+// readers and writers, and readers and writers ignore mutexes, unless writers and mutexes have the
+// same names.
 bool wait_by_listing::takes_part(const layout::contender& c) const {
   using role = layout::role;
   return c.ours || (request().role == role::exclusive) == (c.role == role::exclusive) ||
@@ -113,7 +114,8 @@ task<wait_by_listing::listing> wait_by_listing::list() {
     co_return result;
   }
   all.erase(us, all.end());
-  // A reader waits for the last writer ahead. Others wait for the last contender ahead.
+  // A reader waits for the last writer or mutex ahead. All others wait for the last contender
+  // ahead.
   for (std::size_t i = all.size(); i-- > 0 && !result.blocker;)
     if (request().role != layout::role::reader || all[i].role != layout::role::reader)
       result.blocker = i;
@@ -134,7 +136,7 @@ task<error_code> wait_by_listing::expect_no_permits() {
   co_return errc::permits_mismatch;
 }
 
-// The sequence numbers are exhausted, so the order is that of creation.
+// The sequence numbers are exhausted, so the contenders are ordered by creation.
 task<error_code> wait_by_listing::read_ages(std::vector<contender_entry>& all) {
   std::vector<pending_reply<std::optional<node_stat>>> asked;
   {
@@ -151,7 +153,7 @@ task<error_code> wait_by_listing::read_ages(std::vector<contender_entry>& all) {
   }
   std::erase_if(all, [](const contender_entry& each) { return each.czxid == 0; });
   // A writer that became a reader kept its number but has a newer node. No contender with a higher
-  // number may sort before it, so it gets their lowest czxid.
+  // number must come before it, so the reader gets the lowest czxid of these contenders.
   for (auto& reader : all) {
     if (reader.role != layout::role::reader || near_the_end(reader.number)) continue;
     for (const auto& each : all)

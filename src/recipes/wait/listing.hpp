@@ -16,17 +16,17 @@ class wait_by_listing : public wait_strategy {
  public:
   using wait_strategy::wait_strategy;
   // Returns the name with the last sequence number. A server that stops at this number assigns it
-  // again once its node is deleted.
+  // again after the node with this number was deleted.
   std::string name_in_use() const override;
   task<error_code> wait_for_grant() override;
   bool has_waited() const noexcept final { return has_waited_; }
 
  protected:
-  // What the deletion of the awaited node proves.
+  // What the deletion of the awaited node means for us.
   enum class deletion {
-    grants,          // it was the first in the wait queue and is not replaced
-    leaves_a_gap,    // it is not replaced, and no contender is between its number and ours
-    proves_nothing,  // a reader may replace it
+    grants,          // the node was the first in the wait queue, and no other node replaces it
+    leaves_a_gap,    // no other node replaces it, and no contender is between its number and ours
+    proves_nothing,  // a reader's node may replace it
   };
   struct blocker {
     awaited_node node;
@@ -51,12 +51,12 @@ class wait_by_listing : public wait_strategy {
     std::string name;
     layout::role role;
     std::int32_t number;
-    std::int64_t czxid = 0;  // only read where the numbers do not order the contenders
+    std::int64_t czxid = 0;  // read only if the numbers do not order the contenders
   };
   struct listing {
     error_code ec;
     std::vector<contender_entry> ahead;  // in the order of the wait queue
-    std::optional<std::size_t> blocker;  // the last of them that blocks this contender
+    std::optional<std::size_t> blocker;  // the last entry of `ahead` that blocks this contender
   };
   task<listing> list();
   task<error_code> expect_no_permits();

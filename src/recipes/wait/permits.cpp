@@ -28,7 +28,7 @@ task<error_code> wait_for_permit::wait_for_grant() {
   error_code ec;
   for (bool agreed = false;;) {
     std::vector<std::string> names;
-    // The first listing sets no watch: if a permit is free, none is needed.
+    // The first listing sets no watch, because none is needed if a permit is free.
     const bool watches = agreed;
     if (watches) {
       const auto asked = context.send(
@@ -68,10 +68,10 @@ task<error_code> wait_for_permit::wait_for_grant() {
 // All holders of permits agree on the number of permits. The number is recorded in the semaphore's
 // path. A contender that finds no other permit may change it.
 //
-// No client may hold a lock without permits in that path, either. A contender for such a lock lists
-// the path after it has created its node, unless the parent record proves that no contender is
-// ahead. So the number must be in that record before we list the path, and must still be there
-// afterwards.
+// While a permit is held, no client must hold a lock without permits at that path. A contender for
+// such a lock lists the path after it has created its node, unless the parent record proves that no
+// contender is ahead. So the number must be in that record before we list the path, and must still
+// be there afterwards.
 task<error_code> wait_for_permit::agree_on_number(std::vector<std::string>& leases) {
   const auto& path = request().semaphore_path;
   for (;;) {
@@ -91,7 +91,7 @@ task<error_code> wait_for_permit::agree_on_number(std::vector<std::string>& leas
     const auto read = co_await *after;
     leases = std::move(held.value.names);
     if (held.ec) co_return held.ec;
-    // If this client may not read the path, all contenders must use the same number.
+    // Without permission to read the path, we cannot check that all contenders use the same number.
     if (beside.ec == errc::no_auth || read.ec == errc::no_auth) co_return error_code{};
     if (beside.ec || read.ec) co_return beside.ec ? beside.ec : read.ec;
     if (const auto ec = co_await find_lock_without_permits(beside.value.names); ec) co_return ec;

@@ -1,5 +1,5 @@
-// Waits for a permit of a semaphore. The permit is granted when there are no more leases than
-// permits.
+// Waits for a permit of a semaphore. The permit is granted when the number of leases is at most the
+// number of permits.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace conclave::recipes {
 
-// The gate of a semaphore is a lock, which contenders pass one by one. So only one contender at a
+// The gate of a semaphore is a lock that contenders pass one by one. So only one contender at a
 // time watches the leases and lists them after each change.
 class wait_for_permit final : public wait_strategy {
  public:

@@ -11,7 +11,7 @@ namespace conclave::recipes {
 
 class wait_strategy {
  public:
-  // Findings that the caller may ask for afterwards.
+  // Findings that the caller can read after the wait.
   struct findings {
     std::string holder;    // the path of the holder's node, if the contender gave up
     std::string mismatch;  // an explanation for people, if the path is in use in a different way
@@ -33,13 +33,14 @@ class wait_strategy {
   // Called after a creation has failed with errc::node_exists. Returns the name of the existing
   // node.
   virtual std::string name_in_use() const = 0;
-  // Returns without an error when the lock is granted as far as this node is concerned.
+  // Returns without an error when this node no longer has to wait. The contender is granted the
+  // lock when none of its nodes has to wait.
   virtual task<error_code> wait_for_grant() = 0;
   // Returns true if wait_for_grant() had to wait. The contender's other nodes may have been deleted
   // in that time.
   virtual bool has_waited() const noexcept { return false; }
 
-  // The record that the holder's release writes to the parent, in the same transaction.
+  // Returns the parent record that the release writes in the transaction that deletes the node.
   virtual std::optional<std::string> record_on_release() const { return std::nullopt; }
 
   // Returned by hand_over() if the release can be part of the transaction that creates the next

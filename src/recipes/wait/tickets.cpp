@@ -48,8 +48,8 @@ task<error_code> wait_by_tickets::read_record() {
 
 task<error_code> wait_by_tickets::wait_for_grant() {
   if (!usable()) co_return co_await list_and_wait();
-  // Ticket 0 is the first one, unless the numbers have started again and there are other
-  // contenders.
+  // Ticket 0 is the first ticket, unless the numbers have started again while other contenders
+  // wait.
   const auto ticket = own().number;
   if (ticket == 0 ? only_child_ : all_served_below(ticket)) co_return error_code{};
   if (ticket > 0 && request().waits() && !request().reports_position) {
@@ -60,8 +60,8 @@ task<error_code> wait_by_tickets::wait_for_grant() {
   co_return co_await list_and_wait();
 }
 
-// The predecessor most likely has the ticket just before ours. This does not find a predecessor
-// with another library's name, nor one behind a gap of contenders that left. Then the wait queue is
+// The predecessor most likely has the ticket just before ours. It has a different name if it
+// belongs to another library or if contenders between it and us have left. The wait queue is then
 // listed.
 task<error_code> wait_by_tickets::wait_for_previous_ticket(bool& granted) {
   const auto prefix = request().layout.name_prefix(request().role);
@@ -72,8 +72,8 @@ task<error_code> wait_by_tickets::wait_for_previous_ticket(bool& granted) {
   if (!may_become_reader(request().role, name)) b.meaning = deletion::leaves_a_gap;
   // When the contender ahead of the predecessor leaves, the predecessor holds the lock, and its
   // release will grant the lock to us. So the record is read at that moment and not during the
-  // hand-off. If that read fails, it is repeated after the hand-off. It is useless if the
-  // predecessor's deletion proves nothing.
+  // hand-off. If that read fails, it is repeated after the hand-off. An early read is useless if
+  // the predecessor's deletion proves nothing.
   if (request().mode == lock_request::wait_mode::tickets_read_early && b.number > 0 &&
       !all_served_below(b.number) && b.meaning != deletion::proves_nothing) {
     b.node.early_path = own().child(prefix + format_number(b.number - 1));
@@ -115,8 +115,7 @@ std::optional<wait_strategy::handover> wait_by_tickets::hand_over() const {
 
 void wait_by_tickets::take_over(const handover& from, std::int64_t parent_czxid) {
   parent_czxid_ = parent_czxid;
-  // The path may have been deleted and created again. Then the ticket was served in another wait
-  // queue.
+  // If the path was deleted and created again, the ticket was served in a different wait queue.
   if (parent_czxid != from.parent_czxid) return;
   record_is_ours_ = true;
   served_ = from.number;

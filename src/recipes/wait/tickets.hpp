@@ -1,9 +1,9 @@
 // A wait queue with tickets (docs/locks.md). The ticket of a contender is the sequence number of
 // its node. The parent record says which ticket was served last. If all tickets before its own were
-// served, a waiter holds the lock and needs no listing. If the record does not decide, it lists the
-// wait queue.
+// served, a waiter holds the lock and needs no listing. If the record is not conclusive, the waiter
+// lists the wait queue.
 //
-// For mutexes only. Not used near the end of the sequence numbers.
+// Only mutexes use tickets, and not near the end of the sequence numbers.
 #pragma once
 
 #include <optional>
