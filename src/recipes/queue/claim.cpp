@@ -26,8 +26,8 @@ void claim::begin(lock_request r, std::function<void(error_code)> begun,
   r.name = item_.name;
   r.if_contended = lock_request::on_contention::give_up;
   r.if_session_ends = lock_request::on_session_end::fail;
-  // Writing the same data again increments the version, which counts the attempts. It fails if the
-  // item was removed, claimed or written since it was read.
+  // Writing the same data again increments the version, which counts the attempts. The write fails
+  // if the item was removed, claimed or changed since it was read.
   r.extra_operations.set(path_, item_.data, version_);
   contender_ = std::make_shared<contender>(context_, std::move(r), shared_from_this());
   const auto c = contender_;

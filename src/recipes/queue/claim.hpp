@@ -1,4 +1,4 @@
-// The claim of a consumer on an item. It is a contender whose node has the item's name.
+// A consumer's claim on an item. It is a contender whose node has the item's name.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -15,14 +15,13 @@ namespace conclave::recipes {
 
 class claim final : public contender_events, public std::enable_shared_from_this<claim> {
  public:
-  // `path` is the item's node. Its version counts how often the item was claimed. `stat` is the
-  // stat of the node when the item was read.
+  // `path` is the path of the item's node. The node's version counts how often the item was
+  // claimed. `stat` is the stat of the node when the item was read.
   claim(std::shared_ptr<session_context> p, queue_item item, std::string path,
         const node_stat& stat);
 
-  // `begun` is called once, inside a session_context::scope. Without an error, the item is claimed.
-  // `released` is called inside a session_context::scope when release() has begun to remove
-  // the claim.
+  // `begun` is called once. If it gets no error, the item is claimed. `released` is called when
+  // release() has begun to remove the claim. Both are called inside a session_context::scope.
   void begin(lock_request r, std::function<void(error_code)> begun, std::function<void()> released);
 
   // Removes the item and the claim in one transaction. `completed` is called outside of the

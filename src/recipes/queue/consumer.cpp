@@ -135,8 +135,8 @@ task<> consumer::run() {
   co_return done;
 }
 
-// If items have arrived, this consumer needs none of them, so it leaves the wait queue. It also
-// leaves if it cannot watch.
+// This consumer has no callers. If items have arrived, it leaves the wait queue to the other
+// consumers. It also leaves if it cannot watch.
 task<> consumer::list_for_others() {
   const auto ec = co_await list_items();
   if (callers_.empty() && (ec || !plan_.empty())) leave_wait_queue();
@@ -156,7 +156,7 @@ task<> consumer::acquire_items() {
   const auto ec = options_.mode == mode::pop ? co_await pop_items() : co_await claim_items();
   if (ec) {
     if (!context_->can_restart_after(ec)) complete_all(ec);
-    leave_wait_queue();  // the next listing has the failed items first
+    leave_wait_queue();  // the next listing starts with the failed items
   }
   // The first consumer leaves the wait queue if other consumers wait, or if items are left and no
   // caller here wants them.

@@ -41,18 +41,18 @@ class consumer : public std::enable_shared_from_this<consumer> {
     queue_item item;                        // set with mode::pop
     std::shared_ptr<recipes::claim> claim;  // set with mode::claim
   };
-  // A call that wants an item. `complete` is called once, outside of the session_context::scope.
-  // Without an error and without an item, the queue was empty and the call does not wait.
+  // A call that wants an item. `complete` is called once, outside of the session_context::scope. If
+  // it gets neither an error nor an item, the queue was empty and the call does not wait.
   struct caller {
     std::function<void(error_code, std::optional<acquired_item>)> complete;
     bool waits = true;
-    std::optional<error_code> gave_up_with;  // set while an item is being acquired for it
+    std::optional<error_code> gave_up_with;  // set if the caller gave up while its item is acquired
   };
   using caller_ptr = std::shared_ptr<caller>;
 
   void acquire(const caller_ptr& who);
-  // Completes the call with `why` and without an item. If an item is being acquired for the call,
-  // the call gets the item if that succeeds, and `why` otherwise.
+  // Completes the call with `why` and without an item. If an item is already being acquired for the
+  // call, the call gets that item, or `why` if the attempt fails.
   void give_up(const caller_ptr& who, error_code why);
   // Completes all waiting calls with `why`. Later calls complete with ECANCELED.
   void close(error_code why);
@@ -68,7 +68,7 @@ class consumer : public std::enable_shared_from_this<consumer> {
     not_started,
     idle,                // no caller waits
     listing_for_others,  // no caller waits, but consumers behind this one rely on its watches
-    waiting,             // no items; until a watch fires or the position in the wait queue changes
+    waiting,             // waits until a watch fires or its position in the wait queue changes
     listing,
     acquiring,  // removes or claims planned items
     closing,    // removes the consumer's nodes
@@ -105,7 +105,7 @@ class consumer : public std::enable_shared_from_this<consumer> {
   void complete_all(error_code ec);
   void complete_callers_that_do_not_wait();
   // Puts a caller that did not get its reserved item back at the front of the waiting callers. If
-  // the caller has given up since, completes it.
+  // the caller has given up meanwhile, completes the call.
   void wait_again(const caller_ptr& who);
   bool has_caller_that_does_not_wait() const;
   std::vector<caller_ptr> remove_first_callers(std::size_t n);
@@ -119,8 +119,8 @@ class consumer : public std::enable_shared_from_this<consumer> {
   items_folder folder_;
   item_plan plan_;
   consumer_share share_;
-  std::deque<caller_ptr> callers_;  // without those for which an item is being acquired
-  bool others_wait_ = false;        // behind this consumer, in the wait queue
+  std::deque<caller_ptr> callers_;  // except those for which an item is being acquired
+  bool others_wait_ = false;        // other consumers are behind this one in the wait queue
   phase phase_ = phase::not_started;
   wakeup changed_;
   task<> run_;  // declared last: destroyed before the members it uses

@@ -15,7 +15,7 @@ task<error_code> consumer::claim_items() {
       plan_[i].reading.reset();
     }
   if (const auto ec = co_await read_items(wanted)) co_return ec;
-  // While an item is set aside, callers may give up.
+  // While this function sets an item aside, callers may give up.
   for (std::size_t n = std::min({wanted, callers_.size(), plan_.size()});
        n > 0 && !callers_.empty() && !plan_.empty(); --n) {
     if (!folder_.is_identified()) {
@@ -72,8 +72,8 @@ void consumer::claim_failed(const recipes::claim& c, const caller_ptr& who, erro
   changed_.notify();
 }
 
-// Sets aside an item that no consumer could complete. The transaction creates and removes the
-// claim's node, so it fails if a consumer has claimed the item: that may be the last attempt.
+// Sets aside an item that no consumer could complete. The transaction creates and removes the claim
+// node, so it fails if a consumer has claimed the item, perhaps for the last attempt.
 task<error_code> consumer::set_aside(const planned_item& item) {
   const auto claim_node = names_->claims() + '/' + item.name.text;
   const auto& stat = item.read->stat;

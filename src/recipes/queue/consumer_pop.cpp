@@ -6,7 +6,8 @@
 namespace conclave::recipes {
 namespace {
 
-// The limit of the data read ahead, if the next items are as large as the current one.
+// The limit for data that is read ahead, assuming that the next items are as large as the current
+// one.
 constexpr std::size_t most_bytes_ahead = std::size_t{1} << 20;
 
 }  // namespace
@@ -26,8 +27,8 @@ task<error_code> consumer::pop_items() {
   // A caller that gives up from here on still gets its item if the transaction succeeds.
   const auto served = remove_first_callers(n);
   plan_.request_data(self, n, n + std::min(n, most_bytes_ahead / (plan_[0].read->data.size() + 1)));
-  // Data of an earlier busy period may belong to another node by now, with the same name and
-  // version. So it is read again right before the removal.
+  // The data of an earlier busy period may be outdated: a different node can have the same name and
+  // version by now. So the data is read again right before the removal.
   rereads again(n);
   const std::function<void()> read_again = [&] {
     for (std::size_t i = 0; i < n; ++i)

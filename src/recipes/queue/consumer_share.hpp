@@ -1,7 +1,7 @@
 // Selects the items that one of several active consumers acquires.
 //
 // Active consumers divide the items by sequence number, so that they do not compete for every item.
-// They do so only while the other consumers make progress.
+// A consumer does so only while the other consumers make progress.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace conclave::recipes {
 
 class consumer_share {
  public:
-  // Begins to divide the items. Returns false if they are divided already.
+  // Begins to divide the items. Returns false if they are already divided.
   bool begin();
 
   // Returns the items that this consumer acquires, in the order of the queue. `consumers` are the
@@ -29,8 +29,8 @@ class consumer_share {
 
  private:
   bool is_active_ = false;
-  // From the last selection: the lowest number of our share, the highest number of all items, and
-  // the number of items outside our share.
+  // Results of the last selection: the lowest number of our share, the highest number of all items,
+  // and the number of items outside our share.
   std::uint32_t own_lowest_ = 0;
   std::uint32_t highest_ = 0;
   std::size_t foreign_ = 0;

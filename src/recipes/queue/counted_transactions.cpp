@@ -37,7 +37,7 @@ task<error_code> counted_transactions::create_counter(std::shared_ptr<void> owne
         send(context_, owner,
              requests::create(context_->defaults(), path(), {}, create_mode::ephemeral), where);
     const auto created = co_await creating;
-    // The name is unique: a node with this name in the same session was created by us before the
+    // The name is unique, so if the node exists in this session, we created it before the
     // connection was lost.
     const bool existed = created.ec == errc::node_exists && where.session != 0;
     if (!created.ec || existed) {
@@ -65,7 +65,7 @@ task<error_code> counted_transactions::create_counter(std::shared_ptr<void> owne
 
 task<counted_transactions::commit_result> counted_transactions::commit(
     std::shared_ptr<void> owner, const transaction& t, const std::function<void()>& send_along) {
-  // Each round uses the counter node in its present version.
+  // Each round uses the current version of the counter node.
   for (bool first_request = true;;) {
     if (const auto ec = co_await create_counter(owner)) co_return commit_result{ec, false, {}};
     transaction counted;
@@ -101,8 +101,8 @@ task<counted_transactions::commit_result> counted_transactions::commit(
         co_return commit_result{ended ? errc::session_expired : errc::connection_loss, true, {}};
       }
       // The counter node was deleted, by hand or with its session, or another client wrote it. The
-      // transaction is not the cause, so it is tried again. But if its outcome was unknown, it
-      // stays unknown.
+      // transaction did not cause this, so it is sent again. But if its outcome is already unknown,
+      // the outcome stays unknown.
       const bool session_ended = is_session_end(got.ec);
       const bool deleted = session_ended || (refused && got.ec == errc::no_node);
       const bool written = refused && got.ec == errc::bad_version;
@@ -131,7 +131,8 @@ task<counted_transactions::withdrawal> counted_transactions::withdraw(std::share
     if (outcome_unknown(written.ec) || is_connection_error(written.ec)) continue;
     if (is_session_end(written.ec)) co_return withdrawal::session_ended;
     if (written.ec != errc::bad_version) co_return withdrawal::unknown;
-    // Either the transaction was executed, or an earlier withdrawal whose reply was lost.
+    // Either the transaction was executed, or an earlier withdrawal was executed and its reply was
+    // lost.
     const auto reading =
         send(context_, owner, requests::get(context_->defaults(), path(), {}), {session_, 0});
     const auto found = co_await reading;

@@ -20,8 +20,9 @@ task<error_code> folder_identity::verify(std::shared_ptr<void> owner) {
   co_return error_code{};
 }
 
-// Creates the parent of the identity node, but not the folder: errc::no_node if that does not
-// exist. The ACL is open, since consumers with other credentials need this node, too.
+// Creates the parent of the identity node. Does not create the folder, and returns errc::no_node if
+// the folder does not exist. The ACL is open, because consumers with other credentials also need
+// this node.
 task<error_code> folder_identity::make_parent(std::shared_ptr<void> owner) {
   auto mode = create_mode::container;
   for (;;) {
@@ -52,7 +53,7 @@ task<error_code> folder_identity::establish(std::shared_ptr<void> owner) {
         send(context_, owner,
              requests::create(context_->defaults(), path(), {}, create_mode::ephemeral), where);
     const auto created = co_await pending;
-    // The name is unique: a node with this name was created by this object.
+    // The name is unique, so this object created the existing node.
     if (!created.ec || created.ec == errc::node_exists) {
       session_ = created.sent_on.session;
       state_ = state::established;

@@ -5,7 +5,7 @@
 // identity node is an ephemeral node below the folder. It does not survive the removal of the
 // folder, and its name is never used again. So a transaction that checks the identity node fails if
 // the folder was removed since the node was created. A client cannot see whether a node is a
-// container. So this is needed in every folder that Conclave has not created.
+// container. So the identity node is needed in every folder that Conclave has not created.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -34,12 +34,11 @@ class folder_identity {
   void set_needed(bool needed) noexcept;
 
   bool needed() const noexcept { return state_ != state::not_needed; }
-  // Returns true if the identity node exists in this session, as far as is known, and need not be
-  // verified.
+  // Returns true if the identity node was created in this session and need not be verified.
   bool established() const noexcept {
     return state_ == state::established && session_ == context_->session().id;
   }
-  // Adds the check of the identity node to the transaction, if it is needed.
+  // Adds a check of the identity node to the transaction, if the check is needed.
   void check_in(transaction& t) const {
     if (needed()) t.check(path());
   }
@@ -69,7 +68,7 @@ class folder_identity {
   std::string parent_;
   std::string name_;
   state state_ = state::not_needed;
-  std::int64_t session_ = 0;  // in which the node was created, or may have been
+  std::int64_t session_ = 0;  // the session in which the node was or may have been created
 };
 
 }  // namespace conclave::recipes

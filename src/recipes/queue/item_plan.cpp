@@ -11,12 +11,11 @@ namespace {
 
 // The largest number of items in one transaction.
 constexpr std::size_t largest_batch = 128;
-// How many items are removed or claimed before the queue is listed again, to find new items with a
-// higher priority. It is at least shortest_pass, and more in a long queue, since the listing of a
-// long queue is large.
+// The queue is listed again after each pass, to find new items with a higher priority. A pass has
+// at least shortest_pass items. In a long queue it has more, because the listing is large.
 constexpr std::size_t shortest_pass = 512;
 constexpr std::size_t passes_of_long_queue = 16;
-// How long data that was read ahead is kept while no caller waits.
+// Data that was read ahead is kept for this long while no caller waits.
 constexpr auto keep_data_for = std::chrono::seconds{1};
 
 }  // namespace
@@ -24,7 +23,7 @@ constexpr auto keep_data_for = std::chrono::seconds{1};
 void item_plan::begin_pass(std::vector<item_name> items, std::size_t listed) {
   items_.clear();
   remaining_in_pass_ = std::max(shortest_pass, listed / passes_of_long_queue);
-  // The plan has one item more than the pass needs, which shows whether items remain after the
+  // The plan has one more item than the pass needs. That item shows whether items remain after the
   // pass.
   for (std::size_t i = 0; i < std::min(items.size(), remaining_in_pass_ + 1); ++i)
     items_.push_back({std::move(items[i]), {}, {}, 0});

@@ -1,5 +1,5 @@
-// The items that a consumer removes or claims next, in this order, and their data, which is read
-// ahead.
+// The items that a consumer removes or claims next, in this order, and their data, which the
+// consumer reads ahead.
 //
 // A plan lasts for one pass: a limited number of items, after which the queue must be listed again.
 //
@@ -39,7 +39,7 @@ class item_plan {
 
   // Begins a pass with these items. `listed` is the number of items in the queue.
   void begin_pass(std::vector<item_name> items, std::size_t listed);
-  // How many of the next items can be acquired together for this number of callers.
+  // Returns how many of the next items can be acquired together for this number of callers.
   std::size_t batch_size(std::size_t callers) const;
   // Must be called with the number of items that were removed or whose claim was started.
   void count_acquired(std::size_t n) { remaining_in_pass_ -= n; }
@@ -52,14 +52,14 @@ class item_plan {
   void erase(std::size_t i);
   void erase_first(std::size_t n);
   void clear() { items_.clear(); }
-  // Makes the next clear_if_outdated() clear the plan. It is not cleared at once, since the
+  // Makes the next clear_if_outdated() clear the plan. The plan is not cleared at once, because the
   // consumer may be using it.
   void set_outdated() noexcept { outdated_ = true; }
   void clear_if_outdated();
 
   // --- data
 
-  // Requests the data of the items in this range, unless it was read or requested already.
+  // Requests the data of the items in this range, unless it was already read or requested.
   void request_data(const std::shared_ptr<void>& owner, std::size_t from, std::size_t to);
   struct read_result {
     error_code ec;
@@ -71,7 +71,7 @@ class item_plan {
 
   // --- busy periods
 
-  // Ends the busy period. No effect if it has ended already.
+  // Ends the busy period. No effect if it has already ended.
   void end_busy_period(const std::weak_ptr<void>& owner);
   void begin_busy_period() { idle_since_.reset(); }
   bool is_from_earlier_period(std::size_t i) const { return items_[i].period != period_; }

@@ -18,7 +18,7 @@ namespace conclave::recipes {
 
 class items_folder {
  public:
-  // `changed` is called when the folder was removed or written.
+  // `changed` is called when the folder was removed or its data was changed.
   items_folder(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names,
                std::function<void()> changed)
       : context_{std::move(p)},
@@ -31,12 +31,12 @@ class items_folder {
   // errc::no_node if this folder no longer exists. The `owner` owns this object. Pending requests
   // keep the owner alive.
   task<error_code> identify(std::shared_ptr<void> owner, const node_stat& listed);
-  // Returns true if the folder that identify() has identified still exists, as far as is known. If
-  // it returns false, item data read from the folder earlier must not be used.
+  // Returns true if identify() has identified the folder and the folder is not known to have been
+  // removed. If false, item data that was read from the folder earlier must not be used.
   bool is_identified() const {
     return czxid_ != 0 && (!identity_.needed() || identity_.established());
   }
-  // Adds the check of the identity node to the transaction, if it is needed.
+  // Adds a check of the identity node to the transaction, if the check is needed.
   void check_in(transaction& t) const { identity_.check_in(t); }
   // Returns true if check_in() makes a transaction fail when the folder was removed since
   // identify().

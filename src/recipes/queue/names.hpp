@@ -25,13 +25,13 @@ class queue_names {
   // --- the items' folder
 
   const std::string& items() const noexcept { return items_; }
-  // The number of levels at the end of a folder's path that only this queue uses. It is
-  // items_levels() for items(), and folder_levels for every other folder.
+  // The number of levels at the end of a folder's path that only this queue uses. For items() it is
+  // items_levels(), and for every other folder it is folder_levels.
   std::size_t items_levels() const noexcept { return claims_only() ? 2 : 1; }
   static constexpr std::size_t folder_levels = 2;
   // The data of an items' folder that Conclave creates. It shows that the folder is not a
-  // container, which the server would remove. It is empty in the layouts of libraries that create
-  // no containers.
+  // container, which the server would remove. Empty in the layouts of libraries that create no
+  // containers.
   std::string_view folder_data() const noexcept {
     return has_priorities() ? std::string_view{} : "persistent queue of Conclave";
   }
@@ -46,8 +46,8 @@ class queue_names {
   static constexpr std::string_view internal_suffix = ".conclave";
   // The nodes that claim items.
   const std::string& claims() const noexcept { return claims_; }
-  // How the folder of claims() is created. It is persistent in the layout kazoo_locking, because
-  // kazoo creates this folder once and expects that it stays.
+  // The mode with which the folder claims() is created. It is persistent in the layout
+  // kazoo_locking, because kazoo creates this folder once and expects that it stays.
   create_mode claims_mode() const noexcept {
     return layout_ == queue_layout::kazoo_locking ? create_mode::persistent
                                                   : create_mode::container;
@@ -60,8 +60,8 @@ class queue_names {
   std::string waiting_producers() const { return internal("room"); }
   // Items that no consumer could complete.
   std::string set_aside() const { return internal("aside"); }
-  // The path of such an item. It contains the item's czxid, since item names are reused if the
-  // queue's path is removed and created again.
+  // The path of an item that was set aside. The path contains the item's czxid, because item names
+  // are reused if the queue's path is removed and created again.
   std::string set_aside_item(std::string_view name, std::int64_t czxid) const;
 
   // --- items
@@ -72,7 +72,7 @@ class queue_names {
   // The path of an item up to the sequence number.
   std::string prefix(int priority) const;
 
-  // Returns none if this is not the name of an item.
+  // Returns nullopt if this is not the name of an item.
   std::optional<item_name> parse(std::string_view name) const;
   // Returns the children that are items, in the order of the queue.
   std::vector<item_name> in_order(const std::vector<std::string>& children) const;

@@ -11,15 +11,15 @@
 namespace conclave::recipes {
 namespace {
 
-// The most items that share a transaction. This is enough to share one disk sync of the server, and
-// not enough to delay other clients.
+// The largest number of items in a transaction with several pushes. So many items share one disk
+// sync of the server, but do not delay other clients.
 constexpr std::size_t most_items = 256;
 // The approximate size of a transaction, and of each item in it, without paths, data and ACLs.
 constexpr std::size_t transaction_bytes = 128;
 constexpr std::size_t item_bytes = 32;
-// The size of the largest transaction of a claim, without the item's data. This transaction sets
-// the item aside. It contains the queue's path paths_of_claim times, two ACLs, and names_of_claim
-// bytes for the names of the nodes and of the claim's owner.
+// The size of the largest transaction of a claim, without the item's data. The largest transaction
+// is the one that sets the item aside. It contains the queue's path paths_of_claim times, two ACLs,
+// and names_of_claim bytes for the names of the nodes and of the claim's owner.
 constexpr std::size_t paths_of_claim = 6;
 constexpr std::size_t names_of_claim = 512;
 
@@ -131,8 +131,8 @@ void producer::leave_wait_queue() {
   watch_.forget(*context_, names_->items(), watch_kind::any);
 }
 
-// Waits until the capacity suffices for the first push. Pushes that do not wait fail if the
-// capacity does not suffice.
+// Waits until the queue has capacity for the first push. Pushes that do not wait fail if the queue
+// has no capacity for them.
 task<error_code> producer::wait_for_capacity() {
   while (phase_ != phase::closing && !requests_.empty()) {
     const auto counted = co_await count_items();
@@ -153,14 +153,14 @@ task<error_code> producer::wait_for_capacity() {
   co_return error_code{};
 }
 
-// A push that exceeds the capacity by itself needs an empty queue.
+// A push with more items than the capacity needs an empty queue.
 bool producer::has_capacity(std::size_t items) const {
   return items == 0 || items + requests_.front()->items.size() <= capacity_;
 }
 
 // The server returns the number of children, but not how many of them are items. Only a listing
-// shows that. Its result is trusted until the folder has changed as often as there are items. So
-// the cost per item does not depend on the length of the queue.
+// shows that. The result of a listing is used until the number of changes of the folder reaches the
+// number of items. So the cost per item does not depend on the length of the queue.
 task<producer::item_count> producer::count_items() {
   const auto self = shared_from_this();
   std::optional<pending_reply<std::optional<node_stat>>> reading_folder, reading_identities;
@@ -256,7 +256,8 @@ task<> producer::send() {
       if (!ec) continue;
     }
     if (ec == errc::too_large && sent.size() > 1) {
-      // Each push fits, but together they are larger than the server accepts. None had an effect.
+      // Each push fits, but together they are larger than the server accepts. None of them had an
+      // effect.
       most_bytes_ = always_accepted_bytes;
       send_again(sent);
       co_return done;
@@ -266,7 +267,7 @@ task<> producer::send() {
   }
 }
 
-// Queues pushes again that were sent and had no effect.
+// Puts pushes that were sent without effect back into the list of waiting pushes.
 void producer::send_again(const std::vector<request_ptr>& sent) {
   for (auto r = sent.rbegin(); r != sent.rend(); ++r)
     if (phase_ == phase::closing)

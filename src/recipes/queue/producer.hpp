@@ -26,13 +26,13 @@ class producer : public std::enable_shared_from_this<producer> {
            std::size_t capacity, std::size_t max_request_bytes);
 
   struct push_request {
-    // Called once, outside of the session_context::scope. Without an error, the items are in the
+    // Called once, outside of the session_context::scope. If it gets no error, the items are in the
     // queue. errc::lock_busy means that the queue is full and the push does not wait.
     std::function<void(error_code)> complete;
     std::vector<std::string> items;
     int priority = 0;
-    bool waits = true;  // for capacity
-    // Set if the caller gave up after the push was sent. Used if the push had no effect.
+    bool waits = true;  // whether the push waits for capacity
+    // The error if the caller gave up after the push was sent. Used if the push had no effect.
     error_code gave_up_with{};
   };
   using request_ptr = std::shared_ptr<push_request>;
@@ -50,7 +50,7 @@ class producer : public std::enable_shared_from_this<producer> {
   enum class phase {
     not_started,
     idle,                  // no push waits
-    waiting_for_capacity,  // until an item is removed or all pushes give up
+    waiting_for_capacity,  // until an item is removed or all callers give up
     sending,
     closing,  // removes the producer's nodes
   };
@@ -83,7 +83,7 @@ class producer : public std::enable_shared_from_this<producer> {
   std::shared_ptr<const queue_names> names_;
   std::size_t capacity_;
   std::size_t max_request_bytes_;
-  // The most bytes of pushes that share a transaction. Reduced if the server accepts less.
+  // The largest size of a transaction with several pushes. Reduced if the server accepts less.
   std::size_t most_bytes_ = std::size_t{256} * 1024;
   counted_transactions transactions_;
   wait_queue_entry wait_entry_;

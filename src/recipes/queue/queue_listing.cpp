@@ -40,8 +40,8 @@ task<queue_listing::result> queue_listing::list(std::shared_ptr<void> owner, req
   std::optional<pending_reply<std::optional<node_stat>>> wait_queue;
   {
     const single_write in_one_write{*context_};
-    // The claims are listed first. So an item that is completed between the two listings is missing
-    // from the items.
+    // The claims are listed first. So an item that is completed between the two listings is not in
+    // the list of items.
     if (contents_ == contents::items_and_claims)
       claims = list_children(owner, names_->claims(),
                              sets_claims ? set(claims_watch_, owner) : watcher{});

@@ -1,5 +1,5 @@
-// Lists a queue for a consumer. For the first consumer of the wait queue it also sets watches and
-// creates missing folders, so that there is a node to watch.
+// Lists a queue for a consumer. For the first consumer of the wait queue, it also sets watches and
+// creates missing folders, so that there are nodes to watch.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -43,7 +43,7 @@ class queue_listing {
     children_result items;             // empty if the queue does not exist
     std::vector<std::string> claimed;  // the names of claimed items, sorted
     std::vector<std::string> consumers;
-    std::optional<bool> others_wait;  // behind the first consumer; set only with `sets_watches`
+    std::optional<bool> others_wait;  // others are behind the first consumer; needs `sets_watches`
   };
   // The parameter `owner` of the functions below is the object that owns this one. Pending requests
   // keep the owner alive.
@@ -67,7 +67,7 @@ class queue_listing {
   std::shared_ptr<const queue_names> names_;
   contents contents_;
   std::function<void()> changed_callback_;
-  // On the children of the items' folder and of the claims' folder.
+  // The watches on the children of the items' folder and of the claims' folder.
   watch_registration items_watch_;
   watch_registration claims_watch_;
   bool changed_ = false;  // since the last listing

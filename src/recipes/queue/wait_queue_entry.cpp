@@ -8,7 +8,7 @@
 namespace conclave::recipes {
 namespace {
 
-// How long a client relies on the first member before it checks for the change itself.
+// A client relies on the first member for at most this long. It then checks for the change itself.
 constexpr auto longest_reliance = std::chrono::seconds{5};
 
 }  // namespace
@@ -26,7 +26,7 @@ struct wait_queue_entry::member final : contender_events {
   void failed(error_code why) override {
     end(why == errc::waiter_node_deleted ? error_code{} : why);
   }
-  // Losing the first position is no error: the owner can enter the wait queue again.
+  // The loss of the first position is no error, because the owner can enter the wait queue again.
   void lost(error_code) override { end({}); }
   void gone() override {
     context->post([c = std::move(contender)] {});
@@ -35,7 +35,7 @@ struct wait_queue_entry::member final : contender_events {
     if (const auto e = std::exchange(entry, nullptr)) e->lost(why);
   }
 
-  wait_queue_entry* entry;  // null if it has left the wait queue
+  wait_queue_entry* entry;  // null if the client has left the wait queue
   std::shared_ptr<recipes::session_context> context;
   std::shared_ptr<recipes::contender> contender;
   bool is_first = false;

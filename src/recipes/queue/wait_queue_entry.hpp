@@ -1,6 +1,6 @@
 // The entry of one client in a wait queue whose members wait for the same change. Only the first
-// member watches for the change. The others rely on it, but only for a limited time: its process
-// may be stopped for as long as its session lives.
+// member watches for the change. The other members rely on the first one, but only for a limited
+// time, because its process may be stopped while its session lives.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -23,7 +23,7 @@ class wait_queue_entry {
   wait_queue_entry& operator=(const wait_queue_entry&) = delete;
   ~wait_queue_entry() { leave(); }
 
-  // Enters the wait queue. No effect if the client is in it already.
+  // Enters the wait queue. No effect if the client is already in the wait queue.
   void enter();
   void leave();
 
@@ -32,7 +32,7 @@ class wait_queue_entry {
   // Returns true if the client has relied on the first member for so long that it must check for
   // the change itself. The next call returns false.
   bool take_overdue() noexcept;
-  // Returns the error that ended the entry, if there is one. The next call returns none.
+  // Returns the error that ended the entry, if there is one. The next call returns no error.
   error_code take_error() noexcept;
 
  private:

@@ -1,5 +1,5 @@
-// A watch of a queue's recipe. It is set again and again by the same owner. Events of an earlier
-// watch do not count as events of the one that replaced it.
+// A watch of a queue's recipe. The same owner sets it again and again. Events of an earlier watch
+// do not count as events of the watch that replaced it.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -36,7 +36,7 @@ class watch_registration {
       fired();
     });
   }
-  // Must be called if the request failed: the server has no such watch.
+  // Must be called if the request failed. The server then has no such watch.
   void clear() noexcept { watcher_.reset(); }
   void forget(session_context& p, const std::string& path, watch_kind kind) {
     if (const auto w = std::exchange(watcher_, {})) p.forget_watch(path, kind, *w);
