@@ -1,4 +1,4 @@
-// A command of the program: its flags and its function. Each command has a file in commands/.
+// A command of the program, with its flags and its function. Each command has a file in commands/.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,7 +12,7 @@ namespace conclave::cli {
 
 struct invocation {
   std::vector<std::string> words;     // all words of the command line, the command first
-  const CLI::App* command = nullptr;  // the command that is used
+  const CLI::App* command = nullptr;  // the command that the user gave
   // The words after `--`: the program to run and its arguments, or the items of a queue.
   std::vector<std::string> program;
   bool has_program = false;  // whether the command line has a `--`
@@ -23,11 +23,12 @@ struct invocation {
 struct command {
   const char* name;
   const char* summary;  // if empty, help does not list the command
-  // Adds the flags, and ensures that `run` is set when the command is used (see when_used).
+  // Adds the flags, and ensures that `run` is set if the user gives this command (see when_used).
   void (*describe)(CLI::App& app, invocation& call);
 };
 
-// Sets `run` when the command is used. Flags is a struct whose fields are bound to the options.
+// Sets `run` if the user gives this command. Flags is a struct whose fields are bound to the
+// options.
 template <class Flags>
 void when_used(CLI::App& app, invocation& call, std::shared_ptr<Flags> flags,
                int (*run)(Flags&, const invocation&)) {

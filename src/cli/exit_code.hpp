@@ -1,5 +1,5 @@
-// The exit codes of the program. `conclave lock`, `elect` and `queue work` can also end with the
-// code of their command, or with 128 plus the signal that ended it.
+// The exit codes of the program. `conclave lock`, `elect` and `queue work` can also exit with the
+// code of their command, or with 128 plus the number of the signal that ended the command.
 #pragma once
 
 #include <stdexcept>
@@ -23,15 +23,15 @@ enum exit_code {
   not_found = 127,
 };
 
-// The exit code of a command that failed with this error.
+// Returns the exit code of a command that failed with this error.
 int exit_code_of(const error_code& ec) noexcept;
 
-// Ends the program with this signal. Commands return a negative code to request this. After Ctrl-C,
-// a shell ends its script only if the signal also ended the command.
+// Terminates the program with this signal. Commands return a negative code to request this. After
+// Ctrl-C, a shell stops its script only if the command was also terminated by the signal.
 [[noreturn]] void die_of(int signal);
 
-// Thrown to end the program with this code and the message "conclave: WHAT" on stderr. `what` also
-// says what to do.
+// Thrown to exit with this code and the message "conclave: WHAT" on stderr. `what` also says what
+// to do.
 struct failure : std::runtime_error {
   failure(int with_code, const std::string& what) : std::runtime_error{what}, code{with_code} {}
   int code;

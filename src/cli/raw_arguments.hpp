@@ -1,4 +1,5 @@
-// `PATH...`: arguments that are taken literally. CLI11 would split [a,b] in two and ignore {}.
+// `PATH...`: arguments that are taken literally. CLI11 itself would split [a,b] in two and ignore
+// {}.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@ namespace conclave::cli {
 struct bench_result {
   std::size_t count = 0;
   std::chrono::nanoseconds time{0};
-  // One duration for each operation. Empty if the duration of a single operation has no meaning.
+  // One duration for each operation. Empty if the duration of a single operation is not meaningful.
   std::vector<std::chrono::nanoseconds> each;
 
   double per_second() const {
@@ -27,8 +27,8 @@ struct bench_result {
   }
 };
 
-// The time of one benchmark: first a warm-up, then the part that counts. If no operation was
-// counted by its end, it continues until one operation was counted.
+// The time of one benchmark: first a warm-up, then the measured part. If no operation was counted
+// by the end, the measurement continues until one operation was counted.
 class measurement_period {
  public:
   using clock = std::chrono::steady_clock;

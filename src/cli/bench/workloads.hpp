@@ -12,7 +12,7 @@ namespace conclave::cli {
 inline constexpr std::size_t bench_clients = 4;
 inline constexpr std::size_t bench_window = 256;
 
-// Locks and unlocks a lock without contention.
+// Acquires and releases a lock without contention.
 bench_result bench_lock(client& zk, const std::string& folder, const measurement_period& t);
 // Several clients contend for one lock. Measures the time from unlock() in one client until lock()
 // returns in the next client.

@@ -25,7 +25,7 @@ void add_connect_flags(CLI::App& app, connect_flags& flags);
 // The server to connect to, and the options of the connection.
 struct server_address {
   std::string hosts;  // a connect string
-  // Where the address comes from: "--connect", "CONCLAVE_CONNECT", file:line...
+  // The origin of the address: "--connect", "CONCLAVE_CONNECT", file:line and so on.
   std::string source;
   // The folder of this user's own server, which is started on demand. Empty for any other server.
   std::filesystem::path local_folder;

@@ -1,4 +1,4 @@
-// A connected client. If there is no server, the program ends with a message that says what to do.
+// A connected client. If there is no server, the program exits with a message that says what to do.
 #pragma once
 
 #include <atomic>
@@ -23,15 +23,15 @@ class connection {
   // its first request as early as possible. The loop calls connected() until it returns true.
   struct without_waiting {};
   connection(server_address at, without_waiting);
-  // Returns whether there ever was a connection, even if it is lost now. Throws the same exceptions
-  // as the constructor.
+  // Returns whether a connection was ever established, even if it is lost now. Throws the same
+  // exceptions as the constructor.
   bool connected();
   void wait_until_connected();
   // Throws failure with code unavailable if the chroot of the connect string does not exist. Does
   // nothing if an earlier call found the chroot. Does not throw while there is no connection,
   // because it cannot check then.
   void require_chroot();
-  // Ends the wait for a server. Throws failure with code unavailable.
+  // Stops waiting for a server: throws failure with code unavailable.
   [[noreturn]] void throw_no_server();
   // Call before ending a session that holds a lock or an item. If the server is down, the lock or
   // item would be kept until the session timeout. So this function starts our own server again if

@@ -1,5 +1,5 @@
 // This user's own server. It is found by its Unix socket and started in the background on demand.
-// It exits after a while without use.
+// It exits when it has not been used for a while.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@ namespace conclave::cli {
 // The process of a server on a Unix socket, as reported by the kernel.
 class server_process {
  public:
-  // Returns nothing if no server answers at the socket.
+  // Returns nullopt if no server answers at the socket.
   static std::optional<server_process> at(const std::filesystem::path& socket);
   server_process(server_process&& other) noexcept;
   server_process& operator=(server_process&&) = delete;
@@ -22,13 +22,13 @@ class server_process {
 
   pid_t pid() const noexcept { return pid_; }
   bool ended(std::chrono::milliseconds limit) const;
-  // Returns the part of the reply to a four-letter word that arrives within the limit. A limit of 0
-  // means no limit. If there is no server, returns nothing and sets errno.
+  // Sends a four-letter word and returns the part of the reply that arrives within the limit. A
+  // limit of 0 means no limit. If there is no server, returns nullopt and sets errno.
   static std::optional<std::string> query(const std::filesystem::path& socket,
                                           const std::string& word,
                                           std::chrono::milliseconds limit = std::chrono::seconds{
                                               2});
-  // Sends SIGTERM to this process, and never to another process that has reused its pid. Returns
+  // Sends SIGTERM to this process. Never signals another process that has reused the pid. Returns
   // false if the process has not ended within the limit.
   bool end(std::chrono::milliseconds limit) const;
 
@@ -46,9 +46,9 @@ bool server_answers(const std::filesystem::path& socket);
 void require_own_folder(const std::filesystem::path& folder);
 
 // Returns when the server of that folder answers. Starts the server if needed. If several processes
-// call this, one starts the server and the others wait. If the server does not start within the
-// limit, throws a failure with its output. Also throws if the folder, its files or the server
-// belong to another user.
+// call this function, one process starts the server and the others wait. If the server does not
+// start within the limit, throws a failure with the server's output. Also throws if the folder, its
+// files or the server belong to another user.
 void ensure_local_server(const std::filesystem::path& folder,
                          std::chrono::milliseconds limit = std::chrono::seconds{30});
 

@@ -20,11 +20,11 @@ class pending {
   auto handler() const {
     return [p = promise_](error_code ec, Result r) { p->set_value({ec, std::move(r)}); };
   }
-  // For operations that have no result besides the error code.
+  // The handler for operations that return only an error code.
   auto completion_handler() const {
     return [p = promise_](error_code ec) { p->set_value({ec, Result{}}); };
   }
-  // Waits for the reply. Call it once.
+  // Waits for the reply. Must be called only once.
   std::pair<error_code, Result> get() { return promise_->get_future().get(); }
 
  private:

@@ -1,4 +1,4 @@
-// Protection of files that contain passwords and keys.
+// Checks that files with passwords and keys are protected.
 #pragma once
 
 #include <string>

@@ -7,12 +7,12 @@
 
 namespace conclave::cli {
 
-// Returns the home folder of the user id, not $HOME. So cron, sudo and a login shell use the same
-// folder. Throws failure if the user has no home folder.
+// Returns the home folder that belongs to the user id, not $HOME. So cron, sudo and a login shell
+// use the same folder. Throws failure if the user has no home folder.
 std::filesystem::path home_folder();
 
-// The folder of the user's own server: $CONCLAVE_LOCAL, or ~/.local/share/conclave. Throws failure
-// if $CONCLAVE_LOCAL is relative.
+// Returns the folder of the user's own server: $CONCLAVE_LOCAL, or ~/.local/share/conclave. Throws
+// failure if $CONCLAVE_LOCAL is relative.
 std::filesystem::path data_folder();
 
 // The server for all users of this machine (`conclave serve --system`).
@@ -22,7 +22,8 @@ inline constexpr const char* system_group = "conclave";
 
 // Returns the path that shows that this machine has a system server, running or not: the folder of
 // its socket, its data, or its enabled unit. Returns an empty string if none of them exists. If
-// there is a system server, a private server would not exclude the users of the system server.
+// there is a system server, a private server must not be used, because its locks would not exclude
+// the users of the system server.
 std::string find_system_server();
 
 }  // namespace conclave::cli

@@ -1,4 +1,5 @@
-// The version of the embedded server. It reports a ZooKeeper version followed by its own.
+// The version of the embedded server. The server reports a ZooKeeper version followed by its own
+// version.
 #pragma once
 
 #include <string>

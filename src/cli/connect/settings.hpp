@@ -13,9 +13,10 @@ struct settings {
   std::string value(const std::string& name) const;
 };
 
-// Reads the file that $CONCLAVE_CONFIG names. If it is not set, reads /etc/conclave/config and
-// ~/.config/conclave/config. The latter takes precedence, and both may be missing. If a file cannot
-// be read or a line is wrong, throws a failure that names the file and the line.
+// Reads the file that $CONCLAVE_CONFIG names. If the variable is not set, reads
+// /etc/conclave/config and ~/.config/conclave/config. The user's file takes precedence. Both files
+// may be missing. If a file cannot be read or a line is wrong, throws a failure that names the file
+// and the line.
 settings read_settings();
 
 }  // namespace conclave::cli

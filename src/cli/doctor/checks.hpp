@@ -12,8 +12,8 @@ namespace conclave::cli {
 // Checks whether the servers of the connect string form one complete ensemble.
 void check_ensemble(checkup& report, const std::vector<host_facts>& hosts);
 
-// The following checks need a session. They check its timeout, the speed and the clock of the
-// server, and permissions.
+// The following checks need a session. They check the session timeout, the speed and the clock of
+// the server, and permissions.
 //
 // If `bound_to_processes` is true, the server notices the end of processes, so the timeout does not
 // matter.

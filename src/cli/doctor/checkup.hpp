@@ -1,4 +1,4 @@
-// The list of findings. Each finding has a mark, a line of text, and advice.
+// The findings of `conclave doctor`. Each finding has a mark, a line of text, and advice.
 #pragma once
 
 #include <string>
@@ -14,13 +14,14 @@ struct finding {
   mark how = mark::ok;
   std::string name;     // what was checked, in one word
   std::string text;     // the result
-  std::string advice;   // what to do; empty if nothing is to be done
+  std::string advice;   // what the user should do; may be empty
   json::object values;  // the result for programs
 };
 
 class checkup {
  public:
-  // Prints each finding at once. With `as_json`, prints all of them as JSON at the end.
+  // Prints each finding immediately. If `as_json` is true, prints all findings as JSON at the end
+  // instead.
   explicit checkup(bool as_json) : json_{as_json} {}
 
   void add(finding f);

@@ -41,7 +41,7 @@ struct host_facts {
   std::int64_t figure(const std::string& name) const;
 };
 
-// Examines all hosts concurrently. Ends at the deadline at the latest.
+// Examines all hosts concurrently. Returns at the deadline at the latest.
 std::vector<host_facts> examine_hosts(const std::vector<endpoint>& hosts,
                                       const std::optional<tls_options>& tls, deadline until);
 

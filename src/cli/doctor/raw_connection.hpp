@@ -41,7 +41,7 @@ struct tls_facts {
 
 class raw_connection {
  public:
-  // If there is no connection before the deadline, returns nothing and sets `why`.
+  // If it cannot connect before the deadline, returns nullopt and sets `why`.
   static std::optional<raw_connection> to(const socket_address& at, deadline until,
                                           connect_problem& why);
   raw_connection(raw_connection&& other) noexcept;
@@ -51,8 +51,8 @@ class raw_connection {
   std::optional<tls_facts> start_tls(const tls_options& options, const std::string& host,
                                      deadline until, connect_problem& why);
 
-  // Returns whether the server answers with TLS. Does not verify the server. The connection cannot
-  // be used afterwards.
+  // Returns whether the server answers with TLS. Does not verify its certificate. The connection
+  // cannot be used afterwards.
   bool speaks_tls(deadline until);
 
   // Returns the reply to a four-letter word, or an empty string. The server then closes the

@@ -1,9 +1,9 @@
 // Inspects a tree whenever nodes change, on its own thread.
 //
-// An idle tree costs nothing, because a recursive watch reports changes. The first event removes
-// the watch, and the next inspection sets it again. So a busy tree costs one inspection for each
-// interval, not one event for each change. Servers before ZooKeeper 3.6 have no such watches. With
-// these servers, the monitor inspects the tree in every interval.
+// While nothing changes, the monitor sends no requests, because a recursive watch reports changes.
+// The first event removes the watch, and the next inspection sets it again. So a busy tree costs
+// one inspection for each interval, not one event for each change. Servers before ZooKeeper 3.6
+// have no such watches. With these servers, the monitor inspects the tree in every interval.
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,7 @@ class inventory_monitor {
   // thread.
   inventory_monitor(client& zk, subject what, std::function<void(inspection)> on_inventory,
                     std::function<void(const error&)> on_error);
-  // Closes the client in order to end reads that wait for a connection.
+  // Closes the client, so that reads that wait for a connection return.
   ~inventory_monitor();
   inventory_monitor(const inventory_monitor&) = delete;
   inventory_monitor& operator=(const inventory_monitor&) = delete;

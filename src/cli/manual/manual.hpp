@@ -11,7 +11,7 @@ namespace conclave::cli {
 // rest comes from sections.cpp.
 std::string manual_page(const command_info& root);
 
-// The hand-written sections in roff, before and after the commands.
+// The hand-written sections, in roff, that come before and after the commands.
 extern const char* const manual_before_commands;
 extern const char* const manual_after_commands;
 

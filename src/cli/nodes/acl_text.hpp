@@ -10,7 +10,7 @@ namespace conclave::cli {
 // Returns the letters of "cdrwa" whose permissions are granted.
 std::string permissions_text(std::int32_t permissions);
 
-// scheme:id:permissions
+// Returns scheme:id:permissions.
 std::string to_text(const acl_entry& e);
 
 // If the text is malformed, throws a failure that shows the expected form.

@@ -11,7 +11,7 @@ namespace conclave::cli {
 
 template <class Result>
 struct async_reply {
-  error_code ec;  // set if the node was removed or may not be read
+  error_code ec;  // set if the node was removed or cannot be read
   Result value{};
 };
 

@@ -1,5 +1,4 @@
-// A program that was started. It has its own process group, so that signals reach all of its
-// processes.
+// A started program. It has its own process group, so that signals reach all of its processes.
 #pragma once
 
 #include <signal.h>
@@ -29,10 +28,10 @@ class child {
  public:
   struct start_options {
     sigset_t signal_mask{};
-    // If true, the kernel kills the program when the thread that started it ends. This does not
-    // apply to the program's own children.
+    // If true, the kernel kills the program when the thread that started it terminates. The kernel
+    // does not kill the program's own children.
     bool dies_with_parent = false;
-    cli::guard& guard;             // is notified of the program before it runs
+    cli::guard& guard;             // is notified before the program runs
     std::array<int, 2> inherited;  // further descriptors that the program inherits
   };
   // Throws failure with not_found, not_executable or system_failure.
@@ -40,7 +39,7 @@ class child {
   child(const child&) = delete;
   child& operator=(const child&) = delete;
 
-  // Returns 0 after reap(), because the number may then be reused.
+  // Returns 0 after reap(), because the id may then be reused.
   pid_t group() const noexcept { return pid_; }
   enum class delivery {
     sent,
@@ -59,7 +58,7 @@ class child {
     enum class kind { none, stopped, ended } what = kind::none;
     int signal = 0;  // the signal that stopped it
   };
-  // Returns the change since the last call. The number of the process group is not reused before
+  // Returns the change since the last call. The id of the process group is not reused before
   // reap().
   change poll_change() const;
   // Returns the exit code, or 128 plus the signal that ended the program.

@@ -1,5 +1,5 @@
-// Closes the session before a signal ends the program. Otherwise the server would keep a claim or a
-// position in a wait queue until the session timeout.
+// Closes the session before a signal terminates the program. Otherwise the server would keep a
+// claim or a position in a wait queue until the session timeout.
 //
 //   close_on_signal on_signal;
 //   connection c{...};

@@ -2,10 +2,10 @@
 //
 // With a server on this machine, the session lives as long as a process has a keeper of the session
 // open (session_keeper.hpp). The command and its descendants inherit one keeper. The guard has a
-// second keeper, which they cannot break. A restarted server knows neither of them. The guard then
-// attaches a new keeper, starts the server again if it is this user's own, and keeps the session
-// until the last process of the command has ended. If it cannot do so in time, or the session has
-// expired, it kills all of these processes.
+// second keeper, which they cannot break. A restarted server knows neither keeper. The guard then
+// attaches a new keeper. If the server is this user's own, the guard also starts it again. The
+// guard keeps the session until the last process of the command has ended. If it cannot do so in
+// time, or the session has expired, it kills all of these processes.
 //
 // The guard watches the descendants through the inherited descriptor. It also watches the command's
 // own process through a pidfd, because ssh and sudo close the descriptors that they inherit.
@@ -45,9 +45,9 @@ class guard {
   guard(const descendants& command, const std::optional<guarded_session>& session, pid_t group,
         std::chrono::nanoseconds alive_for);
 
-  // Call in the command's process before exec, when it is the leader of its process group. This is
-  // necessary because conclave may be killed or stopped at any moment. Uses only system calls.
-  // Returns 0 or an error number.
+  // Call in the command's process before exec, when the process is the leader of its process group.
+  // The command itself must do this, because conclave may be killed or stopped at any moment. Uses
+  // only system calls. Returns 0 or an error number.
   int command_starts() noexcept;
   // Call before the command is reaped. Afterwards its group id may be reused, and the guard would
   // kill a different group.
@@ -60,15 +60,16 @@ class guard {
 
   // Over TCP, the guard kills the command after this time unless this function is called again.
   void alive_for(std::chrono::nanoseconds time) noexcept;
-  // False after the guard has ended or was killed.
+  // Returns false after the guard has exited or was killed.
   bool alive() const noexcept;
-  // Returns when the guard has closed its inherited descriptors, or has ended. Until then, the
+  // Returns when the guard has closed its inherited descriptors, or has exited. Until then, the
   // guard looks like a descendant of the command.
   void wait_until_started() const noexcept;
   // Returns whether the guard has killed the command because it could not keep the lock.
   bool killed_the_command() const noexcept { return shared_->killed; }
 
-  // main() calls run_program() if this is its only argument. It is the second phase of a guard.
+  // If this is the only argument of main(), main() calls run_program(), the second phase of a
+  // guard.
   static constexpr const char* argument = "--guard-process";
   static int run_program();
 
@@ -79,7 +80,7 @@ class guard {
     std::atomic<int> command;  // the pidfd of the command in the guard; -1 if not received yet
     std::atomic<bool> killed;
     std::atomic<bool> has_started;
-    // The session to keep. Its id is 0 if there is none.
+    // The session to keep. Its id is 0 if there is no session.
     session_key key;
     std::array<char, 108> socket, local_folder;
   };

@@ -1,6 +1,6 @@
 // The locks of the `conclave` processes that run this command. If the command waited for one of
-// these locks, it would wait forever. CONCLAVE_HELD lists them, but only the server knows whether
-// they are still held.
+// these locks, it would wait forever. CONCLAVE_HELD lists these locks, but only the server knows
+// whether they are still held.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct held_lock {
   kind what = kind::exclusive;
   std::string hosts;               // connect string of the server
   std::vector<std::string> paths;  // canonical
-  std::string node;                // one of its nodes
+  std::string node;                // one of the lock's nodes
   std::int64_t session = 0;        // the owner of the node
 
   static held_lock of(const hold& held, kind what, std::string hosts,
@@ -33,7 +33,7 @@ class held_locks {
  public:
   static held_locks from_environment();
 
-  // Returns CONCLAVE_HELD for a program that runs under these locks and another one.
+  // Returns the variable CONCLAVE_HELD for a program that runs under these locks and `another`.
   std::pair<std::string, std::string> with(const held_lock& another) const;
 
   // Returns the locks that a waiter for `wanted` would wait for. Ignores the node and session of

@@ -1,9 +1,8 @@
-// Kills a program and its descendants when its hold is lost. This happens on the thread that
-// notices the loss.
+// Kills a program and its descendants when its hold is lost, on the thread that notices the loss.
 //
 // A client removes the node of a lost hold as soon as it is connected, and the next contender is
-// granted the lock. The program must be dead by then. The loop may be too late, because it may wait
-// for a keeper, for the program that reads its messages, or for a processor.
+// granted the lock. The program must be dead by then. The loop could be too late, because it may be
+// waiting for a keeper, for the program that reads its messages, or for a processor.
 #pragma once
 
 #include <sys/types.h>
@@ -52,7 +51,7 @@ class kill_on_loss {
     const std::lock_guard lock{mutex_};
     const auto before = std::exchange(state_, state::lost);
     if (before == state::not_started) return;
-    // The loop reports a program that we may not kill.
+    // The loop reports a program that we are not permitted to kill.
     if (before == state::running) ::kill(-group_, SIGKILL);
     try {
       descendants_.kill_all();

@@ -15,8 +15,8 @@ class loop {
  public:
   using clock = std::chrono::steady_clock;
 
-  // From now on, the loop handles SIGCHLD, SIGCONT, SIGWINCH and the signals that end or stop a
-  // program. Must be created before the first thread. Otherwise that thread could receive these
+  // From now on, the loop handles SIGCHLD, SIGCONT, SIGWINCH and the signals that terminate or stop
+  // a program. Must be created before the first thread. Otherwise that thread could receive these
   // signals.
   loop();
   ~loop();
@@ -25,8 +25,8 @@ class loop {
 
   // Sets the function that is called for each signal that arrives.
   void on_signal(std::function<void(int)> f) { on_signal_ = std::move(f); }
-  // Sets the function that is called in each turn. The function returns the latest time at which it
-  // must be called again.
+  // Sets the function that is called in each turn. The function returns the time by which it must
+  // be called again.
   void on_turn(std::function<clock::time_point()> f) { on_turn_ = std::move(f); }
 
   // Calls f in the loop. May be called from any thread.
@@ -35,12 +35,12 @@ class loop {
   // Runs until end() is called and returns the code that was passed to it.
   int run();
   void end(int code) { code_ = code; }
-  // Ends the loop because of a signal. After SIGINT, the program ends itself with that signal, see
-  // exit_code.hpp.
+  // Ends the loop because of a signal. After SIGINT, the program terminates itself with that
+  // signal; see exit_code.hpp.
   void end_by(int signal) { end(code_of(signal)); }
   static int code_of(int signal) { return signal == SIGINT ? -signal : 128 + signal; }
 
-  // The signal mask before the constructor, for programs that are started.
+  // Returns the signal mask from before the constructor, for programs that are started.
   const sigset_t& original_mask() const noexcept { return original_; }
 
  private:

@@ -31,8 +31,8 @@ class requested_lock {
   static std::unique_ptr<requested_lock> make(client& zk, description d);
   virtual ~requested_lock() = default;
 
-  // Waits for the grant until the limit has passed, or without end if there is no limit. With a
-  // limit of 0, does not wait. Calls `done` on the client's thread.
+  // Waits for the grant until the limit has passed, or forever if there is no limit. With a limit
+  // of 0, does not wait. Calls `done` on the client's thread.
   virtual void acquire(std::optional<std::chrono::milliseconds> limit,
                        std::function<void(error_code, bool acquired)> done) = 0;
   virtual conclave::hold hold() const = 0;
@@ -47,7 +47,7 @@ std::vector<layout> extra_layouts(const std::string& text);
 inline constexpr const char* default_layout = "curator";
 
 // Returns the failure for errc::layout_mismatch and errc::permits_mismatch. Its message says how
-// others use the path, and which flags to pass to share the lock with them.
+// other clients use the path, and which flags to pass to share the lock with them.
 failure disagreement(client& zk, const requested_lock::description& d, error_code ec);
 
 }  // namespace conclave::cli

@@ -1,4 +1,4 @@
-// Helpers for code that handles the signals that end or stop a program.
+// Helpers for code that handles the signals that terminate or stop a program.
 #pragma once
 
 #include <signal.h>

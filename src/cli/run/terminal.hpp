@@ -2,8 +2,8 @@
 // processes that read from the terminal.
 //
 // A child is in its own process group and starts in the background. So Ctrl-C and Ctrl-Z still
-// reach the script or pipeline that we belong to, and we pass them on to the child. The child gets
-// the terminal only when the kernel has stopped it because it tried to use the terminal.
+// reach the script or pipeline that we belong to, and we pass them on to the child. If the child
+// tries to use the terminal, the kernel stops it. Only then does the child get the terminal.
 #pragma once
 
 #include <sys/types.h>

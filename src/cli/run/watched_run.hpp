@@ -3,11 +3,11 @@
 // If the server is silent and the deadline of the hold is near, the program's process group gets
 // SIGTERM and, after a grace period, SIGKILL. Both times are counted back from the deadline, so the
 // program is dead before the server can grant the lock to another client. If the hold is lost, the
-// program is killed at once, whatever the loop is doing. If the system refuses this because the
-// program runs as another user, the loss is reported without waiting for the program.
+// program is killed at once, whatever the loop is doing. If the system does not permit this,
+// because the program runs as another user, the loss is reported without waiting for the program.
 //
 // If the server can see processes, the inherited descriptor keeps the hold, even if conclave has
-// ended. The guard covers a server restart, and a program that closes the descriptor.
+// ended. The guard keeps the hold if the server restarts or the program closes the descriptor.
 #pragma once
 
 #include <chrono>
@@ -31,16 +31,16 @@
 namespace conclave::cli {
 
 struct run_options {
-  // What to do when the connection is lost: nothing, stop the program until the hold is restored,
-  // or send SIGTERM.
+  // The action when the connection is lost: none, stop the program until the hold is restored, or
+  // send SIGTERM.
   enum class on_suspend { ignore, stop, term };
   on_suspend suspend = on_suspend::ignore;
   std::chrono::milliseconds grace{5000};  // from SIGTERM to SIGKILL
   // The socket of the server that has the session. Empty if that server is not on this machine.
   std::string server_socket;
   std::filesystem::path local_folder;  // of this user's own server; empty for any other
-  // When the hold ends: with the program, or with the last of its processes, including those in the
-  // background.
+  // The hold ends with the program, or with the last of its processes, including background
+  // processes.
   enum class hold_ends { with_program, with_last_process };
   hold_ends ends = hold_ends::with_last_process;
   bool uses_terminal = true;
@@ -55,19 +55,20 @@ class watched_run {
   // The state of the hold while the program ran.
   enum class hold_outcome {
     kept,
-    // The connection was lost and the program got SIGTERM: at once (on_suspend::term), or near the
-    // deadline. It ended before another client could be granted the lock.
+    // The connection was lost and the program got SIGTERM, either at once (on_suspend::term) or
+    // near the deadline. The program ended before another client could be granted the lock.
     ended_in_time,
     lost,
   };
   struct result {
     int code = 0;  // the exit code of the program
     hold_outcome outcome = hold_outcome::kept;
-    // True if a background process of the program still runs and keeps the hold. The guard protects
-    // this process as long as this watched_run exists.
+    // True if a background process of the program is still running and keeps the hold. The guard
+    // protects this process as long as this watched_run exists.
     bool has_background_processes = false;
     bool interrupted = false;  // Ctrl-C ended the program
-    // Processes of the program that still run after the loss, because we may not kill them.
+    // Processes of the program that are still running after the loss, because we are not permitted
+    // to kill them.
     std::vector<pid_t> still_running;
     bool kept() const noexcept { return outcome == hold_outcome::kept; }
     // Returns a message about `what`, for example "the lock". Call only if the hold was not kept.
@@ -90,9 +91,9 @@ class watched_run {
   void pass_on(int signal);  // a signal that we received
   void suspended();          // the connection was lost
   void restored();           // the hold was verified after a reconnect
-  // Call in every turn, even after the program has ended. Returns when it must be called again.
-  // Throws the same exceptions as the constructor, because it starts the program if the constructor
-  // could not (during a server restart).
+  // Call in every turn, even after the program has ended. Returns the time by which it must be
+  // called again. Throws the same exceptions as the constructor, because it starts the program if
+  // the constructor could not (during a server restart).
   loop::clock::time_point check();
 
   // Returns whether a background process of the ended program is alive.
@@ -100,14 +101,14 @@ class watched_run {
 
  private:
   enum class phase {
-    starting,      // the program is not started yet: the server may be restarting
+    starting,      // the program has not started yet, for example because the server restarts
     running,       // the program runs
-    unkillable,    // runs, but the system refuses our SIGKILL; the hold is not lost yet
+    unkillable,    // the program runs, and we are not permitted to kill it; the hold is not lost
     handing_over,  // the program has ended; waits until the guard keeps the hold for its
                    // descendants
     ended,         // `ended` was called, or is about to be called
   };
-  // What keeps the hold while the program runs.
+  // Who keeps the hold while the program runs.
   enum class kept_by { unknown, us, processes };
 
   kept_by find_keeper();
@@ -115,7 +116,7 @@ class watched_run {
   std::unique_ptr<guard> new_guard(pid_t group) const;
   // Returns null if the system refuses a new process.
   std::unique_ptr<guard> try_new_guard(pid_t group) const;
-  // Replaces a killed guard after a pause. Returns when it must be called again.
+  // Replaces a killed guard after a pause. Returns the time by which it must be called again.
   loop::clock::time_point check_guard();
   bool hand_over_to_guard();
   bool runs() const noexcept { return phase_ == phase::running || phase_ == phase::unkillable; }
@@ -160,8 +161,8 @@ class watched_run {
 // Returns CONCLAVE_LOCK_NODE, CONCLAVE_FENCING_TOKEN and CONCLAVE_SESSION_ID.
 std::vector<std::pair<std::string, std::string>> environment_of(const hold& held);
 
-// Ends conclave with `code`, but neither its session nor its guard. The background processes need
-// both.
+// Exits with `code`, but does not close the session and does not stop the guard. The background
+// processes need both.
 [[noreturn]] void exit_without_closing_session(int code);
 
 }  // namespace conclave::cli

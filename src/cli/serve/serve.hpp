@@ -10,8 +10,8 @@ namespace conclave::cli {
 
 struct serve_command {
   server_options options;
-  std::string key_password_file;  // of options.tls; reloaded together with the certificates
-  std::filesystem::path log;      // replaces stdout and stderr when the server is ready
+  std::string key_password_file;  // for options.tls; reloaded together with the certificates
+  std::filesystem::path log;      // stdout and stderr are redirected to it when the server is ready
   bool verbose = false;
   bool quiet = false;
 };

@@ -1,4 +1,4 @@
-// Output of a contender of a lock or a candidate of an election, the same in all commands.
+// Prints a contender of a lock or a candidate of an election in the same way in all commands.
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,8 @@ namespace conclave::cli {
 std::string held_for(const contender_info& holder, std::chrono::system_clock::time_point now);
 
 // Adds session_id and created (the creation time of the node). For a holder, also adds
-// holding_since or its bounds: holding_since_earliest and holding_since_latest. The latter is
-// omitted if it is the current time.
+// holding_since or its bounds: holding_since_earliest and holding_since_latest.
+// holding_since_latest is omitted if it is the current time.
 void add_contender(json::object& to, const contender_info& c);
 
 // Returns the last part of a path.

@@ -1,4 +1,4 @@
-// Output of the metadata and data of a node, for people and for programs.
+// Prints the metadata and data of a node, for people and for programs.
 #pragma once
 
 #include <ostream>
@@ -14,7 +14,7 @@ namespace conclave::cli {
 std::string date(std::int64_t ms);
 // Returns the same without the fraction and the time zone.
 std::string short_date(std::int64_t ms);
-// "2024-05-17T07:30:12.345Z"
+// Returns the time in UTC: "2024-05-17T07:30:12.345Z".
 std::string iso_date(std::int64_t ms);
 
 // Returns the id in hex, as in ZooKeeper's log messages: 0x10000a2b.
@@ -27,7 +27,7 @@ void print_stat(std::ostream& out, const node_stat& s);
 json::object stat_json(const node_stat& s);
 
 bool is_utf8(const std::string& data) noexcept;
-// Adds the data as text in "data". If the data are not UTF-8, adds them in "base64" instead.
+// Adds the data as text in "data". If the data is not UTF-8, adds it in "base64" instead.
 void add_data(json::object& to, const std::string& data);
 
 }  // namespace conclave::cli

@@ -11,7 +11,7 @@ namespace conclave::cli {
 
 class table {
  public:
-  // `right` contains the indexes of the columns with numbers, which are aligned right. The last
+  // `right` contains the indexes of the columns that are aligned right, such as numbers. The last
   // column is never padded.
   table(std::vector<std::string> heading, std::vector<std::size_t> right)
       : rows_{std::move(heading)}, right_{std::move(right)} {}

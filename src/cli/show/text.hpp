@@ -13,7 +13,7 @@ struct output_format {
   bool unicode = false;
   bool colour = false;
 
-  // The properties of stdout at this moment.
+  // Returns the current properties of stdout.
   static output_format of_stdout();
 };
 

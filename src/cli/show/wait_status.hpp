@@ -1,5 +1,5 @@
-// A line on the terminal while a command waits for a lock: how many contenders are ahead, who holds
-// the lock, and how long we have waited.
+// Prints a line on the terminal while a command waits for a lock. The line shows how many
+// contenders are ahead, who holds the lock, and how long we have waited.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ namespace conclave::cli {
 class wait_status {
  public:
   struct subject {
-    std::string name;  // as the user wrote it
+    std::string name;  // the path as the user wrote it
     std::string path;
     std::optional<layout> names;  // nullopt if the path is that of a semaphore
     std::string server;           // shown while there is no connection

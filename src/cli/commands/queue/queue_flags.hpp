@@ -35,7 +35,7 @@ auto explain_layout(client& zk, const queue_flags& f, Call call) {
   }
 }
 
-// `text` is a number of seconds, a time with a unit, or "forever". Returns nothing for "forever".
+// `text` is a number of seconds, a time with a unit, or "forever". Returns nullopt for "forever".
 std::optional<std::chrono::milliseconds> parse_wait(const std::string& text);
 
 // Each of these commands has a file with its name.

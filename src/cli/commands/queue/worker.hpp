@@ -1,8 +1,8 @@
 // Runs a command for each claimed item, several commands at a time.
 //
-// If the worker returned a failed item at once, the item would be the first of the queue again. So
-// the worker keeps its claim for a while. Meanwhile it processes the items behind the failed item,
-// so that the failed item is not retried without a pause.
+// If the worker returned a failed item at once, the item would be the first of the queue again, and
+// the worker would retry it without a pause. So the worker keeps its claim for a while and
+// meanwhile processes the items behind it.
 #pragma once
 
 #include <chrono>
@@ -52,13 +52,13 @@ class worker {
 
   void claim_items();
   void request_claim();
-  // Call when new items may be available. After that, a reply to an earlier request no longer means
+  // Call when new items may be available. An empty reply to an earlier request then no longer means
   // that the queue is empty.
   void queue_changed();
   void on_claim(error_code ec, std::optional<queue_claim> claim);
   void start_command(queue_claim claim);
   void stop_with_failure(const failure& why);
-  // Returns the command with this item in its arguments. Returns nothing if the item cannot be an
+  // Returns the command with this item in its arguments. Returns nullopt if the item cannot be an
   // argument.
   std::optional<program> program_for(const std::string& item) const;
   clock::time_point check_job(job& j);
@@ -68,7 +68,7 @@ class worker {
   void item_failed(queue_claim claim, const std::string& why);
   clock::time_point return_due_items();
 
-  // Claims no more items. The worker ends with this code when all running commands have ended.
+  // Claims no more items. The worker exits with this code when all running commands have ended.
   void stop(int code);
   bool is_done() const;
   int final_code() const;

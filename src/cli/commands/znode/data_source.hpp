@@ -12,8 +12,8 @@ struct data_source {
   const CLI::Option* given_file = nullptr;
 
   bool given() const { return *given_argument || *given_file; }
-  // Throws failure if the data cannot be read. Stops reading when the data are too large for a
-  // server, and throws failure.
+  // Throws failure if the data cannot be read. If the data is too large for a server, stops reading
+  // and throws failure.
   std::string read() const;
 };
 
