@@ -1,8 +1,8 @@
-// Passes every call from its caller to the session or to a recipe, and the result back to the
+// Passes each call from its caller to the session or to a recipe, and passes the result back to the
 // caller.
 //
-// - The receiver of a call is a completion handler or a blocked thread. `recipient` passes the
-//   result to it.
+// - The receiver of a result is a completion handler or a blocked thread. `recipient` passes the
+//   result to the receiver.
 // - Operations of the client go to the session (operations.cpp).
 // - Calls of locks, queues and elections go to a recipe: start_in_recipes() and start_waiting().
 // - run_blocking() blocks a thread until its call has completed.
@@ -32,7 +32,7 @@
 
 namespace conclave::detail {
 
-// The type in which a result is stored: std::monostate instead of void.
+// The type in which a result is stored. It is std::monostate instead of void.
 template <class Result>
 using stored = std::conditional_t<std::is_void_v<Result>, std::monostate, Result>;
 
@@ -43,7 +43,8 @@ struct blocking_call {
   error_code ec;
   stored<Result> result{};
   std::string why;  // explains the error, or is empty
-  // Makes the call complete early with this error, unless it has completed. Set by start_waiting().
+  // Makes the call complete early with this error, unless it has already completed. Set by
+  // start_waiting().
   std::function<void(error_code)> give_up;
 };
 
@@ -81,7 +82,7 @@ class recipient {
       return waiting->done.set();
     }
     // Most handlers have no executor of their own, so dispatch() calls them directly on the I/O
-    // thread. It passes the others to their executor with the result.
+    // thread. It passes all other handlers to their executor, with the result.
     auto& h = std::get<handler<Result>>(to_);
     const auto executor =
         loop_.in_child() ? boost::asio::get_associated_executor(h, boost::asio::system_executor{})
@@ -93,7 +94,7 @@ class recipient {
   }
 
   // Connects `f` to the handler's cancellation slot, if the handler has one. Must be called before
-  // the call can complete: a completed call has destroyed the handler and its slot.
+  // the call can complete, because completion destroys the handler and its slot.
   template <class F>
   void on_cancel(F f) {
     auto* h = std::get_if<handler<Result>>(&to_);
@@ -121,11 +122,11 @@ using scope = recipes::session_context::scope;
 
 // The error of a call that was cancelled, or whose object was destroyed.
 inline error_code aborted() { return boost::asio::error::operation_aborted; }
-// The error of a call that gives up by itself: its deadline passed, or a stop was requested.
+// The error of a call that gives up because its deadline has passed or a stop was requested.
 inline error_code gave_up() { return errc::lock_busy; }
 
-// Calls `f` inside a scope of the recipes. In a forked child process it returns a default value
-// instead: a thread of the parent may have held the mutex during the fork.
+// Calls `f` inside a scope of the recipes. In a forked child process, returns a default value
+// instead, because a thread of the parent may have held the mutex during the fork.
 template <class F>
 auto in_recipes(const core_pointer& core, F f) -> std::invoke_result_t<F> {
   if (core->forked()) return std::invoke_result_t<F>();
@@ -133,7 +134,7 @@ auto in_recipes(const core_pointer& core, F f) -> std::invoke_result_t<F> {
   return f();
 }
 
-// A call to a recipe that has not completed.
+// A pending call to a recipe.
 template <class Result>
 class recipe_call {
  public:
@@ -152,10 +153,10 @@ class recipe_call {
     to_.complete(ec, std::move(result));
   }
 
-  // Makes the call give up at the deadline and when it is cancelled. A blocked thread watches its
-  // deadline itself, since it need not be woken for that. Called inside the scope that has started
-  // the call, so the call cannot complete before this function returns; `give_up` is called inside
-  // a scope.
+  // Makes the call give up at the deadline and when it is cancelled. A blocked thread checks its
+  // deadline itself, so it need not be woken for that. This function is called inside the scope
+  // that has started the call, so the call cannot complete before it returns. `give_up` is called
+  // inside a scope.
   void allow_giving_up(deadline d, std::function<void(error_code)> give_up) {
     auto enter = [context = context_, give_up](error_code why) {
       const scope inside{*context};
@@ -198,8 +199,8 @@ void start_in_recipes(const core_pointer& core, receiver<Result> to, Begin begin
 }
 
 // Like start_in_recipes(), but for a call that may wait. begin(call) returns a function that makes
-// the call complete early with the given error, unless it has completed. That function is called
-// inside a scope.
+// the call complete early with the given error, unless the call has already completed. That
+// function is called inside a scope.
 template <class Result, class Begin>
 void start_waiting(const core_pointer& core, receiver<Result> to, deadline d, Begin begin) {
   start_in_recipes<Result>(core, std::move(to), [&](const recipe_call_ptr<Result>& call) {
@@ -211,7 +212,7 @@ void start_waiting(const core_pointer& core, receiver<Result> to, deadline d, Be
 
 // Calls start(receiver) and blocks this thread until the call completes, at most until the deadline
 // or until a stop is requested. Throws conclave::error if the call fails or if this thread must not
-// block. Keeps the core alive, since the object of the call may be destroyed while the thread is
+// block. Keeps the core alive, because the object of the call may be destroyed while the thread is
 // blocked.
 template <class Result, class Start>
 Result run_blocking(const std::string& what, const core_pointer core, Start start,

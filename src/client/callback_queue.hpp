@@ -13,7 +13,7 @@ namespace conclave::detail {
 
 class callback_queue {
  public:
-  // Calls no function itself, so the caller may hold a lock.
+  // Does not call any function itself, so the caller may hold a lock.
   void push(std::function<void()> f) {
     const std::lock_guard lock{mutex_};
     if (!closed_) callbacks_.push_back(std::move(f));
@@ -35,7 +35,7 @@ class callback_queue {
     idle_.notify_all();
   }
 
-  // After close() has returned, no function runs, except one that itself calls close().
+  // After close() has returned, no function is running, except the one that calls close(), if any.
   void close() {
     std::unique_lock lock{mutex_};
     closed_ = true;

@@ -24,13 +24,13 @@ struct client_core {
   // Returns true in a forked child process, which must not use its parent's session.
   bool forked() const noexcept { return driver->loop().in_child(); }
 
-  // The next two functions throw conclave::error. `what` names the call in the message.
+  // The next two functions throw conclave::error. `what` is the name of the call for the message.
   //
   // Throws if this thread must not block: in a forked child process (errc::forked) and on the I/O
   // thread (errc::would_deadlock).
   void require_may_block(const std::string& what) const;
-  // `why` explains the error. If the client is not connected, the last connection error explains
-  // it.
+  // `why` explains the error. If the client is not connected, the message contains the last
+  // connection error instead.
   [[noreturn]] void fail(error_code ec, const std::string& what, std::string why = {}) const;
 };
 

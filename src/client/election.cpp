@@ -11,8 +11,8 @@
 
 namespace conclave {
 
-// The lock object shares ownership: its contender may still remove its node after the election is
-// destroyed.
+// The lock object shares ownership, because its contender may still have to remove its node after
+// the election is destroyed.
 struct election::own : std::enable_shared_from_this<own> {
   own(detail::core_pointer c, std::string p, election_options o)
       : core{std::move(c)}, path{std::move(p)}, options{std::move(o)} {
@@ -43,7 +43,8 @@ struct election::own : std::enable_shared_from_this<own> {
   std::string path;
   election_options options;
   detail::callback_queue callbacks;
-  // Belongs to the present leadership, or to the next one. Used inside a session_context::scope.
+  // Belongs to the current leadership, or to the next one if there is none. Used inside a
+  // session_context::scope.
   std::stop_source resignation;
   recipes::candidacy steps{options.on_event ? [this](election_event e) { report(std::move(e)); }
                                             : std::function<void(election_event)>{}};
@@ -73,7 +74,7 @@ election::election(client& c, std::string path, election_options options)
   lock_options o;
   o.layout = t.layout;
   o.owner = own_->options.id;
-  // A leadership lasts long, so the faster hand-off with tickets is not worth an extra write.
+  // Leaders change rarely, so the faster hand-off with tickets is not worth an extra write.
   o.tickets = false;
   const auto& wanted = own_->options;
   if (wanted.on_suspended)

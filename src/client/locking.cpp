@@ -29,7 +29,7 @@ void call_through(const std::shared_ptr<callback_queue>& callbacks,
   };
 }
 
-// True if a result of this type can say that the lock was not acquired.
+// True if a result of this type can express that the lock was not acquired.
 template <class Result>
 constexpr bool can_be_empty = !std::is_void_v<Result> && !std::is_same_v<Result, downgradable_hold>;
 
@@ -41,8 +41,8 @@ std::string explanation(error_code ec, const caller& who, const requests::defaul
   return who.mismatch;
 }
 
-// Starts a call that acquires the lock. convert(hold) makes the result of a call that has acquired
-// it.
+// Starts a call that acquires the lock. If it succeeds, convert(hold) returns the result of the
+// call.
 template <class Result, class Convert>
 void start(const lock_pointer& l, receiver<Result> to, role r, deadline d, Convert convert) {
   start_waiting<Result>(l->core, std::move(to), d, [&](const recipe_call_ptr<Result>& call) {
@@ -81,7 +81,7 @@ std::string list_for_message(const std::vector<std::string>& paths) {
 }
 
 // Calls start(receiver) and blocks this thread until the call completes. Keeps the lock alive,
-// since the lock object may be destroyed meanwhile.
+// because the lock object may be destroyed meanwhile.
 template <class Result, class Start>
 Result run(const lock_pointer l, Start start, deadline d = no_deadline, std::stop_token stop = {}) {
   return run_blocking<Result>(l->verb + (' ' + l->path), l->core, start, d, std::move(stop));

@@ -1,4 +1,4 @@
-// The common part of the lock classes: blocking, timed and asynchronous calls on a lock object.
+// The part that all lock classes share: blocking, timed and asynchronous calls on a lock object.
 #pragma once
 
 #include <memory>
@@ -38,7 +38,7 @@ lock_pointer make_lock(client& c, std::vector<std::string> paths, role r, lock_o
 
 void lock(const lock_pointer& l, role r);
 bool lock(const lock_pointer& l, role r, std::stop_token stop);
-// Like lock(), but returns the hold that this call acquired. hold_of() may return a newer one.
+// Like lock(), but returns the hold that this call acquired. hold_of() may return a newer hold.
 // Returns nullopt if a stop was requested before the grant.
 std::optional<hold> lock_to_hold(const lock_pointer& l, role r, std::stop_token stop);
 bool try_lock(const lock_pointer& l, role r, deadline d);
@@ -50,8 +50,8 @@ void unlock(const lock_pointer& l, const hold& h) noexcept;
 void downgrade(const lock_pointer& l);
 // Releases all holds and completes all waiting calls with operation_aborted.
 void abandon(const lock_pointer& l) noexcept;
-// Called when the lock object is destroyed. Like abandon(), but afterwards no callback runs, except
-// one that itself destroys the lock object.
+// Called when the lock object is destroyed. Like abandon(), but afterwards no callback is running,
+// except the one that destroys the lock object, if any.
 void end(const lock_pointer& l) noexcept;
 hold hold_of(const lock_pointer& l, role r);
 std::uint64_t this_thread() noexcept;

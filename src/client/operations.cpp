@@ -1,5 +1,5 @@
-// The async_ operations: each turns a request into an operation of the session with a receiver for
-// its result.
+// The async_ operations. Each of them turns a request into an operation of the session with a
+// receiver for the result.
 #include <algorithm>
 
 #include "client/call.hpp"
@@ -32,7 +32,7 @@ class call final : public session::operation {
     return requests::verdict(type(), answered, result_);
   }
   void complete(error_code ec) noexcept override {
-    // The operation is bound to the session of its locks. In another session it is not sent.
+    // The operation is bound to the session of its locks and is not sent in any other session.
     if (!holds_.empty() && ec == errc::session_expired) ec = errc::lock_lost;
     to_.complete(ec, std::move(result_));
   }

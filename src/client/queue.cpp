@@ -35,7 +35,7 @@ namespace {
 
 using caller = recipes::consumer::caller;
 
-// Starts a call that takes one item from a consumer. convert(taken) makes its result.
+// Starts a call that takes one item from a consumer. convert(taken) returns the result of the call.
 template <class Result, class Convert>
 void take(const queue_pointer& q, std::shared_ptr<recipes::consumer> queue_handle::*which,
           receiver<std::optional<Result>> to, deadline d, Convert convert) {
@@ -75,8 +75,8 @@ void take(const queue_pointer& q, receiver<std::optional<queue_claim>> to, deadl
                     });
 }
 
-// Takes an item and blocks this thread until there is one, at most until the deadline or until a
-// stop is requested.
+// Takes an item. Blocks this thread until an item is available, the deadline has passed or a stop
+// is requested.
 template <class Result>
 std::optional<Result> take_blocking(const queue_pointer& q, const std::string& what, deadline d,
                                     std::stop_token stop = {}) {
@@ -95,8 +95,8 @@ void make_folder(const queue_handle& q, const std::string& what) {
             std::string{level.path == path ? q.names->folder_data() : ""},
             create_options{create_mode::persistent, std::move(level.acl)});
     } catch (const error& e) {
-      // A level that exists may have a parent in which this client may not create nodes. So only an
-      // error for the last level counts.
+      // This client may lack the permission to create nodes under the parent of an existing level.
+      // So only an error for the last level counts.
       if (level.path == path && e.code() != errc::node_exists) throw;
     }
 }

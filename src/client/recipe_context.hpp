@@ -23,7 +23,7 @@ class recipe_context final : public recipes::session_context,
   void forget_watch(const std::string& path, watch_kind kind, const watcher& w) override;
   void cork() override { driver_->begin_batch(runtime::open_batches::kind::recipe); }
   void uncork() override { driver_->end_batch(runtime::open_batches::kind::recipe); }
-  // These two may be called from any thread.
+  // These two functions may be called from any thread.
   session_view session() const override { return clock_->session(); }
   recipes::time_point now() const override { return clock_->now(); }
   std::shared_ptr<const recipes::session_clock> clock() const override { return clock_; }
@@ -46,8 +46,7 @@ class recipe_context final : public recipes::session_context,
   std::shared_ptr<runtime::session_driver> driver_;
   std::shared_ptr<const driver_clock> clock_;
   std::shared_ptr<void> listening_;
-  // Used on the I/O thread only, and cancelled there. A pending timer would keep the I/O thread
-  // from ending.
+  // Used and cancelled only on the I/O thread. A pending timer would keep the I/O thread running.
   struct alarm {
     std::optional<runtime::boot_timers::handle> set;
     recipes::time_point when = recipes::time_point::max();

@@ -17,7 +17,7 @@ recursive_mutex::recursive_mutex(client& c, std::string path, lock_options optio
     : mutex_{c, std::move(path), std::move(options)}, owner_{std::make_unique<owner>()} {}
 recursive_mutex::~recursive_mutex() = default;
 
-// Locks once more and returns true if this thread holds the lock. Otherwise returns false.
+// If this thread holds the lock, locks it once more and returns true. Otherwise returns false.
 bool recursive_mutex::again() {
   const std::lock_guard lock{owner_->guard};
   const auto us = detail::this_thread();

@@ -25,7 +25,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// The longest frame accepted. The replies that are expected here have less than 100 bytes.
+// The longest frame that is accepted. The expected replies have less than 100 bytes.
 constexpr std::size_t most_bytes = 1024;
 
 int left_ms(clock::time_point until) {
@@ -80,7 +80,8 @@ class replies {
   }
 
  private:
-  // The size includes the length prefix. Returns 0 if there are not enough bytes to know it.
+  // Returns the size of the frame, including the length prefix. Returns 0 if too few bytes have
+  // arrived to know the size.
   std::size_t frame_size() const {
     if (bytes_.size() < wire::frame_prefix) return 0;
     wire::reader in{bytes_};
@@ -150,8 +151,8 @@ session_keeper::session_keeper(const std::string& socket, const session_key& key
         response.protocol_version == wire::keep_session_version)
       state_ = result::attached;
   }
-  // The descriptor may be inherited by child processes. 48 is above the numbers that scripts use,
-  // and below 64, the initial size of the kernel's descriptor table.
+  // Child processes may inherit the descriptor. 48 is above the numbers that scripts use, and below
+  // 64, the initial size of the kernel's descriptor table.
   constexpr int first_number = 48;
   if (state_ == result::attached) descriptor_ = ::fcntl(fd, F_DUPFD_CLOEXEC, first_number);
   if (state_ == result::attached && descriptor_ < 0)  // 48 exceeds the limit of open files

@@ -24,10 +24,11 @@ boot_timers::handle boot_timers::arm(boot_clock::time_point when, callback f) {
 }
 
 void boot_timers::cancel(handle h) {
-  // The descriptor may now fire without a due timer. That costs less than setting it again.
+  // The descriptor may now fire although no timer is due. That costs less than setting the
+  // descriptor again.
   queue_.erase(h);
   if (queue_.empty() && waiting_)
-    descriptor_.cancel();  // lets the I/O thread end when it has nothing to do
+    descriptor_.cancel();  // lets the I/O thread exit when it has nothing to do
 }
 
 void boot_timers::set_descriptor() {

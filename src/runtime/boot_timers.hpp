@@ -1,7 +1,7 @@
 // CLOCK_BOOTTIME timers for all sessions of one I/O thread, on one timerfd.
 //
-// Asio's own timers do not advance while the machine is suspended, but session deadlines do. Use
-// only on the I/O thread.
+// Asio's own timers do not advance while the machine is suspended, but session deadlines do. All
+// members must be called on the I/O thread.
 #pragma once
 
 #include <functional>

@@ -34,8 +34,8 @@ io_thread::io_thread() : loop_{std::make_shared<io_loop>()} {
 
 io_thread::~io_thread() {
   if (loop_->in_child()) {
-    // The thread does not exist in this process and the epoll set belongs to the parent, so destroy
-    // nothing.
+    // This is a child process. The thread does not exist here and the epoll set belongs to the
+    // parent, so destroy nothing.
     new (std::nothrow) std::shared_ptr<io_loop>{std::move(loop_)};
     new (std::nothrow) std::thread{std::move(thread_)};
     return;

@@ -15,14 +15,14 @@
 
 namespace conclave::runtime {
 
-// The event loop of the thread. Sessions share its ownership, so it lives until the last session
-// has ended.
+// The event loop of the thread. Sessions share ownership of the loop, so it lives until the last
+// session has ended.
 class io_loop {
  public:
   boost::asio::io_context& io() noexcept { return io_; }
   boot_timers& timers() noexcept { return timers_; }
-  // The buffer for received data of all clients. Its content is processed before the next read, so
-  // all clients can share it.
+  // The buffer for the received data of all clients. Its content is processed before the next read,
+  // so all clients can share it.
   std::span<char> read_buffer() noexcept { return {read_buffer_.get(), read_buffer_size}; }
 
   bool is_current() const noexcept {
@@ -32,8 +32,8 @@ class io_loop {
   bool in_child() const noexcept { return guard_.in_child(); }
 
   void run();
-  // Lets run() return when there is no work left, and waits up to two seconds for that. Returns
-  // false if it is still running, for example because a host name is being resolved.
+  // Lets run() return when there is no work left, and waits up to two seconds for it to return.
+  // Returns false if run() is still running, for example because a host name is being resolved.
   bool end();
 
  private:
@@ -49,11 +49,11 @@ class io_loop {
   std::promise<void> ended_;  // set when run() has returned
 };
 
-// Owns the thread. Clients and contexts share it, and the last one stops it.
+// Owns the thread. Clients and contexts share this object. The last of them stops the thread.
 class io_thread {
  public:
   io_thread();
-  // Joins the thread. Detaches it instead if it is the current thread or does not end in time.
+  // Joins the thread. If it is the current thread or does not exit in time, detaches it instead.
   ~io_thread();
   io_thread(const io_thread&) = delete;
   io_thread& operator=(const io_thread&) = delete;

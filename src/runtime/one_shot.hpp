@@ -1,5 +1,5 @@
-// A one-time event on which a blocking call waits. It is a futex and is set without a mutex held,
-// so the woken thread never waits for a mutex.
+// A one-time event for which a blocking call waits. It is a futex and is set while no mutex is
+// held, so the woken thread never waits for a mutex.
 #pragma once
 
 #include <atomic>

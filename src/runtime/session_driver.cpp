@@ -17,20 +17,21 @@ namespace {
 
 using session::machine;
 
-// With more requests in flight than this, the driver batches in both directions.
+// If more requests than this are in flight, the driver batches in both directions.
 //
-// A calling thread leaves its bytes in the buffer and wakes the I/O thread, unless it was already
-// woken. The I/O thread sends the whole buffer.
+// A calling thread leaves its bytes in the buffer and wakes the I/O thread, unless another call has
+// already woken it. The I/O thread sends the whole buffer.
 //
-// The I/O thread waits before it reads again, so that replies can gather. One wake-up per reply
+// The I/O thread waits before it reads again, so that replies can accumulate. One wake-up per reply
 // would cost more than everything else. The pause is an eighth of the current reply time.
 constexpr std::size_t deep_pipeline = 64;
 constexpr int pause_fraction = 8;
 constexpr std::chrono::microseconds shortest_pause{50};
 constexpr std::chrono::microseconds longest_pause{2000};
-// A calling thread sends by itself if its buffer has this many bytes.
+// A calling thread sends the buffer itself if the buffer has this many bytes.
 constexpr std::size_t gather_bytes = std::size_t{32} * 1024;
-// Reads in a row for one session before other sessions on the thread get their turn.
+// The number of consecutive reads for one session before the other sessions on the thread get their
+// turn.
 constexpr int reads_in_a_row = 4;
 
 std::uint64_t shuffle_seed(const client_options& options) {
@@ -72,7 +73,7 @@ session_driver::~session_driver() = default;
 // --- on the calling thread
 
 void session_driver::wait_for_room(std::unique_lock<std::mutex>& lock) {
-  // Replies make room, and only requests that were sent get replies.
+  // Only replies make room, and only requests that were sent get replies.
   flush();
   unlock_and_wake(lock);
   lock.lock();
@@ -181,7 +182,7 @@ void session_driver::wait_closed() {
   changed_.wait(lock, [&] { return ended_; });  // the machine limits how long closing takes
   --waiters_;
   lock.unlock();
-  // Refused operations complete in posted handlers. Wait for those that were posted before.
+  // Refused operations complete in posted handlers. Wait for the handlers that were posted before.
   one_shot all_have_run;
   boost::asio::post(loop_->io(), [&] { all_have_run.set(); });
   all_have_run.wait();
@@ -236,7 +237,7 @@ void session_driver::process() {
     apply(command);
     for (auto& n : notices) deliver(n);
     for (auto& op : closers) op->complete({});
-    // A child process that a handler forked has returned from the handler. It must not touch
+    // If the handler forked, the child process also returns from the handler. It must not touch
     // anything here.
     if (loop_->in_child()) ::_exit(127);
   }
@@ -351,8 +352,8 @@ void session_driver::deliver(session::notice& n) noexcept {
 void session_driver::rearm_timer() {
   const auto when = machine_.next_deadline();
   const bool ended = when == session::time_point::max();
-  // Deadlines mostly move later. An early timer that checks again is cheaper than setting the timer
-  // for every request.
+  // Most deadlines move to a later time. It is cheaper to let the timer fire early and check again
+  // than to set it for every request.
   if (timer_ && (ended || when < armed_)) {
     loop_->timers().cancel(*timer_);
     timer_.reset();
@@ -380,7 +381,7 @@ std::chrono::nanoseconds session_driver::receive(std::string_view bytes, session
     decrypt(bytes, now);
   else
     machine_.received(bytes, now);
-  if (!attached) flush();  // sends the handshake and waiting requests, in spite of open batches
+  if (!attached) flush();  // sends the handshake and waiting requests, even if batches are open
   if (machine_.in_flight() <= deep_pipeline) return {};
   return std::min<std::chrono::nanoseconds>(machine_.reply_time(now) / pause_fraction,
                                             longest_pause);
@@ -422,7 +423,7 @@ void session_driver::flush() {
       output_ = output_phase::blocked;
       return;
     }
-    // The reading side also notices a broken connection, and handles it.
+    // The reader also notices a broken connection and handles it.
     if (done.ec) {
       output_ = output_phase::closed;
       return;

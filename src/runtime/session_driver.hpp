@@ -43,19 +43,19 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
                  const client_options& options);
   ~session_driver();
 
-  // Takes ownership of the operation. On error, returns the reason and leaves `op` unchanged. A
-  // blocking call waits while the backlog is full.
+  // Takes ownership of the operation. On error, returns the reason and leaves `op` unchanged. If
+  // `blocking` is true, waits while the backlog is full.
   error_code submit(std::unique_ptr<session::operation>& op, bool blocking);
 
   void cancel(std::uint64_t id);
 
-  // Like submit(), for an operation that removes a watch. It completes without being sent if the
-  // server's watch need not be removed.
+  // Like submit(), for an operation that removes a watch. The operation completes without being
+  // sent if the server's watch need not be removed.
   error_code submit_watch_removal(std::unique_ptr<session::operation>& op, watch_kind kind,
                                   std::string_view path, const watcher& w, bool blocking);
 
-  // While a batch is open, submitted requests stay in the buffer. A blocking call sends them
-  // earlier. Operations with at_once are the urgent requests of open_batches.
+  // While a batch is open, submitted requests stay in the buffer, unless a blocking call sends
+  // them. Operations with at_once are the urgent requests of open_batches.
   void begin_batch(open_batches::kind k);
   void end_batch(open_batches::kind k);
 
@@ -67,7 +67,7 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   // Returns true if the session is connected within `limit`.
   bool wait_connected(std::chrono::nanoseconds limit);
 
-  // Registers a listener for session events: session_listeners::add().
+  // Registers a listener for session events; see session_listeners::add().
   std::shared_ptr<void> listen(session_listeners::callback call) {
     return listeners_.add(std::move(call));
   }
@@ -127,7 +127,7 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   void unlock_and_wake(std::unique_lock<std::mutex>& lock, wake when = wake::if_needed);
 
   std::shared_ptr<io_loop> loop_;
-  boost::asio::steady_timer gathering_;  // delays the next read, so that replies can gather
+  boost::asio::steady_timer gathering_;  // delays the next read, so that replies can accumulate
   log_callback log_;
   std::optional<tls::tls_settings> tls_;
   const bool inheritable_;

@@ -15,12 +15,13 @@ class session_listeners {
  public:
   using callback = std::function<void(const session_event&)>;
 
-  // `first` may be empty. It stays registered.
+  // `first` stays registered. It may be empty.
   session_listeners(std::shared_ptr<io_loop> loop, callback first);
 
   // Registers a listener. The returned token keeps it registered. After the token's destructor has
   // returned, the listener is not running and is not called again. If the listener itself destroys
-  // the token, only its current call continues. Returns null in a forked child process.
+  // the token, its current call continues, but it is not called again. Returns null in a forked
+  // child process.
   std::shared_ptr<void> add(callback call);
 
   // Calls all listeners. Called on the I/O thread with no lock held.

@@ -55,8 +55,8 @@ void socket_link::connect(const endpoint& to, std::function<void(error_code)> do
                                   const tcp::resolver::results_type& found) {
         if (ec == boost::asio::error::operation_aborted) return;
         for (const auto& entry : found) self->addresses_.emplace_back(entry.endpoint());
-        // Start with another address each time. An address that drops our packets would otherwise
-        // use up the time for all of them.
+        // Start with a different address each time. Otherwise an address that drops our packets
+        // would use up the time for all addresses.
         thread_local std::minstd_rand random{std::random_device{}()};
         std::shuffle(self->addresses_.begin(), self->addresses_.end(), random);
         self->try_next(ec ? ec : error_code{boost::asio::error::host_not_found});
@@ -89,7 +89,7 @@ error_code socket_link::open(const address& to) {
 }
 
 void socket_link::report(error_code ec) {
-  // Posted, because connect() must not call its owner before it returns.
+  // This is posted, because connect() must not call its owner before it returns.
   boost::asio::post(socket_.get_executor(), [self = shared_from_this(), ec] {
     if (!self->closed_) std::exchange(self->done_, nullptr)(ec);
   });
@@ -106,8 +106,8 @@ void socket_link::try_next(error_code last) {
     boost::system::error_code ignored;
     self->socket_.set_option(tcp::no_delay{true}, ignored);
     self->socket_.non_blocking(true, ignored);
-    // Asio still waits for the socket to become writable, as it did to connect. It would wake up
-    // for that on every later wait, so register the socket again.
+    // Asio has registered the socket for writability in order to connect. Every later wait would
+    // wake up for that, so register the socket again.
     const auto protocol = self->addresses_[self->next_address_ - 1].protocol();
     const int connected = self->socket_.release(ignored);
     boost::system::error_code unassigned;
@@ -138,7 +138,7 @@ socket_link::transfer socket_link::receive(char* into, std::size_t size) noexcep
 
 bool socket_link::peer_closed() const noexcept {
   if (closed_) return true;
-  // native_handle() is not const, but changes nothing.
+  // native_handle() is not const, although it changes nothing.
   pollfd p{const_cast<socket_type&>(socket_).native_handle(), POLLRDHUP, 0};
   return ::poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }

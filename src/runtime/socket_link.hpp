@@ -23,7 +23,8 @@ namespace conclave::runtime {
 
 class socket_link : public std::enable_shared_from_this<socket_link> {
  public:
-  // If `inheritable` is true, child processes inherit the descriptor. Only for Unix sockets.
+  // If `inheritable` is true, child processes inherit the descriptor. This applies only to Unix
+  // sockets.
   socket_link(boost::asio::io_context& io, bool inheritable)
       : socket_{io}, resolver_{io}, inheritable_{inheritable} {}
 
@@ -47,10 +48,10 @@ class socket_link : public std::enable_shared_from_this<socket_link> {
     socket_.async_wait(socket_type::wait_write, std::move(f));
   }
 
-  // process_binding() for a Unix socket, otherwise zero.
+  // Returns process_binding() for a Unix socket, otherwise zero.
   std::int32_t binding() const noexcept { return binding_; }
-  // Returns true if the peer has closed the connection, even if unread data is left. Any thread may
-  // call it with the owner's lock held.
+  // Returns true if the peer has closed the connection, even if unread data is left. May be called
+  // on any thread with the owner's lock held.
   bool peer_closed() const noexcept;
 
   void close() noexcept;

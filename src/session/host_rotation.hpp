@@ -21,7 +21,8 @@ class host_rotation {
   };
   attempt next();
 
-  // A session was established. After the next lost connection, the first round again has no delay.
+  // Must be called when a session was established. After the next lost connection, the first round
+  // then again has no delay.
   void succeeded() noexcept { tried_ = 0; }
 
   std::size_t size() const noexcept { return hosts_.size(); }

@@ -19,7 +19,7 @@ constexpr std::size_t handshake_bytes = std::size_t{64} * 1024;
 constexpr std::size_t kept_output = std::size_t{64} * 1024;
 // Practically forever, but small enough to add to a time_point.
 constexpr std::chrono::milliseconds for_ever = std::chrono::hours{24 * 365};
-// A read that was repeated this often fails.
+// A read fails if it was repeated this often.
 constexpr unsigned max_repeats = 8;
 
 error_code aborted() { return {ECANCELED, boost::system::system_category()}; }
@@ -67,7 +67,7 @@ error_code machine::submit(std::unique_ptr<operation>& op, time_point now) {
   return {};
 }
 
-// Returns the reason if the operation may not be sent in this session and on this connection.
+// Returns the reason if the operation must not be sent in this session or on this connection.
 error_code machine::why_refused(const operation& op) const noexcept {
   if (const auto ec = op.why_refused()) return ec;
   const auto& [session, connection] = op.bound_to;
@@ -103,14 +103,14 @@ bool machine::forget_watch(watch_kind what, std::string_view path, const watcher
     return false;
   }
   notices_.push_back(discarded{std::move(removed)});
-  if (phase_ != phase::attached) return false;  // no server has the watch
+  if (phase_ != phase::attached) return false;  // no server has the watch now
   if (emptied && !watch_in_progress(path)) return !remove_unneeded_watch(path);
   if (lasting && !watches_.has_lasting(watch_slot::data, path)) unneeded_watches_.emplace(path);
   return false;
 }
 
-// A read that sets a watch on this path is waiting or in flight. A removal sent now would also
-// remove its watch at the server.
+// Returns true if a read that sets a watch on this path is waiting or in flight. A removal sent now
+// would also remove its watch from the server.
 bool machine::watch_in_progress(std::string_view path) const {
   const auto needs = [&](const auto& each) {
     return each.op && each.op->watch && each.op->watch->path == path;
@@ -119,8 +119,8 @@ bool machine::watch_in_progress(std::string_view path) const {
          std::any_of(waiting_.begin(), waiting_.end(), needs);
 }
 
-// Removes from the server a persistent watch that no watcher needs. This removes all watches of the
-// path, so it happens only if no watcher needs any of them.
+// Removes a persistent watch from the server if no watcher needs it. The request removes all
+// watches of the path, so it is sent only if no watcher needs any of them.
 bool machine::remove_unneeded_watch(std::string_view path) {
   const auto unneeded = unneeded_watches_.find(path);
   if (unneeded == unneeded_watches_.end() || phase_ != phase::attached || watches_.contains(path) ||
@@ -222,7 +222,7 @@ void machine::requeue_or_complete_in_flight(time_point now) {
   for (auto& s : std::exchange(in_flight_, {})) {
     if (!s.op) continue;
     const auto rule = s.op->disconnect_rule();
-    // Bytes that the socket did not accept cannot have had an effect.
+    // Requests that the socket did not accept cannot have had an effect.
     const bool never_sent = s.position >= stream_sent_;
     if (rule == on_disconnect::succeed) {
       complete(std::move(s.op), {});
@@ -257,8 +257,8 @@ void machine::fail_unreadable(errc read_error) {
 // --- time
 
 // The connection counts as lost if two conditions are met: nothing was received for two thirds of
-// the timeout, and a reply has been awaited for one third of it. The second condition matters only
-// if the ping was sent late because this process was stopped.
+// the timeout, and a reply has been pending for one third of the timeout. The second condition
+// matters only if the ping was sent late because this process was stopped.
 time_point machine::silence_deadline() const noexcept {
   if (!reply_awaited_since_) return time_point::max();
   return std::max(last_heard_ + timeout_ * 2 / 3, *reply_awaited_since_ + timeout_ / 3);
@@ -284,7 +284,7 @@ void machine::time_passed(time_point now) {
       break;
     case phase::attached:
       // This process did not run for a while. The server may not have run either, and its reply may
-      // not have been read. So the time for the reply starts again now.
+      // not have been read. So the wait for the reply starts again now.
       if (reply_awaited_since_ && now > next_deadline() + timeout_ / 12) reply_awaited_since_ = now;
       if (now >= silence_deadline()) return drop(timed_out(), now);
       if (!ping_sent_ && now >= last_send_ + timeout_ / 3) {
@@ -450,7 +450,7 @@ void machine::end_watches(watch_event::kind why) {
 }
 
 void machine::answered(time_point sent_at) noexcept {
-  // A reply of a read-only server does not prove that the session lives at the other servers.
+  // A reply from a read-only server does not prove that the session is alive on the other servers.
   if (phase_ != phase::attached || read_only_) return;
   last_answered_sent_ = std::max(last_answered_sent_, sent_at);
   lease_ = timeout_;

@@ -1,9 +1,9 @@
 // One client session as a state machine without I/O.
 //
 // Inputs are the user's operations, received bytes, changes of the connection, and the time.
-// Outputs are bytes to send, requests to connect or disconnect, the time by which the next call
-// must come, and notices. Notices are completed operations, watch events and session events, in the
-// order of delivery. The machine never blocks, sleeps, reads a clock or calls user code.
+// Outputs are bytes to send, requests to connect or disconnect, the time by which time_passed()
+// must be called, and notices. Notices are completed operations, watch events and session events,
+// in the order of delivery. The machine never blocks, sleeps, reads a clock or calls user code.
 //
 // Not thread-safe: the driver holds a lock around every call.
 #pragma once
@@ -61,14 +61,14 @@ class machine {
 
   // --- calls by the user
 
-  // Starts to connect. Call it once, before anything else.
+  // Starts to connect. Must be called once, before any other function.
   void start(time_point now);
 
   // Takes ownership of the operation. On error, returns the reason and leaves `op` unchanged.
   error_code submit(std::unique_ptr<operation>& op, time_point now);
 
-  // Completes an operation at once with operation_aborted. If it was already sent, it may still
-  // take effect, and its reply is dropped.
+  // Completes an operation at once with operation_aborted. If the operation was already sent, it
+  // may still take effect, and its reply is dropped.
   void cancel(std::uint64_t id);
 
   // Removes the watch. Returns true if the server's watch must be removed too. The caller then
@@ -85,7 +85,7 @@ class machine {
   // socket connection is open.
   void connected(time_point now, std::int32_t process_binding = 0);
   void disconnected(error_code why, time_point now);
-  // Processes received bytes. They need to stay valid only during the call.
+  // Processes received bytes. The bytes need to stay valid only during the call.
   void received(std::string_view bytes, time_point now);
   void time_passed(time_point now);
 
@@ -97,8 +97,8 @@ class machine {
   }
   void sent(std::size_t n) noexcept;
 
-  // What the transport must do with the connection. Each command is returned once, and each one
-  // also ends an existing connection.
+  // Returns what the transport must do with the connection. Each command is returned once. Both
+  // commands also close an existing connection.
   struct connect_to {
     endpoint host;
   };
@@ -111,7 +111,7 @@ class machine {
   // or the computer was suspended. The connection is then kept long enough for a reply to arrive.
   time_point next_deadline() const noexcept;
 
-  // All notices to be delivered, in order.
+  // Returns all notices that must be delivered, in order.
   std::vector<notice> take_notices() { return std::exchange(notices_, {}); }
   bool has_notices() const noexcept { return !notices_.empty(); }
 
@@ -122,7 +122,7 @@ class machine {
 
   session_state state() const noexcept;
   bool finished() const noexcept { return phase_ == phase::finished; }
-  // The reason why the session accepts no more operations: it is closed, or is being closed. Empty
+  // The reason why the session accepts no more operations: it was closed or is being closed. Empty
   // if the session accepts operations.
   error_code end_reason() const noexcept;
   std::int64_t session_id() const noexcept { return session_id_; }
@@ -149,7 +149,7 @@ class machine {
     return waiting_.size() + in_flight_.size() + auths_in_flight_.size();
   }
   std::size_t in_flight() const noexcept { return in_flight_.size(); }
-  // Time between sending the last answered request and `now`.
+  // Returns the time between sending the last answered request and `now`.
   duration reply_time(time_point now) const noexcept {
     return last_answered_sent_ == time_point::min() ? duration{0} : now - last_answered_sent_;
   }
@@ -157,21 +157,22 @@ class machine {
   bool full() const noexcept;
 
  private:
-  // Before `attached`, submitted operations wait. From `closing` on, they are refused.
+  // In the phases before `attached`, submitted operations wait. In `closing` and `finished`, they
+  // are refused.
   enum class phase {
     pausing,      // waits until phase_deadline_, then connects to the next host
     connecting,   // the transport connects; phase_deadline_ limits the attempt
     handshaking,  // the connect request was sent; the reply confirms, replaces or ends the session
-    attached,     // requests, pings, replies and watch events; only here operations are sent
+    attached,     // requests, pings, replies and watch events; operations are sent only here
     closing,      // the close request was sent; earlier requests still get their replies
     finished,     // the session was closed, has expired or failed to authenticate; nothing follows
   };
   // What a received message means for the connection.
   enum class message_result {
     accepted,
-    malformed,  // not ZooKeeper's protocol: the connection is ended with errc::protocol_error
-    // Only a new handshake shows the state of the session or restores the watches. The connection
-    // is ended with errc::connection_loss.
+    malformed,  // not ZooKeeper's protocol: the connection is closed with errc::protocol_error
+    // Only a new handshake can show the state of the session or restore the watches, so the
+    // connection is closed with errc::connection_loss.
     needs_handshake,
   };
   using enum message_result;
@@ -252,15 +253,15 @@ class machine {
   std::uint64_t stream_sent_ = 0;
   time_point last_send_{};
   time_point last_heard_{};
-  // The time since which the client waits for bytes of the server. This is the time of the first
-  // unanswered request or, if later, of the last received bytes. Not set if everything was
-  // answered.
+  // The time since which the client has been waiting for bytes from the server. This is the time of
+  // the first unanswered request or, if later, of the last received bytes. Not set if all requests
+  // were answered.
   std::optional<time_point> reply_awaited_since_;
   time_point last_answered_sent_ = time_point::min();
   std::chrono::milliseconds lease_{0};  // the session timeout when last_answered_sent_ was set
   std::optional<time_point> ping_sent_;
   bool heard_on_this_connection_ = false;  // a message other than the handshake
-  // Sent in the handshake. Set to 0 if the server does not confirm it.
+  // The value that is sent in the handshake. Set to 0 if the server does not confirm it.
   std::int32_t process_binding_ = 0;
   time_point handshake_sent_{};
   std::int32_t next_xid_ = 1;
@@ -269,13 +270,13 @@ class machine {
   // Operations.
   std::deque<waiting_operation> waiting_;  // not sent yet
   std::deque<sent_operation> in_flight_;
-  // Null stands for credentials that are sent on connecting.
+  // A null pointer stands for credentials that are sent on every new connection.
   std::deque<std::unique_ptr<operation>> auths_in_flight_;
   std::size_t outstanding_bytes_ = 0;
   std::size_t add_watches_in_flight_ = 0;
 
   watch_registry watches_;
-  // Paths of persistent watches that no watcher needs. They stay at the server because removing
+  // Paths of persistent watches that no watcher needs. They stay on the server, because removing
   // them would also remove other watches of the path.
   std::set<std::string, std::less<>> unneeded_watches_;
   std::vector<notice> notices_;

@@ -9,7 +9,7 @@ namespace {
 
 using kind = session_event::kind;
 
-// ZooKeeper closes the connection if a frame is larger. As setWatches has no error reply for that,
+// ZooKeeper closes the connection if a frame is larger. setWatches has no error reply for that, so
 // the client would reconnect forever.
 constexpr std::size_t rearm_bytes = std::size_t{128} * 1024;
 
@@ -47,8 +47,8 @@ void machine::received(std::string_view bytes, time_point now) {
   }
 }
 
-// A frame above max_reply_bytes must be the reply to the first operation in flight. The operation
-// accepts it, or fails alone while its bytes are dropped.
+// A frame larger than max_reply_bytes must be the reply to the first operation in flight. Either
+// the operation accepts the frame, or only this operation fails and the frame's bytes are dropped.
 machine::message_result machine::take_oversized(
     const wire::frame_splitter::oversized_frame& frame) {
   if (phase_ != phase::attached && phase_ != phase::closing) return malformed;
@@ -92,7 +92,7 @@ machine::message_result machine::take_handshake(std::string_view payload, time_p
   if (response.password.size() > 64 || response.session_id == 0) return malformed;
   const bool same = real_session_ && response.session_id == session_id_;
   if (session_id_ != 0 && !same) {
-    // The server answered with another session than the requested one, or this is the first real
+    // The server answered with a session other than the requested one, or this is the first real
     // session after a read-only one. The old session's nodes and watches are gone.
     if (!options_.renew_expired) {
       finish(kind::expired, errc::session_expired);
@@ -121,7 +121,7 @@ machine::message_result machine::take_handshake(std::string_view payload, time_p
   return accepted;
 }
 
-// On a new connection: first sends the credentials, then the watches, then the waiting operations.
+// On a new connection, sends first the credentials, then the watches, then the waiting operations.
 void machine::resume(time_point now) {
   for (const auto& c : options_.credentials) {
     std::string frame;
@@ -139,15 +139,15 @@ machine::message_result machine::take_message(std::string_view payload) {
   wire::reader in{payload};
   const auto header = in.read<wire::reply_header>();
   const auto result = in.ok() ? take_message(header, in) : malformed;
-  // The zxid is stored only after the message was accepted. A zxid from an invalid message could be
-  // one that no server has, and every server would refuse it.
+  // The zxid is stored only after the message was accepted. An invalid message could contain a zxid
+  // that no server has reached, and every server would then refuse the client.
   if (result != malformed) last_zxid_ = std::max(last_zxid_, header.zxid);
   return result;
 }
 
 machine::message_result machine::take_message(const wire::reply_header& header, wire::reader& in) {
   // A handshake alone does not count as success. Otherwise the client would reconnect without delay
-  // to a server that ends every connection after the handshake or refuses the watches.
+  // to a server that closes every connection after the handshake or refuses the watches.
   const bool overloaded = header.xid == wire::special_xid::set_watches && header.error != 0;
   if (!overloaded && !std::exchange(heard_on_this_connection_, true)) hosts_.succeeded();
   if (static_cast<errc>(header.error) == errc::session_closed_require_sasl_auth) {
@@ -183,7 +183,7 @@ machine::message_result machine::take_message(const wire::reply_header& header, 
 machine::message_result machine::watches_refused(errc e) {
   log(log_level::error, to_string(host_) + " refused the watches: " + error_code{e}.message());
   // An overloaded server may accept the watches next time. A server that does not know the request
-  // never will.
+  // will never accept them.
   if (e == errc::throttled || e == errc::operation_timeout || e == errc::request_timeout ||
       e == errc::system_error)
     return needs_handshake;
@@ -238,7 +238,7 @@ machine::message_result machine::take_reply(const wire::reply_header& header, wi
   if (!awaits(header)) return malformed;
   auto& sent = in_flight_.front();
   // The server reports that the session has ended, so its replies no longer extend the deadline.
-  // The next handshake shows whether it has.
+  // The next handshake shows whether the session has really ended.
   const bool ended = ends_session(static_cast<errc>(header.error));
   const auto result = ended ? needs_handshake : accepted;
   if (ended)
@@ -275,7 +275,7 @@ machine::message_result machine::take_reply(const wire::reply_header& header, wi
   return result;
 }
 
-// Stores the watch that a reply sets. Returns true if there is one.
+// Stores the watch that the reply sets. Returns true if the reply sets a watch.
 bool machine::store_watch(const operation& op, std::int32_t error) {
   if (!op.watch) return false;
   const auto& [slot, path, w] = *op.watch;

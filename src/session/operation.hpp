@@ -62,12 +62,12 @@ class operation {
   };
   std::optional<wanted_watch> watch;
 
-  // For add_auth: credentials that are sent again on every later connection once the server has
-  // accepted them.
+  // For add_auth: the credentials. Once the server has accepted them, they are sent again on every
+  // later connection.
   std::optional<credentials> new_credentials;
 
-  // The only session and connection in which the operation may be sent (0 means any). Otherwise it
-  // completes unsent with errc::session_expired or errc::not_connected.
+  // The only session and connection in which the operation may be sent (0 means any). In any other,
+  // it is not sent and completes with errc::session_expired or errc::not_connected.
   struct binding {
     std::int64_t session = 0;
     std::uint64_t connection = 0;  // see machine::connection()
@@ -79,7 +79,8 @@ class operation {
   bool beyond_limits = false;
 
   // Send the operation on the next connection if it was not sent on the lost one, even if an
-  // earlier write was lost. For senders that wait for a reply before they send what depends on it.
+  // earlier write was lost. For senders that wait for a reply before they send requests that depend
+  // on it.
   bool independent = false;
 
   // Accept a reply larger than client_options::max_reply_bytes, up to this size.

@@ -5,8 +5,8 @@
 namespace conclave::session {
 namespace {
 
-// Removes the first UTF-8 code point and returns it. Returns 0, which no path may contain, if it is
-// malformed.
+// Removes the first UTF-8 code point and returns it. If the code point is malformed, returns 0,
+// which no path may contain.
 std::uint32_t take_code_point(std::string_view& s) noexcept {
   const auto byte = [&](std::size_t i) {
     return static_cast<std::uint32_t>(static_cast<unsigned char>(s[i]));

@@ -70,8 +70,8 @@ std::vector<watcher> watch_registry::remove(watch_kind kind, std::string_view pa
     from(watch_slot::persistent);
     from(watch_slot::recursive);
   } else {
-    // The server stores a persistent watch as a data watch and a child watch, and would remove it
-    // too.
+    // The server stores a persistent watch as a data watch and a child watch, and would also remove
+    // the persistent watch.
     remains |=
         at(watch_slot::persistent).contains(path) || at(watch_slot::recursive).contains(path);
   }
@@ -119,8 +119,8 @@ std::vector<std::string> watch_registry::rearm_frames(std::int64_t last_zxid,
   wire::set_watches2_request request;
   std::vector<std::string_view>* lists[] = {&request.data, &request.exist, &request.child,
                                             &request.persistent, &request.recursive};
-  // Everything except the paths: the frame's length, the header, the zxid and the counts of five
-  // lists.
+  // The size of everything except the paths: the frame's length, the header, the zxid and the
+  // counts of five lists.
   constexpr std::size_t fixed_bytes = 4 + 8 + 8 + 5 * 4;
   std::size_t bytes = 0;
   const auto flush = [&] {

@@ -20,10 +20,10 @@ inline constexpr std::size_t watch_slots = 5;
 
 class watch_registry {
  public:
-  // Adds a watcher to this path. The paths of all functions include the chroot.
+  // Adds a watcher to this path. In all functions, paths include the chroot.
   void add(watch_slot slot, std::string_view path, const watcher& w);
 
-  // Returns the watchers for an event, each once, and removes one-shot watches.
+  // Returns each watcher for an event once, and removes one-shot watches.
   std::vector<watcher> trigger(watch_event::kind type, std::string_view path);
 
   // Removes w, or all watchers if w is empty, from the watches of this kind, and returns them.
@@ -34,7 +34,7 @@ class watch_registry {
   // Removes all watchers and returns them with their paths.
   std::vector<std::pair<std::string, watcher>> take_all();
 
-  // The watchers of persistent watches, each with its path.
+  // Returns the watchers of persistent watches, each with its path.
   std::vector<std::pair<std::string, watcher>> lasting() const;
 
   // Returns true if a persistent watch on this path delivers all events of the given one-shot
@@ -45,9 +45,9 @@ class watch_registry {
 
   std::size_t size() const noexcept;  // number of watched paths, summed over all kinds
 
-  // Request frames that set all watches on a new connection. Each frame is at most `max_bytes`
-  // long, unless a single path is longer. Uses setWatches where possible, because servers before
-  // ZooKeeper 3.6 do not know setWatches2.
+  // Returns request frames that set all watches on a new connection. Each frame is at most
+  // `max_bytes` long, unless a single path is longer. Uses setWatches where possible, because
+  // servers before ZooKeeper 3.6 do not know setWatches2.
   std::vector<std::string> rearm_frames(std::int64_t last_zxid, std::size_t max_bytes) const;
 
  private:

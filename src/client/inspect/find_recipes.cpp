@@ -79,13 +79,13 @@ class finder {
     }
   }
 
-  // An ephemeral node with an unknown name. With a sequence number, it may be a contender of a
-  // custom layout. Without one, it may be a named mutex.
+  // This is an ephemeral node with an unknown name. If it has a sequence number, it may be a
+  // contender of a custom layout. Otherwise it may be a named mutex.
   void find_other(const std::string& path) {
     constexpr std::size_t digits = 10;
     const auto name = last_name(path);
     const auto begin = std::string{name.substr(0, name.size() - std::min(name.size(), digits))};
-    // No layout of a program has a * there, and layout::custom() gives it a meaning.
+    // No layout of a program has a * there, and layout::custom() would give the * a meaning.
     const bool is_prefix = !begin.empty() && begin.find('*') == std::string::npos;
     const auto parsed = is_prefix ? layout::custom(begin).parse(name) : std::nullopt;
     listed_contender e;
@@ -131,7 +131,7 @@ class finder {
     return all;
   }
 
-  // Other programs may use folders of these names for other purposes.
+  // Other programs may use folders with these names for other purposes.
   bool holds_only(const std::string& path, const std::function<bool(const std::string&)>& what) {
     const auto* const node = tree_.find(path);
     return node == nullptr || std::all_of(node->names.begin(), node->names.end(), what);

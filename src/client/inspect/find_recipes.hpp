@@ -1,5 +1,5 @@
-// Assigns the nodes of a tree to recipes by their names. The data of the nodes is read afterwards,
-// all at once.
+// Assigns the nodes of a tree to recipes by their names. The data of all nodes is read afterwards,
+// in one pass.
 #pragma once
 
 #include <vector>
@@ -11,9 +11,9 @@ namespace conclave::detail {
 
 struct found_recipe {
   recipe_info info;
-  // Only for semaphores and queues, which have a separate folder for the nodes of holders.
+  // Used only for semaphores and queues, which have a separate folder for the nodes of holders.
   std::vector<listed_contender> holders;
-  // For locks and elections, this includes the holders, which are known by their order.
+  // For locks and elections, this includes the holders, because the order shows who holds the lock.
   std::vector<listed_contender> wait_queue;
   bool needs_path_data = false;  // the data of the path must be read, too
   bool kind_is_certain = true;   // the names of the nodes prove the kind

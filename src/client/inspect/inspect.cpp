@@ -21,8 +21,8 @@ using detail::parent_path;
 using kind = recipe_info::kind;
 using standing = listed_contender::standing;
 
-// The next waiter of a semaphore has already created its lease, and waits until there are few
-// enough leases. So its lease is not that of a holder.
+// The next waiter of a semaphore has already created its lease and waits until enough other leases
+// are gone. So this lease does not belong to a holder.
 void remove_next_waiter(std::vector<listed_contender>& leases,
                         const std::vector<listed_contender>& waiting) {
   if (leases.size() < 2 || waiting.empty() || waiting.front().info.session_id == 0) return;
@@ -47,7 +47,7 @@ void read_contenders(client& c, std::vector<found_recipe>& all, inspection& resu
   for (std::size_t i = 0; i < whom.size(); ++i) {
     auto& e = *whom[i];
     const auto& [ec, node] = replies[i];
-    // A node that may not be read still counts if its name shows that it is a contender.
+    // A node that cannot be read still counts if its name shows that it is a contender.
     const bool present =
         e.state == standing::present_if_ours ? !ec && is_ours(node) : ec != errc::no_node;
     if (!present) e.state = standing::absent;
@@ -102,7 +102,7 @@ recipe_info finish(found_recipe f) {
   return std::move(r);
 }
 
-// Returns true if the grant itself creates the node of a holder.
+// Returns true if a holder is granted the recipe at the moment when its node is created.
 bool granted_at_creation(const recipe_info& r) {
   return r.what == kind::queue || (r.what == kind::semaphore && r.layout == "kazoo") ||
          r.layout == "named";
@@ -201,7 +201,7 @@ std::optional<queue_layout> find_queue_layout(client& c, const std::string& path
 }
 
 std::vector<contender_info> queue_claims(client& c, const std::string& path, queue_layout names) {
-  if (path == "/") return {};  // has no sibling node, so its items cannot be claimed
+  if (path == "/") return {};  // the root has no sibling node, so its items cannot be claimed
   const auto folder = detail::names_of_queue(path, names).claims();
   std::vector<std::string> paths;
   for (const auto& name : detail::children_of(detail::core_access::of(c), folder))

@@ -26,7 +26,7 @@ class known_layouts {
     const named_layout* of;
     layout::contender parsed;
   };
-  // Returns none if this is not the name of a contender.
+  // Returns nullopt if this is not the name of a contender.
   std::optional<contender> parse(std::string_view name) const;
 
  private:
@@ -41,10 +41,10 @@ bool is_queue_item(std::string_view name);
 inline constexpr std::string_view beside_queue = recipes::queue_names::internal_suffix;
 inline constexpr std::string_view beside_semaphore = "-__lock__";
 // If this is a sibling node with this suffix, returns the path of its recipe. Otherwise returns
-// none.
+// nullopt.
 std::optional<std::string> neighbour(std::string_view path, std::string_view suffix);
 
-// The names of the queue at this path, which may be "/".
+// Returns the names of the queue at this path, which may be "/".
 recipes::queue_names names_of_queue(const std::string& path, queue_layout l);
 
 std::string child_path(const std::string& parent, std::string_view name);

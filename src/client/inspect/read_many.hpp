@@ -1,5 +1,5 @@
-// Sends many requests, a bounded number of them at a time. Blocking calls would cost one round trip
-// each, and all requests at once would overload the server.
+// Sends many requests, but only a limited number at a time. Blocking calls would cost one round
+// trip each, and sending all requests at once would overload the server.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace conclave::detail {
 
 template <class Result>
 struct reply_of {
-  error_code ec;  // set if the node was removed or may not be read
+  error_code ec;  // set if the node was removed or cannot be read
   Result value{};
 };
 

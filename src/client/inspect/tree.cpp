@@ -8,8 +8,8 @@
 namespace conclave::detail {
 namespace {
 
-// Returns true if the children are bookkeeping of a queue: counters, positions in wait queues,
-// items.
+// Returns true if the children are internal nodes of a queue: counter nodes, entries of wait
+// queues, items.
 bool is_bookkeeping(const std::string& parent) {
   return parent != "/" && neighbour(parent_path(parent), beside_queue).has_value();
 }
@@ -24,7 +24,7 @@ node_tree read_tree(client& c, const std::vector<std::string>& paths,
                     const known_layouts& layouts) {
   node_tree tree;
   const auto roots = inspected_paths(paths);
-  // A path that is given twice, or is below another one, is visited once.
+  // A path is visited only once, even if it is given twice or is below another path.
   std::set<std::string> seen{roots.begin(), roots.end()};
   std::vector<std::string> level{seen.begin(), seen.end()};
   while (!level.empty()) {

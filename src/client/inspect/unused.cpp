@@ -46,7 +46,7 @@ class unused_finder {
   }
 
  private:
-  // Finds the nodes whose data are a parent record of this library.
+  // Finds the nodes whose data is a parent record of this library.
   void read_records(client& c) {
     std::vector<std::string> paths;
     for (const auto& [path, node] : tree_.nodes)
@@ -76,7 +76,7 @@ class unused_finder {
     return neighbour(path, beside_queue) || neighbour(parent_path(path), beside_queue);
   }
 
-  // kazoo's LockingQueue creates its folders at its start and needs them later.
+  // kazoo's LockingQueue creates its folders when it starts and needs them later.
   bool is_made_once(const std::string& path) const {
     const auto names = detail::names_of_queue(parent_path(path), queue_layout::kazoo_locking);
     if (path != names.items() && path != names.claims()) return false;
@@ -112,7 +112,8 @@ class unused_finder {
 
 removal outcome_of(const error_code& ec) {
   using what = removal::outcome;
-  // With no_node, the server (a container) or another client has already removed the node.
+  // If the error is no_node, another client has already removed the node, or the server has removed
+  // an empty container.
   if (!ec || ec == errc::no_node) return {what::removed, {}};
   if (ec == errc::not_empty || ec == errc::bad_version) return {what::in_use, ec};
   return {what::refused, ec};

@@ -1,4 +1,4 @@
-// The order of a wait queue, and who holds the lock by that order.
+// Determines the order of a wait queue, and which contenders hold the lock in that order.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ void sort_wait_queue(std::vector<listed_contender>& all);
 // Sets contender_info::holds of the contenders in a sorted wait queue of a lock.
 void mark_holders(std::vector<listed_contender>& sorted);
 
-// Sets the members that the contender's node shows: all except node, role, holds and granted.
+// Sets the members that come from the contender's node: all except node, role, holds and granted.
 void describe(contender_info& info, const get_result& node);
 
 // Sets contender_info::granted of all holders. Needs all contenders of the lock. `lock` is the
-// lock's path, which must be read after them.
+// lock's path, which must be read after the contenders.
 void estimate_grants(const get_result& lock, const std::vector<contender_info*>& contenders);
 
 }  // namespace conclave::detail
