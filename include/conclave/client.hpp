@@ -59,11 +59,16 @@
 
 namespace conclave {
 
+namespace client_impl {
+struct client_core;
+struct core_access;  // gives locks access to their client's core
+template <class Result>
+struct blocking_call;
+}  // namespace client_impl
+
 namespace detail {
 
-struct client_core;
-using core_pointer = std::shared_ptr<client_core>;
-struct core_access;  // gives locks access to their client's core
+using core_pointer = std::shared_ptr<client_impl::client_core>;
 
 template <class Result>
 struct signature_of {
@@ -80,9 +85,7 @@ using handler = boost::asio::any_completion_handler<signature<Result>>;
 
 // The recipient of a result: a completion handler or a blocked thread.
 template <class Result>
-struct blocking_call;
-template <class Result>
-using receiver = std::variant<handler<Result>, blocking_call<Result>*>;
+using receiver = std::variant<handler<Result>, client_impl::blocking_call<Result>*>;
 
 void start_create(const core_pointer&, receiver<create_result>, std::string path, std::string data,
                   create_options);
@@ -361,7 +364,7 @@ class client {
   }
 
  private:
-  friend struct detail::core_access;
+  friend struct client_impl::core_access;
   detail::core_pointer core_;
 };
 

@@ -74,11 +74,14 @@
 
 namespace conclave {
 
-namespace detail {
+namespace client_impl {
 struct queue_handle;
-using queue_pointer = std::shared_ptr<queue_handle>;
 struct claim_handle;
-using claim_pointer = std::shared_ptr<claim_handle>;
+}  // namespace client_impl
+
+namespace detail {
+using queue_pointer = std::shared_ptr<client_impl::queue_handle>;
+using claim_pointer = std::shared_ptr<client_impl::claim_handle>;
 }  // namespace detail
 
 // A claimed item. The destructor gives the item back unless it was completed. An empty claim is not

@@ -30,7 +30,11 @@
 #include "conclave/detail/locking.hpp"
 #include "runtime/one_shot.hpp"
 
-namespace conclave::detail {
+namespace conclave::client_impl {
+
+using detail::at_once;
+using detail::deadline;
+using detail::no_deadline;
 
 // The type in which a result is stored. It is std::monostate instead of void.
 template <class Result>
@@ -233,7 +237,7 @@ Result run_blocking(const std::string& what, const core_pointer core, Start star
   if constexpr (!std::is_void_v<Result>) return std::move(call.result);
 }
 
-// Runs an operation of the client, such as &start_get, as a blocking call.
+// Runs an operation of the client, such as &detail::start_get, as a blocking call.
 template <class Result, class... Parameters, class... Arguments>
 Result block(const std::string& what, const core_pointer& core,
              void (*start)(const core_pointer&, receiver<Result>, Parameters...),
@@ -243,4 +247,4 @@ Result block(const std::string& what, const core_pointer& core,
   });
 }
 
-}  // namespace conclave::detail
+}  // namespace conclave::client_impl

@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-namespace conclave::detail {
+namespace conclave::client_impl {
 
 class callback_queue {
  public:
@@ -53,4 +53,4 @@ class callback_queue {
   bool closed_ = false;
 };
 
-}  // namespace conclave::detail
+}  // namespace conclave::client_impl

@@ -7,7 +7,7 @@
 #include "client/call.hpp"
 
 namespace conclave {
-namespace detail {
+namespace client_impl {
 namespace {
 
 void check(const client_options& options) {
@@ -45,15 +45,15 @@ core_pointer make_core(std::shared_ptr<runtime::io_thread> thread, std::string_v
 }
 
 }  // namespace
-}  // namespace detail
+}  // namespace client_impl
 
-using detail::block;
+using client_impl::block;
 
 client::client(std::string_view hosts, const client_options& options)
-    : core_{detail::make_core(std::make_shared<runtime::io_thread>(), hosts, options)} {}
+    : core_{client_impl::make_core(std::make_shared<runtime::io_thread>(), hosts, options)} {}
 
 client::client(context& shared, std::string_view hosts, const client_options& options)
-    : core_{detail::make_core(shared.thread_, hosts, options)} {}
+    : core_{client_impl::make_core(shared.thread_, hosts, options)} {}
 
 client::client(client&&) noexcept = default;
 

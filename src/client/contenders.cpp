@@ -9,7 +9,7 @@
 
 namespace conclave {
 
-namespace detail {
+namespace client_impl {
 
 std::vector<std::string> children_of(const core_pointer& core, const std::string& path) {
   try {
@@ -46,7 +46,7 @@ std::vector<contender_info> contenders(const core_pointer& core, const std::stri
     auto end = from;
     for (; end != listed.end() && end - from < group_size; ++end) group.get(end->info.node);
     if (end == listed.end()) group.get(path);
-    for (auto& got : block("read", core, &start_read, std::move(group))) {
+    for (auto& got : block("read", core, &detail::start_read, std::move(group))) {
       if (from == end) {
         if (!got.ec) lock = {std::move(got.data), got.stat};
         break;
@@ -70,19 +70,19 @@ std::vector<contender_info> contenders(const core_pointer& core, const std::stri
   return all;
 }
 
-}  // namespace detail
+}  // namespace client_impl
 
 std::vector<contender_info> contenders(client& c, const std::string& path, const layout& names) {
-  return detail::contenders(detail::core_access::of(c), path, names);
+  return client_impl::contenders(client_impl::core_access::of(c), path, names);
 }
 
 std::vector<contender_info> permits_in_use(client& c, const std::string& path) {
-  const auto& core = detail::core_access::of(c);
-  auto all = detail::contenders(core, path + '/' + std::string{recipes::leases_folder},
-                                recipes::lease_layout(), recipes::parse_lease);
+  const auto& core = client_impl::core_access::of(c);
+  auto all = client_impl::contenders(core, path + '/' + std::string{recipes::leases_folder},
+                                     recipes::lease_layout(), recipes::parse_lease);
   if (all.empty()) return all;
-  const auto permits =
-      recorded_permits(detail::block("get " + path, core, &detail::start_get, path, watcher{}));
+  const auto permits = recorded_permits(
+      client_impl::block("get " + path, core, &detail::start_get, path, watcher{}));
   for (std::size_t i = 0; i < all.size(); ++i) all[i].holds = !permits || i < *permits;
   return all;
 }

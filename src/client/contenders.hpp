@@ -10,7 +10,7 @@
 #include "client/core.hpp"
 #include "conclave/contenders.hpp"
 
-namespace conclave::detail {
+namespace conclave::client_impl {
 
 // Lists the children of a node. client_options::max_reply_bytes does not limit the reply.
 void start_listing(const core_pointer& core, receiver<children_result> to, std::string path);
@@ -25,4 +25,4 @@ using name_parser = std::function<std::optional<layout::contender>(std::string_v
 std::vector<contender_info> contenders(const core_pointer& core, const std::string& path,
                                        const layout& names, const name_parser& parse);
 
-}  // namespace conclave::detail
+}  // namespace conclave::client_impl

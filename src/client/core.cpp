@@ -1,6 +1,6 @@
 #include "client/core.hpp"
 
-namespace conclave::detail {
+namespace conclave::client_impl {
 
 void client_core::require_may_block(const std::string& what) const {
   if (forked()) throw error{errc::forked, what};
@@ -13,4 +13,4 @@ void client_core::fail(error_code ec, const std::string& what, std::string why) 
   throw error{ec, why.empty() ? what : what + " (" + why + ")"};
 }
 
-}  // namespace conclave::detail
+}  // namespace conclave::client_impl

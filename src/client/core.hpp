@@ -10,7 +10,11 @@
 #include "requests/requests.hpp"
 #include "runtime/session_driver.hpp"
 
-namespace conclave::detail {
+namespace conclave::client_impl {
+
+using detail::core_pointer;
+using detail::handler;
+using detail::receiver;
 
 struct client_core {
   std::shared_ptr<runtime::io_thread> thread;
@@ -38,4 +42,4 @@ struct core_access {
   static const core_pointer& of(const client& c) { return c.core_; }
 };
 
-}  // namespace conclave::detail
+}  // namespace conclave::client_impl

@@ -16,7 +16,7 @@ namespace conclave {
 struct election::own : std::enable_shared_from_this<own> {
   own(detail::core_pointer c, std::string p, election_options o)
       : core{std::move(c)}, path{std::move(p)}, options{std::move(o)} {
-    if (options.id.empty()) options.id = detail::host_name();
+    if (options.id.empty()) options.id = client_impl::host_name();
   }
 
   void follow(const recipes::progress& p) {
@@ -42,7 +42,7 @@ struct election::own : std::enable_shared_from_this<own> {
   detail::core_pointer core;
   std::string path;
   election_options options;
-  detail::callback_queue callbacks;
+  client_impl::callback_queue callbacks;
   // Belongs to the current leadership, or to the next one if there is none. Used inside a
   // session_context::scope.
   std::stop_source resignation;
@@ -54,7 +54,7 @@ namespace {
 
 detail::core_pointer checked(client& c, const std::string& path, const layout& names) {
   recipes::require_recipe_path("election", path, names);
-  return detail::core_access::of(c);
+  return client_impl::core_access::of(c);
 }
 
 }  // namespace
@@ -89,8 +89,8 @@ election::election(client& c, std::string path, election_options options)
     o.on_lost = [self = own_](const conclave::hold& h, error_code why) {
       self->pass_on(self->options.on_lost, h, why);
     };
-  state_ = detail::make_lock(c, std::move(path), std::move(t), std::nullopt, std::move(o),
-                             [self = own_](const recipes::progress& p) { self->follow(p); });
+  state_ = client_impl::make_lock(c, std::move(path), std::move(t), std::nullopt, std::move(o),
+                                  [self = own_](const recipes::progress& p) { self->follow(p); });
   state_->verb = "campaign";
 }
 
@@ -99,32 +99,34 @@ election::~election() {
   if (!own_->core->forked()) own_->callbacks.close();
 }
 
-void election::campaign() { detail::lock(state_, role); }
+void election::campaign() { client_impl::lock(state_, role); }
 bool election::campaign(std::stop_token stop) {
-  return detail::lock(state_, role, std::move(stop));
+  return client_impl::lock(state_, role, std::move(stop));
 }
 std::optional<hold> election::campaign_to_lead(std::stop_token stop) {
-  return detail::lock_to_hold(state_, role, std::move(stop));
+  return client_impl::lock_to_hold(state_, role, std::move(stop));
 }
-bool election::campaign_before(detail::deadline d) { return detail::try_lock(state_, role, d); }
+bool election::campaign_before(detail::deadline d) {
+  return client_impl::try_lock(state_, role, d);
+}
 
-void election::resign() noexcept { detail::abandon(state_); }
+void election::resign() noexcept { client_impl::abandon(state_); }
 void election::resign(const conclave::hold& leadership) noexcept {
-  detail::unlock(state_, leadership);
+  client_impl::unlock(state_, leadership);
 }
 
 std::stop_token election::resignation() const {
-  return detail::in_recipes(own_->core, [&] { return own_->resignation.get_token(); });
+  return client_impl::in_recipes(own_->core, [&] { return own_->resignation.get_token(); });
 }
 
-hold election::hold() const { return detail::hold_of(state_, role); }
+hold election::hold() const { return client_impl::hold_of(state_, role); }
 election_state election::state() const { return own_->steps.state(); }
 const std::string& election::id() const noexcept { return own_->options.id; }
 
 std::optional<contender_info> election::leader() const {
   const auto& [core, path, names] = std::tie(own_->core, own_->path, own_->options.layout);
   for (;;) {
-    const auto children = detail::children_of(core, path);
+    const auto children = client_impl::children_of(core, path);
     if (recipes::has_other_layout(children, names))
       throw error{errc::layout_mismatch, "leader of " + path};
     const auto front = recipes::first_contenders(children, names);
@@ -139,7 +141,7 @@ std::optional<contender_info> election::leader() const {
     info.holds = true;
     try {
       const auto got =
-          detail::block("get " + info.node, core, &detail::start_get, info.node, watcher{});
+          client_impl::block("get " + info.node, core, &detail::start_get, info.node, watcher{});
       recipes::describe(info, got.data, got.stat);
       return info;
     } catch (const error& e) {
@@ -149,7 +151,7 @@ std::optional<contender_info> election::leader() const {
 }
 
 std::vector<contender_info> election::candidates() const {
-  return detail::contenders(own_->core, own_->path, own_->options.layout);
+  return client_impl::contenders(own_->core, own_->path, own_->options.layout);
 }
 
 }  // namespace conclave

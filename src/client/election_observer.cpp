@@ -9,7 +9,7 @@ namespace conclave {
 struct election_observer::own {
   detail::core_pointer core;
   callback on_leader;
-  detail::callback_queue callbacks;
+  client_impl::callback_queue callbacks;
   std::shared_ptr<recipes::observer> watching;
 };
 
@@ -18,7 +18,7 @@ election_observer::election_observer(client& c, std::string path, callback on_le
     : own_{std::make_shared<own>()} {
   if (!session::valid_path(path) || path == "/")
     throw error{errc::invalid_path, "election_observer " + path};
-  own_->core = detail::core_access::of(c);
+  own_->core = client_impl::core_access::of(c);
   own_->on_leader = std::move(on_leader);
   if (own_->core->forked()) throw error{errc::forked, "election_observer " + path};
   const recipes::session_context::scope inside{*own_->core->recipes};
@@ -34,7 +34,7 @@ election_observer::election_observer(client& c, std::string path, callback on_le
 }
 
 election_observer::~election_observer() {
-  detail::in_recipes(own_->core, [&] { own_->watching->stop(); });
+  client_impl::in_recipes(own_->core, [&] { own_->watching->stop(); });
   if (!own_->core->forked()) own_->callbacks.close();
 }
 

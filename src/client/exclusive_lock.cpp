@@ -15,7 +15,7 @@ detail::lock_pointer make_multi(client& c, std::vector<std::string> paths, lock_
   if (paths.empty()) throw error{errc::invalid_argument, "multi_mutex of no paths"};
   std::sort(paths.begin(), paths.end());
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
-  return detail::make_lock(c, std::move(paths), layout::role::exclusive, std::move(options));
+  return client_impl::make_lock(c, std::move(paths), layout::role::exclusive, std::move(options));
 }
 
 detail::lock_pointer make_named(client& c, const std::string& path, lock_options options) {
@@ -28,26 +28,28 @@ detail::lock_pointer make_named(client& c, const std::string& path, lock_options
   t.own_levels = 0;  // the lock's own path is the node itself, not a parent
   t.watches_own_node = true;
   options.on_enqueued = {};
-  return detail::make_lock(c, path, std::move(t), std::nullopt, std::move(options));
+  return client_impl::make_lock(c, path, std::move(t), std::nullopt, std::move(options));
 }
 
 }  // namespace
 
 exclusive_lock::exclusive_lock(detail::lock_pointer state) : state_{std::move(state)} {}
-exclusive_lock::~exclusive_lock() { detail::end(state_); }
+exclusive_lock::~exclusive_lock() { client_impl::end(state_); }
 
-void exclusive_lock::lock() { detail::lock(state_, role); }
+void exclusive_lock::lock() { client_impl::lock(state_, role); }
 bool exclusive_lock::lock(std::stop_token stop) {
-  return detail::lock(state_, role, std::move(stop));
+  return client_impl::lock(state_, role, std::move(stop));
 }
-bool exclusive_lock::try_lock() { return detail::try_lock(state_, role, detail::at_once); }
-bool exclusive_lock::lock_before(detail::deadline d) { return detail::try_lock(state_, role, d); }
-void exclusive_lock::unlock() noexcept { detail::unlock(state_, role); }
-hold exclusive_lock::hold() const { return detail::hold_of(state_, role); }
+bool exclusive_lock::try_lock() { return client_impl::try_lock(state_, role, detail::at_once); }
+bool exclusive_lock::lock_before(detail::deadline d) {
+  return client_impl::try_lock(state_, role, d);
+}
+void exclusive_lock::unlock() noexcept { client_impl::unlock(state_, role); }
+hold exclusive_lock::hold() const { return client_impl::hold_of(state_, role); }
 
 mutex::mutex(client& c, std::string path, lock_options options)
-    : exclusive_lock{
-          detail::make_lock(c, {std::move(path)}, layout::role::exclusive, std::move(options))} {}
+    : exclusive_lock{client_impl::make_lock(c, {std::move(path)}, layout::role::exclusive,
+                                            std::move(options))} {}
 
 multi_mutex::multi_mutex(client& c, std::vector<std::string> paths, lock_options options)
     : exclusive_lock{make_multi(c, std::move(paths), std::move(options))} {}

@@ -11,7 +11,8 @@
 #include "client/call.hpp"
 #include "recipes/recipe_path.hpp"
 
-namespace conclave::detail {
+namespace conclave {
+namespace client_impl {
 namespace {
 
 using caller = recipes::lock_object::caller;
@@ -135,7 +136,7 @@ lock_pointer make_lock(client& c, std::vector<std::string> paths, role r, lock_o
 }
 
 void lock(const lock_pointer& l, role r) {
-  run<void>(l, [&](receiver<void> to) { start_lock(l, std::move(to), r); });
+  run<void>(l, [&](receiver<void> to) { detail::start_lock(l, std::move(to), r); });
 }
 
 bool lock(const lock_pointer& l, role r, std::stop_token stop) {
@@ -155,17 +156,17 @@ std::optional<hold> lock_to_hold(const lock_pointer& l, role r, std::stop_token 
 
 bool try_lock(const lock_pointer& l, role r, deadline d) {
   return run<bool>(
-      l, [&](receiver<bool> to) { start_try_lock(l, std::move(to), r, d); }, d);
+      l, [&](receiver<bool> to) { detail::start_try_lock(l, std::move(to), r, d); }, d);
 }
 
 scoped_hold scoped_lock(const lock_pointer& l, role r, deadline d) {
   return run<scoped_hold>(
-      l, [&](receiver<scoped_hold> to) { start_scoped_lock(l, std::move(to), r, d); }, d);
+      l, [&](receiver<scoped_hold> to) { detail::start_scoped_lock(l, std::move(to), r, d); }, d);
 }
 
 void downgrade(const lock_pointer& l) {
   run_blocking<void>("downgrade " + l->path, l->core,
-                     [&](receiver<void> to) { start_downgrade(l, std::move(to)); });
+                     [&](receiver<void> to) { detail::start_downgrade(l, std::move(to)); });
 }
 
 void unlock(const lock_pointer& l, role r) noexcept {
@@ -189,41 +190,49 @@ hold hold_of(const lock_pointer& l, role r) {
   return in_recipes(l->core, [&] { return hold{l->object->hold(r, this_thread())}; });
 }
 
-void start_lock(const lock_pointer& l, receiver<void> to, role r) {
+}  // namespace client_impl
+
+using client_impl::aborted;
+using client_impl::recipe_call_ptr;
+using client_impl::start;
+using client_impl::start_in_recipes;
+
+void detail::start_lock(const lock_pointer& l, receiver<void> to, layout::role r) {
   start(l, std::move(to), r, no_deadline, [](const hold&) { return std::monostate{}; });
 }
 
-void start_try_lock(const lock_pointer& l, receiver<bool> to, role r, deadline d) {
+void detail::start_try_lock(const lock_pointer& l, receiver<bool> to, layout::role r, deadline d) {
   start(l, std::move(to), r, d, [](const hold&) { return true; });
 }
 
-void start_scoped_lock(const lock_pointer& l, receiver<scoped_hold> to, role r, deadline d) {
+void detail::start_scoped_lock(const lock_pointer& l, receiver<scoped_hold> to, layout::role r,
+                               deadline d) {
   start(l, std::move(to), r, d, [l](hold h) { return scoped_hold{l, std::move(h)}; });
 }
 
-void start_downgradable_lock(const lock_pointer& l, receiver<downgradable_hold> to) {
-  start(l, std::move(to), role::writer, no_deadline, [l](hold h) {
+void detail::start_downgradable_lock(const lock_pointer& l, receiver<downgradable_hold> to) {
+  start(l, std::move(to), layout::role::writer, no_deadline, [l](hold h) {
     return downgradable_hold{l, std::move(h)};
   });
 }
 
-void start_unlock(const lock_pointer& l, receiver<void> to, role r) {
+void detail::start_unlock(const lock_pointer& l, receiver<void> to, layout::role r) {
   start_in_recipes(l->core, std::move(to), [&](const recipe_call_ptr<void>& call) {
     l->object->release(r, 0, [call] { call->complete({}); });
   });
 }
 
-void start_resign(const lock_pointer& l, receiver<void> to) {
+void detail::start_resign(const lock_pointer& l, receiver<void> to) {
   start_in_recipes(l->core, std::move(to), [&](const recipe_call_ptr<void>& call) {
     l->object->close(aborted());
     l->object->when_all_gone([call] { call->complete({}); });
   });
 }
 
-void start_downgrade(const lock_pointer& l, receiver<void> to) {
+void detail::start_downgrade(const lock_pointer& l, receiver<void> to) {
   start_in_recipes(l->core, std::move(to), [&](const recipe_call_ptr<void>& call) {
     l->object->downgrade([call](error_code ec) { call->complete(ec); });
   });
 }
 
-}  // namespace conclave::detail
+}  // namespace conclave

@@ -15,8 +15,10 @@
 #include "conclave/scoped_hold.hpp"
 #include "recipes/lock_object.hpp"
 
-namespace conclave::detail {
+namespace conclave::client_impl {
 
+using detail::deadline;
+using detail::lock_pointer;
 using role = layout::role;
 
 struct lock_handle {
@@ -57,4 +59,4 @@ hold hold_of(const lock_pointer& l, role r);
 std::uint64_t this_thread() noexcept;
 std::string host_name();
 
-}  // namespace conclave::detail
+}  // namespace conclave::client_impl

@@ -9,7 +9,8 @@
 #include "session/operation.hpp"
 #include "session/paths.hpp"
 
-namespace conclave::detail {
+namespace conclave {
+namespace client_impl {
 namespace {
 
 // An operation started by the user. It parses the reply and passes the result to the receiver.
@@ -98,36 +99,6 @@ void warn_of_open_acl(client_core& core, const create_options& options) {
 
 }  // namespace
 
-void start_create(const core_pointer& core, receiver<create_result> to, std::string path,
-                  std::string data, create_options options) {
-  warn_of_open_acl(*core, options);
-  send(core, std::move(to), requests::create(*core->defaults, path, data, options));
-}
-
-void start_remove(const core_pointer& core, receiver<void> to, std::string path,
-                  std::int32_t version) {
-  send(core, std::move(to), requests::remove(*core->defaults, path, version));
-}
-
-void start_exists(const core_pointer& core, receiver<std::optional<node_stat>> to, std::string path,
-                  watcher w) {
-  send(core, std::move(to), requests::exists(*core->defaults, path, w));
-}
-
-void start_get(const core_pointer& core, receiver<get_result> to, std::string path, watcher w) {
-  send(core, std::move(to), requests::get(*core->defaults, path, w));
-}
-
-void start_set(const core_pointer& core, receiver<node_stat> to, std::string path, std::string data,
-               std::int32_t version) {
-  send(core, std::move(to), requests::set(*core->defaults, path, data, version));
-}
-
-void start_children(const core_pointer& core, receiver<children_result> to, std::string path,
-                    watcher w) {
-  send(core, std::move(to), requests::children(*core->defaults, path, w));
-}
-
 void start_listing(const core_pointer& core, receiver<children_result> to, std::string path) {
   auto r = requests::children(*core->defaults, path, {});
   const auto refused = r.refused;
@@ -136,30 +107,68 @@ void start_listing(const core_pointer& core, receiver<children_result> to, std::
   send(core, std::move(op), refused);
 }
 
-void start_sync(const core_pointer& core, receiver<void> to, std::string path) {
+}  // namespace client_impl
+
+using client_impl::make;
+using client_impl::send;
+using client_impl::warn_of_open_acl;
+
+void detail::start_create(const core_pointer& core, receiver<create_result> to, std::string path,
+                          std::string data, create_options options) {
+  warn_of_open_acl(*core, options);
+  send(core, std::move(to), requests::create(*core->defaults, path, data, options));
+}
+
+void detail::start_remove(const core_pointer& core, receiver<void> to, std::string path,
+                          std::int32_t version) {
+  send(core, std::move(to), requests::remove(*core->defaults, path, version));
+}
+
+void detail::start_exists(const core_pointer& core, receiver<std::optional<node_stat>> to,
+                          std::string path, watcher w) {
+  send(core, std::move(to), requests::exists(*core->defaults, path, w));
+}
+
+void detail::start_get(const core_pointer& core, receiver<get_result> to, std::string path,
+                       watcher w) {
+  send(core, std::move(to), requests::get(*core->defaults, path, w));
+}
+
+void detail::start_set(const core_pointer& core, receiver<node_stat> to, std::string path,
+                       std::string data, std::int32_t version) {
+  send(core, std::move(to), requests::set(*core->defaults, path, data, version));
+}
+
+void detail::start_children(const core_pointer& core, receiver<children_result> to,
+                            std::string path, watcher w) {
+  send(core, std::move(to), requests::children(*core->defaults, path, w));
+}
+
+void detail::start_sync(const core_pointer& core, receiver<void> to, std::string path) {
   send(core, std::move(to), requests::sync(*core->defaults, path));
 }
 
-void start_get_acl(const core_pointer& core, receiver<acl_result> to, std::string path) {
+void detail::start_get_acl(const core_pointer& core, receiver<acl_result> to, std::string path) {
   send(core, std::move(to), requests::get_acl(*core->defaults, path));
 }
 
-void start_set_acl(const core_pointer& core, receiver<node_stat> to, std::string path, acl list,
-                   std::int32_t version) {
+void detail::start_set_acl(const core_pointer& core, receiver<node_stat> to, std::string path,
+                           acl list, std::int32_t version) {
   send(core, std::move(to), requests::set_acl(*core->defaults, path, list, version));
 }
 
-void start_ephemerals(const core_pointer& core, receiver<std::vector<std::string>> to,
-                      std::string prefix) {
+void detail::start_ephemerals(const core_pointer& core, receiver<std::vector<std::string>> to,
+                              std::string prefix) {
   send(core, std::move(to), requests::ephemerals(*core->defaults, prefix));
 }
 
-void start_count_descendants(const core_pointer& core, receiver<std::int32_t> to,
-                             std::string path) {
+void detail::start_count_descendants(const core_pointer& core, receiver<std::int32_t> to,
+                                     std::string path) {
   send(core, std::move(to), requests::count_descendants(*core->defaults, path));
 }
 
-void start_commit(const core_pointer& core, receiver<transaction_result> to, transaction t) {
+void detail::start_commit(const core_pointer& core, receiver<transaction_result> to,
+                          transaction t) {
   for (const auto& part : t.parts())
     if (const auto* p = std::get_if<transaction::create_part>(&part))
       warn_of_open_acl(*core, p->options);
@@ -170,17 +179,18 @@ void start_commit(const core_pointer& core, receiver<transaction_result> to, tra
   send(core, std::move(op), refused);
 }
 
-void start_read(const core_pointer& core, receiver<std::vector<read_result>> to, read_group group) {
+void detail::start_read(const core_pointer& core, receiver<std::vector<read_result>> to,
+                        read_group group) {
   send(core, std::move(to), requests::read(*core->defaults, group));
 }
 
-void start_add_watch(const core_pointer& core, receiver<void> to, std::string path, watch_mode mode,
-                     watcher w) {
+void detail::start_add_watch(const core_pointer& core, receiver<void> to, std::string path,
+                             watch_mode mode, watcher w) {
   send(core, std::move(to), requests::add_watch(*core->defaults, path, mode, w));
 }
 
-void start_remove_watch(const core_pointer& core, receiver<void> to, std::string path,
-                        watch_kind kind, watcher w) {
+void detail::start_remove_watch(const core_pointer& core, receiver<void> to, std::string path,
+                                watch_kind kind, watcher w) {
   auto r = requests::remove_watch(*core->defaults, path, kind);
   const auto refused = r.refused;
   auto op = make<void>(core, std::move(to), std::move(r));
@@ -193,7 +203,7 @@ void start_remove_watch(const core_pointer& core, receiver<void> to, std::string
     core->driver->refuse(std::move(any), ec);
 }
 
-void start_add_auth(const core_pointer& core, receiver<void> to, credentials c) {
+void detail::start_add_auth(const core_pointer& core, receiver<void> to, credentials c) {
   auto r = requests::add_auth(c);
   const auto refused = r.refused;
   auto op = make<void>(core, std::move(to), std::move(r));
@@ -201,11 +211,11 @@ void start_add_auth(const core_pointer& core, receiver<void> to, credentials c) 
   send(core, std::move(op), refused);
 }
 
-void start_who_am_i(const core_pointer& core, receiver<std::vector<identity>> to) {
+void detail::start_who_am_i(const core_pointer& core, receiver<std::vector<identity>> to) {
   send(core, std::move(to), requests::who_am_i());
 }
 
-void start_close(const core_pointer& core, receiver<void> to) {
+void detail::start_close(const core_pointer& core, receiver<void> to) {
   requests::request<requests::nothing> r;
   r.type = wire::opcode::close_session;
   r.rule = session::on_disconnect::succeed;
@@ -215,4 +225,4 @@ void start_close(const core_pointer& core, receiver<void> to) {
   core->driver->begin_close(std::move(op));
 }
 
-}  // namespace conclave::detail
+}  // namespace conclave

@@ -15,7 +15,10 @@
 #include "recipes/recipe_path.hpp"
 
 namespace conclave {
-namespace detail {
+namespace client_impl {
+
+using detail::claim_pointer;
+using detail::queue_pointer;
 
 struct queue_handle {
   core_pointer core;
@@ -91,7 +94,7 @@ std::optional<Result> take_blocking(const queue_pointer& q, const std::string& w
 void make_folder(const queue_handle& q, const std::string& what) {
   const auto& path = q.names->items();
   for (auto& level : recipes::levels_of(*q.core->defaults, path, q.names->items_levels())) try {
-      block(what, q.core, &start_create, level.path,
+      block(what, q.core, &detail::start_create, level.path,
             std::string{level.path == path ? q.names->folder_data() : ""},
             create_options{create_mode::persistent, std::move(level.acl)});
     } catch (const error& e) {
@@ -121,8 +124,22 @@ queue_pointer make_queue(client& c, std::string path, queue_options o) {
 
 }  // namespace
 
-void start_push(const queue_pointer& q, receiver<bool> to, std::vector<std::string> items,
-                int priority, deadline d) {
+}  // namespace client_impl
+
+using client_impl::aborted;
+using client_impl::block;
+using client_impl::children_of;
+using client_impl::gave_up;
+using client_impl::in_recipes;
+using client_impl::recipe_call_ptr;
+using client_impl::run_blocking;
+using client_impl::start_in_recipes;
+using client_impl::start_waiting;
+using client_impl::take;
+using client_impl::take_blocking;
+
+void detail::start_push(const queue_pointer& q, receiver<bool> to, std::vector<std::string> items,
+                        int priority, deadline d) {
   start_waiting<bool>(q->core, std::move(to), d, [&](const recipe_call_ptr<bool>& call) {
     const auto what = std::make_shared<recipes::producer::push_request>();
     what->items = std::move(items);
@@ -144,7 +161,7 @@ void start_push(const queue_pointer& q, receiver<bool> to, std::vector<std::stri
   });
 }
 
-void start_front(const queue_pointer& q, receiver<std::optional<queue_item>> to) {
+void detail::start_front(const queue_pointer& q, receiver<std::optional<queue_item>> to) {
   using result = std::optional<queue_item>;
   start_in_recipes<result>(q->core, std::move(to), [&](const recipe_call_ptr<result>& call) {
     std::make_shared<recipes::front_reader>(
@@ -154,30 +171,29 @@ void start_front(const queue_pointer& q, receiver<std::optional<queue_item>> to)
   });
 }
 
-void start_pop(const queue_pointer& q, receiver<std::optional<queue_item>> to, deadline d) {
+void detail::start_pop(const queue_pointer& q, receiver<std::optional<queue_item>> to, deadline d) {
   take(q, std::move(to), d);
 }
 
-void start_claim(const queue_pointer& q, receiver<std::optional<queue_claim>> to, deadline d) {
+void detail::start_claim(const queue_pointer& q, receiver<std::optional<queue_claim>> to,
+                         deadline d) {
   take(q, std::move(to), d);
 }
 
-void start_complete(const claim_pointer& c, receiver<void> to) {
+void detail::start_complete(const claim_pointer& c, receiver<void> to) {
   start_in_recipes(c->core, std::move(to), [&](const recipe_call_ptr<void>& call) {
     c->claim->complete([call](error_code ec) { call->complete(ec); });
   });
 }
 
-}  // namespace detail
-
 queue::queue(client& c, std::string path, queue_options options)
-    : state_{detail::make_queue(c, std::move(path), std::move(options))} {}
+    : state_{client_impl::make_queue(c, std::move(path), std::move(options))} {}
 
 queue::~queue() {
-  detail::in_recipes(state_->core, [&] {
-    state_->producer->close(detail::aborted());
-    state_->popping->close(detail::aborted());
-    state_->claiming->close(detail::aborted());
+  in_recipes(state_->core, [&] {
+    state_->producer->close(aborted());
+    state_->popping->close(aborted());
+    state_->claiming->close(aborted());
   });
 }
 
@@ -194,14 +210,14 @@ bool queue::try_push(std::vector<std::string> items, int priority) {
   return push_before(std::move(items), priority, detail::at_once);
 }
 bool queue::push_before(std::vector<std::string> items, int priority, detail::deadline d) {
-  return detail::run_blocking<bool>(
+  return run_blocking<bool>(
       "push to " + state_->path, state_->core,
       [&](auto to) { detail::start_push(state_, std::move(to), std::move(items), priority, d); },
       d);
 }
 
 std::optional<queue_item> queue::front() {
-  return detail::run_blocking<std::optional<queue_item>>(
+  return run_blocking<std::optional<queue_item>>(
       "front of " + state_->path, state_->core,
       [&](auto to) { detail::start_front(state_, std::move(to)); });
 }
@@ -209,17 +225,17 @@ std::optional<queue_item> queue::front() {
 std::size_t queue::size() const {
   const auto what = "size of " + state_->path;
   const auto stat =
-      detail::block(what, state_->core, &detail::start_exists, state_->names->items(), watcher{});
+      block(what, state_->core, &detail::start_exists, state_->names->items(), watcher{});
   if (!stat || stat->num_children == 0) return 0;
   const auto inside = state_->names->identities();
-  const bool ours = !inside.empty() &&
-                    detail::block(what, state_->core, &detail::start_exists, inside, watcher{});
+  const bool ours =
+      !inside.empty() && block(what, state_->core, &detail::start_exists, inside, watcher{});
   return static_cast<std::size_t>(stat->num_children) - (ours ? 1 : 0);
 }
 
 std::vector<std::string> queue::names() const {
   const auto what = "names of " + state_->path;
-  const auto children = detail::children_of(state_->core, state_->names->items());
+  const auto children = children_of(state_->core, state_->names->items());
   if (state_->names->has_only_another_layout(children)) throw error{errc::layout_mismatch, what};
   std::vector<std::string> all;
   for (auto& item : state_->names->in_order(children)) all.push_back(std::move(item.text));
@@ -229,40 +245,38 @@ std::vector<std::string> queue::names() const {
 std::string queue::item_path(const std::string& name) const { return state_->names->item(name); }
 
 queue_item queue::pop() {
-  return *detail::take_blocking<queue_item>(state_, "pop from ", detail::no_deadline);
+  return *take_blocking<queue_item>(state_, "pop from ", detail::no_deadline);
 }
 std::optional<queue_item> queue::pop(std::stop_token stop) {
-  return detail::take_blocking<queue_item>(state_, "pop from ", detail::no_deadline,
-                                           std::move(stop));
+  return take_blocking<queue_item>(state_, "pop from ", detail::no_deadline, std::move(stop));
 }
 std::optional<queue_item> queue::try_pop() { return pop_before(detail::at_once); }
 std::optional<queue_item> queue::pop_before(detail::deadline d) {
-  return detail::take_blocking<queue_item>(state_, "pop from ", d);
+  return take_blocking<queue_item>(state_, "pop from ", d);
 }
 
 queue_claim queue::claim() {
-  return std::move(*detail::take_blocking<queue_claim>(state_, "claim from ", detail::no_deadline));
+  return std::move(*take_blocking<queue_claim>(state_, "claim from ", detail::no_deadline));
 }
 std::optional<queue_claim> queue::claim(std::stop_token stop) {
-  return detail::take_blocking<queue_claim>(state_, "claim from ", detail::no_deadline,
-                                            std::move(stop));
+  return take_blocking<queue_claim>(state_, "claim from ", detail::no_deadline, std::move(stop));
 }
 std::optional<queue_claim> queue::try_claim() { return claim_before(detail::at_once); }
 std::optional<queue_claim> queue::claim_before(detail::deadline d) {
-  return detail::take_blocking<queue_claim>(state_, "claim from ", d);
+  return take_blocking<queue_claim>(state_, "claim from ", d);
 }
 
 std::vector<queue_item> queue::set_aside() const {
   const auto what = "items set aside of " + state_->path;
   const auto folder = state_->names->set_aside();
-  auto items = state_->names->set_aside_in_order(detail::children_of(state_->core, folder));
+  auto items = state_->names->set_aside_in_order(children_of(state_->core, folder));
   std::vector<queue_item> all;
   for (auto next = items.begin(); next != items.end();) {
     constexpr std::ptrdiff_t at_once = 8;  // an item can be large
     read_group group;
     for (auto i = next; i != items.end() && i - next < at_once; ++i)
       group.get(folder + '/' + i->text);
-    for (auto& got : detail::block(what, state_->core, &detail::start_read, group)) {
+    for (auto& got : block(what, state_->core, &detail::start_read, group)) {
       auto& item = *next++;
       if (got.ec == errc::no_node) continue;  // another client restored or discarded it
       if (got.ec) throw error{got.ec, what};
@@ -279,27 +293,27 @@ void queue::restore(const queue_item& item) {
   if (!parsed) throw error{errc::invalid_argument, what};
   const auto from = names->set_aside() + '/' + item.name;
   for (;;) {
-    auto kept = detail::block(what, core, &detail::start_get, from, watcher{});
+    auto kept = block(what, core, &detail::start_get, from, watcher{});
     transaction t;
     t.remove(from, kept.stat.version)
         .create(names->prefix(parsed->priority), std::move(kept.data),
                 create_mode::persistent_sequential);
     try {
-      detail::block(what, core, &detail::start_commit, std::move(t));
+      block(what, core, &detail::start_commit, std::move(t));
       return;
     } catch (const transaction_error& e) {
       if (e.code() == errc::bad_version) continue;  // another client has written the node
       if (e.code() != errc::no_node || e.failed_part() == 0) throw;
     }
-    detail::make_folder(*state_, what);
+    client_impl::make_folder(*state_, what);
   }
 }
 
 void queue::discard(const queue_item& item) {
   const auto what = "discard " + item.name;
   try {
-    detail::block(what, state_->core, &detail::start_remove,
-                  state_->names->set_aside() + '/' + item.name, any_version);
+    block(what, state_->core, &detail::start_remove, state_->names->set_aside() + '/' + item.name,
+          any_version);
   } catch (const error& e) {
     if (e.code() != errc::no_node) throw;
   }
@@ -327,12 +341,12 @@ int queue_claim::priority() const { return claimed()->claim->item().priority; }
 int queue_claim::attempts() const { return claimed()->claim->attempts(); }
 
 void queue_claim::complete() {
-  detail::run_blocking<void>("complete " + name(), claimed()->core,
-                             [&](auto to) { detail::start_complete(state_, std::move(to)); });
+  run_blocking<void>("complete " + name(), claimed()->core,
+                     [&](auto to) { detail::start_complete(state_, std::move(to)); });
 }
 
 void queue_claim::release() noexcept {
-  if (state_) detail::in_recipes(state_->core, [&] { state_->claim->release(); });
+  if (state_) in_recipes(state_->core, [&] { state_->claim->release(); });
 }
 
 hold queue_claim::hold() const {

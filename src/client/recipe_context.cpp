@@ -6,7 +6,7 @@
 
 #include "session/paths.hpp"
 
-namespace conclave::detail {
+namespace conclave::client_impl {
 namespace {
 
 // A request whose result is ignored.
@@ -91,4 +91,4 @@ recipe_context::~recipe_context() {
   });
 }
 
-}  // namespace conclave::detail
+}  // namespace conclave::client_impl

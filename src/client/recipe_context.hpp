@@ -8,7 +8,7 @@
 #include "recipes/session_context.hpp"
 #include "runtime/session_driver.hpp"
 
-namespace conclave::detail {
+namespace conclave::client_impl {
 
 class recipe_context final : public recipes::session_context,
                              public std::enable_shared_from_this<recipe_context> {
@@ -55,4 +55,4 @@ class recipe_context final : public recipes::session_context,
   std::mt19937_64 random_;
 };
 
-}  // namespace conclave::detail
+}  // namespace conclave::client_impl

@@ -20,7 +20,7 @@ recursive_mutex::~recursive_mutex() = default;
 // If this thread holds the lock, locks it once more and returns true. Otherwise returns false.
 bool recursive_mutex::again() {
   const std::lock_guard lock{owner_->guard};
-  const auto us = detail::this_thread();
+  const auto us = client_impl::this_thread();
   if (owner_->reentry.count(us) == 0) return false;
   // A forked child process does not own its parent's hold.
   if (mutex_.hold().fencing_token() == 0) throw error{errc::forked, "lock"};
@@ -34,7 +34,7 @@ bool recursive_mutex::again() {
 bool recursive_mutex::first(bool locked) {
   if (!locked) return false;
   const std::lock_guard lock{owner_->guard};
-  owner_->reentry.first(detail::this_thread());
+  owner_->reentry.first(client_impl::this_thread());
   owner_->hold = mutex_.hold();
   return true;
 }
@@ -61,7 +61,7 @@ bool recursive_mutex::lock_before(detail::deadline d) {
 void recursive_mutex::unlock() noexcept {
   {
     const std::lock_guard lock{owner_->guard};
-    if (!owner_->reentry.unlock(detail::this_thread())) return;
+    if (!owner_->reentry.unlock(client_impl::this_thread())) return;
   }
   mutex_.unlock();
 }
@@ -70,7 +70,7 @@ bool recursive_mutex::held_by_this_thread() const { return hold_count() > 0; }
 
 std::size_t recursive_mutex::hold_count() const {
   const std::lock_guard lock{owner_->guard};
-  return owner_->reentry.count(detail::this_thread());
+  return owner_->reentry.count(client_impl::this_thread());
 }
 
 hold recursive_mutex::hold() const {

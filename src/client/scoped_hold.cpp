@@ -6,7 +6,7 @@ namespace conclave {
 
 void scoped_hold::unlock() noexcept {
   if (!lock_) return;
-  detail::unlock(std::exchange(lock_, {}), std::exchange(hold_, {}));
+  client_impl::unlock(std::exchange(lock_, {}), std::exchange(hold_, {}));
 }
 
 const detail::lock_pointer& scoped_hold::lock() const {
@@ -14,6 +14,6 @@ const detail::lock_pointer& scoped_hold::lock() const {
   return lock_;
 }
 
-void downgradable_hold::downgrade() { detail::downgrade(lock()); }
+void downgradable_hold::downgrade() { client_impl::downgrade(lock()); }
 
 }  // namespace conclave

@@ -22,27 +22,29 @@ detail::lock_pointer make(client& c, const std::string& path, std::size_t permit
   lease.own_levels = 2;
   lease.layout = recipes::lease_layout();
   lease.if_session_ends = recipes::lock_request::on_session_end::fail;
-  return detail::make_lock(c, path, std::move(lease), std::move(gate), std::move(options));
+  return client_impl::make_lock(c, path, std::move(lease), std::move(gate), std::move(options));
 }
 
 }  // namespace
 
 semaphore::semaphore(client& c, std::string path, std::size_t permits, lock_options options)
     : state_{make(c, path, permits, std::move(options))} {}
-semaphore::~semaphore() { detail::end(state_); }
+semaphore::~semaphore() { client_impl::end(state_); }
 
-void semaphore::acquire() { detail::lock(state_, role); }
+void semaphore::acquire() { client_impl::lock(state_, role); }
 bool semaphore::acquire(std::stop_token stop) {
-  return detail::lock(state_, role, std::move(stop));
+  return client_impl::lock(state_, role, std::move(stop));
 }
 bool semaphore::try_acquire() { return acquire_before(detail::at_once); }
-bool semaphore::acquire_before(detail::deadline d) { return detail::try_lock(state_, role, d); }
+bool semaphore::acquire_before(detail::deadline d) {
+  return client_impl::try_lock(state_, role, d);
+}
 scoped_hold semaphore::scoped_acquire() { return scoped_acquire_before(detail::no_deadline); }
 scoped_hold semaphore::try_scoped_acquire() { return scoped_acquire_before(detail::at_once); }
 scoped_hold semaphore::scoped_acquire_before(detail::deadline d) {
-  return detail::scoped_lock(state_, role, d);
+  return client_impl::scoped_lock(state_, role, d);
 }
-void semaphore::release() noexcept { detail::unlock(state_, role); }
-hold semaphore::hold() const { return detail::hold_of(state_, role); }
+void semaphore::release() noexcept { client_impl::unlock(state_, role); }
+hold semaphore::hold() const { return client_impl::hold_of(state_, role); }
 
 }  // namespace conclave

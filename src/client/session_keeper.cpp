@@ -118,7 +118,7 @@ wire::connect_request request_of(const session_key& key) {
 }  // namespace
 
 session_key session_key::of(const client& c) {
-  return detail::core_access::of(c)->driver->ask(session_key{}, [](const auto& m) {
+  return client_impl::core_access::of(c)->driver->ask(session_key{}, [](const auto& m) {
     session_key key;
     const auto& password = m.session_password();
     if (m.session_id() == 0 || password.size() != key.password.size()) return key;

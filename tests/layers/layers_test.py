@@ -1,6 +1,6 @@
-"""Checks the include and link rules of the layers. The two tables in docs/architecture.md are the rules.
+"""Checks the include rules, link rules and namespaces of the layers. The tables in docs/architecture.md are the rules.
 
-Only #include lines and CMake files are read. Nothing is compiled.
+Only source text and CMake files are read. Nothing is compiled.
 """
 
 import pathlib
@@ -35,6 +35,9 @@ class Rules:
         headers = {code(row[0])[0]: row[1] for row in table(text, "| layer | public headers |")}
         self.public = {name: layer for layer, cell in headers.items() for name in code(cell)}
         self.other_headers = next(layer for layer, cell in headers.items() if cell == "all others")
+        self.namespaces = {layer: f"conclave::{layer}" for layer in self.includes}
+        for row in table(text, "| layer | namespace |"):
+            self.namespaces |= {layer: code(row[1])[0] for layer in code(row[0])}
 
     def layer_of_source(self, path):
         """The layer of a path relative to src/: the longest layer name that it begins with."""
@@ -109,6 +112,57 @@ def link_errors(root, rules):
     return errors
 
 
+# Comments, string literals (raw ones first) and character literals. 10'000 is none of them.
+NO_CODE = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"' + r"|(?<!\w)'(?:\\.|[^'\\\n])*'", flags=re.S
+)
+
+
+def opened_namespaces(text):
+    """The full name and the content of every named namespace in a source text."""
+    text = NO_CODE.sub("", text)
+    found, outer = [], []
+    for part in re.finditer(r"\bnamespace\s*([\w:]*)\s*\{|[{}]", text):
+        if part[0] == "}":
+            name, begin = outer.pop()
+            if name:
+                found.append(("::".join([n for n, _ in outer if n] + [name]), text[begin : part.start()]))
+        else:
+            outer.append((part[1], part.end()))
+    return found
+
+
+def is_inside(namespace, outer):
+    return f"{namespace}::".startswith(f"{outer}::")
+
+
+def only_declares_classes(content):
+    return re.fullmatch(r"(\s*(template <[^<>]*>)?\s*(class|struct) \w+;)*\s*", content) is not None
+
+
+def namespace_errors(root, rules):
+    errors = []
+    not_public = {*rules.namespaces.values(), "conclave::detail"} - {"conclave"}
+
+    def check(file, own, is_public):
+        for name, content in opened_namespaces(file.read_text()):
+            foreign = any(is_inside(name, n) for n in not_public - {own})
+            if is_public:
+                foreign = foreign and not only_declares_classes(content)
+            else:
+                foreign = foreign or not (name == "conclave" or is_inside(name, own) or not is_inside(name, "conclave"))
+            if foreign:
+                errors.append(f"{file.relative_to(root)} opens namespace {name}")
+
+    for file in sources(root / "src"):
+        layer = rules.layer_of_source(str(file.relative_to(root / "src")))
+        if layer is not None:  # include_errors() reports the others
+            check(file, rules.namespaces[layer], False)
+    for file in sources(root / PUBLIC):
+        check(file, "conclave::detail", True)
+    return errors
+
+
 def cycles(rules):
     """The layers that include each other. Each layer includes only layers that are listed before it."""
     seen, errors = set(), []
@@ -138,13 +192,17 @@ def test_no_layer_includes_a_layer_above_it(rules):
     assert cycles(rules) == []
 
 
+def test_a_layer_opens_only_its_own_namespace(rules):
+    assert namespace_errors(ROOT, rules) == []
+
+
 def test_the_tables_are_complete(rules):
     folders = {
         str(p.parent.relative_to(ROOT / "src")) for p in (ROOT / "src").rglob("CMakeLists.txt") if p.parent.name != "src"
     }
     assert folders == set(rules.includes)
     assert [n for n in rules.public if not (ROOT / PUBLIC / n).exists()] == []
-    assert set(rules.public.values()) | {rules.other_headers} <= set(rules.includes)
+    assert set(rules.public.values()) | {rules.other_headers} | set(rules.namespaces) == set(rules.includes)
 
 
 def test_a_public_header_is_implemented_in_its_layer(rules):
@@ -172,6 +230,12 @@ RULES = Rules(
 |---|---|
 | `low` | `value.hpp` |
 | `high` | all others |
+
+| layer | namespace |
+|---|---|
+| `low` | `conclave` |
+| `high` | `conclave::high_impl` |
+| all others | `conclave::` and the name of the layer |
 """
 )
 
@@ -206,6 +270,32 @@ def test_errors_are_found(tmp_path, file, line, error):
     assert include_errors(tmp_path, RULES) == ([error] if error else [])
 
 
+@pytest.mark.parametrize(
+    "file, text, wrong",
+    [
+        ("src/high/a.cpp", "namespace conclave::high_impl {}", None),
+        ("src/high/a.cpp", "namespace conclave {\nnamespace high_impl::part {}\nnamespace {}\n}", None),
+        ("src/high/a.cpp", "namespace other {}  // namespace conclave::detail {", None),
+        ("src/high/a.cpp", "constexpr char open = '{';\nconst int n = 1'000;\nnamespace conclave {}", None),
+        ("src/high/a.cpp", "namespace conclave::detail {}", "conclave::detail"),
+        ("src/high/a.cpp", "namespace conclave {\nvoid f() {}\nnamespace tool {}\n}", "conclave::tool"),
+        ("src/high/a.hpp", "namespace conclave::tool { class t; }", "conclave::tool"),
+        ("src/high/a.hpp", "namespace conclave::none {}", "conclave::none"),
+        ("src/low/a.cpp", "namespace conclave {}", None),
+        ("src/low/a.cpp", "namespace conclave::high_impl {}", "conclave::high_impl"),
+        ("src/tool/a.cpp", "namespace conclave::tool {}", None),
+        (f"{PUBLIC}/a.hpp", "namespace conclave::detail { void start(); }", None),
+        (f"{PUBLIC}/a.hpp", "namespace conclave::permission { int all = 1; }", None),
+        (f"{PUBLIC}/a.hpp", "namespace conclave::high_impl {\ntemplate <class T>\nclass c;\nstruct s;\n}", None),
+        (f"{PUBLIC}/a.hpp", "namespace conclave::high_impl { void start(); }", "conclave::high_impl"),
+    ],
+)
+def test_wrong_namespaces_are_found(tmp_path, file, text, wrong):
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).write_text(text)
+    assert namespace_errors(tmp_path, RULES) == ([f"{file} opens namespace {wrong}"] if wrong else [])
+
+
 def test_wrong_links_and_cycles_are_found(tmp_path):
     for layer, links in [("low", "conclave_high"), ("high", "PUBLIC conclave_low conclave_other")]:
         (tmp_path / "src" / layer).mkdir(parents=True)
@@ -217,6 +307,6 @@ def test_wrong_links_and_cycles_are_found(tmp_path):
     ]
     rules = Rules(
         "| layer | responsibility | includes |\n|--|\n| `a` | | `b` |\n| `b` | | `a` |\n\n"
-        "| layer | public headers |\n|--|\n| `a` | all others |\n"
+        "| layer | public headers |\n|--|\n| `a` | all others |\n\n| layer | namespace |\n|--|\n"
     )
     assert cycles(rules) == ["a includes b"]

@@ -10,12 +10,14 @@
 namespace conclave {
 class scoped_hold;
 class downgradable_hold;
+namespace client_impl {
+struct lock_handle;
+}  // namespace client_impl
 }  // namespace conclave
 
 namespace conclave::detail {
 
-struct lock_handle;
-using lock_pointer = std::shared_ptr<lock_handle>;
+using lock_pointer = std::shared_ptr<client_impl::lock_handle>;
 
 using deadline = std::chrono::steady_clock::time_point;
 inline constexpr deadline no_deadline = deadline::max();

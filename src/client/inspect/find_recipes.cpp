@@ -7,7 +7,7 @@
 
 #include "recipes/semaphore_names.hpp"
 
-namespace conclave::detail {
+namespace conclave::client_impl {
 namespace {
 
 using kind = recipe_info::kind;
@@ -228,4 +228,4 @@ std::vector<found_recipe> find_recipes(const node_tree& tree, const known_layout
   return finder{tree, layouts}.find(include_unused);
 }
 
-}  // namespace conclave::detail
+}  // namespace conclave::client_impl

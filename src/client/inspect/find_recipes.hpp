@@ -7,7 +7,7 @@
 #include "client/inspect/tree.hpp"
 #include "client/inspect/wait_queue.hpp"
 
-namespace conclave::detail {
+namespace conclave::client_impl {
 
 struct found_recipe {
   recipe_info info;
@@ -22,4 +22,4 @@ struct found_recipe {
 std::vector<found_recipe> find_recipes(const node_tree& tree, const known_layouts& layouts,
                                        bool include_unused);
 
-}  // namespace conclave::detail
+}  // namespace conclave::client_impl

@@ -14,10 +14,10 @@
 namespace conclave {
 namespace {
 
-using detail::found_recipe;
-using detail::get_all;
-using detail::listed_contender;
-using detail::parent_path;
+using client_impl::found_recipe;
+using client_impl::get_all;
+using client_impl::listed_contender;
+using client_impl::parent_path;
 using kind = recipe_info::kind;
 using standing = listed_contender::standing;
 
@@ -53,7 +53,7 @@ void read_contenders(client& c, std::vector<found_recipe>& all, inspection& resu
     if (!present) e.state = standing::absent;
     if (ec && present) result.unreadable.push_back({paths[i], ec});
     e.info.readable = !ec;
-    if (!ec) detail::describe(e.info, node);
+    if (!ec) client_impl::describe(e.info, node);
   }
 }
 
@@ -89,10 +89,10 @@ void read_paths(client& c, std::vector<found_recipe>& all) {
 recipe_info finish(found_recipe f) {
   for (auto* const contenders : {&f.holders, &f.wait_queue}) {
     std::erase_if(*contenders, [](const auto& e) { return e.state == standing::absent; });
-    detail::sort_wait_queue(*contenders);
+    client_impl::sort_wait_queue(*contenders);
   }
   auto& r = f.info;
-  if (r.what != kind::semaphore) detail::mark_holders(f.wait_queue);
+  if (r.what != kind::semaphore) client_impl::mark_holders(f.wait_queue);
   if (r.what == kind::semaphore && r.layout != "kazoo") remove_next_waiter(f.holders, f.wait_queue);
   for (auto& e : f.holders) {
     e.info.holds = true;
@@ -126,7 +126,7 @@ void date_grants(client& c, std::vector<recipe_info>& all) {
     std::vector<contender_info*> there;
     for (auto& who : which[i]->contenders)
       if (who.readable && parent_path(who.node) == paths[i]) there.push_back(&who);
-    detail::estimate_grants(replies[i].value, there);
+    client_impl::estimate_grants(replies[i].value, there);
   }
 }
 
@@ -134,11 +134,11 @@ void date_grants(client& c, std::vector<recipe_info>& all) {
 
 inspection inspect(client& c, const std::vector<std::string>& paths,
                    const inspect_options& options) {
-  const detail::known_layouts layouts{options.layouts};
+  const client_impl::known_layouts layouts{options.layouts};
   inspection result;
-  auto tree = detail::read_tree(c, paths, layouts);
+  auto tree = client_impl::read_tree(c, paths, layouts);
   result.unreadable = std::move(tree.unreadable);
-  auto found = detail::find_recipes(tree, layouts, options.include_unused);
+  auto found = client_impl::find_recipes(tree, layouts, options.include_unused);
   read_contenders(c, found, result);
   read_paths(c, found);
   for (auto& f : found) {
@@ -158,8 +158,8 @@ std::vector<std::string> inspected_paths(const std::vector<std::string>& paths) 
   auto all = paths;
   for (const auto& path : paths) {
     if (path == "/") continue;
-    all.push_back(path + std::string{detail::beside_queue});
-    all.push_back(path + std::string{detail::beside_semaphore});
+    all.push_back(path + std::string{client_impl::beside_queue});
+    all.push_back(path + std::string{client_impl::beside_semaphore});
   }
   return all;
 }
@@ -179,9 +179,9 @@ const char* to_string(recipe_info::kind k) noexcept {
 // --- single nodes
 
 bool is_recipe_node(std::string_view name) {
-  static const detail::known_layouts layouts;
-  return layouts.parse(name) || recipes::parse_lease(name) || detail::is_queue_item(name) ||
-         detail::neighbour(name, detail::beside_queue);
+  static const client_impl::known_layouts layouts;
+  return layouts.parse(name) || recipes::parse_lease(name) || client_impl::is_queue_item(name) ||
+         client_impl::neighbour(name, client_impl::beside_queue);
 }
 
 std::optional<std::size_t> recorded_permits(const get_result& semaphore) {
@@ -189,23 +189,23 @@ std::optional<std::size_t> recorded_permits(const get_result& semaphore) {
 }
 
 std::optional<queue_layout> find_queue_layout(client& c, const std::string& path) {
-  const auto& core = detail::core_access::of(c);
-  const auto children = detail::children_of(core, path);
-  const auto locking = detail::names_of_queue(path, queue_layout::kazoo_locking);
-  if (std::find(children.begin(), children.end(), detail::last_name(locking.items())) !=
+  const auto& core = client_impl::core_access::of(c);
+  const auto children = client_impl::children_of(core, path);
+  const auto locking = client_impl::names_of_queue(path, queue_layout::kazoo_locking);
+  if (std::find(children.begin(), children.end(), client_impl::last_name(locking.items())) !=
       children.end())
     return queue_layout::kazoo_locking;
   for (const auto l : {queue_layout::zookeeper, queue_layout::kazoo})
-    if (!detail::names_of_queue(path, l).in_order(children).empty()) return l;
+    if (!client_impl::names_of_queue(path, l).in_order(children).empty()) return l;
   return std::nullopt;
 }
 
 std::vector<contender_info> queue_claims(client& c, const std::string& path, queue_layout names) {
   if (path == "/") return {};  // the root has no sibling node, so its items cannot be claimed
-  const auto folder = detail::names_of_queue(path, names).claims();
+  const auto folder = client_impl::names_of_queue(path, names).claims();
   std::vector<std::string> paths;
-  for (const auto& name : detail::children_of(detail::core_access::of(c), folder))
-    paths.push_back(detail::child_path(folder, name));
+  for (const auto& name : client_impl::children_of(client_impl::core_access::of(c), folder))
+    paths.push_back(client_impl::child_path(folder, name));
   const auto replies = get_all(c, paths);
   std::vector<contender_info> all;
   for (std::size_t i = 0; i < paths.size(); ++i) {
@@ -215,7 +215,7 @@ std::vector<contender_info> queue_claims(client& c, const std::string& path, que
     info.holds = true;
     info.readable = !replies[i].ec;
     if (!info.readable) continue;
-    detail::describe(info, replies[i].value);
+    client_impl::describe(info, replies[i].value);
     info.granted = grant_time{info.since, info.since};
   }
   return all;

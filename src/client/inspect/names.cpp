@@ -1,6 +1,6 @@
 #include "client/inspect/names.hpp"
 
-namespace conclave::detail {
+namespace conclave::client_impl {
 
 known_layouts::known_layouts(const std::vector<layout>& extra) {
   for (const auto& l : extra) all_.push_back({l.name(), l});
@@ -47,4 +47,4 @@ std::string parent_path(const std::string& path) {
 
 std::string_view last_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-}  // namespace conclave::detail
+}  // namespace conclave::client_impl

@@ -9,7 +9,7 @@
 #include "conclave/layout.hpp"
 #include "recipes/queue/names.hpp"
 
-namespace conclave::detail {
+namespace conclave::client_impl {
 
 struct named_layout {
   std::string name;  // the value of recipe_info::layout
@@ -51,4 +51,4 @@ std::string child_path(const std::string& parent, std::string_view name);
 std::string parent_path(const std::string& path);
 std::string_view last_name(std::string_view path);
 
-}  // namespace conclave::detail
+}  // namespace conclave::client_impl

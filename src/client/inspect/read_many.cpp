@@ -1,6 +1,6 @@
 #include "client/inspect/read_many.hpp"
 
-namespace conclave::detail {
+namespace conclave::client_impl {
 
 bool is_fatal(const error_code& ec) {
   const bool concerns_node = ec == errc::no_node || ec == errc::no_auth ||
@@ -21,4 +21,4 @@ std::vector<reply_of<get_result>> get_all(client& c, const std::vector<std::stri
   });
 }
 
-}  // namespace conclave::detail
+}  // namespace conclave::client_impl

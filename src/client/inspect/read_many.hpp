@@ -12,7 +12,7 @@
 
 #include "client/core.hpp"
 
-namespace conclave::detail {
+namespace conclave::client_impl {
 
 template <class Result>
 struct reply_of {
@@ -61,4 +61,4 @@ std::vector<reply_of<Result>> send_many(client& c, std::size_t n, const std::str
 std::vector<reply_of<children_result>> list_all(client& c, const std::vector<std::string>& paths);
 std::vector<reply_of<get_result>> get_all(client& c, const std::vector<std::string>& paths);
 
-}  // namespace conclave::detail
+}  // namespace conclave::client_impl

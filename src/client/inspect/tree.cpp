@@ -5,7 +5,7 @@
 
 #include "client/inspect/read_many.hpp"
 
-namespace conclave::detail {
+namespace conclave::client_impl {
 namespace {
 
 // Returns true if the children are internal nodes of a queue: counter nodes, entries of wait
@@ -50,4 +50,4 @@ node_tree read_tree(client& c, const std::vector<std::string>& paths,
   return tree;
 }
 
-}  // namespace conclave::detail
+}  // namespace conclave::client_impl

@@ -10,7 +10,7 @@
 #include "conclave/client.hpp"
 #include "conclave/inspect.hpp"
 
-namespace conclave::detail {
+namespace conclave::client_impl {
 
 struct node_tree {
   std::map<std::string, children_result> nodes;
@@ -27,4 +27,4 @@ struct node_tree {
 // Reads all nodes at and below inspected_paths(paths). Throws the same errors as inspect().
 node_tree read_tree(client& c, const std::vector<std::string>& paths, const known_layouts& layouts);
 
-}  // namespace conclave::detail
+}  // namespace conclave::client_impl

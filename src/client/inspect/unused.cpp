@@ -11,12 +11,12 @@
 namespace conclave {
 namespace {
 
-using detail::beside_queue;
-using detail::child_path;
-using detail::last_name;
-using detail::neighbour;
-using detail::node_tree;
-using detail::parent_path;
+using client_impl::beside_queue;
+using client_impl::child_path;
+using client_impl::last_name;
+using client_impl::neighbour;
+using client_impl::node_tree;
+using client_impl::parent_path;
 
 using clock = std::chrono::system_clock;
 
@@ -52,7 +52,7 @@ class unused_finder {
     for (const auto& [path, node] : tree_.nodes)
       if (node.stat.data_length > 0 && node.stat.data_length <= longest_record)
         paths.push_back(path);
-    const auto replies = detail::get_all(c, paths);
+    const auto replies = client_impl::get_all(c, paths);
     for (std::size_t i = 0; i < paths.size(); ++i)
       if (!replies[i].ec && recipes::is_parent_record(replies[i].value.data))
         locks_.insert(paths[i]);
@@ -78,7 +78,7 @@ class unused_finder {
 
   // kazoo's LockingQueue creates its folders when it starts and needs them later.
   bool is_made_once(const std::string& path) const {
-    const auto names = detail::names_of_queue(parent_path(path), queue_layout::kazoo_locking);
+    const auto names = client_impl::names_of_queue(parent_path(path), queue_layout::kazoo_locking);
     if (path != names.items() && path != names.claims()) return false;
     return tree_.find(names.items()) != nullptr && tree_.find(names.claims()) != nullptr;
   }
@@ -133,14 +133,14 @@ const char* to_string(unused_node::kind k) noexcept {
 
 unused_nodes find_unused(client& c, const std::vector<std::string>& paths,
                          clock::time_point before) {
-  auto tree = detail::read_tree(c, paths, detail::known_layouts{});
+  auto tree = client_impl::read_tree(c, paths, client_impl::known_layouts{});
   return {unused_finder{c, tree, before}.run(), std::move(tree.unreadable)};
 }
 
 std::vector<removal> remove_unused(client& c, const std::vector<unused_node>& nodes) {
   // The server processes requests in order, so children are removed before their parents.
   const auto replies =
-      detail::send_many<bool>(c, nodes.size(), "remove nodes", [&](std::size_t i, auto done) {
+      client_impl::send_many<bool>(c, nodes.size(), "remove nodes", [&](std::size_t i, auto done) {
         c.async_remove(nodes[i].path, nodes[i].version,
                        [done = std::move(done)](error_code ec) mutable { done(ec, true); });
       });

@@ -11,7 +11,7 @@
 #include "recipes/parent_record.hpp"
 #include "recipes/sequence_number.hpp"
 
-namespace conclave::detail {
+namespace conclave::client_impl {
 namespace {
 
 // The ten digits that the server appends to the name of a sequential node.
@@ -77,4 +77,4 @@ void estimate_grants(const get_result& lock, const std::vector<contender_info*>&
   }
 }
 
-}  // namespace conclave::detail
+}  // namespace conclave::client_impl

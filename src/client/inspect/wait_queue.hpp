@@ -7,7 +7,7 @@
 #include "conclave/contender_info.hpp"
 #include "conclave/node.hpp"
 
-namespace conclave::detail {
+namespace conclave::client_impl {
 
 // A contender whose node was found in a listing.
 struct listed_contender {
@@ -32,4 +32,4 @@ void describe(contender_info& info, const get_result& node);
 // lock's path, which must be read after the contenders.
 void estimate_grants(const get_result& lock, const std::vector<contender_info*>& contenders);
 
-}  // namespace conclave::detail
+}  // namespace conclave::client_impl
