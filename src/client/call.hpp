@@ -177,7 +177,7 @@ class recipe_call {
   }
 
  private:
-  std::shared_ptr<recipe_context> context_;
+  std::shared_ptr<recipes::session_context> context_;
   recipient<Result> to_;
   std::optional<recipes::session_context::timer> timer_;
 };

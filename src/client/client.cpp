@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "client/call.hpp"
+#include "runtime/recipe_context.hpp"
 
 namespace conclave {
 namespace client_impl {
@@ -40,7 +41,7 @@ core_pointer make_core(std::shared_ptr<runtime::io_thread> thread, std::string_v
   core->defaults = std::make_shared<requests::defaults>(std::move(defaults));
   core->driver = runtime::session_driver::start(thread->loop(), std::move(where), options);
   core->thread = std::move(thread);
-  core->recipes = recipe_context::make(core->driver, core->defaults);
+  core->recipes = runtime::recipe_context::make(core->driver, core->defaults);
   return core;
 }
 

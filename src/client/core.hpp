@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "client/recipe_context.hpp"
 #include "conclave/client.hpp"
+#include "recipes/session_context.hpp"
 #include "requests/requests.hpp"
 #include "runtime/session_driver.hpp"
 
@@ -23,7 +23,8 @@ struct client_core {
   bool open_by_default = false;  // the user gave neither an ACL nor credentials
   log_callback log;
   std::atomic<bool> open_acl_reported{false};
-  std::shared_ptr<recipe_context> recipes;  // used by locks, semaphores, elections and queues
+  // Used by locks, semaphores, elections and queues.
+  std::shared_ptr<recipes::session_context> recipes;
 
   // Returns true in a forked child process, which must not use its parent's session.
   bool forked() const noexcept { return driver->loop().in_child(); }

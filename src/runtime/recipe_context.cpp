@@ -1,4 +1,4 @@
-#include "client/recipe_context.hpp"
+#include "runtime/recipe_context.hpp"
 
 #include <utility>
 
@@ -6,7 +6,7 @@
 
 #include "session/paths.hpp"
 
-namespace conclave::client_impl {
+namespace conclave::runtime {
 namespace {
 
 // A request whose result is ignored.
@@ -28,8 +28,8 @@ std::mt19937_64 seeded() {
 
 }  // namespace
 
-std::shared_ptr<recipe_context> recipe_context::make(
-    std::shared_ptr<runtime::session_driver> driver, std::shared_ptr<const requests::defaults> d) {
+std::shared_ptr<recipe_context> recipe_context::make(std::shared_ptr<session_driver> driver,
+                                                     std::shared_ptr<const requests::defaults> d) {
   auto p = std::make_shared<recipe_context>(driver, std::move(d));
   p->listening_ = driver->listen([weak = std::weak_ptr{p}](const session_event& e) {
     if (const auto self = weak.lock()) self->session_changed(e);
@@ -37,7 +37,7 @@ std::shared_ptr<recipe_context> recipe_context::make(
   return p;
 }
 
-recipe_context::recipe_context(std::shared_ptr<runtime::session_driver> driver,
+recipe_context::recipe_context(std::shared_ptr<session_driver> driver,
                                std::shared_ptr<const requests::defaults> d)
     : session_context{std::move(d)},
       driver_{std::move(driver)},
@@ -91,4 +91,4 @@ recipe_context::~recipe_context() {
   });
 }
 
-}  // namespace conclave::client_impl
+}  // namespace conclave::runtime

@@ -1,4 +1,4 @@
-// Implements recipes::session_context on a session of the client.
+// Runs the recipes on a session: implements recipes::session_context on a session_driver.
 #pragma once
 
 #include <memory>
@@ -8,21 +8,21 @@
 #include "recipes/session_context.hpp"
 #include "runtime/session_driver.hpp"
 
-namespace conclave::client_impl {
+namespace conclave::runtime {
 
 class recipe_context final : public recipes::session_context,
                              public std::enable_shared_from_this<recipe_context> {
  public:
-  static std::shared_ptr<recipe_context> make(std::shared_ptr<runtime::session_driver> driver,
+  static std::shared_ptr<recipe_context> make(std::shared_ptr<session_driver> driver,
                                               std::shared_ptr<const requests::defaults> d);
-  recipe_context(std::shared_ptr<runtime::session_driver> driver,
+  recipe_context(std::shared_ptr<session_driver> driver,
                  std::shared_ptr<const requests::defaults> d);
   ~recipe_context() override;
 
   void submit(std::unique_ptr<session::operation> op) override;
   void forget_watch(const std::string& path, watch_kind kind, const watcher& w) override;
-  void cork() override { driver_->begin_batch(runtime::open_batches::kind::recipe); }
-  void uncork() override { driver_->end_batch(runtime::open_batches::kind::recipe); }
+  void cork() override { driver_->begin_batch(open_batches::kind::recipe); }
+  void uncork() override { driver_->end_batch(open_batches::kind::recipe); }
   // These two functions may be called from any thread.
   session_view session() const override { return clock_->session(); }
   recipes::time_point now() const override { return clock_->now(); }
@@ -30,29 +30,28 @@ class recipe_context final : public recipes::session_context,
   void call_soon(std::function<void()> f) override;
   std::uint64_t random() override { return random_(); }
 
-  runtime::io_loop& loop() const { return driver_->loop(); }
-
  private:
+  io_loop& loop() const { return driver_->loop(); }
   void wake_at(recipes::time_point when) override;
   void arm(recipes::time_point when);
 
   struct driver_clock final : session_clock {
-    explicit driver_clock(std::shared_ptr<runtime::session_driver> d) : driver{std::move(d)} {}
+    explicit driver_clock(std::shared_ptr<session_driver> d) : driver{std::move(d)} {}
     session_view session() const override;
     recipes::time_point now() const override { return boot_clock::now(); }
-    std::shared_ptr<runtime::session_driver> driver;
+    std::shared_ptr<session_driver> driver;
   };
 
-  std::shared_ptr<runtime::session_driver> driver_;
+  std::shared_ptr<session_driver> driver_;
   std::shared_ptr<const driver_clock> clock_;
   std::shared_ptr<void> listening_;
   // Used and cancelled only on the I/O thread. A pending timer would keep the I/O thread running.
   struct alarm {
-    std::optional<runtime::boot_timers::handle> set;
+    std::optional<boot_timers::handle> set;
     recipes::time_point when = recipes::time_point::max();
   };
   std::shared_ptr<alarm> alarm_ = std::make_shared<alarm>();
   std::mt19937_64 random_;
 };
 
-}  // namespace conclave::client_impl
+}  // namespace conclave::runtime
