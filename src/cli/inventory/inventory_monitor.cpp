@@ -1,6 +1,6 @@
 #include "cli/inventory/inventory_monitor.hpp"
 
-#include "cli/nodes/request_all.hpp"
+#include "cli/nodes/in_batches.hpp"
 
 namespace conclave::cli {
 

@@ -1,4 +1,7 @@
 // Sends many asynchronous requests in batches.
+//
+// The program uses only the public API. For recipes, conclave/inspect.hpp reads the nodes itself.
+// It offers nothing for the nodes of `znode` commands and for the items of a queue.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +12,13 @@
 #include "conclave/client.hpp"
 
 namespace conclave::cli {
+
+// Returns true if the error of a reply concerns the connection and not the node.
+inline bool is_connection_error(const error_code& ec) {
+  return ec == errc::not_connected || ec == errc::connection_loss || ec == errc::session_expired ||
+         ec == errc::closed || ec == errc::auth_failed ||
+         ec == boost::asio::error::operation_aborted;
+}
 
 // Calls start(i, done) for each i below n. `start` sends a request whose handler calls done() last.
 // Returns when all replies have arrived.

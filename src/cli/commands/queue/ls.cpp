@@ -6,7 +6,7 @@
 
 #include "cli/commands/queue/queue_flags.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/nodes/request_all.hpp"
+#include "cli/nodes/in_batches.hpp"
 #include "cli/show/contender.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/node.hpp"
@@ -53,23 +53,31 @@ struct listed_item {
   std::optional<claim_info> claim;
 };
 
-std::vector<async_reply<get_result>> read_items(client& zk, const queue& q,
-                                                const std::vector<std::string>& names,
-                                                bool with_data) {
-  const auto what = "read items";
-  if (with_data)
-    return request_all<get_result>(zk, names.size(), what, [&](std::size_t i, auto handler) {
-      zk.async_get(q.item_path(names[i]), std::move(handler));
-    });
-  const auto stats = request_all<std::optional<node_stat>>(
-      zk, names.size(), what, [&](std::size_t i, auto handler) {
-        zk.async_exists(q.item_path(names[i]), std::move(handler));
+struct item_reply {
+  error_code ec;
+  get_result item;  // without data unless requested
+};
+
+// Reads the items, in the same order. An item that was removed or may not be read has an error.
+std::vector<item_reply> read_items(client& zk, const queue& q,
+                                   const std::vector<std::string>& names, bool with_data) {
+  std::vector<item_reply> all(names.size());
+  in_batches(zk, names.size(), [&](std::size_t i, const auto& done) {
+    const auto path = q.item_path(names[i]);
+    if (with_data)
+      zk.async_get(path, [&to = all[i], &done](error_code ec, get_result r) {
+        to = {ec, std::move(r)};
+        done();
       });
-  std::vector<async_reply<get_result>> all(names.size());
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    all[i].ec = stats[i].ec || stats[i].value ? stats[i].ec : error_code{errc::no_node};
-    if (stats[i].value) all[i].value.stat = *stats[i].value;
-  }
+    else
+      zk.async_exists(path, [&to = all[i], &done](error_code ec, std::optional<node_stat> s) {
+        to.ec = ec || s ? ec : error_code{errc::no_node};
+        if (s) to.item.stat = *s;
+        done();
+      });
+  });
+  for (const auto& [ec, item] : all)
+    if (is_connection_error(ec) || ec == errc::invalid_path) throw error{ec, "read items"};
   return all;
 }
 
@@ -82,7 +90,7 @@ std::vector<listed_item> items_of(client& zk, const ls_flags& f) {
   std::vector<listed_item> all;
   for (std::size_t i = 0; i < names.size(); ++i) {
     auto& [ec, item] = items[i];
-    if (ec) continue;  // removed meanwhile
+    if (ec) continue;  // removed since the listing, or not readable
     all.push_back({names[i], item.stat, std::move(item.data), {}});
     const auto claim = claims.find(names[i]);
     if (claim != claims.end()) all.back().claim = claim->second;
