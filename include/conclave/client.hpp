@@ -89,17 +89,18 @@ using receiver = std::variant<handler<Result>, client_impl::blocking_call<Result
 
 void start_create(const core_pointer&, receiver<create_result>, std::string path, std::string data,
                   create_options);
-void start_remove(const core_pointer&, receiver<void>, std::string path, std::int32_t version);
+void start_remove(const core_pointer&, receiver<void>, std::string path,
+                  std::int32_t expected_version);
 void start_exists(const core_pointer&, receiver<std::optional<node_stat>>, std::string path,
                   watcher);
 void start_get(const core_pointer&, receiver<get_result>, std::string path, watcher);
 void start_set(const core_pointer&, receiver<node_stat>, std::string path, std::string data,
-               std::int32_t version);
+               std::int32_t expected_version);
 void start_children(const core_pointer&, receiver<children_result>, std::string path, watcher);
 void start_sync(const core_pointer&, receiver<void>, std::string path);
 void start_get_acl(const core_pointer&, receiver<acl_result>, std::string path);
 void start_set_acl(const core_pointer&, receiver<node_stat>, std::string path, acl,
-                   std::int32_t version);
+                   std::int32_t expected_version);
 void start_commit(const core_pointer&, receiver<transaction_result>, transaction);
 void start_read(const core_pointer&, receiver<std::vector<read_result>>, read_group);
 void start_add_auth(const core_pointer&, receiver<void>, credentials);
@@ -213,11 +214,11 @@ class client {
                                            std::move(path), std::move(data), std::move(options));
   }
 
-  void remove(std::string path, std::int32_t version = any_version);
+  void remove(std::string path, std::int32_t expected_version = any_version);
   template <class Token>
-  auto async_remove(std::string path, std::int32_t version, Token&& token) {
+  auto async_remove(std::string path, std::int32_t expected_version, Token&& token) {
     return detail::initiate<void>(core_, &detail::start_remove, std::forward<Token>(token),
-                                  std::move(path), version);
+                                  std::move(path), expected_version);
   }
 
   // Returns nothing if the node does not exist. The watcher is then notified when it is created.
@@ -243,11 +244,11 @@ class client {
     return async_get(std::move(path), watcher{}, std::forward<Token>(token));
   }
 
-  node_stat set(std::string path, std::string data, std::int32_t version = any_version);
+  node_stat set(std::string path, std::string data, std::int32_t expected_version = any_version);
   template <class Token>
-  auto async_set(std::string path, std::string data, std::int32_t version, Token&& token) {
+  auto async_set(std::string path, std::string data, std::int32_t expected_version, Token&& token) {
     return detail::initiate<node_stat>(core_, &detail::start_set, std::forward<Token>(token),
-                                       std::move(path), std::move(data), version);
+                                       std::move(path), std::move(data), expected_version);
   }
 
   children_result children(std::string path, watcher w = {});
@@ -276,12 +277,12 @@ class client {
                                         std::move(path));
   }
 
-  // `version` is the version of the ACL (node_stat::aversion).
-  node_stat set_acl(std::string path, acl list, std::int32_t version = any_version);
+  // `expected_version` is a version of the ACL (node_stat::aversion).
+  node_stat set_acl(std::string path, acl list, std::int32_t expected_version = any_version);
   template <class Token>
-  auto async_set_acl(std::string path, acl list, std::int32_t version, Token&& token) {
+  auto async_set_acl(std::string path, acl list, std::int32_t expected_version, Token&& token) {
     return detail::initiate<node_stat>(core_, &detail::start_set_acl, std::forward<Token>(token),
-                                       std::move(path), std::move(list), version);
+                                       std::move(path), std::move(list), expected_version);
   }
 
   // The paths of this session's ephemeral nodes that start with `prefix`.

@@ -51,17 +51,18 @@ class transaction {
     parts_.push_back(create_part{std::move(path), std::move(data), std::move(options)});
     return *this;
   }
-  transaction& remove(std::string path, std::int32_t version = any_version) {
-    parts_.push_back(remove_part{std::move(path), version});
+  transaction& remove(std::string path, std::int32_t expected_version = any_version) {
+    parts_.push_back(remove_part{std::move(path), expected_version});
     return *this;
   }
-  transaction& set(std::string path, std::string data, std::int32_t version = any_version) {
-    parts_.push_back(set_part{std::move(path), std::move(data), version});
+  transaction& set(std::string path, std::string data,
+                   std::int32_t expected_version = any_version) {
+    parts_.push_back(set_part{std::move(path), std::move(data), expected_version});
     return *this;
   }
   // Fails the transaction unless the node exists and has this version.
-  transaction& check(std::string path, std::int32_t version = any_version) {
-    parts_.push_back(check_part{std::move(path), version});
+  transaction& check(std::string path, std::int32_t expected_version = any_version) {
+    parts_.push_back(check_part{std::move(path), expected_version});
     return *this;
   }
 

@@ -122,9 +122,9 @@ create_result client::create(std::string path, std::string data, create_options 
                std::move(options));
 }
 
-void client::remove(std::string path, std::int32_t version) {
+void client::remove(std::string path, std::int32_t expected_version) {
   const auto what = "remove " + path;
-  return block(what, core_, &detail::start_remove, std::move(path), version);
+  return block(what, core_, &detail::start_remove, std::move(path), expected_version);
 }
 
 std::optional<node_stat> client::exists(std::string path, watcher w) {
@@ -137,9 +137,9 @@ get_result client::get(std::string path, watcher w) {
   return block(what, core_, &detail::start_get, std::move(path), std::move(w));
 }
 
-node_stat client::set(std::string path, std::string data, std::int32_t version) {
+node_stat client::set(std::string path, std::string data, std::int32_t expected_version) {
   const auto what = "set " + path;
-  return block(what, core_, &detail::start_set, std::move(path), std::move(data), version);
+  return block(what, core_, &detail::start_set, std::move(path), std::move(data), expected_version);
 }
 
 children_result client::children(std::string path, watcher w) {
@@ -157,9 +157,10 @@ acl_result client::get_acl(std::string path) {
   return block(what, core_, &detail::start_get_acl, std::move(path));
 }
 
-node_stat client::set_acl(std::string path, acl list, std::int32_t version) {
+node_stat client::set_acl(std::string path, acl list, std::int32_t expected_version) {
   const auto what = "set_acl " + path;
-  return block(what, core_, &detail::start_set_acl, std::move(path), std::move(list), version);
+  return block(what, core_, &detail::start_set_acl, std::move(path), std::move(list),
+               expected_version);
 }
 
 std::vector<std::string> client::ephemerals(std::string prefix) {

@@ -120,8 +120,8 @@ void detail::start_create(const core_pointer& core, receiver<create_result> to, 
 }
 
 void detail::start_remove(const core_pointer& core, receiver<void> to, std::string path,
-                          std::int32_t version) {
-  send(core, std::move(to), requests::remove(*core->defaults, path, version));
+                          std::int32_t expected_version) {
+  send(core, std::move(to), requests::remove(*core->defaults, path, expected_version));
 }
 
 void detail::start_exists(const core_pointer& core, receiver<std::optional<node_stat>> to,
@@ -135,8 +135,8 @@ void detail::start_get(const core_pointer& core, receiver<get_result> to, std::s
 }
 
 void detail::start_set(const core_pointer& core, receiver<node_stat> to, std::string path,
-                       std::string data, std::int32_t version) {
-  send(core, std::move(to), requests::set(*core->defaults, path, data, version));
+                       std::string data, std::int32_t expected_version) {
+  send(core, std::move(to), requests::set(*core->defaults, path, data, expected_version));
 }
 
 void detail::start_children(const core_pointer& core, receiver<children_result> to,
@@ -153,8 +153,8 @@ void detail::start_get_acl(const core_pointer& core, receiver<acl_result> to, st
 }
 
 void detail::start_set_acl(const core_pointer& core, receiver<node_stat> to, std::string path,
-                           acl list, std::int32_t version) {
-  send(core, std::move(to), requests::set_acl(*core->defaults, path, list, version));
+                           acl list, std::int32_t expected_version) {
+  send(core, std::move(to), requests::set_acl(*core->defaults, path, list, expected_version));
 }
 
 void detail::start_ephemerals(const core_pointer& core, receiver<std::vector<std::string>> to,
