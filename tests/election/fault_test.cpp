@@ -63,16 +63,7 @@ class election_frames : public ::testing::Test {
   template <class Arm>
   void at_every_frame(Arm arm) {
     go_through_everything();  // and so every client has connected
-    std::size_t n = 1;
-    for (;; ++n) {
-      proxy.reset_counters();
-      arm(n);
-      SCOPED_TRACE("cut behind frame " + std::to_string(n));
-      go_through_everything();
-      if (HasFatalFailure() || proxy.faults() == 0) break;
-      ASSERT_LT(n, 1000u);
-    }
-    EXPECT_GT(n, 9u) << "too few places to cut at";
+    testing::at_every_frame(proxy, 9, arm, [this] { go_through_everything(); });
   }
 
   link_proxy proxy{shared_server().port()};

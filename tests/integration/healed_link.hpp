@@ -1,6 +1,11 @@
 // For tests that cut a client's link and want to see what becomes of it on the next one.
 #pragma once
 
+#include <cstddef>
+#include <string>
+
+#include <gtest/gtest.h>
+
 #include "integration/harness.hpp"
 #include "support/link_proxy.hpp"
 
@@ -15,6 +20,32 @@ inline client_options healed_at_once(link_proxy& proxy) {
     return 1ms;
   };
   return o;
+}
+
+// Calls arm(n), which sets a fault behind the n-th frame, and round() for n = 1, 2, ... until the
+// round ends before the fault strikes. A round may send fewer frames than another one, for example
+// if a waiter is granted the lock before it has listed the wait queue. So such a round is repeated
+// until at least `fewest` faults have struck.
+template <class Arm, class Round>
+void at_every_frame(link_proxy& proxy, std::size_t fewest, Arm arm, Round round) {
+  std::size_t n = 1;
+  for (int short_rounds = 0; n < 1000 && short_rounds < 50;) {
+    proxy.reset_counters();
+    arm(n);
+    SCOPED_TRACE("cut behind frame " + std::to_string(n));
+    round();
+    if (::testing::Test::HasFailure()) return;
+    if (proxy.faults() > 0)
+      ++n;
+    else if (n > fewest)
+      break;
+    else
+      ++short_rounds;
+  }
+  proxy.cut_after_client_frames(1u << 30);
+  proxy.cut_after_server_frames(1u << 30);
+  EXPECT_GT(n, fewest) << "too few places to cut at";
+  EXPECT_LT(n, 1000u) << "the round does not end";
 }
 
 }  // namespace conclave::testing

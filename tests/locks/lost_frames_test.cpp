@@ -28,12 +28,6 @@ class lost_frames : public with_and_without_tickets {
  protected:
   // Three contenders: one holds, one waits and is granted, one gives up and comes back.
   void go_through_everything();
-  void disarm() {
-    proxy.cut_after_client_frames(1u << 30);
-    proxy.cut_after_server_frames(1u << 30);
-  }
-  // Calls arm(n) for n = 1, 2, ... and goes through everything, until the fault lies behind the
-  // end.
   template <class Arm>
   void at_every_frame(Arm arm, std::size_t fewest);
 
@@ -98,23 +92,10 @@ void lost_frames::go_through_everything() {
 template <class Arm>
 void lost_frames::at_every_frame(Arm arm, std::size_t fewest) {
   go_through_everything();  // and so every client has connected
-  std::size_t n = 1;
-  for (int short_rounds = 0;;) {
-    proxy.reset_counters();
-    arm(n);
-    SCOPED_TRACE("cut behind frame " + std::to_string(n));
+  testing::at_every_frame(proxy, fewest, arm, [this] {
     go_through_everything();
-    if (HasFatalFailure()) break;
-    if (proxy.faults() == 0) {
-      // A waiter that is granted the lock before it has listed sends fewer frames: once more.
-      if (n > fewest || ++short_rounds > 50) break;
-      continue;
-    }
     if (proxy.faults() > 1) ++hit_twice;
-    ASSERT_LT(++n, 1000u);
-  }
-  disarm();
-  EXPECT_GT(n, fewest) << "too few places to cut at";
+  });
   const auto session = first.session_id();
   first.sync();
   EXPECT_EQ(first.session_id(), session);
