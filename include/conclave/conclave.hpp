@@ -23,6 +23,7 @@
 #include "conclave/mutex.hpp"
 #include "conclave/named_mutex.hpp"
 #include "conclave/node.hpp"
+#include "conclave/query_server.hpp"
 #include "conclave/queue.hpp"
 #include "conclave/queue_item.hpp"
 #include "conclave/queue_options.hpp"

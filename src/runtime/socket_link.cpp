@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <random>
 
 #include <boost/asio/error.hpp>
@@ -134,6 +135,14 @@ socket_link::transfer socket_link::receive(char* into, std::size_t size) noexcep
     n = ::recv(socket_.native_handle(), into, size, MSG_DONTWAIT);
   } while (n < 0 && errno == EINTR);
   return transferred(n);
+}
+
+std::string socket_link::peer_address() const {
+  const auto& to = addresses_[next_address_ - 1];
+  tcp::endpoint peer;
+  peer.resize(to.size());
+  std::memcpy(peer.data(), to.data(), to.size());
+  return peer.address().to_string();
 }
 
 bool socket_link::peer_closed() const noexcept {

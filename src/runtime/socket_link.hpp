@@ -48,6 +48,8 @@ class socket_link : public std::enable_shared_from_this<socket_link> {
     socket_.async_wait(socket_type::wait_write, std::move(f));
   }
 
+  // Returns the numeric address of the server. Only for TCP, and only while connected.
+  std::string peer_address() const;
   // Returns process_binding() for a Unix socket, otherwise zero.
   std::int32_t binding() const noexcept { return binding_; }
   // Returns true if the peer has closed the connection, even if unread data is left. May be called

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <ctime>
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -112,9 +113,14 @@ error_code tls_engine::encrypt(std::string_view plain) {
   return {};
 }
 
+// OpenSSL does not keep a certificate that it refuses.
+const x509_st* tls_engine::peer_certificate() const noexcept {
+  return ssl_ ? SSL_get0_peer_certificate(ssl_.get()) : nullptr;
+}
+
 std::string tls_engine::peer_subject() const {
   std::string subject;
-  const auto* certificate = established_ ? SSL_get0_peer_certificate(ssl_.get()) : nullptr;
+  const auto* certificate = peer_certificate();
   if (certificate == nullptr) return subject;
   auto* text = BIO_new(BIO_s_mem());
   // Without ESC_MSB, UTF-8 names stay readable, as in Java.
@@ -124,6 +130,20 @@ std::string tls_engine::peer_subject() const {
   BIO_free(text);
   return subject;
 }
+
+std::chrono::system_clock::time_point tls_engine::peer_valid_until() const {
+  const auto* certificate = peer_certificate();
+  std::tm parts{};
+  if (certificate == nullptr || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &parts) != 1)
+    return {};
+  return std::chrono::system_clock::from_time_t(::timegm(&parts));
+}
+
+bool tls_engine::peer_sent_certificate() const noexcept {
+  return peer_certificate() != nullptr || (ssl_ && SSL_get_verify_result(ssl_.get()) != X509_V_OK);
+}
+
+std::string tls_engine::protocol() const { return ssl_ ? SSL_get_version(ssl_.get()) : ""; }
 
 void tls_engine::collect_output() { take_all(SSL_get_wbio(ssl_.get()), output); }
 

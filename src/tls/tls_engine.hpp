@@ -5,6 +5,7 @@
 // thread-safe.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 
 struct ssl_ctx_st;
 struct ssl_st;
+struct x509_st;
 
 namespace conclave::tls {
 
@@ -37,8 +39,14 @@ class tls_engine {
   // The reason for the failure, for the log.
   const std::string& reason() const noexcept { return reason_; }
   // The subject of the peer's verified certificate as in RFC 2253: "CN=worker,O=Example". Empty if
-  // the peer sent none. Requires established().
+  // the peer sent none, or if it was refused.
   std::string peer_subject() const;
+  // The end of the validity of this certificate. Not set if there is none.
+  std::chrono::system_clock::time_point peer_valid_until() const;
+  // True if the peer has sent a certificate, even if it was refused.
+  bool peer_sent_certificate() const noexcept;
+  // "TLSv1.3"
+  std::string protocol() const;
 
   // Encrypted bytes to send. The caller removes them from the front.
   std::string output;
@@ -47,6 +55,7 @@ class tls_engine {
   explicit tls_engine(ssl_ctx_st* context);
   error_code fail();
   void collect_output();
+  const x509_st* peer_certificate() const noexcept;
 
   struct free_ssl {
     void operator()(ssl_st* s) const noexcept;

@@ -164,7 +164,7 @@ def test_the_manual_page(world):
         assert f".SS \\fBconclave {command}\\fR" in page
         for option in re.findall(r"^  (?:-\w,)*(--[\w-]+)", world.ok(command, "--help"), re.M):
             assert option == "--help" or f"\\fB{option}\\fR".replace("-", "\\-") in page, option
-    assert not re.search(r"^\.(?!\\\"|TH|SH|SS|TP|PP|EX|EE|B |BR |I |IR |RI |RB |br)", page, re.M)
+    assert not re.search(r"^\.(?!\\\"|TH|SH|SS|TP|IP |PP|EX|EE|B |BR |I |IR |RI |RB |br)", page, re.M)
     r = subprocess.run(["groff", "-man", "-Tascii", "-ww", "-rLL=100n"], input=page, text=True,
                        capture_output=True, timeout=60)
     assert (r.returncode, r.stderr) == (0, "")

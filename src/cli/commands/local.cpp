@@ -7,6 +7,7 @@
 #include "cli/connect/server_version.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/show/json.hpp"
+#include "conclave/query_server.hpp"
 #include "conclave/version.hpp"
 
 namespace conclave::cli {
@@ -41,7 +42,7 @@ server_reply find_server_process(const std::filesystem::path& socket) {
   for (;;) {
     auto server = server_process::at(socket);
     if (!server) return {};
-    auto reply = server_process::query(socket, "mntr").value_or("");
+    auto reply = query_server(endpoint{"", 0, socket.string()}, "mntr").reply;
     if (!reply.empty() || !server->ended(1s)) return {std::move(server), std::move(reply)};
   }
 }

@@ -6,12 +6,12 @@
 #include <thread>
 
 #include "cli/connect/local_server.hpp"
-#include "cli/doctor/raw_connection.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/run/terminal.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/node.hpp"
 #include "conclave/connect_string.hpp"
+#include "conclave/query_server.hpp"
 
 namespace conclave::cli {
 
@@ -29,9 +29,10 @@ constexpr auto silent_period = 1s;
 // socket it reports the reason.
 void refuse_full_disk(const server_address& at) {
   if (!at.on_this_machine) return;
-  const auto socket = connect_string::parse(at.hosts).hosts.front().socket_path;
-  const auto answer = server_process::query(socket, "mntr", 200ms).value_or("");
-  if (answer.find("conclave_disk_full\t1\n") == std::string::npos) return;
+  query_options options;
+  options.timeout = 200ms;
+  const auto got = query_server(connect_string::parse(at.hosts).hosts.front(), "mntr", options);
+  if (got.reply.find("conclave_disk_full\t1\n") == std::string::npos) return;
   const auto where = at.local_folder.empty() ? at.hosts : at.local_folder.string();
   throw failure{unavailable, "the disk of the server at " + where +
                                  " is full; free disk space there, and the server continues"};
@@ -44,16 +45,15 @@ std::string tls_hint(const server_address& at) {
   const auto until = std::chrono::steady_clock::now() + 1s;
   for (const auto& host : connect_string::parse(at.hosts).hosts) {
     if (!host.socket_path.empty()) continue;
-    connect_problem ignored;
-    for (const auto& address : resolve(host, ignored)) {
-      auto c = raw_connection::to(address, until, ignored);
-      if (!c) continue;
-      if (!at.options.tls && c->speaks_tls(until))
-        return to_string(host) + " uses TLS; add --tls or --tls-ca FILE";
-      if (at.options.tls && !c->query("srvr", until).empty())
-        return to_string(host) +
-               " does not use TLS on this port; connect to its TLS port, or without TLS";
-    }
+    query_options other;
+    other.timeout =
+        std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    if (!at.options.tls) other.tls.emplace();
+    const auto got = query_server(host, "srvr", other);
+    if (got.tls) return to_string(host) + " uses TLS; add --tls or --tls-ca FILE";
+    if (at.options.tls && !got.reply.empty())
+      return to_string(host) +
+             " does not use TLS on this port; connect to its TLS port, or without TLS";
   }
   return {};
 }

@@ -193,21 +193,6 @@ server_process::~server_process() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-std::optional<std::string> server_process::query(const std::filesystem::path& socket,
-                                                 const std::string& word,
-                                                 std::chrono::milliseconds limit) {
-  const auto s = connect_to(socket);
-  if (!s) return {};
-  const timeval timeout{limit / 1s, limit % 1s / 1us};
-  ::setsockopt(s.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-  std::string reply;
-  if (::send(s.get(), word.data(), word.size(), MSG_NOSIGNAL) < 0) return reply;
-  std::array<char, 4096> buffer{};
-  for (ssize_t n; (n = ::recv(s.get(), buffer.data(), buffer.size(), 0)) > 0;)
-    reply.append(buffer.data(), static_cast<std::size_t>(n));
-  return reply;
-}
-
 bool server_process::ended(std::chrono::milliseconds limit) const {
   pollfd p{descriptor_, POLLIN, 0};
   return ::poll(&p, 1, static_cast<int>(limit.count())) > 0;

@@ -22,12 +22,6 @@ class server_process {
 
   pid_t pid() const noexcept { return pid_; }
   bool ended(std::chrono::milliseconds limit) const;
-  // Sends a four-letter word and returns the part of the reply that arrives within the limit. A
-  // limit of 0 means no limit. If there is no server, returns nullopt and sets errno.
-  static std::optional<std::string> query(const std::filesystem::path& socket,
-                                          const std::string& word,
-                                          std::chrono::milliseconds limit = std::chrono::seconds{
-                                              2});
   // Sends SIGTERM to this process. Never signals another process that has reused the pid. Returns
   // false if the process has not ended within the limit.
   bool end(std::chrono::milliseconds limit) const;

@@ -1,14 +1,21 @@
 // Facts about one server of the connect string that can be found without a session.
 #pragma once
 
+#include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/connect/server_version.hpp"
-#include "cli/doctor/raw_connection.hpp"
+#include "conclave/query_server.hpp"
 
 namespace conclave::cli {
+
+// What failed, and what to do about it.
+struct connect_problem {
+  std::string what, advice;
+};
 
 // The reply of a server to the four-letter word srvr.
 enum class srvr_reply {
@@ -23,7 +30,7 @@ struct host_facts {
   connect_problem problem;  // set if the server could not be reached
   std::string address;
   std::chrono::nanoseconds connect_time{0};
-  std::optional<tls_facts> tls;
+  std::optional<tls_info> tls;
 
   // These members come from replies to four-letter words. They are empty if the server does not
   // allow these words.
@@ -43,6 +50,7 @@ struct host_facts {
 
 // Examines all hosts concurrently. Returns at the deadline at the latest.
 std::vector<host_facts> examine_hosts(const std::vector<endpoint>& hosts,
-                                      const std::optional<tls_options>& tls, deadline until);
+                                      const std::optional<tls_options>& tls,
+                                      std::chrono::steady_clock::time_point until);
 
 }  // namespace conclave::cli

@@ -18,9 +18,9 @@
 #include <memory>
 #include <thread>
 
-#include "cli/connect/local_server.hpp"
 #include "cli/connect/private_file.hpp"
 #include "cli/exit_code.hpp"
+#include "conclave/query_server.hpp"
 #include "conclave/server.hpp"
 
 namespace conclave::cli {
@@ -181,8 +181,6 @@ int serve(serve_command command) {
   return 0;
 }
 
-using namespace std::chrono_literals;
-
 // The server has exclusive access to its file, so it must write the copy: see
 // four_letter_words.cpp.
 int backup(const std::filesystem::path& socket, const std::filesystem::path& to) {
@@ -197,16 +195,16 @@ int backup(const std::filesystem::path& socket, const std::filesystem::path& to)
                               (ec ? ": " + ec.message()
                                   : " exists already; "
                                     "choose another name for the backup")};
-  constexpr auto no_timeout = 0ms;
-  const auto answer = server_process::query(socket, "bkup" + target + "\n", no_timeout);
-  if (!answer)
+  query_options options;
+  options.timeout = options.reply_timeout = std::chrono::milliseconds::max();
+  const auto got = query_server({"", 0, socket.string()}, "bkup" + target + "\n", options);
+  if (got.error)
     throw failure{unavailable, "cannot connect to the server at unix:" + socket.string() + " (" +
-                                   std::strerror(errno) +
-                                   "); check that it runs; try: conclave serve"};
-  if (*answer != "ok\n")
-    throw failure{
-        failed, "the backup failed: " + (answer->empty() ? "the server exited without a reply"
-                                                         : answer->substr(0, answer->find('\n')))};
+                                   got.reason + "); check that it runs; try: conclave serve"};
+  if (got.reply != "ok\n")
+    throw failure{failed, "the backup failed: " +
+                              (got.reply.empty() ? "the server exited without a reply"
+                                                 : got.reply.substr(0, got.reply.find('\n')))};
   if (!std::filesystem::exists(target, ec))
     throw failure{failed, "the server wrote a backup, but " + target +
                               " is not there for this command; the server may see another folder "
