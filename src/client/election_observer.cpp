@@ -1,8 +1,8 @@
+#include "base/valid_path.hpp"
 #include "client/call.hpp"
 #include "client/callback_queue.hpp"
 #include "conclave/election.hpp"
 #include "recipes/observer.hpp"
-#include "session/paths.hpp"
 
 namespace conclave {
 
@@ -16,7 +16,7 @@ struct election_observer::own {
 election_observer::election_observer(client& c, std::string path, callback on_leader,
                                      conclave::layout names)
     : own_{std::make_shared<own>()} {
-  if (!session::valid_path(path) || path == "/")
+  if (!valid_path(path) || path == "/")
     throw error{errc::invalid_path, "election_observer " + path};
   own_->core = client_impl::core_access::of(c);
   own_->on_leader = std::move(on_leader);

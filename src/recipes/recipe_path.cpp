@@ -2,10 +2,10 @@
 
 #include <string_view>
 
+#include "base/valid_path.hpp"
 #include "conclave/error.hpp"
 #include "recipes/queue/names.hpp"
 #include "recipes/semaphore_names.hpp"
-#include "session/paths.hpp"
 
 namespace conclave::recipes {
 namespace {
@@ -21,7 +21,7 @@ std::string_view taken_for(std::string_view name, const layout* names) {
 
 void check(const std::string& recipe, const std::string& path, const layout* names) {
   const auto what = recipe + ' ' + path;
-  if (!session::valid_path(path) || path == "/") throw error{errc::invalid_path, what};
+  if (!valid_path(path) || path == "/") throw error{errc::invalid_path, what};
   for (std::size_t slash = 0; slash != path.npos;) {
     const auto next = path.find('/', slash + 1);
     const auto name = path.substr(slash + 1, next == path.npos ? next : next - slash - 1);

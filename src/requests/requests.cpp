@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/valid_path.hpp"
 #include "session/paths.hpp"
 #include "wire/frame.hpp"
 #include "wire/multi.hpp"
@@ -34,14 +35,14 @@ bool is_sequential(create_mode m) {
 // Returns the reason if the node cannot be created. A sequential path may end with a slash, because
 // the server appends the sequence number.
 error_code check(std::string_view path, const create_options& options) {
-  if (!session::valid_path(is_sequential(options.mode) ? std::string{path} + '1' : path))
+  if (!valid_path(is_sequential(options.mode) ? std::string{path} + '1' : path))
     return errc::invalid_path;
   if (has_ttl(options.mode) != (options.ttl.count() > 0)) return errc::invalid_argument;
   return {};
 }
 
 error_code check(std::string_view path) {
-  return session::valid_path(path) ? error_code{} : errc::invalid_path;
+  return valid_path(path) ? error_code{} : errc::invalid_path;
 }
 
 // The server's path of a node to be created. For a sequential node, "/" means a child of the root.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/valid_path.hpp"
 #include "conclave/error.hpp"
-#include "session/paths.hpp"
 
 namespace conclave {
 namespace {
@@ -81,8 +81,7 @@ endpoint parse_socket(std::string_view text, std::string_view path) {
 
 std::string parse_chroot(std::string_view text, std::string_view chroot) {
   if (chroot.empty() || chroot == "/") return {};
-  if (!session::valid_path(chroot))
-    refuse(text, "'" + std::string{chroot} + "' is not a valid path");
+  if (!valid_path(chroot)) refuse(text, "'" + std::string{chroot} + "' is not a valid path");
   return std::string{chroot};
 }
 

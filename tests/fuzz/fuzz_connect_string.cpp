@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/valid_path.hpp"
 #include "conclave/connect_string.hpp"
 #include "conclave/error.hpp"
 #include "require.hpp"
-#include "session/paths.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace conclave;
@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   REQUIRE(!parsed.hosts.empty());
-  REQUIRE(parsed.chroot.empty() || session::valid_path(parsed.chroot));
+  REQUIRE(parsed.chroot.empty() || valid_path(parsed.chroot));
   REQUIRE(parsed.chroot != "/");
   std::string written;
   for (const auto& e : parsed.hosts) {

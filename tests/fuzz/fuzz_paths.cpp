@@ -5,10 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/valid_path.hpp"
 #include "require.hpp"
 #include "session/paths.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace conclave;
   using namespace conclave::session;
   const std::string_view text{reinterpret_cast<const char*>(data), size};
   const auto half = size / 2;

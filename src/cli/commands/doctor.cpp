@@ -1,7 +1,5 @@
 // `conclave doctor`: checks whether the server can be reached and works well.
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <memory>
 
 #include "cli/command.hpp"
@@ -47,11 +45,8 @@ void check_host(checkup& report, const host_facts& h) {
     return report.add(
         {mark::failed, "host", text + ": " + h.problem.what, h.problem.advice, values});
   if (!h.at.host.empty() && h.address != h.at.host) text += " is " + h.address;
-  std::array<char, 32> time{};
-  const auto ms = static_cast<double>(h.connect_time.count()) / 1e6;
-  std::snprintf(time.data(), time.size(), "%.3g ms", ms);
-  text += std::string{": connected in "} + time.data();
-  values["connect_ms"] = ms;
+  text += ": connected in " + milliseconds_text(h.connect_time);
+  values["connect_ms"] = static_cast<double>(h.connect_time.count()) / 1e6;
   if (!h.version.empty()) {
     values["version"] = h.version;
     values["mode"] = h.mode;

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <functional>
 
 #include "cli/doctor/checks.hpp"
@@ -16,12 +14,6 @@ using steady = std::chrono::steady_clock;
 constexpr auto root_path = "/conclave";
 
 double ms(std::chrono::nanoseconds t) { return static_cast<double>(t.count()) / 1e6; }
-
-std::string text_of(std::chrono::nanoseconds t) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g ms", ms(t));
-  return text.data();
-}
 
 struct times {
   std::chrono::nanoseconds median, longest;
@@ -137,7 +129,7 @@ void check_round_trip(checkup& report, client& zk) {
   const auto [median, longest] = timed(20, [&] { zk.exists("/"); });
   finding f{mark::ok,
             "round trip",
-            "median " + text_of(median) + ", longest " + text_of(longest),
+            "median " + milliseconds_text(median) + ", longest " + milliseconds_text(longest),
             "",
             {{"median_ms", ms(median)}, {"longest_ms", ms(longest)}}};
   if (longest * 3 > zk.session_timeout()) {
@@ -165,7 +157,8 @@ void check_write(checkup& report, client& zk) {
     });
     finding f{mark::ok,
               "write",
-              "create and delete: median " + text_of(median) + ", longest " + text_of(longest),
+              "create and delete: median " + milliseconds_text(median) + ", longest " +
+                  milliseconds_text(longest),
               "",
               {{"median_ms", ms(median)}, {"longest_ms", ms(longest)}}};
     if (median > 200ms) {

@@ -1,8 +1,10 @@
 #include "cli/show/duration.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <stdexcept>
 
@@ -35,6 +37,12 @@ std::string short_time(std::chrono::nanoseconds t) {
   if (s < 3600) return two(s / 60, "m", s % 60, "s");
   if (s < 86400) return two(s / 3600, "h", s / 60 % 60, "m");
   return two(s / 86400, "d", s / 3600 % 24, "h");
+}
+
+std::string milliseconds_text(std::chrono::nanoseconds t) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g ms", static_cast<double>(t.count()) / 1e6);
+  return text.data();
 }
 
 }  // namespace conclave::cli

@@ -11,5 +11,7 @@ std::chrono::milliseconds parse_duration(const std::string& text);
 
 // Returns a short text for people, such as 350ms, 12s, 3m04s, 2h05m or 3d04h.
 std::string short_time(std::chrono::nanoseconds t);
+// Returns the time with three digits, for measurements: 0.123 ms.
+std::string milliseconds_text(std::chrono::nanoseconds t);
 
 }  // namespace conclave::cli

@@ -5,6 +5,9 @@
 #include <cstdio>
 #include <ctime>
 
+#include <boost/locale/utf.hpp>
+#include <openssl/evp.h>
+
 #include "cli/show/duration.hpp"
 
 namespace conclave::cli {
@@ -44,16 +47,11 @@ std::string age(std::int64_t ms) {
 }
 
 std::string base64(const std::string& data) {
-  constexpr std::string_view letters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < data.size(); i += 3) {
-    const auto n = std::min<std::size_t>(3, data.size() - i);
-    unsigned bits = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      bits = bits << 8 | (k < n ? static_cast<unsigned char>(data[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k) text += k <= n ? letters[bits >> (18 - 6 * k) & 63] : '=';
-  }
+  std::string text((data.size() + 2) / 3 * 4 + 1, '\0');  // with a terminating NUL
+  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                  reinterpret_cast<const unsigned char*>(data.data()),
+                  static_cast<int>(data.size()));
+  text.pop_back();
   return text;
 }
 
@@ -111,20 +109,10 @@ json::object stat_json(const node_stat& s) {
 }
 
 bool is_utf8(const std::string& data) noexcept {
-  for (std::size_t i = 0; i < data.size();) {
-    const auto first = static_cast<unsigned char>(data[i++]);
-    if (first < 0x80) continue;
-    const int more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
-    if (first < 0xC2 || first > 0xF4) return false;
-    char32_t code = first & (0x3F >> more);
-    for (int k = 0; k < more; ++k, ++i) {
-      if (i == data.size() || (static_cast<unsigned char>(data[i]) & 0xC0) != 0x80) return false;
-      code = code << 6 | (static_cast<unsigned char>(data[i]) & 0x3F);
-    }
-    constexpr std::array<char32_t, 4> least{0, 0x80, 0x800, 0x10000};
-    if (code < least[static_cast<std::size_t>(more)] || code > 0x10FFFF) return false;
-    if (code >= 0xD800 && code <= 0xDFFF) return false;
-  }
+  namespace utf = boost::locale::utf;
+  const char* next = data.data();
+  for (const char* const end = next + data.size(); next != end;)
+    if (!utf::is_valid_codepoint(utf::utf_traits<char>::decode(next, end))) return false;
   return true;
 }
 

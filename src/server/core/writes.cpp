@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "base/valid_path.hpp"
 #include "server/core/core.hpp"
 #include "server/core/node_path.hpp"
 
@@ -185,7 +186,7 @@ errc core::create(connection& c, opcode type, const creation& what, node*& creat
                                      static_cast<int>(parent->counters.creates));
     path.append(number.data(), static_cast<std::size_t>(length));
   }
-  if (!valid_node_path(path)) return errc::bad_arguments;
+  if (!valid_path(path)) return errc::bad_arguments;
   if (tree_.find(path) != nullptr) return errc::node_exists;
   if (parent->row.kind == node_kind::ephemeral) return errc::no_children_for_ephemerals;
 
@@ -225,7 +226,7 @@ errc core::remove(connection& c, const wire::path_version_request& what) {
 }
 
 errc core::set_data(connection& c, const wire::set_data_request& what, node*& changed) {
-  if (!valid_node_path(what.path)) return errc::bad_arguments;
+  if (!valid_path(what.path)) return errc::bad_arguments;
   auto* n = tree_.find(what.path);
   if (n == nullptr) return errc::no_node;
   if (!allowed(*n->row.access, permission::write, c.who)) return errc::no_auth;
@@ -237,7 +238,7 @@ errc core::set_data(connection& c, const wire::set_data_request& what, node*& ch
 }
 
 errc core::set_acl(connection& c, const wire::set_acl_request& what, node*& changed) {
-  if (!valid_node_path(what.path)) return errc::bad_arguments;
+  if (!valid_path(what.path)) return errc::bad_arguments;
   auto access = stored_acl(what.acl, c.who);
   if (access == nullptr) return errc::invalid_acl;
   auto* n = tree_.find(what.path);
@@ -250,7 +251,7 @@ errc core::set_acl(connection& c, const wire::set_acl_request& what, node*& chan
 }
 
 errc core::check(connection& c, const wire::path_version_request& what) {
-  if (!valid_node_path(what.path)) return errc::bad_arguments;
+  if (!valid_path(what.path)) return errc::bad_arguments;
   const auto* n = tree_.find(what.path);
   if (n == nullptr) return errc::no_node;
   if (!allowed(*n->row.access, permission::read, c.who)) return errc::no_auth;
