@@ -34,28 +34,30 @@ struct elect_flags {
 
 void add_flags(CLI::App& app, elect_flags& f) {
   app.description(
-      "Run a command while this candidate leads. The candidates are all programs with the same "
-      "path.");
+      "Compete for leadership with the other candidates at PATH, and run a command while leading.");
   app.footer(
       "Examples:\n"
-      "  conclave elect mailer -- ./send-mails         (once: ends with the command)\n"
-      "  conclave elect --forever mailer -- ./serve    (campaigns again after each end)\n"
-      "  conclave elect --observe mailer               (prints a line for each new leader)\n"
+      "  conclave elect mailer -- ./send-mails         (ends with the command)\n"
+      "  conclave elect --forever mailer -- ./serve    (campaigns again after each run)\n"
+      "  conclave elect --observe mailer               (prints a line for each change)\n"
       "\n"
       "The environment of the command contains CONCLAVE_ELECTION_PATH, CONCLAVE_LEADER_ID,\n"
-      "CONCLAVE_FENCING_TOKEN, CONCLAVE_LOCK_NODE, CONCLAVE_SESSION_ID and CONCLAVE_HELD. Before\n"
-      "leadership is lost, the command gets SIGTERM, and SIGKILL if it does not end in time.\n"
-      "Exit codes: that of the command; 128 + N if signal N ended the command or conclave; 64 "
-      "usage;\n"
-      "69 no server; 75 leadership lost; 77 refused by an ACL; 78 other candidates use another\n"
-      "layout; 126, 127 the command cannot be run. With --observe: 0 after a signal.");
+      "CONCLAVE_FENCING_TOKEN, CONCLAVE_LOCK_NODE, CONCLAVE_SESSION_ID and CONCLAVE_HELD.\n"
+      "Before leadership is lost, the command gets SIGTERM, and SIGKILL if it does not end in\n"
+      "time.\n"
+      "Exit codes: the exit code of the command; 128 + N if signal N ended the command or\n"
+      "conclave; 64 usage; 69 no server; 75 leadership lost; 77 refused by an ACL; 78 other\n"
+      "candidates use another layout; 126, 127 the command cannot be run. With --observe: 0\n"
+      "after a signal.");
   app.add_option("PATH", f.path, "path of the election; without a leading /, it is below /conclave")
       ->required();
   app.add_option("COMMAND", f.stray)->group("");
-  app.add_flag("--once")->description("end with the command and its exit code (the default)");
+  app.add_flag("--once")->description(
+      "end when the command ends, with its exit code (the default)");
   app.add_flag_callback(
          "--forever", [&f] { f.what = elect_flags::mode::forever; },
-         "campaign again after the command has ended or leadership was lost, until a signal")
+         "campaign again after the command has ended or leadership was lost; end only after a "
+         "signal")
       ->excludes("--once");
   app.add_flag_callback(
          "--observe", [&f] { f.what = elect_flags::mode::observe; },

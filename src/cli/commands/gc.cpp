@@ -116,12 +116,11 @@ void describe_gc(CLI::App& app, invocation& call) {
       "  conclave gc\n"
       "  conclave gc --remove --older-than 24h /locks\n"
       "\n"
-      "A node is listed if three conditions hold. It had children and has none. It has no data, "
-      "or\n"
-      "only a lock's record. It has not changed for the time of --older-than. A node that is in "
-      "use\n"
-      "again is kept. Most programs create a missing node again, also those of Conclave. kazoo's\n"
-      "Lock and Queue objects do so only at their start, so check before you remove their nodes.\n"
+      "A node is listed if three conditions hold. It had children and has none now. It has no\n"
+      "data, or only a record of Conclave. It has not changed for the time of --older-than.\n"
+      "A node that is in use again is kept. Most programs create a missing node again, and so\n"
+      "does Conclave. kazoo's Lock and Queue objects do so only at their start, so check before\n"
+      "you remove their nodes.\n"
       "Exit codes: 77 if an ACL forbids a removal; 1 if the server refused it for another reason.");
   add_raw_arguments(app, "PATH", f->paths,
                     "list nodes at and below it (default: below /conclave); without a leading /, "

@@ -70,8 +70,8 @@ int run(leader_flags& f, const invocation&) {
 void describe_leader(CLI::App& app, invocation& call) {
   auto flags = std::make_shared<leader_flags>();
   app.description(
-      "Print the leader of an election: its id, how long it leads, its fencing token and its "
-      "node.");
+      "Print the leader of an election: its id, the time since it became the leader, its fencing\n"
+      "token and its node.");
   app.footer(
       "Examples:\n"
       "  conclave leader mailer\n"

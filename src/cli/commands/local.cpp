@@ -69,7 +69,7 @@ int status(local_flags& f, const invocation&) {
     return server ? ok : failed;
   }
   if (!server) {
-    std::cout << "not running; the next command that needs it starts it\n"
+    std::cout << "not running; the next command that needs the server starts it\n"
               << "data     " << folder.string() << "\n";
     return failed;
   }
@@ -113,17 +113,18 @@ int stop(local_flags& f, const invocation&) {
 
 void describe_local(CLI::App& app, invocation& call) {
   app.description(
-      "Control this user's own server. Commands start it on demand. It exits after 15 minutes\n"
-      "without use.");
+      "Show or stop this user's own server. Commands start the server when they need it. It\n"
+      "exits after 15 minutes without use.");
   app.footer("Examples:\n  conclave local status --json\n  conclave local stop");
   app.require_subcommand(1);
   auto flags = std::make_shared<local_flags>();
-  auto* const show = app.add_subcommand("status", "print whether it runs and where its data are");
+  auto* const show = app.add_subcommand(
+      "status", "print whether the server runs, its address and its data folder");
   show->add_flag("--json", flags->json, "one line of JSON");
-  show->footer("Example: conclave local status\nExit code: 0 if it runs, 1 if not.");
+  show->footer("Example: conclave local status\nExit code: 0 if the server runs, 1 if not.");
   when_used(*show, call, flags, status);
-  auto* const end = app.add_subcommand("stop", "stop it; its data are kept");
-  end->add_flag("--force", flags->force, "stop it even if it is in use");
+  auto* const end = app.add_subcommand("stop", "stop the server; its data is kept");
+  end->add_flag("--force", flags->force, "stop the server even if it is in use");
   end->footer("Example: conclave local stop");
   when_used(*end, call, flags, stop);
 }

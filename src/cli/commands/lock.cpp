@@ -42,9 +42,9 @@ void add_flags(CLI::App& app, lock_flags& f) {
       "\n"
       "The environment of the command contains CONCLAVE_LOCK_PATH, CONCLAVE_LOCK_NODE,\n"
       "CONCLAVE_FENCING_TOKEN, CONCLAVE_SESSION_ID and CONCLAVE_HELD.\n"
-      "Exit codes: that of the command; 128 + N if signal N ended it; 1 (or -E) not acquired;\n"
-      "64 usage; 69 no server; 75 lock lost; 77 refused by an ACL; 78 others use the path with\n"
-      "another layout or number of permits; 126, 127 the command cannot be run.");
+      "Exit codes: the exit code of the command; 128 + N if signal N ended it; 1 (or -E) not\n"
+      "acquired; 64 usage; 69 no server; 75 lock lost; 77 refused by an ACL; 78 other programs\n"
+      "use the path with another layout or number of permits; 126, 127 the command cannot be run.");
   add_raw_arguments(app, "PATH", f.paths,
                     "path of the lock; without a leading /, it is below /conclave")
       ->required();

@@ -139,9 +139,8 @@ int run(revoke_flags& f, const invocation&) {
 void describe_revoke(CLI::App& app, invocation& call) {
   auto f = std::make_shared<revoke_flags>();
   app.description(
-      "Ask the holders of a lock to release it. Programs that ignore the request keep the lock. "
-      "One\n"
-      "of them is `conclave lock` without --on-revoke term.");
+      "Ask the holders of a lock to release it. Programs that ignore the request keep the lock,\n"
+      "for example `conclave lock` without --on-revoke term.");
   app.footer(
       "Examples:\n"
       "  conclave revoke backups/db\n"

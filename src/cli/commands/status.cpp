@@ -198,8 +198,8 @@ int run(status_flags& f, const invocation& call) {
 void describe_status(CLI::App& app, invocation& call) {
   auto f = std::make_shared<status_flags>();
   app.description(
-      "Show the locks, semaphores, queues and elections in use. Prints holders and how long they\n"
-      "hold, waiters in their order, and fencing tokens.");
+      "Show the locks, semaphores, queues and elections in use. Prints the holders and the time\n"
+      "since their grant, the waiters in their order, and the fencing tokens.");
   app.footer(
       "Examples:\n"
       "  conclave status\n"

@@ -42,14 +42,14 @@ The contenders of a lock wait in the order of their arrival.
 .B conclave status
 shows this order. Each holder has a
 .IR "fencing token" ,
-a number that is larger than the numbers of all former holders. A command can send it with each write
-to another service. That service can refuse a write if it has seen a larger number.
+a number that is larger than those of all earlier holders. A command can send it with each write to
+another service. That service can then refuse a write if it has seen a larger number.
 .PP
 With
 .BR \-\-json ,
-times are in UTC. Names with the suffix _ms have milliseconds since 1970. Fencing tokens, zxids and
-session ids are numbers. Names with the suffix _text have them as strings, for programs that round
-numbers above 2^53.
+times are in UTC. Fields whose names end in _ms contain the same time in milliseconds since 1970.
+Fencing tokens, zxids and session ids are numbers. Fields whose names end in _text contain the same
+value as a string, for programs that round numbers above 2^53.
 .PP
 Times are written 500ms, 10s, 5m or 2h. A number without a unit is in seconds.
 )";
@@ -87,7 +87,7 @@ The path of the lock. With several paths, it is the path that contains the node:
 alphabetical order.
 .TP
 .B CONCLAVE_LOCK_NODE
-The node of the lock, of the leader, or of the claim of an item.
+The node that represents the lock, the leadership, or the claim of the item.
 .TP
 .B CONCLAVE_FENCING_TOKEN
 The fencing token, a number.
@@ -97,13 +97,15 @@ The session that owns the node, a number.
 .TP
 .B CONCLAVE_HELD
 .RB ( lock ", " elect )
-The locks that the command runs under, for use by
+The locks that the command runs under. Only
 .B conclave
-itself.
+itself reads this variable:
 .B conclave lock
-without a limit and
-.B conclave elect
-refuse to wait for one of them, because the wait would never end.
+without
+.BR \-n " and " \-w ,
+and
+.BR "conclave elect" ,
+refuse to wait for one of these locks, because the wait would never end.
 .TP
 .BR CONCLAVE_ELECTION_PATH ", " CONCLAVE_LEADER_ID
 .RB ( elect )
@@ -154,27 +156,32 @@ the server for all users of this machine, this user's own server in
 .B conclave lock
 and
 .B conclave elect
-end with the exit status of their command, or with 128 + N if signal N ended it. A command that waits
-ends with 128 + N after signal N. After Ctrl-C, it dies of SIGINT. Otherwise:
+return the exit status of their command, or 128 + N if signal N ended the command. If signal N arrives
+while
+.B conclave
+waits, the exit status is 128 + N. After SIGINT (Ctrl-C),
+.B conclave
+ends itself with SIGINT. In all other cases:
 .TP
 .B 0
 The command succeeded.
 .TP
 .B 1
-A lock was not acquired
+The lock was not acquired
 .RB ( \-E
-sets another number for this), there is no item, node or leader, or the server refused a request for
-another reason.
+sets another number for this case). Or the item, node or leader does not exist. Or the server refused
+a request for a reason that is not listed below.
 .TP
 .B 64
-The command line or a settings file is wrong, or a file that it names cannot be read. Or the command
-would wait for a lock that it runs under itself.
+The command line or a settings file is wrong, or a file that it names cannot be read. Or
+.B conclave
+runs under the lock that it would wait for.
 .TP
 .B 69
 There is no server, the server refuses the connection, its disk is full, or the chroot does not exist.
 .TP
 .B 71
-The system refuses the open files, processes or memory that the command needs.
+The system has no more file descriptors, processes or memory.
 .TP
 .B 74
 The output could not be written.
@@ -187,16 +194,18 @@ releases the lock.
 The lock or leadership was lost while the command ran. Or the connection was lost and the command got
 SIGTERM, because of
 .B \-\-on\-suspend term
-or because the deadline was near. The exit status of the command does not matter then. Or
+or because the deadline was near. In both cases the exit status of the command is ignored. Or
 .B queue pop
-has printed an item but could not remove it, so another consumer may get it, too.
+has printed an item but could not remove it, so another consumer may get the same item.
 .TP
 .B 77
-An ACL forbids the request. This does not depend on
-.BR \-n ", " \-w " and " \-E .
+An ACL forbids the request. The options
+.BR \-n ", " \-w " and " \-E
+do not change this exit status.
 .TP
 .B 78
-Others use the path with another layout or number of permits. The message says what to pass.
+Other programs use the path with another layout or number of permits. The message names the option to
+use.
 .TP
 .B 126
 The command cannot be executed.
@@ -210,7 +219,7 @@ Run one backup at a time. The second one waits for the first:
   conclave lock backups/db \-\- ./backup.sh
 .EE
 .PP
-In a crontab, skip this run without a mail if the last one is still running:
+In a crontab, skip a run, without a mail, if the previous run has not ended:
 .PP
 .EX
   */5 * * * * conclave lock \-n \-E 0 nightly \-\- /usr/local/bin/nightly
@@ -223,7 +232,7 @@ Run at most four renderers on all machines:
   conclave lock \-\-permits 4 render \-\- ./render.sh
 .EE
 .PP
-Send the fencing token to a service that refuses writes of former holders:
+Send the fencing token to a service that refuses writes of earlier holders:
 .PP
 .EX
   conclave lock accounts \-c 'curl \-H "Token: $CONCLAVE_FENCING_TOKEN" \-d @new http://store/'
@@ -239,34 +248,35 @@ Show all holders, and ask one of them to release its lock:
 .SS With a server on this machine (Unix socket)
 As with
 .BR flock (1),
-the lock is held as long as any process of the command that inherited the lock's descriptor is alive.
-It is also held while the command's own process is alive, even if that process closed the descriptor, as
+the processes of the command inherit a descriptor, and the lock is held while one of these processes
+is alive. It is also held while the first process of the command is alive, even if that process has
+closed the descriptor, as
 .BR ssh (1)
 and
 .BR sudo (8)
-do. The descriptor only keeps the session alive. The server accepts no requests on it. The kernel reports the
-end of these processes to the server, so no clock is involved. If
+do. The descriptor only keeps the session alive. The server accepts no requests on it. The kernel
+reports the end of these processes to the server, so no clock is involved. If
 .B conclave
 is killed, the command continues, and the lock is held until its last process has ended. A stopped
-process keeps the lock. A background process that closes all descriptors, as daemons do, no longer keeps
-it.
+process keeps the lock. A background process that closes all descriptors, as daemons do, does not keep
+the lock.
 .PP
 After a restart of the server,
 .B conclave
-reconnects within the session timeout and keeps the lock. If it is this user's own server,
+reconnects within the session timeout and keeps the lock. If this user's own server has ended,
 .B conclave
-also starts it. A small guard process does the same, even if
+starts it again. A small guard process does the same, even if
 .B conclave
 has ended, was killed, or is stopped. The guard starts before the command and ends after the last
 process of the command.
 .PP
 The lock is lost if the guard cannot reconnect within three quarters of the session timeout, or if the
-session has expired. The guard then kills the command's process group, and every process that it can
-see with the inherited descriptor.
+session has expired. The guard then kills the command's process group, and all other processes that it
+finds with the inherited descriptor.
 .B conclave
 replaces a killed guard. If
 .B conclave
-and the guard are both killed, the lock is held until the server ends, and the command then runs
+and the guard are both killed, the lock is held until the server ends. After that, the command runs
 without the lock.
 .PP
 A relay such as
@@ -275,29 +285,40 @@ or a client in another PID namespace, follows the rules for TCP.
 .SS Over TCP
 The server expires a session from which it has received nothing for
 .BR \-\-session\-timeout .
-Then it can grant the lock to another client. So if the server is silent, the command's process group
-gets SIGTERM, and SIGKILL after
+After that, it can grant the lock to another client. So if the server does not answer, the command's
+process group gets SIGTERM, and SIGKILL after
 .BR \-\-kill\-after .
 SIGKILL is sent at the deadline at the latest. The deadline is the earliest moment at which a single
 server can grant the lock to another client. If
 .B conclave
 is killed, the guard kills the process group at once. If
 .B conclave
-is stopped, the guard kills it at the deadline.
+is stopped, the guard kills the process group at the deadline.
 .PP
-These cases are not covered: the whole machine sleeps and continues later; a process has left the
-command's process group; a process runs as another user
+In the following cases the command can run after the lock was granted to another client. Then only a
+service that compares fencing tokens is safe.
+.IP \(bu 2
+The whole machine is suspended and resumed.
+.IP \(bu 2
+A process has left the command's process group.
+.IP \(bu 2
+A process runs as another user
 .RB ( sudo (8)),
-so that
+so
 .B conclave
-may not kill it; the guard is killed together with
-.BR conclave ;
-a server of an ensemble is disconnected from its leader and learns late that the session has expired.
-In these cases, only a service that compares fencing tokens is safe.
+has no permission to kill it.
+.IP \(bu 2
+The guard is killed together with
+.BR conclave .
+.IP \(bu 2
+A server of an ensemble has lost its connection to the leader and learns late that the session has
+expired.
 .SS With any server
-The system does not permit
 .B conclave
-to signal a process of another user, such as a set\-uid program. So run
+has no permission to signal a process of another user, such as a set\-uid program. To run such a
+program, run
+.B conclave
+as that user, too:
 .BR "sudo conclave lock x \-\- COMMAND" .
 If the lock is lost while such a process runs,
 .B conclave
@@ -311,7 +332,7 @@ All programs that share a lock must use the same
 .B \-\-layout
 and the same number of
 .BR \-\-permits .
-A command that sees nodes of another layout, or another number of permits, refuses the path (78).
+A command that finds nodes of another layout, or another number of permits, fails with exit status 78.
 .SH SEE ALSO
 .BR flock (1),
 .BR timeout (1),

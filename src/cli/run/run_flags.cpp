@@ -21,13 +21,14 @@ void add_run_flags(CLI::App& app, run_flags& f) {
                  "name of this contender in `conclave status` (default: host and process)")
       ->type_name("TEXT");
   app.add_option("--on-suspend", f.on_suspend,
-                 "when the connection is lost: ignore it until the deadline is near; stop the "
-                 "command until the connection is restored; or term: send SIGTERM")
+                 "what to do when the connection is lost: ignore (nothing until the deadline is "
+                 "near), stop (stop the command until the connection is restored), term (send "
+                 "SIGTERM)")
       ->check(CLI::IsMember({"term", "stop", "ignore"}))
       ->capture_default_str();
   app.add_option("--kill-after", f.kill_after,
-                 "time from SIGTERM to SIGKILL before the lock is lost; at most a quarter of the "
-                 "session timeout")
+                 "time between SIGTERM and SIGKILL before the lock is lost; at most a quarter of "
+                 "the session timeout")
       ->type_name("TIME")
       ->capture_default_str();
 }

@@ -24,21 +24,22 @@ void add_flags(CLI::App& app, work_flags& f) {
       "Examples:\n"
       "  conclave queue work jobs -- ./do-job\n"
       "  conclave queue work -j 8 --until-empty jobs -- ./do-job\n"
-      "  conclave queue work jobs -- ./do-job {}   (the item replaces {})\n"
+      "  conclave queue work jobs -- ./do-job {}          (the item replaces {})\n"
       "  conclave queue work --arg jobs -c 'curl -fO \"$1\"'\n"
       "  conclave queue work --max-attempts 3 jobs -c 'read -r url; curl -fO \"$url\"'\n"
       "\n"
-      "This worker claims an item and keeps it in the queue until its command has ended with 0. "
-      "If\n"
-      "the command fails, the worker keeps the item for --retry-after, processes other items\n"
-      "meanwhile, and then returns it. If the server is silent for too long, the worker ends the\n"
-      "command, and other workers can claim the item. The same happens if the worker is killed.\n"
-      "With a server on this machine, the command then continues and keeps its item until it has\n"
-      "ended, as with conclave lock. In such cases an item may be processed twice, but never by "
-      "two\n"
-      "commands at a time. After a signal, the worker claims no more items. It passes the signal "
-      "on\n"
-      "to the commands and returns the items that they do not complete.\n"
+      "The worker claims an item and runs the command. The item stays in the queue until the\n"
+      "command has ended with 0. If the command fails, the worker keeps its claim for\n"
+      "--retry-after and processes other items. Then it returns the failed item to the queue.\n"
+      "\n"
+      "If the connection is lost, the worker ends the command before another worker can claim\n"
+      "the item. If the worker is killed, its command is killed as well. With a server on this\n"
+      "machine, the command continues instead and keeps its item until it has ended, as with\n"
+      "conclave lock. In these cases an item may be processed twice, but never by two commands\n"
+      "at the same time.\n"
+      "\n"
+      "After a signal, the worker claims no more items. It passes the signal on to the running\n"
+      "commands, and returns the items of the commands that do not end with 0.\n"
       "\n"
       "The environment of the command contains CONCLAVE_ITEM_NAME, CONCLAVE_ITEM_ATTEMPT,\n"
       "CONCLAVE_QUEUE_PATH, CONCLAVE_FENCING_TOKEN, CONCLAVE_LOCK_NODE and CONCLAVE_SESSION_ID.\n"
@@ -53,8 +54,8 @@ void add_flags(CLI::App& app, work_flags& f) {
       ->check(CLI::Range{1, 10'000})
       ->capture_default_str();
   app.add_flag("--until-empty", f.options.until_empty,
-               "end when no item is left to claim; an item that fails is tried once, or as often "
-               "as --max-attempts says");
+               "end when no item is left to claim; a failed item is not tried again, unless "
+               "--max-attempts is given");
   app.add_option("-n,--count", f.options.count, "end after N items")
       ->type_name("N")
       ->check(CLI::Range{1, 1'000'000'000});
@@ -63,13 +64,13 @@ void add_flags(CLI::App& app, work_flags& f) {
       ->type_name("N")
       ->check(CLI::Range{1, 1'000'000});
   app.add_option("--retry-after", f.retry_after,
-                 "keep a failed item for this time, twice as long after each attempt, up to a "
-                 "minute; also the longest pause between claims if all commands fail")
+                 "pause before a failed item is tried again; doubles with each attempt, up to 1m; "
+                 "also the longest pause between two claims while all commands fail")
       ->type_name("TIME")
       ->capture_default_str();
   app.add_flag("--arg", f.options.item_as_argument,
-               "also pass the item as the last argument, or as $1 of -c; an argument {} is "
-               "replaced by the item in any case");
+               "also pass the item as the last argument, or as $1 with -c; not needed with an "
+               "argument {}, which is always replaced by the item");
   app.add_flag("-q,--quiet", f.options.quiet, "print nothing about items that fail");
   add_run_flags(app, f.run);
 }
