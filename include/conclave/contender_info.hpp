@@ -32,8 +32,8 @@ struct contender_info {
   std::chrono::system_clock::time_point since;  // when the node was created, by the server's clock
   bool asked_to_release = false;
   std::optional<grant_time> granted{};  // only for holders, set by contenders() and inspect()
-  // Set to false by inspect() if the node may not be read. Then only node, role and holds are
-  // known.
+  // Set to false by inspect() if the client is not permitted to read the node. Then only node, role
+  // and holds are known.
   bool readable = true;
 };
 

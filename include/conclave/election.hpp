@@ -203,8 +203,8 @@ bool election::run_as_leader(F&& f, requeue again, std::stop_token stop) {
 //
 // Nodes of a different layout are ignored, even if the path has no other nodes. (In that case
 // election::leader() throws errc::layout_mismatch.) Nothing is reported while there is no
-// connection or the path may not be read. Reports end when the client is closed or its session ends
-// for good.
+// connection or the client is not permitted to read the path. Reports end when the client is closed
+// or its session ends for good.
 class election_observer {
  public:
   // `leader` is empty if there is no candidate. The rules for callbacks of election_options apply.

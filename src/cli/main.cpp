@@ -25,7 +25,8 @@ namespace {
 
 using namespace conclave::cli;
 
-// Whether the command takes all words after `--` as they are. `word` is the name of the command.
+// Returns true if the command takes all words after `--` literally. `word` is the name of the
+// command.
 bool takes_program(const std::string* word, const std::string* end) {
   if (word == end) return false;
   if (*word == "lock" || *word == "elect") return true;
@@ -50,7 +51,8 @@ void read_help(std::vector<std::string>& words) {
   words.emplace_back("--help");
 }
 
-// The first option that the command does not know, among the options directly after its name.
+// Returns the first option that the command does not know, among the options directly after its
+// name.
 const std::string* first_unknown_option(const named_command& c,
                                         const std::vector<std::string>& words) {
   for (auto i = c.next; i < words.size() && words[i].starts_with('-') && words[i] != "--"; ++i) {
@@ -77,15 +79,15 @@ std::string advice(const CLI::ParseError& e, const named_command& c,
   return std::string{e.what()} + "; see: conclave " + name + "--help";
 }
 
-// The system has no more descriptors, processes or memory.
+// Returns true if the system has no more descriptors, processes or memory.
 bool is_shortage(int system_code) {
   return system_code == EMFILE || system_code == ENFILE || system_code == EAGAIN ||
          system_code == ENOMEM;
 }
 
 // A closed descriptor 0, 1 or 2 would be used for the next file that is opened, and output would be
-// written into that file. Reading from 0 and writing to 1 and 2 still fail, and a child process
-// finds them closed.
+// written into that file. With the reserved descriptors, reading from 0 and writing to 1 and 2
+// still fail, and a child process finds them closed.
 void reserve_standard_descriptors() {
   for (const int fd : {0, 1, 2})
     if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF)

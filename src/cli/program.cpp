@@ -9,7 +9,7 @@
 namespace conclave::cli {
 namespace {
 
-// The full name, for example "conclave queue push".
+// Returns the full name, for example "conclave queue push".
 std::string full_name(const CLI::App& app) {
   const auto* const parent = app.get_parent();
   return parent == nullptr ? app.get_name() : full_name(*parent) + " " + app.get_name();

@@ -106,7 +106,8 @@ class benchmark {
   void on_signal(int s) {
     stop_on_ctrl_z(s);
     if (!is_ending_signal(s)) return;
-    // Before the start there is nothing to clean up. A second signal means: do not wait for it.
+    // Before the start, there is nothing to clean up. After a second signal, do not wait for the
+    // cleanup.
     if (!started_ || interrupted_) die_of(s);
     interrupted_ = s;
     stop_.request_stop();

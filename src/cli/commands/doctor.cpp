@@ -169,8 +169,8 @@ void check_with_session(checkup& report, const server_address& at,
   check_access(report, *c);
 }
 
-// The connect string of the healthy hosts, if there are any. The findings already report the
-// others, and waiting for them would delay the remaining checks.
+// Returns the connect string of the healthy hosts, if there are any. The findings already report
+// the other hosts, and waiting for these would delay the remaining checks.
 std::string healthy_hosts(const connect_string& all, const std::vector<host_facts>& hosts) {
   std::string text;
   bool is_socket = false;

@@ -118,7 +118,7 @@ class election_run {
   }
 
  private:
-  // Limits how often a command that ends at once is started.
+  // Limits how often a command is started if it ends at once.
   static constexpr auto shortest_term = 1s;
 
   // Refuses to wait for an election whose leader is the `conclave` that runs this command.
@@ -180,7 +180,7 @@ class election_run {
   // command are alive.
   void after_run() {
     const auto r = *result_;
-    // The next command must not run beside one that we may not kill.
+    // The next command must not run beside a command that we are not permitted to kill.
     if (!flags_.forever() || !r.still_running.empty()) {
       if (!r.kept()) std::cerr << "conclave: " << r.explanation("leadership") << "\n";
       keeps_session_ = r.has_background_processes && r.kept();

@@ -1,4 +1,4 @@
-// `conclave local`: status and stop of this user's own server.
+// `conclave local`: shows the status of this user's own server, or stops it.
 #include <iostream>
 
 #include "cli/command.hpp"
@@ -23,7 +23,7 @@ struct local_flags {
   bool json = false, force = false;
 };
 
-// The value after "NAME<separator>" in the reply to a four-letter word.
+// Returns the value after "NAME<separator>" in the reply to a four-letter word.
 std::string reply_field(const std::string& reply, const std::string& name) {
   const auto at = reply.find(name);
   if (at == std::string::npos) return {};
@@ -36,8 +36,9 @@ struct server_reply {
   std::string reply;  // the reply to "mntr"
 };
 
-// If the server ends between the two questions, another server may run by now, so it tries again.
-// The kernel closes the connections of a process before it reports the end of the process.
+// If the server exits between the two queries, another server may be running by now, so the
+// function tries again. The kernel closes the connections of a process before it reports that the
+// process has ended.
 server_reply find_server_process(const std::filesystem::path& socket) {
   for (;;) {
     auto server = server_process::at(socket);

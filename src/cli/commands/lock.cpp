@@ -82,7 +82,7 @@ void add_flags(CLI::App& app, lock_flags& f) {
   add_connect_flags(app, f.connect);
 }
 
-// The requested lock, without callbacks. Throws failure for contradictory flags.
+// Returns the requested lock, without callbacks. Throws failure for contradictory flags.
 requested_lock::description description_of(const lock_flags& f) {
   requested_lock::description d;
   for (const auto& p : f.paths) d.paths.push_back(node_path(p));
@@ -113,7 +113,8 @@ class lock_run {
     d.options.on_suspended = [this](const hold&) { loop_.post([this] { suspended(); }); };
     d.options.on_restored = [this](const hold&) { loop_.post([this] { restored(); }); };
     d.options.on_lost = [this](const hold&, error_code) { loop_.post([] {}); };
-    // Set only if needed: the library needs an extra read to report revocations.
+    // Set this callback only if needed, because the library needs an extra read to report
+    // revocations.
     if (f.on_revoke == "term")
       d.options.on_revocation = [this](const hold&) { loop_.post([this] { revoked(); }); };
     lock_ = requested_lock::make(connection_.zk(), std::move(d));
@@ -199,7 +200,7 @@ class lock_run {
       return;
     }
     program_->environment = environment_of(held_);
-    // With several paths, the path that contains the node.
+    // If there are several paths, this is the path that contains the node.
     program_->environment.emplace_back(
         "CONCLAVE_LOCK_PATH", *std::min_element(requested_.paths.begin(), requested_.paths.end()));
     program_->environment.push_back(inherited_locks_.with(
@@ -230,7 +231,7 @@ class lock_run {
     if (run_) return run_->pass_on(s);
     stop_on_ctrl_z(s);
     if (!is_ending_signal(s)) return;
-    // With --hold, a signal is the normal end. While waiting, it is an interruption.
+    // With --hold, a signal is the normal end. During the wait, a signal is an interruption.
     if (!program_ && held_.held()) return loop_.end(ok);
     loop_.end_by(s);
   }

@@ -168,15 +168,16 @@ int run(serve_flags& f, const invocation&) {
   if (o.data.empty()) o.data = data_folder();
   if (!f.socket.empty()) o.socket = f.socket;
   if (!f.socket_group.empty()) o.socket_group = f.socket_group;
-  // With a zoo.cfg, the file decides where to listen. Otherwise the socket is at its default path.
-  // A server without durability must not use that path, where clients expect the durable one.
+  // If there is a zoo.cfg, it determines where to listen. Otherwise the socket is at its default
+  // path. A server without durability must not use that path, because clients expect a durable
+  // server there.
   if (o.socket.empty() && !f.no_socket && f.config.empty() && f.durability == "full")
     o.socket = o.data / "socket";
   if (!f.socket_group.empty() && o.socket.empty())
     throw failure{usage, "--socket-group: this server has no Unix socket; set one with --socket"};
   if (!f.backup.empty()) return backup(o.socket.empty() ? o.data / "socket" : o.socket, f.backup);
-  // Before anything is created: commands take the folder of a system server as a sign that there is
-  // one.
+  // Check this before anything is created, because commands treat the folder of a system server as
+  // a sign that there is one.
   if (!o.socket_group.empty() && ::getgrnam(o.socket_group.c_str()) == nullptr)
     throw failure{usage, "there is no group '" + o.socket_group +
                              "'; create it with: groupadd --system " + o.socket_group};
@@ -189,8 +190,8 @@ int run(serve_flags& f, const invocation&) {
   if (!f.listen.empty()) o.listen = f.listen;
   if (!f.listen_tls.empty()) o.listen_tls = f.listen_tls;
   if (!f.tls.certificate_file.empty()) {
-    // The certificate, the key and its password belong together. What a zoo.cfg says about clients'
-    // certificates stays unless a flag replaces it.
+    // The certificate, the key and its password belong together. The settings of a zoo.cfg for
+    // client certificates stay unless a flag replaces them.
     auto& tls = o.tls ? *o.tls : o.tls.emplace();
     tls.certificate_file = f.tls.certificate_file;
     tls.key_file = f.tls.key_file;

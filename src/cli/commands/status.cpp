@@ -47,7 +47,7 @@ inspect_options options_of(const status_flags& f) {
   return options;
 }
 
-// Without --limit: ten on a terminal, all of them otherwise.
+// Without --limit, returns ten on a terminal, and no limit otherwise.
 std::size_t most_waiters(const status_flags& f) {
   if (f.limit != 0) return f.limit;
   return ::isatty(STDOUT_FILENO) == 1 ? 10 : 0;
@@ -74,7 +74,7 @@ std::string clock_text() {
   return text;
 }
 
-// `status --watch`: updates the output until a signal ends it.
+// `status --watch`: updates the output until a signal arrives.
 class live_status {
  public:
   explicit live_status(const status_flags& f)

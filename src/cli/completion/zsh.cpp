@@ -95,7 +95,8 @@ _conclave_program() {
 
 )sh";
   for (const auto* const c : all_of(root)) function(out, *c);
-  // As a file in $fpath the script is called as a function. When sourced, it must register it.
+  // As a file in $fpath, the script is called as a function. When it is sourced, it must register
+  // the function.
   out << R"sh(if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
   _conclave "$@"
 else

@@ -18,8 +18,8 @@ namespace {
 
 struct resource_limit {
   __rlimit_resource_t resource;
-  const char* flag;  // of the shell's ulimit
-  rlim_t unit;       // of the flag's argument
+  const char* flag;  // the flag of the shell's ulimit
+  rlim_t unit;       // the unit of its argument
   rlim_t least;      // a server with a lower limit would fail or be killed
 };
 constexpr rlim_t kilobyte = 1024, megabyte = 1024 * kilobyte;
@@ -45,7 +45,8 @@ std::string raise_limit(const resource_limit& l) {
          "; start a server without this limit: conclave serve --idle-exit 15m";
 }
 
-// All clients would wait for a server with a low priority. Without privileges, the priority stays.
+// All clients would wait for a server with a low priority. Without privileges, the priority cannot
+// be changed.
 void reset_priority() {
   ::setpriority(PRIO_PROCESS, 0, 0);
   const sched_param usual{};

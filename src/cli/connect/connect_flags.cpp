@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The value of the flag, or else that of the settings file.
+// Reads a value from the flag or, if there is none, from the settings file.
 class setting_reader {
  public:
   explicit setting_reader(const settings& s) : settings_{s} {}
@@ -62,7 +62,8 @@ credentials credentials_from_file(const std::string& name) {
           secret::from_memory(content.reveal().substr(colon + 1))};
 }
 
-// Whether the system server's socket exists but this user may not connect to it.
+// Returns true if the system server's socket exists but this user is not permitted to connect to
+// it.
 bool is_forbidden(const char* socket) { return ::access(socket, W_OK) != 0 && errno == EACCES; }
 
 bool is_set(const char* variable) { return variable != nullptr && *variable != '\0'; }
@@ -187,7 +188,7 @@ server_address find_server(const connect_flags& f) {
 std::string node_path(const std::string& given) {
   if (given.empty()) throw failure{usage, "the path is empty"};
   const auto path = given.front() == '/' ? given : "/conclave/" + given;
-  // Checked here, before a server is started or contacted.
+  // This is checked before a server is started or contacted.
   if (path != "/" && (path.back() == '/' || path.find("//") != std::string::npos))
     throw failure{usage, "'" + given + "' is not a valid path; remove the extra slash"};
   return path;

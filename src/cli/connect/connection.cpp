@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Much shorter than the shortest session timeout, after which the client gives up.
+// This is much shorter than the shortest session timeout, after which the client gives up.
 constexpr auto check_interval = 200ms;
 
 // If the server answers within this time, nothing is printed.
@@ -190,7 +190,7 @@ void connection::await_own_server() {
   try {
     client_->exists("/");
   } catch (const error&) {
-    // The session then ends by its timeout.
+    // The session then ends at its timeout.
   }
 }
 
@@ -231,7 +231,7 @@ bool connection::connected() {
                   "the server at " + at_.hosts + " refuses the credentials; check --auth-file"};
   if (now >= std::min(connect_deadline_, next_check_)) refuse_full_disk(at_);
   if (now >= connect_deadline_) throw_no_server();
-  // Our own server may have exited, idle, just after it answered.
+  // Our own server may have been idle and exited just after it answered.
   if (now >= next_check_) {
     next_check_ = now + check_interval;
     if (!at_.local_folder.empty()) ensure_local_server(at_.local_folder);

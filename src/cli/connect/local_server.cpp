@@ -28,7 +28,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Long enough that a job that runs every few minutes finds a running server.
+// This is long enough for a job that runs every few minutes to find a running server.
 constexpr auto idle_exit = "15m";
 
 class descriptor {
@@ -98,7 +98,7 @@ constexpr auto use_another_folder =
                                  use_another_folder};
 }
 
-// Whether a server answers there and runs as this user.
+// Returns true if a server answers there and runs as this user.
 bool own_server_answers(const std::filesystem::path& socket) {
   const auto s = connect_to(socket);
   if (!s) return false;
@@ -143,7 +143,7 @@ int left_ms(deadline until) {
   return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
 }
 
-// Returns the server's output until it serves, has exited, or the deadline passes.
+// Waits until the server serves or has exited, or the deadline passes. Returns the server's output.
 std::string start_server(const std::string& folder, deadline until) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return std::strerror(errno);

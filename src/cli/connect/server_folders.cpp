@@ -29,7 +29,7 @@ std::filesystem::path home_folder() {
 std::filesystem::path data_folder() {
   if (const char* const chosen = std::getenv("CONCLAVE_LOCAL");
       chosen != nullptr && *chosen != '\0') {
-    // A relative path would silently mean another server in every working directory.
+    // With a relative path, every working directory would silently have a different server.
     if (*chosen != '/')
       throw failure{usage,
                     std::string{"CONCLAVE_LOCAL is '"} + chosen + "'; it must be an absolute path"};
@@ -44,7 +44,7 @@ namespace {
 // reboot.
 constexpr auto enabled_unit = "/etc/systemd/system/multi-user.target.wants/conclave.service";
 
-// Whether the path exists, even if this user may not see it.
+// Returns true if the path exists, even if this user is not permitted to see it.
 bool path_exists(const std::string& path) {
   struct stat found {};
   return ::lstat(path.c_str(), &found) == 0 || errno == EACCES;

@@ -53,8 +53,9 @@ void read_file(const std::filesystem::path& file, settings& into) {
   }
 }
 
-// True unless nothing is there. A file that cannot be examined counts as present, so that
-// read_file() fails: without its settings the command would use another server.
+// Returns false only if the file certainly does not exist. A file that cannot be examined counts as
+// present, so that read_file() fails. Without its settings, the command would use a different
+// server.
 bool may_exist(const std::filesystem::path& file) {
   struct stat found {};
   return ::lstat(file.c_str(), &found) == 0 || (errno != ENOENT && errno != ENOTDIR);

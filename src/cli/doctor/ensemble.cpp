@@ -21,7 +21,7 @@ class ensemble {
       const bool replies = h.reply == srvr_reply::normal || h.reply == srvr_reply::not_zookeeper;
       has_unknown_mode_ = has_unknown_mode_ || (h.reached() && replies && h.mode.empty());
       if (!h.reached() || h.mode.empty()) continue;
-      // Two names of one server count once.
+      // A server with two names counts once.
       if (!h.identity.empty() && !seen.insert(h.identity).second) continue;
       has_unidentified_ = has_unidentified_ || h.identity.empty();
       (h.mode == "leader"       ? leaders_

@@ -15,10 +15,10 @@ namespace {
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
-// A healthy server answers at once. A silent one must not use up the whole time.
+// A healthy server answers at once. A silent server must not use up the whole time.
 constexpr auto reply_limit = 2s;
 
-// The rest of the line that begins with `head`.
+// Returns the rest of the line that begins with `head`.
 std::string line_of(const std::string& text, const std::string& head) {
   std::istringstream lines{text};
   for (std::string line; std::getline(lines, line);)
@@ -197,7 +197,8 @@ std::vector<host_facts> examine_hosts(const std::vector<endpoint>& hosts,
     all.push_back(shared->of[i].value_or(std::move(timed_out)));
   }
   lock.unlock();
-  // An ending thread still frees OpenSSL's data, which must not happen during our exit. So join it.
+  // When a thread exits, it frees OpenSSL's data, which must not happen during our exit. So join
+  // it.
   for (std::size_t i = 0; i < hosts.size(); ++i)
     finished[i] ? threads[i].join() : threads[i].detach();
   return all;

@@ -30,7 +30,7 @@ times timed(int n, const std::function<void()>& f) {
   return {all[all.size() / 2], all.back()};
 }
 
-// The parent of the test node. It is created if it is missing, and then removed at the end.
+// The parent of the test node. If it is missing, it is created and removed again at the end.
 class root_node {
  public:
   explicit root_node(client& zk) : zk_{zk} {

@@ -19,7 +19,7 @@
 namespace conclave::cli {
 namespace {
 
-// A file with this text. A pipe would need a thread that writes to it.
+// Returns a file with this text. A pipe would need a thread that writes to it.
 int file_with(const std::string& text) {
   const int fd = ::memfd_create("input", MFD_CLOEXEC);
   std::size_t done = 0;
@@ -79,8 +79,8 @@ class exec_block {
   if (t.dies_with_parent && (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent))
     ::_exit(not_found);  // our process has died already
   if (input >= 0) ::dup2(input, STDIN_FILENO);
-  // Ignoring these signals discards a pending Ctrl-Z. It would stop the child before exec, and
-  // vfork would suspend us as long.
+  // Ignoring these signals discards a pending Ctrl-Z. Otherwise it would stop the child before
+  // exec, and vfork would suspend us as long as the child is stopped.
   for (const int s : {SIGTSTP, SIGTTIN, SIGTTOU})
     if (::signal(s, SIG_IGN) != SIG_IGN) ::signal(s, SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &t.signal_mask, nullptr);
@@ -101,7 +101,7 @@ int code_of_failed_start(int error) {
   }
 }
 
-// Whether the process of this folder of /proc is in the group and has not ended.
+// Returns true if the process with this folder in /proc is in the group and has not ended.
 bool is_running_in(const std::filesystem::path& process, pid_t group) {
   std::ifstream in{process / "stat"};
   std::string text;
@@ -151,7 +151,7 @@ bool child::may_not_signal() const noexcept {
 std::vector<pid_t> child::out_of_reach() const {
   std::vector<pid_t> found;
   if (pid_ == 0) return found;
-  // Not by /proc, which may hide the processes of other users.
+  // This does not use /proc, which may hide the processes of other users.
   if (may_not_signal()) found.push_back(pid_);
   std::error_code ec;
   for (const auto& process : std::filesystem::directory_iterator{"/proc", ec}) {

@@ -20,10 +20,10 @@
 namespace conclave::cli {
 namespace {
 
-// Higher than the numbers that scripts use, and below 64, as in session_keeper.
+// This is above the numbers that scripts use, and below 64, as in session_keeper.
 constexpr int first_inherited_number = 48;
 
-// Whether /proc/PID/fdinfo/N describes a descriptor that is open for writing.
+// Returns true if /proc/PID/fdinfo/N describes a descriptor that is open for writing.
 bool is_open_for_writing(const std::filesystem::path& info) {
   std::ifstream in{info};
   for (std::string name, value; in >> name >> value;)
@@ -78,7 +78,7 @@ void descendants::kill_all(int watched, pid_t group) {
   struct stat found {};
   if (::fstat(watched, &found) != 0) return;
   const auto pipe = "pipe:[" + std::to_string(found.st_ino) + "]";
-  // A process that is just forking may be missed, so repeat until none is found.
+  // The search may miss a process that is just forking, so repeat it until no process is found.
   for (bool killed = true; killed && alive(watched);) {
     killed = false;
     std::error_code ec;
@@ -88,7 +88,7 @@ void descendants::kill_all(int watched, pid_t group) {
       const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
       if (bad != std::errc{} || *end != '\0' || pid == ::getpid()) continue;
       if (!has_open(process.path(), pipe)) continue;
-      // While a process of ours is in the group, the number of the group cannot be reused.
+      // While one of these processes is in the group, the id of the group cannot be reused.
       if (group != 0 && ::getpgid(pid) == group) ::kill(-group, SIGKILL);
       if (::kill(pid, SIGKILL) == 0) killed = true;
     }

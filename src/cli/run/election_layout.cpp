@@ -13,7 +13,7 @@ const std::vector<std::string>& flags() {
   return all;
 }
 
-// The layout of this node, as a value of --layout if there is one.
+// Returns the layout of this node, as a value of --layout if there is one.
 std::string layout_of(std::string_view node) {
   for (const auto& flag : flags())
     if (election_layout(flag).parse(node)) return flag;
@@ -44,7 +44,7 @@ failure election_disagreement(client& zk, const std::string& command, const std:
                              (known ? "; pass --layout " + found : "; use another path")};
     }
   } catch (const error&) {
-    // The nodes have changed meanwhile, or may not be read.
+    // The nodes have changed meanwhile, or we are not permitted to read them.
   }
   return {disagrees, what + error_code{errc::layout_mismatch}.message()};
 }

@@ -27,8 +27,8 @@ using namespace std::chrono_literals;
 
 constexpr auto never = std::numeric_limits<std::int64_t>::max();
 
-// The descriptors of the guard. The standard descriptors are /dev/null: the guard must not keep our
-// connection or our output open, nor print anything.
+// The descriptors of the guard. Its standard descriptors are /dev/null, because the guard must not
+// print anything and must not keep our connection or our output open.
 enum descriptor { conclave_socket = 3, command_pipe, page_file, keeper_socket, first_other };
 
 std::int64_t now() noexcept {
@@ -97,7 +97,7 @@ class descriptor_message {
     const bool later = n < 0 && (errno == EINTR || errno == EAGAIN || errno == ENOMEM);
     return later ? result::nothing : result::closed;
   }
-  // Of a received message; -1: it has none.
+  // Returns the descriptor of a received message, or -1 if it has none.
   int descriptor() noexcept {
     int fd = -1;
     const auto* const c = CMSG_FIRSTHDR(&header_);
@@ -112,27 +112,30 @@ class descriptor_message {
   msghdr header_{};
 };
 
-// Sends a pidfd of `pid`, which is not reaped yet, to the guard. Returns 0 or an error number. In a
-// sandbox without pidfds, the guard knows the command only by the inherited descriptor.
+// Sends a pidfd of `pid` to the guard. The process must not have been reaped yet. Returns 0 or an
+// error number. In a sandbox without pidfds, the guard knows the command only by the inherited
+// descriptor.
 int send_process(int socket, pid_t pid) noexcept {
   const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
   if (fd < 0) return errno == ENOSYS || errno == EPERM ? 0 : errno;
   const int why = descriptor_message{}.send(socket, fd);
   ::close(fd);
-  // A guard that was killed is replaced by one that gets its own pidfd.
+  // If the guard was killed, it is replaced by a new guard, which gets its own pidfd.
   return why == EPIPE || why == ECONNRESET ? 0 : why;
 }
 
-// conclave and the command, as a guard sees them that keeps a session. Only system calls: the guard
-// uses it right after the fork, too.
+// conclave and the command, as seen by a guard that keeps a session. Uses only system calls,
+// because the guard also uses this class right after the fork.
 class watched_processes {
  public:
-  // `pidfd`: of the command's own process, -1: not received yet. Outlives the exec of the guard.
+  // `pidfd` refers to the command's own process. It is -1 if the guard has not received it yet. It
+  // survives the exec of the guard.
   explicit watched_processes(std::atomic<int>& pidfd) noexcept
       : pidfd_{pidfd}, command_{pidfd < 0 ? state::not_started : state::running} {}
 
-  // Waits for at most `limit` ms (-1: without limit), for the end of a process, or for a hang-up of
-  // `connection` (-1: none). Returns whether `connection` has hung up.
+  // Waits until a process has ended, `connection` has hung up or `limit` milliseconds have passed.
+  // A limit of -1 means no limit, and a connection of -1 means none. Returns whether `connection`
+  // has hung up.
   bool wait(int connection, int limit) noexcept {
     const auto unless_ended = [](state s, int fd) { return s == state::running ? fd : -1; };
     std::array<pollfd, 4> events{{{unless_ended(conclave_, conclave_socket), POLLIN, 0},
@@ -153,8 +156,8 @@ class watched_processes {
   }
   bool conclave_ended() const noexcept { return conclave_ == state::ended; }
 
-  // Kills the command's process group if the command's own process is not reaped. Otherwise the
-  // number of the group may be reused.
+  // Kills the command's process group if the command's own process has not been reaped. After that,
+  // the id of the group may be reused.
   void kill_group(pid_t group) const noexcept {
     if (command_ != state::running || group == 0) return;
     if (::syscall(SYS_pidfd_send_signal, pidfd_.load(), 0, nullptr, 0) == 0 || errno == EPERM)
@@ -176,8 +179,8 @@ class watched_processes {
 
   std::atomic<int>& pidfd_;
   state conclave_ = state::running;
-  state descendants_ = state::running;  // those with the inherited descriptor
-  state command_;                       // its own process
+  state descendants_ = state::running;  // the processes with the inherited descriptor
+  state command_;                       // the command's own process
 };
 
 std::int64_t deadline_after(std::chrono::nanoseconds time) noexcept {
@@ -215,7 +218,8 @@ guard::guard(const descendants& of, const std::optional<guarded_session>& sessio
     throw failure{system_failure,
                   std::string{"cannot create the guard process: "} + std::strerror(why)};
   }
-  // Complete before the fork: conclave may be killed or stopped right after it.
+  // This page must be complete before the fork, because conclave may be killed or stopped right
+  // after it.
   shared_ = new (memory)
       shared{{begin.until.load()}, {group},           {-1}, {false}, {false}, begin.key,
              begin.socket,         begin.local_folder};
@@ -226,10 +230,10 @@ guard::guard(const descendants& of, const std::optional<guarded_session>& sessio
     why = errno;
   }
   if (pid_ == 0) {
-    // Only system calls from here on, because other threads may have held locks at the fork. A
-    // process group of its own: signals to our group are not for the guard. Not a session of its
-    // own: Linux schedules each session as a group (autogroup), and a new one may wait for seconds
-    // on a busy machine.
+    // Use only system calls from here on, because other threads may have held locks at the fork.
+    // The guard gets its own process group, because signals to our group are not for the guard. It
+    // does not get its own session, because Linux schedules each session as a group (autogroup),
+    // and a new session may wait for seconds on a busy machine.
     ::setpgid(0, 0);
     ::prctl(PR_SET_NAME, "conclave-guard");
     sigset_t all;
@@ -239,7 +243,7 @@ guard::guard(const descendants& of, const std::optional<guarded_session>& sessio
     shared_->has_started = true;
     session ? watch_keeper(*shared_) : watch_time(*shared_);
   }
-  // Also here: until the guard has run, signals to our group would reach it.
+  // This is also done here, because signals to our group would reach the guard until it has run.
   if (pid_ > 0) ::setpgid(pid_, pid_);
   ::close(ends[0]);
   ::close(file);
@@ -283,21 +287,22 @@ void guard::watch_time(shared& page) {
   while (us.revents == 0) {
     const auto left = (page.until - now()) / 1'000'000;
     if (left < 0) break;
-    // poll() does not count the time while the machine sleeps, so wake up every second.
+    // poll() does not count time during which the machine sleeps, so wake up every second.
     ::poll(&us, 1, static_cast<int>(std::min<std::int64_t>(left + 1, 1000)));
   }
   kill_command(page);
   ::_exit(0);
 }
 
-// The number still belongs to the command's group, because conclave clears it before it reaps the
-// command. If conclave was killed, this is called at once.
+// The id still belongs to the command's group, because conclave clears page.group before it reaps
+// the command. If conclave was killed, this function is called at once.
 void guard::kill_command(shared& page) noexcept {
   page.killed = true;
   if (const pid_t group = page.group; group != 0) ::kill(-group, SIGKILL);
 }
 
-// Waits until the server closes the connection. The reaction then needs a whole program.
+// Waits until the server closes the connection. To react to that, the guard must run a whole
+// program.
 void guard::watch_keeper(shared& page) {
   watched_processes all{page.command};
   while (!all.wait(keeper_socket, -1))
@@ -353,12 +358,12 @@ int guard::run_program() {
   if (outcome == verdict::lost) {
     page.killed = true;
     // Does not use kill_command(). If conclave was killed, init may have reaped the command, and
-    // the number of its group may belong to another process.
+    // the id of its group may belong to another process.
     all.kill_group(page.group);
     descendants::kill_all(command_pipe, page.group);
     return ok;
   }
-  // The guard must not end before conclave has ended.
+  // The guard must not exit before conclave has ended.
   while (!all.conclave_ended()) all.wait(-1, -1);
   deadline = now() + timeout * 3 / 4;
   start_server();

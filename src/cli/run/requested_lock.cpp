@@ -98,7 +98,7 @@ std::string layout_advice(const std::string& layout) {
   return "; use another path";
 }
 
-// Why this path is refused. Empty if the reason is gone meanwhile.
+// Returns why this path is refused. Empty if the reason no longer exists.
 std::string why_refused(client& zk, const std::string& path, const requested_lock::description& d) {
   const auto children = zk.children(path).names;
   if (d.permits != 0) {
@@ -113,7 +113,7 @@ std::string why_refused(client& zk, const std::string& path, const requested_loc
   for (const auto& name : children) {
     const auto parsed = d.options.layout.parse(name);
     const bool exclusive = parsed && parsed->role == layout::role::exclusive;
-    // Contenders of this library are waited for, whatever their kind.
+    // We wait for contenders of this library, whatever their kind.
     if (parsed && (parsed->ours || exclusive != d.shared)) continue;
     if (layout::known_elsewhere(name))
       return d.options.layout.explain_mismatch(name) +
@@ -131,7 +131,7 @@ failure disagreement(client& zk, const requested_lock::description& d, error_cod
       if (const auto why = why_refused(zk, path, d); !why.empty())
         return {disagrees, "lock " + path + ": " + why};
     } catch (const error&) {
-      // The nodes have changed meanwhile, or may not be read.
+      // The nodes have changed meanwhile, or we are not permitted to read them.
     }
   return {disagrees, "lock " + d.paths.front() + ": " + ec.message()};
 }

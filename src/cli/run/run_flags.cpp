@@ -58,7 +58,7 @@ run_options run_flags::options(connection& c) const {
 
 namespace {
 
-// The number of words of the command's name: 1 for `lock`, 2 for `queue work`.
+// Returns the number of words in the command's name: 1 for `lock`, 2 for `queue work`.
 std::size_t words_of_name(const CLI::App& command) {
   std::size_t n = 0;
   for (const auto* a = command.get_parent(); a != nullptr; a = a->get_parent()) ++n;

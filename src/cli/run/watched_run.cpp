@@ -17,13 +17,13 @@ namespace {
 // A hold that lasts longer than this has no deadline.
 constexpr auto without_deadline = 24h;
 
-// The first killed guard is replaced at once, the next ones not before this time has passed.
+// The first killed guard is replaced at once. Later ones are replaced after this time.
 constexpr auto guard_pause = 100ms;
 constexpr int guards_until_warning = 10;
 
 constexpr auto refusal = "the system does not permit a signal to another user's process";
 
-// "process 12", or "processes 12, 13".
+// Returns "process 12" or "processes 12, 13".
 std::string names_of(const std::vector<pid_t>& processes) {
   std::string all;
   for (const auto p : processes) all += (all.empty() ? "" : ", ") + std::to_string(p);
@@ -57,7 +57,7 @@ watched_run::watched_run(const loop& l, program p, client& zk, hold held, run_op
   start();
 }
 
-// Unknown while the server restarts: then the hold is soon restored or lost.
+// Returns kept_by::unknown while the server restarts. The hold is then soon restored or lost.
 watched_run::kept_by watched_run::find_keeper() {
   if (options_.server_socket.empty()) return kept_by::us;
   if (held_.suspended()) return kept_by::unknown;
@@ -72,7 +72,7 @@ watched_run::kept_by watched_run::find_keeper() {
     keeper_ = {};
     keeper_of_guard_ = {};
   }
-  // Also for a server that cannot see our processes, or is too old for keepers.
+  // This also happens if the server cannot see our processes or is too old for keepers.
   return ++tries_ < most_tries ? kept_by::unknown : kept_by::us;
 }
 
@@ -139,15 +139,16 @@ loop::clock::time_point watched_run::check_guard() {
   if (++killed_guards_ == guards_until_warning)
     std::cerr << "conclave: the guard process was killed 10 times; the command has no guard for up "
                  "to 100ms each time\n";
-  // If the system refuses one now, the next turn tries again. The hold does not depend on it.
+  // If the system refuses a new guard now, the next turn tries again. The hold does not depend on
+  // the guard.
   auto made = try_new_guard(child_->group());
   if (!made) return next_guard_;
   guard_ = std::move(made);
   return never;
 }
 
-// After our end, only the guard keeps the session. After a server restart, the guard may not be
-// attached yet, because it is stopped or gets no processor time. Then a new guard starts with an
+// After we have exited, only the guard keeps the session. After a server restart, the guard may not
+// be attached yet, because it is stopped or gets no processor time. Then a new guard starts with an
 // attached keeper. Returns false if there is no server or no guard yet.
 bool watched_run::hand_over_to_guard() {
   check_guard();
@@ -157,7 +158,7 @@ bool watched_run::hand_over_to_guard() {
   if (fresh.state() != session_keeper::result::attached) return false;
   auto former = std::exchange(keeper_of_guard_, std::move(fresh));
   auto made = try_new_guard(0);
-  // The client may have lost the session meanwhile, and the keeper may be one of its next session.
+  // The client may have lost the session meanwhile, and the keeper may belong to its next session.
   if (!made || !held_.held()) {
     keeper_of_guard_ = std::move(former);
     return false;
@@ -265,8 +266,8 @@ void watched_run::kill(hold_outcome why) {
   outcome_ = why;
   if (!kill_at_) kill_at_ = loop::clock::now();
   if (runs()) {
-    // Sent again also to a program that refused it: it may have become ours, or started processes
-    // that are ours.
+    // This is sent again even if we were not permitted to signal the program before. It may run as
+    // our user now, or may have started processes that do.
     const auto before = phase_;
     const bool refused = child_->signal(SIGKILL) == child::delivery::refused;
     phase_ = refused ? phase::unkillable : phase::running;
@@ -311,8 +312,8 @@ void watched_run::stopped(int signal) {
     stop_with_child();
 }
 
-// Stops ourselves, so that the shell that started us takes its terminal back. The program stays
-// stopped as long as we do, and continues only if the hold is still held.
+// Stops this process, so that the shell that started it takes its terminal back. The program stays
+// stopped as long as this process, and continues only if the hold is still held.
 void watched_run::stop_with_child() {
   const bool had_terminal = terminal_.child_has_terminal();
   terminal_.take_back();

@@ -52,7 +52,7 @@ void redirect_output_to(const std::filesystem::path& log) {
   ::close(fd);
 }
 
-// Raises the descriptor limit and reduces max_connections to what it allows.
+// Raises the descriptor limit and reduces max_connections to the number that the limit allows.
 void raise_descriptor_limit(server_options& options) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -67,8 +67,8 @@ void raise_descriptor_limit(server_options& options) {
 }
 
 // Waits for SIGTERM, SIGINT and SIGHUP on a separate thread. Before the server has started, SIGTERM
-// and SIGINT exit the program. Later the first of them stops the server, and a second one exits at
-// once. SIGHUP only calls `reload`, because nohup and closed terminals send it, too.
+// and SIGINT exit the program. Later, the first of them stops the server, and a second one exits at
+// once. SIGHUP only calls `reload`, because it is also sent when a terminal is closed.
 class signal_thread {
  public:
   explicit signal_thread(std::function<void(server&)> reload) : reload_{std::move(reload)} {
@@ -174,7 +174,7 @@ int serve(serve_command command) {
   std::string ready = "conclave ready:";
   for (const auto& address : running_server->addresses()) ready += " " + address;
   ready += "\n";
-  // A server that nobody watches may have no standard output.
+  // A server in the background may have no standard output.
   [[maybe_unused]] const auto written = ::write(STDOUT_FILENO, ready.data(), ready.size());
   if (!command.log.empty()) redirect_output_to(command.log);
   running_server->wait();
@@ -187,8 +187,8 @@ int backup(const std::filesystem::path& socket, const std::filesystem::path& to)
   const auto target = std::filesystem::absolute(to).string();
   if (target.find('\n') != std::string::npos)
     throw std::runtime_error{"the path of a backup must not contain line breaks"};
-  // A server in another mount namespace (systemd's PrivateTmp) writes to another file of this name.
-  // Only a file that appears here shows that the server wrote this one.
+  // A server in another mount namespace (systemd's PrivateTmp) writes to a different file of this
+  // name. Only if a file appears here did the server write the requested file.
   std::error_code ec;
   if (std::filesystem::symlink_status(target, ec).type() != std::filesystem::file_type::not_found)
     throw failure{failed, "the backup failed: " + target +

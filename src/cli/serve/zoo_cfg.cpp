@@ -41,7 +41,8 @@ std::vector<std::string> split_list(const std::string& text) {
 
 namespace {
 
-// The settings of the file. Reading a setting removes it, so unused() has the unsupported ones.
+// The settings of the file. Reading a setting removes it, so unused() returns the unsupported
+// settings.
 class settings {
  public:
   explicit settings(const std::filesystem::path& file) : file_{file} {

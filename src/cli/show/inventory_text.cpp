@@ -91,7 +91,7 @@ class inventory_renderer {
       left = std::max(left, columns(r.branches) + columns(r.left));
       right = std::max(right, columns(r.right));
     }
-    // The right column has the numbers. The left one can be clipped, down to a third of the width.
+    // The right column has the numbers. The left column can be clipped to a third of the width.
     if (format_.width != 0 && left + gap + right > format_.width)
       left = std::max(format_.width / 3, format_.width - std::min(format_.width, right + gap));
     std::vector<std::string> all;
@@ -166,7 +166,7 @@ class inventory_renderer {
       one.left = (who.holds ? mark : std::to_string(++position) + " ") + name_of(r, who);
       one.right = padded(activity(r, who), 6);
       if (who.readable && !who.holds) one.right += " " + short_time(now_ - who.since);
-      // For waiters the token means nothing yet, and it is long.
+      // The token of a waiter has no meaning yet, and it is long.
       if (who.readable && who.holds)
         one.right = padded(one.right + " " + held_for(who, now_) + "  ", 14) + "token " +
                     std::to_string(who.fencing_token);

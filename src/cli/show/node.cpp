@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Date and time with `between` as the separator.
+// Returns the date and time with `between` as the separator.
 std::string seconds_of(const std::tm& t, char between) {
   std::array<char, 64> text{};
   std::strftime(text.data(), text.size(), "%F %T", &t);

@@ -10,7 +10,7 @@
 namespace conclave::cli {
 namespace {
 
-// Writes without a buffer, so that the text is out when this returns.
+// Writes without a buffer, so that the text is on the terminal when this function returns.
 void write_out(std::string_view text) {
   while (!text.empty()) {
     const auto n = ::write(STDOUT_FILENO, text.data(), text.size());

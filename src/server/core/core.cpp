@@ -76,7 +76,7 @@ void core::receive(connection_id id, std::string_view frame) {
   if (i == connections_.end() || i->second.is_closing()) return;
   auto& c = i->second;
   if (c.kept_session != nullptr)
-    start_closing(c);  // a keeper connection may not send requests
+    start_closing(c);  // a keeper connection must not send requests
   else if (c.current_stage == connection::stage::serving)
     serve(c, frame);
   else

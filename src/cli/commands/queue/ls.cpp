@@ -187,7 +187,7 @@ struct set_aside_flags {
   bool all = false;
 };
 
-// The items set aside that the flags select.
+// Returns the items set aside that the flags select.
 std::vector<queue_item> selected_items(const queue& q, const set_aside_flags& f) {
   if (f.all != f.names.empty())
     throw failure{usage,

@@ -28,10 +28,10 @@ struct pop_flags {
 // The largest number of items that are claimed and printed together.
 constexpr std::size_t most_at_once = 64;
 
-// When to stop waiting for the next item. Empty: never.
+// The time at which to stop waiting for the next item. Empty means never.
 using limit = std::optional<clock::time_point>;
 
-// Claims at most `most` items. Returns none if no item arrived before the limit.
+// Claims up to `most` items. Returns an empty list if no item arrived before the limit.
 std::vector<queue_claim> claim_some(queue& q, std::size_t most, limit until) {
   std::vector<queue_claim> got;
   if (!until) {

@@ -25,8 +25,8 @@ struct push_flags {
   bool nul = false;
 };
 
-// The limits of one transaction: large enough to share a write to the server's disk, small enough
-// not to delay other clients.
+// The limits of one transaction. They are large enough to share a write to the server's disk, and
+// small enough not to delay other clients.
 constexpr std::size_t most_items = 256;
 constexpr std::size_t most_bytes = std::size_t{256} * 1024;
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::chrono::milliseconds longest_retry = 1min;
 
-// `base`, doubled `times` times, at most `most`.
+// Returns `base` doubled `times` times, but at most `most`.
 std::chrono::milliseconds doubled(std::chrono::milliseconds base, int times,
                                   std::chrono::milliseconds most) {
   for (; times > 0 && base < most; --times) base *= 2;
@@ -256,7 +256,7 @@ void worker::ended(job& j) {
   if (!j.result->kept()) {
     const auto why = j.claim.name() + ": " + j.result->explanation("the claim");
     not_completed_.insert(j.claim.name());
-    // The next command must not run beside one that we may not kill.
+    // The next command must not run beside a command that we are not permitted to kill.
     if (!j.result->still_running.empty()) return stop_with_failure(failure{lost, why});
     report(why + "; another consumer can claim it");
   } else if (j.result->code == 0) {
@@ -291,8 +291,9 @@ void worker::item_failed(queue_claim claim, const std::string& why) {
   const bool ends = options_.until_empty || options_.count != 0;
   if (ends) not_completed_.insert(claim.name());
   const auto what = claim.name() + ": " + why;
-  // Two cases return the item at once, by the end of the claim. A command that our own signal ended
-  // has not failed. And an item that failed too often is set aside by its next consumer.
+  // In two cases the item is returned at once, because the claim ends here. A command that was
+  // ended by our own signal has not failed. An item that failed too often is set aside by its next
+  // consumer.
   if (code_) return report(what + "; returned to the queue");
   ++failures_;
   next_claim_ =

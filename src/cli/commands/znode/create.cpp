@@ -38,8 +38,8 @@ struct create_flags : common_flags {
   }
 };
 
-// The user need not know of /conclave: for a relative path with one name, only /conclave can be
-// missing, and it is created without -p.
+// The user need not know about /conclave. For a relative path with one name, only /conclave can be
+// missing, so it is created even without -p.
 bool only_root_can_be_missing(const create_flags& f) {
   return f.path.front() != '/' && f.path.find('/') == std::string::npos;
 }
@@ -85,7 +85,7 @@ class ephemeral_node_run {
     loop_.on_signal([this](int s) {
       stop_on_ctrl_z(s);
       if (!is_ending_signal(s)) return;
-      // With a node, a signal is the normal end. Before, it is an interruption.
+      // Once the node exists, a signal is the normal end. Before that, a signal is an interruption.
       created_.path.empty() ? loop_.end_by(s) : loop_.end(ok);
     });
     loop_.on_turn([this] {

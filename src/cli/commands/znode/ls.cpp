@@ -20,7 +20,7 @@ struct child {
   std::optional<node_stat> stat;
 };
 
-// The children that still exist, with their metadata.
+// Returns the children that still exist, with their metadata.
 std::vector<child> with_stats(client& zk, const std::string& parent,
                               const std::vector<std::string>& names) {
   std::vector<child> all(names.size());

@@ -30,7 +30,8 @@ class watch_run {
     loop_.on_signal([this](int s) {
       stop_on_ctrl_z(s);
       if (!is_ending_signal(s)) return;
-      // With a watch, a signal is the normal end. Before, it is an interruption.
+      // Once the watch is set, a signal is the normal end. Before that, a signal is an
+      // interruption.
       is_watching_ ? loop_.end(ok) : loop_.end_by(s);
     });
     loop_.on_turn([this] {
