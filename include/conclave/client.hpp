@@ -125,8 +125,8 @@ auto initiate(const Object& object, void (*start)(const Object&, receiver<Result
 }  // namespace detail
 
 // Keeps a session listener registered. After the destructor has returned, the listener is not
-// running and is not called again. If the listener itself destroys the subscription, only its
-// current call continues.
+// running and is not called again. If the listener itself destroys the subscription, its current
+// call continues, but it is not called again.
 class [[nodiscard]] subscription {
  public:
   subscription() = default;
@@ -165,7 +165,8 @@ class client {
 
   session_state state() const;
   std::int64_t session_id() const;  // 0 if there is no session
-  // The timeout that the server has granted. Before the first connection, the requested timeout.
+  // Returns the timeout that the server has granted. Before the first connection, returns the
+  // requested timeout.
   std::chrono::milliseconds session_timeout() const;
   bool read_only() const;  // connected to a server that accepts only reads
 
@@ -285,7 +286,7 @@ class client {
                                        std::move(path), std::move(list), expected_version);
   }
 
-  // The paths of this session's ephemeral nodes that start with `prefix`.
+  // Returns the paths of this session's ephemeral nodes that start with `prefix`.
   std::vector<std::string> ephemerals(std::string prefix = "/");
   template <class Token>
   auto async_ephemerals(std::string prefix, Token&& token) {
@@ -293,7 +294,7 @@ class client {
         core_, &detail::start_ephemerals, std::forward<Token>(token), std::move(prefix));
   }
 
-  // The number of nodes below this one, at any depth.
+  // Returns the number of nodes below this node, at any depth.
   std::int32_t count_descendants(std::string path);
   template <class Token>
   auto async_count_descendants(std::string path, Token&& token) {

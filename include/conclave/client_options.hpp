@@ -41,7 +41,8 @@ struct tls_options {
 struct client_options {
   client_options() = default;
 
-  // Requested from the server, which may grant a different value. See client::session_timeout().
+  // The timeout that the client requests. The server may grant a different one. See
+  // client::session_timeout().
   std::chrono::milliseconds session_timeout{30'000};
   // How long an operation waits for a connection before it fails with errc::not_connected. Zero
   // means the session timeout. The limit does not apply to requests that were already sent.
@@ -49,7 +50,7 @@ struct client_options {
   // Start a new session after the current one has expired. If false, the client stays expired.
   bool renew_expired = true;
   // Accept a server that has lost contact with its ensemble and can only read. The client stays
-  // connected to it. The server ends the connection when it is part of a majority again.
+  // connected to it. The server closes the connection when it is part of a majority again.
   bool allow_read_only = false;
   // Try the servers in random order, to distribute clients over the servers.
   bool shuffle_hosts = true;

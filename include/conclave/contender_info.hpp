@@ -10,9 +10,9 @@
 
 namespace conclave {
 
-// When a holder was granted the lock, estimated from the nodes, by the server's clock. The server
-// stores when a node was created, but not when its predecessor was deleted. A release by Conclave
-// records its time in the lock's path.
+// The time at which a holder was granted the lock, estimated from the nodes, by the server's clock.
+// The server stores when a node was created, but not when its predecessor was deleted. A release by
+// Conclave records its time in the lock's path.
 struct grant_time {
   std::chrono::system_clock::time_point earliest;
   // If not set, the grant may be as late as now.
@@ -24,11 +24,11 @@ struct contender_info {
   std::string node;  // the node's path
   layout::role role{};
   bool holds = false;  // determined by the order of the nodes
-  // How the contender describes itself. For a contender of another library, this is the data of its
-  // node. It is then empty after a release request has replaced that data.
+  // The contender's description of itself. For a contender of another library, this is the data of
+  // its node. It is empty if a release request has replaced that data.
   std::string owner;
   std::int64_t session_id = 0;
-  std::int64_t fencing_token = 0;               // of the holder, or of the waiter after its grant
+  std::int64_t fencing_token = 0;               // for a waiter, its token after the grant
   std::chrono::system_clock::time_point since;  // when the node was created, by the server's clock
   bool asked_to_release = false;
   std::optional<grant_time> granted{};  // only for holders, set by contenders() and inspect()

@@ -66,7 +66,8 @@ struct election_options {
   // the session has reconnected in time. See hold.hpp.
   std::function<void(const hold&)> on_suspended;
   std::function<void(const hold&)> on_restored;
-  // The leadership was lost for the reason `why`. See hold::lost() and hold::why_lost().
+  // on_lost runs when the leadership was lost for the reason `why`. See hold::lost() and
+  // hold::why_lost().
   std::function<void(const hold&, error_code why)> on_lost;
 };
 
@@ -89,7 +90,8 @@ class election {
   // Returns when this candidate leads. If it already leads, waits until the leadership is lost or
   // resigned and then campaigns again.
   void campaign();
-  // Returns false if a stop was requested or the deadline passed first. The candidacy then ends.
+  // Returns false if a stop was requested or the deadline passed before this candidate led. The
+  // candidacy then ends.
   [[nodiscard]] bool campaign(std::stop_token stop);
   template <class Rep, class Period>
   [[nodiscard]] bool campaign_for(const std::chrono::duration<Rep, Period>& d) {
@@ -146,7 +148,7 @@ class election {
   std::int64_t fencing_token() const { return hold().fencing_token(); }
   std::stop_token lost() const { return hold().lost(); }
 
-  // The current state. It may already be newer than the event that on_event is handling.
+  // Returns the current state. It may already be newer than the event that on_event is handling.
   election_state state() const;
   const std::string& id() const noexcept;
 
@@ -154,7 +156,7 @@ class election {
 
   // Returns nothing if there is no candidate.
   std::optional<contender_info> leader() const;
-  // All candidates in order. The first one leads.
+  // Returns all candidates in order. The first one leads.
   std::vector<contender_info> candidates() const;
 
  private:
@@ -203,8 +205,8 @@ bool election::run_as_leader(F&& f, requeue again, std::stop_token stop) {
 //
 // Nodes of a different layout are ignored, even if the path has no other nodes. (In that case
 // election::leader() throws errc::layout_mismatch.) Nothing is reported while there is no
-// connection or the client is not permitted to read the path. Reports end when the client is closed
-// or its session ends for good.
+// connection or the client is not permitted to read the path. Nothing is reported after the client
+// was closed or its session ended and no other follows.
 class election_observer {
  public:
   // `leader` is empty if there is no candidate. The rules for callbacks of election_options apply.
@@ -214,7 +216,8 @@ class election_observer {
   election_observer(client& c, std::string path, callback on_change,
                     conclave::layout names = conclave::layout::election());
   // After the destructor has returned, `on_change` is not running and is no longer called. If
-  // `on_change` itself calls the destructor, only its current call continues.
+  // `on_change` itself calls the destructor, its current call continues, but it is not called
+  // again.
   ~election_observer();
   election_observer(const election_observer&) = delete;
   election_observer& operator=(const election_observer&) = delete;

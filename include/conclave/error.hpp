@@ -5,7 +5,7 @@
 // boost::system::system_error, as for every Asio operation. Its code() compares equal to the same
 // values. as_tuple(use_awaitable) returns the code without an exception.
 //
-// To find out what a code means, compare it with a condition instead of listing codes:
+// To learn what a code means for the caller, compare it with a condition instead of listing codes:
 //
 //   if (ec == conclave::condition::outcome_unknown) { ... read the node before you retry ... }
 #pragma once

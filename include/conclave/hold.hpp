@@ -57,8 +57,8 @@ class hold {
   bool held() const noexcept;
   explicit operator bool() const noexcept { return held(); }
 
-  // How long held() stays true without another reply from the server. Returns zero if the lock is
-  // not held.
+  // Returns how long held() stays true without another reply from the server. Returns zero if the
+  // lock is not held.
   std::chrono::nanoseconds remaining() const noexcept;
 
   // The token requests a stop when the hold is lost, but not when it is released. Stop callbacks

@@ -57,7 +57,8 @@ struct recipe_info {
   // The layout of the node names: "curator", "kazoo", "zookeeper", "leader_latch", "kazoo_locking",
   // the pattern of a custom layout, or "named" for a named_mutex. Empty for an unused path.
   std::string layout;
-  // Holders first, then waiters in the order of the wait queue. For a queue, the claims.
+  // The holders, followed by the waiters in the order of the wait queue. For a queue, these are the
+  // claims.
   std::vector<contender_info> contenders;
   std::optional<int> permits;  // of a semaphore, if its path records the number
   queue_counts queue;          // only for a queue
@@ -130,9 +131,9 @@ struct unused_nodes {
 // So an ordinary empty folder of another program is also unused if it once had children. Therefore
 // pass only paths that recipes use.
 //
-// Excluded are ephemeral nodes, /, /conclave, /zookeeper and the nodes below it, and folders that
-// kazoo creates once and needs later. The path of a queue is excluded while its sibling node is in
-// use.
+// The function never returns ephemeral nodes, /, /conclave, /zookeeper and the nodes below it, or
+// folders that kazoo creates once and needs later. It does not return the path of a queue while its
+// sibling node is in use.
 unused_nodes find_unused(client& c, const std::vector<std::string>& paths,
                          std::chrono::system_clock::time_point before);
 
@@ -157,16 +158,17 @@ std::vector<removal> remove_unused(client& c, const std::vector<unused_node>& no
 // and the sibling node of a queue. `name` is the last part of a path.
 bool is_recipe_node(std::string_view name);
 
-// The number of permits that the path of a semaphore records. Returns nothing if there is no
+// Returns the number of permits that the path of a semaphore records, or nullopt if there is no
 // record.
 std::optional<std::size_t> recorded_permits(const get_result& semaphore);
 
-// The layout of the queue at this path. Returns kazoo_locking if the path has a child `entries`.
-// Otherwise returns the layout of the items. If there are items of the zookeeper layout and of the
-// kazoo layout, returns zookeeper. Returns nothing if there are no items.
+// Determines the layout of the queue at this path. Returns kazoo_locking if the path has a child
+// `entries`. Otherwise returns the layout of the items. If there are items of the zookeeper layout
+// and of the kazoo layout, returns zookeeper. Returns nothing if there are no items.
 std::optional<queue_layout> find_queue_layout(client& c, const std::string& path);
 
-// The claimed items of a queue. The last part of contender_info::node is the name of the item.
+// Returns the claimed items of a queue. The last part of contender_info::node is the name of the
+// item.
 std::vector<contender_info> queue_claims(client& c, const std::string& path, queue_layout names);
 
 }  // namespace conclave

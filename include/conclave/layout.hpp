@@ -7,8 +7,8 @@
 // other nodes.
 //
 // In every layout, Conclave's mutexes, readers and writers share one wait queue, ordered by
-// sequence number, and exclude each other. Other libraries' mutexes do not see readers and writers,
-// and their readers and writers do not see mutexes. Conclave therefore also throws
+// sequence number, and exclude each other. In other libraries, mutexes do not see readers and
+// writers, and readers and writers do not see mutexes. Conclave therefore also throws
 // errc::layout_mismatch if a mutex finds a reader or writer of another library, or if a reader or
 // writer finds a mutex of another library.
 //
@@ -65,8 +65,8 @@ class layout {
   // its name, or its writers' pattern if it is for shared locks.
   const std::string& name() const noexcept { return name_; }
 
-  // The name of a new node without its sequence number. Returns an empty string if the layout does
-  // not have this role.
+  // Returns the name of a new node without its sequence number, or an empty string if the layout
+  // does not have this role.
   std::string name_prefix(role r) const;
 
   struct contender {
@@ -79,11 +79,11 @@ class layout {
 
   // Returns true if this is a contender's name in any layout known to Conclave.
   static bool known_elsewhere(std::string_view name);
-  // The name of the first such layout. Returns an empty string if there is none.
+  // Returns the name of the first such layout, or an empty string if there is none.
   static std::string known_as(std::string_view name);
   // Returns true if this may be a writer's node in any layout known to Conclave.
   static bool may_be_writer(std::string_view name);
-  // A message that explains why this child of the lock's path does not match this layout.
+  // Returns a message that explains why this child of the lock's path does not match this layout.
   std::string explain_mismatch(std::string_view child) const;
 
  private:

@@ -19,8 +19,8 @@
 //   may be lost. If somebody changed the counter node, the call fails with errc::connection_loss.
 //
 // Claiming leaves the item in the queue until complete(). While the claim is held, no other
-// consumer gets the item. A claim has a hold like a lock (hold.hpp). If the consumer gives the item
-// back, exits or loses its session, the item is available again at its old position. The queue
+// consumer gets the item. A claim has a hold like a lock (hold.hpp). If the consumer releases the
+// claim, exits or loses its session, the item is available again at its old position. The queue
 // counts how often an item was claimed. Therefore claiming needs write permission on the items.
 // Popping needs only delete permission.
 //
@@ -49,8 +49,8 @@
 // Several threads may use one object. Functions throw the same errors as the client's calls, and
 // also:
 // - errc::too_large: an item, together with the data of a claim, does not fit into a request. The
-//   call has no effect. A server closes the connection on a request above its own limit, without a
-//   reply. The call then fails only after several lost connections.
+//   call has no effect. A server closes the connection, without a reply, if a request is larger
+//   than its own limit. The call then fails only after several lost connections.
 // - errc::layout_mismatch: the queue contains only items of a different layout.
 //
 // A queue works until its client is closed or destroyed.
@@ -84,8 +84,8 @@ using queue_pointer = std::shared_ptr<client_impl::queue_handle>;
 using claim_pointer = std::shared_ptr<client_impl::claim_handle>;
 }  // namespace detail
 
-// A claimed item. The destructor gives the item back unless it was completed. An empty claim is not
-// held, and functions that access its item throw errc::lock_lost.
+// A claimed item. The destructor releases the claim unless the item was completed. An empty claim
+// is not held, and functions that access its item throw errc::lock_lost.
 class queue_claim {
  public:
   queue_claim() = default;  // empty
@@ -98,7 +98,7 @@ class queue_claim {
   int priority() const;
   int attempts() const;  // how often the item was claimed, including this claim
 
-  // Removes the item from the queue. Do not repeat it if it throws:
+  // Removes the item from the queue. Do not repeat the call if it throws:
   // - errc::lock_lost: the claim was lost, completed or released before. Another consumer may
   //   process the item, or already has.
   // - errc::session_expired: the session ended, and the outcome is unknown.
@@ -222,11 +222,11 @@ class queue {
     return detail::initiate<std::optional<queue_item>>(state_, &detail::start_front,
                                                        std::forward<Token>(token));
   }
-  // The number of child nodes in the queue, except Conclave's own. size() does not list the queue,
-  // so it also counts foreign nodes that are not items. names().size() counts only items.
+  // Returns the number of child nodes in the queue, except Conclave's own. size() does not list the
+  // queue, so it also counts foreign nodes that are not items. names().size() counts only items.
   std::size_t size() const;
   bool empty() const { return size() == 0; }
-  // The names of all items in order. client::get(item_path(name)) returns an item's data.
+  // Returns the names of all items in order. client::get(item_path(name)) returns an item's data.
   std::vector<std::string> names() const;
   std::string item_path(const std::string& name) const;
 
@@ -254,7 +254,8 @@ class queue {
     return detail::initiate<std::optional<queue_item>>(
         state_, &detail::start_pop, std::forward<Token>(token), detail::no_deadline);
   }
-  // Completes without an item if there is none in time. A duration of zero or less means try_pop().
+  // Completes without an item if no item arrives in time. A duration of zero or less means
+  // try_pop().
   template <class Rep, class Period, class Token>
   auto async_pop_for(const std::chrono::duration<Rep, Period>& d, Token&& token) {
     return detail::initiate<std::optional<queue_item>>(
@@ -283,7 +284,8 @@ class queue {
         state_, &detail::start_claim, std::forward<Token>(token), detail::deadline_after(d));
   }
 
-  // Items that were set aside after too many attempts (queue_options::max_attempts), in order.
+  // Returns the items that were set aside after too many attempts (queue_options::max_attempts), in
+  // order.
   std::vector<queue_item> set_aside() const;
   // Moves an item that was set aside to the end of the queue. Its attempts are counted from zero.
   // Only the name of `item` is used. Throws errc::no_node if it is no longer set aside.

@@ -1,7 +1,7 @@
 // A mutex that its owning thread may lock again.
 //
 // A thread owns the lock. It must unlock as often as it has locked, and no other thread can unlock
-// it. Locking again sends nothing to the server. In everything else it behaves like mutex
+// it. Locking again sends nothing to the server. In all other respects, it behaves like mutex
 // (mutex.hpp), and it excludes mutexes on the same path.
 //
 // If the hold is lost, the owning thread must first unlock as often as it has locked. Until then,
@@ -42,7 +42,7 @@ class recursive_mutex {
 
   // Returns true even if the hold was lost, until the thread has unlocked it.
   bool held_by_this_thread() const;
-  // How many times the calling thread must still unlock. Returns 0 on every other thread.
+  // Returns how many times the calling thread must still unlock, or 0 if it does not own the lock.
   std::size_t hold_count() const;
 
   conclave::hold hold() const;

@@ -5,10 +5,10 @@
 //   ...
 //   auto permit = slots.scoped_acquire();
 //
-// Acquiring functions return a scoped_hold. std::scoped_lock, in contrast, blocks a thread in its
-// constructor. If nobody takes the result of an asynchronous acquisition, for example because its
-// coroutine has ended, the lock is released when the result is destroyed. Cancel pending operations
-// before you destroy the io_context that completes them.
+// Functions that acquire a lock return a scoped_hold. In contrast, std::scoped_lock blocks a thread
+// in its constructor. If nobody takes the result of an asynchronous acquisition, for example
+// because its coroutine has ended, the lock is released when the result is destroyed. Cancel
+// pending operations before you destroy the io_context that completes them.
 //
 // A scoped_hold releases only its own acquisition, not others of the same lock object. It may
 // outlive the lock object, whose destructor releases every acquisition. Only one thread at a time

@@ -9,8 +9,8 @@
 //   options.socket = "/run/app/conclave/socket";
 //   conclave::server server{options};
 //
-// ZooKeeper's own clients, Curator and kazoo work with it unchanged. It does not replicate. For
-// several machines, run Apache ZooKeeper and connect to that.
+// ZooKeeper's own clients, Curator and kazoo work with it unchanged. It does not replicate its
+// data. For several machines, run Apache ZooKeeper and connect to it instead.
 //
 // Link with conclave::server. The server runs on its own thread. The object may be used from any
 // thread, but not from its own log callback. After fork(), the child process has no server, and the
@@ -38,9 +38,9 @@ class server {
   server(const server&) = delete;
   server& operator=(const server&) = delete;
 
-  // A connect string for clients: the first of addresses().
+  // Returns a connect string for clients: the first of addresses().
   std::string connect_string() const;
-  // All addresses: first TCP, then TLS, then the Unix socket.
+  // Returns all addresses: first TCP, then TLS, then the Unix socket.
   const std::vector<std::string>& addresses() const noexcept;
 
   // Uses these certificates for new connections, for example after a renewal. Open connections keep

@@ -42,7 +42,7 @@ struct server_options {
 
   // The folder for nodes and sessions. It is created if it does not exist. The server writes every
   // change to disk before it replies. If empty, the data is only in memory and is lost when the
-  // server ends.
+  // server exits.
   std::filesystem::path data;
 
   // TCP addresses: "127.0.0.1:2181", "[::1]:2181", "0.0.0.0:2181". "2181" means 127.0.0.1:2181.
@@ -53,7 +53,8 @@ struct server_options {
   // The path of a Unix socket. Only the server's user, root and socket_group can connect. If the
   // socket's folder does not exist, it is created with the same access. A session on this socket is
   // bound to processes: it lives while any process keeps its connection open, and ends when the
-  // last one closes it. A connection through a relay is not bound, and its session ends by timeout.
+  // last process closes it. A connection through a relay is not bound, and its session expires
+  // after the session timeout.
   std::filesystem::path socket;
   std::string socket_group;  // name of a group that may use the socket; empty if there is none
 
@@ -65,15 +66,15 @@ struct server_options {
   std::chrono::milliseconds reap_interval{60'000};
 
   // With {"digest"}, a client must authenticate before the server answers its requests. The server
-  // accepts every user name and password: the ACLs decide what that user may do. "ip" is not
+  // accepts every user name and password. The ACLs determine what that user may do. "ip" is not
   // allowed here, because every TCP client has an IP address.
   std::vector<std::string> required_auth;
   bool digest_auth = true;  // if false, clients and ACLs cannot use the scheme "digest"
   bool ttl_nodes = true;    // if false, creating a TTL node fails with errc::unimplemented
   // The user with full access: "super:" and a hash of ZooKeeper's DigestAuthenticationProvider.
   std::string super_digest;
-  // Four-letter words that the server answers, to every client that can connect. "*" means all of
-  // them. Default: default_words. With required_auth, only root and the server's own user on the
+  // The four-letter words that the server answers for every client that can connect. "*" means all
+  // of them. Default: default_words. With required_auth, only root and the server's own user on the
   // Unix socket get answers to all of these. Other clients get answers to ruok, srvr and isro,
   // which show no paths and no sessions.
   std::optional<std::vector<std::string>> words;

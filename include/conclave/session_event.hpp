@@ -34,7 +34,7 @@ struct session_event {
     reconnected,            // the same session, possibly on a different server
     expired,                // the session has expired, and its ephemeral nodes are deleted
     closed,                 // by client::close()
-    authentication_failed,  // the server refused the credentials; the client has ended
+    authentication_failed,  // the server refused the credentials; the client does not reconnect
   };
 
   kind type{};
