@@ -8,7 +8,8 @@ namespace conclave {
 reconnect_policy exponential_backoff(std::chrono::milliseconds first,
                                      std::chrono::milliseconds most) {
   return [first, most](unsigned n) {
-    // One generator per thread, not per policy, so that copies of a policy return different delays.
+    // There is one generator per thread, not per policy, so that copies of a policy return
+    // different delays.
     thread_local std::minstd_rand random{std::random_device{}()};
     const auto doublings = std::min(n > 0 ? n - 1 : 0u, 20u);
     const auto full =

@@ -25,7 +25,7 @@ class fnv1a {
 
 }  // namespace
 
-// Read on each call, because a child of fork() may be in another pid namespace.
+// The namespace is read on each call, because a child of fork() may be in another pid namespace.
 std::int32_t process_binding(pid_t server, pid_t client) {
   if (server <= 0 || client <= 0) return 0;
   std::array<char, 36> boot{};  // a UUID

@@ -1,11 +1,12 @@
 // Lets a client and a server on a Unix socket verify that they are connected directly, without a
 // relay.
 //
-// On its Unix socket, the embedded server keeps a session while the connection is open and ends it
-// with the process. This is correct only if the process at the other end is the client itself.
-// Client and server therefore both send a hash of the boot id, the pid namespace, the server's pid
-// and the client's pid. Each takes the other's pid from the kernel (SO_PEERCRED). The hashes are
-// equal only if there is no relay (socat, ssh -L), because a relay is a different process.
+// On its Unix socket, the embedded server keeps a session while the connection is open and ends the
+// session with the process. This is correct only if the process at the other end is the client
+// itself. Client and server therefore both send a hash of the boot id, the pid namespace, the
+// server's pid and the client's pid. Each of them gets the pid of the other one from the kernel
+// (SO_PEERCRED). The hashes are equal only if there is no relay (socat, ssh -L), because a relay is
+// a different process.
 #pragma once
 
 #include <sys/types.h>
@@ -19,8 +20,8 @@ namespace conclave {
 // protocol.
 std::int32_t process_binding(pid_t server, pid_t client);
 
-// The process at the other end of a Unix socket, which called listen() or connect(). Zero if
-// unknown.
+// Returns the process at the other end of a Unix socket, which called listen() or connect().
+// Returns zero if it is unknown.
 pid_t peer_process(int socket);
 
 }  // namespace conclave

@@ -45,7 +45,8 @@ error_code check(std::string_view path) {
   return valid_path(path) ? error_code{} : errc::invalid_path;
 }
 
-// The server's path of a node to be created. For a sequential node, "/" means a child of the root.
+// Returns the server's path of a node to be created. For a sequential node, "/" means a child of
+// the root.
 std::string path_to_create(const defaults& d, std::string_view path) {
   return path == "/" ? d.chroot + "/" : session::with_chroot(d.chroot, path);
 }

@@ -64,8 +64,8 @@ request<nothing> add_auth(const credentials&);
 request<std::vector<identity>> who_am_i();
 
 // Converts the error code of a reply for the caller. A missing node is a valid result of exists. If
-// the server does not have a watch that is to be removed, its event is on the way and the removal
-// has succeeded. The error of a failed transaction is that of the failed part.
+// a watch that must be removed no longer exists on the server, its event is on the way and the
+// removal has succeeded. The error of a failed transaction is the error of its failed part.
 template <class Result>
 error_code verdict(wire::opcode type, error_code answered, const Result& result) noexcept {
   if constexpr (std::is_same_v<Result, transaction_result>) {

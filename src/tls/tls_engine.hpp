@@ -1,7 +1,7 @@
 // TLS without a socket, for clients and servers. It converts between plaintext and encrypted bytes
 // in memory.
 //
-// A calling thread can therefore encrypt and send under the session's lock, as without TLS. Not
+// A calling thread can therefore encrypt and send with the session's lock held, as without TLS. Not
 // thread-safe.
 #pragma once
 
@@ -48,7 +48,7 @@ class tls_engine {
   // "TLSv1.3"
   std::string protocol() const;
 
-  // Encrypted bytes to send. The caller removes them from the front.
+  // Encrypted bytes to send. The caller removes the bytes that it has sent from the front.
   std::string output;
 
  private:

@@ -82,7 +82,7 @@ tls_server_settings::tls_server_settings(const server_tls_options& options)
   use_certificate(c, options.certificate_file, options.key_file, options.key_password);
   if (options.client_ca_file.empty()) return;
   trust(c, options.client_ca_file);
-  // Sent to clients, so that they can choose a matching certificate.
+  // These names are sent to clients, so that they can choose a matching certificate.
   auto* names = SSL_load_client_CA_file(options.client_ca_file.c_str());
   if (names == nullptr)
     refuse("cannot read the certificate authorities in " + options.client_ca_file);

@@ -6,7 +6,7 @@ namespace conclave::wire {
 namespace {
 
 constexpr std::size_t kept_capacity = std::size_t{64} * 1024;
-// A larger value is not a length, so the peer uses another protocol.
+// A larger value cannot be a length, so the peer uses another protocol.
 constexpr std::int32_t longest_skipped = std::int32_t{1} << 30;
 
 }  // namespace
@@ -55,7 +55,7 @@ std::optional<std::string_view> frame_splitter::next() {
   return std::string_view{complete_}.substr(frame_prefix);
 }
 
-// The length of the frame that starts with these bytes. Also sets failed_ and oversized_.
+// Returns the length of the frame that starts with these bytes. Also sets failed_ and oversized_.
 std::size_t frame_splitter::payload_length(std::string_view prefix) {
   const auto length = reader{prefix}.read<std::int32_t>();
   const bool too_large = length > 0 && static_cast<std::size_t>(length) > max_payload_;

@@ -29,19 +29,20 @@ void append_frame(std::string& out, const Parts&... parts) {
 class frame_splitter {
  public:
   explicit frame_splitter(std::size_t max_payload) : max_payload_{max_payload} {}
-  // The caller sees the first `shown` bytes of a frame above the limit, and accepts or skips it.
-  // The other constructor treats such a frame as a failure.
+  // If a frame is larger than the limit, the caller sees its first `shown` bytes and accepts or
+  // skips the frame. The other constructor treats such a frame as a failure.
   frame_splitter(std::size_t max_payload, std::size_t shown)
       : max_payload_{max_payload}, shown_{shown} {}
 
-  // Adds received bytes. They must stay valid until next() has returned nothing.
+  // Adds received bytes. The bytes must stay valid until next() has returned nullopt.
   void feed(std::string_view bytes);
 
-  // The payload of the next complete frame, valid until the next call. Returns nothing if there is
-  // no complete frame, or if failed() or oversized().
+  // Returns the payload of the next complete frame, valid until the next call. Returns nullopt if
+  // there is no complete frame, if the stream has failed() or if the frame is oversized().
   std::optional<std::string_view> next();
 
-  // Returned by oversized() if the next frame is above the limit and its first bytes have arrived.
+  // Returned by oversized() if the next frame is larger than the limit and its first bytes have
+  // arrived.
   struct oversized_frame {
     std::size_t size;
     std::string_view beginning;
@@ -51,20 +52,20 @@ class frame_splitter {
   bool begins_oversized() const noexcept {
     return oversized_ == oversize::beginning || oversized_ == oversize::undecided;
   }
-  // Assembles the frame in spite of its size.
+  // Assembles the frame although it is larger than the limit.
   void accept_oversized() noexcept { oversized_ = oversize::accepted; }
   // Drops the bytes of the frame as they arrive.
   void skip_oversized() noexcept;
 
   // The bytes that were fed but are not yet part of any frame.
   std::string_view rest() const noexcept { return fed_; }
-  // Applies to later frames.
+  // Sets the limit for later frames.
   void set_limit(std::size_t max_payload) noexcept { max_payload_ = max_payload; }
 
-  // Returns true if a length was negative or above the limit. The rest of the stream cannot be
-  // parsed.
+  // Returns true if a length was negative or larger than the limit. The rest of the stream cannot
+  // be parsed.
   bool failed() const noexcept { return failed_; }
-  // Returns true if the length was valid but above the limit.
+  // Returns true if the length was valid but larger than the limit.
   bool too_large() const noexcept { return too_large_; }
 
   void reset();

@@ -1,5 +1,5 @@
 // A connection that keeps a session alive and accepts no requests. This is an extension of the
-// embedded server, only on its Unix socket.
+// embedded server that is available only on its Unix socket.
 //
 // The client sends a connect_request with this protocol version and the session's id and password.
 // The server answers with a connect_response of the same version and a zero password. If there is

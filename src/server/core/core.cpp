@@ -122,7 +122,7 @@ void core::mark_ready(connection& c) {
   ready_.push_back(c.id);
 }
 
-// Ends the service for this connection. Its further input is ignored, and the owner closes it.
+// Stops serving this connection. Its further input is ignored, and the owner closes it.
 void core::start_closing(connection& c, connection::stage next) {
   if (c.session != nullptr) {
     auto& s = *std::exchange(c.session, nullptr);
@@ -140,7 +140,7 @@ void core::start_closing(connection& c, connection::stage next) {
   mark_ready(c);
 }
 
-// Called after a connection that suspended the expiry has closed.
+// Called when a connection that suspended the session's expiry has closed.
 void core::update_expiry(live_session& s) {
   if (!s.expiry_suspended) return;
   const auto own = connections_.find(s.attached);
@@ -224,8 +224,8 @@ fair_share::verdict core::check_new_session(const connection& c) const {
   return share.check(c.from->id.kind, c.from->sessions, sessions_.size(), 1);
 }
 
-// A session that reconnects is always accepted. So it may exceed the share of the peer that it has
-// moved to, but uses up that of no other peer.
+// A session that reconnects is always accepted. So the peer that it has moved to may exceed its
+// share, but the shares of other peers are not used up.
 void core::charge_session(live_session& s, peer_usage& to) {
   peers_.session_began(to);
   if (s.charged_to != nullptr) peers_.session_ended(*s.charged_to);

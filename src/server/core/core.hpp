@@ -17,7 +17,7 @@
 // Guarantees that locks rely on:
 //   * an expired session makes no more changes, and neither does the old connection of a session
 //     that has moved to a new one;
-//   * a client that has seen a later zxid than the server is refused;
+//   * a client that has seen a zxid later than the server's own is refused;
 //   * on every connection, the watch event of a change precedes any reply that shows the change.
 #pragma once
 

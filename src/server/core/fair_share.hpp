@@ -1,7 +1,7 @@
 // Fair shares of the resources that the server limits: connections, sessions and watches.
 //
 // A peer is a network or a user of the Unix socket. Clients of the same peer share one part of each
-// resource, so that they cannot use up what other peers need. A reserve is kept for the Unix
+// resource, so that they cannot use up the resources of other peers. A reserve is kept for the Unix
 // socket, because the kernel identifies the users there.
 #pragma once
 

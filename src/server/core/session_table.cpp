@@ -5,7 +5,8 @@
 namespace conclave::server_impl {
 namespace {
 
-// After a restart of the server; keepers retry every few milliseconds.
+// The time that keepers have to attach again after a server restart. They retry every few
+// milliseconds.
 constexpr std::chrono::seconds keeper_reattach_time{1};
 
 }  // namespace

@@ -24,11 +24,11 @@ struct live_session {
   // server restart until the client reconnects.
   peer_usage* charged_to = nullptr;
   time_point last_heard;
-  // True while a process-bound connection or a keeper is open. The session does not expire then.
+  // True while a process-bound connection or a keeper is open. The session then does not expire.
   bool expiry_suspended = false;
   std::size_t keepers = 0;   // open keeper connections (wire/keep_session.hpp)
   bool owner_ended = false;  // the client process has exited; the session ends with its last keeper
-  // After a server restart, keepers may attach again until this time. Until then the session does
+  // After a server restart, keepers can attach again until this time. Until then, the session does
   // not end when its process exits.
   time_point keeper_deadline = time_point::min();
 

@@ -1,6 +1,6 @@
-// The nodes in memory. Also records which rows differ from the store, and has an undo log.
+// The nodes in memory. The tree also records which rows differ from the store, and has an undo log.
 //
-// The tree knows neither sessions nor connections. The caller checks permissions and versions.
+// The tree does not know about sessions or connections. The caller checks permissions and versions.
 // Every change belongs to a transaction, which ends with commit() or rollback().
 #pragma once
 

@@ -144,7 +144,7 @@ errc core::multi(connection& c, wire::reader& in) {
     if (events_.empty()) --zxid_;  // a multi with only checks changes nothing
     complete();
   } else {
-    // Parts before the failed one report success, parts after it runtime_inconsistency.
+    // Parts before the failed part report success. Parts after it report runtime_inconsistency.
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const auto code = i < replies.size()    ? errc{}
                         : i == replies.size() ? result

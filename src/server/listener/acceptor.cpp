@@ -31,7 +31,7 @@ constexpr int listen_backlog = 4096;
   throw std::runtime_error{"cannot listen on " + address + ": " + why};
 }
 
-// For options that are invalid on every system.
+// Used for options that are invalid on every system.
 [[noreturn]] void fail_option(const std::string& address, const std::string& why) {
   throw error{errc::invalid_argument, "cannot listen on " + address + " (" + why + ")"};
 }
@@ -52,7 +52,8 @@ struct unique_fd {
   int release() { return std::exchange(fd, -1); }
 };
 
-// A dual-stack socket reports an IPv4 client as ::ffff:10.0.0.1. ACLs name it as "ip:10.0.0.1".
+// A dual-stack socket reports an IPv4 client as ::ffff:10.0.0.1. In ACLs this client is
+// "ip:10.0.0.1".
 void unmap_ipv4(sockaddr_storage& a, socklen_t& size) {
   if (a.ss_family != AF_INET6) return;
   sockaddr_in6 six{};
@@ -100,7 +101,7 @@ bool is_stale(const sockaddr_un& at) {
          errno == ECONNREFUSED;
 }
 
-// Other programs may hold a lock on the folder. Then the server starts without it.
+// Other programs may hold a lock on the folder. The server then starts without the lock.
 void lock_briefly(int folder) {
   using clock = std::chrono::steady_clock;
   const auto end = clock::now() + std::chrono::seconds{2};
@@ -173,7 +174,7 @@ acceptor acceptor::unix_socket(boost::asio::io_context& io, const std::filesyste
                       ::chmod(folder.c_str(), 0710) != 0))
       fail_errno(address);
   }
-  // Between the check and bind(), no other server may do the same for this socket.
+  // Between the check and bind(), no other server must do the same for this socket.
   const unique_fd folder_lock{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   lock_briefly(folder_lock.fd);
   if (struct stat present{}; ::lstat(file.c_str(), &present) == 0) {

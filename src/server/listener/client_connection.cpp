@@ -67,7 +67,7 @@ bool client_connection::flush() {
       send_buffer_.clear();
     sent_ = 0;
   } else if (sent_ > send_buffer_.size() / 2) {
-    // Amortized: erase() moves fewer bytes than were sent.
+    // The cost is amortized, because erase() moves fewer bytes than were sent.
     send_buffer_.erase(0, sent_);
     sent_ = 0;
   }

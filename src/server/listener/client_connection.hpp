@@ -48,8 +48,8 @@ class client_connection {
   // Moves `bytes` to the send buffer and sends as much as the socket accepts. Returns false if the
   // connection is closed or failed.
   bool send(std::string& bytes);
-  // Shuts the socket down first, so that the peer notices the end even if a forked child inherited
-  // the descriptor.
+  // Shuts the socket down before closing it, so that the peer notices this even if a forked child
+  // inherited the descriptor.
   void close();
   std::size_t unsent() const noexcept { return send_buffer_.size() - sent_; }
 

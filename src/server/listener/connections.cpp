@@ -14,12 +14,12 @@ namespace {
 
 // The service stops reading from a client with more unsent output than this.
 constexpr std::size_t pause_above_unsent = 256 * 1024;
-// With more unsent output than this for all clients together, the service reads only from clients
+// If all clients together have more unsent output than this, the service reads only from clients
 // that have read all their replies.
 constexpr std::size_t pause_all_above_unsent = 256u << 20;
-// With more than this, clients with unsent output are dropped.
+// If they have more than this, the service disconnects clients with unsent output.
 constexpr std::size_t drop_above_unsent = 512u << 20;
-// With more bytes of watch events than this in one turn, requests wait for the next turn.
+// If one turn has more bytes of watch events than this, requests wait for the next turn.
 constexpr std::size_t pause_above_event_bytes = 32u << 20;
 // Time for one client's requests before the next client is served.
 constexpr auto max_time_per_client = std::chrono::milliseconds{5};
@@ -107,8 +107,8 @@ void service::add_connection(std::unique_ptr<acceptor::accepted_connection> acce
   wait_to_read(c);
 }
 
-// Disconnects the oldest connection without a handshake; if a peer is given, the oldest one of that
-// peer.
+// Closes the oldest connection that has not completed its handshake. If a peer is given, closes the
+// oldest such connection of that peer.
 bool service::close_oldest_pending(const peer_id* of) {
   const auto found =
       std::find_if(pending_handshakes_.begin(), pending_handshakes_.end(),
@@ -244,7 +244,7 @@ void service::send(const connection_ptr& c, std::string& bytes) {
   if (c->is_paused && c->unsent() <= pause_above_unsent / 2) resume_reading(c);
 }
 
-// Posted, so that the input is processed inside a turn and its changes are committed.
+// This is posted, so that the input is processed inside a turn and its changes are committed.
 void service::resume_reading(const connection_ptr& c) {
   if (!std::exchange(c->is_paused, false)) return;
   boost::asio::post(io_, [this, c] {
@@ -295,7 +295,7 @@ void service::disconnect(const connection_ptr& c) {
   });
 }
 
-// Rate-limited, so that unauthenticated clients cannot fill the log.
+// These messages are rate-limited, so that unauthenticated clients cannot fill the log.
 void service::log_client(client_fault what, log_level level, std::string text) {
   const auto suppressed = client_log_limits_.of(what).allow(clock::now());
   if (!suppressed) return;

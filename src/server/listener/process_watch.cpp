@@ -7,7 +7,7 @@ namespace conclave::server_impl {
 
 process_watch::process_watch(boost::asio::io_context& io, pid_t pid) {
   // The peer still has the connection open, so its pid is not reused yet. If the peer exits right
-  // now, the watch may get a new process; the session then ends by its timeout.
+  // now, the pid may belong to a new process. The session then ends at its timeout.
   const auto fd = pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1;
   if (fd < 0) return;
   auto descriptor = std::make_unique<boost::asio::posix::stream_descriptor>(io);

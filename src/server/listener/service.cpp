@@ -12,7 +12,7 @@
 namespace conclave::server_impl {
 namespace {
 
-// Bytes read from one client before the next client is served.
+// The number of bytes that are read from one client before the next client is served.
 constexpr std::size_t read_size = 64 * 1024;
 // Limits the length of a turn under constant load.
 constexpr int max_handlers_per_turn = 1024;
@@ -107,7 +107,8 @@ void service::log(log_level level, const std::string& text) const {
 // --- turns
 
 void service::run() {
-  // Also on exceptions: after a disk failure, clients must not wait for replies that never come.
+  // This is also done on exceptions, because after a disk failure clients must not wait for replies
+  // that never come.
   struct connection_closer {
     service& s;
     ~connection_closer() {
@@ -243,7 +244,7 @@ void service::arm_timer() {
   });
 }
 
-// Checks that need no exact time: pending handshakes, slow readers, a full disk, the idle limit.
+// These checks need no exact time: pending handshakes, slow readers, a full disk, the idle limit.
 void service::run_periodic_checks() {
   next_check_ = turn_began_ + check_interval;
   if (storage_.check_folder) storage_.check_folder();

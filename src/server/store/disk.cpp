@@ -33,7 +33,8 @@ class unique_fd {
   unique_fd(const std::filesystem::path& file, int flags)
       : fd_{::open(file.c_str(), flags | O_CLOEXEC, 0600)} {
     if (fd_ < 0 || fd_ > 2) return;
-    // The program has closed its standard output, for instance. What it prints must not go here.
+    // The program may have closed its standard output. Its messages must not be written to this
+    // file.
     const int unused = ::fcntl(fd_, F_DUPFD_CLOEXEC, 3);
     ::close(std::exchange(fd_, unused));
   }

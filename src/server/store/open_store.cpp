@@ -57,7 +57,8 @@ void open_store::check_missing() const {
     files.throw_store_error("is missing, although a store was created here before");
 }
 
-// Created under a temporary name: a crash leaves either no store or a complete one.
+// The store is created under a temporary name, so that a crash leaves either no store or a complete
+// one.
 void open_store::create() const {
   const auto temporary = files.temporary();
   volume.remove(temporary);
@@ -89,7 +90,7 @@ void open_store::check_file() const {
   }
   if (volume.size(files.wal()).value_or(0) == 0) return;
   static_cast<void>(volume.read_prefix(files.wal(), 1));  // checks that it can be read and written
-  // SQLite cannot see that the WAL belongs to another file, and would mix both.
+  // SQLite cannot detect that the WAL belongs to another file, and would mix both files.
   if (header[mode_offset] == 1) {
     throw store_error{files.main().native() + " is a backup, and " + files.wal().native() +
                       " belongs to an earlier store in this folder; move that file away"};
@@ -100,7 +101,7 @@ void open_store::open() {
   db = std::make_unique<database>(files.main().native(), volume.vfs());
   if (db->read_only()) throw store_error{files.main().native() + " cannot be written"};
   db->checkpoint_on_close(false);  // a store that is refused later stays unchanged
-  // Must be the first statement: then the WAL index is in memory and needs no file.
+  // This must be the first statement, so that the WAL index is in memory and needs no file.
   db->run("PRAGMA main.locking_mode = EXCLUSIVE");
   // Like FULL, and also syncs the folder when the journal mode changes to WAL.
   db->run("PRAGMA main.synchronous = EXTRA");
