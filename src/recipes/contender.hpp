@@ -9,8 +9,8 @@
 //      └────────────┘ the session ended      │
 //      └────────────┴─ failed, released ─────┘
 //
-// The parts: owned_nodes creates, resolves, verifies and removes the nodes. wait/ decides when the
-// lock is granted. hold_monitor checks the deadline and the connection and reports revocations.
+// The parts: owned_nodes creates, resolves, verifies and removes the nodes. wait/ determines when
+// the lock is granted. hold_monitor checks the deadline and the connection and reports revocations.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -61,7 +61,7 @@ class contender final : public session_listener, public std::enable_shared_from_
   // The result of the release. Valid once the contender is gone.
   // - No error: the server has confirmed the release. If an item had to be removed, it no longer
   //   exists.
-  // - errc::lock_lost: the node had been deleted before.
+  // - errc::lock_lost: the node was deleted before the release.
   // - errc::session_expired: the session ended before the server confirmed the release.
   // - Any other error: the reason why the item could not be removed.
   error_code release_result() const noexcept;
@@ -82,7 +82,7 @@ class contender final : public session_listener, public std::enable_shared_from_
 
   // The path of the holder's node, after errc::lock_busy.
   const std::string& holder_path() const noexcept { return found_.holder; }
-  // Explains to people how the path is used, if it is used in a different way.
+  // Tells people how the path is used, if this use conflicts with the request.
   const std::string& mismatch() const noexcept { return found_.mismatch; }
 
   void session_changed(const session_event& e) override;

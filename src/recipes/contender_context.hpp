@@ -48,7 +48,7 @@ class contender_context {
   void mute() noexcept { muted_ = true; }
   void report_gone() const { listener_->gone(); }
 
-  // --- the session that the nodes are created in
+  // --- the session in which the nodes are created
 
   std::int64_t session_id = 0;  // 0 if unknown
   binding in_session() const noexcept { return {session_id, 0}; }

@@ -1,5 +1,5 @@
-// The data of a contender's node: the owner, for people, and an id. The id lets a contender find
-// its node if the reply to the creation was lost.
+// The data of a contender's node: an owner, which people can read, and an id. The id lets a
+// contender find its node if the reply to the creation was lost.
 #pragma once
 
 #include <string>

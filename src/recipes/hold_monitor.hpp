@@ -50,7 +50,7 @@ class hold_monitor final : public deadline_listener {
   };
 
   void monitor_deadline(const session_clock::session_view& s);
-  // Returns an empty error_code before the deadline.
+  // Returns the reason why the session may have ended. Empty before the deadline.
   error_code why_session_may_have_ended() const;
   // Makes work() read the nodes that have no watch. The read sets a watch.
   void request_missing_watches();

@@ -1,4 +1,5 @@
-// The state behind conclave::hold. Written inside a session_context::scope, read by any thread.
+// The state behind conclave::hold. It is written inside a session_context::scope and read by any
+// thread.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // One lock object of a program, and its callers. Each caller that does not wait locally has a
-// contender on the server. A mutex or writer caller waits locally while another such caller of the
-// same object holds the lock or waits for it. Readers, and callers that want a permit, go to the
-// server at once.
+// contender on the server. A caller that wants an exclusive lock waits locally while another such
+// caller of the same object holds the lock or waits for it. Callers that want a shared lock or a
+// permit contend at the server at once.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -23,7 +23,7 @@ namespace conclave::recipes {
 struct progress {
   enum class kind {
     begins,
-    // These five correspond to contender_events::reached().
+    // The next five steps correspond to contender_events::reached().
     creating,
     created,
     listing,
@@ -54,7 +54,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
               const lock_options& options, progress_callback f = {});
 
   // A call that wants the lock. `complete` is called once, outside of the session_context::scope.
-  // No error means that the lock is held.
+  // If it gets no error, the lock is held.
   struct caller {
     std::function<void(error_code)> complete;
     lock_object::role role = role::exclusive;
@@ -70,9 +70,9 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   void give_up(const caller_ptr& who, error_code why);
 
   // Releases one hold of this role, if there is one. Holds of this thread come first, then holds of
-  // asynchronous calls, then any others. Among these a lost hold comes first, then the oldest.
-  // `confirmed` may be empty. It is called outside of the session_context::scope when the server
-  // has confirmed the release or the session has ended.
+  // asynchronous calls, then all other holds. Within each group, a lost hold comes first, then the
+  // oldest hold. `confirmed` may be empty. It is called outside of the session_context::scope when
+  // the server has confirmed the release or the session has ended.
   void release(role r, std::uint64_t thread = 0, std::function<void()> confirmed = {});
   // Releases the hold with this fencing token, if there is one.
   void release_hold(std::int64_t token);

@@ -68,7 +68,7 @@ struct lock_request {
 
 // The steps of a contender before the grant.
 enum class step {
-  creating,  // it creates its nodes; again in every new session
+  creating,  // it creates its nodes; repeated in every new session
   created,
   listing,   // it lists the wait queue
   waiting,   // it waits for the deletion of another node

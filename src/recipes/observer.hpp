@@ -1,10 +1,11 @@
 // Reports the leader of an election to a program that is not a candidate.
 //
 // The observer lists the candidates, reads the node of the first one and watches it. When that node
-// is deleted, the observer lists again. So a change of the leader costs one listing, and other
-// candidates that join or leave cost nothing. If there is no candidate, the observer watches the
+// is deleted, the observer lists again. So a change of the leader costs one listing, and no request
+// is sent when other candidates join or leave. If there is no candidate, the observer watches the
 // children of the path. If the path does not exist, it watches for the creation of the path. A lost
-// connection changes nothing, since watches survive it. In a new session the observer starts again.
+// connection changes nothing, because watches survive it. In a new session the observer starts
+// again.
 //
 // All members are called inside a session_context::scope.
 #pragma once

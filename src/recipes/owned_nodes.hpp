@@ -85,8 +85,8 @@ class owned_nodes {
   // in the same write.
   task<creation_result> create(const creation& c, binding where,
                                const std::function<void()>& send_along);
-  // Resolves a creation whose reply was lost. exist() then says whether the nodes exist. Calls
-  // `disconnected` if the connection is missing for so long that callers should give up.
+  // Resolves a creation whose reply was lost. After that, exist() returns whether the nodes exist.
+  // Calls `disconnected` if the connection is missing for so long that callers should give up.
   task<error_code> resolve(const creation& c, const std::function<void(error_code)>& disconnected);
   // Must be called if a transaction of the caller has created the node. There must be only one
   // node.
@@ -105,9 +105,9 @@ class owned_nodes {
   pending_reply<get_result> send_read(owned_node& n);
   error_code note_read(owned_node& n, const reply<get_result>& got);
   // Checks on a new connection whether all nodes still exist, and updates one_was_deleted(). If it
-  // returns an error, it is not known whether they exist.
+  // returns an error, it is not known whether the nodes exist.
   task<error_code> verify();
-  // Verifies all nodes and drops those that no longer exist.
+  // Verifies all nodes and forgets those that no longer exist.
   task<> drop_deleted();
 
   // --- replacement

@@ -11,7 +11,7 @@ class reentry {
   enum class answer { not_yours, again, lost };
 
   // Counts once more if this thread owns the lock and still holds it. Returns `lost` if the hold
-  // was lost: no new critical section must begin inside a lost hold.
+  // was lost, because no new critical section must begin inside a lost hold.
   answer again(std::uint64_t thread, bool held);
   void first(std::uint64_t thread);
   // Returns true if this was the last level. The caller must then release the lock.

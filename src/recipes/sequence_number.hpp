@@ -19,7 +19,7 @@ constexpr bool near_the_end(std::int32_t number) {
   return number < 0 || number >= last_number - 0xffff;
 }
 
-// After the negative numbers the counter reaches 0 again. Two numbers this far apart belong to
+// After the negative numbers, the counter reaches 0 again. Two numbers this far apart belong to
 // different rounds of the counter, because no contender waits while so many others arrive.
 inline constexpr std::int64_t far_apart = std::int64_t{1} << 30;
 

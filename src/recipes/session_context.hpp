@@ -88,7 +88,7 @@ class session_context : public session_clock {
     ~scope() {
       for (const auto& f : end()) f();
     }
-    // Unlocks the mutex and returns the posted calls. The caller must make them.
+    // Unlocks the mutex and returns the posted functions. The caller must call them.
     std::vector<std::function<void()>> end() {
       if (!lock_.owns_lock()) return {};
       auto calls = std::exchange(context_.callbacks_, {});
