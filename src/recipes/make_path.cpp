@@ -36,12 +36,17 @@ task<error_code> make_paths(std::shared_ptr<session_context> p, std::shared_ptr<
         }
     }
     error_code ec;
+    bool parent_removed = false;
     for (const auto& path : making) {
       // The first error of a path explains the later ones. But if a level exists, the levels above
       // it exist as well, even if this client is not permitted to create nodes there.
       error_code why;
+      bool has_parent = false;
       for (const auto& each : path) {
         const auto made = co_await each;
+        // The requests were not sent together, and the server has removed an empty container.
+        parent_removed = parent_removed || (made.ec == errc::no_node && has_parent);
+        has_parent = !made.ec || made.ec == errc::node_exists;
         if (!made.ec || made.ec == errc::node_exists)
           why = {};
         else if (!why)
@@ -50,6 +55,7 @@ task<error_code> make_paths(std::shared_ptr<session_context> p, std::shared_ptr<
       if (!ec) ec = why;
     }
     if (outcome_unknown(ec)) co_return error_code{};
+    if (ec == errc::no_node && parent_removed) continue;
     if (ec != errc::unimplemented || mode == create_mode::persistent) co_return ec;
     mode = create_mode::persistent;  // a server before 3.5 has no containers
   }

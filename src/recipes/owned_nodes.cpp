@@ -256,6 +256,7 @@ pending_reply<get_result> owned_nodes::send_read(owned_node& n) {
 
 error_code owned_nodes::note_read(owned_node& n, const reply<get_result>& got) {
   if (got.ec) n.watch.read_failed();
+  if (is_connection_error(got.ec)) n.watch.mark_changed();  // it is read again
   if (got.ec == errc::no_node || (!got.ec && got.value.stat.czxid != czxid_))
     n.watch.mark_deleted();
   return got.ec;

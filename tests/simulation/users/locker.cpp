@@ -284,8 +284,11 @@ bool judge::may_be_taken_for_another(const call& c) const {
   for (const auto& node : c.hold->nodes())
     for (auto [gone, end] = robbed_names_.equal_range(node); gone != end; ++gone) {
       const auto& [when, owner] = gone->second;
-      if (now() < (owner != nullptr ? owner->ignorant_until(when, moment) : when + moment))
-        return true;
+      const auto removed = owner != nullptr ? owner->ignorant_until(when, moment) : when + moment;
+      if (now() < removed || now() < c.client->ignorant_until(removed, moment)) return true;
+      // It had no connection, and has not verified its node on the new one yet.
+      const auto attached = c.client->attached_since();
+      if (attached > when && now() < attached + moment) return true;
     }
   return false;
 }
