@@ -1,4 +1,4 @@
-// Locks in coroutines, which no thread waits for: awaitable SERVER
+// Acquires a lock in coroutines, without blocking a thread: awaitable SERVER
 #include <chrono>
 #include <exception>
 #include <iostream>

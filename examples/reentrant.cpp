@@ -1,4 +1,4 @@
-// A function that locks and calls another one that locks the same: reentrant SERVER
+// A function locks a mutex and calls another function that locks it again: reentrant SERVER
 #include <iostream>
 #include <mutex>
 

@@ -1,4 +1,4 @@
-// Items that are not lost when a worker fails: work_queue SERVER
+// Claims items, so that no item is lost if a worker fails: work_queue SERVER
 #include <iostream>
 
 #include <conclave/queue.hpp>
@@ -13,7 +13,7 @@ int main(int argc, char** argv) try {
   while (auto job = jobs.try_claim()) {
     std::cout << job->data() << ", attempt " << job->attempts() << ": ";
     if (job->data().find("broken") != std::string::npos) {
-      std::cout << "failed\n";  // the claim ends here, and the item is there again
+      std::cout << "failed\n";  // the destructor of the claim returns the item to the queue
       continue;
     }
     job->complete();
@@ -21,7 +21,7 @@ int main(int argc, char** argv) try {
   }
   for (const auto& item : jobs.set_aside()) {
     std::cout << "set aside: " << item.data << "\n";
-    jobs.discard(item);  // or restore() it, once the reason is gone
+    jobs.discard(item);  // or restore() it when the cause is fixed
   }
 } catch (const conclave::error& e) {
   std::cerr << "work_queue: " << e.what() << "\n";

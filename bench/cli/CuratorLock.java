@@ -4,7 +4,7 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.retry.RetryOneTime;
 
-/** What a shell script would run to hold a lock of Curator's around a command: SERVER PATH COMMAND... */
+/** Runs a command while holding a lock of Curator: SERVER PATH COMMAND... */
 public final class CuratorLock {
   public static void main(String[] args) throws Exception {
     int code;
@@ -20,6 +20,7 @@ public final class CuratorLock {
         lock.release();
       }
     }
-    System.exit(code); // not before: the lock would stay until the session's timeout
+    // Only after the session is closed. Otherwise the lock would be held until the session timeout.
+    System.exit(code);
   }
 }

@@ -12,14 +12,14 @@
 namespace conclave::bench {
 namespace {
 
-constexpr int session_timeout_ms = 30000;  // as our client's default
+constexpr int session_timeout_ms = 30000;  // the default of our client
 
 void check(int code, const char* what) {
   if (code != ZOK)
     throw std::runtime_error(std::string("libzookeeper: ") + what + ": " + zerror(code));
 }
 
-// What a completion needs to start the next operation.
+// The data that a completion needs to start the next operation.
 struct create_run {
   zhandle_t* handle;
   std::span<const std::string> paths;

@@ -10,19 +10,19 @@
 namespace conclave::bench {
 namespace {
 
-// Two runs of different lengths: their difference has no start and end in it.
+// The difference between two runs of different lengths does not include startup and shutdown.
 constexpr std::size_t short_run = 1000;
 constexpr std::size_t long_run = 6000;
 
 using counts = std::map<std::string, double>;
-// The output of a worker with so many operations under this tracer.
+// Returns the output of a worker that runs this number of operations under the tracer.
 using traced_run = std::function<std::string(std::size_t, const std::vector<std::string>&)>;
 
 double per_operation(double in_long, double in_short) {
   return std::max(0.0, in_long - in_short) / static_cast<double>(long_run - short_run);
 }
 
-// Lines of a number and a name; the last one is the sum.
+// Each line contains a number and a name. The last line is the sum.
 counts calls_in(const std::string& output) {
   counts result;
   std::istringstream lines(output);

@@ -1,4 +1,4 @@
-// The workloads: one round of one variant, in this process or in a worker.
+// The workloads: run one round of one variant, in this process or in a worker.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ inline constexpr const char* switches_per_operation = "context_switches_per_oper
 enum class workload { creates, gets, blocking_gets };
 std::string_view name_of(workload w);
 
-// `warm_up` operations that are not measured, then `operations` that are.
+// Runs `warm_up` operations without measuring them, and then measures `operations`.
 struct round_plan {
   workload what{workload::creates};
   std::size_t operations{0};
@@ -38,7 +38,7 @@ class client_rounds {
   explicit client_rounds(const std::string& servers);
 
   figures measure(const round_plan& plan, const std::string& variant);
-  // What a worker printed that ran under this tracer or profiler.
+  // Returns the output of a worker that runs under this tracer or profiler.
   std::string trace(const round_plan& plan, const std::string& variant,
                     const std::vector<std::string>& tracer);
 
@@ -52,7 +52,7 @@ class client_rounds {
   int parents_{0};
 };
 
-// The worker's side.
+// Runs in the worker.
 void run_client_worker(std::span<const std::string> arguments);
 
 }  // namespace conclave::bench

@@ -1,7 +1,7 @@
 // The driver of all benchmarks: command line, alternating rounds, progress, report.
 //
-// A benchmark is a class that declares what differs: its options, its environment, its variants and
-// workloads (as series of rounds), its goals. Its main() calls benchmark_main().
+// A benchmark is a class that defines its options, its environment, its variants and workloads (as
+// series of rounds), and its goals. Its main() calls benchmark_main().
 #pragma once
 
 #include <cstddef>
@@ -19,27 +19,27 @@
 
 namespace conclave::bench {
 
-// What every benchmark has. A benchmark's constructor sets other defaults.
+// The options of all benchmarks. The constructor of a benchmark may set other defaults.
 struct common_options {
-  std::string json;                   // a file to write; empty: none
-  std::filesystem::path folder{"."};  // of the plots, and of temporary folders with servers' data
-  std::string only;                   // series whose names begin with it; empty: all
+  std::string json;                   // the file to write; empty: none
+  std::filesystem::path folder{"."};  // for the plots and the temporary folders of the servers
+  std::string only;                   // the prefix of the series to run; empty: all series
   std::size_t rounds{5};              // of each variant in each series
 };
 
 // One option of the command line.
 struct option {
-  std::string name;      // with its dashes
-  std::string argument;  // the name of its value; empty: it has none
+  std::string name;      // including its dashes
+  std::string argument;  // the name of its value; empty: the option has no value
   std::string help;      // one or several lines
   std::function<void(const std::string& value)> apply;
 };
 
 struct description {
   std::string name;          // the program is called bench_NAME
-  std::string summary;       // lines for --help
-  std::string quick;         // what --quick leaves out
-  std::string series_names;  // what --only may name
+  std::string summary;       // the lines for --help
+  std::string quick;         // describes --quick
+  std::string series_names;  // the names for --only
 };
 
 // Shows progress on standard error: on a terminal one line that changes, otherwise a line per step.
@@ -62,7 +62,7 @@ class progress_display {
   std::size_t done_{0};
 };
 
-// A variant's name and how to run one round of it.
+// The name of a variant and a function that runs one round of it.
 struct round_source {
   std::string variant;
   std::function<figures()> run_round;
@@ -70,7 +70,7 @@ struct round_source {
 
 struct round_counts {
   std::size_t measured{1};
-  std::size_t unmeasured{0};  // before the first that is measured
+  std::size_t unmeasured{0};  // rounds before the first measured one
 };
 
 // Runs rounds and collects their results.
@@ -84,11 +84,11 @@ class round_runner {
   results& found() { return found_; }
   progress_display& progress() { return progress_; }
 
-  // So many rounds of each. The variant that begins changes from round to round, so that a drift of
-  // the machine affects all of them alike.
+  // Runs the rounds of each variant. Every round begins with a different variant, so that a drift
+  // of the machine affects all variants equally.
   rounds_by_variant alternate(const std::string& title, round_counts counts,
                               std::vector<round_source> sources);
-  // The same, and adds them to the results as a series.
+  // The same. Also adds the rounds to the results as a series.
   void add_series(const std::string& name, const std::string& title, round_counts counts,
                   std::vector<round_source> sources);
 
@@ -109,8 +109,8 @@ class benchmark {
   virtual std::vector<option> extra_options() { return {}; }
   virtual void use_quick_rounds() = 0;  // --quick
 
-  // Starts what all rounds need. `options.folder` exists by then, and is where temporary folders
-  // go.
+  // Starts the servers and workers that all rounds need. `options.folder` already exists, and
+  // temporary folders are created in it.
   virtual environment prepare() = 0;
   virtual void run(round_runner& runner) = 0;
 
@@ -118,14 +118,14 @@ class benchmark {
   virtual void add_goals(const results& found, goal_list& goals) const = 0;
   virtual void add_notes(const results&, note_list&) const {}
   virtual std::vector<plot> plots(const results&) const { return {}; }
-  // What this benchmark alone has in its JSON file.
+  // Values that only this benchmark adds to the JSON file.
   virtual void extend_json(const results&, boost::json::object&) const {}
 
   common_options options;
 };
 
-// The body of main(). A command line that begins with worker_option starts a worker: it calls
-// run_worker with the arguments that follow.
+// The body of main(). If the command line begins with worker_option, this process is a worker. It
+// calls run_worker with the remaining arguments.
 using worker_function = void (*)(std::span<const std::string> arguments);
 int benchmark_main(int argc, char** argv, worker_function run_worker,
                    const std::function<std::unique_ptr<benchmark>()>& make);

@@ -32,7 +32,7 @@ static object to_json(const goal& g) {
           {"met", g.met()}};
 }
 
-// By variant: every round, and every figure's median and spread.
+// For each variant: all rounds, and the median and range of each figure.
 static object to_json(const series& s) {
   object variants;
   for (const auto& [variant, rounds] : s.rounds) {

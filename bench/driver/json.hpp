@@ -1,4 +1,4 @@
-// The report that programs read.
+// The report as a JSON file, for other programs.
 #pragma once
 
 #include <map>

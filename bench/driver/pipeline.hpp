@@ -1,7 +1,7 @@
-// Pipelined operations: counts them, and starts the next one when one completes.
+// Counts pipelined operations, and starts the next operation when one completes.
 //
-// A completion asks for the next operation first and reports its own end last: after the last
-// report the waiting thread may destroy the pipeline.
+// A completion handler first requests the next operation and reports its own completion last. After
+// the last report, the waiting thread may destroy the pipeline.
 #pragma once
 
 #include <atomic>
@@ -17,11 +17,11 @@ class pipeline {
  public:
   explicit pipeline(std::size_t total) : total_(total) {}
 
-  // The number of the operation to start, if any is left.
+  // Returns the number of the operation to start, or nothing if all have been started.
   std::optional<std::size_t> next() noexcept;
   void completed(bool success) noexcept;
 
-  // Throws std::runtime_error if an operation failed, or if they are not all done in time.
+  // Throws std::runtime_error if an operation failed, or if they do not all complete in time.
   void wait(std::chrono::seconds limit);
 
  private:

@@ -1,4 +1,4 @@
-// What a benchmark prints and draws for people: environment, tables, goals, plots.
+// The report for people: environment, tables, goals, plots.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,13 @@
 
 namespace conclave::bench {
 
-// On what, and against what, was measured: names and values, in the order of the output.
+// The machine, the programs and the settings of the benchmark, as names and values in the order of
+// the output.
 using environment = std::vector<std::pair<std::string, std::string>>;
 void print_environment(const environment& where);
 
 std::string machine();      // processor, cores, kernel
-std::string compiler();     // and build type
+std::string compiler();     // compiler and build type
 std::string started_now();  // time of day and load average
 
 // "goal NAME measured VALUE want <= LIMIT met"
@@ -25,9 +26,9 @@ void print_goal(const goal& g);
 const char* symbol_of(comparison c);  // ">=" or "<="
 
 // Cells of tables.
-std::string number(double value);  // the larger, the fewer decimals
+std::string number(double value);  // larger numbers have fewer decimals
 std::string with_spread(const spread& s);
-// Filled up with spaces. printf counts bytes; this counts characters of UTF-8.
+// Pads the text with spaces. Counts UTF-8 characters, while printf counts bytes.
 std::string padded(std::string text, std::size_t width);
 void print_row(const std::vector<std::pair<std::string, std::size_t>>& cells_and_widths);
 
@@ -39,25 +40,25 @@ struct figure_column {
   shown what;
   double scale{1};
 };
-// A row for each variant, and a column for each of these figures that the series has.
+// Prints a row for each variant, and a column for each of these figures that the series contains.
 void print_table(const series& s, std::span<const figure_column> columns);
 
 struct series_column {
   std::string title;
   std::string series_name;
 };
-// One figure: a row for each variant, and a column for each of these series that was measured.
+// Prints one figure: a row for each variant, and a column for each measured series.
 void print_table(const results& found, const std::string& title, const char* figure,
                  const std::vector<series_column>& columns,
                  const std::vector<std::string>& variants);
 
 struct plot {
   std::string name;
-  std::string script;  // for gnuplot; empty: there is nothing to show
+  std::string script;  // for gnuplot; empty: no data to plot
   std::string size;    // "WIDTH,HEIGHT"
 };
 
-// How a variant looks in a plot of lines: it differs from the others without colours, too.
+// The style of a variant in a line plot. Lines must differ even without colours.
 struct line_style {
   std::string variant;
   const char* label;
@@ -66,17 +67,17 @@ struct line_style {
   int dash;
 };
 
-// A block of data for gnuplot: a row for each series, beginning with its title, and three columns
-// for each variant (median, smallest, largest).
+// Returns a data block for gnuplot. It has a row for each series, which begins with the title of
+// the series, and three columns for each variant (median, smallest, largest).
 std::string plot_data(const std::string& name, const results& found,
                       const std::vector<series_column>& rows,
                       const std::vector<std::string>& variants, const char* figure);
-// A command that plots the medians of such a block as lines.
+// Returns a command that plots the medians of a data block as lines.
 std::string plot_lines(const std::string& data, std::span<const line_style> styles);
 std::vector<std::string> variants_of(std::span<const line_style> styles);
 
-// Draws each as NAME.svg and NAME.png into the folder, and returns the files. Reports a plot that
-// cannot be drawn on standard error.
+// Draws each plot as NAME.svg and NAME.png in the folder, and returns the files. If a plot cannot
+// be drawn, prints the reason on standard error.
 std::vector<std::string> draw(const std::vector<plot>& plots, const std::filesystem::path& folder);
 
 }  // namespace conclave::bench

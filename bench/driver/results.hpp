@@ -1,4 +1,4 @@
-// What a benchmark measured: the figures of rounds, medians and spread, goals.
+// The results of a benchmark: the figures of rounds, medians and ranges, goals.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ inline constexpr const char* latency_us = "latency_us";                      // 
 inline constexpr const char* latency_p99_us = "latency_p99_us";
 }  // namespace figure
 
-// Of values in ascending order, interpolated; 0 if there are none.
+// Interpolates between values in ascending order. Returns 0 if there are no values.
 double quantile(std::span<const double> sorted, double q);
 
 struct spread {
@@ -37,7 +37,7 @@ using rounds_by_variant = std::map<std::string, std::vector<figures>>;
 // server, and a way to use it.
 struct series {
   std::string name;                   // unique
-  std::string title;                  // for people
+  std::string title;                  // for the report
   std::vector<std::string> variants;  // in the order of the table
   rounds_by_variant rounds;
 
@@ -49,11 +49,11 @@ struct series {
 
 struct results {
   std::vector<series> all;
-  std::vector<std::string> remarks;  // which variant was stopped or left out, and why
+  std::vector<std::string> remarks;  // which variants were stopped or omitted, and why
 
-  // Null if the series was not measured.
+  // Returns null if the series was not measured.
   const series* find(const std::string& series_name) const;
-  // Each is empty if the series or one of the variants was not measured.
+  // Return nothing if the series or one of the variants was not measured.
   std::optional<double> median(const std::string& series_name, const std::string& variant,
                                const std::string& figure) const;
   std::optional<double> ratio(const std::string& series_name, const std::string& figure,
@@ -62,7 +62,7 @@ struct results {
 
 enum class comparison { at_least, at_most };
 
-// A figure that is meant to be reached.
+// A limit that a figure must reach.
 struct goal {
   std::string name;
   double measured{0};

@@ -1,4 +1,4 @@
-// Wall time, CPU time and context switches of this process since the stopwatch was constructed.
+// Measures wall time, CPU time and context switches of this process since the constructor.
 #pragma once
 
 #include <sys/resource.h>

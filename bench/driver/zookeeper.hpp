@@ -1,4 +1,4 @@
-// Apache ZooKeeper as a server of benchmarks, and sessions of this library's client.
+// Apache ZooKeeper as the server of a benchmark, and sessions of this library.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,17 @@
 
 namespace conclave::bench {
 
-// An ordinary JVM, and no snapshot during a round.
+// Uses an ordinary JVM, and takes no snapshot during a round.
 testing::zookeeper_options measured_server_options(bool force_sync);
 
 // "Apache ZooKeeper 3.8.0, Java 17.0.1"
 std::string version_of(const testing::zookeeper_server& server);
 
-// Throws std::runtime_error if there is no connection in time.
+// Throws std::runtime_error if the client does not connect in time.
 void await_connection(client& zk);
 
-// All connected. Without a context each has its own, as a program that needs one client does.
+// Returns connected clients. Without a context, each client has its own, as in a program with one
+// client.
 std::vector<std::unique_ptr<client>> open_sessions(std::size_t count, const std::string& servers,
                                                    std::optional<context> shared,
                                                    const client_options& options = {});

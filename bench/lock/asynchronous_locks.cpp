@@ -24,8 +24,8 @@ class conclave_lock final : public asynchronous_lock {
   Lock lock_;
 };
 
-// Watchers and handlers run on the context's thread. All of them have run when the client is
-// closed, which happens before this is destroyed.
+// Watchers and handlers run on the context's thread. When close() of the client returns, all of
+// them have run. The client is closed before this object is destroyed.
 class naive_lock final : public asynchronous_lock {
  public:
   naive_lock(client& zk, const std::string& path) : zk_(zk), path_(path) {
@@ -47,7 +47,7 @@ class naive_lock final : public asynchronous_lock {
 
   void unlock() override {
     zk_.async_remove(path_ + '/' + name_, any_version, [](error_code) {});
-    name_.clear();  // an older list may still be on its way
+    name_.clear();  // the reply with an older list may still arrive
   }
 
  private:

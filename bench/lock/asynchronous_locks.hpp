@@ -1,4 +1,4 @@
-// Locks that are acquired without a thread that waits: those of this library, and a naive one.
+// Locks that are acquired without a blocked thread: those of this library, and a naive one.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,9 @@ class asynchronous_lock {
   virtual void unlock() = 0;
 };
 
-// The mode is one of lock_load.hpp. In the naive lock, every waiter watches the list of all
-// contenders and reads it again at every change: a common first attempt, which the other locks
-// avoid.
+// `mode` is one of the modes in lock_load.hpp. In the naive lock, every waiter watches the list of
+// all contenders and reads it again at every change. This is a common first attempt. The other
+// locks avoid it.
 std::unique_ptr<asynchronous_lock> make_asynchronous_lock(client& zk, const std::string& mode_name,
                                                           const std::string& path);
 

@@ -13,7 +13,7 @@ using clock = std::chrono::steady_clock;
 constexpr auto wait_queue_limit = 20s;
 constexpr auto measured_limit = 12s;
 
-// Both: the server may not have sent a long list yet that was requested.
+// Counts both directions, because the server may not have sent a requested long list yet.
 std::size_t received_and_sent(const testing::zookeeper_server& server) {
   const auto status = server.ask("srvr");
   std::size_t sum = 0;
@@ -93,7 +93,7 @@ void lock_rounds::prepare(const round_plan& plan, const std::string& path,
   prepare_workers(plan.variant->library, arguments);
 }
 
-// Until one contender holds the lock and all others wait.
+// Waits until one contender holds the lock and all others wait for it.
 void lock_rounds::await_wait_queue(const round_plan& plan, const std::string& path) {
   const auto deadline = clock::now() + wait_queue_limit;
   const auto check_deadline = [&](std::size_t length) {
@@ -111,7 +111,7 @@ void lock_rounds::await_wait_queue(const round_plan& plan, const std::string& pa
       std::this_thread::sleep_for(5ms);
     }
   }
-  // New contenders still read their position: wait until the server has nothing to do.
+  // New contenders still read their position. Waits until the server is idle.
   constexpr std::size_t idle = 20;  // a session may send a ping
   for (auto before = received_and_sent(server());;) {
     std::this_thread::sleep_for(50ms);

@@ -1,4 +1,4 @@
-// One round: contenders of one variant at one lock, in two workers.
+// One round: contenders of one variant in two workers use one lock.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@
 
 namespace conclave::bench {
 
-// What one operation costs on the network.
+// The network traffic of one operation.
 namespace figure {
 inline constexpr const char* requests = "requests";
 inline constexpr const char* replies = "replies_and_events";
@@ -32,11 +32,11 @@ struct round_plan {
   std::size_t contenders{1};
   std::size_t sessions{1};
   std::chrono::milliseconds warm_up{0};
-  std::chrono::milliseconds measured{0};  // longer, until there were so many operations:
+  std::chrono::milliseconds measured{0};  // or longer, until the following number of operations:
   std::int64_t least_operations{1};
 };
 
-// The variant is too slow for this round. It can run others.
+// Thrown if the variant is too slow for this round. Other rounds are possible.
 struct round_too_slow : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -45,9 +45,9 @@ class lock_rounds : public recipe_rounds {
  public:
   using recipe_rounds::recipe_rounds;
 
-  // Rates and latencies, with direct connections to the server.
+  // Measures rates and latencies, with direct connections to the server.
   figures measure_times(const round_plan& plan);
-  // Frames and bytes of an operation, through a proxy that counts them and slows them down.
+  // Measures frames and bytes of an operation, with a proxy. The proxy slows the operations down.
   figures measure_traffic(const round_plan& plan);
 
  private:

@@ -9,7 +9,7 @@
 namespace conclave::bench {
 namespace {
 
-// From dark to light, so that they differ in grey as well.
+// From dark to light, so that the bars also differ in greyscale.
 const line_style bars[] = {
     {variant::conclave.name, "Conclave", "#3f7fc4", 0, 0},
     {variant::curator.name, "Curator InterProcessMutex", "#e08a4f", 0, 0},

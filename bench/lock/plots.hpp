@@ -6,7 +6,7 @@
 
 namespace conclave::bench {
 
-// lock-rates and lock-waiters.
+// Returns the plots lock-rates and lock-waiters.
 std::vector<plot> lock_plots(const results& found);
 
 }  // namespace conclave::bench

@@ -8,7 +8,7 @@
 namespace conclave::bench {
 namespace {
 
-// After start() everything but stop() runs on the context's thread.
+// After start(), all functions except stop() run on the context's thread.
 class asynchronous_load final : public recipe_load {
  public:
   explicit asynchronous_load(const load_plan& plan)
@@ -34,7 +34,7 @@ class asynchronous_load final : public recipe_load {
  private:
   void end() {
     stopped_ = true;
-    for (auto& one : sessions_) one->zk->close();  // afterwards no handler runs any more
+    for (auto& one : sessions_) one->zk->close();  // after that, no handler runs
   }
 
   void call_next(std::size_t index) {

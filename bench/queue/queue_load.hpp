@@ -1,7 +1,7 @@
-// Producers and consumers of this library on one queue, in one worker, each with a session of its
-// own.
+// Producers and consumers of this library in one worker, which use one queue. Each has its own
+// session.
 //
-// Items are numbers, filled up with spaces, so that their sum shows a lost or duplicated one.
+// Items are numbers, padded with spaces. Their sum shows whether an item was lost or duplicated.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ namespace conclave::bench {
 
 namespace mode {
 inline constexpr const char* blocking = "blocking";          // one item, one call, one thread
-inline constexpr const char* asynchronous = "asynchronous";  // calls_in_flight calls at once
+inline constexpr const char* asynchronous = "asynchronous";  // calls_in_flight concurrent calls
 inline constexpr const char* claiming = "claiming";          // claim and complete, blocking
 inline constexpr const char* claiming_asynchronously = "claiming-asynchronously";
 }  // namespace mode
@@ -44,17 +44,17 @@ struct load_plan {
   bool claims() const { return mode == mode::claiming || mode == mode::claiming_asynchronously; }
 };
 
-// What consumers have consumed; the result of stop(). Times are of monotonic_ns().
+// The result of stop() for consumers. Times are values of monotonic_ns().
 struct consumption {
   std::int64_t count{0};
   std::int64_t sum{0};    // of the items
-  std::int64_t begun{0};  // the first call
-  std::int64_t last{0};   // the last item was consumed
+  std::int64_t begun{0};  // time of the first call
+  std::int64_t last{0};   // time when the last item was consumed
 };
 std::string to_text(const consumption& c);
 consumption consumption_from(const std::string& text);
 
-// Counts it; safe from several threads.
+// Counts consumed items. Thread-safe.
 class consumption_counter {
  public:
   void begin();
@@ -67,7 +67,8 @@ class consumption_counter {
   std::atomic<std::int64_t> begun_{0};
   std::atomic<std::int64_t> sum_{0};
   std::atomic<std::int64_t> last_{0};
-  std::atomic<std::int64_t> count_{0};  // added to last: a reader of it finds the other values
+  // Updated last, so that a reader of count_ sees the other values.
+  std::atomic<std::int64_t> count_{0};
 };
 
 // A queue and its client.
@@ -78,7 +79,7 @@ struct queue_session {
   std::unique_ptr<client> zk;
   queue items;
 };
-// For all producers, then all consumers. See open_sessions().
+// Creates the sessions of all producers, followed by those of all consumers. See open_sessions().
 std::vector<std::unique_ptr<queue_session>> open_queue_sessions(const load_plan& plan,
                                                                 std::optional<context> shared);
 

@@ -29,7 +29,7 @@ void fill(client& zk, const queue_variant& v, const std::string& path, std::int6
   }
 }
 
-// So that the server's tree does not grow from round to round.
+// Removes the nodes, so that the tree of the server does not grow with each round.
 void empty(client& zk, const std::string& path) {
   const auto names = zk.children(path).names;
   for (std::size_t i = 0; i < names.size();) {
@@ -70,7 +70,8 @@ round_result queue_rounds::run(const round_plan& plan) try {
   throw std::runtime_error(plan.variant->name + ": " + e.what());
 }
 
-// Before the workers start: users of DistributedQueue that create it at the same moment fail.
+// Creates the queue before the workers start. Users of DistributedQueue fail if they create it at
+// the same time.
 std::string queue_rounds::make_queue(const round_plan& plan) {
   auto path = new_path();
   control().create(path);
@@ -82,7 +83,7 @@ std::string queue_rounds::make_queue(const round_plan& plan) {
   return path;
 }
 
-// With one producer and one consumer, they are in different processes.
+// If there is only one producer and one consumer, they run in different processes.
 void queue_rounds::start(const round_plan& plan, const std::string& path) {
   const auto workers = std::min(workers_of_a_library, plan.producers + plan.consumers);
   const auto items_each =
@@ -102,7 +103,7 @@ void queue_rounds::start(const round_plan& plan, const std::string& path) {
   start_workers();
 }
 
-// False at the limit.
+// Returns false at the time limit.
 bool queue_rounds::await_end(const round_plan& plan) {
   for (const auto deadline = clock::now() + plan.limit; count() < plan.items;) {
     if (clock::now() > deadline) return false;

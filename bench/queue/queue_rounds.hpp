@@ -1,4 +1,4 @@
-// One round: producers and consumers of one variant on one queue, in two workers.
+// One round: producers and consumers of one variant in two workers use one queue.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace conclave::bench {
 
 namespace figure {
 inline constexpr const char* us_per_item = "us_per_item";
-inline constexpr const char* items = "items";  // that were consumed
+inline constexpr const char* items = "items";  // number of consumed items
 }  // namespace figure
 
 struct round_plan {
@@ -26,15 +26,15 @@ struct round_plan {
 
 struct round_result {
   figures found;
-  bool stopped{false};  // at the limit, with items left
+  bool stopped{false};  // at the time limit, with items left
 };
 
 class queue_rounds : public recipe_rounds {
  public:
   using recipe_rounds::recipe_rounds;
 
-  // From the first call until all items are consumed, or the limit. Throws std::runtime_error if an
-  // item was lost or duplicated.
+  // Measures from the first call until all items are consumed, or until the time limit. Throws
+  // std::runtime_error if an item was lost or duplicated.
   round_result run(const round_plan& plan);
 
  private:

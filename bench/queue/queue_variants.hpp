@@ -1,4 +1,4 @@
-// The variants: a library, and a way to use its queue.
+// The variants. A variant is a library and a way to use its queue.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ struct queue_variant {
   std::string name;
   const char* short_name;  // in the names of figures
   bench::library library;
-  const char* mode;         // of queue_load.hpp
+  const char* mode;         // see queue_load.hpp
   const char* item_prefix;  // of the nodes' names
-  bool claims;              // an item is claimed and completed, rather than removed at once
+  bool claims;              // items are claimed and completed instead of popped
 };
 using variant_list = std::vector<const queue_variant*>;
 

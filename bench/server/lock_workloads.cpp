@@ -16,8 +16,7 @@
 namespace conclave::bench {
 namespace {
 
-// The lock cycles of one session. After its construction everything happens on the context's
-// thread.
+// The lock cycles of one session. All functions except the constructor run on the context's thread.
 class session_cycles {
  public:
   session_cycles(client& zk, std::string parent, measured_interval& interval, pipeline& all)
@@ -67,8 +66,8 @@ class session_cycles {
   std::string node_;
 };
 
-// Deletes that no operation waits for, until the end of the round. start() is for one thread. The
-// number of outstanding deletes is bounded: beyond that, start() waits.
+// Deletes that no operation waits for until the end of the round. Only one thread may call start().
+// If too many deletes are in flight, start() blocks.
 class unawaited_deletes {
  public:
   explicit unawaited_deletes(client& zk) : zk_(zk) {}
@@ -85,7 +84,7 @@ class unawaited_deletes {
     });
   }
 
-  // Waits for all of them; how many failed.
+  // Waits for all deletes and returns how many of them failed.
   std::size_t finish() {
     until_at_most(0);
     return failed_;
@@ -104,7 +103,8 @@ class unawaited_deletes {
   std::atomic<std::size_t> failed_{0};
 };
 
-// The path of the node. The create is answered first, so that one wait is enough for both.
+// Returns the path of the node. The reply to the create arrives first, so one wait is enough for
+// both.
 std::string acquire(client& zk, const std::string& parent) {
   error_code created = errc::connection_loss;
   std::string node;
@@ -121,7 +121,7 @@ std::string acquire(client& zk, const std::string& parent) {
   return node;
 }
 
-// The lock cycles of one client. Everything but the constructor runs on the context's thread.
+// The lock cycles of one client. All functions except the constructor run on the context's thread.
 class asynchronous_cycles {
  public:
   asynchronous_cycles(client& zk, std::string parent, measured_interval& interval,
@@ -147,7 +147,7 @@ class asynchronous_cycles {
                      (created_ ? created_ : ec).message().c_str());
         return end_.completed(false);
       }
-      // Answers come in order: the delete before this one was answered, so this does not wait.
+      // Replies arrive in order. The previous delete was already answered, so this does not block.
       deletes_.start(std::move(node_));
       if (interval_.operation_done(begun))
         cycle();
@@ -202,7 +202,7 @@ figures run_blocking_lock(const round_task& task, delete_mode mode) {
     if (!interval.operation_done(begun)) break;
   }
   if (unawaited.finish() != 0) throw std::runtime_error("deletes failed");
-  zk.remove(task.root);  // fails if a lock's node is left
+  zk.remove(task.root);  // fails if a node of a lock still exists
   return interval.result();
 }
 
@@ -216,7 +216,7 @@ figures run_asynchronous_lock(const round_task& task) {
   const asynchronous_cycles load(zk, task.root, interval, unawaited, end);
   end.wait(time_limit);
   if (unawaited.finish() != 0) throw std::runtime_error("deletes failed");
-  zk.remove(task.root);  // fails if a lock's node is left
+  zk.remove(task.root);  // fails if a node of a lock still exists
   return interval.result();
 }
 

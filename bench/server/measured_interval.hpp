@@ -1,5 +1,5 @@
-// Counts the operations that end within an interval of time, after a warm-up, and measures their
-// cost. For one thread: the one that sees the operations end.
+// Counts the operations that complete within an interval after a warm-up, and measures their cost.
+// Only the thread on which the operations complete may use it.
 #pragma once
 
 #include <sys/types.h>
@@ -15,28 +15,28 @@
 namespace conclave::bench {
 
 namespace figure {
-inline constexpr const char* client_core_share = "client_core_share";  // 1: a whole core
+inline constexpr const char* client_core_share = "client_core_share";  // 1 means a whole core
 inline constexpr const char* server_cpu_us_per_operation = "server_cpu_us_per_operation";
 inline constexpr const char* server_core_share = "server_core_share";
-// CPU time that neither client nor server used, of their core if they are pinned to one: the
-// kernel's threads, and other programs that disturb the round.
+// CPU time that neither client nor server used: threads of the kernel, and other programs that
+// disturb the round. If client and server are pinned, only the time of their core counts.
 inline constexpr const char* others_core_share = "others_core_share";
 }  // namespace figure
 
-// Other programs used more than 30 % of a core.
+// Returns true if other programs used more than 30 % of a core.
 bool is_disturbed(const figures& round);
 
 class measured_interval {
  public:
   using clock = std::chrono::steady_clock;
 
-  // The warm-up begins now.
+  // Starts the warm-up.
   explicit measured_interval(const round_task& task);
 
-  // To be called when an operation has ended. False: start no more operations.
+  // Call when an operation has completed. Returns false if no more operations must be started.
   bool operation_done(clock::time_point begun);
 
-  // Throws std::runtime_error if too few operations ended.
+  // Throws std::runtime_error if too few operations completed.
   figures result() const;
 
  private:

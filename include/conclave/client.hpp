@@ -11,11 +11,11 @@
 // were made.
 //
 // The client connects in the background and reconnects after a lost connection. An operation waits
-// for a connection at most client_options::connect_wait. If the connection is lost before the reply
+// at most client_options::connect_wait for a connection. If the connection is lost before the reply
 // arrives, reads are repeated on the next connection. A write that was sent is never repeated and
-// completes with errc::connection_loss (condition::outcome_unknown). A write that was not sent yet
-// waits for the next connection. If it follows a write with an unknown outcome, it completes with
-// errc::not_connected.
+// completes with errc::connection_loss (condition::outcome_unknown). A write that has not been sent
+// yet waits for the next connection. But if an earlier write has an unknown outcome, the later
+// write is not sent and completes with errc::not_connected.
 //
 // Cancelling an async_ operation through its cancellation slot (any cancellation type) completes it
 // at once with operation_aborted. A write that was already sent may still take effect. Handlers
@@ -144,8 +144,8 @@ class client {
   explicit client(std::string_view hosts, const client_options& options = {});
   client(context& shared, std::string_view hosts, const client_options& options = {});
 
-  // Closes the session like close(). A client without a shared context also stops its I/O thread,
-  // which takes up to two seconds if a host name is being resolved. A moved-from client may only be
+  // Closes the session like close(). A client without a shared context also stops its I/O thread.
+  // This takes up to two seconds if a host name is being resolved. A moved-from client may only be
   // destroyed or assigned to.
   ~client();
   client(client&&) noexcept;
@@ -153,9 +153,9 @@ class client {
 
   // Closes the session. The server deletes the session's ephemeral nodes, and all pending
   // operations complete. Waits for the server's confirmation for at most a third of the session
-  // timeout. Without confirmation, the server expires the session after its timeout. When close()
-  // returns, all handlers and watchers on the I/O thread have run. If it is called on the I/O
-  // thread, it does not wait.
+  // timeout. If the request to close does not reach the server, the server expires the session
+  // after the session timeout. When close() returns, all handlers and watchers on the I/O thread
+  // have run. If close() is called on the I/O thread, it does not wait.
   void close() noexcept;
 
   // --- the session
@@ -170,10 +170,10 @@ class client {
   std::chrono::milliseconds session_timeout() const;
   bool read_only() const;  // connected to a server that accepts only reads
 
-  // The time before which a single server cannot expire the session. The client counts the session
-  // timeout from the moment it *sent* the last request that was answered, and subtracts a tenth as
-  // a safety margin. Once this time has passed, the session may have expired. Returns
-  // time_point::min() if there is no session.
+  // Returns the session deadline. Until this time, a single server cannot expire the session. The
+  // client counts the session timeout from the moment it *sent* the last request that was answered,
+  // and subtracts a tenth as a safety margin. Once this time has passed, the session may have
+  // expired. Returns time_point::min() if there is no session.
   //
   // On an ensemble this is best effort. A server can lose contact with the leader, or fail, before
   // the leader learns of the client's request. The leader then counts from an earlier request. Use
@@ -191,8 +191,8 @@ class client {
   executor_type get_executor() const;
 
   // Requests that are started during the lifetime of a batch are sent together, in one write, when
-  // it is destroyed. They are sent earlier if a blocking call is made, or if a lock, election or
-  // queue sends a request.
+  // the batch is destroyed. If a blocking call is made, or if a lock, election or queue sends a
+  // request, the requests collected so far are sent together with it.
   class [[nodiscard]] batch {
    public:
     ~batch();
@@ -222,7 +222,8 @@ class client {
                                   std::move(path), expected_version);
   }
 
-  // Returns nothing if the node does not exist. The watcher is then notified when it is created.
+  // Returns nullopt if the node does not exist. The watcher is then notified when the node is
+  // created.
   std::optional<node_stat> exists(std::string path, watcher w = {});
   template <class Token>
   auto async_exists(std::string path, watcher w, Token&& token) {
@@ -306,9 +307,9 @@ class client {
 
   // If the server refuses a part, commit() throws transaction_error, which contains the results of
   // all parts. async_commit() then completes with the error of the failed part and with these
-  // results. The results are lost with use_awaitable and use_future, which throw, but not with
-  // as_tuple. If a part has invalid arguments, nothing is sent and there are no results. An empty
-  // transaction succeeds.
+  // results. use_awaitable and use_future throw in this case, so the results are lost.
+  // as_tuple(use_awaitable) returns them. If a part has invalid arguments, nothing is sent and
+  // there are no results. An empty transaction succeeds.
   transaction_result commit(transaction t);
   template <class Token>
   auto async_commit(transaction t, Token&& token) {
@@ -332,9 +333,10 @@ class client {
                                   std::move(path), mode, std::move(w));
   }
 
-  // Removes the watcher from this path's watches of the given kind, or all watchers if `w` is
-  // empty. Use watch_kind::any for watches set by add_watch(). The server's watch is removed when
-  // no watcher of this client needs it. Throws errc::no_watcher if there is no such watch.
+  // Removes the watcher from this path's watches of the given kind. If `w` is empty, removes all
+  // watchers of that kind. Use watch_kind::any for watches set by add_watch(). If no other watcher
+  // of this client needs the watch, it is also removed from the server. Throws errc::no_watcher if
+  // there is no such watch.
   void remove_watch(std::string path, watch_kind kind, watcher w = {});
   template <class Token>
   auto async_remove_watch(std::string path, watch_kind kind, watcher w, Token&& token) {

@@ -1,4 +1,4 @@
-// Options of a client. The defaults are meant for production use.
+// Options for a client. The defaults are meant for production use.
 #pragma once
 
 #include <chrono>
@@ -21,12 +21,13 @@ enum class log_level { debug, info, warning, error };
 // messages never contain secrets or node data.
 using log_callback = std::function<void(log_level, std::string_view)>;
 
-// Returns the delay before the next round of connection attempts. n counts the rounds in which all
-// servers have failed (1, 2, ...). It must not throw and must not call the client.
+// Returns the delay before the next round of connection attempts. `n` counts the rounds in which
+// all servers have failed (1, 2, ...). The function must not throw and must not call the client.
 using reconnect_policy = std::function<std::chrono::milliseconds(unsigned n)>;
 
-// The value doubles from `first` up to `most`. Each delay is chosen at random between half of that
-// value and the full value, so that clients of a restarted server do not all reconnect at once.
+// Returns a policy whose base delay starts at `first` and doubles in each round, up to `most`. Each
+// delay is chosen at random between half of the base delay and the full base delay, so that clients
+// of a restarted server do not all reconnect at once.
 reconnect_policy exponential_backoff(std::chrono::milliseconds first,
                                      std::chrono::milliseconds most);
 
@@ -41,7 +42,7 @@ struct tls_options {
 struct client_options {
   client_options() = default;
 
-  // The timeout that the client requests. The server may grant a different one. See
+  // The session timeout that the client requests. The server may grant a different one. See
   // client::session_timeout().
   std::chrono::milliseconds session_timeout{30'000};
   // How long an operation waits for a connection before it fails with errc::not_connected. Zero
@@ -49,15 +50,16 @@ struct client_options {
   std::chrono::milliseconds connect_wait{0};
   // Start a new session after the current one has expired. If false, the client stays expired.
   bool renew_expired = true;
-  // Accept a server that has lost contact with its ensemble and can only read. The client stays
-  // connected to it. The server closes the connection when it is part of a majority again.
+  // Accept a read-only server: one that has lost contact with its ensemble and answers only reads.
+  // The client stays connected to that server. When the server is part of a majority again, it
+  // closes the connection.
   bool allow_read_only = false;
   // Try the servers in random order, to distribute clients over the servers.
   bool shuffle_hosts = true;
   // Let child processes inherit the connection, if it uses a Unix socket. On the embedded server,
   // the session then lives until the last of these processes has exited, as with flock(2). See
-  // server.hpp. The child processes can send any request. If they must not, use
-  // session_keeper.hpp.
+  // server_options.hpp. The child processes can send any request on the connection. To prevent
+  // this, use session_keeper.hpp instead.
   bool inheritable = false;
 
   reconnect_policy reconnect =
@@ -65,10 +67,11 @@ struct client_options {
 
   // Presented to the server on every connection.
   std::vector<conclave::credentials> credentials;
-  // The ACL of nodes created without one. If it is empty, such nodes get creator_all_acl() if there
-  // are credentials, and open_acl() otherwise. The client logs the use of open_acl() once. Nodes
-  // that are created above the path of a lock, queue or election are shared with other users. They
-  // get this ACL, or open_acl() if it is empty.
+  // The default ACL, for nodes that are created without an explicit ACL. If default_acl is empty,
+  // such nodes get creator_all_acl() if there are credentials, and open_acl() otherwise. The client
+  // logs the use of open_acl() once. Nodes that are created above the path of a lock, queue or
+  // election are shared with other users. They get default_acl, or open_acl() if default_acl is
+  // empty.
   conclave::acl default_acl;
   // Used for all servers except those on Unix sockets, which never use TLS.
   std::optional<tls_options> tls;

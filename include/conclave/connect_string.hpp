@@ -5,7 +5,7 @@
 // create it.
 //
 // `unix:/path` names a server on this machine that listens on a Unix socket. A list may contain
-// both kinds. The socket's path ends at ',' or ':', so a chroot follows after a colon:
+// both kinds of addresses. The socket's path ends at ',' or ':', so a chroot follows after a colon:
 // `unix:/run/conclave/socket:/chroot`. Connections to a Unix socket never use TLS, whatever the
 // client's options are. The permissions of the socket file control access.
 #pragma once

@@ -10,9 +10,10 @@
 
 namespace conclave {
 
-// The time at which a holder was granted the lock, estimated from the nodes, by the server's clock.
-// The server stores when a node was created, but not when its predecessor was deleted. A release by
-// Conclave records its time in the lock's path.
+// The estimated time at which a holder was granted the lock. It is derived from the nodes and uses
+// the server's clock. The server stores when a node was created, but not when its predecessor was
+// deleted. The release of a Conclave mutex or writer usually also writes to the lock's path. The
+// path's mtime is then the time of that release.
 struct grant_time {
   std::chrono::system_clock::time_point earliest;
   // If not set, the grant may be as late as now.
@@ -25,7 +26,7 @@ struct contender_info {
   layout::role role{};
   bool holds = false;  // determined by the order of the nodes
   // The contender's description of itself. For a contender of another library, this is the data of
-  // its node. It is empty if a release request has replaced that data.
+  // its node. Empty if a request to release the lock has replaced that data.
   std::string owner;
   std::int64_t session_id = 0;
   std::int64_t fencing_token = 0;               // for a waiter, its token after the grant

@@ -1,5 +1,5 @@
-// Lists the holders and waiters of a lock, and asks a holder to release it. For all recipes of a
-// tree, see inspect.hpp.
+// Lists the holders and waiters of a lock, and asks a holder to release it. To list all recipes in
+// a tree, see inspect.hpp.
 #pragma once
 
 #include <string>
@@ -12,21 +12,22 @@
 namespace conclave {
 
 // Returns the contenders in the order of the wait queue. Returns an empty list if nobody uses the
-// lock or the path does not exist. Reads the node of every contender. Use it for inspection and not
-// for decisions, because the wait queue may have changed when it returns. Throws the same errors as
-// the client's calls, and errc::layout_mismatch.
+// lock or the path does not exist. Reads the node of every contender. Use the result for inspection
+// and not for decisions, because the wait queue may have changed by the time the function returns.
+// Throws the same errors as the client's calls, and errc::layout_mismatch.
 std::vector<contender_info> contenders(client& c, const std::string& path,
                                        const layout& names = layout::curator());
 
-// Like contenders(), but lists the permits of a semaphore, oldest first. The newest entry may
-// belong to a waiter, because a waiter creates its node before a permit is free. If the semaphore
-// records that it has N permits, contender_info::holds is true for the oldest N entries. Otherwise
-// it is true for all entries.
+// Like contenders(), but lists the permits of a semaphore, oldest first. The newest entry may be a
+// waiter, because a waiter creates its node before a permit is free. If the semaphore records that
+// it has N permits, contender_info::holds is true for the oldest N entries. Otherwise it is true
+// for all entries.
 std::vector<contender_info> permits_in_use(client& c, const std::string& path);
 
 // Asks the contender that owns this node to release the lock. The holder is notified by
-// lock_options::on_revocation or Curator's Revocable, and may ignore the request. In a node of
-// another library, the request replaces the data. Throws errc::no_node if the node does not exist.
+// lock_options::on_revocation or Curator's Revocable, and may ignore the request. If another
+// library created the node, the request overwrites the node's data. Throws errc::no_node if the
+// node does not exist.
 void ask_to_release(client& c, const std::string& node);
 
 }  // namespace conclave

@@ -1,16 +1,16 @@
 // A context owns the I/O thread, which reads replies and runs callbacks for any number of clients.
 //
-// Clients can share one context. A client that is created without a context has its own. An idle
-// client needs no buffer of its own. Clients keep the I/O thread alive, so contexts and clients may
-// be destroyed in any order.
+// Clients can share one context. A client that is created without a context has its own. Clients of
+// one context also share a receive buffer. Clients keep the I/O thread alive, so contexts and
+// clients may be destroyed in any order.
 //
 // Watchers, session listeners and completion handlers without an associated executor run on the I/O
-// thread. They must not block. An exception that leaves one of them terminates the program.
+// thread. They must not block. An exception that escapes from one of them terminates the program.
 //
 // After fork(), the child process has no I/O thread. Contexts and clients of the parent then fail
-// every operation with errc::forked, and their destructors leave the parent's sessions alone. If a
-// handler calls fork() on the I/O thread, the child must not return from the handler. If it does,
-// the child exits.
+// every operation with errc::forked, and their destructors do not affect the parent's sessions. If
+// a handler calls fork() on the I/O thread, the child must not return from the handler. Returning
+// from the handler terminates the child.
 #pragma once
 
 #include <memory>

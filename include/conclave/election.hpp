@@ -66,7 +66,7 @@ struct election_options {
   // the session has reconnected in time. See hold.hpp.
   std::function<void(const hold&)> on_suspended;
   std::function<void(const hold&)> on_restored;
-  // on_lost runs when the leadership was lost for the reason `why`. See hold::lost() and
+  // on_lost runs when the leadership is lost. `why` is the reason. See hold::lost() and
   // hold::why_lost().
   std::function<void(const hold&, error_code why)> on_lost;
 };
@@ -76,11 +76,12 @@ enum class requeue : bool { no, yes };
 class election {
  public:
   // Sends nothing. Throws errc::invalid_path. Throws errc::invalid_argument if the layout has no
-  // exclusive locks, or if the id is "__REVOKE__" or contains "\nid " (both have a meaning
-  // in lock nodes).
+  // exclusive locks. Also throws it if the id is "__REVOKE__" or contains "\nid ", because both
+  // have a meaning in lock nodes.
   election(client& c, std::string path, election_options options = {});
   // Resigns. Calls that wait for the leadership complete with operation_aborted. After the
-  // destructor has returned, no callback runs, except a callback that called the destructor.
+  // destructor has returned, no callback is running, and none is called again. If a callback itself
+  // calls the destructor, its current call continues.
   ~election();
   election(const election&) = delete;
   election& operator=(const election&) = delete;
@@ -123,15 +124,16 @@ class election {
     return detail::initiate<void>(state_, &detail::start_resign, std::forward<Token>(token));
   }
 
-  // Campaigns, calls f(std::stop_token) on this thread, and resigns when f returns or throws. The
-  // token requests a stop when the leadership is lost, when resign() is called, or when `stop`
-  // requests it. f should then return soon.
+  // Campaigns, calls f(std::stop_token) on this thread, and resigns when f returns or throws. A
+  // stop is requested on that token when the leadership is lost, when resign() is called, or when a
+  // stop is requested on `stop`. f should then return as soon as possible.
   //
-  // With requeue::yes, the function repeats these steps until `stop` is requested or an exception
-  // is thrown. It repeats them even if the leadership was lost or resigned.
+  // With requeue::yes, the function repeats these steps until a stop is requested on `stop` or an
+  // exception is thrown. It repeats them even if the leadership was lost or resigned.
   //
   // Returns true if this candidate still led when f returned for the last time. Returns false if
-  // the leadership was lost or resigned, or if `stop` was requested before it was elected.
+  // the leadership was lost or resigned, or if a stop was requested on `stop` before this candidate
+  // was elected.
   //
   // Throws the exceptions of f and of campaign(). Examples are operation_aborted if resign() is
   // called while campaign() waits, errc::waiter_node_deleted if the waiter's node is deleted, and
@@ -154,7 +156,7 @@ class election {
 
   // --- for everyone; these functions read from the server
 
-  // Returns nothing if there is no candidate.
+  // Returns nullopt if there is no candidate.
   std::optional<contender_info> leader() const;
   // Returns all candidates in order. The first one leads.
   std::vector<contender_info> candidates() const;
@@ -205,11 +207,12 @@ bool election::run_as_leader(F&& f, requeue again, std::stop_token stop) {
 //
 // Nodes of a different layout are ignored, even if the path has no other nodes. (In that case
 // election::leader() throws errc::layout_mismatch.) Nothing is reported while there is no
-// connection or the client is not permitted to read the path. Nothing is reported after the client
-// was closed or its session ended and no other follows.
+// connection or while the client is not permitted to read the path. Reporting ends when the client
+// is closed, or when its session has ended and no new session follows.
 class election_observer {
  public:
-  // `leader` is empty if there is no candidate. The rules for callbacks of election_options apply.
+  // `leader` is empty if there is no candidate. The rules for the callbacks in election_options
+  // apply.
   using callback = std::function<void(const std::optional<contender_info>& leader)>;
 
   // Throws errc::invalid_path, or errc::forked in a child process of the client's process.

@@ -9,7 +9,7 @@
 // waiting candidate whose session expires returns to `offer`.
 //
 // An object can start a new candidacy before the server has confirmed the end of the old one.
-// Events of the new one can then come before stop_complete of the old one.
+// Events of the new candidacy can then arrive before stop_complete of the old one.
 #pragma once
 
 #include <cstddef>

@@ -2,8 +2,8 @@
 //
 // Asynchronous operations complete with an error_code. Blocking operations throw conclave::error,
 // which contains the same code. The completion tokens use_awaitable and use_future throw
-// boost::system::system_error, as for every Asio operation. Its code() compares equal to the same
-// values. as_tuple(use_awaitable) returns the code without an exception.
+// boost::system::system_error, as for every Asio operation. The code() of this exception is the
+// same error_code. as_tuple(use_awaitable) returns the code without an exception.
 //
 // To learn what a code means for the caller, compare it with a condition instead of listing codes:
 //
@@ -26,7 +26,7 @@ using error_code = boost::system::error_code;
 // operation completes with boost::asio::error::operation_aborted, as in Asio.
 enum class errc {
   // From the server.
-  system_error = -1,           // an internal error of the server
+  system_error = -1,           // an internal server error
   runtime_inconsistency = -2,  // in a transaction: not executed, because an earlier part failed
   data_inconsistency = -3,     // the server found its data inconsistent
   connection_loss = -4,        // the connection was lost before the reply; the outcome is unknown
@@ -61,7 +61,7 @@ enum class errc {
   invalid_path = 4,         // not a valid node path, or not allowed for a lock (layout.hpp)
   invalid_argument = 5,     // the arguments are not valid
   too_large = 6,            // larger than client_options::max_request_bytes or, in a recipe,
-                            // than the server accepts; no effect
+                            // than the server accepts; the request had no effect
   protocol_error = 7,       // the server does not follow ZooKeeper's protocol
   would_deadlock = 8,       // a blocking call on the I/O thread would wait for itself
   forked = 9,               // the client belongs to the parent process
@@ -76,7 +76,7 @@ enum class errc {
   lock_lost = 16,            // the call needs a lock that is not held
   waiter_node_deleted = 17,  // somebody deleted the node of a waiter
   layout_mismatch = 18,      // other programs use a different node layout on this path
-  upgrade_refused = 19,      // the thread holds the lock shared and would wait for itself
+  upgrade_refused = 19,      // the thread has a shared hold and would wait for itself
   permits_mismatch = 20,     // the path is used with a different number of permits or kind of lock
 
   // Reasons for a loss. The other reasons are closed, session_expired and auth_failed.
@@ -107,8 +107,8 @@ class error : public std::system_error {
   error(error_code ec, const std::string& what)
       : std::system_error{std::error_code{ec}, what}, code_{ec} {}
 
-  // The same code as in asynchronous operations, so that it compares with errc and condition in the
-  // same way.
+  // The code that an asynchronous operation would complete with. It can be compared with errc and
+  // condition.
   const error_code& code() const noexcept { return code_; }
 
  private:

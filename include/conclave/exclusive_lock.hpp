@@ -4,8 +4,8 @@
 //
 // Ownership: the lock object owns the lock, not a thread. Any thread or coroutine may unlock it. If
 // the object is already locked, lock() waits, even on the thread that locked it. (recursive_mutex
-// allows recursive locking.) Several threads may use one object. They acquire the lock in turn, and
-// only one of them at a time is in the server's wait queue.
+// allows recursive locking.) Several threads may use one object. By default, they acquire the lock
+// in the order of their calls. Only one of them at a time has a node in the server's wait queue.
 //
 // Order: contenders acquire the lock in the order in which the server created their nodes. This
 // includes contenders of other libraries. A waiter keeps its position when the connection is
@@ -14,11 +14,11 @@
 // Loss: a session holds the lock, and sessions can expire. hold() reports the loss, see hold.hpp. A
 // lost lock must still be unlocked, so that other callers of the same object can acquire it.
 //
-// Errors: a lock function that throws holds nothing. The try_ functions return false on contention
-// or timeout and throw on any other error:
-// - errc::not_connected: no server could be reached within client_options::connect_wait. (A timed
-//   call returns false if its deadline passes first. A waiter that has a node at the server keeps
-//   its position and waits.)
+// Errors: if a lock function throws, it has not acquired the lock. The try_ functions return false
+// on contention or timeout and throw on any other error:
+// - errc::not_connected: no server could be reached within client_options::connect_wait. (If the
+//   deadline of a timed call passes before that, the call returns false. A waiter that already has
+//   a node at the server does not throw: it keeps its position and waits.)
 // - errc::no_auth: an ACL forbids the client to use the lock's nodes.
 // - errc::layout_mismatch: other contenders use a different node layout.
 // - errc::permits_mismatch: the path is in use as a semaphore.
@@ -53,8 +53,9 @@ class exclusive_lock {
   // Returns false if a stop was requested before the lock was granted. Later stop requests have no
   // effect.
   [[nodiscard]] bool lock(std::stop_token stop);
-  // Does not wait for other holders, only for the server's reply. After a failed attempt, the next
-  // one first checks whether the holder's node still exists. If it does, nothing is written.
+  // Does not wait for other holders, only for the server's reply. If the previous attempt found
+  // another holder, the call first checks whether the node of that holder still exists. If so, the
+  // call returns false and writes nothing.
   [[nodiscard]] bool try_lock();
   // The deadline covers connecting, waiting and reconnecting. Never returns false before the
   // deadline.
@@ -71,7 +72,7 @@ class exclusive_lock {
   // delete, the lock is released only when the session ends.
   void unlock() noexcept;
 
-  // Completes with void(error_code). Cancelling leaves the wait queue.
+  // Completes with void(error_code). If the call is cancelled, its contender leaves the wait queue.
   template <class Token>
   auto async_lock(Token&& token) {
     return detail::initiate<void>(state_, &detail::start_lock, std::forward<Token>(token), role);

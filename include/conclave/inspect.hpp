@@ -7,11 +7,11 @@
 //       std::cout << r.path << (c.holds ? " held by " : " wanted by ") << c.owner << "\n";
 //
 // Recipes of other libraries (Curator, kazoo, ZooKeeper's own recipes) are recognised by the names
-// of their nodes. A path need not be the path of a lock: inspect() reads everything at and below
-// it.
+// of their nodes. The path that is passed to inspect() need not be the path of a lock: inspect()
+// reads everything at and below that path.
 //
-// Use these functions for tools and for people, not for decisions. Nodes change while they are
-// read, so two entries may show different moments.
+// Use these functions to show the state to people, not to make decisions in a program. Nodes change
+// while they are read, so two entries may reflect different moments.
 //
 // These functions block. They throw the same errors as the client's blocking calls. A node that is
 // deleted during the call is omitted. A node that cannot be read is listed as unreadable.
@@ -34,22 +34,23 @@ namespace conclave {
 
 // --- recipes in use
 
-// Counts the items of a queue and the objects that use it. A waiting consumer that has not found an
-// item before is counted only in `waiting`. The last three numbers include only objects of the
-// class conclave::queue, not clients of other libraries.
+// Counts the items, producers and consumers of a queue. Queue objects of one client with the same
+// path and options count as one consumer. A consumer is counted in `consumers` from the first item
+// that it finds. Before that, it is counted only in `waiting`, while it waits. The last three
+// members count only objects of the class conclave::queue, not clients of other libraries.
 struct queue_counts {
   std::size_t items = 0;      // items in the queue, including claimed ones
   std::size_t claimed = 0;    // items that a consumer has claimed
   std::size_t set_aside = 0;  // items set aside after too many attempts; not part of `items`
   std::size_t producers = 0;  // queue objects that have pushed items
-  std::size_t consumers = 0;  // queue objects that have found items to pop or claim
+  std::size_t consumers = 0;  // consumers that have found items to pop or claim
   std::size_t waiting = 0;    // consumers that wait for an item
 };
 
 struct recipe_info {
   // `unused` is a path that has no children but had some before (node_stat::cversion is not 0). Its
-  // kind is unknown. `election` is recognised only by the layouts election() and leader_latch(). An
-  // election with the layout of a lock is listed as a lock.
+  // kind is unknown. An election is recognised only in the layouts election() and leader_latch().
+  // An election with the layout of a lock is listed as a lock.
   enum class kind { lock, read_write_lock, semaphore, queue, election, unused };
 
   std::string path;
@@ -119,21 +120,21 @@ struct unused_nodes {
   std::vector<unreadable_node> unreadable;
 };
 
-// Finds the nodes that recipes have left behind. The server removes containers by itself, but not
-// every server supports them, and not every library uses them.
+// Finds the nodes that recipes have left behind. The server itself removes empty containers. But
+// not every server supports containers, and not every library creates them.
 //
 // A node is unused if all these conditions are met:
 // - It had children before (node_stat::cversion is not 0), or it belongs to the sibling node of a
 //   queue.
 // - It has no children now, or only unused ones.
-// - It has no data, or only a record of this library.
+// - It has no data, or only a parent record of this library.
 // - It was created, and its data was last changed, at or before the time `before`.
-// So an ordinary empty folder of another program is also unused if it once had children. Therefore
-// pass only paths that recipes use.
+// So an empty node of another program also counts as unused if it once had children. Therefore pass
+// only paths that recipes use.
 //
-// The function never returns ephemeral nodes, /, /conclave, /zookeeper and the nodes below it, or
-// folders that kazoo creates once and needs later. It does not return the path of a queue while its
-// sibling node is in use.
+// The function never returns these nodes: ephemeral nodes, / and /conclave, /zookeeper and
+// everything below it, and folders that kazoo creates once and needs later. It does not return a
+// queue's path while the queue's sibling node is in use.
 unused_nodes find_unused(client& c, const std::vector<std::string>& paths,
                          std::chrono::system_clock::time_point before);
 
@@ -148,8 +149,8 @@ struct removal {
   enum class outcome { removed, in_use, refused } what = outcome::removed;
   error_code ec;
 };
-// Removes unused nodes. Returns one result for each node, in the same order. A node that has come
-// into use since it was listed is kept.
+// Removes unused nodes. Returns one result for each node, in the same order. A node that is in use
+// again is kept.
 std::vector<removal> remove_unused(client& c, const std::vector<unused_node>& nodes);
 
 // --- single nodes
@@ -164,7 +165,7 @@ std::optional<std::size_t> recorded_permits(const get_result& semaphore);
 
 // Determines the layout of the queue at this path. Returns kazoo_locking if the path has a child
 // `entries`. Otherwise returns the layout of the items. If there are items of the zookeeper layout
-// and of the kazoo layout, returns zookeeper. Returns nothing if there are no items.
+// and of the kazoo layout, returns zookeeper. Returns nullopt if there are no items.
 std::optional<queue_layout> find_queue_layout(client& c, const std::string& path);
 
 // Returns the claimed items of a queue. The last part of contender_info::node is the name of the

@@ -1,10 +1,10 @@
-// A layout defines the names of a lock's nodes, so that programs of other libraries can share the
-// lock.
+// A layout defines the names of a lock's nodes, so that programs that use other libraries can share
+// the lock.
 //
 // All programs must use the same layout for one lock path. A library sees only nodes whose names it
-// knows, so with two layouts on one path, two contenders could hold the lock. Conclave throws
-// errc::layout_mismatch when it finds a node of a different layout that it knows. It ignores all
-// other nodes.
+// knows. So if two layouts were used on one path, two contenders could hold the lock at the same
+// time. Conclave throws errc::layout_mismatch if it finds a node that belongs to another layout
+// that it knows. It ignores all other nodes.
 //
 // In every layout, Conclave's mutexes, readers and writers share one wait queue, ordered by
 // sequence number, and exclude each other. In other libraries, mutexes do not see readers and
@@ -12,16 +12,17 @@
 // errc::layout_mismatch if a mutex finds a reader or writer of another library, or if a reader or
 // writer finds a mutex of another library.
 //
-// The Lock and WriteLock of kazoo use the same node names, so Conclave cannot tell them apart. The
-// Lock does not see readers. Use kazoo's WriteLock on a path that has readers.
+// The Lock and WriteLock of kazoo use the same node names, so Conclave cannot tell them apart.
+// kazoo's Lock does not see readers. So on a path that has readers, use kazoo's WriteLock.
 //
 // A lock's path must not contain a name that looks like a contender's node, a permit or a queue's
-// item, such as `/backups/lock-1763287000`. The lock `/backups` would mistake it for a contender
-// that never leaves. Locks, semaphores, elections and queues throw errc::invalid_path for such a
-// path.
+// item, such as `/backups/lock-1763287000`. The lock `/backups` would mistake this path for a
+// contender that never leaves. Locks, semaphores, elections and queues throw errc::invalid_path for
+// such a path.
 //
-// The server appends a sequence number to each name, which orders the contenders. Conclave names
-// its nodes by prefix and sequence number only, and writes the owner into the node's data.
+// The server appends a sequence number to each name. The sequence numbers order the contenders. The
+// name of a Conclave node consists only of a prefix and the sequence number. The owner is in the
+// node's data.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,7 @@ class layout {
   // kazoo: __lock__N, __rlock__N.
   static layout kazoo();
   // The WriteLock of ZooKeeper's own recipes in Java and C: x-N. These recipes have no shared
-  // locks, for which Conclave uses read-N and write-N.
+  // locks. For shared locks, Conclave uses read-N and write-N.
   static layout zookeeper();
 
   // The LeaderElectionSupport of ZooKeeper's own recipes: n_N. For elections; use curator() for
@@ -51,11 +52,12 @@ class layout {
   // Curator's LeaderLatch, for elections: latch-N.
   static layout leader_latch();
 
-  // User-defined names. A pattern is a name without its sequence number. A `*` in it matches any
-  // text in other contenders' names, and is replaced by `filling` in Conclave's own. For example,
-  // custom("lock-*-", session) creates and matches lock-SESSION-N. custom() is for exclusive locks
-  // only, and custom_shared() is for shared locks only. Throws errc::invalid_argument if a pattern
-  // is empty or has more than one `*`, or if an argument contains a slash.
+  // User-defined names. A pattern is a name without its sequence number. A `*` in the pattern
+  // matches any text in the names of other contenders. In the names that Conclave creates,
+  // `filling` replaces it. For example, custom("lock-*-", session) creates and matches
+  // lock-SESSION-N. custom() is for exclusive locks only, and custom_shared() is for shared locks
+  // only. Throws errc::invalid_argument if a pattern is empty or has more than one `*`, or if an
+  // argument contains a slash.
   static layout custom(std::string exclusive, std::string filling = {});
   static layout custom_shared(std::string read, std::string write, std::string filling = {});
 
@@ -74,7 +76,7 @@ class layout {
     std::int32_t number;
     bool ours = true;  // has a name that Conclave gives, not one of another library
   };
-  // Parses the name of a child of the lock's path. Returns nothing if it is not a contender's name.
+  // Parses the name of a child of the lock's path. Returns nullopt if it is not a contender's name.
   std::optional<contender> parse(std::string_view name) const;
 
   // Returns true if this is a contender's name in any layout known to Conclave.

@@ -5,8 +5,8 @@
 //
 // One transaction creates the contender's nodes on all paths. Two multi_mutexes therefore have the
 // same order on every path they share and cannot deadlock. (std::lock on single mutexes avoids
-// deadlock too, but it releases locks and tries again.) On each path, a multi_mutex excludes
-// mutexes of this and other libraries.
+// deadlock, too, but it may have to release locks that it has acquired and try again.) On each
+// path, a multi_mutex excludes mutexes of this and other libraries.
 //
 // See exclusive_lock.hpp for the member functions, ownership, order and errors. One fencing token
 // covers all paths.

@@ -26,10 +26,10 @@ namespace conclave {
 class mutex : public exclusive_lock {
  public:
   // Sends nothing. The lock's nodes are children of `path`. Conclave creates `path` with the first
-  // contender, and the server removes it some time after the last one has gone. Existing data of
-  // `path` is not changed. Do not write data to `path` while the lock is in use, because a release
-  // may overwrite it. Throws errc::invalid_path, or errc::invalid_argument if the layout has no
-  // exclusive locks.
+  // contender, and the server removes it some time after the last contender has left. Existing data
+  // in `path` is not changed. Do not write data to `path` while the lock is in use, because a
+  // release may overwrite it. Throws errc::invalid_path, or errc::invalid_argument if the layout
+  // has no exclusive locks.
   mutex(client& c, std::string path, lock_options options = {});
 };
 

@@ -7,15 +7,16 @@
 // waiter that creates the node first.
 //
 // If somebody deletes the node by hand, the next contender may acquire the lock before the old
-// holder receives the watch event. A release that the old holder sends in this interval can delete
-// the new holder's node. A fenced transaction sent in this interval can succeed, although the lock
-// is lost. The holder watches its node from the grant on, to keep this interval short.
+// holder receives the watch event. If the old holder releases the lock in this interval, it can
+// delete the new holder's node. If it commits a fenced transaction in this interval, the
+// transaction can succeed, although the lock is lost. To keep this interval short, a holder watches
+// its node from the grant on.
 //
 // Any client that may delete children of the parent can delete the lock's node. Conclave creates
 // missing parents with client_options::default_acl, or open to everybody if that is empty. Create
 // the parent yourself if it needs a different ACL.
 //
-// A persistent node of the same name blocks the lock until somebody removes it.
+// A persistent node with the same name blocks the lock until somebody removes it.
 //
 // See exclusive_lock.hpp for the member functions, ownership and errors. The rules on order in that
 // header do not apply here.

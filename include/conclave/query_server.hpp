@@ -3,8 +3,9 @@
 //   const auto got = conclave::query_server({"zk1"}, "srvr");
 //   std::cout << (got.error ? got.reason : got.reply);
 //
-// For tools that check servers: the result also says how the server was reached, or why not.
-// ZooKeeper answers only the words in its setting 4lw.commands.whitelist.
+// This is meant for tools that check servers. The result also says how the server was reached or
+// why it could not be reached. ZooKeeper answers only the words in its setting
+// 4lw.commands.whitelist.
 #pragma once
 
 #include <chrono>
@@ -22,7 +23,7 @@ namespace conclave {
 struct query_options {
   query_options() = default;
 
-  std::chrono::milliseconds timeout{10'000};  // of the whole call
+  std::chrono::milliseconds timeout{10'000};  // for the whole call
   // Limits the time from sending the word until the server has sent its reply and closed the
   // connection.
   std::chrono::milliseconds reply_timeout{2'000};
@@ -32,21 +33,23 @@ struct query_options {
 
 struct tls_info {
   std::string protocol;  // "TLSv1.3"
-  // From the server's certificate. Not set if the certificate was refused.
+  // From the server's certificate. Not set if the client refused the certificate.
   std::string subject;  // as in RFC 2253: "CN=zk1,O=Example"
   std::chrono::system_clock::time_point valid_until;
 };
 
 struct query_result {
-  // Why no connection was established. An error of the system or of its resolver,
-  // boost::asio::error::timed_out, boost::asio::error::eof if the server closed the connection
-  // during the TLS handshake, or errc::tls_failed.
+  // Why no connection was established:
+  // - an error of the system or of its resolver
+  // - boost::asio::error::timed_out
+  // - boost::asio::error::eof if the server closed the connection during the TLS handshake
+  // - errc::tls_failed if the TLS handshake failed for any other reason
   error_code error;
   std::string reason;  // the text of the error, with details if the TLS handshake failed
 
   std::string address;  // the numeric address, or the path of the socket; empty if not connected
   std::chrono::nanoseconds connect_time{0};  // including the name lookup, without the handshake
-  // Set if the server answered with TLS, even if its certificate was refused.
+  // Set if the server answered with TLS, even if the client refused the server's certificate.
   std::optional<tls_info> tls;
 
   // All bytes that the server sent before it closed the connection or the timeout passed. At most

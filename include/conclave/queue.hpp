@@ -8,50 +8,69 @@
 //   resize(job.data());
 //   job.complete();
 //
-// There are two ways to consume items. All consumers of a queue must use the same way, because
-// pop() ignores claims.
+// There are two ways to consume items: popping and claiming. All consumers of a queue must use the
+// same one, because pop() ignores claims. If one consumer pops an item that another one has
+// claimed, the item is not lost, but both process it.
 //
 // Popping removes an item permanently, and exactly one consumer gets it. While the session lives, a
-// lost reply neither loses nor duplicates an item. Each removal also changes a counter node of the
-// consumer, which shows after a reconnect whether the removal happened. Two risks remain:
+// lost reply neither loses nor duplicates an item. Each removal also changes the consumer's counter
+// node, a node in PATH.conclave. So after a reconnect, the counter node shows whether the removal
+// happened. Two risks remain:
 // - If the program exits before it has processed the item, the item is lost.
-// - If the session ends during a removal, the call fails with errc::session_expired, and the item
-//   may be lost. If somebody changed the counter node, the call fails with errc::connection_loss.
+// - If the outcome of the removal stays unknown, the item may be lost. The call then fails with
+//   errc::session_expired because the session has ended, or with errc::connection_loss because
+//   another client has changed the counter node.
 //
 // Claiming leaves the item in the queue until complete(). While the claim is held, no other
-// consumer gets the item. A claim has a hold like a lock (hold.hpp). If the consumer releases the
+// consumer gets the item. Like a lock, a claim has a hold (hold.hpp). If the consumer releases the
 // claim, exits or loses its session, the item is available again at its old position. The queue
 // counts how often an item was claimed. Therefore claiming needs write permission on the items.
 // Popping needs only delete permission.
 //
-// A push is repeated after a lost connection. It never duplicates items while the session lives. If
-// the session ends during a push, the call fails with errc::session_expired or
-// errc::connection_loss. The outcome is then unknown.
+// A push waits while the queue is full (queue_options::capacity). After a lost connection, it is
+// repeated. It never duplicates items while the session lives. The outcome of a push can also stay
+// unknown. The push then fails with errc::session_expired or errc::connection_loss, for the same
+// reasons as a pop.
 //
 // Order: items are ordered by priority, if the layout has priorities (lower numbers first), and
 // then first in, first out. A single consumer gets them in exactly this order. Concurrent consumers
-// divide the items among themselves, and each gets its share in order. A consumer lists the queue
-// again only after 512 items, or after one sixteenth of the listed items if that is more. Therefore
-// it may get a new item with a higher priority late.
+// divide the items by sequence number, and each gets its share in order. If a consumer makes no
+// progress, the others also acquire the items of its share.
+//
+// If there are more than 64 consumers and fewer than four items for each, they may get items in
+// random order. For this limit, a consumer counts from the first item that it finds until its queue
+// object is destroyed, even while it is idle.
+//
+// A consumer works through a listing of the queue. The following items can become available ahead
+// of the listed ones: new items with a higher priority, items whose claim was released, and items
+// that another consumer has left over. If one of these cases is possible, the consumer lists the
+// queue again after 512 items, or after one sixteenth of the queue if that is more. Until then, it
+// does not see these items, so it may get them late.
 //
 // Waiting consumers form a wait queue, and a new item wakes only the first of them. The node
-// PATH.conclave next to the queue contains this wait queue and the counter nodes.
+// PATH.conclave next to the queue contains this wait queue and the counter nodes. Queue objects of
+// one client with the same path and options count as one consumer, and their calls together get the
+// items in order. Destroying one object aborts only its own calls.
 //
-// Functions of ZooKeeper's recipe, their equivalents here, and the result if the queue is empty:
+// The functions of ZooKeeper's recipe and their equivalents:
 //
-//   offer(data)   push(data)
-//   peek()        front()        nothing
-//   element()     front()        nothing, no exception
-//   poll()        try_pop()      nothing
-//   remove()      try_pop()      nothing, no exception
+//   ZooKeeper     here           if the queue is empty
+//   offer(data)   push(data)     pushes the item
+//   peek()        front()        returns nullopt
+//   element()     front()        returns nullopt, throws no exception
+//   poll()        try_pop()      returns nullopt
+//   remove()      try_pop()      returns nullopt, throws no exception
 //   take()        pop()          waits
 //
 // Several threads may use one object. Functions throw the same errors as the client's calls, and
 // also:
-// - errc::too_large: an item, together with the data of a claim, does not fit into a request. The
-//   call has no effect. A server closes the connection, without a reply, if a request is larger
-//   than its own limit. The call then fails only after several lost connections.
-// - errc::layout_mismatch: the queue contains only items of a different layout.
+// - errc::too_large: a pushed item does not fit into a request together with the data that a claim
+//   adds, or all items of a push do not fit into one request. The limit for claims applies even if
+//   items are only popped. The call has no effect. If a request is larger than the server's own
+//   limit, the server closes the connection without a reply. In that case, the call fails only
+//   after several lost connections.
+// - errc::layout_mismatch: all items in the queue have a different layout. If only some of them
+//   have a different layout, the queue ignores these items.
 //
 // A queue works until its client is closed or destroyed.
 #pragma once
@@ -99,10 +118,13 @@ class queue_claim {
   int attempts() const;  // how often the item was claimed, including this claim
 
   // Removes the item from the queue. Do not repeat the call if it throws:
-  // - errc::lock_lost: the claim was lost, completed or released before. Another consumer may
-  //   process the item, or already has.
+  // - errc::lock_lost: the claim was lost, completed or released before. Another consumer may be
+  //   processing the item, or may have processed it already.
   // - errc::session_expired: the session ended, and the outcome is unknown.
-  // - Any other error: the item cannot be removed. The claim is released.
+  // - Any other error from the server, for example errc::no_auth: the item could not be removed.
+  //   The claim is released, so the item will be claimed and processed again.
+  // If the connection is lost, the call waits for a reconnect and resolves the outcome. So it does
+  // not throw errc::connection_loss.
   void complete();
   // Completes with void(error_code).
   template <class Token>
@@ -143,7 +165,7 @@ class queue {
  public:
   // Sends nothing. Throws errc::invalid_path.
   queue(client& c, std::string path, queue_options options = {});
-  // Pushes that were already sent are completed. Waiting calls complete with operation_aborted.
+  // Pushes that were already sent still take effect. Waiting calls complete with operation_aborted.
   // Claims stay valid.
   ~queue();
   queue(const queue&) = delete;
@@ -151,18 +173,19 @@ class queue {
 
   // --- producing
 
-  // Several items are pushed in one transaction, all or none, and stay adjacent. Pushes of several
-  // callers may share a transaction. Throws errc::invalid_argument if the layout does not support
-  // this priority.
+  // Waits while the queue is full. Several items are pushed in one transaction, all or none, and
+  // stay adjacent. Pushes of several callers may share a transaction. Throws errc::invalid_argument
+  // if the layout does not support this priority.
   void push(std::string data, int priority = default_priority);
   void push(std::vector<std::string> items, int priority = default_priority);
   void push(std::initializer_list<std::string> items, int priority = default_priority) {
     push(std::vector<std::string>{items}, priority);
   }
   // The following functions return false, and push nothing, if the queue stays full until the
-  // deadline. try_push() does not wait. It also returns false while other callers of this object
-  // wait for capacity. Without a capacity all of them return true. If the push was already sent
-  // when the deadline passes, they wait for its outcome.
+  // deadline. If the queue has no capacity limit, all of them return true. If the push was already
+  // sent when the deadline passes, the functions wait for its outcome. try_push() does not wait. It
+  // also returns false while earlier calls of this object wait for capacity, because an object
+  // pushes in the order of its calls. Waiting calls of other objects have no influence.
   bool try_push(std::string data, int priority = default_priority);
   bool try_push(std::vector<std::string> items, int priority = default_priority);
   bool try_push(std::initializer_list<std::string> items, int priority = default_priority) {
@@ -183,7 +206,9 @@ class queue {
                 std::initializer_list<std::string> items, int priority = default_priority) {
     return push_for(d, std::vector<std::string>{items}, priority);
   }
-  // Completes with void(error_code, bool). The bool is true if there is no error.
+  // Completes with void(error_code, bool). The push waits while the queue is full, so the bool is
+  // true unless there is an error. Cancelling completes the push with operation_aborted, unless it
+  // was already sent.
   template <class Token>
   auto async_push(std::string data, int priority, Token&& token) {
     return async_push(detail::single_item(std::move(data)), priority, std::forward<Token>(token));
@@ -213,8 +238,8 @@ class queue {
 
   // --- inspecting
 
-  // Returns the first item without removing it, even if it is claimed. Returns nothing if the queue
-  // is empty.
+  // Returns the first item without removing it, or nullopt if the queue is empty. The item may be
+  // claimed, so the next claim() may get a different one.
   std::optional<queue_item> front();
   // Completes with void(error_code, std::optional<queue_item>).
   template <class Token>
@@ -230,10 +255,10 @@ class queue {
   std::vector<std::string> names() const;
   std::string item_path(const std::string& name) const;
 
-  // --- popping. Throws errc::invalid_argument if the layout supports only claims.
+  // --- popping. These functions throw errc::invalid_argument if the layout supports only claims.
 
   queue_item pop();
-  // The following functions return nothing if the queue stays empty until a stop is requested or
+  // The following functions return nullopt if the queue stays empty until a stop is requested or
   // the deadline passes. try_pop() does not wait. A call whose item is already being removed waits
   // for the outcome.
   std::optional<queue_item> pop(std::stop_token stop);
@@ -247,8 +272,8 @@ class queue {
     return pop_before(detail::deadline_at(t));
   }
   // Completes with void(error_code, std::optional<queue_item>). The item is set unless there is an
-  // error. Items of concurrent calls are removed in one transaction. Cancelling has the same effect
-  // as a stop request in pop(stop).
+  // error. Items of concurrent calls are removed in one transaction. Cancelling completes the call
+  // with operation_aborted, unless its item is already being removed.
   template <class Token>
   auto async_pop(Token&& token) {
     return detail::initiate<std::optional<queue_item>>(
@@ -265,7 +290,8 @@ class queue {
   // --- claiming
 
   queue_claim claim();
-  // Returns nothing in the same cases as pop(stop).
+  // The following functions return nullopt in the same cases as pop(stop), try_pop() and pop_for().
+  // There is no claim_until(): for a time point t, use claim_for(t - now).
   std::optional<queue_claim> claim(std::stop_token stop);
   std::optional<queue_claim> try_claim();
   template <class Rep, class Period>
@@ -284,11 +310,16 @@ class queue {
         state_, &detail::start_claim, std::forward<Token>(token), detail::deadline_after(d));
   }
 
-  // Returns the items that were set aside after too many attempts (queue_options::max_attempts), in
-  // order.
+  // --- items that were set aside
+  //
+  // If an item was claimed queue_options::max_attempts times and never completed, the next claiming
+  // consumer sets it aside. Popping never sets items aside.
+
+  // Returns the items that were set aside, in order.
   std::vector<queue_item> set_aside() const;
-  // Moves an item that was set aside to the end of the queue. Its attempts are counted from zero.
-  // Only the name of `item` is used. Throws errc::no_node if it is no longer set aside.
+  // Moves an item that was set aside back into the queue, behind all items of the same priority.
+  // Its attempts are counted from zero, and the capacity is not checked. Only the name of `item` is
+  // used. Throws errc::no_node if the item is no longer set aside.
   void restore(const queue_item& item);
   // Deletes an item that was set aside. Only the name of `item` is used. No effect if the item no
   // longer exists.

@@ -1,4 +1,4 @@
-// An item of a queue.
+// A queue item.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Options of a queue. The defaults are meant for production use.
+// Options for a queue. The defaults are meant for production use.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +24,13 @@ struct queue_options {
   queue_layout layout = queue_layout::zookeeper;
 
   // Producers wait while the queue has this many items, including claimed ones. 0 means no limit. A
-  // push of more items than this waits until the queue is empty. Each queue object checks the limit
-  // separately, so objects that push at the same time can exceed it together.
+  // push of more items than the capacity waits until the queue is empty. Each queue object checks
+  // the limit separately, so objects that push at the same time can exceed it together.
   std::size_t capacity = 0;
 
-  // An item that was claimed this many times and never completed is set aside by the next consumer
-  // that finds it. See queue::set_aside(). 0 means that no item is set aside.
+  // If an item was claimed this many times and never completed, the next consumer that finds it
+  // sets it aside. See queue::set_aside(). A claim also counts if it was released, for example
+  // because the consumer was shut down. 0 means that no item is set aside.
   int max_attempts = 0;
 
   // Describes this consumer to people who inspect claims. If empty, the host name and the process

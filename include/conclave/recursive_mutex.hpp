@@ -1,11 +1,11 @@
 // A mutex that its owning thread may lock again.
 //
-// A thread owns the lock. It must unlock as often as it has locked, and no other thread can unlock
-// it. Locking again sends nothing to the server. In all other respects, it behaves like mutex
-// (mutex.hpp), and it excludes mutexes on the same path.
+// A thread owns the lock. The owning thread must call unlock() once for each lock(), and no other
+// thread can unlock it. Locking again sends nothing to the server. In all other respects, a
+// recursive_mutex behaves like a mutex (mutex.hpp), and it excludes mutexes on the same path.
 //
-// If the hold is lost, the owning thread must first unlock as often as it has locked. Until then,
-// every further lock call of that thread throws errc::lock_lost (errc::closed if the client was
+// If the hold is lost, the owning thread must still call unlock() once for each lock(). Until then,
+// every further lock call by that thread throws errc::lock_lost (errc::closed if the client was
 // closed).
 //
 // There are no async_ functions, because completion handlers do not belong to a thread.
@@ -40,9 +40,10 @@ class recursive_mutex {
   // No effect if the calling thread does not own the lock.
   void unlock() noexcept;
 
-  // Returns true even if the hold was lost, until the thread has unlocked it.
+  // Returns true if the calling thread owns the lock, even if the hold was lost.
   bool held_by_this_thread() const;
-  // Returns how many times the calling thread must still unlock, or 0 if it does not own the lock.
+  // Returns how many times the calling thread must still call unlock(), or 0 if it does not own the
+  // lock.
   std::size_t hold_count() const;
 
   conclave::hold hold() const;

@@ -5,10 +5,11 @@
 //   ...
 //   auto permit = slots.scoped_acquire();
 //
-// Functions that acquire a lock return a scoped_hold. In contrast, std::scoped_lock blocks a thread
-// in its constructor. If nobody takes the result of an asynchronous acquisition, for example
-// because its coroutine has ended, the lock is released when the result is destroyed. Cancel
-// pending operations before you destroy the io_context that completes them.
+// The functions that acquire the lock return the scoped_hold, so it also works in coroutines. In
+// contrast, std::scoped_lock acquires the lock in its constructor and blocks the thread there. If
+// the result of an asynchronous acquisition is never used, for example because its coroutine has
+// ended, the lock is released when the result is destroyed. Cancel pending operations before you
+// destroy the io_context that completes them.
 //
 // A scoped_hold releases only its own acquisition, not others of the same lock object. It may
 // outlive the lock object, whose destructor releases every acquisition. Only one thread at a time
@@ -69,7 +70,7 @@ class [[nodiscard]] downgradable_hold : public scoped_hold {
 
   // Turns the exclusive hold into a shared one, as shared_mutex::downgrade() does. No writer can
   // acquire the lock in between. The hold and its fencing token stay the same, and this object
-  // still releases it. Throws errc::lock_lost if the lock is not held.
+  // still releases the hold. Throws errc::lock_lost if the lock is not held.
   void downgrade();
   // Completes with void(error_code).
   template <class Token>

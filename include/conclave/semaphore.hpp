@@ -6,14 +6,15 @@
 //   ...
 //   slots.release();
 //
-// It is compatible with Curator's InterProcessSemaphoreV2. A contender first acquires a mutex at
-// PATH/locks. It then creates a node under PATH/leases, and holds a permit when no more than
+// It is compatible with Curator's InterProcessSemaphoreV2. A contender acquires a mutex at
+// PATH/locks and then creates a node under PATH/leases. It holds a permit when no more than
 // `permits` such nodes exist. Permits are therefore granted in order of arrival, and each release
 // wakes one waiter.
 //
-// All programs must use the same number of permits. Holders record it in the data of PATH.
-// Acquiring with a different number fails with errc::permits_mismatch while somebody holds a
-// permit. A semaphore and a lock on the same path fail with the same error.
+// All programs must use the same number of permits. Holders record this number in the data of PATH.
+// While somebody holds a permit, acquiring with a different number fails with
+// errc::permits_mismatch. A semaphore and a lock cannot use the same path at the same time. If they
+// do, calls also fail with errc::permits_mismatch.
 //
 // Ownership: the object owns its permits, and any thread may release one. release() prefers a
 // permit that the calling thread acquired by a blocking call, then a permit of an async_ call, then

@@ -9,12 +9,13 @@
 //   options.socket = "/run/app/conclave/socket";
 //   conclave::server server{options};
 //
-// ZooKeeper's own clients, Curator and kazoo work with it unchanged. It does not replicate its
-// data. For several machines, run Apache ZooKeeper and connect to it instead.
+// ZooKeeper's own clients, Curator and kazoo work with it unchanged. The server does not replicate
+// its data. For several machines, run Apache ZooKeeper and connect to it instead.
 //
 // Link with conclave::server. The server runs on its own thread. The object may be used from any
 // thread, but not from its own log callback. After fork(), the child process has no server, and the
-// destructor does nothing there.
+// destructor does nothing there. While such a child process lives, the data folder stays locked,
+// even if the parent process has exited.
 #pragma once
 
 #include <memory>
@@ -28,12 +29,12 @@ namespace conclave {
 class server {
  public:
   // The server accepts connections when the constructor returns. Throws std::runtime_error with a
-  // message that says what to do. Reasons are a data folder that is in use, damaged or of a newer
-  // version, and an address that is in use. Throws conclave::error if an option is not valid or a
+  // message that says what to do. Examples: the data folder is in use, damaged or written by a
+  // newer version, or an address is in use. Throws conclave::error if an option is not valid or a
   // file in the options cannot be used.
   explicit server(server_options options = {});
-  // Stops the server. Clients reconnect to their sessions if a server with the same data folder
-  // starts within the session timeout.
+  // Stops the server. If a server with the same data folder starts within the session timeout,
+  // clients reconnect and keep their sessions.
   ~server();
   server(const server&) = delete;
   server& operator=(const server&) = delete;
@@ -44,8 +45,8 @@ class server {
   const std::vector<std::string>& addresses() const noexcept;
 
   // Uses these certificates for new connections, for example after a renewal. Open connections keep
-  // theirs. Throws conclave::error and changes nothing if the files are not valid, or if the server
-  // was started without TLS.
+  // the old ones. Throws conclave::error and changes nothing if the files are not valid, or if the
+  // server was started without TLS.
   void set_tls(const server_tls_options& options);
 
   // Begins the shutdown and returns immediately. May be called again.

@@ -1,4 +1,4 @@
-// Options of a server. The defaults are meant for production use.
+// Options for a server. The defaults are meant for production use.
 #pragma once
 
 #include <array>
@@ -58,7 +58,7 @@ struct server_options {
   std::filesystem::path socket;
   std::string socket_group;  // name of a group that may use the socket; empty if there is none
 
-  // The limits of the session timeout that a client can get. The defaults are 2 ticks and 20 ticks.
+  // The range of session timeouts that the server grants. The defaults are 2 ticks and 20 ticks.
   std::chrono::milliseconds tick{2000};
   std::optional<std::chrono::milliseconds> min_session_timeout;
   std::optional<std::chrono::milliseconds> max_session_timeout;
@@ -66,17 +66,19 @@ struct server_options {
   std::chrono::milliseconds reap_interval{60'000};
 
   // With {"digest"}, a client must authenticate before the server answers its requests. The server
-  // accepts every user name and password. The ACLs determine what that user may do. "ip" is not
+  // accepts every user name and password. The ACLs determine what each user may do. "ip" is not
   // allowed here, because every TCP client has an IP address.
   std::vector<std::string> required_auth;
   bool digest_auth = true;  // if false, clients and ACLs cannot use the scheme "digest"
   bool ttl_nodes = true;    // if false, creating a TTL node fails with errc::unimplemented
-  // The user with full access: "super:" and a hash of ZooKeeper's DigestAuthenticationProvider.
+  // The user with full access, written as "super:" and a hash that ZooKeeper's
+  // DigestAuthenticationProvider has generated.
   std::string super_digest;
   // The four-letter words that the server answers for every client that can connect. "*" means all
-  // of them. Default: default_words. With required_auth, only root and the server's own user on the
-  // Unix socket get answers to all of these. Other clients get answers to ruok, srvr and isro,
-  // which show no paths and no sessions.
+  // of them. If this option is not set, the server answers default_words. There is one exception if
+  // required_auth is set: only root and the server's own user, on the Unix socket, can then use
+  // default_words. For all other clients, the server answers only ruok, srvr and isro, which show
+  // no paths and no sessions.
   std::optional<std::vector<std::string>> words;
 
   std::size_t max_connections = 16'000;
@@ -86,16 +88,17 @@ struct server_options {
   // addresses with the same upper 64 bits. One eighth of max_connections is reserved for the Unix
   // socket and for sessions that reconnect.
   std::optional<std::size_t> max_connections_per_address;
-  // The limit for one peer is a quarter of max_sessions, or max_connections_per_address if that is
-  // greater. If max_connections_per_address is zero, there is no limit per peer. One sixteenth of
-  // max_sessions is reserved for the Unix socket. A session that reconnects is always accepted.
+  // max_sessions is the limit for all peers together. The limit for one peer is a quarter of
+  // max_sessions, or max_connections_per_address if that is greater. If max_connections_per_address
+  // is zero, there is no limit per peer. One sixteenth of max_sessions is reserved for the Unix
+  // socket. A session that reconnects is always accepted.
   std::size_t max_sessions = 100'000;
   std::size_t max_request_bytes = 0xfffff;
   std::chrono::milliseconds handshake_limit{10'000};  // how long a client's handshake may take
-  // The server disconnects a client that does not read its replies. It does so when this many bytes
-  // wait for the client, or when the client has read nothing for stall_limit. stall_limit does not
-  // apply to sessions that are bound to a process on the Unix socket. A client is also disconnected
-  // when more than 512 MB wait for all clients together.
+  // The server disconnects a client that does not read its replies: when more than max_unsent_bytes
+  // could not be sent to it yet, or when it has read nothing for stall_limit. stall_limit does not
+  // apply to sessions that are bound to a process on the Unix socket. The server also disconnects
+  // such clients when more than 512 MiB are unsent for all clients together.
   std::size_t max_unsent_bytes = 64u << 20;
   std::chrono::milliseconds stall_limit{30'000};
 

@@ -7,9 +7,9 @@
 // The client gives up a connection when the server sends nothing for two thirds of the session
 // timeout. Shorter interruptions only slow calls down.
 //
-// A suspended session is not lost. The server keeps it and its ephemeral nodes until the session
-// timeout has passed. Only the server knows whether the session has expired. It cannot have expired
-// before client::session_deadline().
+// A suspended session is not lost. The server keeps the session and its ephemeral nodes until the
+// session timeout has passed. Only the server knows whether the session has expired. The session
+// cannot have expired before client::session_deadline().
 #pragma once
 
 #include <cstdint>

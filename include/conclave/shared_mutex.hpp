@@ -6,13 +6,15 @@
 //
 // Order: readers and writers share one wait queue, in the order in which their nodes were created.
 // A reader waits for the last writer ahead of it. A writer waits for its predecessor. Adjacent
-// readers hold the lock together, and nobody starves.
+// readers hold the lock together, and nobody starves. A mutex on the same path is in the same wait
+// queue and excludes readers and writers (layout.hpp).
 //
 // Ownership: the object owns the holds, not a thread. Every shared hold has its own node, and any
 // thread may release one. unlock_shared() prefers a hold that the calling thread acquired by a
 // blocking call, then a hold of an async_ call, then any other hold. Within each group it prefers a
-// lost hold, then the oldest. async_unlock_shared() prefers holds of async_ calls. Writers that use
-// the same object acquire the lock in turn.
+// lost hold, so that valid holds stay held, and then the oldest. async_unlock_shared() prefers
+// holds of async_ calls. By default, writers that use the same object acquire the lock in the order
+// of their calls. Only one of these writers at a time has a node on the server.
 //
 // Downgrade: a writer can become a reader, and no other writer can acquire the lock in between.
 //
@@ -20,14 +22,21 @@
 //   ...
 //   guard.downgrade();  // the same guard releases the shared hold
 //
-// There is no upgrade, because a reader that waits for the exclusive lock would wait for itself. If
-// a thread has acquired the lock shared by a blocking call, lock() and try_lock() of the same
-// object throw errc::upgrade_refused on this thread. Do not acquire the lock shared twice on one
-// thread: if a writer queues in between, the thread and the writer wait for each other.
+// There is no upgrade, because a reader that waits for the exclusive lock would wait for itself.
+// While a thread has a shared hold that it acquired with a blocking call, every blocking call of
+// this thread for the exclusive lock of the same object throws errc::upgrade_refused.
+// scoped_lock_shared() is such a blocking call. The hold counts until any thread releases it.
+// async_ calls do not check this.
+//
+// Do not acquire two shared holds on one thread. If a writer queues between the two, the second
+// acquisition waits for the writer, and the writer waits for the first shared hold. The library
+// does not detect this deadlock.
 //
 // The same lock can be used by Curator's InterProcessReadWriteLock and by kazoo's ReadLock and
-// WriteLock, if lock_options::layout matches. See exclusive_lock.hpp for errors, loss and
-// timeouts. Each hand-off lists the wait queue, and lock_options::tickets is ignored.
+// WriteLock, if lock_options::layout matches. See exclusive_lock.hpp for errors, loss and timeouts.
+//
+// Cost: a reader lists the wait queue when it arrives. A writer lists it only if a contender may be
+// ahead, or always if lock_options::tickets is false.
 #pragma once
 
 #include <chrono>
@@ -65,7 +74,7 @@ class shared_mutex {
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) {
     return lock_before(writer, detail::deadline_at(t));
   }
-  void unlock() noexcept;
+  void unlock() noexcept;  // no effect without an exclusive hold
 
   // --- shared (reader)
 
@@ -80,7 +89,7 @@ class shared_mutex {
   [[nodiscard]] bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& t) {
     return lock_before(reader, detail::deadline_at(t));
   }
-  void unlock_shared() noexcept;
+  void unlock_shared() noexcept;  // no effect without a shared hold
 
   // --- acquisitions that are released on destruction (scoped_hold.hpp)
 
@@ -102,9 +111,19 @@ class shared_mutex {
   // --- from exclusive to shared
 
   // Turns the exclusive hold into a shared one. The hold and its fencing token stay the same.
-  // Release it by unlock_shared(). Throws errc::lock_lost if the lock is not held, and errc::closed
-  // if it was lost because the client was closed. Throws errc::not_supported, and keeps the
-  // exclusive hold, if the sequence number is among the last 65,536 of its range or has overflowed.
+  // Release it with unlock_shared(). For unlock_shared() and shared_hold(), the hold belongs to the
+  // thread or async_ call that acquired the exclusive lock.
+  //
+  // Blocks until the server confirms the change. If the connection is lost, waits for a reconnect
+  // and resolves the outcome. Errors:
+  // - errc::lock_lost: the lock is not held. If it was lost because the client was closed,
+  //   errc::closed.
+  // - Another error that compares equal to condition::lock_lost: the hold was lost during the call.
+  // - errc::not_supported: the sequence number of the lock's node has overflowed, or is one of the
+  //   last 65,536 before the overflow. Contenders are then ordered by creation time, so the new
+  //   reader's node would be behind waiting writers.
+  // After errc::not_supported or an error that is not listed here, the lock is still held
+  // exclusively.
   void downgrade();
 
   // --- asynchronous functions, as in exclusive_lock.hpp
@@ -143,7 +162,9 @@ class shared_mutex {
   }
 
   // hold() is the exclusive hold. shared_hold() is the shared hold that the calling thread acquired
-  // last. If the thread has none, shared_hold() is the last shared hold acquired by any thread.
+  // last. If the thread has none, shared_hold() is the last shared hold acquired by any thread. If
+  // there is no hold now, each function returns the last released one, or an empty hold if there
+  // never was one. After a downgrade, hold() is empty until the next exclusive acquisition.
   conclave::hold hold() const;
   conclave::hold shared_hold() const;
 

@@ -100,7 +100,7 @@ struct transaction_result {
   std::int64_t zxid = 0;           // the same for all parts, and the czxid of created nodes
   std::vector<part_result> parts;  // in the order of the transaction
 
-  // The index of the part that made the transaction fail. Returns nothing if it succeeded.
+  // The index of the part that made the transaction fail. Returns nullopt if it succeeded.
   std::optional<std::size_t> failed_part() const noexcept {
     for (std::size_t i = 0; i < parts.size(); ++i)
       if (parts[i].ec) return i;

@@ -5,7 +5,7 @@
 namespace conclave {
 
 // Blocks all signals. A thread that is started during the lifetime of this object receives no
-// signals. They go to the application's own threads.
+// signals. The system delivers signals to the application's own threads instead.
 class all_signals_blocked {
  public:
   all_signals_blocked() {

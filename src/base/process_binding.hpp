@@ -2,11 +2,11 @@
 // relay.
 //
 // On its Unix socket, the embedded server keeps a session while the connection is open and ends the
-// session with the process. This is correct only if the process at the other end is the client
-// itself. Client and server therefore both send a hash of the boot id, the pid namespace, the
-// server's pid and the client's pid. Each of them gets the pid of the other one from the kernel
-// (SO_PEERCRED). The hashes are equal only if there is no relay (socat, ssh -L), because a relay is
-// a different process.
+// session when the process exits. This is correct only if the process at the other end is the
+// client itself. Client and server therefore both send a hash of the boot id, the pid namespace,
+// the server's pid and the client's pid. Each side gets the pid of the other side from the kernel
+// (SO_PEERCRED). With a relay between them (socat, ssh -L), at least one side gets the pid of the
+// relay. So the hashes are equal only if there is no relay.
 #pragma once
 
 #include <sys/types.h>
@@ -20,8 +20,8 @@ namespace conclave {
 // protocol.
 std::int32_t process_binding(pid_t server, pid_t client);
 
-// Returns the process at the other end of a Unix socket, which called listen() or connect().
-// Returns zero if it is unknown.
+// Returns the pid of the process that called listen() or connect() at the other end of a Unix
+// socket. Returns zero if the pid is unknown.
 pid_t peer_process(int socket);
 
 }  // namespace conclave

@@ -6,8 +6,8 @@
 namespace conclave {
 
 // ZooKeeper's rules: a path is absolute, has no empty, "." or ".." component, and has no trailing
-// slash (except "/"). It is valid UTF-8 without control characters, private-use characters and
-// characters above U+FFEF.
+// slash (except "/"). It is valid UTF-8 and contains no control characters, no private-use
+// characters and no characters above U+FFEF.
 bool valid_path(std::string_view path) noexcept;
 
 }  // namespace conclave

@@ -23,7 +23,7 @@ struct invocation {
 struct command {
   const char* name;
   const char* summary;  // if empty, help does not list the command
-  // Adds the flags, and ensures that `run` is set if the user gives this command (see when_used).
+  // Adds the flags. Also calls when_used(), so that `run` is set if the user gives this command.
   void (*describe)(CLI::App& app, invocation& call);
 };
 

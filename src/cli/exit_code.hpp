@@ -18,7 +18,7 @@ enum exit_code {
   cannot_write = 74,    // output was not written; a popped item was put back
   lost = 75,            // the lock or leadership was lost, or the command was ended because of it
   no_permission = 77,   // refused by an ACL
-  disagrees = 78,       // others use the path with a different layout or number of permits
+  disagrees = 78,       // other programs use the path with a different layout or number of permits
   not_executable = 126,
   not_found = 127,
 };
@@ -26,8 +26,8 @@ enum exit_code {
 // Returns the exit code of a command that failed with this error.
 int exit_code_of(const error_code& ec) noexcept;
 
-// Terminates the program with this signal. Commands return a negative code to request this. After
-// Ctrl-C, a shell stops its script only if the command was also terminated by the signal.
+// Terminates the program with this signal. After Ctrl-C, a shell aborts its script only if the
+// signal killed the command. A command returns a negative code to request this.
 [[noreturn]] void die_of(int signal);
 
 // Thrown to exit with this code and the message "conclave: WHAT" on stderr. `what` also says what

@@ -1,5 +1,5 @@
-// `PATH...`: arguments that are taken literally. CLI11 itself would split [a,b] in two and ignore
-// {}.
+// `PATH...`: arguments that are taken literally. CLI11 alone would split the argument [a,b] in two
+// and ignore the argument {}.
 #pragma once
 
 #include <string>

@@ -20,7 +20,7 @@ std::vector<std::string> children_of(const core_pointer& core, const std::string
 
 std::vector<contender_info> contenders(const core_pointer& core, const std::string& path,
                                        const layout& names);
-// Does the same for contenders whose names do not belong to one layout.
+// Like contenders() above, but `parse` recognises the names, which may belong to several layouts.
 using name_parser = std::function<std::optional<layout::contender>(std::string_view)>;
 std::vector<contender_info> contenders(const core_pointer& core, const std::string& path,
                                        const layout& names, const name_parser& parse);

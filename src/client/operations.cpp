@@ -1,5 +1,5 @@
-// The async_ operations. Each of them turns a request into an operation of the session with a
-// receiver for the result.
+// The async_ operations. Each of them turns a request into an operation of the session. The
+// operation has a receiver for its result.
 #include <algorithm>
 
 #include "client/call.hpp"

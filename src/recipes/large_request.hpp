@@ -1,8 +1,8 @@
 // Recognises requests that are larger than the server accepts.
 //
-// A server closes the connection on such a request and sends no reply. The client cannot
-// distinguish this from a connection that was lost for a different reason, and would send the
-// request again forever.
+// When a server receives such a request, it closes the connection without a reply. The client
+// cannot distinguish this from a connection that was lost for a different reason, and would send
+// the request again forever.
 //
 // A server reads the requests of a connection in order. So if several large requests are lost with
 // a connection, only the first of them can be the reason; see session_context::suspects().
@@ -12,7 +12,7 @@
 
 namespace conclave::recipes {
 
-// Every server accepts requests up to this size.
+// Requests up to this size never count as too large.
 inline constexpr std::size_t always_accepted_bytes = std::size_t{16} * 1024;
 
 // Counts how often one request may have been the reason for a lost connection.

@@ -11,9 +11,9 @@
 namespace conclave::recipes {
 
 // Creates all levels of these paths with this mode, in one round trip. On a server without
-// containers, creates persistent nodes instead. It is no error if a node exists. An unknown outcome
-// is no error either: the next creation below the path shows whether the path exists. `data` is
-// written to the last node of each path.
+// containers, creates persistent nodes instead. It is not an error if a node already exists. An
+// unknown outcome is not an error either: the next creation below the path shows whether the path
+// exists. `data` is written to the last node of each path.
 //
 // The last `own_levels` nodes of each path belong to the recipe and get the default ACL. The nodes
 // above are shared with other users and get defaults::ancestors_acl.

@@ -13,21 +13,22 @@
 
 namespace conclave::recipes {
 
-// All tickets up to `served` have left the wait queue. This record is written only in the
-// transaction that deletes a holder's node. The record contains the czxid of the parent. So a
-// record is ignored if the tree was copied or restored, or if the parent was created again.
+// The parent record of a lock. It says that all tickets up to `served` have left the wait queue. It
+// is written only in the transaction that deletes a holder's node. It contains the czxid of the
+// parent. So a parent record is ignored if the tree was copied or restored, or if the parent was
+// created again.
 //
-// Near the end of the sequence numbers, the record contains none_served, so that no ticket counts
-// as served after the numbers have overflowed.
+// Near the end of the sequence numbers, the parent record contains none_served, so that no ticket
+// counts as served after the sequence numbers have overflowed.
 inline constexpr std::int32_t none_served = std::numeric_limits<std::int32_t>::min();
 std::string format_served_record(std::int64_t parent_czxid, std::int32_t served);
 
-// The record of a semaphore. A contender for a permit writes the record if it is missing, or if no
+// The parent record of a semaphore. A contender for a permit writes it if it is missing, or if no
 // other permit is held.
 std::string format_permits_record(std::int64_t path_czxid, std::size_t permits);
 
 struct parent_record {
-  bool writable = false;  // the data is empty or a record; other data must not be overwritten
+  bool writable = false;  // the data is empty or a parent record; never overwrite other data
   std::optional<std::int32_t> served;
   std::optional<std::size_t> permits;
 };

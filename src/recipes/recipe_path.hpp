@@ -12,7 +12,7 @@ namespace conclave::recipes {
 // mistake such a node for a contender, a permit or an item. The node would stay forever, because it
 // is persistent. `recipe` is used in the message.
 void require_recipe_path(const std::string& recipe, const std::string& path);
-// Does the same, and also rejects the names of this layout, which may be a custom layout.
+// Like the function above, but also rejects the names of this layout, which may be a custom layout.
 void require_recipe_path(const std::string& recipe, const std::string& path, const layout& names);
 
 }  // namespace conclave::recipes

@@ -10,8 +10,9 @@ class reentry {
  public:
   enum class answer { not_yours, again, lost };
 
-  // Counts once more if this thread owns the lock and still holds it. Returns `lost` if the hold
-  // was lost, because no new critical section must begin inside a lost hold.
+  // If this thread owns the lock and the hold is not lost, adds one to the count and returns
+  // `again`. If the hold was lost, returns `lost`, because a new critical section must not begin
+  // inside a lost hold.
   answer again(std::uint64_t thread, bool held);
   void first(std::uint64_t thread);
   // Returns true if this was the last level. The caller must then release the lock.

@@ -40,8 +40,9 @@ class pending_reply {
   void await_suspend(std::coroutine_handle<> h) const noexcept { state_->waiting = h; }
   reply<Result> await_resume() const { return std::move(*state_->got); }
 
-  // Makes the reply notify `w` if no coroutine awaits it. Used by coroutines that wait for the
-  // reply or another event. `w` must live as long as the recipe that sent the request.
+  // Makes the arrival of the reply notify `w` if no coroutine awaits the reply. To wait for the
+  // reply or for another event, whichever comes first, a coroutine awaits `w`. `w` must live as
+  // long as the recipe that sent the request.
   void notify(wakeup& w) const noexcept { state_->notified = &w; }
 
  private:
@@ -94,8 +95,8 @@ class recipe_operation final : public session::operation {
 // connection, a read is sent again, unless it is bound to a connection.
 //
 // The request is sent even if the backlog is full, and even while the user collects requests in a
-// batch. Recipes have few pending requests and cannot continue without them. The size of the reply
-// is not limited, because a recipe must list all children, however many there are.
+// batch. A recipe has few pending requests and cannot continue until they are answered. The size of
+// the reply is not limited, because a recipe must list all children, however many there are.
 template <class Result>
 pending_reply<Result> send(const std::shared_ptr<session_context>& p, std::shared_ptr<void> asker,
                            requests::request<Result> r, binding where = {},

@@ -12,18 +12,19 @@ namespace conclave::recipes {
 
 inline constexpr std::int32_t last_number = std::numeric_limits<std::int32_t>::max();
 
-// Returns true if the number is near the end of the range, where sequence numbers do not order the
-// contenders. Some servers stop at the last number and assign it again. Others continue with
-// negative numbers.
+// Returns true if the sequence number is near the end of the range, where sequence numbers do not
+// order the contenders. Some servers stop at the last sequence number and assign it again. Others
+// continue with negative ones.
 constexpr bool near_the_end(std::int32_t number) {
   return number < 0 || number >= last_number - 0xffff;
 }
 
-// After the negative numbers, the counter reaches 0 again. Two numbers this far apart belong to
-// different rounds of the counter, because no contender waits while so many others arrive.
+// After the negative sequence numbers, the counter reaches 0 again and begins its next round. No
+// contender waits while this many others arrive. So two sequence numbers this far apart belong to
+// different rounds.
 inline constexpr std::int64_t far_apart = std::int64_t{1} << 30;
 
-// Compares two numbers of the same round.
+// Compares two sequence numbers of the same round.
 constexpr bool comes_later(std::int32_t number, std::int32_t than) {
   const auto distance = std::int64_t{number} - than;
   return distance > 0 && distance < far_apart;
@@ -37,7 +38,8 @@ class number_range {
     lowest_ = std::min(lowest_, number);
     highest_ = std::max(highest_, number);
   }
-  // Returns true if the numbers do not order the contenders. They are then ordered by creation.
+  // Returns true if the sequence numbers do not order the contenders. The contenders are then
+  // ordered by creation.
   bool ordered_by_age() const {
     return near_the_end_ || std::int64_t{highest_} - lowest_ >= far_apart;
   }

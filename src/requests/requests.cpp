@@ -45,8 +45,8 @@ error_code check(std::string_view path) {
   return valid_path(path) ? error_code{} : errc::invalid_path;
 }
 
-// Returns the server's path of a node to be created. For a sequential node, "/" means a child of
-// the root.
+// Returns the path of a node to be created, as the server knows it. For a sequential node, "/"
+// means a child of the root.
 std::string path_to_create(const defaults& d, std::string_view path) {
   return path == "/" ? d.chroot + "/" : session::with_chroot(d.chroot, path);
 }
@@ -204,7 +204,7 @@ request<std::vector<std::string>> ephemerals(const defaults& d, std::string_view
   if (const auto ec = check(std::string{prefix} + 'x')) return refuse<result>(ec);
   const auto read =
       reading<wire::names_response, result>([](const defaults& at, const auto& in, result& out) {
-        // The server compares text, so it may also return nodes outside the chroot.
+        // The server compares the prefix as text, so it may also return nodes outside the chroot.
         for (const auto path : in.names)
           if (session::in_chroot(at.chroot, path))
             out.emplace_back(session::without_chroot(at.chroot, path));

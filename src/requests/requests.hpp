@@ -23,8 +23,8 @@ namespace conclave::requests {
 struct defaults {
   std::string chroot;  // prepended to every path
   conclave::acl acl;   // for nodes created without an ACL
-  // For nodes that a recipe creates above its own path. Locks and queues of other users may be
-  // below them.
+  // The ACL of nodes that a recipe creates above its own path. Locks and queues of other users may
+  // be below these nodes.
   conclave::acl ancestors_acl = open_acl();
 };
 
@@ -64,8 +64,9 @@ request<nothing> add_auth(const credentials&);
 request<std::vector<identity>> who_am_i();
 
 // Converts the error code of a reply for the caller. A missing node is a valid result of exists. If
-// a watch that must be removed no longer exists on the server, its event is on the way and the
-// removal has succeeded. The error of a failed transaction is the error of its failed part.
+// a watch that must be removed no longer exists on the server, the watch has fired and its event is
+// on the way. The removal then counts as successful. The error of a failed transaction is the error
+// of its failed part.
 template <class Result>
 error_code verdict(wire::opcode type, error_code answered, const Result& result) noexcept {
   if constexpr (std::is_same_v<Result, transaction_result>) {

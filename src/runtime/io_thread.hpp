@@ -1,4 +1,4 @@
-// The I/O thread, which reads for any number of clients.
+// The I/O thread, which reads from the sockets of any number of clients.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,7 @@ class io_loop {
  public:
   boost::asio::io_context& io() noexcept { return io_; }
   boot_timers& timers() noexcept { return timers_; }
-  // The buffer for the received data of all clients. Its content is processed before the next read,
-  // so all clients can share it.
+  // The receive buffer. Its content is processed before the next read, so all clients can share it.
   std::span<char> read_buffer() noexcept { return {read_buffer_.get(), read_buffer_size}; }
 
   bool is_current() const noexcept {
@@ -42,8 +41,8 @@ class io_loop {
   boot_timers timers_{io_};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
       io_.get_executor()};
-  // Not initialised: short programs never touch most of it.
   static constexpr std::size_t read_buffer_size = std::size_t{256} * 1024;
+  // Not initialised, because short programs never use most of the buffer.
   std::unique_ptr<char[]> read_buffer_ = std::make_unique_for_overwrite<char[]>(read_buffer_size);
   std::atomic<std::thread::id> thread_;
   std::promise<void> ended_;  // set when run() has returned

@@ -1,5 +1,5 @@
-// A one-time event for which a blocking call waits. It is a futex and is set while no mutex is
-// held, so the woken thread never waits for a mutex.
+// A one-time event for which a blocking call waits. It is a futex. It is set while no mutex is
+// held, so the woken thread never has to wait for a mutex.
 #pragma once
 
 #include <atomic>

@@ -15,9 +15,10 @@ class open_batches {
   void close(kind k) noexcept { --count(k); }
   bool empty() const noexcept { return users_ == 0 && recipes_ == 0; }
 
-  // Must be called when an urgent request was added to the buffer.
+  // Must be called after an urgent request has been added to the buffer.
   void note_urgent() noexcept { has_urgent_ = true; }
-  // Must be called when the buffer was sent, or will be sent as soon as the socket accepts it.
+  // Must be called after the buffer has been sent, or when it will be sent as soon as the socket
+  // accepts it.
   void note_flushed() noexcept { has_urgent_ = false; }
 
   // Returns true if the buffer must not be sent yet.

@@ -20,7 +20,8 @@ constexpr std::size_t longest_reply = 1 << 20;
 
 clock::time_point after(std::chrono::milliseconds timeout) {
   const auto now = clock::now();
-  // In milliseconds, because a larger timeout has no value in the clock's unit.
+  // The comparison uses milliseconds, because a longer timeout cannot be represented in the clock's
+  // unit.
   const auto longest =
       std::chrono::duration_cast<std::chrono::milliseconds>(clock::time_point::max() - now);
   return timeout < longest ? now + timeout : clock::time_point::max();
@@ -146,7 +147,7 @@ query_result query_server(const endpoint& at, std::string_view word, const query
   try {
     return server_query{at, options}.run(word);
   } catch (const boost::system::system_error& e) {
-    // Too few descriptors, or a path that is too long for a socket.
+    // There is no free descriptor, or the path is too long for a socket.
     query_result failed;
     failed.error = e.code();
     failed.reason = failed.error.message();

@@ -21,7 +21,8 @@ std::shared_ptr<void> session_listeners::add(callback call) {
     std::erase_if(listeners_, [](const auto& l) { return l.expired(); });
     listeners_.push_back(entry);
   }
-  // The token's deleter waits for a running call. On the I/O thread, it may be inside that call.
+  // The token's deleter waits for a running call. On the I/O thread, the deleter may itself run
+  // inside that call.
   return {entry.get(), [entry, weak = std::weak_ptr{loop_}](void*) mutable {
             const auto loop = weak.lock();
             if (loop && !loop->in_child() && !loop->is_current()) {

@@ -15,7 +15,7 @@ class session_listeners {
  public:
   using callback = std::function<void(const session_event&)>;
 
-  // `first` stays registered. It may be empty.
+  // `first` is a listener that stays registered for the lifetime of this object. It may be empty.
   session_listeners(std::shared_ptr<io_loop> loop, callback first);
 
   // Registers a listener. The returned token keeps it registered. After the token's destructor has

@@ -24,7 +24,7 @@ using boost::asio::ip::tcp;
 error_code system_error(int value) { return {value, boost::system::system_category()}; }
 
 // Use a number that scripts do not use, but below 64. The kernel's descriptor table has 64 entries
-// at first, and enlarging it in a process with several threads takes 10 ms (an RCU period).
+// at first, and enlarging it in a process with several threads takes 10 ms (an RCU grace period).
 int moved_up(int fd) {
   constexpr int first_number = 48;
   const int moved = ::fcntl(fd, F_DUPFD, first_number);
@@ -67,7 +67,8 @@ void socket_link::connect(const endpoint& to, std::function<void(error_code)> do
 void socket_link::connect_local(const std::string& path) {
   const address to{boost::asio::local::stream_protocol::endpoint{path}};
   auto ec = open(to);
-  // Connect synchronously, because Asio mistakes EAGAIN of a full backlog for a pending connection.
+  // Connect synchronously, because Asio mistakes the EAGAIN of a full backlog for a pending
+  // connection.
   if (!ec && ::connect(socket_.native_handle(), to.data(), static_cast<socklen_t>(to.size())) != 0)
     ec = system_error(errno);
   if (!ec) binding_ = process_binding(peer_process(socket_.native_handle()), ::getpid());

@@ -1,7 +1,7 @@
 // One TCP or Unix socket connection to a server, from name resolution to closing the socket.
 //
-// All functions run on the I/O thread, except send(), which any thread may call with the owner's
-// lock held. close() also needs this lock, so that no thread uses a closed descriptor.
+// All functions run on the I/O thread, with one exception: any thread may call send() with the
+// owner's lock held. close() also needs this lock, so that no thread uses a closed descriptor.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,7 @@ class host_rotation {
   attempt next();
 
   // Must be called when a session was established. After the next lost connection, the first round
-  // then again has no delay.
+  // of attempts again has no delay.
   void succeeded() noexcept { tried_ = 0; }
 
   std::size_t size() const noexcept { return hosts_.size(); }

@@ -19,7 +19,7 @@ constexpr std::size_t handshake_bytes = std::size_t{64} * 1024;
 constexpr std::size_t kept_output = std::size_t{64} * 1024;
 // Practically forever, but small enough to add to a time_point.
 constexpr std::chrono::milliseconds for_ever = std::chrono::hours{24 * 365};
-// A read fails if it was repeated this often.
+// A read that has been repeated this often fails.
 constexpr unsigned max_repeats = 8;
 
 error_code aborted() { return {ECANCELED, boost::system::system_category()}; }
@@ -173,7 +173,7 @@ void machine::connected(time_point now, std::int32_t process_binding) {
   reply_awaited_since_.reset();
   heard_on_this_connection_ = false;
   handshake_sent_ = last_heard_ = now;
-  // Other servers do not know a session of a read-only server, so request a new one.
+  // Other servers do not know a session that a read-only server created, so request a new one.
   const bool again = real_session_;
   const std::string no_password(password_size, '\0');
   process_binding_ = process_binding;

@@ -5,7 +5,7 @@
 // must be called, and notices. Notices are completed operations, watch events and session events,
 // in the order of delivery. The machine never blocks, sleeps, reads a clock or calls user code.
 //
-// Not thread-safe: the driver holds a lock around every call.
+// The machine is not thread-safe. The driver holds a lock during every call.
 #pragma once
 
 #include <chrono>
@@ -71,12 +71,12 @@ class machine {
   // may still take effect, and its reply is dropped.
   void cancel(std::uint64_t id);
 
-  // Removes the watch. Returns true if the server's watch must be removed too. The caller then
-  // submits a remove_watches operation before any other operation. Sets ec to errc::no_watcher if
-  // there is no such watch.
+  // Removes the watcher from the client's own watches. Returns true if the server's watch must be
+  // removed, too. The caller must then submit a remove_watches operation before any other
+  // operation. Sets ec to errc::no_watcher if there is no such watch.
   bool forget_watch(watch_kind kind, std::string_view path, const watcher& w, error_code& ec);
 
-  // Closes the session. The server first answers the requests that were sent before.
+  // Closes the session. The server answers all earlier requests first.
   void close(time_point now);
 
   // --- calls by the transport
@@ -91,7 +91,7 @@ class machine {
 
   // --- output for the transport
 
-  // The bytes to send. sent() reports how many of them were sent.
+  // The bytes to send. The transport calls sent() with the number of bytes that it has sent.
   std::string_view output() const noexcept {
     return std::string_view{output_}.substr(output_sent_);
   }
@@ -107,8 +107,9 @@ class machine {
   command take_command();
   bool has_command() const noexcept { return !std::holds_alternative<std::monostate>(command_); }
 
-  // The time by which time_passed() must be called. The call may be late if the process was stopped
-  // or the computer was suspended. The connection is then kept long enough for a reply to arrive.
+  // The time by which time_passed() must be called. If the process was stopped or the computer was
+  // suspended, the call may be late. The machine then keeps the connection long enough for a reply
+  // to arrive.
   time_point next_deadline() const noexcept;
 
   // Returns all notices that must be delivered, in order.
@@ -228,7 +229,7 @@ class machine {
   client_options options_;
   std::string chroot_;
   host_rotation hosts_;
-  endpoint host_;  // the server being tried or connected
+  endpoint host_;  // the server that is being tried or is connected
   std::string last_failure_;
 
   phase phase_ = phase::finished;
@@ -253,9 +254,10 @@ class machine {
   std::uint64_t stream_sent_ = 0;
   time_point last_send_{};
   time_point last_heard_{};
-  // The time since which the client has been waiting for bytes from the server. This is the time of
-  // the first unanswered request or, if later, of the last received bytes. Not set if all requests
-  // were answered.
+  // When the client began to wait for bytes from the server. This is the later of two times: when
+  // the first unanswered request was sent, and when bytes were last received. If this process was
+  // stopped, the wait begins again when the process continues. Not set if all requests were
+  // answered.
   std::optional<time_point> reply_awaited_since_;
   time_point last_answered_sent_ = time_point::min();
   std::chrono::milliseconds lease_{0};  // the session timeout when last_answered_sent_ was set
@@ -276,8 +278,8 @@ class machine {
   std::size_t add_watches_in_flight_ = 0;
 
   watch_registry watches_;
-  // Paths of persistent watches that no watcher needs. They stay on the server, because removing
-  // them would also remove other watches of the path.
+  // Paths of persistent watches that no watcher needs. These watches stay on the server, because
+  // removing them would also remove other watches of the path.
   std::set<std::string, std::less<>> unneeded_watches_;
   std::vector<notice> notices_;
 };

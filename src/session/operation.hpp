@@ -1,4 +1,4 @@
-// A request of the user, from its submission to its completion.
+// A request from the user, from its submission to its completion.
 #pragma once
 
 #include <atomic>
@@ -66,21 +66,23 @@ class operation {
   // later connection.
   std::optional<credentials> new_credentials;
 
-  // The only session and connection in which the operation may be sent (0 means any). In any other,
-  // it is not sent and completes with errc::session_expired or errc::not_connected.
+  // The only session and the only connection on which the operation may be sent (0 means any). If
+  // that session or connection has ended, the operation is not sent and completes with
+  // errc::session_expired or errc::not_connected.
   struct binding {
     std::int64_t session = 0;
     std::uint64_t connection = 0;  // see machine::connection()
   };
   binding bound_to;
 
-  // Accept the operation even if the backlog is full. The sender limits the number of such
-  // operations itself.
+  // Accept the operation even if the backlog is full. The sender itself limits the number of such
+  // operations.
   bool beyond_limits = false;
 
-  // Send the operation on the next connection if it was not sent on the lost one, even if an
-  // earlier write was lost. For senders that wait for a reply before they send requests that depend
-  // on it.
+  // When the connection is lost, an unsent write normally fails if the outcome of an earlier write
+  // is unknown. With this flag, it is sent on the next connection. Set the flag if the operation
+  // does not depend on an earlier write whose reply has not arrived. The recipes set it: they wait
+  // for the reply to a write before they send a request that depends on it.
   bool independent = false;
 
   // Accept a reply larger than client_options::max_reply_bytes, up to this size.

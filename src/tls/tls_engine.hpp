@@ -1,8 +1,8 @@
 // TLS without a socket, for clients and servers. It converts between plaintext and encrypted bytes
 // in memory.
 //
-// A calling thread can therefore encrypt and send with the session's lock held, as without TLS. Not
-// thread-safe.
+// The engine does no I/O. A calling thread can therefore encrypt and send while it holds the
+// session's lock, as it does without TLS. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -34,21 +34,22 @@ class tls_engine {
   error_code encrypt(std::string_view plain);
 
   // Returns true after a successful handshake. With TLS 1.3, a client is established before the
-  // server has verified the client's certificate. A later receive() reports a refusal.
+  // server has verified the client's certificate. If the server refuses the certificate, a later
+  // receive() fails.
   bool established() const noexcept { return established_; }
   // The reason for the failure, for the log.
   const std::string& reason() const noexcept { return reason_; }
   // The subject of the peer's verified certificate as in RFC 2253: "CN=worker,O=Example". Empty if
-  // the peer sent none, or if it was refused.
+  // the peer sent no certificate, or if its certificate was refused.
   std::string peer_subject() const;
-  // The end of the validity of this certificate. Not set if there is none.
+  // The expiry time of the peer's verified certificate, or the epoch if there is none.
   std::chrono::system_clock::time_point peer_valid_until() const;
-  // True if the peer has sent a certificate, even if it was refused.
+  // Returns true if the peer has sent a certificate, even if the certificate was refused.
   bool peer_sent_certificate() const noexcept;
   // "TLSv1.3"
   std::string protocol() const;
 
-  // Encrypted bytes to send. The caller removes the bytes that it has sent from the front.
+  // Encrypted bytes to send. After sending, the caller erases the sent bytes from the front.
   std::string output;
 
  private:

@@ -1,5 +1,5 @@
-// Serialisation of ZooKeeper's protocol. Integers are big-endian. Strings and buffers are an int32
-// length (-1 for null) and bytes. Vectors are an int32 count and elements.
+// Serialisation of ZooKeeper's protocol. Integers are big-endian. A string or buffer is an int32
+// length (-1 for null) followed by its bytes. A vector is an int32 count followed by its elements.
 //
 // A record lists its fields once, for reading and writing:
 //

@@ -29,8 +29,8 @@ void append_frame(std::string& out, const Parts&... parts) {
 class frame_splitter {
  public:
   explicit frame_splitter(std::size_t max_payload) : max_payload_{max_payload} {}
-  // If a frame is larger than the limit, the caller sees its first `shown` bytes and accepts or
-  // skips the frame. The other constructor treats such a frame as a failure.
+  // If a frame is larger than the limit, oversized() returns its first `shown` bytes, and the
+  // caller accepts or skips the frame. Without `shown`, such a frame makes the stream fail.
   frame_splitter(std::size_t max_payload, std::size_t shown)
       : max_payload_{max_payload}, shown_{shown} {}
 
@@ -48,7 +48,8 @@ class frame_splitter {
     std::string_view beginning;
   };
   std::optional<oversized_frame> oversized() const;
-  // Like oversized(), but also true if the first bytes have not arrived yet.
+  // Returns true if the next frame is larger than the limit, even if its first bytes have not
+  // arrived yet.
   bool begins_oversized() const noexcept {
     return oversized_ == oversize::beginning || oversized_ == oversize::undecided;
   }
@@ -57,7 +58,7 @@ class frame_splitter {
   // Drops the bytes of the frame as they arrive.
   void skip_oversized() noexcept;
 
-  // The bytes that were fed but are not yet part of any frame.
+  // The received bytes that are not part of any frame yet.
   std::string_view rest() const noexcept { return fed_; }
   // Sets the limit for later frames.
   void set_limit(std::size_t max_payload) noexcept { max_payload_ = max_payload; }

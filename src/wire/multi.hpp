@@ -20,9 +20,9 @@ struct multi_header {
 
 inline constexpr multi_header multi_end{opcode::error, true, -1};
 
-// One part of a request. `type` determines the type of `body`. It is create, create2,
-// create_container, create_ttl, remove, set_data or check. In a group of reads it is get_data or
-// get_children.
+// One part of a request. `type` determines the type of `body`. In a transaction, `type` is create,
+// create2, create_container, create_ttl, remove, set_data or check. In a group of reads, it is
+// get_data or get_children.
 struct multi_part {
   opcode type{};
   std::variant<create_request, create_ttl_request, path_version_request, set_data_request,

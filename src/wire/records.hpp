@@ -14,9 +14,10 @@ namespace conclave::wire {
 
 // --- handshake
 
-// The protocol version is 0 in both directions. Conclave's client and server also use this field on
-// a Unix socket. If both send the same process_binding(), the server keeps the session while this
-// connection is open, regardless of the timeout. Other clients and servers ignore the field.
+// In ZooKeeper, the protocol version is 0 in both directions. On a Unix socket, Conclave's client
+// and server send process_binding() in this field. If both values are equal, the server keeps the
+// session while this connection is open, regardless of the timeout. Other clients and servers
+// ignore the field.
 
 struct connect_request {
   std::int32_t protocol_version = 0;
@@ -152,7 +153,9 @@ struct auth_request {
   static void fields(auto& io, auto& r) { io(r.type, r.scheme, r.auth); }
 };
 
-// check_watches, remove_watches (type 1 children, 2 data, 3 any) and add_watch (mode 0, 1)
+// The request of check_watches, remove_watches and add_watch. In the first two, `type` is 1 for
+// child watches, 2 for data watches and 3 for any watch. In add_watch, it is the mode: 0 for a
+// persistent watch and 1 for a recursive one.
 struct path_type_request {
   std::string_view path;
   std::int32_t type = 0;

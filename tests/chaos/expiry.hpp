@@ -1,4 +1,4 @@
-// A session that a server ended by itself, because it had not heard of it for so long.
+// A session that a server has expired.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The faults of a run, in the order in which they happened. Any thread may add one.
+// The faults of a run, in order. Thread-safe.
 #pragma once
 
 #include <mutex>
@@ -11,17 +11,17 @@
 namespace conclave::chaos {
 
 struct fault {
-  nanoseconds at = 0;  // just before
+  nanoseconds at = 0;  // shortly before the fault
   std::string kind;
   std::string target;              // a worker's or a server's name
-  std::vector<std::size_t> slots;  // the workers it reaches
-  nanoseconds until = 0;           // when it is healed; 0: no need to
+  std::vector<std::size_t> slots;  // the affected workers
+  nanoseconds until = 0;           // when it is healed; 0 if it needs no healing
   bool of_server = false;
 };
 
 class fault_log {
  public:
-  // Its place in all().
+  // Returns the index in all().
   std::size_t add(fault f) {
     const std::lock_guard lock{mutex_};
     all_.push_back(std::move(f));

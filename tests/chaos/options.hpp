@@ -1,4 +1,4 @@
-// What a chaos run is asked for.
+// The command line of the chaos run.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ struct options {
   std::size_t workers = 16;
   std::uint64_t seed = 0;
   std::filesystem::path report = "build/chaos";
-  std::chrono::milliseconds session{3000};  // of every other worker; the others have a third more
+  std::chrono::milliseconds session{3000};  // for half of the workers; 4/3 of it for the others
   std::string conclave;                     // the program, for the embedded server
   std::string worker;                       // the program of the workers
   bool careless = false;
@@ -25,7 +25,7 @@ struct options {
 };
 
 extern const char* const usage;
-// Throws std::invalid_argument with what is wrong.
+// Throws std::invalid_argument.
 options read_options(int argc, char** argv);
 
 }  // namespace conclave::chaos

@@ -1,4 +1,4 @@
-// What the workers work on.
+// The nodes that the workers use.
 #pragma once
 
 #include <cstddef>

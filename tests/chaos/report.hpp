@@ -1,4 +1,4 @@
-// What a run has shown, for people and for programs.
+// The report of a run, as Markdown and as JSON.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace conclave::chaos {
 std::string markdown(const run_record& run, const verdict& v);
 std::string json(const run_record& run, const verdict& v);
 
-// The processors, the memory and the system.
+// Describes the processors, the memory and the operating system.
 std::string this_machine();
 
 }  // namespace conclave::chaos

@@ -1,5 +1,4 @@
-// What a lock is for, and what refuses those who come too late: it knows the highest token that was
-// ever used on it.
+// A resource that a lock protects. It refuses writes with a lower token than the highest so far.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +7,7 @@ namespace conclave::checkers {
 
 class fenced_resource {
  public:
-  // Whether it was done.
+  // Returns false if the write was refused.
   bool write(std::int64_t token) {
     if (token < highest_) {
       ++refused_;

@@ -1,5 +1,5 @@
-// Tokens rise from grant to grant: so the line is kept, and a resource can tell old from new.
-// Readers overtake readers only.
+// Checks that tokens increase from grant to grant, so that the order of the wait queue is kept and
+// a resource can detect stale tokens. A reader may overtake only other readers.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// judge_history FILE: judges a history (history_judge.hpp). Prints a line for each violation; exit
-// code 1 if there is one, 2 if the file cannot be read or makes no sense.
+// judge_history FILE: checks a history (history_judge.hpp) and prints one line for each violation.
+// Exit codes: 0 no violation, 1 violations, 2 the file cannot be read or is invalid.
 #include <exception>
 #include <fstream>
 #include <iostream>

@@ -17,9 +17,9 @@ std::uint64_t hash(std::string_view s, std::uint64_t seed) {  // FNV-1a
   return h ^ (h >> 32);
 }
 
-// One mode per path and session. Before 3.9 Apache's server keeps only the mode that was asked for
-// last: a getData with a watch turns the session's persistent watch into a one-shot one. Clients
-// lose events by it (ZOOKEEPER-4466). So each session uses one mode for a path, always.
+// Before version 3.9, Apache's server keeps only the last watch mode of a path. A getData with a
+// watch turns the persistent watch of the session into a one-shot watch, and clients lose events
+// (ZOOKEEPER-4466). So each session uses only one mode for a path.
 watch_kind kind_for(const caller& by, const std::string& path) {
   switch (hash(path, by.salt * 16 + by.slot) % 5) {
     case 0: return watch_kind::persistent;
@@ -28,9 +28,9 @@ watch_kind kind_for(const caller& by, const std::string& path) {
   }
 }
 
-// checkWatches looks at other sessions: in Apache's server it says yes if anybody watches the path
-// (WatchManager.containsWatcher). So paths that end in /p0, /p1... are watched by that session
-// only, and only those are asked for.
+// In Apache's server, checkWatches succeeds if any session watches the path
+// (WatchManager.containsWatcher). So paths that end in /p0, /p1, ... are watched only by that
+// session, and checkWatches uses only these paths.
 bool is_private(const std::string& path) {
   return path.size() >= 3 && path.substr(path.size() - 3, 2) == "/p";
 }
@@ -38,18 +38,17 @@ bool may_watch(const caller& by, const std::string& path) {
   return !is_private(path) || path.back() == static_cast<char>('0' + by.slot);
 }
 
-// Java reads bytes that are not UTF-8 as U+FFFD, and that is what Apache's server would send back
-// or compare with; characters above U+FFFF it sends back as surrogates, which is not UTF-8 either.
-// They are shown to writes only, which refuse them.
+// Java decodes invalid UTF-8 as U+FFFD, and Apache's server would return or compare that. It
+// returns characters above U+FFFF as surrogates, which is invalid UTF-8, too. So only writes use
+// such text. Both servers refuse them.
 bool changes_on_its_way(const std::string& s) {
   return s.find_first_of("\xff\xf0") != std::string::npos;
 }
 
-// Apache's server has its root under "/" and, for its own use, under "": reading "" reads the root.
-// Clients cannot send it.
+// In Apache's server, "" is an internal name of the root. Client libraries refuse this path.
 bool is_second_root(const std::string& s) { return s.empty(); }
 
-// Quotas are not implemented by ours: nodes with these names switch them on.
+// Nodes with these names enable quotas, which the embedded server does not implement.
 bool sets_quota(const std::string& path) {
   return path.find("/zookeeper_limits") != std::string::npos ||
          path.find("/zookeeper_stats") != std::string::npos;
@@ -60,24 +59,24 @@ void avoid_odd_nodes(operation& o) {
   if (path && !is_change(o.type) && (changes_on_its_way(*path) || is_second_root(*path)))
     *path = "/missing";
   if (path && sets_quota(*path)) *path = "/missing/too";
-  // A null scheme or id is an invalid ACL to Apache's server, or a failure inside, depending on the
-  // other entries. To ours it is invalid.
+  // For a null scheme or id, Apache's server returns InvalidACL or an internal error, depending on
+  // the other entries. The embedded server returns InvalidACL.
   std::erase_if(o.acl, [](const acl_entry& a) { return !a.scheme || !a.id; });
-  // A node with a TTL whose flags say it has none, and a TTL below zero that would be right for
-  // that: Apache's server takes it, fails to apply it, and dies.
+  // Apache's server accepts a createTTL whose flags have no TTL and whose TTL is negative. It then
+  // fails to apply the transaction and exits.
   if (o.type == opcode::create_ttl && o.ttl_ms < 0 && (o.flags < 5 || o.flags > 6)) o.ttl_ms = 1;
   for (auto& part : o.parts) {
     avoid_odd_nodes(part);
-    // In a transaction it goes by the flags, and fails inside where they say TTL and the request
-    // has none.
+    // In a transaction, Apache's server uses the flags. It returns an internal error if they say
+    // TTL but the request has none.
     const bool has_ttl = part.flags == 5 || part.flags == 6;
     if (is_creation(part.type) && has_ttl) part.type = opcode::create_ttl;
   }
 }
 
-// Two requests are not sent at all, so that they need no care here. createSession is for a server's
-// own use; Apache's makes a new session of it. sasl is answered with nothing by a server without
-// SASL, and the client must find out by itself; ours refuses it.
+// Two requests are never sent. createSession is internal, but Apache's server creates a session for
+// it. Apache's server without SASL answers sasl with an empty reply. The embedded server refuses
+// it.
 
 }  // namespace
 
@@ -94,11 +93,11 @@ operation comparable(operation o, const caller& by) {
   o.watch = o.watch && allowed && kind == watch_kind::once;
   switch (o.type) {
     case opcode::check:
-      // Outside of a transaction, and if it passes: Apache's server dies of the answer.
+      // Outside of a transaction, Apache's server exits when it answers a check that succeeds.
       o.version.number = -2;
       break;
     case opcode::add_watch:
-      // With a watch on null, Apache's server fails to forget the connection when it ends.
+      // With a watch on a null path, Apache's server cannot remove the connection when it ends.
       if (!o.path.name || !allowed || kind == watch_kind::once) {
         o.type = opcode::exists;
         o.watch = allowed;
@@ -117,10 +116,9 @@ operation comparable(operation o, const caller& by) {
           const auto wanted = i == persistent_list  ? watch_kind::persistent
                               : i == recursive_list ? watch_kind::recursive
                                                     : watch_kind::once;
-          // When watches are set again, Apache's server tells of nodes that one may not read. It
-          // checks READ for the events of changes only (since the fix of CVE-2024-23944, which
-          // Debian's 3.8.0 has).
-          // A null path makes it fail in the middle, with half of the watches set.
+          // For setWatches, Apache's server sends events of nodes that the session may not read.
+          // Since the fix of CVE-2024-23944, which Debian's 3.8.0 contains, it checks READ only for
+          // events of later changes. A null path makes it fail after setting some of the watches.
           return !p.name || kind_for(by, name) != wanted || !may_watch(by, name) ||
                  changes_on_its_way(name) || is_second_root(name) || may_be_secret(name);
         });
@@ -131,7 +129,7 @@ operation comparable(operation o, const caller& by) {
   return o;
 }
 
-// Apache's server judges what follows a setACL at once by the old ACL.
+// Apache's server checks requests that directly follow a setACL against the old ACL.
 bool may_be_followed(const operation& o) { return o.type != opcode::set_acl; }
 
 }  // namespace conclave::differential

@@ -1,6 +1,6 @@
-// Where Apache ZooKeeper 3.8.0 does what we do not want to copy, the two cannot be compared. Each
-// such situation is listed in the source and kept from arising; there is no other excuse for a
-// difference.
+// Known differences from Apache ZooKeeper 3.8.0. The embedded server deliberately behaves
+// differently in these situations. Each is listed in the source file, and operations are changed so
+// that it does not arise. Any other difference is a bug.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace conclave::differential {
 
-// A node below a name that begins with "s" may be unreadable to some; all others are readable.
+// True for nodes below a name that begins with "s". Only these may be unreadable for some sessions.
 bool may_be_secret(const std::string& path);
 
 struct caller {
   std::size_t slot;
-  std::uint64_t salt;  // of a run
+  std::uint64_t salt;  // the salt of the run
 };
 
-// The operation, or one that is close to it and can be compared. Its paths are resolved.
+// Returns the operation, or a similar one that can be compared. The paths must be resolved.
 operation comparable(operation o, const caller& by);
 
-// Whether others may be sent behind it without waiting for its reply.
+// Returns whether other requests may be sent before its reply has arrived.
 bool may_be_followed(const operation& o);
 
 }  // namespace conclave::differential

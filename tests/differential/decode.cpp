@@ -29,7 +29,7 @@ class decoder {
     if (header.error == 0)
       body();
     else if (header.error == marshalling_error)
-      return std::move(out_);  // Apache's server may have begun an answer, which nobody reads
+      return std::move(out_);  // Apache's server may send a partial body, which clients ignore
     if (!in_.ok()) line("TOO SHORT", "");
     if (in_.ok() && !in_.at_end()) line("UNREAD", std::to_string(in_.remaining()) + " bytes");
     return std::move(out_);
@@ -72,7 +72,7 @@ class decoder {
     if (path) out_.stats.emplace_back(*path, s);
   }
 
-  // Calls f for each element; says so if the list is null.
+  // Calls f for each element, or writes that the list is null.
   template <class F>
   void list(const char* name, F f) {
     const auto count = in_.read<std::int32_t>();
@@ -80,7 +80,7 @@ class decoder {
     for (std::int32_t i = 0; i < count && in_.ok(); ++i) f();
   }
 
-  // In any order: Apache's server has it from a hash table.
+  // The order is ignored, because Apache's server uses a hash table.
   void names() {
     std::vector<std::string> all;
     list("names", [&] { all.push_back(quoted(owned(in_.read<std::string_view>()))); });
@@ -98,7 +98,7 @@ class decoder {
       const auto r = in_.read<wire::acl_record>();
       all.push_back({r.permissions, owned(r.scheme), owned(r.id)});
     });
-    // What "auth" stood for comes in any order, as Apache's server has it from a hash table.
+    // The order of entries from "auth" is ignored, because Apache's server uses a hash table.
     for (auto begin = all.begin(); begin != all.end();) {
       const auto end = std::find_if(begin, all.end(), [&](const entry& e) {
         return e.scheme != "digest" || e.permissions != begin->permissions;
@@ -116,7 +116,7 @@ class decoder {
       const auto r = in_.read<wire::identity_record>();
       all.push_back(quoted(owned(r.scheme)) + ":" + quoted(owned(r.id)));
     });
-    std::sort(all.begin(), all.end());  // a hash table, again
+    std::sort(all.begin(), all.end());  // the order of a hash table
     for (const auto& i : all) line("-", i);
   }
 

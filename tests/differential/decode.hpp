@@ -1,4 +1,4 @@
-// What arrives, in words that are the same for both servers.
+// Decodes replies and events into text that is the same for both servers.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 namespace conclave::differential {
 
 struct decoded_reply {
-  std::string words;  // the fields, one in a line
+  std::string words;  // the fields, one per line
   std::int32_t error = 0;
-  std::int32_t part_error = 0;  // of the part that made a transaction fail
-  // What can be learned for later steps.
+  std::int32_t part_error = 0;  // of the failed part of a transaction
+  // Information for later steps.
   std::vector<std::pair<std::string, node_stat>> stats;
   std::vector<std::string> created;
   std::vector<std::string> removed;

@@ -1,4 +1,4 @@
-// Random steps. The same seed gives the same steps, and fewer steps are the beginning of more.
+// Random steps. The seed determines the steps. A smaller number of steps gives a prefix.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,10 @@
-// One server's zxids, times and session ids, told in words that are the same for both servers.
+// Replaces the zxids, times and session ids of one server by text that is the same for both
+// servers.
 //
-// Apache's server counts refused writes, too, so zxids cannot be equal. They must be in the same
-// order: each that is seen gets the next number and the place between the others that it has, and
-// where both servers show the same numbers and places, their zxids are alike but for the gaps.
-// Times must fit to the changes: whatever a zxid made carries the same time everywhere.
+// Apache's server also assigns zxids to refused writes, so zxids cannot be equal, but their order
+// must be. Each new zxid gets the next number and its rank among the known zxids. If numbers and
+// ranks are equal on both servers, the zxids differ only in their gaps. The time of a zxid must be
+// the same wherever it appears.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,13 @@ namespace conclave::differential {
 
 class numbering {
  public:
-  // In the header of a reply that acknowledges a change: the change's own, above all so far.
+  // The zxid of a reply that confirms a change. It must be higher than all earlier zxids.
   std::string change(std::int64_t zxid);
-  // In the header of any other reply: the last change that it counts in.
+  // The zxid of any other reply: the last change that the server had applied.
   std::string reached(std::int64_t zxid);
-  // In a stat.
+  // A zxid in a stat.
   std::string exactly(std::int64_t zxid);
-  // The time of what that zxid did.
+  // The time of the change with this zxid.
   std::string time(std::int64_t zxid, std::int64_t ms);
 
   std::string session(std::int64_t id) const;

@@ -14,9 +14,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// "super:boss" may do everything.
+// "super:boss" has all permissions.
 constexpr const char* super_digest = "super:LVxiMPaAxLDvqJJmnC2tINqpoZU=";
-// Short ticks and timeouts are for the sessions that shall expire; the others ask for long ones.
+// Short ticks and timeouts, for sessions that must expire. Other sessions request long timeouts.
 constexpr int tick_ms = 200;
 constexpr int min_session_timeout_ms = 400;
 constexpr int max_session_timeout_ms = 120'000;
@@ -29,13 +29,13 @@ testing::zookeeper_options apache_options(const server_settings& settings) {
   o.tick_ms = tick_ms;
   o.min_session_timeout_ms = min_session_timeout_ms;
   o.max_session_timeout_ms = max_session_timeout_ms;
-  // The answer to a reconfig by default, ReconfigDisabled, kazoo takes for a broken connection.
-  // Ours gives the other one, Unimplemented, which a lone server gives with this setting.
+  // By default, Apache's server answers a reconfig with ReconfigDisabled, which kazoo treats as a
+  // lost connection. With this setting it answers Unimplemented, like the embedded server.
   o.config["reconfigEnabled"] = "true";
   o.java_properties = {
       std::string{"zookeeper.DigestAuthenticationProvider.superDigest="} + super_digest,
       "znode.container.checkIntervalMs=" + std::to_string(settings.reap_interval.count()),
-      "org.slf4j.simpleLogger.defaultLogLevel=error",  // it tells of every refused request
+      "org.slf4j.simpleLogger.defaultLogLevel=error",  // otherwise logs every refused request
   };
   return o;
 }

@@ -1,4 +1,4 @@
-// The two servers under comparison, with the same settings, and nothing in them.
+// The two servers, with the same settings and no data.
 #pragma once
 
 #include <chrono>
@@ -13,9 +13,9 @@
 namespace conclave::differential {
 
 struct server_settings {
-  bool on_disk = false;  // of ours; Apache's is always
-  // How often containers and TTL nodes are removed. By a clock that the two servers do not share:
-  // never, if their steps are to be compared.
+  bool on_disk = false;  // for the embedded server; Apache's server always stores on disk
+  // The interval at which containers and TTL nodes are removed. The two servers have no common
+  // clock, so removals are disabled in comparisons of single steps.
   std::chrono::milliseconds reap_interval = std::chrono::hours{24};
 };
 
@@ -46,7 +46,7 @@ class servers {
   std::uint16_t embedded_port() const noexcept { return embedded_.port(); }
   void restart();
   bool running() { return apache_.running() && embedded_.running(); }
-  // Whether they still run, and the last lines of both.
+  // Returns whether the servers run, and the last lines of both logs.
   std::string logs();
 
  private:

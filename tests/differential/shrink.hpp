@@ -1,4 +1,4 @@
-// Fewer steps that still show a difference.
+// Reduces a sequence of steps that shows a difference.
 #pragma once
 
 #include <chrono>
@@ -8,11 +8,12 @@
 
 namespace conclave::differential {
 
-// After how many of these steps (indices, in order) the servers differ; zero: they do not.
+// Performs the steps with these indices. Returns the number of steps until the servers differ, or 0
+// if they do not.
 using trial = std::function<std::size_t(const std::vector<std::size_t>&)>;
 
-// Leaves out ever smaller pieces of `kept` as long as the rest still fails, until nothing can be
-// left out or the time is over.
+// Removes smaller and smaller parts of `kept` while the rest still shows a difference. Ends when
+// nothing can be removed or the time limit is reached.
 std::vector<std::size_t> shrunk(std::vector<std::size_t> kept, const trial& differ_after,
                                 std::chrono::seconds limit);
 

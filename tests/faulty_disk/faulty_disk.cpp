@@ -42,7 +42,7 @@ faulty_disk::faulty_disk(std::uint64_t seed) {
   name_ = "faulty-" + std::to_string(++count);
   face_ = sqlite_face::make(*this);
   sqlite3_vfs_register(face_.get(), 0);
-  // SQLite's random numbers end in the log's headers.
+  // SQLite writes random numbers into the headers of the log.
   sqlite3_test_control(SQLITE_TESTCTRL_PRNG_SEED, static_cast<int>(seed % 0x7ffffffe) + 1, nullptr);
 }
 
@@ -109,8 +109,8 @@ faulty_disk::outcome faulty_disk::sync_file(const std::string& name, inode& f) {
   if (result == outcome::done) {
     for (const auto& change : f.pending) apply(f.durable, change);
   }
-  // Linux takes pages that it could not write for clean: they are read as written, and no later
-  // sync writes them.
+  // Linux marks pages as clean even if it could not write them. Reads return the new data, but no
+  // later sync writes it.
   if (result != outcome::power_off) f.pending.clear();
   return result;
 }

@@ -1,11 +1,11 @@
-// A disk in memory that keeps only what was synced, for a store to stand on.
+// A disk in memory that keeps only synced data after a power failure, for tests of the store.
 //
-// Files have two images: what a program reads, and what survives. A write changes the first; a sync
-// brings a file's writes to the second. Names live in the folder, which is synced apart: by a
-// rename of the store's, and, as SQLite does it, together with a new journal or log.
+// Each file has two images: the current content and the durable content. A write changes the first.
+// A sync copies the writes to the second. File names are part of the folder, which is synced
+// separately: by a rename of the store, and by SQLite together with a new journal or log.
 //
-// Every change is a step and has a number, so a fault can be placed at each one of a history. The
-// numbers, the outcome and what survives depend on the seeds alone.
+// Every change is a numbered step, so a test can place a fault at each step. The numbers, the
+// outcomes and the surviving data depend only on the seeds.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,9 @@ class faulty_disk final : public server_impl::disk {
   enum class outcome {
     done,
     no_room,     // nothing is written
-    over_quota,  // the same, under another name
-    broken,      // an I/O error; a sync that breaks has lost what it was to write, for good
-    power_off,   // done in part; nothing works any more until power_on
+    over_quota,  // like no_room, with another error code
+    broken,      // an I/O error; a failed sync loses its writes forever
+    power_off,   // done in part; every later step fails until power_cycle()
   };
   struct step {
     std::uint64_t number;  // from 1
@@ -45,23 +45,23 @@ class faulty_disk final : public server_impl::disk {
   faulty_disk(const faulty_disk&) = delete;
   faulty_disk& operator=(const faulty_disk&) = delete;
 
-  // Asked before every step; without it all goes well.
+  // Called before every step. If empty, every step succeeds.
   std::function<outcome(const step&)> plan;
-  bool ignores_syncs = false;           // it says yes and does nothing
-  bool ignores_folder_syncs = false;    // of the names only
+  bool ignores_syncs = false;           // reports success without syncing
+  bool ignores_folder_syncs = false;    // ignores only syncs of names
   std::uint64_t capacity = UINT64_MAX;  // in bytes, all files together
-  std::optional<std::int64_t> birth;    // of every file, if it tells
+  std::optional<std::int64_t> birth;    // the birth time of every file, if supported
 
   std::uint64_t steps() const noexcept { return steps_; }
   bool is_off() const noexcept { return off_; }
-  std::uint64_t used() const;  // of the capacity
+  std::uint64_t used() const;  // in bytes
 
-  // What happens when the machine loses its power now and starts again. Seed zero loses all that
-  // was not synced; others keep a part of it: any sectors of any writes, torn ones, garbage behind
-  // the old end of a file, the first few changes of names.
+  // Simulates a power failure and a restart. Seed 0 loses everything that was not synced. Other
+  // seeds keep a part of it: any sectors of any writes, torn writes, garbage behind the old end of
+  // a file, and the first changes of names.
   void power_cycle(std::uint64_t seed);
 
-  // --- the store's side
+  // --- server_impl::disk
 
   const char* vfs() const noexcept override { return name_.c_str(); }
   std::unique_ptr<folder_lock> lock_folder(const path& folder) override;

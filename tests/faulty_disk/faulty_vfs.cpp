@@ -53,7 +53,7 @@ int faulty_disk::sqlite_face::open(sqlite3_vfs* vfs, const char* name, sqlite3_f
                                    int* out_flags) {
   static const sqlite3_io_methods methods = [] {
     sqlite3_io_methods m{};
-    m.iVersion = 1;  // no shared memory: with exclusive locking the store must do without
+    m.iVersion = 1;  // no shared memory; exclusive locking does not need it
     m.xClose = close;
     m.xRead = read;
     m.xWrite = write;
@@ -72,7 +72,7 @@ int faulty_disk::sqlite_face::open(sqlite3_vfs* vfs, const char* name, sqlite3_f
       return SQLITE_OK;
     };
     m.xSectorSize = [](sqlite3_file*) { return 4096; };
-    // As on any file system of Linux: a write that is torn leaves its neighbours alone.
+    // As on Linux file systems, a torn write does not damage adjacent data.
     m.xDeviceCharacteristics = [](sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; };
     return m;
   }();
@@ -112,7 +112,7 @@ int faulty_disk::sqlite_face::remove(sqlite3_vfs* self, const char* name, int sy
 int faulty_disk::sqlite_face::access(sqlite3_vfs* self, const char* name, int flags, int* out) {
   const auto& disk = *static_cast<faulty_disk*>(self->pAppData);
   const auto i = disk.names_.find(name);
-  // SQLite's own VFS overlooks empty files, too.
+  // Like SQLite's own VFS, ignores empty files.
   *out = i != disk.names_.end() && (flags != SQLITE_ACCESS_EXISTS || !i->second->now.empty());
   return SQLITE_OK;
 }

@@ -1,4 +1,4 @@
-// The faulty disk as SQLite sees it.
+// The SQLite VFS of the faulty disk.
 #pragma once
 
 #include <sqlite3.h>
@@ -11,11 +11,11 @@
 namespace conclave::testing {
 
 struct faulty_disk::open_file {
-  sqlite3_file base;  // first: SQLite's pointer is ours
+  sqlite3_file base;  // must be first: SQLite passes a pointer to it
   faulty_disk* disk;
   std::shared_ptr<inode> what;
-  std::string name;      // empty: a temporary file, which no fault concerns
-  bool sync_folder_too;  // a new journal or log: its name goes with the first sync
+  std::string name;      // empty for a temporary file, which has no faults
+  bool sync_folder_too;  // for a new journal or log: the first sync also syncs its name
   bool remove_on_close;
 };
 

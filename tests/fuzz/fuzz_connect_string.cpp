@@ -1,4 +1,4 @@
-// Whatever a user writes is refused with a reason, or gives hosts and a chroot that can be used.
+// Every connect string is either refused with a reason or gives valid hosts and a valid chroot.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                path.find('\0') == std::string::npos);
     written += (written.empty() ? "" : ",") + to_string(e);
   }
-  // Read again without a way out: what we print must be what we read.
+  // The printed form must parse to the same result.
   if (!parsed.hosts.back().socket_path.empty() && !parsed.chroot.empty()) written += ':';
   const auto again = connect_string::parse(written + parsed.chroot);
   REQUIRE(again.hosts == parsed.hosts);

@@ -1,4 +1,4 @@
-// A stream of frames in pieces of any size gives the same frames as in one piece.
+// A stream of frames gives the same frames, however it is split into pieces.
 
 #include <fuzzer/FuzzedDataProvider.h>
 
@@ -18,7 +18,8 @@ constexpr std::size_t limit = 4096;
 
 void take(conclave::wire::frame_splitter& splitter, std::string_view bytes,
           std::vector<std::string>& frames) {
-  const std::vector<char> exact{bytes.begin(), bytes.end()};  // gone afterwards
+  const std::vector<char> exact{
+      bytes.begin(), bytes.end()};  // destroyed after feed(), to detect dangling references
   splitter.feed({exact.data(), exact.size()});
   while (const auto payload = splitter.next()) {
     REQUIRE(payload->size() <= limit);

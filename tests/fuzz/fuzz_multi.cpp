@@ -1,4 +1,4 @@
-// Transactions and their answers; the first byte says which of the two.
+// Decodes transactions and their replies. The first byte selects one of the two.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Paths: what is valid stays valid piece by piece, and a chroot comes off as it was put on.
+// The parts of a valid path are valid, and removing a chroot reverses adding it.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto chroot = text.substr(0, half);
   const auto path = text.substr(half);
 
-  const auto outside = without_chroot(chroot, path);  // anything may be an event's path
+  const auto outside = without_chroot(chroot, path);  // a server may send any path in an event
   REQUIRE(outside.size() <= path.size() || outside == "/");
 
   if (valid_path(path)) {

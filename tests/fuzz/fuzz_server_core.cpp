@@ -1,20 +1,26 @@
-// The server's core and anything that clients, the network, the clock and the disk may do to it.
+// The core of the server with arbitrary clients, network, clock and disk.
 //
-// The input is a script, so that the corpus can be read: a letter says what happens, the characters
-// behind it say to whom and with what (their codes are counted modulo what there is); what is no
-// command is skipped.
+// The input is a script, so that the corpus is readable. A letter selects a command. The next
+// characters are its arguments, as character codes modulo the number of choices. Other characters
+// are skipped. C and S are connections.
 //
-//   c C    a connection with a new session at seat C        a C S  ... with the session of seat S
-//   d C    it is cut                                        p S    the process of seat S has ended
-//   r C    a request, see request()                         m C N  a transaction of N of them
+//   c C      connect C with a new session
+//   a C S    connect C with the session of S
+//   d C      disconnect C
+//   p S      the process of S has ended
+//   r C      a request, see request()
+//   m C N    a transaction of N requests
 //   b C T N  a request of type T with the next N bytes as its body
-//   f C N  a frame of the next N bytes                      g N    the same as the first of a
-//   connection e      the turn ends                                    t N    and time passes x the
-//   server crashes; what was not committed is lost w      the disk is full, or has room again
+//   f C N    a frame of the next N bytes
+//   g N      the same as the first frame of a new connection
+//   e        end the turn
+//   t N      end the turn, and let time pass
+//   x        crash the server; uncommitted changes are lost
+//   w        the disk becomes full, or has space again
 //
-// However it goes: every request is answered once and in order unless its connection is finished,
-// answers and events are well-formed, zxids do not go back, and what is stored is a whole tree.
-
+// Every request must be answered exactly once and in order, unless its connection is closed.
+// Replies and events must be well-formed, zxids must not decrease, and the stored rows must form a
+// tree.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -50,7 +56,7 @@ class fuzz_server {
   void run() {
     while (!script_.empty()) act(next());
     end_turn();
-    // What the next one finds is what this one had.
+    // The next server must load the state of this one.
     const auto nodes = core_->nodes().size();
     const auto bytes = core_->nodes().data_size();
     const auto sessions = core_->sessions().size();
@@ -70,7 +76,7 @@ class fuzz_server {
     std::int64_t session = 0;
     std::string password;
     std::int64_t zxid = 0;
-    std::size_t read = 0;  // of its output in this turn
+    std::size_t read = 0;  // bytes of the output that were checked in this turn
     std::int32_t xid = 0;
   };
 
@@ -248,7 +254,7 @@ class fuzz_server {
 
   void open_session(unsigned at, std::int64_t session, bool process_bound) {
     auto& s = slots_[at];
-    // Its password is the one of whoever has it.
+    // Uses the password of the session's client.
     std::string password(16, '\0');
     for (const auto& other : slots_)
       if (other.session == session && session != 0) password = other.password;
@@ -278,10 +284,10 @@ class fuzz_server {
     if (header.type == opcode::ping) header.xid = wire::special_xid::ping;
     const bool answered = read_answer(s, header.xid);
     REQUIRE(answered || core_->is_closing(s.id));
-    REQUIRE(s.read == core_->output(s.id).size());  // one answer, and nothing behind it
+    REQUIRE(s.read == core_->output(s.id).size());  // exactly one reply
   }
 
-  // --- what comes out
+  // --- output
 
   std::string_view next_frame(client_slot& s) {
     const auto rest = std::string_view{core_->output(s.id)}.substr(s.read);
@@ -313,7 +319,7 @@ class fuzz_server {
         REQUIRE(!other.open || core_->is_closing(other.id));
   }
 
-  // Events until the answer; false if there is none.
+  // Checks the events before the reply. Returns false if there is no reply.
   bool read_answer(client_slot& s, std::int32_t xid) {
     while (!at_end(s)) {
       const auto frame = next_frame(s);
@@ -341,7 +347,7 @@ class fuzz_server {
     const auto header = in.read<wire::reply_header>();
     REQUIRE(in.ok());
     if (header.xid != wire::special_xid::watch_event || header.zxid != -1 || header.error != 0)
-      return false;  // a client may call its request -1, too
+      return false;  // a client may also use the xid -1
     const auto e = in.read<wire::watcher_event>();
     REQUIRE(in.ok() && in.at_end());
     REQUIRE(e.type >= 1 && e.type <= 4 && e.state == 3);

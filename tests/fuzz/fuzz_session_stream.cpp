@@ -1,6 +1,6 @@
-// A session whose server may send anything: the handshake is done, operations are in flight, and
-// the input plays the server, the network, the clock and the user. Every operation completes
-// exactly once, and when the client is closed everything comes to an end.
+// A session with a server that may send anything. After the handshake, with operations in flight,
+// the input controls the server, the network, the clock and the user. Every operation must complete
+// exactly once, and all must complete when the client is closed.
 
 #include <fuzzer/FuzzedDataProvider.h>
 
@@ -70,7 +70,7 @@ class fuzz_session {
     for (int step = 0; step < 500 && input_.remaining_bytes() > 0; ++step) act();
     machine_.close(now_);
     pump();
-    pass(std::chrono::hours{24 * 30});  // a server may ask for 24 days of patience
+    pass(std::chrono::hours{24 * 30});  // a server may grant a session timeout of 24 days
     REQUIRE(machine_.finished());
     REQUIRE(machine_.outstanding() == 0 && machine_.watch_count() == 0);
     REQUIRE(completed_ == submitted_ && alive_ == 0);
@@ -93,7 +93,7 @@ class fuzz_session {
     switch (input_.ConsumeIntegralInRange(0, 11)) {
       case 0: return receive(input_.ConsumeRandomLengthString(100));
       case 1: return frame(input_.ConsumeRandomLengthString(100));
-      case 2:  // an answer that is likely to be the one waited for
+      case 2:  // probably the reply to the oldest request
         return answer(next_answer_++, input_.ConsumeRandomLengthString(100));
       case 3:
         return answer(input_.ConsumeIntegralInRange(-10, 30), input_.ConsumeRandomLengthString(20));
@@ -182,7 +182,7 @@ class fuzz_session {
     pump();
     static constexpr std::int64_t sessions[] = {7, 7, 7, 8, 0};
     const int which = submitted_ == 0 ? 0 : input_.ConsumeIntegralInRange(0, 5);
-    if (which == 5) return;  // the input may answer the handshake itself
+    if (which == 5) return;  // the input contains the handshake reply
     std::string bytes;
     wire::append_frame(
         bytes, wire::connect_response{0, which == 4 ? 0 : 9000, sessions[which], "password"},

@@ -1,5 +1,5 @@
-// The first byte picks a record, the rest is decoded as one. What was read whole is written again:
-// as long as it was, and from then on it does not change.
+// The first byte selects a record type, and the rest is decoded. If all of it is decoded, the
+// encoded record has the same size. Decoding and encoding it again does not change it.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,8 @@ void round_trip(std::string_view bytes) {
   if (!in.at_end()) return;
   std::string first;
   writer{first}(record);
-  REQUIRE(first.size() == bytes.size());  // a flag may be 1 now, and a null list empty
+  REQUIRE(first.size() ==
+          bytes.size());  // the bytes may differ: a flag becomes 1, a null list empty
 
   reader again{first};
   const auto same = again.read<Record>();

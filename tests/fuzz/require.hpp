@@ -1,4 +1,4 @@
-// What must hold for every input. Unlike assert() it is there in every build.
+// Aborts if the condition is false. Unlike assert(), it is active in every build.
 #pragma once
 
 #include <cstdio>

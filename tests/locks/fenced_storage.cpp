@@ -14,7 +14,7 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-// On one machine, so that the bytes may be what they are in memory.
+// Both sides run on one machine, so the message is sent as it is in memory.
 struct message {
   std::int64_t token = 0;
   std::int64_t writer = 0;

@@ -51,7 +51,8 @@ int work(queue& q, const std::stop_token& stop) {
       auto job = q.claim(stop);
       if (!job) break;
       const auto item = job->data();
-      if (job->attempts() == 1 && std::hash<std::string>{}(item) % 8 == 0) continue;  // given back
+      if (job->attempts() == 1 && std::hash<std::string>{}(item) % 8 == 0)
+        continue;  // releases the claim
       report('?', item);
       try {
         job->complete();

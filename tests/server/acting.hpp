@@ -1,4 +1,4 @@
-// Starts actors (actor.cpp) and waits for what they do.
+// Starts an actor (actor.cpp).
 #pragma once
 
 #include <chrono>

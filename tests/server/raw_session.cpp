@@ -21,7 +21,7 @@ loopback_socket connect_unix(const std::string& path) {
   at.sun_family = AF_UNIX;
   std::strncpy(at.sun_path, path.c_str(), sizeof at.sun_path - 1);
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const timeval limit{10, 0};  // for room in the queue of those who want to connect
+  const timeval limit{10, 0};  // for space in the listen backlog
   ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   const int result = ::connect(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at);
   const int why = errno;

@@ -1,11 +1,11 @@
-// A client that does exactly what it is told: no pings, no reconnecting, bytes in any order. It
-// shares no code with the library, but for what binds a session on a Unix socket to a process.
+// A client that sends only what the test asks for: no pings, no reconnects, and any bytes. It
+// shares no code with the library except the process binding of sessions on a Unix socket.
 //
 //   raw_session s{server.socket()};
-//   s.greet(1000);
+//   s.handshake(1000);
 //   s.create("/a", "data");
 //
-// Everything throws timed_out or connection_ended (loopback_socket.hpp).
+// All members throw timed_out or connection_ended (loopback_socket.hpp).
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ namespace conclave::testing {
 // "unix:PATH" or "127.0.0.1:PORT".
 loopback_socket connect_to(const std::string& address);
 
-// The payloads of requests. An xid stands first in each.
+// The payloads of requests. Each starts with an xid.
 enum class op : std::int32_t {
   create = 1,
   remove = 2,
@@ -53,17 +53,17 @@ class raw_session {
  public:
   explicit raw_session(const std::string& address);
 
-  // A new session; false if the server refuses it.
+  // Starts a new session. Returns false if the server refuses it.
   bool handshake(std::int32_t timeout_ms);
   bool handshake(connect_request hello);
-  // The session of another connection.
+  // Continues the session of another connection.
   bool reconnect(const raw_session& before) {
     return reconnect(before.id, before.password, before.timeout_ms);
   }
   bool reconnect(std::int64_t session, const std::string& its_password,
                  std::int32_t its_timeout_ms);
 
-  raw_reply call(const std::string& payload);  // the next reply; events are left out
+  raw_reply call(const std::string& payload);  // returns the next reply and skips events
   std::int32_t create(std::string_view path, std::string_view data = {}, bool ephemeral = false) {
     return call(create_request(++xid, path, data, ephemeral)).error;
   }
@@ -76,11 +76,11 @@ class raw_session {
   std::string password;
   std::int32_t timeout_ms = 0;
   std::int32_t xid = 0;
-  std::int32_t binding = 0;         // to be sent; process_binding() on a Unix socket
-  std::int32_t agreed_binding = 0;  // what the server answered
+  std::int32_t binding = 0;         // sent in the handshake; process_binding() on a Unix socket
+  std::int32_t agreed_binding = 0;  // the server's reply
 };
 
-// Closed by the other side, at once or within the limit; what was sent before is thrown away.
+// Returns whether the peer closes the connection within the limit. Discards received bytes.
 bool is_ended(loopback_socket& link, std::chrono::milliseconds limit = std::chrono::seconds{10});
 
 }  // namespace conclave::testing

@@ -1,5 +1,4 @@
-// ZooKeeper's four-letter words ("srvr", "ruok", "mntr", ...), asked over a connection of their
-// own.
+// Sends ZooKeeper's four-letter words ("srvr", "ruok", "mntr", ...), each on a new connection.
 #pragma once
 
 #include <chrono>
@@ -9,7 +8,7 @@
 
 namespace conclave::testing {
 
-// The whole answer; empty when nobody answers in time.
+// Returns the reply, or an empty string on timeout.
 std::string ask_server(std::uint16_t port, std::string_view word,
                        std::chrono::milliseconds timeout = std::chrono::seconds(2));
 

@@ -1,5 +1,4 @@
-// A server that does exactly what a test tells it, byte by byte: for answers that no real server
-// gives.
+// A server that sends exactly the bytes that a test chooses, for replies that no real server sends.
 //
 //   scripted_server server([](scripted_connection& connection) {
 //     connection.accept_session(10000, 0x1234);
@@ -7,11 +6,11 @@
 //     connection.send_bytes("\xff\xff\xff\xff");  // a negative frame length
 //   });
 //
-// The script runs once for every accepted connection, each in a thread of its own; what it captures
-// must bear that. When it returns, the connection is closed (FIN) unless it already was. The
-// helpers throw `timed_out` and `connection_ended`. A script may let the latter escape, it is how
-// scripts end when the client leaves or the test is over; any other exception that escapes is kept
-// in failures(). The destructor ends blocked helpers at once and joins all threads.
+// The script runs once for every accepted connection, each in its own thread, so it must be
+// thread-safe. When it returns, the connection is closed (FIN). The helpers throw `timed_out` and
+// `connection_ended`. A script may exit with `connection_ended` when the client disconnects or the
+// test ends. Any other exception is recorded in failures(). The destructor interrupts blocked
+// helpers and joins all threads.
 #pragma once
 
 #include <atomic>
@@ -53,8 +52,7 @@ class scripted_connection {
   // client that its session has expired. Returns what the client asked for.
   connect_request accept_session(std::int32_t timeout_ms, std::int64_t session_id);
 
-  // Discards what the client sends until it closes, or the test is over (true), or the time is up
-  // (false).
+  // Discards input until the client closes or the test ends. Returns false on timeout.
   bool wait_until_closed(milliseconds timeout = default_timeout);
 
   void close() noexcept { socket_.close(); }  // FIN
@@ -81,7 +79,7 @@ class scripted_server {
   std::uint16_t port() const noexcept { return port_; }
   std::string connect_string() const { return "127.0.0.1:" + std::to_string(port_); }
   std::size_t connections() const noexcept { return connections_; }  // accepted so far
-  std::vector<std::string> failures() const;                         // what escaped from scripts
+  std::vector<std::string> failures() const;                         // exceptions of scripts
 
  private:
   void accept_loop();

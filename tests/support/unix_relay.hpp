@@ -1,6 +1,6 @@
-// A Unix socket whose connections go on to a TCP port of 127.0.0.1: what a client that uses Unix
-// sockets needs to reach a ZooKeeper or a link_proxy. Or to another Unix socket, as with socat and
-// ssh -L. The end of either side ends the other.
+// Forwards connections of a Unix socket to a TCP port of 127.0.0.1, so that clients with Unix
+// sockets can reach a ZooKeeper server or a link_proxy. Or to another Unix socket, as socat and ssh
+// -L do. If either side closes, the other is closed, too.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace conclave::testing {
 
 class unix_relay {
  public:
-  // Makes the socket file, whose folder must exist. Throws boost::system::system_error.
+  // Creates the socket file. Its folder must exist. Throws boost::system::system_error.
   unix_relay(const std::filesystem::path& socket, std::uint16_t upstream_port);
   unix_relay(const std::filesystem::path& socket, const std::filesystem::path& upstream);
   ~unix_relay();  // leaves the file

@@ -20,8 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr auto start_limit = 60s;
 constexpr auto poll_interval = 10ms;
-// A question that reaches a server in the middle of its start may never be answered; asked again,
-// it is.
+// A starting server may never answer a request, but it answers a later one.
 constexpr auto answer_limit = 200ms;
 constexpr int port_attempts = 5;
 
@@ -37,7 +36,7 @@ std::string read_file(const std::filesystem::path& path) {
   return text.str();
 }
 
-// The program of our own server, where the tests are to run against that instead of Apache's.
+// The `conclave` program, if the tests use the embedded server instead of Apache's.
 const char* embedded_server() {
   const char* const which = std::getenv("CONCLAVE_TEST_SERVER");
   if (which == nullptr || std::string_view(which) != "embedded") return nullptr;
@@ -143,8 +142,8 @@ void zookeeper_server::launch() {
   process_ = std::make_unique<child_process>(child);
 }
 
-// A server of another test may have won the port between our look and our bind, and it would answer
-// for this one; its data is in another folder.
+// The server of another test may have taken the port before this one could bind it, and would
+// answer instead. It has another data folder.
 bool zookeeper_server::answers_as_this_server() const {
   return ask_server(port_, "conf", answer_limit).find("dataDir=" + data_directory().string()) !=
          std::string::npos;
@@ -208,7 +207,7 @@ void zookeeper_server::write_configuration() const {
   }
   for (const auto& [name, value] : options_.config) lines[name] = value;
   if (embedded_server() != nullptr) {
-    // What Apache's server takes as Java properties, ours reads here.
+    // The embedded server reads these settings from its configuration, not from Java properties.
     constexpr std::string_view prefix = "zookeeper.";
     for (const auto& property : options_.java_properties) {
       const auto equals = property.find('=');

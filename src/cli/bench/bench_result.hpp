@@ -27,8 +27,8 @@ struct bench_result {
   }
 };
 
-// The time of one benchmark: first a warm-up, then the measured part. If no operation was counted
-// by the end, the measurement continues until one operation was counted.
+// The period of one benchmark: a warm-up, followed by the measured part. If the measured part ends
+// without a counted operation, the measurement continues until one operation was counted.
 class measurement_period {
  public:
   using clock = std::chrono::steady_clock;

@@ -1,4 +1,4 @@
-// `conclave znode`: reads and writes single nodes, as zkCli does.
+// `conclave znode`: reads and writes individual nodes, as zkCli does.
 #include "cli/commands/znode/znode.hpp"
 
 #include "cli/command.hpp"

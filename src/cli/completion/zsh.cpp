@@ -5,7 +5,7 @@
 namespace conclave::cli {
 namespace {
 
-// Quotes text for '...' that contains [...] or is delimited by colons.
+// Quotes text for use inside '...', where zsh gives brackets and colons a meaning.
 std::string bracket_quoted(std::string text) {
   text = with(std::move(text), "\\", "\\\\");
   text = with(std::move(text), "'", "'\\''");

@@ -162,7 +162,7 @@ server_address find_server(const connect_flags& f) {
     throw failure{usage, std::string{e.what()} + " (" + at.source + ")"};
   }
 
-  // Commands must be able to list whatever the server has accepted.
+  // Commands must be able to read a listing of any size.
   at.options.max_reply_bytes = std::numeric_limits<std::int32_t>::max();
   read.time(f.session_timeout, "session-timeout", at.options.session_timeout);
   read.time(f.connect_timeout, "connect-timeout", at.connect_timeout);

@@ -19,23 +19,24 @@ class connection {
   // server and whenever the connection is restored, even after the constructor has returned.
   explicit connection(const connect_flags& flags) : connection{find_server(flags)} {}
   explicit connection(server_address at);
-  // Does not wait for the server. Use this in a loop that handles signals during the wait and sends
-  // its first request as early as possible. The loop calls connected() until it returns true.
+  // Selects a constructor that does not wait for the server. Use it in a loop that handles signals
+  // during the wait and sends its first request as early as possible. The loop calls connected()
+  // until it returns true.
   struct without_waiting {};
   connection(server_address at, without_waiting);
   // Returns whether a connection was ever established, even if it is lost now. Throws the same
   // exceptions as the constructor.
   bool connected();
   void wait_until_connected();
-  // Throws failure with code unavailable if the chroot of the connect string does not exist. Does
-  // nothing if an earlier call found the chroot. Does not throw while there is no connection,
-  // because it cannot check then.
+  // Throws failure with code unavailable if the chroot of the connect string does not exist. If an
+  // earlier call found the chroot, does nothing. Without a connection, the function cannot check
+  // the chroot and does not throw.
   void require_chroot();
   // Stops waiting for a server: throws failure with code unavailable.
   [[noreturn]] void throw_no_server();
-  // Call before ending a session that holds a lock or an item. If the server is down, the lock or
-  // item would be kept until the session timeout. So this function starts our own server again if
-  // needed.
+  // Call before ending a session that holds a lock or an item. If this user's own server is down,
+  // waits until it runs again. Otherwise the session could not be closed, and the lock or item
+  // would be kept until the session timeout.
   void await_own_server();
   // Returns the last reported reason why there is no connection, or an empty string.
   std::string last_problem();

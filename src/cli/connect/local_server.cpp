@@ -143,7 +143,8 @@ int left_ms(deadline until) {
   return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
 }
 
-// Waits until the server serves or has exited, or the deadline passes. Returns the server's output.
+// Waits until the server is ready or has exited, or the deadline passes. Returns the server's
+// output.
 std::string start_server(const std::string& folder, deadline until) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return std::strerror(errno);

@@ -36,7 +36,7 @@ class server_process {
 bool server_answers(const std::filesystem::path& socket);
 
 // Throws failure if the folder exists and belongs to another user, is writable by others, or is a
-// symbolic link. A server in such a folder could belong to another user.
+// symbolic link. The server in such a folder could be that of another user.
 void require_own_folder(const std::filesystem::path& folder);
 
 // Returns when the server of that folder answers. Starts the server if needed. If several processes

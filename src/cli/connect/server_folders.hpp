@@ -20,10 +20,10 @@ inline constexpr const char* system_socket = "/run/conclave/socket";
 inline constexpr const char* system_data = "/var/lib/conclave";
 inline constexpr const char* system_group = "conclave";
 
-// Returns the path that shows that this machine has a system server, running or not: the folder of
-// its socket, its data, or its enabled unit. Returns an empty string if none of them exists. If
-// there is a system server, a private server must not be used, because its locks would not exclude
-// the users of the system server.
+// Returns a path that shows that this machine has a system server, running or not: the socket's
+// folder, the data folder or the enabled systemd unit. Returns an empty string if none of these
+// exists. If there is a system server, a private server must not be used, because its locks would
+// not exclude the users of the system server.
 std::string find_system_server();
 
 }  // namespace conclave::cli

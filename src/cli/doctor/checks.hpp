@@ -15,8 +15,8 @@ void check_ensemble(checkup& report, const std::vector<host_facts>& hosts);
 // The following checks need a session. They check the session timeout, the speed and the clock of
 // the server, and permissions.
 //
-// If `bound_to_processes` is true, the server notices the end of processes, so the timeout does not
-// matter.
+// Checks the session timeout. If `bound_to_processes` is true, the server notices when a process
+// exits, so the timeout does not matter.
 void check_timeout(checkup& report, connection& c, bool bound_to_processes);
 void check_round_trip(checkup& report, client& zk);
 // Creates and removes a node. Also compares the clocks of client and server.

@@ -25,7 +25,7 @@ class checkup {
   explicit checkup(bool as_json) : json_{as_json} {}
 
   void add(finding f);
-  // Prints the last line, or all findings as JSON. Returns the exit code.
+  // Prints the summary line, or all findings as JSON if `as_json` was true. Returns the exit code.
   int end(bool reached) const;
 
  private:

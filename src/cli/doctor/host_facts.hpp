@@ -17,7 +17,7 @@ struct connect_problem {
   std::string what, advice;
 };
 
-// The reply of a server to the four-letter word srvr.
+// A server's reply to the four-letter word srvr.
 enum class srvr_reply {
   normal,
   none,           // the server does not answer

@@ -1,4 +1,4 @@
-// Inspects a tree whenever nodes change, on its own thread.
+// Runs on its own thread and inspects a tree whenever its nodes change.
 //
 // While nothing changes, the monitor sends no requests, because a recursive watch reports changes.
 // The first event removes the watch, and the next inspection sets it again. So a busy tree costs

@@ -1,7 +1,8 @@
 // Sends many asynchronous requests in batches.
 //
-// The program uses only the public API. For recipes, conclave/inspect.hpp reads the nodes itself.
-// It offers nothing for the nodes of `znode` commands and for the items of a queue.
+// The command line uses only the public API. conclave/inspect.hpp reads the nodes of recipes in
+// batches, but it has no functions for the nodes of `znode` commands or for the items of a queue.
+// in_batches() sends the requests for those nodes and items.
 #pragma once
 
 #include <algorithm>

@@ -8,8 +8,9 @@
 
 namespace conclave::cli {
 
-// Counts how many characters must be changed, added, removed, or swapped with the next one. The
-// word may also be a prefix of a known word. Returns nothing if all known words differ too much.
+// The difference between two words is the number of edits that turn one into the other: a changed,
+// added or removed character, or a swap of two neighbours. The word may also be a prefix of a known
+// word. Returns nullopt if all known words differ too much.
 std::optional<std::string> closest(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace conclave::cli

@@ -51,7 +51,7 @@ descendants::descendants() {
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) cannot_create(errno);
   reading_ = ends[0];
   writing_ = ::fcntl(ends[1], F_DUPFD_CLOEXEC, first_inherited_number);
-  if (writing_ < 0)  // the number exceeds the limit of open files
+  if (writing_ < 0)  // the number exceeds the limit on open files
     writing_ = ::fcntl(ends[1], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   const int why = errno;
   ::close(ends[1]);

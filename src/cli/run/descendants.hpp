@@ -7,7 +7,7 @@ namespace conclave::cli {
 
 class descendants {
  public:
-  // Creates a pipe. The processes inherit its write end. Data that they write is not read. Throws
+  // Creates a pipe. The processes inherit its write end. Nobody reads what they write. Throws
   // failure if the pipe cannot be created.
   descendants();
   ~descendants();
@@ -15,7 +15,7 @@ class descendants {
   descendants& operator=(const descendants&) = delete;
 
   int inherited() const noexcept { return writing_; }
-  // Pass this descriptor to poll() with no requested events. POLLHUP means that no descendant is
+  // The descriptor to pass to poll(), with no requested events. POLLHUP means that no descendant is
   // left.
   int watched() const noexcept { return reading_; }
   // Call after the program has inherited its copy. Closes our own write end.
@@ -27,8 +27,8 @@ class descendants {
   // These functions are for another process that has inherited watched().
   static bool alive(int watched) noexcept;
   // Sends SIGKILL to each descendant that we can see and are permitted to kill, even if the
-  // descendant has left its process group. If a descendant is in the process group `group`, also
-  // kills this group. 0 means no group.
+  // descendant has left the program's process group. If a descendant is in the process group
+  // `group`, also kills this group. 0 means no group.
   static void kill_all(int watched, pid_t group = 0);
 
  private:

@@ -44,7 +44,7 @@ failure election_disagreement(client& zk, const std::string& command, const std:
                              (known ? "; pass --layout " + found : "; use another path")};
     }
   } catch (const error&) {
-    // The nodes have changed meanwhile, or we are not permitted to read them.
+    // The nodes have changed in the meantime, or we are not permitted to read them.
   }
   return {disagrees, what + error_code{errc::layout_mismatch}.message()};
 }

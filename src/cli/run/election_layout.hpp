@@ -1,4 +1,4 @@
-// The layouts of elections, by their names in --layout.
+// The election layouts that --layout accepts, by name.
 #pragma once
 
 #include <string>

@@ -1,18 +1,20 @@
-// A small process that outlives conclave. It keeps the command's lock, or kills the command.
+// A small process that outlives conclave. It keeps the command's lock. If it cannot, it kills the
+// command.
 //
 // With a server on this machine, the session lives as long as a process has a keeper of the session
-// open (session_keeper.hpp). The command and its descendants inherit one keeper. The guard has a
-// second keeper, which they cannot break. A restarted server knows neither keeper. The guard then
-// attaches a new keeper. If the server is this user's own, the guard also starts it again. The
-// guard keeps the session until the last process of the command has ended. If it cannot do so in
-// time, or the session has expired, it kills all of these processes.
+// open (session_keeper.hpp). The command and its descendants inherit one keeper. The guard has its
+// own keeper, which these processes do not inherit and therefore cannot shut down. A restarted
+// server knows neither keeper, so the guard attaches a new one. If this user's own server is down,
+// the guard starts it first. The guard keeps the session until the last process of the command has
+// ended. If it cannot attach a keeper in time, or if the session has expired, it kills all of these
+// processes.
 //
 // The guard watches the descendants through the inherited descriptor. It also watches the command's
 // own process through a pidfd, because ssh and sudo close the descriptors that they inherit.
 //
-// Over TCP, conclave itself holds the lock, and each reply of the server extends the deadline. The
-// guard kills the command's process group when conclave has died, or when conclave is still stopped
-// at the deadline.
+// Over TCP, conclave itself holds the lock, and each reply from the server extends the deadline.
+// The guard kills the command's process group when conclave has died, or when conclave is still
+// stopped at the deadline.
 #pragma once
 
 #include <sys/types.h>
@@ -38,19 +40,20 @@ class guard {
     session_key key;
     int keeper = -1;
   };
-  // Throws failure if the system refuses a new process or descriptor. `group` is the process group
-  // of the command, or 0 if the command has not started yet or has ended. If `group` is not 0, the
-  // command's own process must not have been reaped yet. For `alive_for`, see the function
+  // Throws failure if the system cannot create a process or descriptor. `group` is the process
+  // group of the command, or 0 if the command has not started yet or has ended. If `group` is not
+  // 0, the command's own process must not have been reaped yet. For `alive_for`, see the function
   // alive_for().
   guard(const descendants& command, const std::optional<guarded_session>& session, pid_t group,
         std::chrono::nanoseconds alive_for);
 
-  // Call in the command's process before exec, when the process is the leader of its process group.
-  // The command itself must do this, because conclave may be killed or stopped at any moment. Uses
-  // only system calls. Returns 0 or an error number.
+  // Passes the command's process and process group to the guard. Call in the command's process
+  // before exec, when the process is the leader of its process group. The command's process itself
+  // must call this function, because conclave may be killed or stopped at any moment. Uses only
+  // system calls. Returns 0 or an error number.
   int command_starts() noexcept;
-  // Call before the command is reaped. Afterwards its group id may be reused, and the guard would
-  // kill a different group.
+  // Call before the command is reaped. Reaping lets the system reuse the process group id. Without
+  // this call, the guard could then kill an unrelated group.
   void command_ended() noexcept { shared_->group = 0; }
   // Kills the guard but not the command. To leave the guard running, end the process with _exit(),
   // which does not run this destructor.
@@ -60,7 +63,7 @@ class guard {
 
   // Over TCP, the guard kills the command after this time unless this function is called again.
   void alive_for(std::chrono::nanoseconds time) noexcept;
-  // Returns false after the guard has exited or was killed.
+  // Returns false if the guard has exited or has been killed.
   bool alive() const noexcept;
   // Returns when the guard has closed its inherited descriptors, or has exited. Until then, the
   // guard looks like a descendant of the command.

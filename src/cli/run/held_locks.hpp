@@ -1,5 +1,5 @@
-// The locks of the `conclave` processes that run this command. If the command waited for one of
-// these locks, it would wait forever. CONCLAVE_HELD lists these locks, but only the server knows
+// The locks that are held by the `conclave` processes among our ancestors. If we waited for one of
+// these locks, we would wait forever. CONCLAVE_HELD lists these locks, but only the server knows
 // whether they are still held.
 #pragma once
 
@@ -36,8 +36,7 @@ class held_locks {
   // Returns the variable CONCLAVE_HELD for a program that runs under these locks and `another`.
   std::pair<std::string, std::string> with(const held_lock& another) const;
 
-  // Returns the locks that a waiter for `wanted` would wait for. Ignores the node and session of
-  // `wanted`.
+  // Returns the locks that exclude `wanted`. Ignores the node and session of `wanted`.
   std::vector<held_lock> blocking(const held_lock& wanted) const;
 
  private:

@@ -1,8 +1,8 @@
 // Kills a program and its descendants when its hold is lost, on the thread that notices the loss.
 //
 // A client removes the node of a lost hold as soon as it is connected, and the next contender is
-// granted the lock. The program must be dead by then. The loop could be too late, because it may be
-// waiting for a keeper, for the program that reads its messages, or for a processor.
+// granted the lock. The program must be dead by then. The loop could be too late: it may be waiting
+// for a slow server or for CPU time, or it may be blocked while it writes a message to a full pipe.
 #pragma once
 
 #include <sys/types.h>
@@ -38,7 +38,7 @@ class kill_on_loss {
   }
 
   // Call before the program is reaped, because its group id may be reused afterwards. Background
-  // processes of the program may still run.
+  // processes of the program may still be running.
   void program_ended() {
     const std::lock_guard lock{mutex_};
     if (state_ == state::running) state_ = state::ended;

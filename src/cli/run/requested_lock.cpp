@@ -131,7 +131,7 @@ failure disagreement(client& zk, const requested_lock::description& d, error_cod
       if (const auto why = why_refused(zk, path, d); !why.empty())
         return {disagrees, "lock " + path + ": " + why};
     } catch (const error&) {
-      // The nodes have changed meanwhile, or we are not permitted to read them.
+      // The nodes have changed in the meantime, or we are not permitted to read them.
     }
   return {disagrees, "lock " + d.paths.front() + ": " + ec.message()};
 }

@@ -1,4 +1,4 @@
-// The flags of every command that runs a program during a hold.
+// The flags common to all commands that run a program while they hold a lock.
 #pragma once
 
 #include <optional>
@@ -15,11 +15,11 @@ struct run_flags {
   std::string label, on_suspend = "ignore", kill_after = "5s";
   std::optional<std::string> shell_line;
 
-  // Returns the program given with -c or after `--`. Returns nothing if neither is given. Throws
+  // Returns the program given with -c or after `--`. Returns nullopt if neither is given. Throws
   // failure if both are given.
   std::optional<program> program_of(const invocation& call) const;
-  // Returns the options for watched_run. Shortens the grace period if the session timeout is too
-  // short for it.
+  // Returns the options for watched_run. If the grace period does not fit into the session timeout,
+  // shortens the grace period.
   run_options options(connection& c) const;
 };
 

@@ -1,9 +1,10 @@
-// The controlling terminal, and the process group that has it. The kernel stops background
-// processes that read from the terminal.
+// The controlling terminal and its foreground process group. The kernel stops background processes
+// that read from the terminal.
 //
 // A child is in its own process group and starts in the background. So Ctrl-C and Ctrl-Z still
 // reach the script or pipeline that we belong to, and we pass them on to the child. If the child
-// tries to use the terminal, the kernel stops it. Only then does the child get the terminal.
+// tries to use the terminal, the kernel stops the child. Only then do we make the child's group the
+// foreground group.
 #pragma once
 
 #include <sys/types.h>

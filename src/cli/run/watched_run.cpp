@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A hold that lasts longer than this has no deadline.
+// If hold::remaining() is longer than this, the hold has no deadline.
 constexpr auto without_deadline = 24h;
 
 // The first killed guard is replaced at once. Later ones are replaced after this time.
@@ -158,7 +158,8 @@ bool watched_run::hand_over_to_guard() {
   if (fresh.state() != session_keeper::result::attached) return false;
   auto former = std::exchange(keeper_of_guard_, std::move(fresh));
   auto made = try_new_guard(0);
-  // The client may have lost the session meanwhile, and the keeper may belong to its next session.
+  // The client may have lost the session in the meantime, and the keeper may belong to its next
+  // session.
   if (!made || !held_.held()) {
     keeper_of_guard_ = std::move(former);
     return false;

@@ -2,12 +2,14 @@
 //
 // If the server is silent and the deadline of the hold is near, the program's process group gets
 // SIGTERM and, after a grace period, SIGKILL. Both times are counted back from the deadline, so the
-// program is dead before the server can grant the lock to another client. If the hold is lost, the
-// program is killed at once, whatever the loop is doing. If the system does not permit this,
-// because the program runs as another user, the loss is reported without waiting for the program.
+// program is killed before the server can grant the lock to another client. If the hold is lost,
+// the program is killed at once, whatever the loop is doing. If the system does not permit us to
+// kill the program, because it runs as another user, the loss is reported without waiting for the
+// program to end.
 //
-// If the server can see processes, the inherited descriptor keeps the hold, even if conclave has
-// ended. The guard keeps the hold if the server restarts or the program closes the descriptor.
+// If the server can see processes, the descriptor that the program inherits keeps the hold, even if
+// conclave has ended. If the server restarts or the program closes the descriptor, the guard keeps
+// the hold.
 #pragma once
 
 #include <chrono>
@@ -39,15 +41,15 @@ struct run_options {
   // The socket of the server that has the session. Empty if that server is not on this machine.
   std::string server_socket;
   std::filesystem::path local_folder;  // of this user's own server; empty for any other
-  // The hold ends with the program, or with the last of its processes, including background
-  // processes.
+  // The hold ends when the program itself exits, or when the last of its processes exits, including
+  // background processes.
   enum class hold_ends { with_program, with_last_process };
   hold_ends ends = hold_ends::with_last_process;
   bool uses_terminal = true;
 };
 
-// Returns the longest grace period that fits into the session timeout. It is short because a silent
-// server is noticed late.
+// Returns the longest grace period that fits into the session timeout. A silent server is noticed
+// late, so little of the session timeout is left for the grace period.
 std::chrono::milliseconds longest_grace(std::chrono::milliseconds session_timeout);
 
 class watched_run {
@@ -75,14 +77,14 @@ class watched_run {
     std::string explanation(const std::string& what) const;
   };
 
-  // Throws failure if the program cannot be started. Calls `ended` once, in the loop, from one of
+  // Throws failure if the program cannot be started. `ended` is called once, in the loop, by one of
   // the functions below.
   watched_run(const loop& l, program p, client& zk, hold held, run_options options,
               std::function<void(const result&)> ended);
 
-  // If the program is still running at this point, the loop has ended with an error. The hold ends
-  // with this process, so the destructor kills the program and its descendants. It does nothing if
-  // the loss of the hold was already reported.
+  // If the program is still running when the destructor is called, the loop has ended with an
+  // error. The hold ends with this process, so the destructor kills the program and its
+  // descendants. If the loss of the hold was already reported, the destructor does nothing.
   ~watched_run();
   watched_run(const watched_run&) = delete;
   watched_run& operator=(const watched_run&) = delete;
@@ -92,8 +94,8 @@ class watched_run {
   void suspended();          // the connection was lost
   void restored();           // the hold was verified after a reconnect
   // Call in every turn, even after the program has ended. Returns the time by which it must be
-  // called again. Throws the same exceptions as the constructor, because it starts the program if
-  // the constructor could not (during a server restart).
+  // called again. If the constructor could not start the program because the server was restarting,
+  // this function starts it. It therefore throws the same exceptions as the constructor.
   loop::clock::time_point check();
 
   // Returns whether a background process of the ended program is alive.
@@ -114,7 +116,7 @@ class watched_run {
   kept_by find_keeper();
   bool start();
   std::unique_ptr<guard> new_guard(pid_t group) const;
-  // Returns null if the system refuses a new process.
+  // Like new_guard(), but returns null if the system cannot create a process or descriptor.
   std::unique_ptr<guard> try_new_guard(pid_t group) const;
   // Replaces a killed guard after a pause. Returns the time by which it must be called again.
   loop::clock::time_point check_guard();
@@ -122,7 +124,7 @@ class watched_run {
   bool runs() const noexcept { return phase_ == phase::running || phase_ == phase::unkillable; }
   loop::clock::time_point check_running();
   loop::clock::time_point check_handing_over();
-  // Sends the signal to the program. Reports on stderr if the system refuses it.
+  // Sends the signal to the program. If the system does not permit this, reports it on stderr.
   void send(int signal);
   void report_refused(int signal) const;
   void child_changed();
@@ -161,8 +163,8 @@ class watched_run {
 // Returns CONCLAVE_LOCK_NODE, CONCLAVE_FENCING_TOKEN and CONCLAVE_SESSION_ID.
 std::vector<std::pair<std::string, std::string>> environment_of(const hold& held);
 
-// Exits with `code`, but does not close the session and does not stop the guard. The background
-// processes need both.
+// Exits with `code`, but does not close the session and does not stop the guard. The program's
+// background processes still need the session and the guard.
 [[noreturn]] void exit_without_closing_session(int code);
 
 }  // namespace conclave::cli

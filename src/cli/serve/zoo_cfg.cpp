@@ -114,7 +114,7 @@ bool starts_with_any(const std::string& name, const std::vector<std::string>& be
                      [&](const auto& b) { return name.starts_with(b); });
 }
 
-// True for settings that have no effect on this server. They are not reported.
+// Returns true for settings that have no effect on this server. They are not reported.
 bool has_no_effect(const std::string& name) {
   static const std::vector<std::string> without_effect{"initLimit",
                                                        "syncLimit",
@@ -140,8 +140,8 @@ bool has_no_effect(const std::string& name) {
   return starts_with_any(name, without_effect);
 }
 
-// True if the setting may restrict access, so that ignoring it would leave the server open. Unknown
-// settings are judged by their name.
+// Returns true if the setting may restrict access, so that ignoring it would leave the server open.
+// Unknown settings are judged by their names.
 bool promises_protection(const std::string& name, const std::string& value) {
   // These settings weaken the protection. The server is safe without them.
   static const std::vector<std::string> weakening{

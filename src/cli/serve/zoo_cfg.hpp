@@ -12,8 +12,8 @@ namespace conclave::cli {
 // Splits a comma-separated list such as "a, b,c".
 std::vector<std::string> split_list(const std::string& text);
 
-// Throws std::runtime_error if the folder contains data of Apache ZooKeeper and no store of
-// Conclave, because the server would start with an empty tree there.
+// Throws std::runtime_error if the folder contains Apache ZooKeeper data but no Conclave store,
+// because the server would start with an empty tree there.
 void refuse_apache_data(const std::filesystem::path& folder);
 
 // Applies the settings of the file to `options`. Throws std::runtime_error for invalid lines and

@@ -10,13 +10,14 @@
 
 namespace conclave::cli {
 
-// Returns how long the holder has held the lock: "12s". Returns "at most 12s" if only the time of
-// its arrival or of an earlier release is known.
+// Returns how long the holder has held the lock: "12s". If the time of the grant is unknown,
+// returns an upper bound ("at most 12s"), counted from the holder's arrival or from an earlier
+// release.
 std::string held_for(const contender_info& holder, std::chrono::system_clock::time_point now);
 
 // Adds session_id and created (the creation time of the node). For a holder, also adds
 // holding_since or its bounds: holding_since_earliest and holding_since_latest.
-// holding_since_latest is omitted if it is the current time.
+// holding_since_latest is omitted if the grant may be as late as now.
 void add_contender(json::object& to, const contender_info& c);
 
 // Returns the last part of a path.

@@ -1,4 +1,4 @@
-// The result of an inspection as a tree for people, and as JSON.
+// The result of an inspection as a human-readable tree, and as JSON.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@
 
 namespace conclave::cli {
 
-// Returns lines without newlines. The lines show up to `most` waiters or claims for each recipe, or
-// all of them if `most` is 0.
+// Returns the lines, without trailing newline characters. They show up to `most` waiters or claims
+// for each recipe, or all of them if `most` is 0.
 std::vector<std::string> inventory_lines(const inspection& s, const std::vector<std::string>& roots,
                                          const output_format& p, std::size_t most,
                                          std::chrono::system_clock::time_point now);

@@ -20,7 +20,7 @@ void add_item_format(CLI::App& app, item_format& f);
 class item_output {
  public:
   // Throws failure with cannot_write if stdout is closed. Must be created before any file is
-  // opened. Otherwise, if stdout is closed, the file would get its descriptor.
+  // opened. Otherwise, if stdout is closed, that file would get the descriptor of stdout.
   explicit item_output(const item_format& f);
 
   // `attempts` is 0 if the number of attempts is unknown.

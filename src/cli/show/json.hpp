@@ -20,8 +20,8 @@ void print(const json::value& v);
 // Adds a fencing token or zxid in two forms: NAME is a number, and NAME_text is a string, for
 // readers that round numbers above 2^53.
 void add_number(json::object& to, std::string_view name, std::int64_t value);
-// Adds session_id, a number, and session_id_text, a string in hex as in ZooKeeper's log messages:
-// "0x10000a2b".
+// Adds session_id, a number, and session_id_text, a hexadecimal string as in ZooKeeper's log
+// messages: "0x10000a2b".
 void add_session(json::object& to, std::int64_t id);
 // Adds NAME, the time in UTC ("2024-05-17T07:30:12.345Z"), and NAME_ms, the milliseconds since
 // 1970.

@@ -1,4 +1,4 @@
-// Prints the metadata and data of a node, for people and for programs.
+// Prints the metadata and data of a node, as human-readable text or as JSON.
 #pragma once
 
 #include <ostream>
@@ -27,7 +27,8 @@ void print_stat(std::ostream& out, const node_stat& s);
 json::object stat_json(const node_stat& s);
 
 bool is_utf8(const std::string& data) noexcept;
-// Adds the data as text in "data". If the data is not UTF-8, adds it in "base64" instead.
+// Adds the data as the member "data". If the data is not UTF-8, adds it base64-encoded as the
+// member "base64" instead.
 void add_data(json::object& to, const std::string& data);
 
 }  // namespace conclave::cli

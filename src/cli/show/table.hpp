@@ -1,4 +1,4 @@
-// A table for people: columns with a heading.
+// Prints a human-readable table with column headings.
 #pragma once
 
 #include <algorithm>

@@ -26,7 +26,8 @@ std::string in_shell(const std::string& word);
 // Returns the number of columns of the text. Each character counts as one column.
 std::size_t columns(std::string_view text);
 std::string padded(std::string text, std::size_t width);
-// Returns the text clipped to `width` columns, with a mark if something was cut off.
+// Returns the text clipped to `width` columns. A clipped text ends with "…", or with "~" if
+// `unicode` is false.
 std::string clipped(const std::string& text, std::size_t width, bool unicode);
 
 enum class text_style { plain, bold, dim, green, yellow };

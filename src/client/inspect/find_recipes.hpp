@@ -1,5 +1,5 @@
-// Assigns the nodes of a tree to recipes by their names. The data of all nodes is read afterwards,
-// in one pass.
+// Assigns the nodes of a tree to recipes by their names. The data of the nodes is not needed for
+// this. It is read afterwards, in one pass.
 #pragma once
 
 #include <vector>

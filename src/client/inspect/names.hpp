@@ -40,11 +40,11 @@ bool is_queue_item(std::string_view name);
 // counters of a queue, or the wait queue of kazoo's semaphore.
 inline constexpr std::string_view beside_queue = recipes::queue_names::internal_suffix;
 inline constexpr std::string_view beside_semaphore = "-__lock__";
-// If this is a sibling node with this suffix, returns the path of its recipe. Otherwise returns
+// If `path` is a sibling node with this suffix, returns the path of its recipe. Otherwise returns
 // nullopt.
 std::optional<std::string> neighbour(std::string_view path, std::string_view suffix);
 
-// Returns the names of the queue at this path, which may be "/".
+// Returns the node names for the queue at this path, which may be "/".
 recipes::queue_names names_of_queue(const std::string& path, queue_layout l);
 
 std::string child_path(const std::string& parent, std::string_view name);

@@ -24,7 +24,7 @@ struct reply_of {
 bool is_fatal(const error_code& ec);
 
 // start(i, handler) starts request i of n. Returns the replies in the same order. Throws if the
-// server cannot be reached, for invalid paths, and if this thread must not block.
+// server cannot be reached, if a path is invalid, or if this thread must not block.
 template <class Result, class Start>
 std::vector<reply_of<Result>> send_many(client& c, std::size_t n, const std::string& what,
                                         Start start) {

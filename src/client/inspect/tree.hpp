@@ -1,5 +1,5 @@
-// The nodes at and below some paths, and the names of their children. Queue items and contenders
-// can be numerous, so only their names are read.
+// The nodes at and below the given paths, and the names of their children. Queue items and
+// contenders can be numerous, so only their names are read.
 #pragma once
 
 #include <map>

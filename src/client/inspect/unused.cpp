@@ -39,7 +39,8 @@ class unused_finder {
   }
 
   std::vector<unused_node> run() {
-    // In reverse order, a node comes after its children and after the nodes beside it.
+    // In reverse order, a node comes after its children and after the sibling nodes that belong to
+    // it.
     for (auto at = tree_.nodes.rbegin(); at != tree_.nodes.rend(); ++at)
       if (is_unused(at->first, at->second)) add(at->first, at->second.stat);
     return std::move(found_);

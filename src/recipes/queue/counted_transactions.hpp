@@ -1,8 +1,9 @@
 // Transactions that are executed exactly once, even if a reply is lost.
 //
-// Each transaction also writes a counter node, if the node still has the known version. The write
-// increments the version. If the reply is lost, the transaction is sent again. If the first copy
-// was executed, the counter node has a different version, and the server refuses the second copy.
+// Each transaction also writes a counter node, on condition that the node still has the known
+// version. Otherwise the whole transaction fails. The write increments the version. If the reply is
+// lost, the transaction is sent again. If the first copy was executed, the counter node has a
+// different version, and the server refuses the second copy.
 //
 // The counter node is ephemeral, and only this object uses it. All members are called inside a
 // session_context::scope.
@@ -35,7 +36,8 @@ class counted_transactions {
     std::optional<std::size_t> failed_part;  // the part of the transaction that the server refused
   };
   // Only one call at a time is permitted. `send_along` is called once, right before the transaction
-  // is first sent. Requests that it sends share a write with the transaction.
+  // is first sent. Requests that it sends go to the server in the same socket write as the
+  // transaction.
   task<commit_result> commit(std::shared_ptr<void> owner, const transaction& t,
                              const std::function<void()>& send_along = {});
 

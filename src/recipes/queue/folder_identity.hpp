@@ -27,10 +27,11 @@ class folder_identity {
 
   // Creates the identity node, or verifies it after require_verification(). Items that are read
   // afterwards belong to the folder that the node identifies. Returns errc::no_node if the folder
-  // does not exist. Without the permission to create the node, needed() becomes false. The `owner`
-  // owns this object. Pending requests keep the owner alive.
+  // does not exist. If the client is not permitted to create the node, needed() becomes false. The
+  // `owner` owns this object. Pending requests keep the owner alive.
   task<error_code> establish(std::shared_ptr<void> owner);
-  // `needed` must be true if the server may remove the folder.
+  // `needed` must be true if the folder may be a container, which the server removes when it is
+  // empty.
   void set_needed(bool needed) noexcept;
 
   bool needed() const noexcept { return state_ != state::not_needed; }

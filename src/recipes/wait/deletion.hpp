@@ -16,14 +16,15 @@ struct awaited_node {
   std::function<task<>()> prepare;  // called once, if the second node is deleted or does not exist
 };
 
-// A lost connection does not end the wait. Returns errc::no_node if the node did not exist when the
-// wait began, and errc::waiter_node_deleted if one of the contender's own nodes was deleted.
+// Returns when the node is deleted. A lost connection does not end the wait. Returns errc::no_node
+// if the node did not exist when the wait began, and errc::waiter_node_deleted if one of the
+// contender's own nodes was deleted.
 task<error_code> wait_until_deleted(contender_context& c, owned_nodes& nodes, owned_node& own,
                                     awaited_node& awaited);
 
 // Returns the reason why one of the contender's nodes was deleted: by hand
-// (errc::waiter_node_deleted), or because the session ended. The end of the session may not have
-// been reported yet.
+// (errc::waiter_node_deleted), or because the session ended. Sends a read to find out, because the
+// watch event may arrive before the end of the session is reported.
 task<error_code> why_deleted(contender_context& c, owned_nodes& nodes);
 
 }  // namespace conclave::recipes

@@ -1,9 +1,9 @@
 // A wait queue with tickets (docs/locks.md). The ticket of a contender is the sequence number of
-// its node. The parent record says which ticket was served last. If all tickets before its own were
-// served, a waiter holds the lock and needs no listing. If the record is not conclusive, the waiter
-// lists the wait queue.
+// its node. The parent record says which ticket was served last. A contender is granted the lock
+// without a listing if the parent record shows that all tickets before its own were served. If the
+// parent record is not conclusive, the waiter lists the wait queue.
 //
-// Only mutexes use tickets, and not near the end of the sequence numbers.
+// Mutexes and writers use tickets, but not near the end of the sequence numbers. Readers do not.
 #pragma once
 
 #include <optional>
@@ -30,7 +30,8 @@ class wait_by_tickets final : public wait_by_listing {
   task<error_code> read_record();
   void note_record(const get_result& parent);
   bool usable() const noexcept;
-  // Returns true if the record proves that all tickets below this one have left the wait queue.
+  // Returns true if the parent record proves that all tickets below this one have left the wait
+  // queue.
   bool all_served_below(std::int32_t ticket) const noexcept;
 
   std::optional<pending_reply<get_result>> reading_;  // sent together with the creation

@@ -28,15 +28,15 @@ inline constexpr std::int32_t remove = 8;
 inline constexpr std::int32_t admin = 16;
 }  // namespace permission
 
-// True if `access` grants `who` at least one of `permissions`.
+// Returns true if `access` grants `who` at least one of `permissions`.
 bool allowed(const acl& access, std::int32_t permissions, const identities& who);
 
 inline constexpr std::size_t max_identities = 100;    // of one connection
 inline constexpr std::size_t max_acl_entries = 1000;  // of one node
 
-// Returns the ACL to store when a client has sent the ACL `sent`. It has no duplicates, and it
-// contains the digest identities of the sender in place of "auth" entries. Returns nullopt if the
-// ACL is not valid.
+// Returns the ACL that the server stores when a client sends the ACL `sent`. The stored ACL has no
+// duplicates, and in place of "auth" entries it contains the digest identities of the sender.
+// Returns nullopt if the ACL is not valid.
 std::optional<acl> validate_acl(const std::vector<wire::acl_record>& sent, const identities& who);
 
 // Returns `user:base64(sha1(user:password))`.

@@ -16,18 +16,18 @@ class admission {
   explicit admission(fair_share limits) : limits_{limits} {}
 
   using verdict = fair_share::verdict;
-  // Checks a new connection. The reserve is considered only when the session begins, because
-  // connections that have not completed their handshake can be closed to make room for others.
+  // Checks a new connection. The reserve does not count yet: a connection that has not completed
+  // its handshake can be closed to make room for others. may_begin_session() checks the reserve.
   verdict check(const peer_id& from) const;
   void opened(const peer_id& from);
   void closed(const peer_id& from);
 
-  // True if a new session may start while `established` connections have completed their handshake.
-  // One sixteenth of all connections is reserved for reconnecting sessions, and a part of the
-  // others for the Unix socket.
+  // Returns true if a new session may start while `established` connections have completed their
+  // handshake. One sixteenth of all connections is reserved for reconnecting sessions, and part of
+  // the remaining connections for the Unix socket.
   bool may_begin_session(peer_kind kind, std::size_t established) const;
 
-  std::size_t peers() const noexcept { return per_peer_.size(); }  // with open connections
+  std::size_t peers() const noexcept { return per_peer_.size(); }  // peers with open connections
 
  private:
   fair_share limits_;

@@ -1,8 +1,8 @@
 // Fair shares of the resources that the server limits: connections, sessions and watches.
 //
-// A peer is a network or a user of the Unix socket. Clients of the same peer share one part of each
-// resource, so that they cannot use up the resources of other peers. A reserve is kept for the Unix
-// socket, because the kernel identifies the users there.
+// A peer is a network or a user of the Unix socket. Each peer has a share of each resource, which
+// its clients use together, so that they cannot use up the resources of other peers. On the Unix
+// socket, the kernel identifies the users, so a reserve is kept for them.
 #pragma once
 
 #include <sys/types.h>
@@ -24,10 +24,10 @@ struct peer_id {
   peer_kind kind = peer_kind::network;
   std::string name;
 
-  // The network whose clients share one part: 127.0.0.0/8, the /64 network of an IPv6 address, or
-  // otherwise the address itself.
+  // Returns the peer of a TCP address. It is 127.0.0.0/8 for an IPv4 loopback address, the /64
+  // network for an IPv6 address, and otherwise the address itself.
   static peer_id of_address(const std::string& address);
-  // A user of the Unix socket, where `server` is the user of the server.
+  // Returns the id of a user of the Unix socket. `server` is the server's own user.
   static peer_id of_user(uid_t user, uid_t server);
 
   friend bool operator==(const peer_id&, const peer_id&) = default;
@@ -43,17 +43,18 @@ struct fair_share {
   std::size_t per_peer = 0;  // does not apply to the owner; 0 means no limit
 
   enum class verdict { admitted, peer_full, server_full };
-  // Checks whether a peer may use `more` if the peer already uses `by_peer` and all peers together
-  // use `by_all`.
+  // Checks whether a peer may use `more` additional units of the resource. The peer already uses
+  // `by_peer` units, and all peers together use `by_all`.
   verdict check(peer_kind kind, std::size_t by_peer, std::size_t by_all, std::size_t more) const;
-  // Checks only the limit of the peer.
+  // Checks only the peer's limit.
   bool is_within_share(peer_kind kind, std::size_t by_peer) const;
-  // The part of the total that this kind of peer can use. One sixteenth of the total is reserved:
-  // networks can use nothing of it, users half of it, and the owner all of it.
+  // Returns the part of the total that this kind of peer can use. One sixteenth of the total is
+  // reserved. Networks can use none of the reserve, users can use half of it, and the owner can use
+  // all of it.
   std::size_t usable_by(peer_kind kind) const;
 
-  // A quarter of the total, but at least the number of connections that Apache's server allows for
-  // one address by default.
+  // Returns a quarter of the total, but at least the number of connections that Apache's server
+  // allows for one address by default.
   static std::size_t default_per_peer(std::size_t total);
 };
 

@@ -1,7 +1,8 @@
 // The rows that the core stores and loads, and the interface of a store.
 //
 // A batch contains final states, not single changes. A node that changed ten times between two
-// commits is written once. A node that was created and removed is not written at all.
+// commits is written once. A node that was created and removed between two commits is not written
+// at all.
 #pragma once
 
 #include <array>
@@ -89,7 +90,7 @@ struct image {
   };
 
   std::int64_t zxid = 0;    // 0 if the store is empty
-  std::vector<node> nodes;  // in any order; contains the root unless the store is empty
+  std::vector<node> nodes;  // sorted by path; contains the root unless the store is empty
   std::vector<session_row> sessions;
 };
 
@@ -98,9 +99,10 @@ class store {
   virtual ~store() = default;
 
   virtual image load() = 0;
-  // Stores the batch atomically and durably. Throws disk_full if the disk is full. Nothing was
-  // written then, and a later commit may succeed. Throws store_error if the outcome is unknown.
-  // Later commits then fail, and only a new load() shows the state.
+  // Stores the batch atomically and durably. Throws disk_full if the disk is full. In that case,
+  // nothing was written, and a later commit may succeed. Throws store_error if the outcome is
+  // unknown. All later commits then fail. To learn whether the batch was stored, open the store
+  // again and call load().
   virtual void commit(const batch& changes) = 0;
 };
 

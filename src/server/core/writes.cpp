@@ -39,8 +39,9 @@ enum create_flags : std::int32_t {
 
 bool has_ttl(std::int32_t flags) { return flags == with_ttl || flags == sequential_with_ttl; }
 
-// In a multi, Apache's server decides by the flags of a create, not by its opcode: a create2 is a
-// create without a stat. Returns false for parts that are not valid in a multi.
+// In a multi, Apache's server looks at the flags of a create and not at its opcode. So a create2
+// gets the reply of a create, without a stat. Returns false for parts that are not valid in a
+// multi.
 bool normalize(wire::multi_part& part) {
   if (auto* ttl_part = std::get_if<wire::create_ttl_request>(&part.body)) {
     const auto r = *ttl_part;
@@ -274,7 +275,7 @@ std::shared_ptr<const acl> core::stored_acl(const std::vector<wire::acl_record>&
   if (!valid) return nullptr;
   auto stored = std::make_shared<const acl>(std::move(*valid));
   if (same(*stored))
-    recent_acl_ = stored;  // not for "auth" entries: they mean other identities for other senders
+    recent_acl_ = stored;  // not for "auth" entries, whose meaning depends on the sender
   return stored;
 }
 

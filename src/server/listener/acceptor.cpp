@@ -93,7 +93,7 @@ gid_t group_id(const std::string& address, const std::string& name) {
   return found->gr_gid;
 }
 
-// True for a socket file that a killed server left behind.
+// Returns true for a socket file that a killed server has left behind.
 bool is_stale(const sockaddr_un& at) {
   // Non-blocking, because the backlog of a stopped server may be full.
   const unique_fd probe{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
@@ -174,7 +174,7 @@ acceptor acceptor::unix_socket(boost::asio::io_context& io, const std::filesyste
                       ::chmod(folder.c_str(), 0710) != 0))
       fail_errno(address);
   }
-  // Between the check and bind(), no other server must do the same for this socket.
+  // Between the check and bind(), no other server may do the same for this socket.
   const unique_fd folder_lock{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   lock_briefly(folder_lock.fd);
   if (struct stat present{}; ::lstat(file.c_str(), &present) == 0) {

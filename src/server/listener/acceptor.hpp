@@ -21,15 +21,16 @@ class acceptor {
   // Listens on "HOST:PORT", "[IPV6]:PORT" or "PORT". On failure, throws std::runtime_error with the
   // address and the reason.
   static acceptor tcp(boost::asio::io_context& io, const std::string& address, transport type);
-  // Listens on a Unix socket. The server's user and root can connect to it, and so can the members
-  // of `group` unless it is empty.
+  // Listens on a Unix socket. The server's user, root and the members of `group` can connect to it.
+  // If `group` is empty, only the server's user and root can.
   static acceptor unix_socket(boost::asio::io_context& io, const std::filesystem::path& path,
                               const std::string& group);
   acceptor(acceptor&&) = default;
   ~acceptor();
 
   transport transport_type() const noexcept { return transport_; }
-  // The address in the form of a connect string: "127.0.0.1:2181", "unix:/run/conclave/socket".
+  // Returns the address in the form of a connect string: "127.0.0.1:2181",
+  // "unix:/run/conclave/socket".
   const std::string& address() const noexcept { return address_; }
   std::uint16_t port() const noexcept { return port_; }
 

@@ -1,5 +1,5 @@
-// The socket of one client, with its receive and send buffers. The class core has the session state
-// of the client.
+// The socket of one client, with its receive and send buffers. The class `core` has the client's
+// session state.
 #pragma once
 
 #include <chrono>
@@ -43,13 +43,13 @@ class client_connection {
   bool is_closed() const noexcept { return current_phase == phase::closed; }
 
   // Reads at most `size` bytes without blocking. Sets `plain` to the decrypted input, which is
-  // empty if no input has arrived. Returns false if the connection is closed or failed.
+  // empty if no input has arrived. Returns false if the connection is closed or has failed.
   bool receive(char* buffer, std::size_t size, std::string_view& plain);
   // Moves `bytes` to the send buffer and sends as much as the socket accepts. Returns false if the
-  // connection is closed or failed.
+  // connection is closed or has failed.
   bool send(std::string& bytes);
-  // Shuts the socket down before closing it, so that the peer notices this even if a forked child
-  // inherited the descriptor.
+  // Shuts the socket down before closing it, so that the peer notices the close even if a forked
+  // child has inherited the descriptor.
   void close();
   std::size_t unsent() const noexcept { return send_buffer_.size() - sent_; }
 
@@ -68,7 +68,8 @@ class client_connection {
   std::list<std::shared_ptr<client_connection>>::iterator pending_position;
 
   clock::time_point since = clock::now();
-  // The last time at which the socket accepted output or no output was waiting.
+  // The last time at which flush() sent bytes or found the send buffer empty. Shows whether the
+  // client still reads.
   clock::time_point last_sent = since;
   std::uint64_t frames_received = 0;
   std::uint64_t frames_sent = 0;

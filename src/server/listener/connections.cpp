@@ -23,7 +23,7 @@ constexpr std::size_t drop_above_unsent = 512u << 20;
 constexpr std::size_t pause_above_event_bytes = 32u << 20;
 // Time for one client's requests before the next client is served.
 constexpr auto max_time_per_client = std::chrono::milliseconds{5};
-// A connect request has less than 100 bytes.
+// A connect request is shorter than 100 bytes.
 constexpr std::size_t handshake_limit_bytes = 1024;
 
 }  // namespace

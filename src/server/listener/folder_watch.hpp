@@ -12,8 +12,8 @@ namespace conclave::server_impl {
 class folder_watch {
  public:
   // Calls `changed` on the io_context's thread when the folder or its lock file may have changed.
-  // Reports nothing if no inotify instance is available. Does not notice that a parent folder was
-  // renamed. So the owner must also check the folder periodically.
+  // Never calls it if no inotify instance is available, or if only a parent folder was renamed. So
+  // the owner must also check the folder periodically.
   folder_watch(boost::asio::io_context& io, const std::filesystem::path& folder,
                std::function<void()> changed);
 

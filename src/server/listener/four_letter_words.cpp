@@ -14,11 +14,11 @@
 namespace conclave::server_impl {
 namespace {
 
-// Clients choose the requests they use by this version.
+// Clients use this version to decide which requests they send.
 constexpr std::string_view protocol_version = "3.8.0";
 
-// "bkup", the path of a file and a newline. Only on the Unix socket, for root and the user of the
-// server.
+// A backup request is "bkup", the path of a file and a newline. It is accepted only on the Unix
+// socket, from root and the server's own user.
 constexpr std::string_view backup_command = "bkup";
 constexpr std::size_t max_path = 4096;
 

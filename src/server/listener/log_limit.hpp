@@ -33,8 +33,8 @@ class log_limit {
   std::uint64_t suppressed_ = 0;
 };
 
-// The kinds of log messages about single clients. Anybody who can connect can cause these messages,
-// so each kind has a limit.
+// The kinds of log messages about individual clients. Anybody who can connect can cause these
+// messages, so each kind has a limit.
 enum class client_fault : std::uint8_t {
   foreign_user,
   too_many_of_peer,

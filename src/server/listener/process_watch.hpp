@@ -14,13 +14,13 @@ namespace conclave::server_impl {
 class process_watch {
  public:
   process_watch() = default;
-  // Watches nothing if the process is in a different PID namespace or no descriptor is left. Then
-  // is_available() is false, and the process counts as running.
+  // If the process is in a different PID namespace, or if no descriptor is left, watches nothing.
+  // is_available() is then false, and the process counts as running.
   process_watch(boost::asio::io_context& io, pid_t pid);
 
   bool is_available() const noexcept { return descriptor_ != nullptr; }
-  // Calls `f` when the process exits. If it has already exited, calls `f` soon. Requires
-  // is_available().
+  // Calls `f` when the process exits. If the process has already exited, calls `f` as soon as the
+  // io_context runs. Requires is_available().
   void async_wait_exit(std::function<void()> f);
 
  private:

@@ -74,7 +74,7 @@ std::optional<std::int32_t> permissions_from(std::string_view text) {
 std::optional<acl_entry> entry_from(std::string_view text) {
   const auto first = text.find(':');
   const auto last = text.rfind(':');
-  if (first == last) return {};  // less than two colons
+  if (first == last) return {};  // fewer than two colons
   auto scheme = unescaped(text.substr(0, first));
   auto id = unescaped(text.substr(first + 1, last - first - 1));
   const auto permissions = permissions_from(text.substr(last + 1));

@@ -200,7 +200,7 @@ class posix_disk final : public disk {
   }
 
   void rename(const path& from, const path& to) override {
-    // Some file systems do not support RENAME_NOREPLACE. Check for the target first there.
+    // Some file systems do not support RENAME_NOREPLACE. On these, check for the target first.
     if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) != 0) {
       if (errno != EINVAL && errno != ENOSYS) fail("create", to, errno);
       if (size(to)) fail("create", to, EEXIST);

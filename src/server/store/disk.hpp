@@ -1,5 +1,5 @@
-// The file operations of a store: the VFS of SQLite and the operations that SQLite does not have.
-// Tests replace it with a disk that loses unsynced writes.
+// The file operations of a store: SQLite's VFS and the operations that SQLite does not have. Tests
+// replace it with a disk that loses unsynced writes.
 //
 // All functions throw store_error, or disk_full if there is no space.
 #pragma once
@@ -17,15 +17,15 @@ class disk {
  public:
   using path = std::filesystem::path;
 
-  // Gives exclusive use of a folder until its destruction.
+  // Gives exclusive use of a folder until the lock is destroyed.
   class folder_lock {
    public:
     virtual ~folder_lock() = default;
-    // True if a store was ever created in the folder. The lock file records this.
+    // Returns true if a store was ever created in the folder. The lock file records this.
     virtual bool store_was_created() const = 0;
     virtual void mark_store_created() = 0;
-    // False if the folder was removed, moved or replaced. Another server may use a new folder with
-    // the same name.
+    // Returns false if the folder was removed, moved or replaced. In these cases, another server
+    // may already use a new folder with the same name.
     virtual bool is_valid() const = 0;
   };
 
@@ -48,10 +48,11 @@ class disk {
   // Returns the creation time in nanoseconds since 1970, or nullopt if the file system does not
   // store it. A copy of a file has a later creation time than the original.
   virtual std::optional<std::int64_t> birth_time(const path& file) = 0;
-  // Removes the access of other users if the server runs as the file's owner or as root.
+  // Revokes access for all other users if the server runs as the file's owner or as root.
   virtual void make_private(const path& file) = 0;
   virtual void sync(const path& file) = 0;  // syncs the content, not the directory entry
-  // Renames the file durably. If this fails, throws and leaves no file `to`. Fails if `to` exists.
+  // Renames the file durably. Throws if `to` exists, and leaves it unchanged. On any other
+  // failure, throws, and `to` does not exist afterwards.
   virtual void rename(const path& from, const path& to) = 0;
   virtual void remove(const path& file) noexcept = 0;  // ignores errors
 };

@@ -23,8 +23,9 @@ struct open_store {
 
   dropped_rows dropped;
 
-  // Writes all rows to a new file, which is compact, synced, marked as a copy and has no WAL. First
-  // writes to `part`, which must not exist, and then renames it to `target`.
+  // Writes all rows to a new file. The file is compact, synced and marked as a copy, and it has no
+  // WAL. The function writes the file `part`, which must not exist, and then renames it to
+  // `target`.
   void copy_to(const std::filesystem::path& target, const std::filesystem::path& part);
 
  private:

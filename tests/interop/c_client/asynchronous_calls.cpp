@@ -5,13 +5,13 @@
 namespace conclave::testing {
 namespace {
 
-// What a completion fills in. It lives until the completion has come, so a call waits without a
-// limit of its own; the library completes everything in the end, with ZOPERATIONTIMEOUT if need be.
+// The result of a completion. It must live until the completion is called, so a call waits without
+// a limit. The library completes every call, if necessary with ZOPERATIONTIMEOUT.
 class pending {
  public:
   reply r;
 
-  // `rc` is what the library said when it took the request; then no completion comes, if not ZOK.
+  // `rc` is the library's result for sending the request. If it is not ZOK, no completion follows.
   reply after(int rc) {
     if (rc != ZOK) {
       r.rc = rc;
@@ -180,8 +180,8 @@ class asynchronous final : public calls {
  private:
   static watcher_fn function(watch* w) { return w == nullptr ? nullptr : watch::call; }
 
-  // The library declares a pointer to a pointer to a function, and means (and casts it to) a
-  // pointer to a function.
+  // The library declares a pointer to a pointer to a function, but casts it to a pointer to a
+  // function.
   static void_completion_t* completion_pointer() {
     return reinterpret_cast<void_completion_t*>(on_nothing);
   }

@@ -8,7 +8,8 @@ zookeeper_options quick_server() {
   zookeeper_options options;
   options.tick_ms = 100;
   options.min_session_timeout_ms = 400;
-  options.config["reconfigEnabled"] = "true";  // or Apache's server says so, not that it cannot
+  options.config["reconfigEnabled"] =
+      "true";  // otherwise Apache's server replies that reconfig is disabled
   options.java_properties = {
       "znode.container.checkIntervalMs=100",
       "zookeeper.DigestAuthenticationProvider.superDigest=super:D/InIHSb7yEEbrWz8b9l71RjZJU="};
@@ -34,7 +35,7 @@ event children_changed(std::string path) {
 }
 
 void event_log::put(event e) {
-  // Notified under the lock: who takes the event may destroy this object at once.
+  // Notifies under the lock, because the receiver may destroy this object at once.
   const std::lock_guard lock{mutex_};
   events_.push_back(std::move(e));
   arrived_.notify_all();

@@ -11,7 +11,7 @@ std::optional<std::string> data_of(const char* bytes, int length) {
 
 std::vector<std::string> strings_of(const String_vector& v) {
   std::vector<std::string> strings(v.data, v.data + v.count);
-  std::sort(strings.begin(), strings.end());  // servers give them in any order
+  std::sort(strings.begin(), strings.end());  // servers return them in any order
   return strings;
 }
 

@@ -1,4 +1,4 @@
-// Between the C interface's structures and the tests' own.
+// Conversions between the structures of the C interface and those of the tests.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ std::optional<std::string> data_of(const char* bytes, int length);
 std::vector<std::string> strings_of(const String_vector& v);
 std::vector<acl_entry> entries_of(const ACL_vector& v);
 
-// The operations of a multi and the places for their results, as the C interface wants them.
+// The operations of a multi and their results, for the C interface.
 class multi_arguments {
  public:
   explicit multi_arguments(const std::vector<op>& ops);

@@ -1,4 +1,5 @@
-// What the suites share: a connected client, a node of their own, and both halves of the library.
+// A fixture with a connected client and a new node, for the blocking and the asynchronous
+// functions.
 #pragma once
 
 #include <memory>
@@ -13,13 +14,13 @@ namespace conclave::testing {
 
 std::string describe(const Stat& s);
 
-// Nothing is equal to a Stat but a Stat with the same values.
+// Compares all fields.
 #define EXPECT_SAME_STAT(a, b) EXPECT_EQ(describe(a), describe(b))
 
-// "/NAME-K", created anew with the permissions of everybody.
+// Creates a new node "/NAME-K" that is open to all clients.
 std::string fresh_node(zhandle_t* zk, const std::string& name);
 
-// Suites that run twice: with the blocking half of the library, and with the asynchronous one.
+// Runs each test with the blocking and with the asynchronous functions.
 class both_halves : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -33,7 +34,7 @@ class both_halves : public ::testing::TestWithParam<const char*> {
                                                  : asynchronous_calls(handle);
   }
 
-  // All that the server sent to this client before now has been given to its watchers.
+  // Waits until all earlier events of this client were passed to its watchers.
   void catch_up(zhandle_t* handle) { ASSERT_EQ(sync(handle, "/").rc, ZOK); }
   void catch_up() { catch_up(zk); }
 

@@ -6,7 +6,7 @@
 namespace conclave::testing {
 namespace {
 
-// The end belongs to the interval: release was only about to be called.
+// The interval includes its end, which was recorded before the release.
 bool overlap(const held_interval& earlier, const held_interval& later) {
   return later.acquired <= earlier.released;
 }
@@ -24,8 +24,8 @@ void sort_by_acquisition(held_history& h) {
 
 std::vector<std::string> forbidden_overlaps(const held_history& h) {
   std::vector<std::string> found;
-  const held_interval* last = nullptr;    // of all so far, the one released last
-  const held_interval* writer = nullptr;  // of the exclusive ones
+  const held_interval* last = nullptr;    // the interval with the latest release so far
+  const held_interval* writer = nullptr;  // the same for exclusive intervals
   for (const auto& i : h) {
     const bool exclusive = i.mode == hold_mode::exclusive;
     const auto* const before = exclusive ? last : writer;

@@ -1,4 +1,4 @@
-// What contenders in several processes did, and whether a lock may have let them.
+// The holds of contenders in several processes, and checks for them.
 #pragma once
 
 #include <cstdint>
@@ -22,24 +22,24 @@ using held_history = std::vector<held_interval>;
 
 void sort_by_acquisition(held_history& h);
 
-// The rest takes a history so sorted.
+// The following functions need a sorted history.
 
-// Pairs of which at least one is exclusive, and which were held at the same time.
+// Pairs of holds that overlap although at least one is exclusive.
 std::vector<std::string> forbidden_overlaps(const held_history& h);
 
-// How often the lock went from one of ours directly to one of theirs, and the other way.
+// The number of direct hand-offs from conclave to another library and back.
 struct hand_offs {
   int from_us{0};
   int to_us{0};
 };
 hand_offs count_hand_offs(const held_history& h);
 
-// Pairs of one of ours and one of theirs that were held at the same time.
+// Pairs of a conclave hold and a hold of another library that overlap.
 int overlaps_between_libraries(const held_history& h);
 
 int most_at_a_time(const held_history& h);
 
-// Tokens of ours that are not larger than those of holds of ours before that had to end first.
+// Conclave's tokens that are not larger than the token of an earlier, excluded hold.
 std::vector<std::string> tokens_out_of_order(const held_history& h);
 
 }  // namespace conclave::testing

@@ -26,7 +26,7 @@ class killed_holder : public lock_interop_test, public ::testing::WithParamInter
     c.layout_name = name_of(GetParam().peer);
     c.kinds = GetParam().held;
     c.hold = "forever";
-    c.session_timeout = 2s;  // short, since it has to expire
+    c.session_timeout = 2s;  // short, because it must expire
     return c;
   }
 
@@ -38,7 +38,7 @@ class killed_holder : public lock_interop_test, public ::testing::WithParamInter
     return c;
   }
 
-  // Those that hold a permit of a semaphore have left its line.
+  // Contenders that hold a permit have left the wait queue of the semaphore.
   void wait_for_waiter(const std::string& path) {
     if (is_semaphore())
       wait_for_contenders(path + "/locks", 1);
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(peers, killed_holder,
                                            pairing{library::curator, "semaphore:1", "semaphore:1"}),
                          name_of_pairing);
 
-// Both ways at a time, on two paths: most of the time is spent waiting for sessions to expire.
+// Both directions at the same time, on two paths, because the test mostly waits for expiry.
 TEST_P(killed_holder, is_followed_by_a_waiter_of_another_library) {
   const auto peer = GetParam().peer;
   const auto theirs = fresh_node(zk, "held-by-them");

@@ -1,22 +1,24 @@
-// Contends for a lock, in a process of its own. The Java and the Python program beside this one
-// have the same command line and write the same history, so that a lock can be shared by any mix.
+// Contends for a lock in its own process. The Java and the Python program in this folder have the
+// same command line and write the same history.
 //
 //   lock_contender CONNECT PATH KINDS LAYOUT CYCLES HOLD HISTORY COUNTER SESSION_MS
 //
-//   KINDS    one contender with a session of its own for each: mutex, read, write, semaphore:N,
-//            leader (of an election); separated by commas
+//   KINDS    separated by commas, one contender with its own session for each: mutex, read, write,
+//            semaphore:N, leader (of an election)
 //   LAYOUT   curator, kazoo, zookeeper; for elections also election, leader_latch
-//   CYCLES   0: does not contend, but writes into COUNTER the ids of all candidates of an election,
-//            as the library tells them, a line for each, the leader first
-//   HOLD     holds the lock for a random time of at most so many milliseconds, or `forever`; every
-//            other time it stays away for such a time before it comes again, so that the line is
-//            sometimes empty
+//   CYCLES   0: does not contend, but writes the ids of all candidates of an election to COUNTER,
+//   as
+//            the library returns them, one per line, the leader first
+//   HOLD     holds the lock for a random time of at most this many milliseconds, or `forever`;
+//   every
+//            second time it waits for such a time before it contends again, so that the wait queue
+//            is sometimes empty
 //   HISTORY  gets two lines for each hold, each with CLOCK_MONOTONIC in nanoseconds:
 //              acquired CONTENDER exclusive|shared|lease NANOSECONDS FENCING_TOKEN
 //              released CONTENDER NANOSECONDS
-//            the first taken when acquiring has returned, the second before releasing begins
-//   COUNTER  a number in a file: exclusive holders add one to it, without any care, so that an
-//            overlap can lose an addition; shared holders look whether it stays
+//            the first after the acquisition, the second before the release
+//   COUNTER  a file with a number: exclusive holders increment it without synchronization, so that
+//            an overlap can lose an increment; shared holders check that it does not change
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -76,7 +78,7 @@ layout layout_named(std::string_view name) {
   throw std::invalid_argument{"unknown layout"};
 }
 
-// What the kinds of locks have in common.
+// The common interface of all kinds of locks.
 struct contended {
   std::string mode;
   std::function<void()> acquire;
@@ -137,7 +139,7 @@ class history {
       : fd_{::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)} {
     if (fd_ < 0) throw std::runtime_error{"cannot open " + file};
   }
-  // At once and in one piece: who reads it may wait for this line.
+  // In one write and without buffering, because a reader may wait for this line.
   void add(std::string line) const {
     line += '\n';
     if (::write(fd_, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
@@ -171,7 +173,7 @@ void use(const std::string& mode, const arguments& args) {
   const auto count = read_counter(args.counter);
   stay(args.hold);
   if (mode == "exclusive")
-    std::ofstream{args.counter, std::ios::in} << count + 1;  // in: the file is not emptied first
+    std::ofstream{args.counter, std::ios::in} << count + 1;  // in: the file is not truncated first
   else if (mode == "shared" && read_counter(args.counter) != count)
     throw std::runtime_error{"a writer worked while a reader read"};
 }

@@ -15,11 +15,11 @@ class line_pipe {
   line_pipe(const line_pipe&) = delete;
   line_pipe& operator=(const line_pipe&) = delete;
 
-  // The next line, without its end; nothing if none came in time.
+  // Returns the next line without its newline, or nothing on a timeout.
   std::optional<std::string> next(std::chrono::nanoseconds limit);
 
  private:
-  int fd_;  // open for both directions, so that it has no end while we read it
+  int fd_;  // open for reading and writing, so that reading does not reach the end of the file
   std::string unread_;
 };
 

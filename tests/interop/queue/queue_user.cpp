@@ -1,19 +1,19 @@
-// Uses a queue, in a process of its own. The Java and the Python program beside this one have the
-// same command line and write the same history, so that a queue can be shared by any mix.
+// Uses a queue in its own process. The Java and the Python program in this folder have the same
+// command line and write the same history.
 //
 //   queue_user CONNECT PATH RECIPE ROLES PACE GATE HISTORY SESSION_MS
 //
-//   RECIPE   whose nodes: zookeeper, curator, kazoo or kazoo_locking
-//   ROLES    one user with a session of its own for each, separated by commas:
+//   RECIPE   the layout of the nodes: zookeeper, curator, kazoo or kazoo_locking
+//   ROLES    separated by commas, one user with its own session for each:
 //              produce:NAME:COUNT[:PRIORITY]  pushes the items NAME-0, NAME-1, ...
-//              consume    takes items until it gets one called `end`
-//              hold       claims an item and keeps it for ever (kazoo_locking only, as the next)
-//              give-back  claims an item and gives it back
-//   PACE     after each item a user stays away for a random time of at most so many milliseconds,
-//            so that all of them get their share
-//   GATE     a pipe: nobody begins before its end, so that those that start slowly take part
-//   HISTORY  gets a line for each of: ready (all are connected), pushed ITEM, claimed ITEM,
-//            popped ITEM, gave-back ITEM. All but the first when the call has returned
+//              consume    pops items until it gets one called `end`
+//              hold       claims an item and keeps it (only kazoo_locking)
+//              give-back  claims an item and releases it (only kazoo_locking)
+//   PACE     after each item, a user waits for a random time of at most this many milliseconds, so
+//            that all users get items
+//   GATE     a pipe: users start when it is closed, so that processes that start slowly take part
+//   HISTORY  gets a line for each of: ready (all users are connected), pushed ITEM, claimed ITEM,
+//            popped ITEM, gave-back ITEM; all but the first are written after the call has returned
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -73,7 +73,7 @@ class history {
       : fd_{::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)} {
     if (fd_ < 0) throw std::runtime_error{"cannot open " + file};
   }
-  // At once and in one piece: who reads it may wait for this line.
+  // In one write and without buffering, because a reader may wait for this line.
   void add(std::string line) const {
     line += '\n';
     if (::write(fd_, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
@@ -171,7 +171,7 @@ void run(const arguments& args) {
   std::vector<std::unique_ptr<user>> users;
   for (const auto& role : split(args.roles, ','))
     users.push_back(std::make_unique<user>(args, role, log));
-  std::ifstream gate{args.gate};  // open before it may end
+  std::ifstream gate{args.gate};  // opened before the pipe can be closed
   log.add("ready");
   std::string(std::istreambuf_iterator<char>{gate}, {});
   std::vector<std::future<void>> all;

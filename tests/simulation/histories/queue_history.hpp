@@ -1,5 +1,5 @@
-// Histories of a queue: producers and consumers over lost connections, on a server that crashes. In
-// the end every pushed item has been delivered once.
+// Histories of a queue. Connections of producers and consumers are lost, and the server crashes. At
+// the end, every pushed item must have been delivered exactly once.
 #pragma once
 
 #include <vector>

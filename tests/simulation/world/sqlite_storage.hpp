@@ -1,4 +1,4 @@
-// The real store on a disk that keeps only what was synced.
+// The real store on a disk that keeps only synced data after a power failure.
 #pragma once
 
 #include <memory>

@@ -54,12 +54,12 @@ TEST(valid_path, refuses_characters_of_four_bytes) {
 
 TEST(valid_path, refuses_malformed_utf8) {
   for (const auto path : {
-           "/\x80"sv,  // a continuation alone
+           "/\x80"sv,  // a continuation byte alone
            "/\xbf"sv,
-           "/\xc3"sv,          // cut off
-           "/\xe4\xb8"sv,      // cut off
-           "/\xf0\x9f\x98"sv,  // cut off
-           "/\xc3/a"sv,        // no continuation
+           "/\xc3"sv,          // truncated
+           "/\xe4\xb8"sv,      // truncated
+           "/\xf0\x9f\x98"sv,  // truncated
+           "/\xc3/a"sv,        // no continuation byte
            "/\xe4\xb8/a"sv,
            "/\xc1\xbf"sv,
            "/\xc0\xaf"sv,          // a slash in two bytes

@@ -1,4 +1,4 @@
-// Requests as a client writes them, by the names the tests use.
+// Functions that encode requests.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace conclave::server_impl {
 struct request {
   wire::opcode type{};
   std::string body;
-  std::int32_t xid = 0;  // zero: the next of its connection
+  std::int32_t xid = 0;  // 0: use the next xid of the connection
 };
 
 // The flags of a create.

@@ -33,7 +33,7 @@ std::vector<std::string> stored_rows::apply(const batch& changes) {
     const auto [at, is_new] = nodes.try_emplace(std::string{n.path});
     expect(is_new || !(at->second.row == *n.row), "written, but not changed", n.path);
     at->second.row = *n.row;
-    // Its own deep copy, as a disk would have it.
+    // A deep copy, like on a disk.
     at->second.row.access = std::make_shared<const acl>(*n.row->access);
     if (is_new) at->second.children = {0, n.row->czxid};
   }

@@ -1,7 +1,7 @@
-// A store that is two maps: what the batches leave behind is what the next core starts from.
+// A store in memory. It contains the rows of all batches, and the next core starts from them.
 //
-// It is strict about what it is handed: every node has a parent, nothing is written that is on disk
-// already, and nothing is removed that is not.
+// It checks each batch: every node has a parent, no unchanged row is written, and no missing row is
+// removed.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct stored_rows {
   std::map<std::string, stored_node> nodes;
   std::map<std::int64_t, session_row> sessions;
 
-  // What is wrong with the batch, one line for each; it is applied all the same.
+  // Applies the batch and returns the errors in it, one line each.
   std::vector<std::string> apply(const batch& changes);
   image load() const;
 };

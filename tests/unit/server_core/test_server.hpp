@@ -1,16 +1,16 @@
-// The server's core with a clock, clients and a disk that exist only in the test.
+// The server's core with a simulated clock, clients and disk.
 //
-// One thread; nothing happens unless the test says so. A turn is what the core's header says it is:
-// requests, expiry, commit, and only then do the clients see anything.
+// Runs in one thread, and only when the test calls it. A turn is defined in the core's header:
+// requests, expiry, commit, and then the output to the clients.
 //
 //   test_server server;
-//   auto& a = server.join();
-//   EXPECT_EQ(a.ask(create("/x")), ok);                    a turn of its own
+//   auto& a = server.open_session();
+//   EXPECT_EQ(a.ask(create("/x")), ok);                    its own turn
 //   server.turn([&] { a.send(set("/x", "1")), b.send(get("/x")); });
-//   EXPECT_EQ(b.take(), ok);
+//   EXPECT_EQ(b.next_reply(), ok);
 //
-// On the way it checks what must always hold: frames are well-formed, every request is answered
-// once and in order, zxids do not go back, batches fit what is stored, deadlines lie ahead.
+// It also checks the invariants: frames are well-formed, every request is answered once and in
+// order, zxids do not decrease, batches match the stored rows, and deadlines are in the future.
 #pragma once
 
 #include <chrono>
@@ -42,7 +42,7 @@ using lines = std::vector<std::string>;
 
 inline constexpr errc ok{};
 
-// What a request brought. Of the fields those count that its answer has.
+// The reply to a request. Only the fields that the reply contains are set.
 struct outcome {
   errc error{};
   std::int64_t zxid = 0;  // of the reply's header
@@ -50,22 +50,22 @@ struct outcome {
   std::optional<std::string> data;
   node_stat stat;
   std::vector<std::string> names;
-  server_impl::acl acl;  // also who_am_i's identities
+  server_impl::acl acl;  // or the identities of who_am_i
   std::int32_t number = 0;
   std::vector<outcome> parts;  // of a multi
-  wire::opcode answered_as{};  // a part's own header
+  wire::opcode answered_as{};  // the type in the header of a part
   std::size_t body_size = 0;
 
   friend bool operator==(const outcome& o, errc e) { return o.error == e; }
 };
 std::ostream& operator<<(std::ostream& out, const outcome& o);
 
-// A request that the core did not answer: the connection was closed.
+// The core closed the connection without a reply.
 inline constexpr auto unanswered = errc::connection_loss;
 
 class test_server;
 
-// One connection, as its client sees it.
+// The client's side of one connection.
 class client {
  public:
   struct handshake_result {
@@ -78,19 +78,20 @@ class client {
 
   // --- requests
 
-  // Sends, and reads the answer when the turn is over.
+  // Sends the request and reads the reply after the turn.
   outcome ask(const request& r);
   void send(const request& r);
-  void send_bytes(std::string_view payload);  // of a frame
-  // The next answer that was not read yet.
+  void send_bytes(std::string_view payload);  // sends one frame
+  // Returns the next unread reply.
   outcome next_reply();
   std::size_t unread_replies() const { return answers_.size(); }
 
-  // --- what arrived
+  // --- output of the server
 
-  // Events as "created /a", "removed /a", "changed /a", "children /a"; others are forgotten.
+  // Returns the events, like "created /a", "removed /a", "changed /a" and "children /a", and
+  // discards the replies in the journal.
   lines take_events();
-  // Events and answers ("answer 3") in order.
+  // Returns events and replies ("answer 3") in order.
   lines take_journal() { return std::exchange(journal_, {}); }
   const std::optional<handshake_result>& handshake() const { return handshake_; }
   bool closed() const { return closed_; }
@@ -119,10 +120,10 @@ class client {
   std::int64_t last_zxid_ = 0;
 };
 
-// Timeouts from 4 to 40 s, and a generator of random numbers that starts from a seed.
+// Timeouts from 4 to 40 s.
 core_options default_options();
 
-// A Unix socket; clients agree to its binding.
+// A Unix socket. Clients use its process binding.
 inline const peer from_socket{"", 4711};
 
 class test_server {
@@ -138,18 +139,18 @@ class test_server {
     std::int64_t seen_zxid = 0;
     std::int64_t session = 0;
     std::string password = std::string(16, '\0');
-    std::optional<bool> read_only = false;        // nothing: an old client, which does not send it
-    std::optional<std::int32_t> process_binding;  // without it: the connection's
+    std::optional<bool> read_only = false;        // empty: an old client that does not send it
+    std::optional<std::int32_t> process_binding;  // default: the binding of the connection
   };
-  // A connection on which nothing was said yet.
+  // A connection without a handshake.
   client& connect(peer from = {"127.0.0.1", 0});
   void handshake(client& c, const connect_parameters& h);
-  // Connected and greeted.
+  // A connection with a new session.
   client& open_session(std::chrono::milliseconds timeout = 10s, peer from = {"127.0.0.1", 0});
   client& open_local_session(std::chrono::milliseconds timeout = 10s) {
     return open_session(timeout, from_socket);
   }
-  // The session goes on, on a new connection.
+  // Continues the session on a new connection.
   client& reconnect(const client& before, std::chrono::milliseconds timeout = 10s,
                     peer from = {"127.0.0.1", 0});
 
@@ -167,9 +168,9 @@ class test_server {
   bool in_turn() const { return in_turn_; }
   void begin();
   void end();
-  // An idle owner: it looks when the core wants it to, and at the end.
+  // Advances the clock. Runs a turn at each deadline of the core and at the end.
   void pass(std::chrono::milliseconds d);
-  // The owner does not run at all for that long.
+  // Advances the clock without running the core.
   void stall(std::chrono::milliseconds d);
   void set_wall_clock(std::int64_t ms) { wall_offset_ = ms - elapsed().count(); }
   time_point now() const { return now_; }
@@ -177,19 +178,19 @@ class test_server {
 
   // --- the disk
 
-  // A new core from what is stored. In the middle of a turn: what was not committed is lost.
+  // Starts a new core from the stored rows. During a turn, uncommitted changes are lost.
   void crash();
   const stored_rows& stored() const { return stored_; }
-  // As if something else had happened before; to be followed by a crash.
+  // For changes by the test. They take effect after crash().
   stored_rows& disk() { return stored_; }
   int commits() const { return commits_; }
-  // The nodes of the last commit: "-" and paths that went, paths of rows, "+" and paths of
-  // children rows.
+  // The nodes of the last commit: "-" and the paths of removed nodes, the paths of written rows,
+  // "+" and the paths of written children rows.
   const lines& last_batch() const { return last_batch_; }
 
   server_impl::core& core() { return *core_; }
   bool is_alive(std::int64_t session) { return core_->sessions().all().contains(session); }
-  // All that ever came out, to be compared with another run.
+  // The whole output, for comparison with another run.
   const std::string& transcript() const { return transcript_; }
 
  private:
@@ -209,7 +210,7 @@ class test_server {
   bool in_turn_ = false;
   int commits_ = 0;
   lines last_batch_;
-  std::int64_t highest_zxid_ = 0;  // that anyone was told
+  std::int64_t highest_zxid_ = 0;  // sent to a client
   std::string transcript_;
 };
 

@@ -1,4 +1,4 @@
-// Runs something in a child process, which may change its user or its mounts, or be killed.
+// Runs a function in a child process, which may change its user or its mounts, or be killed.
 #pragma once
 
 #include <grp.h>
@@ -14,7 +14,7 @@
 
 namespace conclave::testing {
 
-// What it throws, as text; empty: nothing.
+// Returns the message of the exception that `what` throws, or an empty string.
 inline std::string in_child(const std::function<void()>& what) {
   int ends[2];
   if (::pipe(ends) != 0) return "no pipe";
@@ -27,7 +27,7 @@ inline std::string in_child(const std::function<void()>& what) {
       said = error.what();
     }
     static_cast<void>(!::write(ends[1], said.data(), said.size()));
-    ::_exit(0);  // nothing of the parent's is cleaned up twice
+    ::_exit(0);  // without destructors and exit handlers of the parent
   }
   ::close(ends[1]);
   std::string said;
@@ -44,7 +44,7 @@ inline std::string in_child(const std::function<void()>& what) {
 
 inline constexpr unsigned nobody = 65534;
 
-// Root may do everything, so file permissions are tried as another user, who owns the folder.
+// Permissions do not restrict root, so another user, who owns the folder, runs the function.
 inline std::string as_owner_without_privileges(const std::filesystem::path& folder,
                                                const std::function<void()>& what) {
   if (::geteuid() == 0) {

@@ -39,7 +39,7 @@ std::string parent_of(const std::string& path) {
   return path.substr(0, std::max<std::size_t>(1, path.rfind('/')));
 }
 
-// Makes one batch: applies steps to a copy of the model and notes what they touch.
+// Builds one batch: applies steps to a copy of the model and records the changed rows.
 class batch_maker {
  public:
   batch_maker(const row_model& before, std::mt19937_64& random)
@@ -175,7 +175,7 @@ class batch_maker {
         changes.removed_sessions.push_back(id);
       }
     }
-    // Their paths point into the model, which does not live on.
+    // Their paths point into the model, which is destroyed.
     for (auto& parent : changes.parents) {
       parent.path = out.rows.emplace_back(std::string{parent.path}, node_row{}).first;
     }

@@ -1,4 +1,4 @@
-// What a store should hold, and random histories that bring it there.
+// The expected content of a store, and random batches that change it.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ struct row_model {
   void apply(const server_impl::batch& changes);
 };
 
-// What is left of a copy when it is opened: neither sessions nor ephemeral nodes.
+// The content of a copied store after its first start: no sessions and no ephemeral nodes.
 row_model restored(row_model copy);
 
-// What an image has other than the model; empty: nothing.
+// The differences between the image and the model, or an empty string.
 std::string difference(const row_model& expected, const server_impl::image& found);
 
-// A batch together with what it points to.
+// A batch together with the data that it points to.
 struct owned_batch {
   owned_batch() = default;
   owned_batch(owned_batch&&) = default;  // a copy would point into the first one
@@ -43,7 +43,7 @@ server_impl::node_row plain_node(std::int64_t zxid, std::string data = "");
 // The root, which every first batch has, and one more node.
 owned_batch first_batch(std::int64_t zxid);
 
-// A few changes that keep the tree whole: nodes and sessions come, change and go.
+// A few random changes of nodes and sessions that keep the tree consistent.
 owned_batch random_batch(const row_model& before, std::mt19937_64& random);
 
 }  // namespace conclave::testing

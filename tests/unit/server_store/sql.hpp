@@ -1,4 +1,4 @@
-// The sqlite3 shell's part in the tests: looks into a store's file or changes it, server stopped.
+// Runs SQL on the file of a stopped store, to inspect or change it.
 #pragma once
 
 #include <sqlite3.h>
@@ -17,13 +17,13 @@ inline sql_handle open_sql(const std::filesystem::path& file, const char* vfs = 
   sqlite3* db = nullptr;
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   EXPECT_EQ(sqlite3_open_v2(file.c_str(), &db, flags, vfs), SQLITE_OK);
-  // The faulty disk knows no shared memory.
+  // The faulty disk has no shared memory.
   if (vfs != nullptr)
     sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE", nullptr, nullptr, nullptr);
   return {db, sqlite3_close};
 }
 
-// The last value that comes out, if any.
+// Returns the last value, if any.
 inline std::string sql(sqlite3* db, const std::string& text) {
   std::string out;
   char* error = nullptr;

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <new>
 
-// Apart from the tests, or g++ 12 sees a malloc where it expects operator new and warns.
+// In its own file. Otherwise g++ 12 sees malloc() where it expects operator new, and warns.
 namespace {
 
 std::size_t allocated = 0;

@@ -1,11 +1,11 @@
-// How much memory this program takes: replaces the global operator new to count.
+// Counts allocated memory. Replaces the global operator new.
 #pragma once
 
 #include <cstddef>
 
 namespace conclave::wire {
 
-// Bytes asked of operator new since the program started.
+// Bytes requested from operator new since the program started.
 std::size_t allocated_bytes() noexcept;
 
 }  // namespace conclave::wire

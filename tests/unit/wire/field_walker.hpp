@@ -1,4 +1,4 @@
-// Two walks over a record's fields that share nothing with the encoder or the decoder.
+// Two visitors of a record's fields that share no code with the encoder or the decoder.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace conclave::wire {
 
-// The values as text, null told apart from empty.
+// The values as text. Distinguishes null and empty.
 class field_text {
  public:
   template <class... T>
@@ -48,7 +48,7 @@ std::string text_of(const Record& r) {
   return t.text();
 }
 
-// Where the lengths of strings and the counts of vectors stand.
+// The positions of string lengths and vector counts.
 class length_finder {
  public:
   template <class... T>

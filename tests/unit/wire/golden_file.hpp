@@ -1,4 +1,4 @@
-// The records in golden/golden.txt: bytes that ZooKeeper's own classes wrote.
+// The records in golden/golden.txt, encoded by ZooKeeper's own classes.
 #pragma once
 
 #include <map>
@@ -7,10 +7,10 @@
 
 namespace conclave::wire {
 
-// Name to bytes, all of them.
+// All records by name.
 const std::map<std::string, std::string, std::less<>>& golden();
 
-// One record; a test failure and nothing if there is none of that name.
+// Returns one record. Fails the test if there is none of that name.
 std::string golden(std::string_view name);
 
 // For messages of failed tests.

@@ -1,4 +1,4 @@
-// Transactions against ZooKeeper's own bytes, in both directions.
+// Encodes and decodes transactions and compares them with ZooKeeper's bytes.
 
 #include <cstdint>
 #include <limits>
@@ -118,7 +118,7 @@ TEST(golden_multi, request_that_reads) {
 
 TEST(golden_multi, request_without_parts) { expect_request("multi_request/empty", {}); }
 
-// ZooKeeper's own client does not put create2 into a transaction, but its server takes it.
+// ZooKeeper's client does not send create2 in a transaction, but its server accepts it.
 TEST(golden_multi, create2_has_the_body_of_create) {
   std::string bytes;
   writer out{bytes};

@@ -1,7 +1,8 @@
 // `conclave queue pop` and `peek`: print items and remove them, or only print them.
 //
-// pop claims an item, prints it, and removes it only after it was written. So a closed pipe, a full
-// disk or a kill loses no item. An item that `conclave queue work` has claimed is not popped.
+// pop claims an item, prints it, and removes it only after the output was written. So no item is
+// lost if the pipe is closed, the disk is full or the command is killed. An item that `conclave
+// queue work` has claimed is not popped.
 #include <algorithm>
 #include <iostream>
 

@@ -1,4 +1,4 @@
-// Flags and helpers of all queue commands.
+// Flags and helpers for all queue commands.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,8 @@ void add_queue_flags(CLI::App& app, queue_flags& f);
 // If the nodes of the path have a different layout, throws a failure that names that layout.
 void require_layout(client& zk, const queue_flags& f);
 
-// Runs call() and replaces errc::layout_mismatch with the failure of require_layout().
+// Runs call(). If call() fails with errc::layout_mismatch, throws the failure of require_layout()
+// instead.
 template <class Call>
 auto explain_layout(client& zk, const queue_flags& f, Call call) {
   try {
@@ -38,7 +39,7 @@ auto explain_layout(client& zk, const queue_flags& f, Call call) {
 // `text` is a number of seconds, a time with a unit, or "forever". Returns nullopt for "forever".
 std::optional<std::chrono::milliseconds> parse_wait(const std::string& text);
 
-// Each of these commands has a file with its name.
+// Defined in push.cpp, pop.cpp (pop and peek), ls.cpp (ls, len, restore and discard) and work.cpp.
 void describe_push(CLI::App& app, invocation& call);
 void describe_pop(CLI::App& app, invocation& call);
 void describe_peek(CLI::App& app, invocation& call);

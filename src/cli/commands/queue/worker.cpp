@@ -227,7 +227,7 @@ void worker::start_command(queue_claim claim) {
   j.on_loss.emplace(held.lost(), [this] { loop_.post([] {}); });
 }
 
-// The same error would follow for every item, so the worker stops.
+// Every further item would cause the same error, so the worker stops.
 void worker::stop_with_failure(const failure& why) {
   std::cerr << "conclave: " << why.what() << "\n";
   stop(why.code);
@@ -252,7 +252,7 @@ worker::clock::time_point worker::check_job(job& j) {
 }
 
 void worker::ended(job& j) {
-  queue_changed();  // another item may have arrived meanwhile
+  queue_changed();  // another item may have arrived in the meantime
   if (!j.result->kept()) {
     const auto why = j.claim.name() + ": " + j.result->explanation("the claim");
     not_completed_.insert(j.claim.name());

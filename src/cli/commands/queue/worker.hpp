@@ -1,8 +1,8 @@
 // Runs a command for each claimed item, several commands at a time.
 //
 // If the worker returned a failed item at once, the item would be the first of the queue again, and
-// the worker would retry it without a pause. So the worker keeps its claim for a while and
-// meanwhile processes the items behind it.
+// the worker would retry it without a pause. So the worker keeps the claim on a failed item for a
+// while and processes the items behind it in the meantime.
 #pragma once
 
 #include <chrono>
@@ -52,14 +52,13 @@ class worker {
 
   void claim_items();
   void request_claim();
-  // Call when new items may be available. An empty reply to an earlier request then no longer means
-  // that the queue is empty.
+  // Call when new items may be available. If an earlier claim request found no item, that no longer
+  // means that the queue is empty.
   void queue_changed();
   void on_claim(error_code ec, std::optional<queue_claim> claim);
   void start_command(queue_claim claim);
   void stop_with_failure(const failure& why);
-  // Returns the command with this item in its arguments. Returns nullopt if the item cannot be an
-  // argument.
+  // Builds the command line for this item. Returns nullopt if the item cannot be an argument.
   std::optional<program> program_for(const std::string& item) const;
   clock::time_point check_job(job& j);
   void ended(job& j);
@@ -89,7 +88,7 @@ class worker {
   std::size_t pending_completions_ = 0;  // items whose completion is pending
   std::list<job> jobs_;
   std::list<retained_item> retained_;
-  std::set<std::string> not_completed_;  // names of items; used only if the worker ends by itself
+  std::set<std::string> not_completed_;  // names of items; used only if the worker exits by itself
   std::set<std::string> returned_;       // returned items that have not been claimed again yet
   clock::time_point returned_at_;        // time of the last return
   int failures_ = 0;                     // consecutive failures

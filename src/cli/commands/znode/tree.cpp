@@ -29,7 +29,7 @@ struct children_reply {
 };
 
 // Reads the tree level by level, each level with concurrent requests. Omits nodes that are removed
-// meanwhile.
+// in the meantime.
 std::vector<tree_node> read_tree(client& zk, const std::string& top, std::size_t most_depth) {
   std::vector<tree_node> all{{top, top, 0, false, {}, {}}};
   for (std::size_t begin = 0; begin < all.size();) {

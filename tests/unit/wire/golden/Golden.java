@@ -1,11 +1,11 @@
 // Writes golden.txt: records of ZooKeeper's protocol, encoded by ZooKeeper's own classes.
 //
-// To make it again (Debian: openjdk-17-jdk-headless, libzookeeper-java), in this folder:
+// To generate it again (Debian: openjdk-17-jdk-headless, libzookeeper-java), in this folder:
 //
 //   java -cp /usr/share/java/zookeeper.jar:/usr/share/java/zookeeper-jute.jar:/usr/share/java/slf4j-api.jar \
 //     Golden.java > golden.txt
 //
-// One record a line: its name (what stands after a slash tells the variants apart) and its bytes.
+// One record per line: its name, a slash and its variant if there are several, and its bytes.
 
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;

@@ -5,9 +5,9 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** Reads commands from standard input and answers them; see recipe_worker.hpp. */
+/** Reads commands from standard input and prints the replies; see recipe_worker.hpp. */
 public final class Worker {
-    /** Makes the load of a round from the arguments of `prepare`. */
+    /** Creates the load of a round from the arguments of `prepare`. */
     public interface LoadMaker {
         Load make(String[] arguments) throws Exception;
     }

@@ -13,7 +13,7 @@ import org.apache.zookeeper.data.Id;
 import org.apache.zookeeper.data.Stat;
 import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
 
-/** Who may do what, and who one is. */
+/** Access control and authentication. */
 public final class Access {
     private Access() {}
 

@@ -4,7 +4,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** What one check works with: the server, a node of its own, and whatever it opens; closed after it. */
+/** The environment of one check: the server, a new node, and objects that it closes. */
 public final class Bench implements AutoCloseable {
     private static final AtomicInteger COUNT = new AtomicInteger();
 
@@ -52,7 +52,7 @@ public final class Bench implements AutoCloseable {
             try {
                 last.close();
             } catch (Exception e) {
-                // The check has said what it has to say; the next one wants its turn.
+                // The check has its result, so an error here is ignored.
             }
         }
     }

@@ -20,12 +20,12 @@ final class Client implements AutoCloseable {
         zk = new ZooKeeper(connectString, timeoutMs, events);
     }
 
-    /** Goes on with a session. */
+    /** Continues a session. */
     Client(String connectString, long session, byte[] password) throws IOException {
         zk = new ZooKeeper(connectString, TIMEOUT_MS, events, session, password);
     }
 
-    /** One that is content with a server that only reads. */
+    /** Accepts a read-only server. */
     static Client readOnly(String connectString) throws IOException {
         return new Client(connectString);
     }
@@ -39,7 +39,7 @@ final class Client implements AutoCloseable {
         return this;
     }
 
-    /** A persistent node for everybody. */
+    /** Creates a persistent node that is open to all clients. */
     String make(String path, String data) throws KeeperException, InterruptedException {
         return make(path, data, CreateMode.PERSISTENT);
     }
@@ -49,9 +49,9 @@ final class Client implements AutoCloseable {
         return zk.create(path, data.getBytes(), Ids.OPEN_ACL_UNSAFE, mode);
     }
 
-    /** All events that the server sent before now have been given to their watchers. */
+    /** Waits until all earlier events were passed to their watchers. */
     void catchUp() throws InterruptedException {
-        CountDownLatch done = new CountDownLatch(1); // counted down by the thread of the events
+        CountDownLatch done = new CountDownLatch(1); // counted down by the event thread
         zk.sync("/", (rc, path, context) -> done.countDown(), null);
         Expect.that(done.await(Expect.PATIENCE_MS, TimeUnit.MILLISECONDS), "sync got no answer");
     }

@@ -36,7 +36,7 @@ public final class CuratorLeaders {
         Expect.equal(second.getLeader().getId(), "second");
     }
 
-    /** A leader that loses its connection steps down, and returns to the end of the queue. */
+    /** A leader that loses its connection resigns and campaigns again as the last. */
     public static void latchOfALostSessionIsHandedOn(Bench b) throws Exception {
         LinkProxy proxy = b.proxy();
         LeaderLatch first = latch(b, Curators.connect(b, proxy.connectString(), 1_000), "first");

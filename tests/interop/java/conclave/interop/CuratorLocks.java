@@ -20,7 +20,7 @@ import org.apache.curator.framework.recipes.locks.Lease;
 public final class CuratorLocks {
     private CuratorLocks() {}
 
-    /** In a thread of its own, as these locks belong to threads. */
+    /** Runs in its own thread, because these locks belong to threads. */
     private static <T> CompletableFuture<T> elsewhere(Callable<T> work) {
         CompletableFuture<T> result = new CompletableFuture<>();
         Thread thread = new Thread(() -> {
@@ -83,7 +83,7 @@ public final class CuratorLocks {
         Expect.equal(turns.get(), 100);
     }
 
-    /** The lock of a client that cannot be reached is free when its session ends, not before. */
+    /** The lock of a disconnected client is released only when its session ends. */
     public static void mutexOfALostSessionIsHandedOver(Bench b) throws Exception {
         LinkProxy proxy = b.proxy();
         CuratorFramework lost = Curators.connect(b, proxy.connectString(), 1_000);

@@ -17,7 +17,7 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Watcher.Event.EventType;
 import org.apache.zookeeper.data.Stat;
 
-/** Curator's own ways to make, keep and mirror nodes. */
+/** Curator's recipes that create, keep and cache nodes. */
 public final class CuratorNodes {
     private CuratorNodes() {}
 
@@ -123,7 +123,7 @@ public final class CuratorNodes {
         Expect.data(cache.get(b.root + "/old/leaf").get().getData(), "2");
     }
 
-    /** What it has missed while it was away it finds out. */
+    /** After a reconnect, it detects missed changes. */
     public static void cacheCatchesUpAfterAReconnect(Bench b) throws Exception {
         LinkProxy proxy = b.proxy();
         CuratorFramework curator = Curators.connect(b, proxy.connectString(), 20_000);

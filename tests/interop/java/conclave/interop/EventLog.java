@@ -8,7 +8,7 @@ import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.Watcher.Event.EventType;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
 
-/** A watcher that keeps its events in their order: those of nodes and those of the session apart. */
+/** A watcher that stores node events and session events separately, in order. */
 final class EventLog implements Watcher {
     private final BlockingQueue<WatchedEvent> nodes = new LinkedBlockingQueue<>();
     private final BlockingQueue<KeeperState> states = new LinkedBlockingQueue<>();
@@ -19,7 +19,7 @@ final class EventLog implements Watcher {
         else nodes.add(event);
     }
 
-    /** The next event of a node is this one. */
+    /** Expects this as the next node event. */
     EventLog next(EventType type, String path) throws InterruptedException {
         WatchedEvent event = nodes.poll(Expect.PATIENCE_MS, TimeUnit.MILLISECONDS);
         Expect.that(event != null, "no event came, expected " + type + " of " + path);
@@ -27,12 +27,12 @@ final class EventLog implements Watcher {
         return this;
     }
 
-    /** No event of a node has come; to be called after {@link Client#catchUp}. */
+    /** Expects no further node event. Must be called after {@link Client#catchUp}. */
     void nothingMore() {
         Expect.that(nodes.isEmpty(), "unexpected: " + nodes);
     }
 
-    /** The session gets into this state now, or did so since the last call. */
+    /** Waits until the session has reached this state since the last call. */
     void state(KeeperState wanted) throws InterruptedException {
         KeeperState state;
         do {
@@ -41,7 +41,7 @@ final class EventLog implements Watcher {
         } while (state != wanted);
     }
 
-    /** No change of the session's state within this time. */
+    /** Expects no change of the session's state within this time. */
     void noStateFor(long milliseconds) throws InterruptedException {
         KeeperState state = states.poll(milliseconds, TimeUnit.MILLISECONDS);
         Expect.that(state == null, "unexpected state: " + state);

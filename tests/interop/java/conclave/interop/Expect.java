@@ -9,9 +9,9 @@ import java.util.concurrent.TimeUnit;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.data.Stat;
 
-/** What checks say about values; throws {@link Failure} where it is not true. */
+/** Expectations. They throw {@link Failure} if they are not met. */
 final class Expect {
-    /** How long is waited for what must happen: long, since it costs nothing when it does. */
+    /** The time limit for something that must happen. A passing check does not reach it. */
     static final long PATIENCE_MS = 30_000;
 
     private Expect() {}
@@ -29,7 +29,7 @@ final class Expect {
         equal(actual.toString().trim(), expected.toString().trim());
     }
 
-    /** The names in any order. */
+    /** Expects these names in any order. */
     static void names(Collection<String> actual, String... expected) {
         equal(actual.stream().sorted().toList(), Arrays.stream(expected).sorted().toList());
     }
@@ -42,7 +42,7 @@ final class Expect {
         void run() throws Exception;
     }
 
-    /** The action fails with this code. */
+    /** Expects that the action fails with this code. */
     static void fails(KeeperException.Code code, Action action) throws Exception {
         try {
             action.run();
@@ -53,7 +53,7 @@ final class Expect {
         throw new Failure("expected " + code + ", got no failure");
     }
 
-    /** For what announces itself by no event; everything else is awaited by its event. */
+    /** Polls, for conditions that cause no event. */
     static void becomes(Callable<Boolean> condition, String what) throws Exception {
         long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PATIENCE_MS);
         while (!condition.call()) {

@@ -1,6 +1,6 @@
 package conclave.interop;
 
-/** Something is not as it should be. */
+/** A failed expectation. */
 @SuppressWarnings("serial")
 final class Failure extends Error {
     Failure(String what) {

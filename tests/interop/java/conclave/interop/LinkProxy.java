@@ -9,7 +9,7 @@ import java.net.Socket;
 import java.util.HashSet;
 import java.util.Set;
 
-/** A TCP proxy on the loopback address whose links can be cut. */
+/** A TCP proxy on the loopback address whose connections can be closed. */
 final class LinkProxy implements AutoCloseable {
     private final ServerSocket listener;
     private final int upstreamPort;
@@ -26,13 +26,13 @@ final class LinkProxy implements AutoCloseable {
         return "127.0.0.1:" + listener.getLocalPort();
     }
 
-    /** Ends the present links; new ones are accepted. */
+    /** Closes the current connections. New ones are accepted. */
     synchronized void drop() {
         sockets.forEach(LinkProxy::close);
         sockets.clear();
     }
 
-    /** Ends the present links, and new ones at once, until {@link #heal}. */
+    /** Closes the current connections, and new ones at once, until {@link #heal}. */
     synchronized void cut() {
         refusing = true;
         drop();
@@ -53,7 +53,7 @@ final class LinkProxy implements AutoCloseable {
             try {
                 link(listener.accept());
             } catch (IOException e) {
-                // closed, or the server is away; a client tries again
+                // closed, or the server is down; the client tries again
             }
         }
     }
@@ -85,7 +85,7 @@ final class LinkProxy implements AutoCloseable {
             OutputStream out = to.getOutputStream();
             for (int n; (n = in.read(buffer)) > 0;) out.write(buffer, 0, n);
         } catch (IOException e) {
-            // ends the link, as the end of the stream does
+            // ends the connection, like the end of the stream
         }
         synchronized (this) {
             close(from);
@@ -99,7 +99,7 @@ final class LinkProxy implements AutoCloseable {
         try {
             socket.close();
         } catch (IOException e) {
-            // it is closed all the same
+            // closed in any case
         }
     }
 

@@ -26,7 +26,7 @@ import java.util.concurrent.TimeoutException;
  */
 public final class Main {
     private static final long SECONDS_PER_CHECK = 120;
-    /** At a time. They hardly compute: the client sleeps for 100 ms in every close alone. */
+    /** The number of parallel checks. They use little CPU time. */
     private static final int CHECKS = 4;
 
     private Main() {}

@@ -12,7 +12,7 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.admin.ZooKeeperAdmin;
 import org.apache.zookeeper.data.Stat;
 
-/** Nodes: every way to make, read, change, list and remove one, blocking and asynchronous. */
+/** Creating, reading, changing, listing and removing nodes, blocking and asynchronous. */
 public final class Operations {
     private Operations() {}
 
@@ -102,7 +102,7 @@ public final class Operations {
         Client c = b.connect();
         String path = c.zk.create(b.root + "/t", new byte[0], Ids.OPEN_ACL_UNSAFE,
                 CreateMode.PERSISTENT_WITH_TTL, new Stat(), 300);
-        c.make(path + "/child", ""); // as long as it has one, it stays
+        c.make(path + "/child", ""); // it is kept while it has a child
         EventLog watch = new EventLog();
         c.zk.exists(path, watch);
         EventLog other = new EventLog();
@@ -212,11 +212,11 @@ public final class Operations {
         Expect.equal(await(delete), Code.BADVERSION);
     }
 
-    /** Many at once: answered in the order in which they were sent. */
+    /** Many requests at once are answered in order. */
     public static void pipelined(Bench b) throws Exception {
         Client c = b.connect();
         int count = 2000;
-        List<String> names = new ArrayList<>(); // of the thread of the events only, until the last
+        List<String> names = new ArrayList<>(); // used only by the event thread
         CompletableFuture<Void> last = new CompletableFuture<>();
         for (int i = 0; i < count; ++i) {
             c.zk.create(b.root + "/n", null, Ids.OPEN_ACL_UNSAFE, CreateMode.EPHEMERAL_SEQUENTIAL,

@@ -10,7 +10,7 @@ import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooDefs.Ids;
 import org.apache.zookeeper.data.Stat;
 
-/** What a client finds again when its connection, or the server, was away. */
+/** The state of a client after a reconnect or a restart of the server. */
 public final class Reconnects {
     private Reconnects() {}
 
@@ -39,7 +39,7 @@ public final class Reconnects {
                 log.nothingMore();
         }
 
-        /** Each of them fires as on the first connection. */
+        /** Checks that each watch fires as on the first connection. */
         void fire(Client other) throws Exception {
             other.zk.setData(root + "/data", null, -1);
             data.next(EventType.NodeDataChanged, root + "/data");
@@ -106,7 +106,7 @@ public final class Reconnects {
         untouched.next(EventType.NodeDataChanged, b.root + "/untouched");
     }
 
-    /** They have no memory: what happened in between is not told. */
+    /** Persistent watches do not report missed events. */
     public static void persistentWatchesGoOnFromThere(Bench b) throws Exception {
         LinkProxy proxy = b.proxy();
         Client c = b.connect(proxy.connectString());
@@ -134,7 +134,7 @@ public final class Reconnects {
         recursive.next(EventType.NodeCreated, b.root + "/r/seen");
     }
 
-    /** The client cuts its list into requests of 128 KiB. */
+    /** The client splits its list into requests of 128 KiB. */
     public static void moreWatchesThanFitIntoOneRequest(Bench b) throws Exception {
         LinkProxy proxy = b.proxy();
         Client c = b.connect(proxy.connectString());

@@ -6,7 +6,7 @@ import org.apache.zookeeper.Watcher.Event.EventType;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooKeeper.States;
 
-/** The life of a session: its timeout, its end by close or by expiry, its return. */
+/** Sessions: timeout, close, expiry and reconnect. */
 public final class Sessions {
     private Sessions() {}
 
@@ -53,7 +53,7 @@ public final class Sessions {
         LinkProxy proxy = b.proxy();
         Client first = b.connect(proxy.connectString());
         first.make(b.root + "/e", "", CreateMode.EPHEMERAL);
-        proxy.cut(); // or it would come back and take the session away again
+        proxy.cut(); // otherwise it would reconnect and take over the session again
         Client second = b.keep(new Client(b.server.connectString(), first.zk.getSessionId(),
                 first.zk.getSessionPasswd())).connected();
         Expect.equal(second.zk.getSessionId(), first.zk.getSessionId());

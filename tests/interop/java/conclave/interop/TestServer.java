@@ -22,11 +22,11 @@ import java.util.stream.Stream;
 /**
  * The server under test in a temporary folder: Apache ZooKeeper, or with
  * {@code CONCLAVE_TEST_SERVER=embedded} the program that {@code CONCLAVE_BINARY} names. Sessions
- * last 400 ms at least and expire in steps of 100 ms, containers and TTL nodes are looked at every
- * 100 ms, and super's password is "test".
+ * last 400 ms at least and expire in steps of 100 ms, containers and TTL nodes are checked every
+ * 100 ms, and the password of super is "test".
  *
- * <p>The constructor returns when the server answers. It ends with this object, and should this
- * process be killed, the kernel ends it, too.
+ * <p>The constructor returns when the server answers. It is stopped with this object. If this
+ * process is killed, the kernel kills the server.
  */
 final class TestServer implements AutoCloseable {
     private static final boolean EMBEDDED = "embedded".equals(System.getenv("CONCLAVE_TEST_SERVER"));
@@ -39,7 +39,7 @@ final class TestServer implements AutoCloseable {
             "znode.container.checkIntervalMs", "100",
             "DigestAuthenticationProvider.superDigest", "super:D/InIHSb7yEEbrWz8b9l71RjZJU=");
 
-    // The kernel ties the end of a child to the thread that made it; this one lasts.
+    // The kernel kills a child when the thread that started it ends, so this thread does not end.
     private final ExecutorService launcher = Executors.newSingleThreadExecutor(work -> {
         Thread thread = new Thread(work, "launcher");
         thread.setDaemon(true);
@@ -92,11 +92,11 @@ final class TestServer implements AutoCloseable {
                     Files.deleteIfExists(file);
             }
         } catch (IOException | InterruptedException e) {
-            // what cannot be removed stays
+            // files that cannot be removed are left
         }
     }
 
-    /** Whether it serves at last; false if it ended instead, as when somebody else has the port. */
+    /** Waits until it serves. Returns false if it exits, for example because the port is in use. */
     private boolean start(int candidate) throws Exception {
         ProcessBuilder builder = new ProcessBuilder(command())
                 .directory(folder.toFile())
@@ -141,8 +141,8 @@ final class TestServer implements AutoCloseable {
                 "admin.enableServer", "false",
                 "4lw.commands.whitelist", "*",
                 "preAllocSize", "64"));
-        lines.put("reconfigEnabled", "true"); // or Apache's server says so, not that it cannot
-        if (EMBEDDED) lines.putAll(PROPERTIES); // it has no other place for them
+        lines.put("reconfigEnabled", "true"); // otherwise Apache refuses reconfig
+        if (EMBEDDED) lines.putAll(PROPERTIES); // it has no system properties
         List<String> text = new ArrayList<>();
         lines.forEach((name, value) -> text.add(name + "=" + value));
         Files.createDirectories(folder.resolve("data"));
@@ -157,7 +157,7 @@ final class TestServer implements AutoCloseable {
     private static String ask(int port, String word) {
         try (Socket socket = new Socket()) {
             socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 200);
-            socket.setSoTimeout(200); // asked in the middle of its start, it may never answer
+            socket.setSoTimeout(200); // during its start, it may never answer
             socket.getOutputStream().write(word.getBytes(StandardCharsets.US_ASCII));
             return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
@@ -165,7 +165,7 @@ final class TestServer implements AutoCloseable {
         }
     }
 
-    /** Below those that the kernel gives to outgoing connections. */
+    /** Below the ports that the kernel uses for outgoing connections. */
     private static int freePort() {
         Random random = new Random();
         for (;;) {
@@ -175,7 +175,7 @@ final class TestServer implements AutoCloseable {
                 socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
                 return port;
             } catch (IOException e) {
-                // taken
+                // in use
             }
         }
     }

@@ -13,7 +13,7 @@ import org.apache.zookeeper.Watcher.Event.EventType;
 import org.apache.zookeeper.ZooDefs.Ids;
 import org.apache.zookeeper.data.Stat;
 
-/** Several changes, or several reads, as one. */
+/** Transactions and groups of reads. */
 public final class Transactions {
     private Transactions() {}
 
@@ -48,7 +48,7 @@ public final class Transactions {
         Expect.equal(c.zk.exists(b.root + "/ttl", false).getEphemeralOwner(), 0L);
     }
 
-    /** Whether results of creates carry a Stat, which depends on how they were asked for. */
+    /** Whether results of creates contain a Stat depends on the request. */
     public static void statsOfCreates(Bench b) throws Exception {
         Client c = b.connect();
         List<OpResult> results = c.zk.multi(List.of(
@@ -126,7 +126,7 @@ public final class Transactions {
         Client c = b.connect();
         EventLog data = new EventLog();
         EventLog children = new EventLog();
-        EventLog all = new EventLog(); // of another client, see Watches
+        EventLog all = new EventLog(); // of another client: see Watches
         c.zk.getData(b.root, data, null);
         c.zk.getChildren(b.root, children);
         b.connect().zk.addWatch(b.root, all, AddWatchMode.PERSISTENT_RECURSIVE);

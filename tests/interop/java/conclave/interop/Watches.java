@@ -98,7 +98,7 @@ public final class Watches {
         watch.nothingMore(); // and no NodeChildrenChanged
     }
 
-    /** Of different clients. What one client sets on one node in two ways, 3.8.0 mixes up. */
+    /** With different clients: 3.8.0 confuses two kinds of watches of one client. */
     public static void persistentBesideOneShot(Bench b) throws Exception {
         Client c = b.connect();
         EventLog persistent = new EventLog();

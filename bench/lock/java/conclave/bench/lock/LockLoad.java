@@ -48,7 +48,7 @@ final class LockLoad implements Load {
         started.countDown();
     }
 
-    /** A round with an error in it is no measurement; errors of closed sessions do not count. */
+    /** Exits, because a round with an error cannot be used. Ignores errors of closed sessions. */
     void failed(Throwable e) {
         if (stopped) return;
         e.printStackTrace();
@@ -69,7 +69,7 @@ final class LockLoad implements Load {
         try (FileOutputStream out = new FileOutputStream(file)) {
             for (Contender contender : contenders) out.write(contender.records().array());
         }
-        if (threads.size() <= SHORT_WAIT_QUEUE) join(threads); // a long one would take too long
+        if (threads.size() <= SHORT_WAIT_QUEUE) join(threads); // takes long for a long wait queue
         List<Thread> closers = new ArrayList<>();
         for (PeerSession session : sessions) closers.add(startThread(() -> close(session)));
         join(closers);

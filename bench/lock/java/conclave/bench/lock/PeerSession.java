@@ -15,7 +15,7 @@ interface PeerSession {
 
     void close() throws Exception;
 
-    /** Begins to connect. */
+    /** Starts to connect. */
     static PeerSession open(String library, String servers) throws Exception {
         switch (library) {
             case "curator":

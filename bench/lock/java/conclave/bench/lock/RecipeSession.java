@@ -10,7 +10,7 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.recipes.lock.LockListener;
 import org.apache.zookeeper.recipes.lock.WriteLock;
 
-/** The WriteLock that comes with ZooKeeper. It finds its node by the session: one lock for each. */
+/** ZooKeeper's WriteLock. It finds its node by the session id, so each lock needs a session. */
 final class RecipeSession implements PeerSession {
     private final CountDownLatch connected = new CountDownLatch(1);
     private final ZooKeeper client;
@@ -39,8 +39,8 @@ final class RecipeSession implements PeerSession {
 
     private static final class RecipeLock implements Lock, LockListener {
         /**
-         * It waits for ever if its predecessor releases the lock between being listed and being
-         * watched, so it has to be woken.
+         * How often a waiter is woken. WriteLock waits forever if its predecessor releases the lock
+         * after WriteLock has listed the contenders and before it sets the watch.
          */
         private static final long WAKE_MS = 250;
 
@@ -54,7 +54,8 @@ final class RecipeSession implements PeerSession {
 
         @Override
         public void acquire() throws Exception {
-            acquired.drainPermits(); // woken by us and by the event, it calls the listener twice
+            // The listener may have been called twice: for our wake-up and for the watch event.
+            acquired.drainPermits();
             do {
                 lock.lock();
             } while (!acquired.tryAcquire(WAKE_MS, TimeUnit.MILLISECONDS));

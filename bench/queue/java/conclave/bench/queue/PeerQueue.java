@@ -1,6 +1,6 @@
 package conclave.bench.queue;
 
-/** A queue and a client of its own, used by one thread. */
+/** A queue with its own client, used by one thread. */
 interface PeerQueue {
     void awaitConnection() throws Exception;
 
@@ -11,7 +11,7 @@ interface PeerQueue {
 
     void close() throws Exception;
 
-    /** Begins to connect. */
+    /** Starts to connect. */
     static PeerQueue open(String library, String servers, String path) throws Exception {
         switch (library) {
             case "curator":

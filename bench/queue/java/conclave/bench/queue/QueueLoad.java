@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Threads that fill and empty one queue, each with a session of its own; see queue_load.hpp. */
+/** Threads that fill and empty one queue, each with its own session; see queue_load.hpp. */
 final class QueueLoad implements Load {
     private static final long END_MS = 3_000;
 
@@ -39,7 +39,7 @@ final class QueueLoad implements Load {
             threads.add(startThread(() -> consume(queue)));
     }
 
-    /** What a thread does after the start. */
+    /** The function that a thread runs after the start. */
     private interface Work {
         void run() throws Exception;
     }
@@ -58,7 +58,7 @@ final class QueueLoad implements Load {
         return thread;
     }
 
-    /** A round with an error in it is no measurement; errors of closed sessions do not count. */
+    /** Exits, because a round with an error cannot be used. Ignores errors of closed sessions. */
     private void failed(Throwable e) {
         if (stopped) return;
         e.printStackTrace();

@@ -2,7 +2,7 @@ package conclave.bench.queue;
 
 import conclave.bench.Worker;
 
-/** The worker of Curator or of ZooKeeper's recipes, as the argument names it. */
+/** A worker for Curator or for ZooKeeper's recipes, depending on the argument. */
 public final class QueueWorker {
     private QueueWorker() {}
 

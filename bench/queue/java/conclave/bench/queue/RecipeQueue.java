@@ -7,7 +7,7 @@ import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.recipes.queue.DistributedQueue;
 
-/** The DistributedQueue that comes with ZooKeeper. */
+/** ZooKeeper's DistributedQueue. */
 final class RecipeQueue implements PeerQueue {
     private final CountDownLatch connected = new CountDownLatch(1);
     private final ZooKeeper client;

@@ -44,7 +44,7 @@ final class CuratorLatch implements PeerLock {
             for (Participant each : asking.getParticipants()) ids.add(each.getId());
             String leader = asking.getLeader().getId();
             if (!leader.equals(ids.get(0))) throw new IllegalStateException(leader + " leads " + ids);
-            ids.remove("asks"); // if it has come already
+            ids.remove("asks"); // if it is listed already
             return ids;
         }
     }

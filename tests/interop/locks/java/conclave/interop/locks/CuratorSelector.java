@@ -55,7 +55,7 @@ final class CuratorSelector implements PeerLock {
 
     @Override
     public void release() {
-        turn.over.countDown(); // it gives up leadership by itself
+        turn.over.countDown(); // it resigns by itself
     }
 
     @Override
@@ -70,7 +70,7 @@ final class CuratorSelector implements PeerLock {
 
     @Override
     public void close() throws InterruptedException {
-        // What it gave up it has to remove before its client goes.
+        // Its node must be removed before its client is closed.
         while (all.stream().anyMatch(LeaderSelector::hasLeadership)) Thread.onSpinWait();
         for (LeaderSelector each : all) each.close();
         client.close();

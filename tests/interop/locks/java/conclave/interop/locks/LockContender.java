@@ -13,8 +13,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Contends for a lock with Curator or with ZooKeeper's recipes, which the layout tells;
- * lock_contender.cpp tells the command line and the history.
+ * Contends for a lock with Curator or with ZooKeeper's recipes, depending on the layout.
+ * lock_contender.cpp describes the command line and the history.
  */
 public final class LockContender {
     private final String connect;
@@ -74,7 +74,7 @@ public final class LockContender {
         }
     }
 
-    /** At once and in one piece: who reads it may wait for this line. */
+    /** In one write and without buffering, because a reader may wait for this line. */
     private void add(String line) throws IOException {
         history.write((line + "\n").getBytes(StandardCharsets.US_ASCII));
     }

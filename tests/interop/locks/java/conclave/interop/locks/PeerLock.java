@@ -2,7 +2,7 @@ package conclave.interop.locks;
 
 import java.util.List;
 
-/** What the locks of these libraries have in common. Each has a client of its own. */
+/** The common interface of these locks. Each has its own client. */
 interface PeerLock extends AutoCloseable {
     /** exclusive, shared or lease */
     String mode();
@@ -11,7 +11,7 @@ interface PeerLock extends AutoCloseable {
 
     void release() throws Exception;
 
-    /** Of an election: the ids of those that the library shows, the leader first. */
+    /** For an election: the ids that the library shows, the leader first. */
     default List<String> candidates() throws Exception {
         throw new UnsupportedOperationException("no election");
     }

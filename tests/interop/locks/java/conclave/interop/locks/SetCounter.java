@@ -9,8 +9,8 @@ import org.apache.zookeeper.txn.DeleteTxn;
 import org.apache.zookeeper.txn.TxnHeader;
 
 /**
- * SetCounter DATA PARENT COUNT: adds a child that came and went to the log of a server that does not
- * run, as if it had been the COUNT-th. Nobody can wait for two thousand million real ones.
+ * SetCounter DATA PARENT COUNT: writes the creation and deletion of a child to the log of a stopped
+ * server, as if it were the COUNT-th child. Creating two thousand million children takes too long.
  */
 public final class SetCounter {
     private SetCounter() {}

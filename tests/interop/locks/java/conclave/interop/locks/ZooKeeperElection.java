@@ -9,7 +9,7 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.recipes.leader.LeaderElectionSupport;
 import org.apache.zookeeper.recipes.leader.LeaderElectionSupport.EventType;
 
-/** The election that comes with ZooKeeper, which tells a listener when it leads. */
+/** The election that comes with ZooKeeper, which notifies a listener when it leads. */
 final class ZooKeeperElection implements PeerLock {
     private final BlockingQueue<EventType> outcome = new LinkedBlockingQueue<>();
     private final ZooKeeper client;
@@ -36,7 +36,7 @@ final class ZooKeeperElection implements PeerLock {
         return "exclusive";
     }
 
-    /** It fails if a candidate goes between being listed and being read, so it stands again then. */
+    /** Campaigns again if a candidate leaves after it was listed and before it is read. */
     @Override
     public void acquire() throws Exception {
         for (;;) {
@@ -57,7 +57,7 @@ final class ZooKeeperElection implements PeerLock {
         election.stop();
     }
 
-    /** It shows the leader only. */
+    /** It shows only the leader. */
     @Override
     public List<String> candidates() throws Exception {
         return Collections.singletonList(member().getLeaderHostName());

@@ -8,11 +8,11 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.recipes.lock.LockListener;
 import org.apache.zookeeper.recipes.lock.WriteLock;
 
-/** The lock that comes with ZooKeeper, which tells a listener when it is held. */
+/** The lock that comes with ZooKeeper, which notifies a listener when it is held. */
 final class ZooKeeperWriteLock implements PeerLock, LockListener {
     /**
-     * WriteLock sleeps for good if the contender before it leaves between being seen in the line and
-     * being watched, so it has to be woken.
+     * WriteLock is never granted if its predecessor leaves after it was listed and before it is
+     * watched, so it has to be woken.
      */
     private static final long WAKE_MS = 250;
 
@@ -32,7 +32,7 @@ final class ZooKeeperWriteLock implements PeerLock, LockListener {
 
     @Override
     public void acquire() throws Exception {
-        acquired.drainPermits(); // woken by us and by the event, it tells twice
+        acquired.drainPermits(); // it may notify twice: after our wake-up and after the event
         do {
             lock.lock();
         } while (!acquired.tryAcquire(WAKE_MS, TimeUnit.MILLISECONDS));

@@ -1,6 +1,6 @@
 package conclave.interop.queue;
 
-/** What the queues of these libraries have in common. Each has a client of its own, connected. */
+/** The common interface of these queues. Each has its own connected client. */
 interface PeerQueue extends AutoCloseable {
     void offer(byte[] item) throws Exception;
 

@@ -12,8 +12,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Uses a queue with Curator or with ZooKeeper's recipes; queue_user.cpp tells the command line and
- * the history.
+ * Uses a queue with Curator or with ZooKeeper's recipes; queue_user.cpp describes the command line
+ * and the history.
  */
 public final class QueueUser {
     private final OutputStream history;
@@ -32,9 +32,9 @@ public final class QueueUser {
                     PeerQueue.make(args[2], args[0], args[1], Integer.parseInt(args[7]));
             all.add(new Thread(() -> process.run(role.split(":"), queue)));
         }
-        try (InputStream gate = new FileInputStream(args[5])) { // before it may end
+        try (InputStream gate = new FileInputStream(args[5])) { // opened before it is closed
             process.add("ready");
-            gate.read(); // its end is all that ever comes
+            gate.read(); // returns when the pipe is closed
         }
         for (Thread one : all) one.start();
         for (Thread one : all) one.join();
@@ -73,7 +73,7 @@ public final class QueueUser {
         }
     }
 
-    /** At once and in one piece: who reads it may wait for this line. */
+    /** In one write and without buffering, because a reader may wait for this line. */
     private void add(String line) throws IOException {
         history.write((line + "\n").getBytes(StandardCharsets.US_ASCII));
     }
