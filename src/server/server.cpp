@@ -28,6 +28,7 @@ server_impl::storage open(const std::filesystem::path& folder) {
                " sessions and " + std::to_string(d.ephemeral_nodes) +
                " ephemeral nodes were removed";
   s.check_folder = [raw = on_disk.get()] { raw->check_folder(); };
+  s.shrink = [raw = on_disk.get()] { return raw->shrink(); };
   s.backup = [raw = on_disk.get()](const std::filesystem::path& to) { raw->backup(to); };
   s.backend = std::move(on_disk);
   return s;

@@ -1,16 +1,16 @@
-// A client in a process of its own, to be killed, stopped, cut off.
+// A client in a separate process. Tests kill, stop and disconnect it.
 //
 //   actor hold ADDRESS TIMEOUT_MS PATH      creates the ephemeral node PATH and keeps it
-//   actor inherit ADDRESS TIMEOUT_MS PATH   the same; then a child that it forked has the
-//   connection
-//                                           as well, and its process id becomes the node's data
-//   actor lend ADDRESS TIMEOUT_MS PATH      creates it, tells its session's id and password in the
-//                                           node's data, and closes the connection
-//   actor deaf ADDRESS TIMEOUT_MS PATH      creates it, and asks for more than it ever reads
-//   actor crowd ADDRESS COUNT PATH          opens COUNT connections that say nothing, then `hold`
+//   actor inherit ADDRESS TIMEOUT_MS PATH   like hold, but forks a child that inherits the
+//                                           connection and writes its process id to the node
+//   actor lend ADDRESS TIMEOUT_MS PATH      creates the node, writes the session's id and password
+//                                           to it, and closes the connection
+//   actor no_read ADDRESS TIMEOUT_MS PATH      creates the node and sends requests without reading
+//   actor silent ADDRESS COUNT PATH          opens COUNT connections without a handshake, then
+//   `hold`
 //
-// SIGUSR1 cuts its connection; when it is back, the node's data becomes "back". SIGUSR2 makes it
-// "fine".
+// SIGUSR1 closes its connection. After the reconnect, the actor writes "back" to the node. SIGUSR2
+// makes it write "fine".
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -39,7 +39,7 @@ void set(client& zk, const std::string& path, const std::string& data) {
     zk.set(path, data);
   } catch (const error& e) {
     if (e.code() != condition::outcome_unknown) throw;
-    set(zk, path, data);  // the connection was lost; the same again does no harm
+    set(zk, path, data);  // the connection was lost, and repeating the write is safe
   }
 }
 
@@ -63,7 +63,7 @@ int lend(const std::string& address, int timeout_ms, const std::string& path) {
   while (true) ::pause();
 }
 
-int be_deaf(const std::string& address, int timeout_ms, const std::string& path) {
+int send_without_reading(const std::string& address, int timeout_ms, const std::string& path) {
   const auto large = path + "-large";
   raw_session s{address};
   if (!s.handshake(timeout_ms) || s.create(large, std::string(100'000, 'x')) != 0) return 1;
@@ -78,11 +78,11 @@ int play(const std::vector<std::string>& arguments) {
   const int number = std::stoi(arguments.at(3));
   const auto& path = arguments.at(4);
   if (role == "lend") return lend(address, number, path);
-  if (role == "deaf") return be_deaf(address, number, path);
+  if (role == "no_read") return send_without_reading(address, number, path);
 
   std::vector<loopback_socket> silent;
   client_options options;
-  if (role == "crowd") {
+  if (role == "silent") {
     rlimit files{};
     ::getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max;
@@ -92,7 +92,7 @@ int play(const std::vector<std::string>& arguments) {
     options.session_timeout = std::chrono::milliseconds{number};
   }
 
-  // Before the first thread, so that they leave the orders to this one.
+  // Blocked before the first thread starts, so that only this thread receives the signals.
   sigset_t orders{};
   ::sigemptyset(&orders);
   ::sigaddset(&orders, SIGUSR1);

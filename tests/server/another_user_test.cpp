@@ -1,4 +1,4 @@
-// Who may use the Unix socket: the user whose server it is, and root.
+// Only the owner of the server and root may use the Unix socket.
 #include <grp.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -25,7 +25,7 @@ unsigned mode_of(const std::filesystem::path& file) {
 
 enum outcome { let_in = 10, cannot_reach, turned_away, cannot_become_nobody };
 
-// The result of f() in a process of another user, who is in these groups.
+// Returns the result of f() in a process of another user, who is in these groups.
 template <class F>
 int run_as_nobody(const std::vector<gid_t>& groups, F f) {
   const auto child = ::fork();
@@ -44,7 +44,7 @@ int run_as_nobody(const std::vector<gid_t>& groups, F f) {
   return WEXITSTATUS(status);
 }
 
-// What another user meets there.
+// Tries to connect as another user.
 int try_as_nobody(const std::string& address) {
   return run_as_nobody({}, [&] {
     raw_session s{address};
@@ -68,7 +68,7 @@ TEST_F(another_user, cannot_reach_the_socket) {
   EXPECT_EQ(try_as_nobody(server.socket()), cannot_reach);
 }
 
-TEST_F(another_user, is_turned_away_where_the_path_is_open) {
+TEST_F(another_user, is_refused_if_the_path_is_accessible) {
   serve_process server{{"--socket", "open/socket"}};
   std::filesystem::permissions(server.folder() / "open", std::filesystem::perms{0755});
   std::filesystem::permissions(server.socket_file(), std::filesystem::perms{0666});
@@ -78,7 +78,7 @@ TEST_F(another_user, is_turned_away_where_the_path_is_open) {
   EXPECT_TRUE(zk.exists("/"));
 }
 
-TEST_F(another_user, has_a_server_of_its_own_which_root_may_use) {
+TEST_F(another_user, can_have_its_own_server_which_root_may_use) {
   const temporary_directory home;
   std::filesystem::permissions(home.path(), std::filesystem::perms{0755});
   ASSERT_EQ(::chown(home.path().c_str(), nobody, nobody), 0);
@@ -90,7 +90,7 @@ TEST_F(another_user, has_a_server_of_its_own_which_root_may_use) {
   EXPECT_TRUE(root.exists("/"));
 }
 
-TEST_F(another_user, of_the_group_cannot_use_all_connections) {
+TEST_F(another_user, in_the_group_cannot_use_all_connections) {
   const auto* const group = ::getgrgid(1);  // whatever it is called here
   ASSERT_NE(group, nullptr);
   const std::string name = group->gr_name;

@@ -1,4 +1,4 @@
-// A copy of a running server's data.
+// Backups of a running server.
 #include <grp.h>
 #include <sys/stat.h>
 
@@ -13,18 +13,13 @@
 namespace conclave::testing {
 namespace {
 
-std::string content(const std::filesystem::path& file) {
-  std::ifstream in{file, std::ios::binary};
-  return {std::istreambuf_iterator<char>{in}, {}};
-}
-
-TEST(serve_backup, of_a_server_under_load_can_be_served_from_another_folder) {
+TEST(serve_backup, of_a_busy_server_can_be_served_from_another_folder) {
   serve_process server;
   client zk{server.socket()};
   zk.create("/n", "root");
   zk.create("/n/locked", "", create_options{create_mode::persistent, read_only_acl()});
 
-  // Creates /n/0, /n/1, ... until it is stopped.
+  // Creates /n/0, /n/1, ... until stopped.
   std::atomic<int> created = 0;
   std::jthread load{[&](const std::stop_token& enough) {
     client busy{server.socket()};
@@ -52,19 +47,19 @@ TEST(serve_backup, of_a_server_under_load_can_be_served_from_another_folder) {
   const auto names = copy.children("/n").names;
   const auto count = static_cast<int>(names.size()) - 1;
   EXPECT_GE(count, before);
-  EXPECT_LE(count, after + 1) << "the last one may not have been counted yet";
+  EXPECT_LE(count, after + 1) << "the last node may not have been counted yet";
   for (int i = 0; i < count; ++i)
     ASSERT_EQ(copy.get("/n/" + std::to_string(i)).data, "data of it") << "no gaps";
   EXPECT_EQ(copy.get_acl("/n/locked").acl, read_only_acl());
   EXPECT_EQ(*copy.exists("/n/0"), *zk.exists("/n/0"));
   const auto token = copy.create("/new").stat.czxid;
   EXPECT_GT(token, zk.create("/new").stat.czxid)
-      << "numbers go on, though the copy is older than what it stands for";
+      << "zxids must increase, although the copy is older than the original";
   EXPECT_LT(token, std::int64_t{1} << 53) << "readers of JSON would round it";
 }
 
-// The session lives and released the lock after the backup: nobody would release it again.
-TEST(serve_backup, brings_back_no_session_and_no_ephemeral_node) {
+// The session released the lock after the backup, so it would not release it again.
+TEST(serve_backup, contains_no_session_and_no_ephemeral_node) {
   serve_process server;
   client zk{server.socket(), with_timeout(30s)};
   session_recorder events{zk};
@@ -86,7 +81,7 @@ TEST(serve_backup, brings_back_no_session_and_no_ephemeral_node) {
   EXPECT_FALSE(other.exists("/held"));
 }
 
-TEST(serve_backup, touches_no_file_of_others) {
+TEST(serve_backup, does_not_overwrite_files) {
   serve_process server;
   const auto file = server.folder() / "copy.db";
   const auto foreign = server.folder() / "copy.db.part";
@@ -95,8 +90,8 @@ TEST(serve_backup, touches_no_file_of_others) {
   std::ofstream{victim} << "precious";
   const auto run = run_conclave({"serve", "--data", server.data(), "--backup", file.string()});
   EXPECT_EQ(run.status.code, 0) << run.text;
-  EXPECT_EQ(content(foreign), "mine");
-  // A name that leads elsewhere is a name that exists.
+  EXPECT_EQ(read_file(foreign), "mine");
+  // A symbolic link counts as an existing file.
   std::filesystem::create_symlink(victim, server.folder() / "link.db");
   std::filesystem::create_symlink(server.folder() / "nothing", server.folder() / "dangling.db");
   for (const auto* name : {"link.db", "dangling.db"}) {
@@ -104,13 +99,13 @@ TEST(serve_backup, touches_no_file_of_others) {
         run_conclave({"serve", "--data", server.data(), "--backup", server.folder() / name});
     EXPECT_EQ(refused.status.code, 1) << name << refused.text;
   }
-  EXPECT_EQ(content(victim), "precious");
+  EXPECT_EQ(read_file(victim), "precious");
   EXPECT_FALSE(std::filesystem::exists(server.folder() / "nothing"));
   for (const auto& entry : std::filesystem::directory_iterator{server.folder()})
     EXPECT_TRUE(entry.path().extension() != ".part" || entry.path() == foreign) << entry.path();
 }
 
-TEST(serve_backup, is_for_the_owner_of_the_server_and_not_for_its_group) {
+TEST(serve_backup, is_allowed_for_the_owner_of_the_server_but_not_for_its_group) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user: run this as root";
   const auto* const group = ::getgrgid(1);  // whatever it is called here
   ASSERT_NE(group, nullptr);
@@ -124,13 +119,13 @@ TEST(serve_backup, is_for_the_owner_of_the_server_and_not_for_its_group) {
       {"serve", "--socket", server.socket_file(), "--data", "/none", "--backup", stolen},
       as_member);
   EXPECT_EQ(member.status.code, 1) << member.text;
-  EXPECT_TRUE(member.says("the backup failed: only root and user 0")) << member.text;
+  EXPECT_TRUE(member.contains("the backup failed: only root and user 0")) << member.text;
   EXPECT_FALSE(std::filesystem::exists(stolen));
   const auto root = run_conclave({"serve", "--socket", server.socket_file(), "--backup", stolen});
   EXPECT_EQ(root.status.code, 0) << root.text;
 }
 
-TEST(serve_backup, says_why_it_cannot) {
+TEST(serve_backup, reports_the_reason_of_a_failure) {
   serve_process server;
   const auto backup = [&](const std::string& to) {
     return run_conclave({"serve", "--data", server.data(), "--backup", to});
@@ -138,22 +133,22 @@ TEST(serve_backup, says_why_it_cannot) {
   const auto there = (server.folder() / "output").string();
   const auto exists = backup(there);
   EXPECT_EQ(exists.status.code, 1);
-  EXPECT_TRUE(exists.says(there + " exists already; choose another name")) << exists.text;
+  EXPECT_TRUE(exists.contains(there + " exists already; choose another name")) << exists.text;
   const auto nowhere = backup(server.folder() / "no/such/folder/copy.db");
   EXPECT_EQ(nowhere.status.code, 1);
-  EXPECT_TRUE(nowhere.says("conclave: the backup failed: ")) << nowhere.text;
+  EXPECT_TRUE(nowhere.contains("conclave: the backup failed: ")) << nowhere.text;
   EXPECT_TRUE(client{server.socket()}.exists("/"));
 
   serve_process in_memory{{"--durability", "none"}};
   const auto nothing = run_conclave(
       {"serve", "--data", in_memory.data(), "--backup", in_memory.folder() / "copy.db"});
   EXPECT_EQ(nothing.status.code, 1);
-  EXPECT_TRUE(nothing.says("this server keeps nothing on disk")) << nothing.text;
+  EXPECT_TRUE(nothing.contains("this server keeps nothing on disk")) << nothing.text;
 
   server.kill();
   const auto nobody = backup(server.folder() / "copy.db");
   EXPECT_EQ(nobody.status.code, 69);
-  EXPECT_TRUE(nobody.says("check that it runs; try: conclave serve")) << nobody.text;
+  EXPECT_TRUE(nobody.contains("check that it runs; try: conclave serve")) << nobody.text;
 }
 
 }  // namespace

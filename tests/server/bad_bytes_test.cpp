@@ -1,4 +1,4 @@
-// What is not ZooKeeper's protocol ends its own connection, and nothing else.
+// Invalid input ends its own connection and affects no other.
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -7,9 +7,9 @@
 #include <random>
 
 #include "integration/harness.hpp"
-#include "server/figures.hpp"
 #include "server/raw_session.hpp"
 #include "server/serve_process.hpp"
+#include "server/statistics.hpp"
 #include "support/certificates.hpp"
 
 namespace conclave::testing {
@@ -47,17 +47,17 @@ class bad_bytes : public ::testing::Test {
 
   void TearDown() override {
     EXPECT_TRUE(server().running());
-    EXPECT_EQ(witness.exists("/"), 0) << "on its first connection";
+    EXPECT_EQ(recording_writer.exists("/"), 0) << "on its first connection";
     EXPECT_EQ(local_witness.exists("/"), 0);
   }
 
   static inline std::string trusted;
-  raw_session witness{server().tcp()};
+  raw_session recording_writer{server().tcp()};
   raw_session local_witness{server().socket()};
-  bool greeted = witness.handshake(40'000) && local_witness.handshake(40'000);
+  bool greeted = recording_writer.handshake(40'000) && local_witness.handshake(40'000);
 };
 
-TEST_F(bad_bytes, lengths_that_cannot_be_end_the_connection) {
+TEST_F(bad_bytes, invalid_lengths_end_the_connection) {
   constexpr auto least = std::numeric_limits<std::int32_t>::min();
   constexpr auto most = std::numeric_limits<std::int32_t>::max();
   for (const auto n : {-1, least, most, 0x10'0000, 0x100'0000}) {
@@ -72,7 +72,7 @@ TEST_F(bad_bytes, lengths_that_cannot_be_end_the_connection) {
   }
 }
 
-TEST_F(bad_bytes, the_largest_request_is_taken_and_one_byte_more_is_not) {
+TEST_F(bad_bytes, the_largest_request_is_accepted_and_one_more_byte_is_not) {
   raw_session s{server().tcp()};
   ASSERT_TRUE(s.handshake(40'000));
   constexpr std::size_t limit = 0xfffff;
@@ -81,30 +81,30 @@ TEST_F(bad_bytes, the_largest_request_is_taken_and_one_byte_more_is_not) {
   try {
     s.link.send_frame(create_request(2, "/larger1", std::string(limit - around + 1, 'x'), false));
   } catch (const connection_ended&) {
-    // The server has read the length and closed before all the rest was sent.
+    // The server has closed the connection before the rest was sent.
   }
   EXPECT_TRUE(is_ended(s.link));
-  EXPECT_NE(witness.exists("/larger1"), 0);
+  EXPECT_NE(recording_writer.exists("/larger1"), 0);
 }
 
-TEST_F(bad_bytes, a_half_sent_frame_hinders_nobody_and_can_be_finished) {
+TEST_F(bad_bytes, a_partial_frame_blocks_no_other_client_and_can_be_completed) {
   raw_session s{server().tcp()};
   const auto greeting = framed(encode(connect_request{40'000}));
   s.link.send(greeting.substr(0, 17));
-  EXPECT_EQ(witness.exists("/"), 0);
+  EXPECT_EQ(recording_writer.exists("/"), 0);
   s.link.send(greeting.substr(17));
   const auto answer = s.link.receive_frame();
   EXPECT_NE(int64_at(answer, 8), 0);
 
   const auto request = framed(create_request(7, "/half", "whole", false));
   for (std::size_t i = 0; i + 1 < request.size(); ++i) s.link.send(request.substr(i, 1));
-  EXPECT_NE(witness.exists("/half"), 0);
+  EXPECT_NE(recording_writer.exists("/half"), 0);
   s.link.send(request.substr(request.size() - 1));
   EXPECT_EQ(decode_reply(s.link.receive_frame()).xid, 7);
-  EXPECT_EQ(witness.exists("/half"), 0);
+  EXPECT_EQ(recording_writer.exists("/half"), 0);
 }
 
-TEST_F(bad_bytes, who_leaves_in_the_middle_of_a_frame_leaves_nothing_behind) {
+TEST_F(bad_bytes, a_disconnect_inside_a_frame_leaks_nothing) {
   const auto before = server().open_descriptors();
   for (int i = 0; i < 20; ++i) {
     raw_session s{i % 2 == 0 ? server().tcp() : server().socket()};
@@ -112,17 +112,17 @@ TEST_F(bad_bytes, who_leaves_in_the_middle_of_a_frame_leaves_nothing_behind) {
     s.link.send(length(1'000'000) + "the beginning");
     if (i % 4 == 0) s.link.reset();
   }
-  // The processes of the sessions on the socket are watched until those end.
+  // For each session on the socket, the server keeps a descriptor of its process.
   EXPECT_TRUE(eventually([&] { return server().open_descriptors() <= before + 12; }));
 }
 
-TEST_F(bad_bytes, noise_ends_the_connection) {
+TEST_F(bad_bytes, random_bytes_end_the_connection) {
   std::minstd_rand random{12345};
   for (int i = 0; i < 300; ++i) {
     const auto address = i % 2 == 0 ? server().tcp() : server().socket();
     auto link = connect_to(address);
     auto bytes = noise(random, 4 + random() % 200);
-    // A length that could be one would only wait for more, until the handshake limit.
+    // With a valid length, the server would wait for more bytes until the handshake timeout.
     bytes[0] = static_cast<char>(bytes[0] | 1);
     try {
       link.send(bytes);
@@ -132,7 +132,7 @@ TEST_F(bad_bytes, noise_ends_the_connection) {
   }
 }
 
-TEST(garbage, does_not_flood_the_log) {
+TEST(garbage, is_logged_at_a_limited_rate) {
   serve_process server{{"--durability", "none", "--listen", "0"}};
   const auto lines = [&] {
     const std::string_view line = "is not ZooKeeper's protocol";
@@ -152,13 +152,15 @@ TEST(garbage, does_not_flood_the_log) {
   ASSERT_LT(took, std::chrono::seconds{strangers / 2});
   EXPECT_GE(lines(), 1u);
   EXPECT_LE(lines(), 1u + static_cast<std::size_t>(took / 1s)) << "one a second";
-  EXPECT_TRUE(eventually([&] {  // the next line, after a second, has the number of the others
-    connect_to(server.tcp()).send(length(-1));
-    return server.output().find(" earlier lines like this were not logged") != std::string::npos;
-  }));
+  EXPECT_TRUE(
+      eventually([&] {  // the next line, after a second, contains the number of suppressed lines
+        connect_to(server.tcp()).send(length(-1));
+        return server.output().find(" earlier lines like this were not logged") !=
+               std::string::npos;
+      }));
 }
 
-TEST_F(bad_bytes, noise_in_frames_ends_the_connection_or_is_answered) {
+TEST_F(bad_bytes, random_frames_end_the_connection_or_are_answered) {
   std::minstd_rand random{54321};
   for (int i = 0; i < 300; ++i) {
     raw_session s{server().tcp()};
@@ -168,7 +170,7 @@ TEST_F(bad_bytes, noise_in_frames_ends_the_connection_or_is_answered) {
     try {
       for (int k = 0; k < 5; ++k) {
         auto bytes = noise(random, random() % 100);
-        if (bytes.size() >= 8 && i % 3 == 2) {  // something that it knows, with any content
+        if (bytes.size() >= 8 && i % 3 == 2) {  // a known request with random content
           constexpr std::array<int, 19> known{1,  2,  3,  4,  5,  6,  7,   8,   9,  12,
                                               13, 14, 15, 19, 21, 22, 100, 105, 106};
           bytes.replace(4, 4, length(known[random() % known.size()]));
@@ -182,7 +184,7 @@ TEST_F(bad_bytes, noise_in_frames_ends_the_connection_or_is_answered) {
   }
 }
 
-TEST_F(bad_bytes, nonsense_on_the_tls_port_ends_the_connection) {
+TEST_F(bad_bytes, random_bytes_on_the_tls_port_end_the_connection) {
   const auto tls = server().addresses()[1];
   std::minstd_rand random{999};
   {
@@ -193,14 +195,14 @@ TEST_F(bad_bytes, nonsense_on_the_tls_port_ends_the_connection) {
   {
     auto word = connect_to(tls);
     word.send("ruok");
-    // Could be the beginning of a record: it is told when it is none.
+    // These bytes can be the start of a TLS record, so the server may send an alert.
     try {
       word.send("ruok");
     } catch (const connection_ended&) {
     }
     EXPECT_TRUE(is_ended(word));
   }
-  for (int i = 0; i < 50; ++i) {  // the head of a handshake record, then noise
+  for (int i = 0; i < 50; ++i) {  // the header of a handshake record, then random bytes
     auto link = connect_to(tls);
     const auto bytes = noise(random, 200);
     try {

@@ -1,11 +1,11 @@
-// How many may come.
+// Limits for connections and sessions.
 #include <memory>
 #include <vector>
 
 #include "integration/harness.hpp"
-#include "server/figures.hpp"
 #include "server/raw_session.hpp"
 #include "server/serve_process.hpp"
+#include "server/statistics.hpp"
 
 namespace conclave::testing {
 namespace {
@@ -17,7 +17,7 @@ bool comes_in(sessions& all, const std::string& address) {
   return all.back()->handshake(10'000);
 }
 
-TEST(connection_limits, who_comes_when_all_places_are_taken_is_refused) {
+TEST(connection_limits, a_connection_above_the_limit_is_refused) {
   serve_process server{{"--durability", "none", "--listen", "0", "--max-connections", "5"}};
   sessions all;
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(comes_in(all, i < 3 ? server.tcp() : server.socket()));
@@ -30,7 +30,7 @@ TEST(connection_limits, who_comes_when_all_places_are_taken_is_refused) {
   EXPECT_TRUE(eventually([&] { return comes_in(all, server.tcp()); }));
 }
 
-TEST(connection_limits, one_that_has_not_greeted_makes_room) {
+TEST(connection_limits, a_connection_without_a_handshake_is_closed_for_a_new_one) {
   serve_process server{{"--durability", "none", "--listen", "0", "--max-connections", "3"}};
   sessions all;
   ASSERT_TRUE(comes_in(all, server.tcp()));
@@ -43,7 +43,7 @@ TEST(connection_limits, one_that_has_not_greeted_makes_room) {
   for (const auto& s : all) EXPECT_EQ(s->exists("/"), 0);
 }
 
-TEST(connection_limits, of_one_address_only_so_many_may_come) {
+TEST(connection_limits, one_address_has_a_limit) {
   serve_process server{
       {"--durability", "none", "--listen", "0", "--max-connections-per-address", "3"}};
   sessions all;
@@ -56,8 +56,8 @@ TEST(connection_limits, of_one_address_only_so_many_may_come) {
   EXPECT_FALSE(comes_in(all, server.tcp()));
 }
 
-// An eighth is kept back: of 32, two for the Unix socket and two for sessions that reconnect.
-TEST(connection_limits, tcp_cannot_take_what_is_kept_for_the_socket_and_for_reconnecting) {
+// An eighth is reserved: of 32, two for the Unix socket and two for sessions that reconnect.
+TEST(connection_limits, tcp_cannot_use_connections_reserved_for_the_socket_and_for_reconnects) {
   serve_process server{{"--durability", "none", "--listen", "0", "--max-connections", "32"}};
   sessions all;
   for (int i = 0; i < 28; ++i) ASSERT_TRUE(comes_in(all, server.tcp()));
@@ -65,7 +65,7 @@ TEST(connection_limits, tcp_cannot_take_what_is_kept_for_the_socket_and_for_reco
   EXPECT_TRUE(server.prints("refused: too many connections"));
   EXPECT_TRUE(comes_in(all, server.socket()));
 
-  // Its place is taken before it is back.
+  // Another connection uses the free place before the session reconnects.
   all[0]->link.reset();
   EXPECT_TRUE(eventually([&] { return comes_in(all, server.socket()); }));
   EXPECT_TRUE(comes_in(all, server.socket()));
@@ -77,7 +77,7 @@ TEST(connection_limits, tcp_cannot_take_what_is_kept_for_the_socket_and_for_reco
 }
 
 // The default is a quarter of all, but at least 60.
-TEST(connection_limits, one_address_cannot_take_them_all) {
+TEST(connection_limits, one_address_cannot_use_all_connections) {
   serve_process server{{"--durability", "none", "--listen", "0", "--max-connections", "100"}};
   sessions all;
   for (int i = 0; i < 60; ++i) ASSERT_TRUE(comes_in(all, server.tcp()));
@@ -86,7 +86,7 @@ TEST(connection_limits, one_address_cannot_take_them_all) {
   EXPECT_TRUE(comes_in(all, server.socket()));
 }
 
-TEST(connection_limits, one_that_has_not_greeted_makes_room_for_its_own_address) {
+TEST(connection_limits, a_connection_without_a_handshake_is_closed_for_its_own_address) {
   serve_process server{
       {"--durability", "none", "--listen", "0", "--max-connections-per-address", "3"}};
   auto local = connect_to(server.socket());
@@ -102,14 +102,14 @@ TEST(connection_limits, one_that_has_not_greeted_makes_room_for_its_own_address)
   EXPECT_FALSE(is_ended(local, 0ms));
 }
 
-TEST(connection_limits, only_so_many_sessions_may_begin) {
+TEST(connection_limits, the_number_of_sessions_is_limited) {
   serve_process server{{"--durability", "none", "--listen", "0", "--max-sessions", "3"}};
   sessions all;
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(comes_in(all, server.tcp()));
   EXPECT_FALSE(comes_in(all, server.tcp()));
   EXPECT_FALSE(comes_in(all, server.socket()));
   raw_session again{server.tcp()};
-  EXPECT_TRUE(again.reconnect(*all[1])) << "that one had begun before";
+  EXPECT_TRUE(again.reconnect(*all[1])) << "this session existed before";
   EXPECT_EQ(again.call(request(1, op::close_session)).error, 0);
   EXPECT_TRUE(comes_in(all, server.socket()));
 }

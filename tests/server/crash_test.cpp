@@ -1,30 +1,26 @@
-// What a client was told is there after the server was killed; and numbers never go back.
+// After the server was killed, all acknowledged changes exist, and zxids never decrease.
 //
-// The page cache survives a killed process, so this shows that nothing is told too early and that
-// every start finds everything, not that it was synced: server_store_test does that.
+// The page cache survives a killed process. So this test shows that nothing is acknowledged too
+// early and that every start loads everything. server_store_test shows that the data is synced.
 #include <atomic>
 #include <map>
 #include <random>
 #include <thread>
 
 #include "integration/harness.hpp"
-#include "server/figures.hpp"
 #include "server/serve_process.hpp"
+#include "server/statistics.hpp"
 
 namespace conclave::testing {
 namespace {
 
-client_options back_at_once() {
-  client_options options = with_timeout(30s);
-  options.reconnect = [](unsigned) { return 5ms; };
-  return options;
-}
-
-// Creates and deletes nodes below its own, and knows which of them must be there.
-class witness {
+// Creates and deletes nodes below its own node and records which of them must exist.
+class recording_writer {
  public:
-  witness(const std::string& address, int number)
-      : zk_{address, back_at_once()}, root_{"/w" + std::to_string(number)}, random_(number) {
+  recording_writer(const std::string& address, int number)
+      : zk_{address, reconnecting_at_once()},
+        root_{"/w" + std::to_string(number)},
+        random_(number) {
     zk_.create(root_);
     ephemeral_ = zk_.create(root_ + "-alive", "", create_mode::ephemeral).stat;
     session_ = zk_.session_id();
@@ -35,7 +31,7 @@ class witness {
     auto& known = nodes_[path];
     try {
       if (!known.sure) known = {true, zk_.exists(path).has_value()};
-      // From here on it is unclear, until the answer comes.
+      // The outcome is unknown until the reply arrives.
       known.sure = false;
       if (known.present) {
         zk_.remove(path);
@@ -47,7 +43,7 @@ class witness {
       known = {true, !known.present};
       ++acknowledged;
     } catch (const error& e) {
-      // A node that was said to be there or not is not: NoNode and NodeExists are failures.
+      // NoNode and NodeExists would contradict an acknowledged change.
       EXPECT_EQ(e.code(), errc::connection_loss) << e.what();
       ++interrupted;
     }
@@ -89,11 +85,12 @@ std::int64_t zxid_of(serve_process& server) {
   return std::stoll(answer.substr(answer.find(label) + label.size()), nullptr, 16);
 }
 
-TEST(killed_server, keeps_what_it_acknowledged) {
+TEST(killed_server, keeps_acknowledged_changes) {
   constexpr int kills = 12;
   serve_process server{{"--listen", "0"}};
-  std::vector<std::unique_ptr<witness>> all;
-  for (int i = 1; i <= 3; ++i) all.push_back(std::make_unique<witness>(server.socket(), i));
+  std::vector<std::unique_ptr<recording_writer>> all;
+  for (int i = 1; i <= 3; ++i)
+    all.push_back(std::make_unique<recording_writer>(server.socket(), i));
 
   std::vector<std::jthread> threads;
   for (auto& w : all)
@@ -122,22 +119,22 @@ TEST(killed_server, keeps_what_it_acknowledged) {
     interrupted += w->interrupted;
     EXPECT_LE(w->last_zxid(), zxid_of(server));
   }
-  EXPECT_GT(interrupted, 0) << "no kill hit a change under way";
+  EXPECT_GT(interrupted, 0) << "no kill hit a pending change";
   RecordProperty("changes_interrupted", interrupted);
   ASSERT_EQ(server.terminate().code, 0);
   server.start_again();
   for (auto& w : all) w->look();
 }
 
-// A fencing token from before must not be higher than one from after.
-TEST(zxid, goes_on_when_the_folder_was_wiped) {
+// Later fencing tokens must be higher than earlier ones.
+TEST(zxid, increases_after_the_folder_was_deleted) {
   serve_process server;
-  client zk{server.socket(), back_at_once()};
+  client zk{server.socket(), reconnecting_at_once()};
   const auto before = zk.create("/token").stat.czxid;
   server.kill();
   std::filesystem::remove_all(server.data());
   server.start_again();
-  // The client has seen the old numbers, and is not taken for one from the future.
+  // The server must accept a client that has seen the old zxids.
   const auto after = [&] {
     while (true) {
       try {
@@ -150,7 +147,7 @@ TEST(zxid, goes_on_when_the_folder_was_wiped) {
   EXPECT_GT(after, before);
 }
 
-TEST(zxid, goes_on_where_nothing_is_kept) {
+TEST(zxid, increases_after_a_restart_without_durability) {
   serve_process server{{"--durability", "none"}};
   std::int64_t last = 0;
   for (int i = 0; i < 3; ++i) {
@@ -165,7 +162,7 @@ TEST(zxid, goes_on_where_nothing_is_kept) {
   }
 }
 
-TEST(zxid, goes_on_over_a_restart_of_the_same_second) {
+TEST(zxid, increases_after_a_restart_in_the_same_second) {
   serve_process server{{"--listen", "0"}};
   std::int64_t last = 0;
   for (int i = 0; i < 5; ++i) {

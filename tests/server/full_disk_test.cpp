@@ -1,5 +1,5 @@
-// No room on the disk: nothing is acknowledged that is not kept, reading goes on, and so does
-// writing once there is room.
+// A full disk: acknowledged changes are stored, reads continue, and writes continue when there is
+// space.
 #include <sys/stat.h>
 
 #include <fstream>
@@ -7,15 +7,15 @@
 #include <thread>
 
 #include "integration/harness.hpp"
-#include "server/figures.hpp"
 #include "server/serve_process.hpp"
+#include "server/statistics.hpp"
 #include "support/link_proxy.hpp"
 
 namespace conclave::testing {
 namespace {
 
-// A small file system that only the processes started through `inside()` see at folder(); from here
-// it is at seen_from_here().
+// A small file system. Processes that are started through `inside()` see it at folder(). This
+// process sees it at host_path().
 class small_disk {
  public:
   explicit small_disk(const std::string& size) {
@@ -37,22 +37,22 @@ class small_disk {
   }
 
   std::filesystem::path folder() const { return scratch_.path() / "disk"; }
-  std::filesystem::path seen_from_here() const {
+  std::filesystem::path host_path() const {
     return "/proc/" + std::to_string(keeper_->pid()) + "/root" + folder().string();
   }
   argument_list inside() const {
-    // Its root as well: entering a mount namespace leads out of a chroot.
+    // --root is needed too, because entering a mount namespace leaves a chroot.
     return {"nsenter", "--target", std::to_string(keeper_->pid()), "--mount", "--root"};
   }
 
-  // Takes all the room there is.
+  // Uses all the space.
   void fill() const {
-    std::ofstream ballast{seen_from_here() / "ballast", std::ios::binary | std::ios::app};
+    std::ofstream ballast{host_path() / "ballast", std::ios::binary | std::ios::app};
     const std::string piece(4096, 'x');
     while (ballast << piece << std::flush) {
     }
   }
-  void make_room() const { std::filesystem::remove(seen_from_here() / "ballast"); }
+  void make_room() const { std::filesystem::remove(host_path() / "ballast"); }
 
  private:
   temporary_directory scratch_;
@@ -61,14 +61,7 @@ class small_disk {
 
 class full_disk : public ::testing::Test {
  protected:
-  static client_options back_at_once() {
-    client_options options = with_timeout(30s);
-    options.reconnect = [](unsigned) { return 5ms; };
-    return options;
-  }
-
-  // Writes until the server has no room for so much any more. The log was made with some in
-  // advance.
+  // Writes until the server refuses a write. The log has some preallocated space.
   void write_until_refused() {
     disk.fill();
     for (int i = 0; i < 500; ++i) {
@@ -82,7 +75,7 @@ class full_disk : public ::testing::Test {
       EXPECT_TRUE(ec == errc::connection_loss || ec == errc::system_error) << ec.message();
       return;
     }
-    FAIL() << "the disk is larger than thought";
+    FAIL() << "the disk is larger than expected";
   }
 
   void expect_everything_is_there(client& reader) {
@@ -91,7 +84,7 @@ class full_disk : public ::testing::Test {
   }
 
   bool is_told_as_full() {
-    return figure(server.port(), "conclave_disk_full") == 1 &&
+    return statistic(server.port(), "conclave_disk_full") == 1 &&
            ask_server(server.port(), "isro") == "ro";
   }
 
@@ -99,12 +92,12 @@ class full_disk : public ::testing::Test {
   serve_process server{{"--data", disk.folder() / "data", "--listen", "0", "--tick", "100ms",
                         "--max-session-timeout", "40s"},
                        disk.inside()};
-  client zk{server.tcp(), back_at_once()};
+  client zk{server.tcp(), reconnecting_at_once()};
   std::map<std::string, std::string> acknowledged;
   int written = 0;
 };
 
-TEST_F(full_disk, refuses_changes_until_there_is_room) {
+TEST_F(full_disk, refuses_changes_until_there_is_space) {
   const auto session = [&] {
     zk.create("/alive", "", create_mode::ephemeral);
     return zk.session_id();
@@ -129,7 +122,7 @@ TEST_F(full_disk, refuses_changes_until_there_is_room) {
   EXPECT_EQ(zk.session_id(), session);
   EXPECT_TRUE(zk.exists("/alive"));
 
-  // What a new process finds is the same.
+  // A new process loads the same data.
   server.kill();
   server.start_again();
   client fresh{server.tcp()};
@@ -138,30 +131,30 @@ TEST_F(full_disk, refuses_changes_until_there_is_room) {
   EXPECT_FALSE(fresh.exists("/refused"));
 }
 
-TEST_F(full_disk, sessions_that_cannot_end_wait_and_cost_nothing) {
+TEST_F(full_disk, sessions_that_cannot_end_use_no_cpu_time) {
   link_proxy proxy{server.port()};
-  auto options = back_at_once();
+  auto options = reconnecting_at_once();
   options.session_timeout = 2s;
   client leaving{proxy.connect_string(), options};
   leaving.create("/leaving", "", create_mode::ephemeral);
   write_until_refused();
   ASSERT_FALSE(HasFatalFailure());
-  proxy.cut();
-  std::this_thread::sleep_for(2200ms);  // its session should have ended by now, and cannot
+  proxy.disconnect();
+  std::this_thread::sleep_for(2200ms);  // the session is overdue, but its end cannot be stored
 
   const auto before = server.cpu_time();
   std::this_thread::sleep_for(1s);
   const auto used = server.cpu_time() - before;
   RecordProperty("cpu_ms_in_a_second", static_cast<int>(used.count()));
-  EXPECT_LT(used, 100ms) << "it does not wait, it turns in circles";
+  EXPECT_LT(used, 100ms) << "the server is busy instead of waiting";
 
   watch_recorder gone;
   ASSERT_TRUE(zk.exists("/leaving", gone.get()));
   disk.make_room();
-  EXPECT_TRUE(gone.take()) << "once there is room";
+  EXPECT_TRUE(gone.take()) << "when there is space";
 }
 
-TEST_F(full_disk, nothing_is_lost_by_a_kill_while_it_is_full) {
+TEST_F(full_disk, a_kill_while_it_is_full_loses_nothing) {
   write_until_refused();
   ASSERT_FALSE(HasFatalFailure());
   ASSERT_TRUE(eventually([&] { return is_told_as_full(); }));
@@ -173,16 +166,16 @@ TEST_F(full_disk, nothing_is_lost_by_a_kill_while_it_is_full) {
   fresh.create("/made", "with room");
 }
 
-// A write fails for another reason than want of room; here, a limit on the size of files. Nobody
-// can say any more what is on the disk but the next start.
-TEST(failing_disk, ends_the_server_and_nothing_acknowledged_is_lost) {
+// A write fails for another reason than a full disk, here a limit for the size of files. Then the
+// state of the disk is unknown until the next start.
+TEST(failing_disk, ends_the_server_without_losing_acknowledged_changes) {
   serve_process server{{}, {"prlimit", "--fsize=5000000"}};
   int acknowledged = 0;
   {
     client_options options = with_timeout(1s);
     options.connect_wait = 1ms;
     client zk{server.socket(), options};
-    ASSERT_TRUE(zk.wait_connected(patience));
+    ASSERT_TRUE(zk.wait_connected(wait_limit));
     const std::string data(50'000, 'x');
     while (!code_of([&] { zk.create("/n" + std::to_string(acknowledged), data); }))
       ASSERT_LT(++acknowledged, 1000);

@@ -1,5 +1,5 @@
-// Sessions on the Unix socket live as long as some process holds their connection: no longer, and
-// no shorter, whatever the session timeout says.
+// Sessions on the Unix socket live exactly while a process keeps their connection open, independent
+// of the session timeout.
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -22,12 +22,12 @@ using clock = std::chrono::steady_clock;
 
 constexpr int long_timeout_ms = 40'000;
 constexpr int short_timeout_ms = 700;
-// Beyond the short timeout, with room for a slow machine to show a fault.
+// Longer than the short timeout, so that a fault shows on a slow machine too.
 constexpr auto well_after_short = 3 * std::chrono::milliseconds{short_timeout_ms};
 
 class process_bound : public ::testing::Test {
  protected:
-  // Starts an actor and returns when its node is there.
+  // Starts an actor and returns when its node exists.
   std::unique_ptr<child_process> start(const std::string& role, int timeout_ms,
                                        const std::string& path) {
     watch_recorder made;
@@ -37,8 +37,8 @@ class process_bound : public ::testing::Test {
     return process;
   }
 
-  // Until the node has these data.
-  bool shows(const std::string& path, const std::string& data) {
+  // Waits until the node has this data.
+  bool wait_for_data(const std::string& path, const std::string& data) {
     while (true) {
       watch_recorder changed;
       if (zk.get(path, changed.get()).data == data) return true;
@@ -50,7 +50,7 @@ class process_bound : public ::testing::Test {
   client zk{server.socket()};
 };
 
-TEST_F(process_bound, a_killed_clients_ephemeral_nodes_go_at_once) {
+TEST_F(process_bound, ephemeral_nodes_of_a_killed_client_are_deleted_at_once) {
   std::vector<clock::duration> times;
   for (int i = 0; i < 5; ++i) {
     const auto holder = start("hold", long_timeout_ms, "/held");
@@ -74,7 +74,7 @@ TEST_F(process_bound, a_killed_clients_ephemeral_nodes_go_at_once) {
   EXPECT_LT(times.front(), 50ms);
 }
 
-TEST_F(process_bound, so_do_those_of_one_that_ends_without_a_word) {
+TEST_F(process_bound, ephemeral_nodes_of_a_client_that_exits_are_deleted_at_once) {
   const auto holder = start("hold", long_timeout_ms, "/held");
   watch_recorder gone;
   ASSERT_TRUE(zk.exists("/held", gone.get()));
@@ -113,7 +113,7 @@ TEST_F(process_bound, a_stopped_client_keeps_its_session) {
   EXPECT_FALSE(gone.take(well_after_short));
   holder->resume();
   holder->kill(SIGUSR2);
-  ASSERT_TRUE(shows("/stopped", "fine"));
+  ASSERT_TRUE(wait_for_data("/stopped", "fine"));
   const auto after = *zk.exists("/stopped");
   EXPECT_EQ(after.czxid, before.czxid);
   EXPECT_EQ(after.ephemeral_owner, before.ephemeral_owner);
@@ -130,50 +130,50 @@ TEST_F(process_bound, a_silent_client_keeps_its_session) {
   EXPECT_EQ(silent.exists("/silent"), 0);
 }
 
-TEST_F(process_bound, a_living_client_that_was_cut_off_comes_back) {
+TEST_F(process_bound, a_disconnected_client_reconnects) {
   const auto holder = start("hold", long_timeout_ms, "/cut");
   const auto before = *zk.exists("/cut");
   for (int i = 0; i < 3; ++i) {
     holder->kill(SIGUSR1);
-    ASSERT_TRUE(shows("/cut", "back"));
+    ASSERT_TRUE(wait_for_data("/cut", "back"));
     zk.set("/cut", "once more");
   }
   const auto after = *zk.exists("/cut");
   EXPECT_EQ(after.czxid, before.czxid);
   EXPECT_EQ(after.ephemeral_owner, before.ephemeral_owner);
-  // And is still bound to its process.
+  // The session is still bound to its process.
   watch_recorder gone;
   ASSERT_TRUE(zk.exists("/cut", gone.get()));
   holder->kill(SIGKILL);
   EXPECT_TRUE(gone.take(2s));
 }
 
-TEST_F(process_bound, a_living_client_that_was_cut_off_has_its_timeout_to_come_back) {
+TEST_F(process_bound, a_disconnected_client_can_reconnect_within_its_timeout) {
   constexpr auto timeout = 1500ms;
   raw_session first{server.socket()};
   ASSERT_TRUE(first.handshake(timeout.count()));
   ASSERT_EQ(first.create("/away", "", true), 0);
 
-  // In time.
+  // Reconnects in time.
   first.link.close();
   raw_session second{server.socket()};
   ASSERT_TRUE(second.reconnect(first));
   EXPECT_EQ(second.id, first.id);
   EXPECT_EQ(second.exists("/away"), 0);
 
-  // Not at all.
+  // Does not reconnect.
   inbox<clock::time_point> gone;
   ASSERT_TRUE(zk.exists("/away", [&](const watch_event&) { gone.put(clock::now()); }));
   const auto cut = clock::now();
   second.link.close();
   const auto when = gone.take();
   ASSERT_TRUE(when);
-  EXPECT_GE(*when - cut, timeout - 100ms) << "this process lives, and may have come back";
+  EXPECT_GE(*when - cut, timeout - 100ms) << "this process is alive and could have reconnected";
   raw_session late{server.socket()};
   EXPECT_FALSE(late.reconnect(first));
 }
 
-TEST_F(process_bound, half_a_close_is_a_close) {
+TEST_F(process_bound, a_half_close_counts_as_a_close) {
   raw_session s{server.socket()};
   ASSERT_TRUE(s.handshake(short_timeout_ms));
   ASSERT_EQ(s.create("/half", "", true), 0);
@@ -184,8 +184,8 @@ TEST_F(process_bound, half_a_close_is_a_close) {
   EXPECT_TRUE(gone.take()) << "after its timeout";
 }
 
-// The session moves to another process, and with it what it is bound to.
-TEST_F(process_bound, a_session_belongs_to_the_process_that_has_it_now) {
+// When the session moves to another process, its binding changes.
+TEST_F(process_bound, a_session_is_bound_to_the_process_that_reconnected) {
   const auto first_owner = start("lend", long_timeout_ms, "/lent");
   const auto key = zk.get("/lent").data;
   auto mine = std::make_unique<raw_session>(server.socket());
@@ -202,12 +202,12 @@ TEST_F(process_bound, a_session_belongs_to_the_process_that_has_it_now) {
   EXPECT_EQ(again.exists("/lent"), 0);
 }
 
-TEST_F(process_bound, one_that_lent_its_session_away_is_not_asked_when_the_borrower_dies) {
+TEST_F(process_bound, a_session_ends_with_its_current_process_and_not_with_an_earlier_one) {
   const auto lender = start("lend", long_timeout_ms, "/lent");
   const auto key = zk.get("/lent").data;
   raw_session mine{server.socket()};
   ASSERT_TRUE(mine.reconnect(int64_at(key, 0), key.substr(8), long_timeout_ms));
-  // Taken over on a second connection: the first one is closed by the server, not lost.
+  // The session reconnects on a second connection, and the server closes the first one.
   raw_session taken_over{server.socket()};
   ASSERT_TRUE(taken_over.reconnect(mine));
   EXPECT_TRUE(is_ended(mine.link));
@@ -219,7 +219,7 @@ TEST_F(process_bound, one_that_lent_its_session_away_is_not_asked_when_the_borro
 
 // --- connections that keep a session and accept no requests
 
-// As the library's session_keeper does it.
+// Like the library's session_keeper.
 connect_request keeper_of(std::int64_t session, const std::string& password) {
   connect_request hello{long_timeout_ms};
   hello.protocol_version = 2;
@@ -230,7 +230,7 @@ connect_request keeper_of(std::int64_t session, const std::string& password) {
   return hello;
 }
 
-TEST_F(process_bound, a_keeper_holds_the_session_of_a_process_that_has_ended) {
+TEST_F(process_bound, a_keeper_keeps_the_session_of_a_process_that_has_ended) {
   const auto owner = start("lend", short_timeout_ms, "/kept");
   const auto key = zk.get("/kept").data;
   auto keeper = std::make_unique<raw_session>(server.socket());
@@ -242,10 +242,10 @@ TEST_F(process_bound, a_keeper_holds_the_session_of_a_process_that_has_ended) {
   ASSERT_TRUE(owner->wait(10s));
   EXPECT_FALSE(gone.take(well_after_short));
   keeper.reset();
-  EXPECT_TRUE(gone.take(2s)) << "whatever the timeout";
+  EXPECT_TRUE(gone.take(2s)) << "independent of the timeout";
 }
 
-TEST_F(process_bound, a_keeper_is_no_way_into_the_session) {
+TEST_F(process_bound, a_keeper_cannot_use_the_session) {
   raw_session owner{server.socket()};
   ASSERT_TRUE(owner.handshake(long_timeout_ms));
   ASSERT_EQ(owner.create("/mine", "", true), 0);
@@ -254,7 +254,7 @@ TEST_F(process_bound, a_keeper_is_no_way_into_the_session) {
     ASSERT_TRUE(keeper.handshake(keeper_of(owner.id, owner.password)));
     keeper.link.send_frame(request(1, type));
     EXPECT_TRUE(is_ended(keeper.link));
-    EXPECT_EQ(owner.exists("/mine"), 0) << "and the owner's connection is its own";
+    EXPECT_EQ(owner.exists("/mine"), 0) << "the owner's connection is not affected";
   }
 }
 
@@ -269,25 +269,25 @@ TEST_F(process_bound, a_keeper_ends_with_the_session) {
   EXPECT_FALSE(late.handshake(keeper_of(owner.id, owner.password)));
 }
 
-// Whether it reads or not: a stopped process does not.
-TEST(process_bound_deaf, a_client_that_does_not_read_keeps_its_session_until_it_dies) {
+// A stopped process does not read.
+TEST(process_bound_without_reading, a_client_that_does_not_read_keeps_its_session_until_it_ends) {
   serve_process server{{"--durability", "none", "--tick", "100ms", "--stall-limit", "300ms"}};
   client zk{server.socket()};
   watch_recorder made;
   ASSERT_FALSE(zk.exists("/deaf", made.get()));
-  child_process holder{actor("deaf", server.socket(), short_timeout_ms, "/deaf")};
+  child_process holder{actor("no_read", server.socket(), short_timeout_ms, "/deaf")};
   ASSERT_TRUE(made.take());
   watch_recorder gone;
   ASSERT_TRUE(zk.exists("/deaf", gone.get()));
-  // Stalls are looked for once a second.
+  // The server checks for stalled clients once a second.
   EXPECT_FALSE(gone.take(2500ms));
   holder.kill(SIGKILL);
-  EXPECT_TRUE(gone.take(2s)) << "though the server was not listening to it";
+  EXPECT_TRUE(gone.take(2s)) << "although the server did not read from it";
 }
 
-// --- what both ends know of it
+// --- the binding as the client and the server see it
 
-TEST_F(process_bound, a_client_that_does_not_ask_for_it_has_an_ordinary_session) {
+TEST_F(process_bound, a_client_without_a_binding_has_an_ordinary_session) {
   raw_session s{server.socket()};
   ASSERT_GT(s.binding, 1);
   s.binding = 0;
@@ -306,7 +306,7 @@ TEST_F(process_bound, a_direct_connection_has_no_deadline) {
   EXPECT_EQ(direct.session_deadline(), boot_clock::time_point::max());
 }
 
-// A relay (socat, ssh -L) can keep our connection open when the server has lost the session.
+// A relay (socat, ssh -L) can keep the client's connection open after the server's has ended.
 TEST_F(process_bound, a_relayed_connection_has_the_deadline_of_its_timeout) {
   const auto file = server.folder() / "relayed";
   const unix_relay relay{file, server.socket_file()};
@@ -316,8 +316,9 @@ TEST_F(process_bound, a_relayed_connection_has_the_deadline_of_its_timeout) {
   EXPECT_LE(relayed.session_deadline(), boot_clock::now() + 1s);
 }
 
-// The numbers of the processes mean nothing to each other there.
-TEST(process_bound_elsewhere, a_server_in_another_pid_namespace_has_the_deadline_of_its_timeout) {
+// Process ids of different namespaces cannot be compared.
+TEST(process_bound_in_another_namespace,
+     a_server_in_another_pid_namespace_has_the_deadline_of_its_timeout) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root";
   serve_process server{{"--durability", "none", "--tick", "100ms"},
                        {"unshare", "--pid", "--fork", "--kill-child", "--mount-proc"}};
@@ -326,7 +327,7 @@ TEST(process_bound_elsewhere, a_server_in_another_pid_namespace_has_the_deadline
   EXPECT_LE(zk.session_deadline(), boot_clock::now() + 1s);
 }
 
-// --- the server goes and comes
+// --- restarts of the server
 
 class process_bound_restart : public ::testing::Test {
  protected:
@@ -348,7 +349,7 @@ TEST_F(process_bound_restart, sessions_continue_after_the_server_was_killed) {
   EXPECT_EQ(*zk.exists("/held"), before);
   EXPECT_TRUE(zk.exists("/mine"));
   EXPECT_EQ(zk.session_id(), session);
-  // The process is known again once it is back.
+  // The session is bound again after the reconnect.
   watch_recorder changed;
   zk.get("/held", changed.get());
   holder.kill(SIGUSR2);
@@ -360,7 +361,7 @@ TEST_F(process_bound_restart, sessions_continue_after_the_server_was_killed) {
   EXPECT_TRUE(gone.take(2s));
 }
 
-TEST_F(process_bound_restart, who_died_meanwhile_is_gone_after_its_timeout) {
+TEST_F(process_bound_restart, sessions_of_clients_that_ended_meanwhile_expire_after_their_timeout) {
   raw_session lost{server.socket()};
   ASSERT_TRUE(lost.handshake(short_timeout_ms));
   ASSERT_EQ(lost.create("/lost", "", true), 0);

@@ -1,5 +1,5 @@
-// The data folder is removed, moved or replaced under a running server: it ends, since the next one
-// makes a store of its own there, and the same lock would be granted twice.
+// A server ends if its data folder is removed, moved or replaced. Otherwise the next server would
+// create a new store there, and the same lock would be granted twice.
 #include <fstream>
 #include <functional>
 
@@ -29,25 +29,25 @@ void expect_the_server_ends(const std::function<void(const serve_process&)>& har
 
 TEST(removed_folder, ends_the_server) {
   expect_the_server_ends([](const serve_process& s) {
-    // The server removes its socket meanwhile, so a file may be gone when its turn comes.
+    // The server removes its socket at the same time, so remove_all() may fail on a missing file.
     for (std::error_code ec; fs::exists(s.data());) fs::remove_all(s.data(), ec);
   });
 }
 
-TEST(removed_folder, ends_the_server_also_when_it_was_moved) {
+TEST(removed_folder, ends_the_server_if_it_was_moved) {
   expect_the_server_ends(
       [](const serve_process& s) { fs::rename(s.data(), s.folder() / "elsewhere"); });
 }
 
-TEST(removed_folder, ends_the_server_also_when_only_its_lock_was_replaced) {
+TEST(removed_folder, ends_the_server_if_only_its_lock_was_replaced) {
   expect_the_server_ends([](const serve_process& s) {
     fs::remove(s.data() / "lock");
     std::ofstream{s.data() / "lock"} << "another one\n";
   });
 }
 
-// Nothing tells a server that did not run meanwhile, and inotify does not see folders above.
-TEST(removed_folder, ends_the_server_before_it_acknowledges_anything_and_spares_the_next_one) {
+// A stopped server gets no notification, and inotify does not report changes of parent folders.
+TEST(removed_folder, ends_the_server_before_it_acknowledges_anything_and_keeps_the_next_server) {
   serve_process first{{"--listen", "0"}};
   raw_session writer{first.tcp()};
   ASSERT_TRUE(writer.handshake(10'000));
@@ -63,7 +63,7 @@ TEST(removed_folder, ends_the_server_before_it_acknowledges_anything_and_spares_
   EXPECT_THROW(decode_reply(writer.link.receive_frame()), connection_ended);
   EXPECT_TRUE(first.wait());
 
-  // Its log is still there, and its socket.
+  // The second server still has its log and its socket.
   EXPECT_EQ(client{second.socket()}.get("/of_the_second").data, "kept");
   second.kill();
   second.start_again();

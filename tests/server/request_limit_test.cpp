@@ -1,4 +1,4 @@
-// Recipes on a server with a lower limit of the request size than the client has.
+// Recipes on a server whose limit for the request size is lower than the client's.
 #include <future>
 
 #include <boost/asio/use_future.hpp>
@@ -16,16 +16,10 @@ server_options low_limit() {
   return options;
 }
 
-client_options back_at_once() {
-  client_options options;
-  options.reconnect = [](unsigned) { return 5ms; };
-  return options;
-}
-
 class request_limit : public ::testing::Test {
  protected:
   server running{low_limit()};
-  client zk{running.connect_string(), back_at_once()};
+  client zk{running.connect_string(), reconnecting_at_once()};
   queue q{zk, "/queue"};
 };
 
@@ -42,8 +36,8 @@ TEST_F(request_limit, of_the_server_fails_a_larger_push) {
   EXPECT_EQ(q.size(), 1u);
 }
 
-// Created by another library, with no room for the data of a claim.
-TEST_F(request_limit, of_the_server_lets_consumers_skip_what_they_cannot_claim) {
+// Another library pushed an item that leaves no space for the data of a claim.
+TEST_F(request_limit, of_the_server_makes_consumers_skip_items_that_they_cannot_claim) {
   q.push("first");
   q.pop();
   zk.create("/queue/qn-", std::string(99'910, 'x'), create_mode::persistent_sequential);

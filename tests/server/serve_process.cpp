@@ -17,12 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr auto look_again = 2ms;
 
-std::string read_file(const std::filesystem::path& file) {
-  std::ifstream in{file, std::ios::binary};
-  return {std::istreambuf_iterator<char>{in}, {}};
-}
-
-// The one that was built here, or another one to be put to the test.
+// The program of this build, or another one to be tested.
 std::string program() {
   const char* const other = std::getenv("CONCLAVE_BINARY");
   return other != nullptr ? other : CONCLAVE_BINARY;
@@ -40,6 +35,11 @@ bool has(const argument_list& arguments, std::string_view flag) {
 
 }  // namespace
 
+std::string read_file(const std::filesystem::path& file) {
+  std::ifstream in{file, std::ios::binary};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
 finished_run run_conclave(argument_list arguments, argument_list launcher,
                           std::chrono::milliseconds limit) {
   const temporary_directory folder;
@@ -54,13 +54,13 @@ finished_run run_conclave(argument_list arguments, argument_list launcher,
 
 serve_process::serve_process(argument_list arguments, argument_list launcher)
     : arguments_{std::move(arguments)}, launcher_{std::move(launcher)} {
-  // Another user may be let in by a launcher; what it may not do is the server's affair.
+  // A launcher may run the server as another user, who needs access to the folder.
   std::filesystem::permissions(folder(), std::filesystem::perms{0755});
   start();
 }
 
 serve_process::~serve_process() {
-  process_.reset();  // before its folder goes
+  process_.reset();  // before its folder is removed
 }
 
 void serve_process::start() {
@@ -157,7 +157,8 @@ std::size_t serve_process::most_resident_kilobytes() const { return status_line(
 
 std::chrono::milliseconds serve_process::cpu_time() const {
   const auto text = read_file("/proc/" + std::to_string(pid()) + "/stat");
-  std::istringstream fields{text.substr(text.rfind(')') + 2)};  // the name may hold anything
+  std::istringstream fields{
+      text.substr(text.rfind(')') + 2)};  // the name may contain any character
   std::string ignored;
   for (int i = 0; i < 11; ++i) fields >> ignored;
   long user = 0;

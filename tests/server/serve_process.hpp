@@ -1,13 +1,11 @@
-// `conclave serve` as a process of its own, in a temporary folder, and what can be seen of it from
-// outside.
+// `conclave serve` in a separate process with a temporary folder.
 //
 //   serve_process server{{"--listen", "0"}};
 //   client zk{server.socket()};
 //
-// Unless the arguments say otherwise, the data are in folder()/data and the socket is
-// folder()/data/socket, also with --durability none. The constructor returns when the server has
-// said that it is ready, and throws std::runtime_error with what it said otherwise. The destructor
-// kills it.
+// By default, the data is in folder()/data and the socket is folder()/data/socket, also with
+// --durability none. The constructor returns when the server has printed that it is ready.
+// Otherwise it throws std::runtime_error with the output. The destructor kills the server.
 #pragma once
 
 #include <sys/types.h>
@@ -28,11 +26,13 @@ namespace conclave::testing {
 
 using argument_list = std::vector<std::string>;
 
-// A program that ends by itself, and what it said.
+std::string read_file(const std::filesystem::path& file);
+
+// The exit status and the output of a program.
 struct finished_run {
   exit_status status;
   std::string text;
-  bool says(std::string_view part) const { return text.find(part) != std::string::npos; }
+  bool contains(std::string_view part) const { return text.find(part) != std::string::npos; }
 };
 
 // Runs `conclave` with these arguments, through `launcher` (setpriv, nsenter, ...) if there is one.
@@ -50,9 +50,9 @@ class serve_process {
   const std::filesystem::path& folder() const noexcept { return folder_.path(); }
   std::filesystem::path data() const { return folder() / "data"; }
 
-  // As the ready line gave them.
+  // The addresses in the ready line.
   const std::vector<std::string>& addresses() const noexcept { return addresses_; }
-  std::string tcp() const;                      // the first of them; "127.0.0.1:PORT"
+  std::string tcp() const;                      // the first address, "127.0.0.1:PORT"
   std::uint16_t port(std::size_t n = 0) const;  // of the n-th address
   std::string socket() const;                   // "unix:PATH"
   std::filesystem::path socket_file() const;
@@ -64,19 +64,19 @@ class serve_process {
   void resume() { process_->resume(); }
 
   void kill();  // SIGKILL, and waits for the end
-  // The status once it has ended by itself, or by signal().
+  // Waits until the server has ended by itself or after signal().
   std::optional<exit_status> wait(std::chrono::milliseconds limit = std::chrono::seconds{30});
   exit_status terminate();  // SIGTERM, and waits for the end
-  // Also with other arguments.
+  // Starts the server again, with the same or with other arguments.
   void start_again();
   void start_again(argument_list arguments);
 
-  std::string output() const;  // of all starts: what it printed and what it logged
-  // Waits until it has printed this; false if it does not.
+  std::string output() const;  // the standard output and the log of all starts
+  // Waits until the output contains this. Returns false on a timeout.
   bool prints(std::string_view part, std::chrono::milliseconds limit = std::chrono::seconds{30});
 
   std::size_t resident_kilobytes() const;       // now
-  std::size_t most_resident_kilobytes() const;  // ever
+  std::size_t most_resident_kilobytes() const;  // maximum
   std::chrono::milliseconds cpu_time() const;
   std::size_t open_descriptors() const;
 

@@ -1,4 +1,4 @@
-// Certificates of a running server, and clients that do not get past them.
+// Renewal of certificates in a running server, and failed TLS handshakes.
 #include <csignal>
 #include <fstream>
 
@@ -43,7 +43,7 @@ class serve_tls : public ::testing::Test {
                           folder.path() / "server.key"};
 };
 
-TEST_F(serve_tls, renewed_certificates_are_used_after_a_hang_up) {
+TEST_F(serve_tls, renewed_certificates_are_used_after_sighup) {
   put(before.issue("first", {"IP:127.0.0.1"}), folder.path());
   serve_process server{arguments};
   const auto address = "127.0.0.1:" + std::to_string(server.port());
@@ -54,8 +54,8 @@ TEST_F(serve_tls, renewed_certificates_are_used_after_a_hang_up) {
   server.signal(SIGHUP);
   ASSERT_TRUE(server.prints("SIGHUP: the certificates were read again"));
   client fresh{address, trusting(after)};
-  EXPECT_TRUE(fresh.exists(node)) << "the session of the open connection goes on";
-  EXPECT_TRUE(old.exists(node)) << "and so does the connection, which could not be made again";
+  EXPECT_TRUE(fresh.exists(node)) << "the session of the open connection continues";
+  EXPECT_TRUE(old.exists(node)) << "the open connection stays, although a new one would be refused";
 
   std::ofstream{folder.path() / "server.crt"} << "dear diary";
   server.signal(SIGHUP);
@@ -74,14 +74,14 @@ TEST_F(serve_tls, a_renewed_key_that_others_can_read_is_refused) {
   EXPECT_TRUE(server.prints("chmod 600")) << server.output();
 }
 
-TEST_F(serve_tls, a_hang_up_ends_no_server) {
+TEST_F(serve_tls, sighup_does_not_end_the_server) {
   serve_process server{{"--durability", "none", "--verbose"}};
   server.signal(SIGHUP);
   EXPECT_TRUE(server.prints("SIGHUP: there are no certificates to read again"));
   EXPECT_TRUE(client{server.socket()}.exists("/"));
 }
 
-TEST_F(serve_tls, failed_handshakes_are_logged_and_do_not_flood_the_log) {
+TEST_F(serve_tls, failed_handshakes_are_logged_at_a_limited_rate) {
   put(before.issue("first", {"IP:127.0.0.1"}), folder.path());
   serve_process server{arguments};
   for (int i = 0; i < 200; ++i) {
@@ -92,7 +92,7 @@ TEST_F(serve_tls, failed_handshakes_are_logged_and_do_not_flood_the_log) {
   EXPECT_TRUE(server.prints(": TLS failed (")) << server.output();
   EXPECT_LT(count(server.output(), "TLS failed"), 100u) << "one a second";
 
-  // One that does not like our certificate.
+  // A client that does not trust the certificate.
   client distrustful{"127.0.0.1:" + std::to_string(server.port()), trusting(after)};
   EXPECT_TRUE(server.prints("unknown ca") || server.prints("bad certificate")) << server.output();
   EXPECT_TRUE(server.prints(" earlier lines like this were not logged"));

@@ -1,4 +1,4 @@
-// conclave::server: the same server inside a program.
+// conclave::server: the server embedded in a program.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,12 +18,6 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-client_options back_at_once() {
-  client_options options = with_timeout(30s);
-  options.reconnect = [](unsigned) { return 5ms; };
-  return options;
-}
-
 std::string why_not(const server_options& options) {
   try {
     const server refused{options};
@@ -33,14 +27,14 @@ std::string why_not(const server_options& options) {
   return {};
 }
 
-TEST(server_class, is_one_line) {
+TEST(server_class, starts_with_one_line_of_code) {
   server local;
   client zk{local.connect_string()};
   zk.create("/a", "data");
   EXPECT_EQ(zk.get("/a").data, "data");
 }
 
-TEST(server_class, several_live_side_by_side) {
+TEST(server_class, several_can_run_in_one_process) {
   server first;
   server second;
   EXPECT_NE(first.connect_string(), second.connect_string());
@@ -50,7 +44,7 @@ TEST(server_class, several_live_side_by_side) {
   EXPECT_FALSE(two.exists("/only-in-one"));
 }
 
-TEST(server_class, tells_where_it_listens_in_order) {
+TEST(server_class, returns_its_addresses_in_order) {
   const temporary_directory folder;
   server_options options;
   options.listen = {"127.0.0.1:0", "0"};
@@ -78,7 +72,7 @@ TEST(server_class, its_destructor_does_not_wait_for_clients) {
   for (auto& e : events) EXPECT_TRUE(e->wait_for(session_event::kind::suspended));
 }
 
-TEST(server_class, stops_and_can_be_waited_for) {
+TEST(server_class, can_be_stopped_and_waited_for) {
   server s;
   std::atomic<int> returned = 0;
   std::thread first{[&] { s.wait(), ++returned; }};
@@ -95,14 +89,14 @@ TEST(server_class, stops_and_can_be_waited_for) {
   EXPECT_THROW(connect_to(s.connect_string()), connection_ended);
 }
 
-TEST(server_class, ends_by_itself_if_told_so) {
+TEST(server_class, ends_when_idle_if_configured) {
   server_options options;
   options.idle_exit = 100ms;
   server s{options};
   s.wait();
 }
 
-TEST(server_class, can_be_stopped_while_everyone_works) {
+TEST(server_class, can_be_stopped_while_clients_are_active) {
   for (int round = 0; round < 5; ++round) {
     const temporary_directory folder;
     server_options options;
@@ -121,7 +115,7 @@ TEST(server_class, can_be_stopped_while_everyone_works) {
             zk.create("/" + std::to_string(t) + "-" + std::to_string(i));
             if (i == 20) ++ready;
           }
-        } catch (const error&) {  // the server has gone
+        } catch (const error&) {  // the server has stopped
         }
       });
     while (ready < 3) std::this_thread::yield();
@@ -130,13 +124,13 @@ TEST(server_class, can_be_stopped_while_everyone_works) {
   }
 }
 
-TEST(server_class, sessions_go_on_in_the_next_one_with_the_same_folder) {
+TEST(server_class, sessions_continue_in_the_next_server_with_the_same_folder) {
   const temporary_directory folder;
   server_options options;
   options.data = folder.path() / "data";
   options.socket = folder.path() / "socket";
   auto s = std::make_unique<server>(options);
-  client zk{s->connect_string(), back_at_once()};
+  client zk{s->connect_string(), reconnecting_at_once()};
   zk.create("/e", "", create_mode::ephemeral);
   const auto session = zk.session_id();
   s.reset();
@@ -146,7 +140,7 @@ TEST(server_class, sessions_go_on_in_the_next_one_with_the_same_folder) {
   EXPECT_EQ(zk.session_id(), session);
 }
 
-TEST(server_class, says_why_it_cannot_begin) {
+TEST(server_class, reports_why_it_cannot_start) {
   const temporary_directory folder;
   server_options in_use;
   in_use.data = folder.path() / "data";
@@ -197,7 +191,7 @@ TEST(server_class, says_why_it_cannot_begin) {
   long_path.socket = folder.path() / std::string(200, 'x');
   EXPECT_NE(why_not(long_path).find("at most 107 bytes"), std::string::npos);
 
-  // One that failed leaves nothing taken.
+  // A failed start leaves no address in use.
   server_options half;
   half.data = folder.path() / "half";
   half.socket = folder.path() / "half/socket";
@@ -207,7 +201,7 @@ TEST(server_class, says_why_it_cannot_begin) {
   EXPECT_EQ(why_not(half), "");
 }
 
-TEST(server_class, logs_where_it_is_told_to) {
+TEST(server_class, logs_to_the_configured_function) {
   inbox<std::string> lines;
   server_options options;
   options.log = [&](log_level, std::string_view line) { lines.put(std::string{line}); };
@@ -220,7 +214,7 @@ TEST(server_class, logs_where_it_is_told_to) {
   EXPECT_NE(line->find("sent something that is not ZooKeeper's protocol"), std::string::npos);
 }
 
-TEST(server_class, a_slow_reader_is_dropped_at_the_limit_that_was_set) {
+TEST(server_class, a_slow_reader_is_dropped_at_the_configured_limit) {
   server_options options;
   options.max_unsent_bytes = 1 << 20;
   server s{options};
@@ -229,14 +223,14 @@ TEST(server_class, a_slow_reader_is_dropped_at_the_limit_that_was_set) {
   raw_session watching{s.connect_string()};
   ASSERT_TRUE(watching.handshake(10'000));
   ASSERT_EQ(watching.call(add_watch_request(1, "/", true)).error, 0);
-  // Beyond the limit and what the kernel takes.
+  // More than the limit and the buffers of the kernel.
   for (int i = 0; i < 200; ++i) zk.set(path, "");
   EXPECT_TRUE(is_ended(watching.link));
 }
 
 // --- signals and processes
 
-// Runs f in a child; its exit code is what f returns.
+// Runs f in a child process and returns its exit code, which is the result of f.
 template <class F>
 int in_child(F f) {
   const auto pid = ::fork();
@@ -246,10 +240,10 @@ int in_child(F f) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
 }
 
-TEST(server_class, signals_are_the_programs) {
+TEST(server_class, does_not_handle_signals) {
   server s;
   ASSERT_TRUE(raw_session{s.connect_string()}.handshake(10'000)) << "its thread runs";
-  // As a program does that waits for its signals after it has set everything up.
+  // Like a program that sets up everything and then waits for signals.
   sigset_t mine{};
   ::sigemptyset(&mine);
   ::sigaddset(&mine, SIGUSR1);
@@ -268,7 +262,7 @@ TEST(server_class, signals_are_the_programs) {
     if ((blocked >> (SIGUSR1 - 1) & 1) == 0) unguarded.push_back(name);
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-#if !defined(__SANITIZE_THREAD__)  // TSan has a thread of its own
+#if !defined(__SANITIZE_THREAD__)  // TSan starts its own thread
   EXPECT_TRUE(unguarded.empty()) << "such a signal would end this program: " << unguarded.front();
 #endif
 }
@@ -295,7 +289,7 @@ TEST(server_class, a_forked_childs_destructor_does_nothing) {
 }
 
 // A child has copies of all descriptors, and may live longer than the server.
-TEST(server_class, a_forked_child_keeps_nothing_open) {
+TEST(server_class, a_forked_child_keeps_no_descriptors_open) {
   const temporary_directory folder;
   server_options options;
   options.socket = folder.path() / "socket";
@@ -309,10 +303,10 @@ TEST(server_class, a_forked_child_keeps_nothing_open) {
   const auto child = ::fork();
   while (child == 0) ::pause();
   s.reset();
-  EXPECT_TRUE(is_ended(by_tcp.link, 2s)) << "the client waits for an answer that cannot come";
+  EXPECT_TRUE(is_ended(by_tcp.link, 2s)) << "the client waits for a reply that cannot arrive";
   EXPECT_TRUE(is_ended(local.link, 2s));
   EXPECT_THROW(connect_to("127.0.0.1:" + options.listen[0]), connection_ended);
-  EXPECT_EQ(why_not(options), "") << "nothing is in the next one's way";
+  EXPECT_EQ(why_not(options), "") << "the next server can start";
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
 }

@@ -1,5 +1,5 @@
-// Clients that send and do not read: the server's memory stays bounded, others do not notice, and
-// who reads after all gets everything, in order.
+// Clients that send and do not read. The server's memory stays limited and other clients are not
+// affected. A client that reads later gets everything in order.
 #include <poll.h>
 #include <signal.h>
 
@@ -11,9 +11,9 @@
 
 #include "integration/harness.hpp"
 #include "server/acting.hpp"
-#include "server/figures.hpp"
 #include "server/raw_session.hpp"
 #include "server/serve_process.hpp"
+#include "server/statistics.hpp"
 
 namespace conclave::testing {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::size_t megabyte = 1024;  // in kilobytes
 
 class slow_reader : public ::testing::Test {
  protected:
-  // The children of /other: a list of 1 MB.
+  // Creates children of /other whose list is 1 MB.
   void make_large_list() {
     const std::string padding(96, 'x');
     raw_session maker{server.tcp()};
@@ -37,7 +37,7 @@ class slow_reader : public ::testing::Test {
     memory_before = server.resident_kilobytes();
   }
 
-  // The other clients' operations succeed, and in a reasonable time.
+  // Checks that operations of other clients succeed in a reasonable time.
   void expect_others_work() {
     for (int i = 0; i < 20; ++i) {
       const auto begin = clock::now();
@@ -62,13 +62,13 @@ class slow_reader : public ::testing::Test {
 #endif
   }
 
-  // Ended by the server, without reading what it sent.
+  // Returns whether the server closes the connection. Does not read from it.
   static bool is_dropped(const loopback_socket& link, std::chrono::milliseconds limit) {
     pollfd ended{link.native_handle(), POLLRDHUP, 0};
     return ::poll(&ended, 1, static_cast<int>(limit.count())) == 1;
   }
 
-  // Sends as far as the server lets it, on a thread of its own; how many bytes went.
+  // Sends the bytes in another thread. Returns the number of bytes that the server accepted.
   static std::future<std::size_t> send_all(loopback_socket& link, const std::string& bytes) {
     return std::async(std::launch::async, [&link, &bytes] {
       constexpr std::size_t piece = 1 << 20;
@@ -82,11 +82,11 @@ class slow_reader : public ::testing::Test {
     });
   }
 
-  // Waits until the server has stopped listening to it.
+  // Waits until the server has stopped reading from the client.
   void wait_until_held_back() {
     long long received = -1;
     EXPECT_TRUE(eventually([&] {
-      const auto now = figure(server.port(), "zk_packets_received");
+      const auto now = statistic(server.port(), "zk_packets_received");
       std::this_thread::sleep_for(50ms);
       return std::exchange(received, now) == now;
     }));
@@ -100,9 +100,9 @@ class slow_reader : public ::testing::Test {
   clock::duration slowest{0};
 };
 
-TEST_F(slow_reader, fifty_thousand_requests_at_once_are_answered_as_they_are_read) {
+TEST_F(slow_reader, fifty_thousand_requests_are_answered_as_fast_as_the_client_reads) {
   constexpr int count = 50'000;
-  other.create("/large", std::string(2000, 'x'));  // 100 MB of answers
+  other.create("/large", std::string(2000, 'x'));  // 100 MB of replies
   raw_session s{server.tcp()};
   ASSERT_TRUE(s.handshake(40'000));
   std::string requests;
@@ -121,7 +121,7 @@ TEST_F(slow_reader, fifty_thousand_requests_at_once_are_answered_as_they_are_rea
   expect_memory_below(20 * megabyte, "fifty_thousand_answers");
 }
 
-TEST_F(slow_reader, fifty_thousand_changes_at_once_are_all_made_and_answered) {
+TEST_F(slow_reader, fifty_thousand_changes_are_all_applied_and_answered) {
   constexpr int count = 50'000;
   raw_session s{server.socket()};
   ASSERT_TRUE(s.handshake(40'000));
@@ -135,8 +135,8 @@ TEST_F(slow_reader, fifty_thousand_changes_at_once_are_all_made_and_answered) {
   EXPECT_EQ(other.exists("/other")->num_children, count);
 }
 
-// A list of 1 MB, 2000 times.
-TEST_F(slow_reader, large_lists_that_nobody_reads_are_not_made) {
+// Requests a list of 1 MB 2000 times.
+TEST_F(slow_reader, large_lists_are_not_built_before_the_client_reads) {
   make_large_list();
   constexpr int count = 2000;
   std::string requests;
@@ -158,15 +158,15 @@ TEST_F(slow_reader, large_lists_that_nobody_reads_are_not_made) {
   expect_others_work();
 }
 
-// So many that what waits for them together is too much. Nobody else must wait for them.
-TEST_F(slow_reader, a_crowd_that_does_not_read_hinders_nobody) {
+// So many clients that their pending output exceeds the total limit. Other clients must not wait.
+TEST_F(slow_reader, many_slow_readers_block_no_other_client) {
   make_large_list();
-  std::vector<std::unique_ptr<raw_session>> crowd;
+  std::vector<std::unique_ptr<raw_session>> clients;
   for (int i = 0; i < 400; ++i) {
-    crowd.push_back(std::make_unique<raw_session>(server.socket()));
-    ASSERT_TRUE(crowd.back()->handshake(40'000));
+    clients.push_back(std::make_unique<raw_session>(server.socket()));
+    ASSERT_TRUE(clients.back()->handshake(40'000));
     for (int k = 1; k <= 3; ++k)
-      crowd.back()->link.send_frame(path_request(k, op::get_children, "/other"));
+      clients.back()->link.send_frame(path_request(k, op::get_children, "/other"));
   }
   wait_until_held_back();
   expect_others_work();
@@ -184,16 +184,16 @@ TEST_F(slow_reader, a_crowd_that_does_not_read_hinders_nobody) {
   }
   expect_memory_below(600 * megabyte, "a_crowd_that_does_not_read");
 
-  for (std::size_t i = 0; i < crowd.size(); i += 10)
+  for (std::size_t i = 0; i < clients.size(); i += 10)
     for (int k = 1; k <= 3; ++k) {
-      const auto reply = decode_reply(crowd[i]->link.receive_frame());
+      const auto reply = decode_reply(clients[i]->link.receive_frame());
       ASSERT_EQ(reply.xid, k);
       ASSERT_EQ(int32_at(reply.body, 0), children);
     }
   expect_others_work();
 }
 
-// Its path is so long that an event is 100 KB.
+// The path is so long that an event is 100 KB.
 class flooded : public slow_reader {
  protected:
   void flood(int times) {
@@ -207,7 +207,7 @@ class flooded : public slow_reader {
   raw_session watching{server.tcp()};
 };
 
-TEST_F(flooded, a_watcher_gets_every_event_once_it_reads) {
+TEST_F(flooded, a_watcher_gets_every_event_when_it_reads) {
   other.create(path);
   ASSERT_TRUE(watching.handshake(40'000));
   ASSERT_EQ(watching.call(add_watch_request(1, "/", true)).error, 0);
@@ -217,7 +217,7 @@ TEST_F(flooded, a_watcher_gets_every_event_once_it_reads) {
     for (int i = 0; i < 300;) {
       const auto event = decode_reply(watching.link.receive_frame());
       ASSERT_EQ(event.xid, -1);
-      if (event.body.ends_with(path)) ++i;  // and not one of /other
+      if (event.body.ends_with(path)) ++i;  // skips events of /other
     }
   }
   EXPECT_EQ(watching.exists("/other"), 0);
@@ -233,22 +233,22 @@ TEST_F(flooded, a_watcher_that_never_reads_is_dropped) {
     expect_others_work();
   }
   EXPECT_TRUE(is_dropped(watching.link, 1s)) << "100 MB wait for it";
-  EXPECT_EQ(figure(server.port(), "conclave_slow_clients_dropped"), 1);
+  EXPECT_EQ(statistic(server.port(), "conclave_slow_clients_dropped"), 1);
   expect_memory_below(200 * megabyte, "a_flood_of_events");
   EXPECT_TRUE(server.prints("does not read its replies; disconnected"));
-  // Its session waits for it.
+  // Its session still exists.
   raw_session again{server.tcp()};
   EXPECT_TRUE(again.reconnect(watching));
 }
 
-// One transaction, and 1 MB of events for each: nothing can be sent before it is committed.
-TEST_F(flooded, a_transaction_with_too_many_events_for_all_drops_those_who_have_no_room) {
+// One transaction causes 1 MB of events for each client. Nothing can be sent before the commit.
+TEST_F(flooded, a_transaction_with_too_many_events_drops_clients_without_space) {
   other.create(path);
-  std::vector<std::unique_ptr<raw_session>> crowd;
+  std::vector<std::unique_ptr<raw_session>> clients;
   for (int i = 0; i < 400; ++i) {
-    crowd.push_back(std::make_unique<raw_session>(server.socket()));
-    ASSERT_TRUE(crowd.back()->handshake(40'000));
-    ASSERT_EQ(crowd.back()->call(add_watch_request(1, "/", true)).error, 0);
+    clients.push_back(std::make_unique<raw_session>(server.socket()));
+    ASSERT_TRUE(clients.back()->handshake(40'000));
+    ASSERT_EQ(clients.back()->call(add_watch_request(1, "/", true)).error, 0);
   }
   transaction many;
   const auto child = path.substr(0, 95'000);
@@ -256,11 +256,11 @@ TEST_F(flooded, a_transaction_with_too_many_events_for_all_drops_those_who_have_
   other.commit(many);
   expect_others_work();
   expect_memory_below(450 * megabyte, "a_transaction_with_many_events");
-  EXPECT_GT(figure(server.port(), "conclave_slow_clients_dropped"), 100);
+  EXPECT_GT(statistic(server.port(), "conclave_slow_clients_dropped"), 100);
   EXPECT_TRUE(server.prints("has too many unsent watch events; disconnected"));
-  // Each has all of them, or none and the end.
+  // Each client gets all events, or none and is disconnected.
   int served = 0;
-  for (const auto& c : crowd) {
+  for (const auto& c : clients) {
     try {
       for (int i = 0; i < 10; ++i) {
         const auto event = decode_reply(c->link.receive_frame());
@@ -274,7 +274,7 @@ TEST_F(flooded, a_transaction_with_too_many_events_for_all_drops_those_who_have_
   EXPECT_LT(served, 200);
 }
 
-TEST(stalled, a_client_that_takes_nothing_for_long_is_dropped) {
+TEST(stalled, a_client_that_reads_nothing_for_too_long_is_dropped) {
   serve_process server{{"--durability", "none", "--listen", "0", "--stall-limit", "500ms"}};
   raw_session s{server.tcp()};
   ASSERT_TRUE(s.handshake(40'000));
@@ -284,7 +284,7 @@ TEST(stalled, a_client_that_takes_nothing_for_long_is_dropped) {
   pollfd ended{s.link.native_handle(), POLLRDHUP, 0};
   EXPECT_EQ(::poll(&ended, 1, 30'000), 1);
   EXPECT_GE(clock::now() - begin, 450ms);
-  // One that has nothing to read is not in anybody's way.
+  // A client without pending output is not dropped.
   raw_session idle{server.tcp()};
   ASSERT_TRUE(idle.handshake(40'000));
   std::this_thread::sleep_for(2s);

@@ -1,4 +1,4 @@
-// `conclave serve` as a program: how it begins, what it refuses, how it ends.
+// `conclave serve`: start, refused arguments and stop.
 #include <grp.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -21,11 +21,6 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-std::string content(const std::filesystem::path& file) {
-  std::ifstream in{file, std::ios::binary};
-  return {std::istreambuf_iterator<char>{in}, {}};
-}
-
 std::vector<std::string> names_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator{folder})
@@ -34,14 +29,14 @@ std::vector<std::string> names_in(const std::filesystem::path& folder) {
   return names;
 }
 
-// --- it begins
+// --- start
 
-TEST(serve_start, says_in_one_line_where_it_listens) {
+TEST(serve_start, prints_its_addresses_in_one_line) {
   serve_process server{{"--listen", "0", "--listen", "localhost:0"}};
   const auto& at = server.addresses();
   ASSERT_EQ(at.size(), 3u);
   EXPECT_TRUE(at[0].starts_with("127.0.0.1:"));
-  EXPECT_TRUE(at[2].starts_with("unix:/")) << "a path that holds in every folder";
+  EXPECT_TRUE(at[2].starts_with("unix:/")) << "an absolute path";
   for (const auto& address : at) {
     client zk{address};
     EXPECT_TRUE(zk.exists("/")) << address;
@@ -51,14 +46,14 @@ TEST(serve_start, says_in_one_line_where_it_listens) {
   EXPECT_EQ(server.output(), line + "\n");
 }
 
-TEST(serve_start, without_a_socket_if_told_so) {
+TEST(serve_start, without_a_socket_if_configured) {
   serve_process server{{"--listen", "0", "--no-socket"}};
   EXPECT_EQ(server.addresses().size(), 1u);
   EXPECT_EQ(names_in(server.data()),
             (std::vector<std::string>{"conclave.db", "conclave.db-wal", "lock"}));
 }
 
-TEST(serve_start, a_socket_that_a_killed_server_left_is_replaced) {
+TEST(serve_start, replaces_the_socket_of_a_killed_server) {
   serve_process server;
   client{server.socket()}.create("/kept");
   server.kill();
@@ -67,8 +62,8 @@ TEST(serve_start, a_socket_that_a_killed_server_left_is_replaced) {
   EXPECT_TRUE(client{server.socket()}.exists("/kept"));
 }
 
-// An IPv4 client is one, wherever it came in.
-TEST(serve_start, knows_ipv4_clients_on_ipv6_addresses) {
+// An IPv4 client on an IPv6 address has its IPv4 address.
+TEST(serve_start, recognizes_ipv4_clients_on_ipv6_addresses) {
   if (!std::filesystem::exists("/proc/net/if_inet6")) return;  // a machine without IPv6
   serve_process server{{"--listen", "[::]:0"}};
   client zk{"127.0.0.1:" + std::to_string(server.port())};
@@ -82,9 +77,9 @@ TEST(serve_start, knows_ipv4_clients_on_ipv6_addresses) {
   EXPECT_EQ(code_of([&] { six.set("/mine", "y"); }), errc::no_auth);
 }
 
-// --- it ends
+// --- stop
 
-TEST(serve_stop, leaves_a_socket_that_is_another_servers) {
+TEST(serve_stop, does_not_remove_the_socket_of_another_server) {
   serve_process first;
   const auto file = first.socket_file();
   std::filesystem::remove(file);
@@ -93,7 +88,7 @@ TEST(serve_stop, leaves_a_socket_that_is_another_servers) {
   EXPECT_TRUE(client{second.socket()}.exists("/"));
 }
 
-TEST(serve_stop, on_a_signal_in_good_order) {
+TEST(serve_stop, is_clean_on_a_signal) {
   for (const int number : {SIGTERM, SIGINT}) {
     serve_process server{{"--listen", "0"}};
     client zk{server.socket()};
@@ -112,42 +107,42 @@ TEST(serve_stop, on_a_signal_in_good_order) {
   }
 }
 
-TEST(serve_stop, not_when_its_terminal_goes) {
+TEST(serve_stop, does_not_happen_when_its_terminal_is_closed) {
   serve_process server;
   server.signal(SIGHUP);
   server.signal(SIGPIPE);
   EXPECT_TRUE(client{server.socket()}.exists("/"));
 }
 
-// --- it refuses
+// --- refused arguments
 
 TEST(serve_refuses, a_folder_that_is_in_use) {
   serve_process first;
   const auto second =
       run_conclave({"serve", "--data", first.data(), "--no-socket", "--listen", "0"});
   EXPECT_EQ(second.status.code, 1);
-  EXPECT_TRUE(second.says("conclave: the folder " + first.data().string() +
-                          " is in use by another server (process " + std::to_string(first.pid()) +
-                          ")"))
+  EXPECT_TRUE(second.contains("conclave: the folder " + first.data().string() +
+                              " is in use by another server (process " +
+                              std::to_string(first.pid()) + ")"))
       << second.text;
-  EXPECT_TRUE(client{first.socket()}.exists("/")) << "the first one is unharmed";
+  EXPECT_TRUE(client{first.socket()}.exists("/")) << "the first server still works";
 }
 
-TEST(serve_refuses, an_address_that_is_taken) {
+TEST(serve_refuses, an_address_that_is_in_use) {
   serve_process first{{"--listen", "0"}};
   const temporary_directory folder;
   const auto tcp = run_conclave(
       {"serve", "--data", folder.path() / "a", "--listen", std::to_string(first.port())});
   EXPECT_EQ(tcp.status.code, 1);
-  EXPECT_TRUE(tcp.says("conclave: cannot listen on " + std::to_string(first.port()) +
-                       ": Address already in use; another server listens there"))
+  EXPECT_TRUE(tcp.contains("conclave: cannot listen on " + std::to_string(first.port()) +
+                           ": Address already in use; another server listens there"))
       << tcp.text;
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "a/socket"));
 
   const auto local =
       run_conclave({"serve", "--data", folder.path() / "b", "--socket", first.socket_file()});
   EXPECT_EQ(local.status.code, 1);
-  EXPECT_TRUE(local.says("another server listens there; stop it or choose another socket"))
+  EXPECT_TRUE(local.contains("another server listens there; stop it or choose another socket"))
       << local.text;
   EXPECT_TRUE(client{first.socket()}.exists("/"));
 }
@@ -158,20 +153,20 @@ TEST(serve_refuses, a_socket_path_that_is_too_long_or_not_its_own) {
   const auto long_path = run_conclave({"serve", "--data", folder.path() / "a", "--socket", deep});
   EXPECT_EQ(long_path.status.code, 64);
   EXPECT_TRUE(
-      long_path.says("a socket's path has at most 107 bytes; choose a shorter one with "
-                     "--socket"))
+      long_path.contains("a socket's path has at most 107 bytes; choose a shorter one with "
+                         "--socket"))
       << long_path.text;
 
   const auto file = folder.path() / "letter";
   std::ofstream{file} << "dear diary";
   const auto other = run_conclave({"serve", "--data", folder.path() / "b", "--socket", file});
   EXPECT_EQ(other.status.code, 1);
-  EXPECT_TRUE(other.says("a file of that name exists and is not a socket; remove it"))
+  EXPECT_TRUE(other.contains("a file of that name exists and is not a socket; remove it"))
       << other.text;
-  EXPECT_EQ(content(file), "dear diary");
+  EXPECT_EQ(read_file(file), "dear diary");
 }
 
-// A server that is stopped, or too busy, has not gone.
+// A stopped or busy server still owns its socket.
 TEST(serve_refuses, a_socket_whose_queue_is_full) {
   serve_process first{{"--durability", "none"}};
   first.pause();
@@ -190,14 +185,14 @@ TEST(serve_refuses, a_socket_whose_queue_is_full) {
   const auto second = run_conclave(
       {"serve", "--data", folder.path() / "data", "--socket", first.socket_file()}, {}, 10s);
   EXPECT_EQ(second.status.code, 1);
-  EXPECT_TRUE(second.says("another server listens there; stop it or choose another socket"))
+  EXPECT_TRUE(second.contains("another server listens there; stop it or choose another socket"))
       << second.text;
   first.resume();
   waiting.clear();
   EXPECT_TRUE(client{first.socket()}.exists("/"));
 }
 
-TEST(serve_refuses, addresses_that_are_none) {
+TEST(serve_refuses, invalid_addresses) {
   const temporary_directory folder;
   struct refused_address {
     std::string address, why;
@@ -215,7 +210,7 @@ TEST(serve_refuses, addresses_that_are_none) {
     const auto run =
         run_conclave({"serve", "--data", folder.path() / "data", "--listen=" + address});
     EXPECT_EQ(run.status.code, code) << address;
-    EXPECT_TRUE(run.says(why)) << run.text;
+    EXPECT_TRUE(run.contains(why)) << run.text;
   }
 }
 
@@ -226,10 +221,10 @@ TEST(serve_refuses, tls_without_a_usable_certificate) {
       run_conclave({"serve", "--data", folder.path() / "data", "--tls-listen", "0", "--tls-cert",
                     folder.path() / "letter", "--tls-key", folder.path() / "missing"});
   EXPECT_EQ(run.status.code, 64);
-  EXPECT_TRUE(run.says("letter") || run.says("missing")) << run.text;
+  EXPECT_TRUE(run.contains("letter") || run.contains("missing")) << run.text;
   const auto none = run_conclave({"serve", "--data", folder.path() / "data", "--tls-listen", "0"});
   EXPECT_EQ(none.status.code, 64);
-  EXPECT_TRUE(none.says("listening with TLS needs a certificate and its key")) << none.text;
+  EXPECT_TRUE(none.contains("listening with TLS needs a certificate and its key")) << none.text;
 }
 
 TEST(serve_refuses, a_folder_that_it_may_not_write) {
@@ -240,8 +235,8 @@ TEST(serve_refuses, a_folder_that_it_may_not_write) {
   std::filesystem::permissions(folder.path(), std::filesystem::perms{0755});
   const auto not_its_own = run_conclave({"serve", "--data", folder.path() / "data"}, as_nobody);
   EXPECT_EQ(not_its_own.status.code, 1);
-  EXPECT_TRUE(not_its_own.says("cannot create the folder " + (folder.path() / "data").string() +
-                               " (Permission denied); the server runs as user 65534"))
+  EXPECT_TRUE(not_its_own.contains("cannot create the folder " + (folder.path() / "data").string() +
+                                   " (Permission denied); the server runs as user 65534"))
       << not_its_own.text;
 
   const auto read_only = folder.path() / "read-only";
@@ -250,15 +245,16 @@ TEST(serve_refuses, a_folder_that_it_may_not_write) {
   ASSERT_EQ(::chown(read_only.c_str(), 65534, 65534), 0);
   const auto refused = run_conclave({"serve", "--data", read_only}, as_nobody);
   EXPECT_EQ(refused.status.code, 1);
-  EXPECT_TRUE(refused.says("(Permission denied); the server runs as user 65534")) << refused.text;
+  EXPECT_TRUE(refused.contains("(Permission denied); the server runs as user 65534"))
+      << refused.text;
 
   const auto no_home = run_conclave({"serve"}, as_nobody);
   EXPECT_EQ(no_home.status.code, 1);
-  EXPECT_TRUE(no_home.says("conclave: ")) << no_home.text;
+  EXPECT_TRUE(no_home.contains("conclave: ")) << no_home.text;
 }
 
-// What it cannot trust it neither repairs nor begins anew.
-TEST(serve_refuses, a_damaged_database_and_leaves_it_as_it_is) {
+// The server neither repairs nor replaces a damaged database.
+TEST(serve_refuses, a_damaged_database_without_changing_it) {
   serve_process server;
   {
     client zk{server.socket()};
@@ -266,7 +262,7 @@ TEST(serve_refuses, a_damaged_database_and_leaves_it_as_it_is) {
   }
   ASSERT_EQ(server.terminate().code, 0);
   const auto file = server.data() / "conclave.db";
-  const auto good = content(file);
+  const auto good = read_file(file);
   ASSERT_GT(good.size(), 100'000u);
 
   auto noise_inside = good;
@@ -281,24 +277,24 @@ TEST(serve_refuses, a_damaged_database_and_leaves_it_as_it_is) {
     std::ofstream{file, std::ios::binary | std::ios::trunc} << damaged;
     const auto run = run_conclave({"serve", "--data", server.data()});
     EXPECT_EQ(run.status.code, 1) << name;
-    EXPECT_TRUE(run.says("conclave: " + file.string())) << name << ": " << run.text;
-    EXPECT_TRUE(run.says("restore a backup, or move the folder")) << name << ": " << run.text;
-    EXPECT_TRUE(content(file) == damaged) << name << ": the file was changed";
+    EXPECT_TRUE(run.contains("conclave: " + file.string())) << name << ": " << run.text;
+    EXPECT_TRUE(run.contains("restore a backup, or move the folder")) << name << ": " << run.text;
+    EXPECT_TRUE(read_file(file) == damaged) << name << ": the file was changed";
   }
   std::filesystem::remove(file);
   const auto missing = run_conclave({"serve", "--data", server.data()});
   EXPECT_EQ(missing.status.code, 1);
-  EXPECT_TRUE(missing.says(file.string() + " is missing")) << missing.text;
-  EXPECT_FALSE(std::filesystem::exists(file)) << "no fresh start";
+  EXPECT_TRUE(missing.contains(file.string() + " is missing")) << missing.text;
+  EXPECT_FALSE(std::filesystem::exists(file)) << "the database must not be replaced";
 
   std::ofstream{file, std::ios::binary} << good;
   server.start_again();
   EXPECT_TRUE(client{server.socket()}.exists("/n199"));
 }
 
-// --- it ends by itself
+// --- idle exit
 
-TEST(serve_idle_exit, when_nobody_ever_came) {
+TEST(serve_idle_exit, happens_if_no_client_ever_connected) {
   serve_process server{{"--idle-exit", "200ms"}};
   const auto status = server.wait();
   ASSERT_TRUE(status);
@@ -306,7 +302,7 @@ TEST(serve_idle_exit, when_nobody_ever_came) {
   EXPECT_FALSE(std::filesystem::exists(server.data() / "socket"));
 }
 
-TEST(serve_idle_exit, is_in_seconds_if_nothing_else_is_said) {
+TEST(serve_idle_exit, is_in_seconds_by_default) {
   serve_process server{{"--idle-exit", "3"}};
   EXPECT_FALSE(server.wait(1500ms)) << "not after three milliseconds";
   const auto status = server.wait();
@@ -314,12 +310,12 @@ TEST(serve_idle_exit, is_in_seconds_if_nothing_else_is_said) {
   EXPECT_EQ(status->code, 0);
 }
 
-TEST(serve_idle_exit, only_when_nobody_is_connected_and_no_session_is_left) {
+TEST(serve_idle_exit, happens_only_without_connections_and_sessions) {
   constexpr auto timeout = 1600ms;
   serve_process server{
       {"--listen", "0", "--idle-exit", "200ms", "--tick", "100ms", "--max-session-timeout", "10s"}};
   auto silent = std::make_unique<loopback_socket>(connect_to(server.socket()));
-  EXPECT_FALSE(server.wait(1500ms)) << "somebody is connected";
+  EXPECT_FALSE(server.wait(1500ms)) << "a client is connected";
   raw_session s{server.tcp()};
   const auto begin = clock::now();
   ASSERT_TRUE(s.handshake(timeout.count()));
@@ -331,9 +327,9 @@ TEST(serve_idle_exit, only_when_nobody_is_connected_and_no_session_is_left) {
   EXPECT_GE(clock::now() - begin, timeout) << "its session lived until then";
 }
 
-// --- who can reach it
+// --- access
 
-TEST(serve_open_to_others, is_warned_of) {
+TEST(serve_open_to_others, causes_a_warning) {
   const temporary_directory folder;
   certificate_authority authority{folder.path(), "ca"};
   const auto tls = authority.issue("server", {"IP:127.0.0.1"});
@@ -357,9 +353,9 @@ TEST(serve_open_to_others, is_warned_of) {
   EXPECT_FALSE(warns(and_also(with_tls, {"--tls-require-client-cert"})));
 }
 
-// --- what it keeps
+// --- durability
 
-TEST(serve_durability_none, keeps_nothing) {
+TEST(serve_durability_none, stores_nothing) {
   serve_process server{{"--durability", "none"}};
   client{server.socket()}.create("/fleeting");
   EXPECT_EQ(names_in(server.data()), std::vector<std::string>{"socket"});
@@ -371,7 +367,7 @@ TEST(serve_durability_none, keeps_nothing) {
 
 // --- the command line
 
-TEST(command_line, what_cannot_be_understood_is_exit_code_64) {
+TEST(command_line, invalid_arguments_cause_exit_code_64) {
   const argument_list wrong[] = {
       {},
       {"sevre"},
@@ -402,7 +398,7 @@ TEST(command_line, what_cannot_be_understood_is_exit_code_64) {
   }
 }
 
-TEST(command_line, what_makes_no_sense_is_told) {
+TEST(command_line, contradictory_arguments_are_reported) {
   const temporary_directory folder;
   for (const argument_list& odd :
        {argument_list{"--tick", "0"}, argument_list{"--max-session-timeout", "1s"}}) {
@@ -410,15 +406,15 @@ TEST(command_line, what_makes_no_sense_is_told) {
     arguments.insert(arguments.end(), odd.begin(), odd.end());
     const auto run = run_conclave(arguments);
     EXPECT_EQ(run.status.code, 64) << run.text;
-    EXPECT_TRUE(run.says("session timeout")) << run.text;
+    EXPECT_TRUE(run.contains("session timeout")) << run.text;
   }
 }
 
-TEST(command_line, help_shows_how_it_is_used) {
+TEST(command_line, help_shows_the_usage) {
   const auto run = run_conclave({"serve", "--help"});
   EXPECT_EQ(run.status.code, 0);
-  EXPECT_TRUE(run.says("Examples:\n  conclave serve\n")) << run.text;
-  EXPECT_TRUE(run.says("conclave serve --data /var/lib/conclave --listen 2181")) << run.text;
+  EXPECT_TRUE(run.contains("Examples:\n  conclave serve\n")) << run.text;
+  EXPECT_TRUE(run.contains("conclave serve --data /var/lib/conclave --listen 2181")) << run.text;
   EXPECT_EQ(run_conclave({"--help"}).status.code, 0);
   const auto version = run_conclave({"--version"});
   EXPECT_EQ(version.status.code, 0);

@@ -1,4 +1,4 @@
-// Sessions on TCP live by ZooKeeper's rules: by what was heard, and by nothing else.
+// Sessions on TCP expire by ZooKeeper's rules: only received data extends them.
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -22,7 +22,7 @@ class tcp_sessions : public ::testing::Test {
   client zk{server.socket()};
 };
 
-TEST_F(tcp_sessions, a_killed_client_is_gone_after_its_timeout_and_not_before) {
+TEST_F(tcp_sessions, the_session_of_a_killed_client_expires_at_its_timeout) {
   constexpr auto timeout = 2s;
   watch_recorder made;
   ASSERT_FALSE(zk.exists("/held", made.get()));
@@ -34,11 +34,11 @@ TEST_F(tcp_sessions, a_killed_client_is_gone_after_its_timeout_and_not_before) {
   holder.kill(SIGKILL);
   const auto when = gone.take();
   ASSERT_TRUE(when);
-  // It pinged at least every third of the timeout.
+  // The client sent a ping at least every third of the timeout.
   EXPECT_GE(*when - killed, timeout / 2);
 }
 
-TEST_F(tcp_sessions, a_silent_client_is_gone_after_its_timeout) {
+TEST_F(tcp_sessions, the_session_of_a_silent_client_expires_at_its_timeout) {
   raw_session silent{server.tcp()};
   ASSERT_TRUE(silent.handshake(1000));
   const auto last_heard = clock::now();
@@ -51,9 +51,9 @@ TEST_F(tcp_sessions, a_silent_client_is_gone_after_its_timeout) {
   EXPECT_TRUE(is_ended(silent.link));
 }
 
-// What was sent while the server was stopped counts as said in time: also if there is more of it
-// than it takes in before it looks for sessions that have ended.
-TEST_F(tcp_sessions, a_server_that_was_stopped_blames_nobody) {
+// Data that was sent while the server was stopped counts as received in time, even if the server
+// cannot read all of it before it checks for expired sessions.
+TEST_F(tcp_sessions, a_stopped_server_expires_no_session) {
   constexpr auto timeout = 3s;
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
@@ -67,7 +67,7 @@ TEST_F(tcp_sessions, a_server_that_was_stopped_blames_nobody) {
     all.push_back(std::make_unique<raw_session>(server.tcp()));
     ASSERT_TRUE(all.back()->handshake(timeout / 1ms));
     if (i % 300 != 299) continue;
-    ping();  // the first ones must not end meanwhile
+    ping();  // so that the first sessions do not expire
     for (auto& s : all) ASSERT_EQ(decode_reply(s->link.receive_frame()).xid, -2);
   }
   server.pause();

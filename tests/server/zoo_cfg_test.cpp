@@ -17,7 +17,7 @@ class zoo_cfg : public ::testing::Test {
     std::ofstream{folder.path() / "zoo.cfg"} << text;
     return folder.path() / "zoo.cfg";
   }
-  // Starts a server, on another port if this one was taken meanwhile.
+  // Starts a server, on another port if this one is in use.
   std::unique_ptr<serve_process> serve(const std::string& text) {
     for (int attempt = 1;; ++attempt) {
       try {
@@ -39,7 +39,7 @@ class zoo_cfg : public ::testing::Test {
   std::string its_data = "dataDir=" + data.string() + "\n";
 };
 
-TEST_F(zoo_cfg, every_setting_counts) {
+TEST_F(zoo_cfg, every_setting_is_used) {
   certificate_authority authority{folder.path(), "ca"};
   const auto tls = authority.issue("server", {"IP:127.0.0.1"});
   const auto mine = authority.issue("client", {});
@@ -65,7 +65,7 @@ TEST_F(zoo_cfg, every_setting_counts) {
             "stat is not executed because it is not in the whitelist.\n");
 
   auto patient = with_timeout(2s);
-  patient.connect_wait = patience;
+  patient.connect_wait = wait_limit;
   client zk{server->tcp(), patient};
   EXPECT_EQ(zk.create("/container", "", create_mode::container).path, "/container");
   EXPECT_EQ(zk.session_timeout(), 3s);
@@ -73,7 +73,7 @@ TEST_F(zoo_cfg, every_setting_counts) {
   ASSERT_TRUE(zk.exists("/container", gone.get()));
   zk.create("/container/child");
   zk.remove("/container/child");
-  EXPECT_TRUE(gone.take()) << "looked for every 100 ms";
+  EXPECT_TRUE(gone.take()) << "checked every 100 ms";
   EXPECT_EQ(code_of([&] { zk.create("/too-large", std::string(5000, 'x')); }),
             errc::connection_loss);
 
@@ -93,10 +93,10 @@ TEST_F(zoo_cfg, every_setting_counts) {
   with_tls.tls->key_file = mine.key;
   client known{"127.0.0.1:" + std::to_string(server->port(1)), with_tls};
   EXPECT_TRUE(known.exists("/secret"));
-  EXPECT_EQ(server->addresses().size(), 2u) << "no socket that the file does not know of";
+  EXPECT_EQ(server->addresses().size(), 2u) << "no socket without a setting for it";
 }
 
-TEST_F(zoo_cfg, what_means_nothing_here_is_told_and_what_apaches_files_hold_is_not) {
+TEST_F(zoo_cfg, ignored_settings_are_reported_except_those_of_apaches_default_files) {
   const auto server = serve(
       "initLimit=10\nsyncLimit=5\nautopurge.purgeInterval=1\nadmin.enableServer=false\n"
       "snapCount=100\nforceSync=no\n"
@@ -113,7 +113,7 @@ TEST_F(zoo_cfg, what_means_nothing_here_is_told_and_what_apaches_files_hold_is_n
 }
 
 // Compared with Apache ZooKeeper 3.8.0.
-TEST_F(zoo_cfg, authentication_that_it_demands_is_demanded) {
+TEST_F(zoo_cfg, required_authentication_is_enforced) {
   constexpr std::int32_t session_closed_require_auth = -124;
   for (const auto* prefix : {"", "zookeeper."}) {
     const auto server = serve(its_data + prefix + "enforce.auth.enabled=true\n" + prefix +
@@ -129,7 +129,7 @@ TEST_F(zoo_cfg, authentication_that_it_demands_is_demanded) {
   }
 }
 
-TEST_F(zoo_cfg, what_it_switches_off_is_off) {
+TEST_F(zoo_cfg, disabled_features_are_off) {
   for (const auto* prefix : {"", "zookeeper."}) {
     const auto server = serve(its_data + prefix + "DigestAuthenticationProvider.enabled=false\n" +
                               prefix + "extendedTypesEnabled=false\n");
@@ -144,7 +144,7 @@ TEST_F(zoo_cfg, what_it_switches_off_is_off) {
   }
 }
 
-TEST_F(zoo_cfg, protection_that_the_server_does_not_have_is_refused) {
+TEST_F(zoo_cfg, unsupported_protection_is_refused) {
   for (const std::string prefix : {"", "zookeeper."}) {
     for (const auto* setting :
          {"sessionRequireClientSASLAuth=true", "requireClientAuthScheme=sasl",
@@ -155,7 +155,7 @@ TEST_F(zoo_cfg, protection_that_the_server_does_not_have_is_refused) {
           "ensembleAuthName=x", "Enforce.Auth.Enabled=true"}) {
       const auto run = refused(its_data + "clientPort=0\n" + prefix + setting + "\n");
       const std::string name{setting, std::string_view{setting}.find('=')};
-      EXPECT_TRUE(run.says(name + " is a security setting that this server does not support"))
+      EXPECT_TRUE(run.contains(name + " is a security setting that this server does not support"))
           << run.text;
     }
     for (const auto& [settings, why] : std::vector<std::pair<std::string, std::string>>{
@@ -170,12 +170,12 @@ TEST_F(zoo_cfg, protection_that_the_server_does_not_have_is_refused) {
               "clients cannot authenticate by 'digest'"},
              {"ssl.keyStore.location=x\nssl.clientAuth=needed", "must be none, want or need"}}) {
       const auto run = refused(its_data + "clientPort=0\n" + prefix + settings + "\n");
-      EXPECT_TRUE(run.says(why)) << run.text;
+      EXPECT_TRUE(run.contains(why)) << run.text;
     }
   }
 }
 
-TEST_F(zoo_cfg, settings_that_demand_nothing_do_not_stop_it) {
+TEST_F(zoo_cfg, settings_without_a_requirement_are_accepted) {
   const auto server =
       serve(its_data +
             "sessionRequireClientSASLAuth=false\nenforce.auth.enabled=false\nskipACL=yes\n"
@@ -187,7 +187,7 @@ TEST_F(zoo_cfg, settings_that_demand_nothing_do_not_stop_it) {
   EXPECT_EQ(code_of([&] { zk.set("/closed", "x"); }), errc::no_auth) << "ACLs count";
 }
 
-TEST_F(zoo_cfg, words_are_apaches_unless_it_lists_others) {
+TEST_F(zoo_cfg, four_letter_words_default_to_those_of_apache) {
   const auto refusal = [](const std::string& word) {
     return word + " is not executed because it is not in the whitelist.\n";
   };
@@ -202,7 +202,7 @@ TEST_F(zoo_cfg, words_are_apaches_unless_it_lists_others) {
   EXPECT_EQ(ask_server(listed->port(), "stat"), refusal("stat"));
 }
 
-TEST_F(zoo_cfg, flags_come_before_it) {
+TEST_F(zoo_cfg, flags_override_the_file) {
   const auto port = free_port();
   const temporary_directory other;
   serve_process server{{"--config",
@@ -216,7 +216,7 @@ TEST_F(zoo_cfg, flags_come_before_it) {
   EXPECT_FALSE(std::filesystem::exists(data));
 }
 
-TEST_F(zoo_cfg, a_certificate_by_flags_leaves_the_demand_for_client_certificates) {
+TEST_F(zoo_cfg, a_certificate_flag_keeps_required_client_certificates) {
   certificate_authority authority{folder.path(), "ca"};
   const auto old = authority.issue("old", {"IP:127.0.0.1"});
   const auto renewed = authority.issue("renewed", {"IP:127.0.0.1"});
@@ -248,29 +248,30 @@ TEST_F(zoo_cfg, an_ensemble_is_refused) {
                                     "peerType=observer", "group.1=1:2", "weight.1=1"}) {
     const auto run = refused(its_data + "clientPort=0\n" + setting + "\n");
     const auto name = setting.substr(0, setting.find('='));
-    EXPECT_TRUE(run.says("describes an ensemble (" + name + ")")) << run.text;
-    EXPECT_TRUE(run.says("run Apache ZooKeeper for an ensemble")) << run.text;
+    EXPECT_TRUE(run.contains("describes an ensemble (" + name + ")")) << run.text;
+    EXPECT_TRUE(run.contains("run Apache ZooKeeper for an ensemble")) << run.text;
   }
   EXPECT_FALSE(std::filesystem::exists(data));
 }
 
-TEST_F(zoo_cfg, a_bad_number_is_told_by_name) {
+TEST_F(zoo_cfg, an_invalid_number_is_reported_with_its_name) {
   for (const auto* name :
        {"tickTime", "minSessionTimeout", "maxSessionTimeout", "maxClientCnxns", "maxCnxns",
         "jute.maxbuffer", "znode.container.checkIntervalMs", "clientPort", "secureClientPort"}) {
     const auto run = refused(its_data + name + "=12x\n");
-    EXPECT_TRUE(run.says(std::string{name} + " must be a number, not '12x'")) << run.text;
+    EXPECT_TRUE(run.contains(std::string{name} + " must be a number, not '12x'")) << run.text;
   }
-  EXPECT_TRUE(refused(its_data + "clientPort=70000\n").says("the highest port is 65535"));
+  EXPECT_TRUE(refused(its_data + "clientPort=70000\n").contains("the highest port is 65535"));
   EXPECT_FALSE(std::filesystem::exists(data / "socket"));
 }
 
-TEST_F(zoo_cfg, a_line_that_is_none_is_told_by_number) {
+TEST_F(zoo_cfg, an_invalid_line_is_reported_with_its_number) {
   const auto run = refused("# comment\n" + its_data + "tickTime 500\n");
-  EXPECT_TRUE(run.says("zoo.cfg:3: write NAME=VALUE, not 'tickTime 500'")) << run.text;
+  EXPECT_TRUE(run.contains("zoo.cfg:3: write NAME=VALUE, not 'tickTime 500'")) << run.text;
   const auto missing = run_conclave({"serve", "--config", folder.path() / "missing"});
   EXPECT_EQ(missing.status.code, 64);
-  EXPECT_TRUE(missing.says("cannot read " + (folder.path() / "missing").string())) << missing.text;
+  EXPECT_TRUE(missing.contains("cannot read " + (folder.path() / "missing").string()))
+      << missing.text;
   const auto a_folder = run_conclave({"serve", "--config", folder.path()});
   EXPECT_EQ(a_folder.status.code, 64) << "a folder is no configuration: " << a_folder.text;
 }

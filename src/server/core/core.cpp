@@ -8,6 +8,7 @@
 
 #include <openssl/crypto.h>
 
+#include "server/core/shrink.hpp"
 #include "wire/frame.hpp"
 #include "wire/keep_session.hpp"
 
@@ -16,17 +17,17 @@ namespace {
 
 using wire::opcode;
 
-// Not supported by standalone servers.
+// Standalone servers do not support this request.
 constexpr auto reconfig = static_cast<opcode>(16);
 
-// True for request types that Apache's server knows and may answer with "unimplemented".
+// Returns true for request types that Apache's server knows and may answer with "unimplemented".
 bool is_known_type(opcode type) {
   return type == reconfig || type == opcode::create || type == opcode::create2 ||
          type == opcode::create_container || type == opcode::create_ttl;
 }
 
-// True for requests whose first field is a path that must not be null. The other requests check
-// their path themselves.
+// Returns true for requests whose first field is a path that must not be null. The functions for
+// other requests check the path themselves.
 bool needs_path(opcode type) {
   switch (type) {
     case opcode::remove:
@@ -56,6 +57,11 @@ core::core(core_options options, image stored, std::int64_t first_zxid, moment n
       tree_{std::move(stored.nodes)},
       sessions_{stored.sessions, now.now},
       next_reap_{now.now + options_.reap_interval} {}
+
+void core::begin_serving(moment now) {
+  now_ = now;
+  sessions_.restart_timeouts(now.now);
+}
 
 void core::begin_turn(moment now) { now_ = now; }
 
@@ -168,7 +174,7 @@ void core::handle_handshake(connection& c, std::string_view frame) {
   if (request.protocol_version == wire::keep_session_version)
     return handle_keep_session(c, request);
   const bool has_flag = !in.at_end();
-  // A client with a later zxid would see older data here.
+  // A client that has seen a later zxid would see older data here.
   if (request.last_zxid_seen > zxid_) return start_closing(c);
 
   c.current_stage = connection::stage::serving;
@@ -182,10 +188,11 @@ void core::handle_handshake(connection& c, std::string_view frame) {
       return send_handshake_response(c, has_flag);
     if (const auto old = connections_.find(s->attached); old != connections_.end())
       start_closing(old->second);
-    if (s->row.timeout_ms != timeout_ms && writable_) {
-      s->row.timeout_ms = timeout_ms;
-      sessions_.mark_dirty(*s);
-    }
+    // A shorter timeout applies from the next request, because the client uses the old one until
+    // the reply arrives.
+    const bool is_shorter = timeout_ms < s->row.timeout_ms;
+    s->shorter_timeout_ms = is_shorter && writable_ ? timeout_ms : 0;
+    if (!is_shorter) set_timeout(*s, timeout_ms);
     c.session = s;
   } else {
     if (!writable_) {
@@ -217,6 +224,12 @@ void core::handle_handshake(connection& c, std::string_view frame) {
   c.session->owner_ended = false;
   sessions_.queue_deadline(*c.session);
   send_handshake_response(c, has_flag);
+}
+
+void core::set_timeout(live_session& s, std::int32_t timeout_ms) {
+  if (s.row.timeout_ms == timeout_ms || !writable_) return;
+  s.row.timeout_ms = timeout_ms;
+  sessions_.mark_dirty(s);
 }
 
 fair_share::verdict core::check_new_session(const connection& c) const {
@@ -259,7 +272,8 @@ void core::send_handshake_response(connection& c, bool with_read_only_flag) {
   if (c.session != nullptr) {
     const auto& row = c.session->row;
     if (c.is_process_bound()) response.protocol_version = c.process_binding;
-    response.timeout_ms = row.timeout_ms;
+    const auto shorter = c.session->shorter_timeout_ms;
+    response.timeout_ms = shorter != 0 ? shorter : row.timeout_ms;
     response.session_id = row.id;
     response.password = {row.password.data(), row.password.size()};
   }
@@ -333,6 +347,10 @@ void core::serve(connection& c, std::string_view frame) {
   const auto header = in.read<wire::request_header>();
   if (!in.ok()) return start_closing(c);
   c.session->last_heard = now_.now;
+  if (c.session->shorter_timeout_ms != 0) {
+    set_timeout(*c.session, std::exchange(c.session->shorter_timeout_ms, 0));
+    sessions_.queue_deadline(*c.session);
+  }
   mark_ready(c);
 
   switch (header.type) {
@@ -473,6 +491,17 @@ std::vector<connection_id> core::take_ready() {
   });
   event_bytes_ = 0;
   return std::exchange(ready_, {});
+}
+
+void core::shrink() {
+  tree_.shrink();
+  sessions_.shrink();
+  data_watches_.shrink();
+  child_watches_.shrink();
+  server_impl::shrink(connections_);
+  server_impl::shrink(events_);
+  server_impl::shrink(watchers_);
+  server_impl::shrink(body_);
 }
 
 std::string& core::output(connection_id id) { return connections_.at(id).out; }

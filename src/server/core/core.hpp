@@ -1,6 +1,6 @@
-// The server without sockets and disk. Its input is the requests and the time. Its output is the
-// replies, the watch events and the changes to store. The same input and the same random numbers
-// produce the same output.
+// The server without sockets and disk. Its inputs are requests and the current time. Its outputs
+// are replies, watch events and changes to store. The same inputs and the same random numbers
+// produce the same outputs.
 //
 // The owner works in turns:
 //
@@ -75,8 +75,9 @@ struct core_options {
 
 struct peer {
   std::string address;  // the identity of the "ip" scheme; empty on a Unix socket
-  // If the client sends the same value, its session is process-bound: it does not expire while the
-  // connection is open. 0 means that the connection does not support this.
+  // If the client's handshake contains this value as its protocol version, the session is
+  // process-bound. Such a session does not expire while the connection is open. 0 means that the
+  // connection does not support process-bound sessions.
   std::int32_t process_binding = 0;
   peer_id id{};  // the peer whose share of the sessions and watches the client uses
 };
@@ -93,17 +94,20 @@ class core {
 
   // --- input
 
+  // Call when clients can connect. The timeouts of the stored sessions start now, because the time
+  // to load a store can exceed them.
+  void begin_serving(moment now);
   void begin_turn(moment now);
   // Extends all session deadlines by `silence`, the time for which the server process itself was
-  // stopped. The call is not needed after a long turn (a slow disk), because the owner reads the
-  // pending input before it calls expire().
+  // stopped. This call is not needed after a long turn, for example on a slow disk. The owner reads
+  // the pending input before it calls expire(), so pings that arrived during the turn are counted.
   void extend_sessions(std::chrono::steady_clock::duration silence);
   void connected(connection_id id, peer from);
   // Processes the payload of one frame.
   void receive(connection_id id, std::string_view frame);
   void disconnected(connection_id id);
-  // Call when the client has read output. This shows that the client is alive, although no request
-  // was received.
+  // Call when the client has read some of its output. This shows that the client is alive, even if
+  // the server has received no request from it.
   void record_activity(connection_id id);
   // Call when the client process of a process-bound session has exited. The session ends now, or
   // when its last keeper disconnects.
@@ -115,7 +119,8 @@ class core {
 
   // --- output
 
-  // Also true if only the zxid has changed, because clients have seen the zxid in replies.
+  // Also returns true if only the zxid has changed. The zxid must be stored, too, because clients
+  // see it in replies.
   bool has_changes() const noexcept {
     return (zxid_ != stored_zxid_ && writable_) || tree_.has_dirty() || sessions_.has_dirty();
   }
@@ -123,19 +128,22 @@ class core {
   // Returns the connections that have output or are to be closed.
   std::vector<connection_id> take_ready();
   std::string& output(connection_id id);
-  // True if the owner must close the connection after it has sent the output.
+  // Returns true if the owner must close the connection after it has sent the output.
   bool is_closing(connection_id id) const;
-  // True if the connection is closing because its watch events exceeded a limit.
+  // Returns true if the connection is closing because its watch events exceeded a limit.
   bool overflowed(connection_id id) const;
-  // Bytes of watch events of this turn, for all connections.
+  // Returns the number of bytes of this turn's watch events, for all connections.
   std::size_t event_bytes() const noexcept { return event_bytes_; }
   std::int64_t session_of(connection_id id) const;  // 0 if there is none
-  // True if the session of this connection does not expire while the connection is open, and ends
-  // when its process exits.
+  // Returns true if the session of this connection does not expire while the connection is open,
+  // and ends when its process exits.
   bool is_process_bound(connection_id id) const;
-  // True if the session exists and its client is not connected.
+  // Returns true if the session exists and its client is not connected.
   bool awaits_reconnect(std::int64_t session);
-  // The time by which the owner must run the next turn even without input.
+  // Frees memory that was needed only during a burst of requests. Call between turns, when
+  // there is little to do: this takes a few milliseconds if much is unused.
+  void shrink();
+  // Returns the time by which the owner must run the next turn, even without input.
   time_point next_deadline() const;
 
   // --- for the four-letter words and the metrics
@@ -153,7 +161,7 @@ class core {
     connection_id id = 0;
     identities who;
     peer_usage* from = nullptr;        // in peers_
-    std::int32_t process_binding = 0;  // set to 0 if the client does not send the same value
+    std::int32_t process_binding = 0;  // set to 0 if the client's handshake has another value
     enum class stage {
       handshake,   // the next frame is the connect request
       serving,     // frames are requests; a keeper connection must not send frames
@@ -169,7 +177,7 @@ class core {
 
     bool is_closing() const noexcept { return current_stage >= stage::closing; }
     watcher as_watcher() const noexcept { return {id, from}; }
-    // True if client and server have sent the same process_binding.
+    // Returns true if client and server have sent the same process_binding.
     bool is_process_bound() const noexcept { return session != nullptr && process_binding != 0; }
   };
   // A watch event that is delivered when its transaction is complete. It contains the ACLs at the
@@ -188,6 +196,7 @@ class core {
   void handle_keep_session(connection& c, const wire::connect_request& request);
   fair_share::verdict check_new_session(const connection& c) const;
   void charge_session(live_session& s, peer_usage& to);
+  void set_timeout(live_session& s, std::int32_t timeout_ms);
   void update_expiry(live_session& s);
   void send_handshake_response(connection& c, bool with_read_only_flag);
   void serve(connection& c, std::string_view frame);

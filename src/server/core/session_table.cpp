@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "server/core/shrink.hpp"
+
 namespace conclave::server_impl {
 namespace {
 
@@ -13,11 +15,21 @@ constexpr std::chrono::seconds keeper_reattach_time{1};
 
 session_table::session_table(const std::vector<session_row>& stored, time_point now) {
   for (const auto& row : stored) {
-    auto& s = add(row, now);
-    s.keeper_deadline = std::min(s.deadline(), now + keeper_reattach_time);
+    add(row, now);
     stored_.insert(row.id);
   }
   dirty_.clear();
+  restart_timeouts(now);
+}
+
+void session_table::restart_timeouts(time_point now) {
+  deadlines_ = {};
+  for (auto& [id, s] : sessions_) {
+    s.last_heard = now;
+    s.keeper_deadline = std::min(s.deadline(), now + keeper_reattach_time);
+    s.queued_deadline_ = time_point::max();
+    queue_deadline(s);
+  }
 }
 
 live_session& session_table::add(const session_row& row, time_point now) {
@@ -74,6 +86,14 @@ std::optional<time_point> session_table::next_deadline() const {
 
 void session_table::extend_sessions(std::chrono::steady_clock::duration silence) {
   for (auto& [id, s] : sessions_) s.last_heard += silence;
+}
+
+void session_table::shrink() {
+  server_impl::shrink(sessions_);
+  server_impl::shrink(dirty_);
+  server_impl::shrink(stored_);
+  auto copy = deadlines_;  // has no unused capacity
+  deadlines_.swap(copy);
 }
 
 void session_table::take_dirty(batch& out) {

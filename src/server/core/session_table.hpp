@@ -24,12 +24,15 @@ struct live_session {
   // server restart until the client reconnects.
   peer_usage* charged_to = nullptr;
   time_point last_heard;
+  // The timeout from the next request on, if the client has reconnected with a shorter timeout and
+  // has sent no request since. Otherwise 0.
+  std::int32_t shorter_timeout_ms = 0;
   // True while a process-bound connection or a keeper is open. The session then does not expire.
   bool expiry_suspended = false;
   std::size_t keepers = 0;   // open keeper connections (wire/keep_session.hpp)
   bool owner_ended = false;  // the client process has exited; the session ends with its last keeper
-  // After a server restart, keepers can attach again until this time. Until then, the session does
-  // not end when its process exits.
+  // Set at a server restart. Until this time, the session stays alive even if its process exits and
+  // no keeper has attached again yet.
   time_point keeper_deadline = time_point::min();
 
   time_point deadline() const { return last_heard + std::chrono::milliseconds{row.timeout_ms}; }
@@ -42,6 +45,9 @@ struct live_session {
 class session_table {
  public:
   session_table(const std::vector<session_row>& stored, time_point now);
+
+  // Starts the timeouts of all sessions again.
+  void restart_timeouts(time_point now);
 
   live_session& add(const session_row& row, time_point now);
   live_session* find(std::int64_t id);
@@ -58,9 +64,12 @@ class session_table {
   live_session* next_expired(time_point now);
   // Returns a time that is not later than the first expiry, or nullopt if no session can expire.
   std::optional<time_point> next_deadline() const;
-  // Extends the deadlines of all sessions by `silence`, the time for which the server could not
-  // receive requests.
+  // Extends the deadlines of all sessions by `silence`, the time for which the server process was
+  // stopped.
   void extend_sessions(std::chrono::steady_clock::duration silence);
+
+  // Frees memory that is no longer needed.
+  void shrink();
 
   void take_dirty(batch& out);
   bool has_dirty() const noexcept { return !dirty_.empty() || !removed_.empty(); }

@@ -9,9 +9,9 @@ namespace conclave::server_impl {
 
 struct text_hash {
   using is_transparent = void;
-  std::size_t operator()(std::string_view s) const noexcept {
-    return std::hash<std::string_view>{}(s);
-  }
+  // Not noexcept: libstdc++ then stores the hash with each key. Lookups compare only strings with
+  // the same hash, and a rehash does not read the strings.
+  std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
 };
 
 }  // namespace conclave::server_impl

@@ -11,6 +11,22 @@ std::int64_t size_of(const node& n) {
   return static_cast<std::int64_t>(n.path.size() + (n.row.data ? n.row.data->size() : 0));
 }
 
+// The nodes of a new store.
+std::vector<image::node> system_nodes() {
+  const auto open = std::make_shared<const acl>(acl{{31, "world", "anyone"}});
+  const auto readable = std::make_shared<const acl>(acl{{1, "world", "anyone"}});
+  std::vector<image::node> nodes;
+  for (const auto* path : {"/", "/zookeeper", "/zookeeper/config", "/zookeeper/quota"}) {
+    auto& n = nodes.emplace_back();
+    n.path = path;
+    n.row.data = "";
+    const bool is_config = n.path == "/zookeeper/config";
+    n.row.access = is_config ? readable : open;
+    if (is_config) n.row.aversion = -1;  // like Apache's server
+  }
+  return nodes;
+}
+
 }  // namespace
 
 node_stat stat_of(const node& n) {
@@ -50,31 +66,32 @@ bool dirty_list::remove(node& n) {
 }
 
 tree::tree(std::vector<image::node> stored_nodes) {
-  nodes_.reserve(stored_nodes.size() + 4);
-  if (stored_nodes.empty()) {
-    const auto open = std::make_shared<const acl>(acl{{31, "world", "anyone"}});
-    const auto readable = std::make_shared<const acl>(acl{{1, "world", "anyone"}});
-    for (const std::string_view path :
-         {"/", "/zookeeper", "/zookeeper/config", "/zookeeper/quota"}) {
-      node_row row;
-      row.data = "";
-      const bool is_config = path == "/zookeeper/config";
-      row.access = is_config ? readable : open;
-      if (is_config) row.aversion = -1;  // like Apache's server
-      dirty_rows_.add(insert(std::string{path}, std::move(row), {}));
-    }
-  } else {
-    for (auto& k : stored_nodes) {
-      if (k.children.creates == 0 && k.children.pzxid == 0) k.children.pzxid = k.row.czxid;
-      insert(std::move(k.path), std::move(k.row), k.children).stored = true;
-    }
-  }
-  for (auto& [path, n] : nodes_) {
-    if (path != "/") {
-      n.parent = &nodes_.find(parent_path(path))->second;
-      n.parent->children.insert(n.name());
+  if (stored_nodes.empty())
+    load(system_nodes(), false);
+  else
+    load(std::move(stored_nodes), true);
+}
+
+// Because the nodes are sorted, the last node or one of its ancestors is nearly always the parent
+// of the next node, and a new name is the last one in its set.
+void tree::load(std::vector<image::node> sorted, bool stored) {
+  nodes_.reserve(sorted.size());
+  node* last = nullptr;
+  for (auto& from : sorted) {
+    if (from.children.creates == 0 && from.children.pzxid == 0)
+      from.children.pzxid = from.row.czxid;
+    auto& n = insert(std::move(from.path), std::move(from.row), from.children);
+    n.stored = stored;
+    if (!stored) dirty_rows_.add(n);
+    if (last != nullptr) {
+      const auto of = parent_path(n.path);
+      n.parent = last;
+      while (n.parent != nullptr && n.parent->path != of) n.parent = n.parent->parent;
+      if (n.parent == nullptr) n.parent = find(of);  // "/a-b" lies between "/a" and "/a/b"
+      n.parent->children.insert(n.parent->children.end(), n.name());
     }
     index(n);
+    last = &n;
   }
 }
 
@@ -133,10 +150,12 @@ void tree::index(node& n) {
   data_size_ += size_of(n);
   switch (n.row.kind) {
     case node_kind::persistent: break;
-    case node_kind::ephemeral:
-      ephemerals_[n.row.owner].insert(n.path);
+    case node_kind::ephemeral: {
+      auto& of_session = ephemerals_[n.row.owner];
+      of_session.insert(of_session.end(), n.path);
       ++ephemeral_count_;
       break;
+    }
     case node_kind::container: containers_.insert(&n); break;
     case node_kind::ttl: ttls_.insert(&n); break;
   }
@@ -256,6 +275,16 @@ void tree::rollback() {
     }
   };
   for (; !undo_log_.empty(); undo_log_.pop_back()) std::visit(reverter{*this}, undo_log_.back());
+}
+
+void tree::shrink() {
+  server_impl::shrink(nodes_);
+  server_impl::shrink(ephemerals_);
+  server_impl::shrink(containers_);
+  server_impl::shrink(ttls_);
+  server_impl::shrink(undo_log_);
+  dirty_rows_.shrink();
+  dirty_counters_.shrink();
 }
 
 void tree::take_dirty(batch& out) {

@@ -1,4 +1,5 @@
-// The nodes in memory. The tree also records which rows differ from the store, and has an undo log.
+// The nodes in memory. The tree also records which rows differ from the store, and it has an undo
+// log for rollback().
 //
 // The tree does not know about sessions or connections. The caller checks permissions and versions.
 // Every change belongs to a transaction, which ends with commit() or rollback().
@@ -16,6 +17,7 @@
 
 #include "conclave/node.hpp"
 #include "server/core/rows.hpp"
+#include "server/core/shrink.hpp"
 #include "server/core/text_hash.hpp"
 
 namespace conclave::server_impl {
@@ -44,7 +46,7 @@ class dirty_list {
   // `position` is the member of a node that contains its position in this list.
   explicit dirty_list(std::uint32_t node::*position) : position_{position} {}
 
-  // Both return false if there was nothing to do.
+  // add() and remove() return false if there was nothing to do.
   bool add(node& n);
   bool remove(node& n);
   bool empty() const noexcept { return count_ == 0; }
@@ -59,6 +61,7 @@ class dirty_list {
     nodes_.clear();
     count_ = 0;
   }
+  void shrink() { server_impl::shrink(nodes_); }
 
  private:
   std::uint32_t node::*position_;
@@ -68,7 +71,7 @@ class dirty_list {
 
 class tree {
  public:
-  // Creates the root and the system nodes if `stored_nodes` is empty.
+  // `stored_nodes` are sorted by path. If there are none, creates the root and the system nodes.
   explicit tree(std::vector<image::node> stored_nodes);
   tree(const tree&) = delete;
   tree& operator=(const tree&) = delete;
@@ -76,16 +79,16 @@ class tree {
   node* find(std::string_view path);
   std::size_t size() const noexcept { return nodes_.size(); }
   std::size_t ephemeral_count() const noexcept { return ephemeral_count_; }
-  // Approximate bytes of all paths and data.
+  // Returns the approximate number of bytes of all paths and data.
   std::int64_t data_size() const noexcept { return data_size_; }
   std::size_t count_below(std::string_view path) const;
 
-  // Sorted paths of the ephemeral nodes of a session.
+  // Returns the sorted paths of a session's ephemeral nodes.
   std::vector<std::string> ephemerals_of(std::int64_t session) const;
   const std::unordered_map<std::int64_t, std::set<std::string_view>>& ephemerals() const noexcept {
     return ephemerals_;
   }
-  // Sorted paths of empty containers that had children and of expired TTL nodes.
+  // Returns the sorted paths of expired TTL nodes and of empty containers that had children.
   std::vector<std::string> reapable(std::int64_t wall_ms) const;
   bool anything_to_reap() const noexcept { return !containers_.empty() || !ttls_.empty(); }
 
@@ -99,6 +102,9 @@ class tree {
   void commit();
   void rollback();
 
+  // Frees memory that is no longer needed. Call between transactions.
+  void shrink();
+
   // Moves all dirty rows to the batch and marks them clean.
   void take_dirty(batch& out);
   bool has_dirty() const noexcept {
@@ -108,12 +114,13 @@ class tree {
  private:
   using node_map = std::unordered_map<std::string, node, text_hash, std::equal_to<>>;
 
-  // A change of a node's counters. `was_clean` is true if the change made them dirty.
+  // A change of a node's counters. `was_clean` is true if the counters were clean before the
+  // change.
   struct counters_change {
     children_row before;
     bool was_clean;
   };
-  // A change of a node's row. `was_clean` is true if the change made it dirty.
+  // A change of a node's row. `was_clean` is true if the row was clean before the change.
   struct row_change {
     node* what;
     bool was_clean;
@@ -141,6 +148,7 @@ class tree {
   };
 
   node& insert(std::string path, node_row row, children_row counters);
+  void load(std::vector<image::node> sorted, bool stored);
   void index(node& n);
   void unindex(node& n);
   // Call when the change with this zxid has created or removed a child.

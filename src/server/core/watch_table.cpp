@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "server/core/shrink.hpp"
+
 namespace conclave::server_impl {
 namespace {
 
@@ -113,6 +115,12 @@ void watch_table::trigger(std::string_view path, event_type type,
     if (const auto at = by_path_.find(path); at != by_path_.end())
       notify(at, true, type, receivers);
   }
+}
+
+void watch_table::shrink() {
+  server_impl::shrink(by_path_);
+  server_impl::shrink(by_connection_);
+  for (auto& [id, w] : by_connection_) server_impl::shrink(w.paths);
 }
 
 }  // namespace conclave::server_impl

@@ -1,4 +1,4 @@
-// The watches of connections on paths.
+// The watches that connections have set on paths.
 //
 // Like ZooKeeper, the core has two tables: data watches (creation, removal and data of a node) and
 // child watches (the list of children and the removal of a node).
@@ -36,7 +36,8 @@ struct watcher {
 class watch_table {
  public:
   void add(std::string_view path, watcher by, watch_mode mode);
-  // Removes the watch in all its modes. Returns false if there is no such watch.
+  // Removes the connection's watch on this path, whatever its modes are. Returns false if there is
+  // no such watch.
   bool remove(std::string_view path, connection_id connection);
   bool contains(std::string_view path, connection_id connection) const;
   void remove_all(connection_id connection);
@@ -44,6 +45,9 @@ class watch_table {
   // Appends the connections to notify to `receivers`, each one once, in the order of their watches.
   // Removes one-shot watches that fire.
   void trigger(std::string_view path, event_type type, std::vector<connection_id>& receivers);
+
+  // Frees memory that is no longer needed.
+  void shrink();
 
   std::size_t count() const noexcept { return count_; }  // number of pairs of path and connection
   std::size_t count_of(connection_id connection) const;

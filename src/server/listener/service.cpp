@@ -8,6 +8,7 @@
 #include <openssl/rand.h>
 
 #include "server/core/clock_zxid.hpp"
+#include "server/core/shrink.hpp"
 
 namespace conclave::server_impl {
 namespace {
@@ -22,6 +23,9 @@ constexpr auto long_delay = std::chrono::milliseconds{200};
 constexpr int max_turns_without_expiry = 64;
 constexpr std::uintmax_t min_free_bytes = 4u << 20;
 constexpr auto check_interval = std::chrono::seconds{1};
+// The service is at rest after this many checks in a row with at most this many commits each.
+constexpr int checks_before_upkeep = 5;
+constexpr std::uint64_t max_commits_at_rest = 10;
 
 std::uint64_t frames_in(std::string_view bytes) {
   wire::frame_splitter frames{std::numeric_limits<std::int32_t>::max()};
@@ -119,6 +123,7 @@ void service::run() {
     }
   } const close_on_exit{*this};
   for (auto& a : acceptors_) wait_to_accept(a);
+  core_->begin_serving(now());
   next_check_ = idle_since_ = clock::now();
   arm_timer();
   while (!stopping_) {
@@ -150,7 +155,8 @@ void service::begin_turn() {
 void service::end_turn() {
   begin_turn();
   in_turn_ = false;
-  if (turn_began_ >= next_check_) run_periodic_checks();
+  const bool check_is_due = turn_began_ >= next_check_;
+  if (check_is_due) run_periodic_checks();
   if (turns_without_expiry_ == 0)
     core_->expire();
   else
@@ -160,6 +166,9 @@ void service::end_turn() {
 
   const auto ready = core_->take_ready();
   for (const auto id : ready) {
+    // A client that was disconnected in this loop may have been the last one that kept a session.
+    // Watch events about the end of that session must follow its commit.
+    if (core_->has_changes()) commit();
     const auto i = connections_.find(id);
     if (i == connections_.end()) continue;
     const auto c = i->second;
@@ -181,13 +190,14 @@ void service::end_turn() {
   }
   const auto took =
       std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - turn_began_);
-  if (took > long_delay) turns_without_expiry_ = max_turns_without_expiry;
   if (!ready.empty()) {
     statistics_.min_time = statistics_.turns == 0 ? took : std::min(statistics_.min_time, took);
     statistics_.max_time = std::max(statistics_.max_time, took);
     statistics_.total_time += took;
     ++statistics_.turns;
   }
+  if (check_is_due) return_unused_space();
+  if (clock::now() - turn_began_ > long_delay) turns_without_expiry_ = max_turns_without_expiry;
   arm_timer();
 }
 
@@ -211,6 +221,7 @@ void service::handle_disk_full(const std::string& why) {
     disconnect(c);
   }
   core_ = std::make_unique<core>(make_core_options(), storage_.backend->load(), 0, now());
+  core_->begin_serving(now());
   core_->set_writable(false);
 }
 
@@ -244,7 +255,8 @@ void service::arm_timer() {
   });
 }
 
-// These checks need no exact time: pending handshakes, slow readers, a full disk, the idle limit.
+// These checks do not need an exact time: pending handshakes, slow readers, a full disk, the idle
+// limit.
 void service::run_periodic_checks() {
   next_check_ = turn_began_ + check_interval;
   if (storage_.check_folder) storage_.check_folder();
@@ -274,6 +286,27 @@ void service::run_periodic_checks() {
   if (options_.idle_exit.count() > 0 && turn_began_ - idle_since_ >= options_.idle_exit) {
     log(log_level::info, "no clients and no sessions within the idle limit; the server stops");
     stopping_ = true;
+  }
+}
+
+// After a burst of changes, the tables, the heap and the files have much unused space. At rest, the
+// service returns it in steps, one per check, so that no request waits long.
+void service::return_unused_space() {
+  const auto commits = statistics_.commits - std::exchange(commits_at_check_, statistics_.commits);
+  if (commits > 0 && upkeep_ == upkeep::none) upkeep_ = upkeep::memory;
+  checks_at_rest_ = commits > max_commits_at_rest ? 0 : checks_at_rest_ + 1;
+  if (checks_at_rest_ < checks_before_upkeep) return;
+  switch (upkeep_) {
+    case upkeep::none: break;
+    case upkeep::memory:
+      core_->shrink();
+      shrink(connections_);
+      memory_.trim();
+      upkeep_ = storage_.shrink ? upkeep::disk : upkeep::none;
+      break;
+    case upkeep::disk:
+      if (!storage_.shrink()) upkeep_ = upkeep::none;
+      break;
   }
 }
 

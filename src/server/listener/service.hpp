@@ -28,6 +28,7 @@
 #include "server/listener/acceptor.hpp"
 #include "server/listener/client_connection.hpp"
 #include "server/listener/folder_watch.hpp"
+#include "server/listener/free_memory_trimmer.hpp"
 #include "server/listener/log_limit.hpp"
 #include "server/store/store_error.hpp"
 
@@ -41,6 +42,9 @@ struct storage {
   // Throws store_error if the data folder was removed, moved or replaced. Empty if the store is
   // only in memory.
   std::function<void()> check_folder;
+  // Frees unused disk space in a short step. Returns true if there is more. Throws store_error.
+  // Empty if the store is only in memory.
+  std::function<bool()> shrink;
   std::string notice;  // logged when the service starts, unless empty
 };
 
@@ -52,7 +56,7 @@ class service {
   ~service();
 
   // Runs until stop() is called or the idle limit is reached. Throws store_error if the disk fails.
-  // In this case, no change of the failed commit is acknowledged.
+  // In this case, no change in the failed commit is acknowledged.
   void run();
   // Thread-safe.
   void stop();
@@ -60,7 +64,7 @@ class service {
   // throws conclave::error and changes nothing.
   void set_tls(const server_tls_options& options);
 
-  // The addresses of all acceptors, in the form of connect strings.
+  // Returns the addresses of all acceptors, in the form of connect strings.
   const std::vector<std::string>& addresses() const noexcept { return addresses_; }
 
  private:
@@ -76,6 +80,7 @@ class service {
   void retry_disk();
   void arm_timer();
   void run_periodic_checks();
+  void return_unused_space();
   void log(log_level level, const std::string& text) const;
 
   // connections.cpp
@@ -99,8 +104,7 @@ class service {
   void log_client(client_fault what, log_level level, std::string text);
   void log_tls_failure(const client_connection& c);
 
-  // four_letter_words.cpp
-  // True if `bytes` are a four-letter word or the beginning of one.
+  // four_letter_words.cpp Returns true if `bytes` are a four-letter word or the beginning of one.
   bool handle_four_letter_word(const connection_ptr& c, std::string_view bytes);
   std::string reply_to(const client_connection& from, std::string_view request);
   std::string run_command(std::string_view word);
@@ -140,8 +144,8 @@ class service {
   std::unordered_map<connection_id, connection_ptr> connections_;
   std::unique_ptr<admission> admission_;
   std::list<connection_ptr> pending_handshakes_;  // the oldest first
-  // Processes of process-bound sessions that lost their connection. If the process exits before it
-  // has reconnected, its session ends.
+  // The processes of process-bound sessions that have lost their connection. If such a process
+  // exits before it has reconnected, its session ends.
   struct watched_process {
     connection_id last_connection;
     process_watch process;
@@ -161,7 +165,14 @@ class service {
   // The latest time at which the next turn is expected to begin.
   clock::time_point turn_deadline_ = clock::time_point::max();
   bool in_turn_ = false;
-  int turns_without_expiry_ = 0;   // number of coming turns in which no session expires
+  int turns_without_expiry_ = 0;  // number of coming turns in which no session expires
+  // The kind of unused space that the service frees next when it is at rest: first memory, then
+  // disk space, then none. After new commits, the service begins with memory again.
+  enum class upkeep { none, memory, disk };
+  upkeep upkeep_ = upkeep::memory;
+  int checks_at_rest_ = 0;  // consecutive periodic checks with few commits
+  std::uint64_t commits_at_check_ = 0;
+  free_memory_trimmer memory_;
   bool accepting_paused_ = false;  // true while no descriptors are left
   clock::time_point next_check_;
   clock::time_point idle_since_;

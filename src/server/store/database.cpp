@@ -8,6 +8,13 @@
 #include <system_error>
 
 namespace conclave::server_impl {
+namespace {
+
+database_error wal_error(const std::string& problem, int result, int system = 0) {
+  return {problem + " the write-ahead log: " + sqlite3_errstr(result), result, system};
+}
+
+}  // namespace
 
 database_error::database_error(const std::string& what, int result_code, int system_code)
     : std::runtime_error{what}, result{result_code}, system{system_code} {}
@@ -100,12 +107,34 @@ void database::rollback() noexcept {
   if (in_transaction()) sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
-void database::checkpoint() {
-  const int result =
-      sqlite3_wal_checkpoint_v2(handle_, "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+void database::checkpoint() { checkpoint(SQLITE_CHECKPOINT_PASSIVE); }
+
+void database::checkpoint(int mode) {
+  const int result = sqlite3_wal_checkpoint_v2(handle_, "main", mode, nullptr, nullptr);
   if (result != SQLITE_OK) fail(result);
   wal_pages_ = 0;
 }
+
+// The sync makes the empty file durable before anything is written to it again. Otherwise a power
+// failure could leave the first old frames, and recovery would restore old pages from them.
+void database::truncate_wal() {
+  checkpoint(SQLITE_CHECKPOINT_TRUNCATE);
+  auto* wal = wal_file();
+  if (wal == nullptr) return;
+  const int result = wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
+  if (result != SQLITE_OK) throw wal_error("cannot truncate", result);
+}
+
+std::int64_t database::wal_size() const {
+  auto* wal = wal_file();
+  if (wal == nullptr) return 0;
+  sqlite3_int64 size = 0;
+  const int result = wal->pMethods->xFileSize(wal, &size);
+  if (result != SQLITE_OK) throw wal_error("cannot inspect", result);
+  return size;
+}
+
+void database::release_memory() noexcept { sqlite3_db_release_memory(handle_); }
 
 sqlite3_file* database::wal_file() const noexcept {
   sqlite3_file* wal = nullptr;
@@ -116,8 +145,8 @@ sqlite3_file* database::wal_file() const noexcept {
 void database::preallocate_wal(std::int64_t bytes) {
   auto* wal = wal_file();
   if (wal == nullptr) return;
-  sqlite3_int64 size = 0;
-  int result = wal->pMethods->xFileSize(wal, &size);
+  int result = SQLITE_OK;
+  auto size = wal_size();
   // Writes zeros instead of using fallocate(): with reserved space, every sync also writes the
   // journal of the file system. SQLite treats zeros as the end of the WAL, because they have no
   // checksum.
@@ -127,12 +156,12 @@ void database::preallocate_wal(std::int64_t bytes) {
     result = wal->pMethods->xWrite(wal, zeros.data(), static_cast<int>(n), size);
     size += n;
   }
-  if (result == SQLITE_FULL) result = SQLITE_OK;  // only slower: the WAL grows on demand
-  if (result == SQLITE_OK) result = wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
   if (result != SQLITE_OK) {
-    throw database_error{
-        "cannot prepare the write-ahead log: " + std::string{sqlite3_errstr(result)}, result, 0};
+    const auto error = wal_error("cannot prepare", result, system_error());
+    if (!error.is_disk_full()) throw error;  // otherwise the WAL grows on demand
   }
+  result = wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
+  if (result != SQLITE_OK) throw wal_error("cannot prepare", result);
 }
 
 void database::checkpoint_on_close(bool on) noexcept {
@@ -151,7 +180,7 @@ void statement::bind(int position, std::int64_t value) {
 }
 
 void statement::bind(int position, std::string_view text) {
-  // SQLite takes a null pointer as NULL.
+  // SQLite treats a null pointer as NULL.
   check(sqlite3_bind_text64(handle_, position, text.data() != nullptr ? text.data() : "",
                             text.size(), SQLITE_STATIC, SQLITE_UTF8));
 }

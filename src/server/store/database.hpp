@@ -14,7 +14,7 @@ struct sqlite3_stmt;
 
 namespace conclave::server_impl {
 
-// An error of SQLite. store_files turns it into a message for the operator.
+// An SQLite error. store_files turns it into a message for the operator.
 struct database_error : std::runtime_error {
   database_error(const std::string& what, int result_code, int system_code);
 
@@ -48,7 +48,12 @@ class database {
   // Extends the WAL file to this size, because commits that do not change the file size sync
   // faster.
   void preallocate_wal(std::int64_t bytes);
-  // If `on` is false, closing the database leaves the WAL for the next process that opens the file.
+  std::int64_t wal_size() const;  // of the file, in bytes
+  // Copies the content of the WAL like checkpoint(), and makes the WAL file empty.
+  void truncate_wal();
+  void release_memory() noexcept;  // empties the page cache
+  // Sets whether closing the database copies the WAL to the main file and removes the WAL. If `on`
+  // is false, the WAL is left for the next process that opens the file.
   void checkpoint_on_close(bool on) noexcept;
 
   [[noreturn]] void fail(int result) const;
@@ -56,6 +61,7 @@ class database {
 
  private:
   int system_error() const noexcept;
+  void checkpoint(int mode);
   sqlite3_file* wal_file() const noexcept;
 
   sqlite3* handle_ = nullptr;

@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "server/core/node_path.hpp"
+#include "server/core/text_hash.hpp"
 #include "server/store/column_text.hpp"
 #include "server/store/database.hpp"
 #include "server/store/store_files.hpp"
@@ -98,11 +100,10 @@ class loader {
 
   // Most nodes share one of a few ACLs.
   std::shared_ptr<const acl> shared_acl(std::string_view text) {
-    std::string key{text};
-    if (const auto known = acls_.find(key); known != acls_.end()) return known->second;
+    if (const auto known = acls_.find(text); known != acls_.end()) return known->second;
     auto parsed = acl_from_text(text);
     if (!parsed) return nullptr;
-    return acls_[std::move(key)] = std::make_shared<const acl>(std::move(*parsed));
+    return acls_[std::string{text}] = std::make_shared<const acl>(std::move(*parsed));
   }
 
   std::int32_t int32_column(const statement& columns, int column) const {
@@ -115,18 +116,23 @@ class loader {
   }
 
   void check_tree() const {
-    std::unordered_set<std::string_view> paths;
-    paths.reserve(out_.nodes.size());
-    for (const auto& node : out_.nodes) paths.insert(node.path);
-    for (const auto& node : out_.nodes) {
+    std::vector<std::string_view> open;  // ancestors of the last node, and the last node
+    for (auto at = out_.nodes.begin(); at != out_.nodes.end(); ++at) {
+      const auto& node = *at;
       const std::string_view path = node.path;
-      const auto slash = path.rfind('/');
-      if (!path.starts_with('/') || (path.size() > 1 && slash + 1 == path.size())) {
+      if (!path.starts_with('/') || (path.size() > 1 && path.ends_with('/'))) {
         throw_corrupt(path, "has an invalid path");
       }
-      if (!paths.contains(slash == 0 ? path.substr(0, 1) : path.substr(0, slash))) {
-        throw_corrupt(path, "has no parent");
+      if (path.size() > 1) {
+        const auto parent = parent_path(path);
+        while (!open.empty() && open.back() != parent) open.pop_back();
+        if (open.empty()) {  // "/a-b" lies between "/a" and "/a/b"
+          if (!std::ranges::binary_search(out_.nodes.begin(), at, parent, {}, &image::node::path))
+            throw_corrupt(path, "has no parent");
+          open.push_back(parent);
+        }
       }
+      open.push_back(path);
       if (node.row.kind == node_kind::ephemeral && !sessions_.contains(node.row.owner)) {
         throw_corrupt(path, "is ephemeral, and its session is missing");
       }
@@ -143,7 +149,7 @@ class loader {
   const store_files& files_;
   image out_;
   std::unordered_set<std::int64_t> sessions_;
-  std::unordered_map<std::string, std::shared_ptr<const acl>> acls_;
+  std::unordered_map<std::string, std::shared_ptr<const acl>, text_hash, std::equal_to<>> acls_;
 };
 
 }  // namespace

@@ -53,8 +53,9 @@ std::string this_program() { return std::string{"conclave "} + version; }
 std::span<const upgrade_step> known_upgrades() { return {}; }  // format 1 is the first one
 
 void create_schema(database& db) {
-  db.run("PRAGMA page_size = 4096");  // smaller and larger pages are slower
+  db.run("PRAGMA page_size = " + std::to_string(store_page_size));
   db.run("PRAGMA encoding = 'UTF-8'");
+  db.run("PRAGMA auto_vacuum = INCREMENTAL");  // for sqlite_store::shrink()
   db.run("BEGIN");
   db.run("PRAGMA application_id = " + std::to_string(store_application_id));
   db.run("PRAGMA user_version = " + std::to_string(store_format));

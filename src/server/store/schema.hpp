@@ -1,4 +1,4 @@
-// The tables of the store: docs/store.md.
+// The tables of the store. See docs/store.md.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,8 @@ class database;
 inline constexpr std::uint32_t store_application_id = 0x436e636c;
 
 inline constexpr int store_format = 1;
+
+inline constexpr std::int64_t store_page_size = 4096;  // smaller and larger pages are slower
 
 // Upgrades from one format to the next. All steps of an upgrade run in one transaction.
 struct upgrade_step {

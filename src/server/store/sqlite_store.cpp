@@ -1,5 +1,6 @@
 #include "server/store/sqlite_store.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <random>
@@ -15,7 +16,7 @@
 namespace conclave::server_impl {
 namespace {
 
-// Random, because the folder may contain files of others.
+// The name is random, because the folder may contain files of other users.
 std::filesystem::path temporary_name_for(const std::filesystem::path& file) {
   std::random_device random;
   std::array<char, 32> suffix{};
@@ -30,13 +31,17 @@ std::filesystem::path temporary_name_for(const std::filesystem::path& file) {
 struct sqlite_store::impl {
   impl(const store_files& files, const sqlite_store_options& options)
       : opened{files, options},
-        // 4120 bytes: a page and its header. The last quarter is for the commit that goes beyond.
+        wal_bytes{options.wal_bytes},
+        shrink_pages{options.shrink_pages},
+        // A page and its header have 4120 bytes. The last quarter is for the commit that exceeds
+        // the limit.
         checkpoint_pages{options.wal_bytes / 4120 * 3 / 4},
         next_checkpoint{checkpoint_pages} {}
 
   void write(const batch& changes);
   void write_node(const batch::node& node);
   void checkpoint();
+  bool shrink();
   // Makes all later commits fail: only the next start can read what is on the disk.
   void fail_permanently(const std::string& reason);
 
@@ -54,6 +59,8 @@ struct sqlite_store::impl {
   statement put_zxid{db, "UPDATE meta SET value = ? WHERE key = 'zxid'"};
 
   std::int64_t zxid = db.integer("SELECT value FROM meta WHERE key = 'zxid'").value_or(0);
+  std::int64_t wal_bytes;
+  std::int64_t shrink_pages;
   std::int64_t checkpoint_pages;
   std::int64_t next_checkpoint;
   std::string permanent_failure;  // not empty: the reason why all later commits fail
@@ -101,6 +108,26 @@ void sqlite_store::impl::checkpoint() {
     if (!error.is_disk_full()) return fail_permanently(error.what());
     next_checkpoint = db.wal_pages() + checkpoint_pages;  // the WAL grows until then
   }
+}
+
+bool sqlite_store::impl::shrink() {
+  const auto pages = db.integer("PRAGMA main.page_count").value_or(0);
+  const auto free_pages = db.integer("PRAGMA main.freelist_count").value_or(0);
+  if (free_pages > std::max(shrink_pages, pages / 8)) {
+    db.run("PRAGMA main.incremental_vacuum(" + std::to_string(shrink_pages) + ')');
+    if (db.wal_pages() >= next_checkpoint) checkpoint();
+    if (db.integer("PRAGMA main.freelist_count") < free_pages) return true;
+    // The file was not created with auto_vacuum and cannot shrink.
+  }
+  // Only a checkpoint shortens the main file.
+  const auto main_bytes = opened.volume.size(opened.files.main()).value_or(0);
+  const auto used_bytes = static_cast<std::uint64_t>(pages * store_page_size);
+  if (main_bytes <= used_bytes && db.wal_size() <= wal_bytes) return false;
+  db.truncate_wal();
+  next_checkpoint = checkpoint_pages;
+  db.preallocate_wal(wal_bytes);
+  db.release_memory();
+  return false;
 }
 
 void sqlite_store::impl::fail_permanently(const std::string& reason) {
@@ -160,6 +187,19 @@ void sqlite_store::commit(const batch& changes) {
   }
   p.zxid = changes.zxid;
   if (p.db.wal_pages() >= p.next_checkpoint) p.checkpoint();
+}
+
+bool sqlite_store::shrink() {
+  auto& p = *impl_;
+  check_folder();
+  try {
+    return p.shrink();
+  } catch (const database_error& error) {
+    p.db.rollback();
+    if (error.is_disk_full() && !p.db.in_transaction()) return false;
+    p.fail_permanently(error.what());
+    throw store_error{p.permanent_failure};
+  }
 }
 
 const dropped_rows& sqlite_store::dropped() const noexcept { return impl_->opened.dropped; }

@@ -1,8 +1,8 @@
-// The store on disk, in one SQLite file: docs/store.md.
+// The store on disk, in one SQLite file. See docs/store.md.
 //
-// Not thread-safe. The object locks its folder until its destruction. The destructor leaves a
-// single file. After a failed commit, it also leaves the write-ahead log, and the next start reads
-// both files.
+// Not thread-safe. The object locks its folder until it is destroyed. After its destruction, the
+// whole store is in one file. But if an error has made all later commits fail, the write-ahead log
+// also remains, and the next start reads both files.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,10 @@ struct sqlite_store_options {
   // Size at which the write-ahead log (WAL) is reused. This space is preallocated, which takes 1 ms
   // per MiB.
   std::int64_t wal_bytes = 2 << 20;
+
+  // A step of shrink() removes this many pages from the file, and the file keeps this many free
+  // pages. With 256 pages, or 1 MiB, a step takes about as long as a commit with a checkpoint.
+  std::int64_t shrink_pages = 256;
 
   // For tests.
   disk* custom_disk = nullptr;  // null means local_disk()
@@ -44,19 +48,25 @@ class sqlite_store final : public store {
   // Throws store_error if the rows do not form a tree.
   image load() override;
 
-  // Throws disk_full if the disk is full. Nothing was written then, and a later commit may succeed.
-  // Throws store_error on any other disk error. All later commits then fail, and the batch may or
-  // may not be stored when the store is opened again.
+  // Throws disk_full if the disk is full. In that case, nothing was written, and a later commit may
+  // succeed. Throws store_error on any other disk error. All later commits then fail, and the batch
+  // may or may not be stored when the store is opened again.
   void commit(const batch& changes) override;
 
+  // Returns unused space in the files to the file system, in one short step. Call it again while it
+  // returns true. An eighth of the file may stay unused. Does nothing if the disk is full. Throws
+  // store_error on any other disk error. All later commits then fail, too.
+  bool shrink();
+
   // Throws store_error if the folder was removed, moved or replaced, because another server may use
-  // a new folder with the same name. All later calls also throw. Every commit checks this first.
+  // a new folder with the same name. All later calls also throw. Every commit begins with this
+  // check.
   void check_folder();
 
-  // The number of rows that were removed because the file is a copy (a restored backup, a copied
-  // folder). A copy contains an older state: its sessions may still be alive, but their clients do
-  // not know the ephemeral nodes in the copy. So all sessions and ephemeral nodes are removed when
-  // a copy is first opened.
+  // Returns the number of rows that were removed because the file is a copy (a restored backup, a
+  // copied folder). A copy contains an older state. The clients of its sessions may still be alive,
+  // but they do not know which ephemeral nodes the copy contains. So all sessions and ephemeral
+  // nodes are removed when a copy is first opened.
   const dropped_rows& dropped() const noexcept;
 
   // Writes all committed rows to a new file, which can be used as conclave.db in another folder.

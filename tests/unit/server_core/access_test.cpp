@@ -1,4 +1,4 @@
-// ACLs by themselves: who is allowed, and what is a valid ACL.
+// Permission checks and validation of ACLs.
 
 #include "server/core/access.hpp"
 
@@ -21,7 +21,7 @@ acl readable_by(std::string scheme, std::string id) {
   return {{permission::read, std::move(scheme), std::move(id)}};
 }
 
-TEST(allowed, the_world_is_everyone) {
+TEST(allowed, world_matches_every_client) {
   EXPECT_TRUE(lets_in(readable_by("world", "anyone"), {}));
   EXPECT_TRUE(lets_in(readable_by("world", "anyone"), {{"ip", "10.0.0.1"}}));
   EXPECT_FALSE(lets_in(readable_by("world", "someone"), {{"world", "someone"}}));
@@ -35,7 +35,7 @@ TEST(allowed, one_of_the_permissions_is_enough) {
     EXPECT_FALSE(allowed(both, other, {})) << other;
 }
 
-TEST(allowed, a_digest_must_be_the_same) {
+TEST(allowed, a_digest_must_be_equal) {
   const auto access = readable_by("digest", digest_of("ann:secret"));
   EXPECT_TRUE(lets_in(access, {{"digest", digest_of("ann:secret")}}));
   EXPECT_TRUE(lets_in(access, {{"ip", "10.0.0.1"}, {"digest", digest_of("ann:secret")}}));
@@ -45,7 +45,7 @@ TEST(allowed, a_digest_must_be_the_same) {
   EXPECT_FALSE(lets_in(access, {}));
 }
 
-TEST(allowed, any_entry_will_do) {
+TEST(allowed, one_matching_entry_is_enough) {
   const acl access{{permission::write, "world", "anyone"},
                    {permission::read, "digest", digest_of("ann:secret")},
                    {permission::read, "ip", "10.0.0.1"}};
@@ -59,7 +59,7 @@ TEST(allowed, the_superuser_is_allowed_everything) {
   EXPECT_TRUE(lets_in(readable_by("ip", "10.0.0.1"), {{"ip", "1.1.1.1"}, {"super", ""}}));
 }
 
-TEST(allowed, no_acl_is_no_restriction) { EXPECT_TRUE(allowed({}, permission::admin, {})); }
+TEST(allowed, an_empty_acl_allows_everything) { EXPECT_TRUE(allowed({}, permission::admin, {})); }
 
 TEST(allowed, addresses_and_networks) {
   const auto matches = [](const char* address, const char* expression) {
@@ -86,7 +86,7 @@ TEST(allowed, addresses_and_networks) {
   EXPECT_FALSE(matches("not an address", "0.0.0.0/0"));
 }
 
-TEST(valid_acl, schemes_and_their_ids) {
+TEST(valid_acl, checks_the_id_of_each_scheme) {
   const auto valid = [](std::string_view scheme, std::string_view id) {
     return validate_acl(acl_records{{31, scheme, id}}, {}).has_value();
   };
@@ -120,7 +120,7 @@ TEST(valid_acl, must_have_an_entry_and_only_valid_ones) {
   EXPECT_FALSE(validate_acl(acl_records{{31, "world", "anyone"}, {31, "nonsense", "x"}}, {}));
 }
 
-TEST(valid_acl, the_permissions_are_kept_whatever_they_are) {
+TEST(valid_acl, keeps_all_permission_bits) {
   for (const std::int32_t p : {0, 1, 31, 32, -1})
     EXPECT_EQ(validate_acl(acl_records{{p, "world", "anyone"}}, {}), (acl{{p, "world", "anyone"}}));
 }
@@ -132,7 +132,7 @@ TEST(valid_acl, duplicates_are_dropped) {
       (acl{{1, "world", "anyone"}, {2, "world", "anyone"}}));
 }
 
-TEST(valid_acl, auth_means_everyone_the_sender_is) {
+TEST(valid_acl, auth_expands_to_the_identities_of_the_client) {
   const identities who{{"ip", "10.0.0.1"}, {"digest", "ann:1"}, {"super", ""}, {"digest", "bob:2"}};
   EXPECT_EQ(validate_acl(acl_records{{7, "auth", "whatever"}}, who),
             (acl{{7, "digest", "ann:1"}, {7, "digest", "bob:2"}}))
@@ -142,7 +142,7 @@ TEST(valid_acl, auth_means_everyone_the_sender_is) {
       << "duplicates are those that were sent";
 }
 
-TEST(valid_acl, auth_of_nobody_is_invalid) {
+TEST(valid_acl, auth_without_an_identity_is_invalid) {
   EXPECT_FALSE(validate_acl(acl_records{{31, "auth", ""}}, {}));
   EXPECT_FALSE(validate_acl(acl_records{{31, "auth", ""}}, {{"ip", "10.0.0.1"}}));
   EXPECT_FALSE(validate_acl(acl_records{{31, "world", "anyone"}, {31, "auth", ""}}, {}));
@@ -158,7 +158,7 @@ TEST(valid_acl, has_at_most_a_thousand_entries) {
   };
   EXPECT_EQ(validate_acl(list(1000), {})->size(), 1000u);
   EXPECT_FALSE(validate_acl(list(1001), {}));
-  // Also when "auth" makes many of few.
+  // "auth" can expand to many entries.
   identities who;
   for (std::size_t i = 0; i < 100; ++i) who.push_back({"digest", users[i]});
   acl_records several;
@@ -168,14 +168,14 @@ TEST(valid_acl, has_at_most_a_thousand_entries) {
   EXPECT_EQ(validate_acl(several, who)->size(), 1000u);
 }
 
-TEST(digest, is_apaches) {
+TEST(digest, matches_the_digest_of_apache) {
   EXPECT_EQ(digest_of("super:test"), "super:D/InIHSb7yEEbrWz8b9l71RjZJU=");
   EXPECT_EQ(digest_of("user:with:colons").substr(0, 5), "user:");
   EXPECT_EQ(digest_of("nobody").substr(0, 7), "nobody:");
   EXPECT_EQ(digest_of("").substr(0, 1), ":");
 }
 
-TEST(digest, masked) {
+TEST(digest, can_be_masked) {
   EXPECT_EQ(masked_digest("ann:hash"), "ann:x");
   EXPECT_EQ(masked_digest("ann:"), "ann:x");
 }

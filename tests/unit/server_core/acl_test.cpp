@@ -60,7 +60,7 @@ TEST_F(access_control, a_node_for_one_user) {
   auto& owner = someone("ann:secret");
   auto& other = someone("bob:secret");
   nobody.ask(create("/a", "data", mode::persistent, for_digest(all_permissions, ann)));
-  EXPECT_EQ(nobody.ask(get("/a")), errc::no_auth) << "who made it has no other rights";
+  EXPECT_EQ(nobody.ask(get("/a")), errc::no_auth) << "the creator has no other permissions";
   EXPECT_EQ(other.ask(get("/a")), errc::no_auth);
   EXPECT_EQ(owner.ask(get("/a")), ok);
   EXPECT_EQ(owner.ask(set("/a", "x")), ok);
@@ -83,8 +83,8 @@ TEST_F(access_control, auth_is_replaced_by_the_creator) {
   EXPECT_EQ(*server.stored().nodes.at("/a").row.access, for_digest(all_permissions, ann));
 }
 
-// The server keeps the last ACL for the next node; it must not be taken for what was meant.
-TEST_F(access_control, auth_of_one_is_not_auth_of_the_next) {
+// The server caches the last ACL. The cached ACL must not be used for another client's "auth".
+TEST_F(access_control, auth_expands_for_each_client_separately) {
   auto& first = someone("ann:secret");
   auto& second = someone("bob:secret");
   const acl mine{{all_permissions, "auth", ""}};
@@ -98,7 +98,7 @@ TEST_F(access_control, auth_of_one_is_not_auth_of_the_next) {
   EXPECT_EQ(first.ask(get_acl("/e")).acl, for_digest(all_permissions, ann));
 }
 
-TEST_F(access_control, what_auth_became_is_not_what_the_next_one_sends) {
+TEST_F(access_control, an_expanded_auth_acl_is_not_reused) {
   auto& owner = someone("ann:secret");
   const acl_entry mine{all_permissions, "digest", ann};
   owner.ask(create_with("/a", {mine, {all_permissions, "auth", ""}}));
@@ -152,7 +152,7 @@ TEST_F(access_control, the_superuser) {
   EXPECT_EQ(not_super.ask(get("/a")), errc::no_auth);
 }
 
-TEST(superuser, there_is_none_unless_one_is_named) {
+TEST(superuser, does_not_exist_unless_configured) {
   auto options = default_options();
   options.super_digest.clear();
   test_server server{options};
@@ -166,7 +166,7 @@ TEST(superuser, there_is_none_unless_one_is_named) {
 
 // --- getACL
 
-TEST_F(access_control, get_acl_wants_read_or_admin) {
+TEST_F(access_control, get_acl_requires_read_or_admin) {
   nobody.ask(create_with("/read", world(permission::read)));
   nobody.ask(create_with("/admin", world(permission::admin)));
   nobody.ask(
@@ -177,12 +177,12 @@ TEST_F(access_control, get_acl_wants_read_or_admin) {
   EXPECT_EQ(nobody.ask(get_acl("/missing")), errc::no_node);
 }
 
-TEST_F(access_control, get_acl_gives_the_stat_as_well) {
+TEST_F(access_control, get_acl_returns_the_stat) {
   nobody.ask(create("/a", "data"));
   EXPECT_EQ(nobody.ask(get_acl("/a")).stat, nobody.ask(exists("/a")).stat);
 }
 
-TEST_F(access_control, digests_are_masked_for_those_who_may_only_read) {
+TEST_F(access_control, digests_are_masked_for_clients_that_may_only_read) {
   const acl access{{permission::read, "world", "anyone"},
                    {all_permissions, "digest", ann},
                    {permission::write, "ip", "10.0.0.0/8"}};
@@ -210,7 +210,7 @@ TEST_F(access_control, survives_a_crash) {
 
 // --- addAuth and whoAmI
 
-TEST_F(access_control, auth_is_answered_without_a_zxid) {
+TEST_F(access_control, the_reply_to_auth_has_no_zxid) {
   EXPECT_EQ(nobody.ask(auth("digest", "ann:secret")).zxid, 0);
   EXPECT_EQ(nobody.ask(auth("ip", "")), ok);
 }
@@ -230,8 +230,8 @@ TEST_F(access_control, an_unknown_scheme_ends_the_connection) {
   EXPECT_FALSE(server.stored().nodes.contains("/after"));
 }
 
-TEST_F(access_control, nobody_is_more_than_a_hundred_people) {
-  auto& c = server.open_session();  // one: its address
+TEST_F(access_control, a_connection_has_at_most_a_hundred_identities) {
+  auto& c = server.open_session();  // has one identity: its address
   for (int i = 1; i < 100; ++i) EXPECT_EQ(c.ask(auth("digest", std::to_string(i) + ":x")), ok);
   EXPECT_EQ(c.ask(who_am_i()).acl.size(), 100u);
   EXPECT_EQ(c.ask(auth("digest", "100:x")), errc::auth_failed);
@@ -252,10 +252,10 @@ TEST_F(access_control, who_am_i) {
 
 // --- events
 
-TEST_F(access_control, who_may_not_read_does_not_hear_of_it) {
+TEST_F(access_control, a_client_without_read_permission_gets_no_event) {
   auto& owner = someone("ann:secret");
   owner.ask(create_with("/a", for_digest(all_permissions, ann)));
-  nobody.ask(exists("/a", watched));  // which needs no permission
+  nobody.ask(exists("/a", watched));  // exists needs no permission
   nobody.ask(exists("/a/b", watched));
   nobody.ask(add_recursive_watch("/a"));
   owner.ask(exists("/a", watched));
@@ -265,10 +265,10 @@ TEST_F(access_control, who_may_not_read_does_not_hear_of_it) {
   owner.ask(create_with("/a/b", for_digest(all_permissions, ann)));
   EXPECT_EQ(nobody.take_events(), lines{});
   owner.ask(create("/a/c"));
-  EXPECT_EQ(nobody.take_events(), lines{"created /a/c"}) << "this one it may read";
+  EXPECT_EQ(nobody.take_events(), lines{"created /a/c"}) << "the client may read this node";
 }
 
-TEST_F(access_control, the_acl_at_the_time_of_the_change_counts) {
+TEST_F(access_control, events_follow_the_acl_at_the_time_of_the_change) {
   auto& owner = someone("ann:secret");
   owner.ask(create("/a"));
   nobody.ask(get("/a", watched));
@@ -282,7 +282,7 @@ TEST_F(access_control, the_acl_at_the_time_of_the_change_counts) {
   EXPECT_EQ(nobody.take_events(), (lines{"changed /a", "removed /a"}));
 }
 
-TEST_F(access_control, the_parents_acl_counts_for_its_children) {
+TEST_F(access_control, child_events_follow_the_acl_of_the_parent) {
   auto& owner = someone("ann:secret");
   owner.ask(create("/a"));
   nobody.ask(children("/a", watched));
@@ -295,7 +295,7 @@ TEST_F(access_control, the_parents_acl_counts_for_its_children) {
   EXPECT_EQ(nobody.take_events(), lines{"removed /a/x"});
 }
 
-TEST_F(access_control, a_hidden_child_shows_in_the_list_of_an_open_parent) {
+TEST_F(access_control, an_unreadable_child_is_listed_by_a_readable_parent) {
   auto& owner = someone("ann:secret");
   owner.ask(create("/a"));
   nobody.ask(children("/a", watched));
@@ -307,7 +307,7 @@ TEST_F(access_control, a_hidden_child_shows_in_the_list_of_an_open_parent) {
   EXPECT_EQ(nobody.take_events(), lines{"children /a"});
 }
 
-TEST_F(access_control, a_watch_that_nobody_may_hear_of_is_used_up) {
+TEST_F(access_control, a_watch_without_permission_is_used_up) {
   auto& owner = someone("ann:secret");
   owner.ask(create_with("/a", for_digest(all_permissions, ann)));
   nobody.ask(exists("/a", watched));
@@ -317,7 +317,7 @@ TEST_F(access_control, a_watch_that_nobody_may_hear_of_is_used_up) {
   EXPECT_EQ(nobody.take_events(), lines{});
 }
 
-TEST_F(access_control, a_client_that_comes_back_does_not_hear_of_it_either) {
+TEST_F(access_control, a_client_without_permission_gets_no_event_after_a_reconnect) {
   auto& owner = someone("ann:secret");
   owner.ask(create_with("/a", for_digest(all_permissions, ann)));
   owner.ask(create("/a/x"));

@@ -1,4 +1,4 @@
-// How many connections may be open, and whose.
+// Limits for open connections, in total and for each peer.
 
 #include "server/core/admission.hpp"
 
@@ -29,7 +29,7 @@ TEST(admission, all_connections_count) {
   EXPECT_EQ(a.check(address("10.0.0.2")), verdict::admitted);
 }
 
-TEST(admission, an_address_has_its_share) {
+TEST(admission, an_address_is_limited_to_its_share) {
   admission a{{100, 2}};
   a.opened(address("10.0.0.1"));
   a.opened(address("10.0.0.1"));
@@ -40,7 +40,7 @@ TEST(admission, an_address_has_its_share) {
   EXPECT_EQ(a.check(address("10.0.0.1")), verdict::admitted);
 }
 
-TEST(admission, a_user_of_the_unix_socket_has_its_share) {
+TEST(admission, a_user_of_the_unix_socket_is_limited_to_its_share) {
   admission a{{100, 2}};
   a.opened(id_of_alice);
   a.opened(id_of_alice);
@@ -59,7 +59,7 @@ TEST(admission, only_the_total_limits_root_and_the_servers_user) {
   EXPECT_EQ(a.check(id_of_root), verdict::server_full);
 }
 
-TEST(admission, addresses_that_one_machine_has_in_plenty_count_as_one) {
+TEST(admission, addresses_of_one_host_count_as_one) {
   EXPECT_EQ(address("127.0.0.1"), address("127.9.8.7"));
   EXPECT_EQ(address("2001:db8:1:2::1"), address("2001:db8:1:2:3::9"));
   EXPECT_NE(address("2001:db8:1:2::1"), address("2001:db8:1:3::1"));
@@ -67,7 +67,7 @@ TEST(admission, addresses_that_one_machine_has_in_plenty_count_as_one) {
   EXPECT_NE(address("10.0.0.1"), address("10.0.0.2"));
 }
 
-// Nothing is kept of an address that was only asked for, or has no connection any more.
+// An address without a connection uses no memory.
 TEST(admission, forgets_peers_without_a_connection) {
   admission a{{3, 2}};
   a.opened(address("10.0.0.1"));
@@ -81,7 +81,7 @@ TEST(admission, forgets_peers_without_a_connection) {
   EXPECT_EQ(a.peers(), 1u);
 }
 
-TEST(admission, the_last_ones_are_for_the_unix_socket_and_for_sessions_that_reconnect) {
+TEST(admission, the_last_connections_are_reserved_for_the_unix_socket_and_reconnects) {
   const admission a{{160, 0}};
   EXPECT_TRUE(a.may_begin_session(peer_kind::network, 139));
   EXPECT_FALSE(a.may_begin_session(peer_kind::network, 140));
@@ -91,7 +91,7 @@ TEST(admission, the_last_ones_are_for_the_unix_socket_and_for_sessions_that_reco
   EXPECT_FALSE(a.may_begin_session(peer_kind::owner, 150));
 }
 
-TEST(admission, a_small_server_keeps_none_back) {
+TEST(admission, a_small_server_reserves_none) {
   const admission a{{5, 0}};
   EXPECT_TRUE(a.may_begin_session(peer_kind::network, 4));
   EXPECT_FALSE(a.may_begin_session(peer_kind::owner, 5));
@@ -102,7 +102,7 @@ TEST(fair_share, the_default_is_a_quarter_and_not_below_apaches) {
   EXPECT_EQ(fair_share::default_per_peer(100), 60u);
 }
 
-TEST(fair_share, the_last_sixteenth_is_for_the_unix_socket) {
+TEST(fair_share, the_last_sixteenth_is_reserved_for_the_unix_socket) {
   constexpr fair_share s{160, 100};
   EXPECT_EQ(s.check(peer_kind::network, 0, 149, 1), verdict::admitted);
   EXPECT_EQ(s.check(peer_kind::network, 0, 150, 1), verdict::server_full);

@@ -1,4 +1,4 @@
-// Nodes that go with their session.
+// Ephemeral nodes.
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace conclave::server_impl {
 namespace {
 
-TEST(ephemeral, gone_with_the_session_in_one_zxid) {
+TEST(ephemeral, nodes_are_removed_with_the_session_in_one_zxid) {
   test_server server;
   auto& owner = server.open_session();
   auto& other = server.open_session();
@@ -27,7 +27,7 @@ TEST(ephemeral, gone_with_the_session_in_one_zxid) {
   EXPECT_EQ(server.core().nodes().ephemeral_count(), 0u);
 }
 
-TEST(ephemeral, gone_in_one_batch) {
+TEST(ephemeral, nodes_are_removed_in_one_batch) {
   test_server server;
   auto& owner = server.open_session();
   owner.ask(create("/a"));
@@ -39,7 +39,7 @@ TEST(ephemeral, gone_in_one_batch) {
   EXPECT_EQ(server.last_batch(), (lines{"-/a/1", "-/a/2", "+/a"}));
 }
 
-TEST(ephemeral, gone_when_the_session_expires) {
+TEST(ephemeral, nodes_are_removed_when_the_session_expires) {
   test_server server;
   auto& owner = server.open_session(10s);
   owner.ask(create_ephemeral("/e"));
@@ -54,7 +54,7 @@ TEST(ephemeral, gone_when_the_session_expires) {
   EXPECT_FALSE(server.stored().nodes.contains("/e"));
 }
 
-TEST(ephemeral, stays_while_the_session_moves) {
+TEST(ephemeral, nodes_stay_when_the_session_reconnects) {
   test_server server;
   auto* owner = &server.open_session(4s);
   owner->ask(create_ephemeral("/e"));
@@ -66,7 +66,7 @@ TEST(ephemeral, stays_while_the_session_moves) {
   EXPECT_EQ(owner->ask(exists("/e")).stat.ephemeral_owner, owner->session());
 }
 
-TEST(ephemeral, stays_over_a_crash_and_then_has_the_whole_timeout) {
+TEST(ephemeral, nodes_survive_a_crash_and_the_session_gets_its_full_timeout) {
   test_server server;
   auto& owner = server.open_session(10s);
   owner.ask(create_ephemeral("/e"));
@@ -79,7 +79,7 @@ TEST(ephemeral, stays_over_a_crash_and_then_has_the_whole_timeout) {
   EXPECT_TRUE(server.stored().sessions.empty());
 }
 
-TEST(ephemeral, can_be_removed_by_anyone_and_made_by_another) {
+TEST(ephemeral, nodes_can_be_removed_and_created_by_another_session) {
   test_server server;
   auto& first = server.open_session();
   auto& second = server.open_session();
@@ -91,7 +91,7 @@ TEST(ephemeral, can_be_removed_by_anyone_and_made_by_another) {
   EXPECT_EQ(second.ask(exists("/e")).stat.ephemeral_owner, second.session());
 }
 
-TEST(ephemeral, made_and_gone_in_one_turn_is_never_stored) {
+TEST(ephemeral, nodes_created_and_removed_in_one_turn_are_not_stored) {
   test_server server;
   auto& owner = server.open_session();
   server.turn([&] {
@@ -101,7 +101,7 @@ TEST(ephemeral, made_and_gone_in_one_turn_is_never_stored) {
   EXPECT_EQ(server.last_batch(), lines{"+/"});
 }
 
-TEST(ephemeral, of_a_transaction) {
+TEST(ephemeral, nodes_of_a_transaction) {
   test_server server;
   auto& owner = server.open_session();
   owner.ask(multi({create_ephemeral("/e"), create("/s-", "", mode::ephemeral_sequential)}));
@@ -110,7 +110,7 @@ TEST(ephemeral, of_a_transaction) {
   EXPECT_FALSE(server.stored().nodes.contains("/e"));
 }
 
-TEST(ephemeral, of_a_transaction_that_failed) {
+TEST(ephemeral, nodes_of_a_failed_transaction) {
   test_server server;
   auto& owner = server.open_session();
   owner.ask(create_ephemeral("/stays"));
@@ -122,7 +122,7 @@ TEST(ephemeral, of_a_transaction_that_failed) {
   EXPECT_FALSE(server.stored().nodes.contains("/stays"));
 }
 
-TEST(ephemeral, each_session_expires_by_itself) {
+TEST(ephemeral, sessions_expire_independently) {
   test_server server;
   auto& a = server.open_session(5s);
   auto& b = server.open_session(5s);

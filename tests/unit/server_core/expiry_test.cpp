@@ -1,4 +1,4 @@
-// When a session ends of which nothing is heard, and when it does not.
+// When sessions expire.
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace conclave::server_impl {
 namespace {
 
-TEST(expiry, at_the_timeout_and_not_before) {
+TEST(expiry, happens_exactly_at_the_timeout) {
   test_server server;
   auto& c = server.open_session(10s);
   server.pass(9999ms);
@@ -29,7 +29,7 @@ TEST(expiry, takes_a_zxid) {
   EXPECT_EQ(server.stored().zxid, before + 1);
 }
 
-TEST(expiry, any_request_postpones_it) {
+TEST(expiry, every_request_postpones_it) {
   test_server server;
   auto& c = server.open_session(4s);
   for (const auto& r : {ping(), get("/"), get("/missing"), create("/a"), create("/a"), sync("/"),
@@ -43,8 +43,8 @@ TEST(expiry, any_request_postpones_it) {
   EXPECT_TRUE(c.closed());
 }
 
-// A client that reads slowly may not be read from; its taking what is sent is a sign of life.
-TEST(expiry, a_sign_of_life_postpones_it) {
+// The server may stop reading from a client that reads slowly. Progress in sending is activity too.
+TEST(expiry, activity_postpones_it) {
   test_server server;
   auto& c = server.open_session(4s);
   server.pass(3999ms);
@@ -55,15 +55,15 @@ TEST(expiry, a_sign_of_life_postpones_it) {
   EXPECT_TRUE(c.closed());
 }
 
-TEST(expiry, signs_of_life_from_elsewhere_do_not) {
+TEST(expiry, activity_on_another_connection_does_not_postpone_it) {
   test_server server;
   auto& before = server.open_session(4s);
   auto& after = server.reconnect(before, 4s);
-  auto& not_greeted = server.connect();
+  auto& without_handshake = server.connect();
   server.pass(3s);
   server.turn([&] {
     server.core().record_activity(before.id());
-    server.core().record_activity(not_greeted.id());
+    server.core().record_activity(without_handshake.id());
     server.core().record_activity(4711);
   });
   server.pass(1s);
@@ -84,7 +84,7 @@ TEST(expiry, events_do_not_postpone_it) {
   EXPECT_TRUE(c.closed());
 }
 
-TEST(expiry, the_deadline_is_told_and_never_too_late) {
+TEST(expiry, the_reported_deadline_is_never_too_late) {
   test_server server;
   EXPECT_EQ(server.core().next_deadline(), time_point::max());
   auto& longer = server.open_session(20s);
@@ -102,7 +102,7 @@ TEST(expiry, the_deadline_is_told_and_never_too_late) {
   EXPECT_FALSE(server.is_alive(longer.session()));
 }
 
-TEST(expiry, many_sessions_in_the_order_of_their_deadlines) {
+TEST(expiry, sessions_expire_in_the_order_of_their_deadlines) {
   test_server server;
   std::vector<std::int64_t> sessions;
   for (int i = 0; i < 20; ++i)
@@ -117,23 +117,23 @@ TEST(expiry, many_sessions_in_the_order_of_their_deadlines) {
   }
 }
 
-// --- the owner was held up
+// --- a stalled owner
 
-// What clients sent meanwhile waits in their sockets. The owner says how long it did not listen.
+// Requests of clients wait in their sockets. The owner passes the time for which it did not read.
 TEST(stall, does_not_expire_clients_whose_pings_wait) {
   test_server server;
   auto& c = server.open_session(10s);
   c.ask(create_ephemeral("/e"));
   server.pass(5s);
   server.stall(1h);
-  server.turn([&] { server.core().extend_sessions(1h); });  // and has not read the ping yet
+  server.turn([&] { server.core().extend_sessions(1h); });  // the ping has not been read yet
   EXPECT_TRUE(server.is_alive(c.session()));
   EXPECT_EQ(c.ask(ping()), ok);
   server.pass(9999ms);
   EXPECT_EQ(c.ask(exists("/e")), ok);
 }
 
-TEST(stall, does_not_count_against_anyone) {
+TEST(stall, does_not_expire_any_session) {
   test_server server;
   auto& c = server.open_session(10s);
   server.pass(5s);
@@ -142,10 +142,10 @@ TEST(stall, does_not_count_against_anyone) {
   server.pass(4999ms);
   EXPECT_TRUE(server.is_alive(c.session()));
   server.pass(1ms);
-  EXPECT_FALSE(server.is_alive(c.session())) << "it is late, and not for ever";
+  EXPECT_FALSE(server.is_alive(c.session())) << "the session expires after the delay";
 }
 
-TEST(stall, without_an_excuse_a_ping_in_the_same_turn_is_enough) {
+TEST(stall, a_ping_in_the_same_turn_is_enough) {
   test_server server;
   auto& c = server.open_session(10s);
   server.stall(1h);
@@ -153,7 +153,7 @@ TEST(stall, without_an_excuse_a_ping_in_the_same_turn_is_enough) {
   EXPECT_TRUE(server.is_alive(c.session()));
 }
 
-TEST(stall, an_idle_owner_is_not_a_stalled_one) {
+TEST(stall, an_idle_owner_is_not_stalled) {
   test_server server;
   auto& c = server.open_session(40s);
   c.disconnect();
@@ -161,6 +161,19 @@ TEST(stall, an_idle_owner_is_not_a_stalled_one) {
   server.pass(1h);
   EXPECT_FALSE(server.is_alive(c.session()));
   EXPECT_EQ(server.now(), began + 1h);
+}
+
+// A server with a million nodes needs seconds to load them. Clients cannot connect until then.
+TEST(expiry, the_timeout_of_a_stored_session_starts_when_the_server_serves) {
+  test_server server;
+  const auto session = server.open_session(4s).session();
+  server.crash();
+  server.stall(10s);
+  server.core().begin_serving({server.now(), server.wall_ms()});
+  server.pass(3999ms);
+  EXPECT_TRUE(server.is_alive(session));
+  server.pass(1ms);
+  EXPECT_FALSE(server.is_alive(session));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ const auto from_bob = socket_peer(1001);
 const auto greedy = tcp_peer("10.0.0.1");
 const auto modest = tcp_peer("10.0.0.2");
 
-// How many sessions the peer gets, each on a connection that it closes at once.
+// Returns the number of sessions that the peer can open. Each connection is closed at once.
 int begin_sessions(test_server& server, const peer& from, int wanted) {
   int begun = 0;
   for (int i = 0; i < wanted; ++i) {
@@ -41,7 +41,7 @@ TEST(session_share, one_address_cannot_use_all_sessions) {
   EXPECT_EQ(begin_sessions(server, modest, 1), 1);
   EXPECT_EQ(begin_sessions(server, from_alice, 1), 1);
   server.pass(10s);
-  EXPECT_EQ(begin_sessions(server, greedy, 6), 4) << "the first ones have expired";
+  EXPECT_EQ(begin_sessions(server, greedy, 6), 4) << "the first sessions have expired";
 }
 
 TEST(session_share, one_user_of_the_socket_cannot_use_all_sessions) {
@@ -51,25 +51,26 @@ TEST(session_share, one_user_of_the_socket_cannot_use_all_sessions) {
   EXPECT_EQ(begin_sessions(server, from_root, 10), 5) << "up to the total";
 }
 
-TEST(session_share, the_last_ones_are_for_the_unix_socket) {
+TEST(session_share, the_last_ones_are_reserved_for_the_unix_socket) {
   test_server server{with_session_limits(64, 0)};
   EXPECT_EQ(begin_sessions(server, greedy, 64), 60);
   EXPECT_EQ(begin_sessions(server, from_alice, 64), 2);
   EXPECT_EQ(begin_sessions(server, from_root, 64), 2);
 }
 
-TEST(session_share, a_session_that_reconnects_is_accepted_and_counts_where_it_is) {
+TEST(session_share, a_reconnected_session_counts_for_its_new_peer) {
   test_server server{with_session_limits(10, 2)};
   auto& moved = server.open_session(10s, modest);
   EXPECT_EQ(begin_sessions(server, greedy, 3), 2);
   auto& here = server.reconnect(moved, 10s, greedy);
   EXPECT_NE(here.session(), 0) << "above the share";
-  EXPECT_EQ(begin_sessions(server, modest, 3), 2) << "it counts no more where it was";
+  EXPECT_EQ(begin_sessions(server, modest, 3), 2)
+      << "the session no longer counts for its old peer";
   here.ask(close_session());
-  EXPECT_EQ(begin_sessions(server, greedy, 1), 0) << "the other two are left";
+  EXPECT_EQ(begin_sessions(server, greedy, 1), 0) << "the other two still count";
 }
 
-TEST(session_share, stored_sessions_count_where_they_reconnect) {
+TEST(session_share, stored_sessions_count_for_the_peer_that_reconnects) {
   test_server server{with_session_limits(10, 2)};
   std::vector<client*> before;
   for (int i = 0; i < 2; ++i) before.push_back(&server.open_session(10s, greedy));
@@ -88,7 +89,7 @@ TEST(session_share, peers_without_connections_and_sessions_are_forgotten) {
   EXPECT_EQ(server.core().peers().size(), 0u);
 }
 
-// How many watches the connection gets.
+// Returns the number of watches that the connection can set.
 int set_watches_one_by_one(client& c, int wanted) {
   int set = 0;
   for (int i = 0; i < wanted; ++i)
@@ -144,7 +145,7 @@ TEST(watch_share, counts_the_bytes_of_the_paths) {
   EXPECT_EQ(set_watches_one_by_one(server.open_session(10s, modest), 1), 1);
 }
 
-TEST(watch_share, the_last_ones_are_for_the_unix_socket) {
+TEST(watch_share, the_last_ones_are_reserved_for_the_unix_socket) {
   test_server server{with_watch_limits(64, 0)};
   EXPECT_EQ(set_watches_one_by_one(server.open_session(10s, greedy), 64), 60);
   EXPECT_EQ(set_watches_one_by_one(server.open_session(10s, from_alice), 64), 2);

@@ -1,4 +1,4 @@
-// While nothing can be stored: reading works, writing is refused, and nobody expires.
+// While nothing can be stored, reads work, writes are refused, and no session expires.
 
 #include <gtest/gtest.h>
 
@@ -55,14 +55,14 @@ TEST_F(full_disk, writes_are_refused) {
   expect_nothing_to_store();
 }
 
-TEST_F(full_disk, no_new_sessions) {
+TEST_F(full_disk, new_sessions_are_refused) {
   auto& late = server.open_session();
   EXPECT_TRUE(late.closed());
   EXPECT_FALSE(late.handshake());
   expect_nothing_to_store();
 }
 
-TEST_F(full_disk, sessions_can_move_and_keep_their_timeout) {
+TEST_F(full_disk, sessions_can_reconnect_and_keep_their_timeout) {
   auto& again = server.reconnect(c, 20s);
   EXPECT_EQ(again.session(), c.session());
   EXPECT_EQ(again.handshake()->timeout_ms, 10'000);
@@ -78,7 +78,7 @@ TEST_F(full_disk, sessions_cannot_be_closed) {
   expect_nothing_to_store();
 }
 
-TEST_F(full_disk, nobody_expires_and_nothing_is_reaped) {
+TEST_F(full_disk, no_session_expires_and_no_node_is_reaped) {
   auto& watcher = server.reconnect(c);
   watcher.ask(add_recursive_watch("/"));
   server.pass(1h);
@@ -88,14 +88,14 @@ TEST_F(full_disk, nobody_expires_and_nothing_is_reaped) {
   expect_nothing_to_store();
 }
 
-// Otherwise the owner would be woken again and again for what cannot be done.
-TEST_F(full_disk, nobody_is_woken) {
+// Otherwise the owner would wake up repeatedly without a result.
+TEST_F(full_disk, the_owner_is_not_woken) {
   EXPECT_EQ(server.core().next_deadline(), time_point::max());
   server.core().set_writable(true);
   EXPECT_EQ(server.core().next_deadline(), server.now() + 10s);
 }
 
-TEST_F(full_disk, the_end_of_a_process_cannot_be_stored_either) {
+TEST_F(full_disk, the_end_of_a_process_cannot_be_stored) {
   server.core().set_writable(true);
   auto& bound = server.open_local_session(4s);
   zxid = server.core().zxid();
@@ -107,10 +107,10 @@ TEST_F(full_disk, the_end_of_a_process_cannot_be_stored_either) {
   expect_nothing_to_store();
   server.core().set_writable(true);
   server.pass(4s);
-  EXPECT_FALSE(server.is_alive(bound.session())) << "it expires as if it had only been cut off";
+  EXPECT_FALSE(server.is_alive(bound.session())) << "it expires like a disconnected session";
 }
 
-TEST_F(full_disk, goes_on_when_there_is_room) {
+TEST_F(full_disk, continues_when_there_is_space) {
   server.core().set_writable(false);
   server.pass(9s);
   c.ask(ping());
@@ -120,7 +120,7 @@ TEST_F(full_disk, goes_on_when_there_is_room) {
   EXPECT_FALSE(server.is_alive(c.session()));
 }
 
-TEST_F(full_disk, who_was_away_too_long_expires_when_there_is_room) {
+TEST_F(full_disk, overdue_sessions_expire_when_there_is_space) {
   c.disconnect();
   server.pass(1h);
   EXPECT_TRUE(server.is_alive(c.session()));
@@ -129,9 +129,9 @@ TEST_F(full_disk, who_was_away_too_long_expires_when_there_is_room) {
   EXPECT_FALSE(server.is_alive(c.session()));
 }
 
-// The core that replaces the one whose commit failed goes on with its zxid; that is not a change
-// which would have to be stored at once.
-TEST_F(full_disk, a_core_that_starts_so_has_nothing_to_store) {
+// After a failed commit, the next core continues with the same zxid. This is not a change that must
+// be stored at once.
+TEST_F(full_disk, a_core_that_starts_on_a_full_disk_has_nothing_to_store) {
   core fresh{default_options(), server.stored().load(), zxid + 10, {server.now(), 0}};
   fresh.set_writable(false);
   EXPECT_FALSE(fresh.has_changes());

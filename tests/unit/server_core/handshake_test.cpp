@@ -1,4 +1,4 @@
-// The first message of a connection: new sessions, and sessions that go on.
+// The first message of a connection: new sessions and reconnects.
 
 #include <string>
 
@@ -11,7 +11,7 @@ namespace {
 
 using connect_parameters = test_server::connect_parameters;
 
-TEST(handshake, gives_an_id_and_a_password_of_its_own) {
+TEST(handshake, each_session_gets_its_own_id_and_password) {
   test_server server;
   const auto& a = server.open_session();
   const auto& b = server.open_session();
@@ -23,7 +23,7 @@ TEST(handshake, gives_an_id_and_a_password_of_its_own) {
   EXPECT_EQ(a.session() & ~0x00ff'ffff'ffff'ffff, 0) << "the highest byte marks TTL nodes";
 }
 
-TEST(handshake, a_new_session_takes_a_zxid_and_is_stored) {
+TEST(handshake, a_new_session_uses_a_zxid_and_is_stored) {
   test_server server;
   const auto before = server.core().zxid();
   const auto& a = server.open_session(12s);
@@ -33,8 +33,8 @@ TEST(handshake, a_new_session_takes_a_zxid_and_is_stored) {
   EXPECT_EQ((std::string{row.password.data(), row.password.size()}), a.handshake()->password);
 }
 
-TEST(handshake, the_timeout_is_brought_between_the_limits) {
-  test_server server;  // 4 s and 40 s
+TEST(handshake, the_timeout_is_clamped_to_the_limits) {
+  test_server server;  // the limits are 4 s and 40 s
   EXPECT_EQ(server.open_session(10s).handshake()->timeout_ms, 10'000);
   EXPECT_EQ(server.open_session(4s).handshake()->timeout_ms, 4000);
   EXPECT_EQ(server.open_session(3999ms).handshake()->timeout_ms, 4000);
@@ -44,7 +44,7 @@ TEST(handshake, the_timeout_is_brought_between_the_limits) {
   EXPECT_EQ(server.open_session(41s).handshake()->timeout_ms, 40'000);
 }
 
-TEST(handshake, the_read_only_byte_is_there_if_it_was_sent) {
+TEST(handshake, the_reply_has_the_read_only_byte_if_the_request_had_it) {
   test_server server;
   const auto answered = [&](std::optional<bool> sent) {
     auto& c = server.connect();
@@ -55,10 +55,10 @@ TEST(handshake, the_read_only_byte_is_there_if_it_was_sent) {
   };
   EXPECT_EQ(answered(std::nullopt), std::nullopt);
   EXPECT_EQ(answered(false), false);
-  EXPECT_EQ(answered(true), false) << "this server writes as well";
+  EXPECT_EQ(answered(true), false) << "the server is not read-only";
 }
 
-TEST(handshake, the_read_only_byte_in_a_refusal_too) {
+TEST(handshake, a_refusal_has_the_read_only_byte_if_the_request_had_it) {
   test_server server;
   for (const std::optional<bool> sent : {std::optional<bool>{}, std::optional<bool>{true}}) {
     auto& c = server.connect();
@@ -85,9 +85,9 @@ TEST(handshake, requests_sent_with_it_are_served) {
   EXPECT_EQ(c.next_reply(), ok);
 }
 
-// --- coming back
+// --- reconnects
 
-TEST(coming_back, the_session_moves_and_the_old_connection_ends) {
+TEST(reconnect, moves_the_session_and_closes_the_old_connection) {
   test_server server;
   auto& before = server.open_session();
   before.ask(create_ephemeral("/e"));
@@ -100,7 +100,7 @@ TEST(coming_back, the_session_moves_and_the_old_connection_ends) {
   EXPECT_EQ(after.ask(get("/e")).stat.ephemeral_owner, before.session());
 }
 
-TEST(coming_back, takes_no_zxid) {
+TEST(reconnect, uses_no_zxid) {
   test_server server;
   auto& before = server.open_session();
   before.disconnect();
@@ -111,19 +111,19 @@ TEST(coming_back, takes_no_zxid) {
   EXPECT_EQ(server.commits(), commits);
 }
 
-TEST(coming_back, the_end_of_the_old_connection_does_not_detach_the_session) {
+TEST(reconnect, the_close_of_the_old_connection_does_not_detach_the_session) {
   test_server server;
   auto& before = server.open_session();
   server.turn([&] {
     auto& after = server.reconnect(before);
-    server.core().disconnected(before.id());  // its socket's end arrives late
+    server.core().disconnected(before.id());  // the close of its socket arrives late
     after.send(create_ephemeral("/e"));
   });
   EXPECT_FALSE(server.core().awaits_reconnect(before.session()));
   EXPECT_TRUE(server.stored().nodes.contains("/e"));
 }
 
-TEST(coming_back, leaves_the_watches_of_the_old_connection_behind) {
+TEST(reconnect, removes_the_watches_of_the_old_connection) {
   test_server server;
   auto& before = server.open_session();
   before.ask(get("/", watched));
@@ -136,25 +136,39 @@ TEST(coming_back, leaves_the_watches_of_the_old_connection_behind) {
   EXPECT_EQ(server.core().child_watches().count(), 0u);
 }
 
-TEST(coming_back, with_another_timeout_changes_it) {
+TEST(reconnect, with_another_timeout_changes_the_timeout) {
   test_server server;
-  auto& before = server.open_session(20s);
-  const auto& after = server.reconnect(before, 6s);
-  EXPECT_EQ(after.handshake()->timeout_ms, 6000);
-  EXPECT_EQ(server.stored().sessions.at(after.session()).timeout_ms, 6000);
+  auto& before = server.open_session(6s);
+  const auto& after = server.reconnect(before, 20s);
+  EXPECT_EQ(after.handshake()->timeout_ms, 20'000);
+  EXPECT_EQ(server.stored().sessions.at(after.session()).timeout_ms, 20'000);
 }
 
-TEST(coming_back, with_a_shorter_timeout_ends_the_session_sooner) {
+TEST(reconnect, with_a_shorter_timeout_expires_earlier) {
   test_server server;
   auto& before = server.open_session(40s);
-  const auto& after = server.reconnect(before, 4s);
+  auto& after = server.reconnect(before, 4s);
+  EXPECT_EQ(after.handshake()->timeout_ms, 4000);
+  after.ask(ping());
+  EXPECT_EQ(server.stored().sessions.at(after.session()).timeout_ms, 4000);
   server.pass(3999ms);
   EXPECT_TRUE(server.is_alive(after.session()));
   server.pass(1ms);
   EXPECT_FALSE(server.is_alive(after.session()));
 }
 
-TEST(coming_back, with_a_longer_timeout_ends_the_session_later) {
+// The client may not receive the reply. It then relies on the longer timeout.
+TEST(reconnect, with_a_shorter_timeout_and_without_a_request_does_not_expire_earlier) {
+  test_server server;
+  auto& before = server.open_session(40s);
+  const auto& after = server.reconnect(before, 4s);
+  server.pass(39'999ms);
+  EXPECT_TRUE(server.is_alive(after.session()));
+  server.pass(1ms);
+  EXPECT_FALSE(server.is_alive(after.session()));
+}
+
+TEST(reconnect, with_a_longer_timeout_expires_later) {
   test_server server;
   auto& before = server.open_session(4s);
   const auto& after = server.reconnect(before, 40s);
@@ -164,7 +178,7 @@ TEST(coming_back, with_a_longer_timeout_ends_the_session_later) {
   EXPECT_FALSE(server.is_alive(after.session()));
 }
 
-TEST(coming_back, after_a_crash) {
+TEST(reconnect, works_after_a_crash) {
   test_server server;
   auto& before = server.open_session();
   before.ask(create_ephemeral("/e"));
@@ -174,7 +188,7 @@ TEST(coming_back, after_a_crash) {
   EXPECT_EQ(after.ask(exists("/e")), ok);
 }
 
-// A response without a session, and the end.
+// Expects a response without a session and a closed connection.
 void expect_refused(const client& c) {
   ASSERT_TRUE(c.handshake());
   EXPECT_EQ(c.handshake()->session, 0);
@@ -183,7 +197,7 @@ void expect_refused(const client& c) {
   EXPECT_TRUE(c.closed());
 }
 
-TEST(coming_back, with_a_wrong_password) {
+TEST(reconnect, with_a_wrong_password_is_refused) {
   test_server server;
   auto& owner = server.open_session();
   const auto& right = owner.handshake()->password;
@@ -198,11 +212,11 @@ TEST(coming_back, with_a_wrong_password) {
     server.handshake(thief, h);
     expect_refused(thief);
   }
-  EXPECT_FALSE(owner.closed()) << "a wrong password must not even disturb";
+  EXPECT_FALSE(owner.closed()) << "a wrong password must not affect the session";
   EXPECT_EQ(owner.ask(ping()), ok);
 }
 
-TEST(coming_back, after_the_session_expired) {
+TEST(reconnect, after_an_expiry_is_refused) {
   test_server server;
   auto& before = server.open_session(10s);
   before.disconnect();
@@ -210,14 +224,14 @@ TEST(coming_back, after_the_session_expired) {
   expect_refused(server.reconnect(before));
 }
 
-TEST(coming_back, after_the_session_was_closed) {
+TEST(reconnect, after_a_close_is_refused) {
   test_server server;
   auto& before = server.open_session();
   EXPECT_EQ(before.ask(close_session()), ok);
   expect_refused(server.reconnect(before));
 }
 
-TEST(coming_back, to_a_session_that_never_was) {
+TEST(reconnect, to_an_unknown_session_is_refused) {
   test_server server;
   auto& c = server.connect();
   connect_parameters h;
@@ -226,7 +240,7 @@ TEST(coming_back, to_a_session_that_never_was) {
   expect_refused(c);
 }
 
-TEST(coming_back, a_refused_client_is_not_listened_to) {
+TEST(reconnect, requests_of_a_refused_client_are_ignored) {
   test_server server;
   auto& c = server.connect();
   connect_parameters h;
@@ -239,9 +253,9 @@ TEST(coming_back, a_refused_client_is_not_listened_to) {
   EXPECT_FALSE(server.stored().nodes.contains("/a"));
 }
 
-// --- refused without a word
+// --- refused without a reply
 
-TEST(handshake, no_room_for_another_session) {
+TEST(handshake, is_refused_when_all_sessions_are_in_use) {
   auto options = default_options();
   options.max_sessions = 2;
   test_server server{options};
@@ -250,12 +264,12 @@ TEST(handshake, no_room_for_another_session) {
   auto& third = server.open_session();
   EXPECT_TRUE(third.closed());
   EXPECT_FALSE(third.handshake());
-  EXPECT_FALSE(server.reconnect(a).closed()) << "it has its place already";
+  EXPECT_FALSE(server.reconnect(a).closed()) << "the session exists already";
   server.open_session();
   EXPECT_EQ(server.core().sessions().size(), 2u);
 }
 
-TEST(handshake, a_place_is_free_again_when_a_session_ends) {
+TEST(handshake, is_accepted_again_when_a_session_ends) {
   auto options = default_options();
   options.max_sessions = 1;
   test_server server{options};
@@ -263,7 +277,7 @@ TEST(handshake, a_place_is_free_again_when_a_session_ends) {
   EXPECT_FALSE(server.open_session().closed());
 }
 
-TEST(handshake, cut_off_at_any_byte) {
+TEST(handshake, truncated_at_any_byte) {
   test_server server;
   std::string whole;
   wire::writer{whole}(wire::connect_request{0, 0, 10'000, 0, std::string(16, '\0')});
@@ -276,9 +290,9 @@ TEST(handshake, cut_off_at_any_byte) {
   EXPECT_EQ(server.core().sessions().size(), 0u);
 }
 
-// --- the end
+// --- disconnect and close
 
-TEST(notes, tell_what_becomes_of_sessions) {
+TEST(notes, report_changes_of_sessions) {
   lines notes;
   auto options = default_options();
   options.max_sessions = 3;
@@ -304,7 +318,7 @@ TEST(notes, tell_what_becomes_of_sessions) {
                           "ended with its process", "expired", "refused: nothing can be stored"}));
 }
 
-TEST(hanging_up, leaves_the_session_its_timeout) {
+TEST(disconnect, keeps_the_session_until_its_timeout) {
   test_server server;
   auto& c = server.open_session(10s);
   c.ask(create_ephemeral("/e"));
@@ -319,7 +333,7 @@ TEST(hanging_up, leaves_the_session_its_timeout) {
   EXPECT_FALSE(server.stored().nodes.contains("/e"));
 }
 
-TEST(hanging_up, in_the_turn_of_the_request) {
+TEST(disconnect, works_in_the_turn_of_a_request) {
   test_server server;
   auto& c = server.open_session();
   server.turn([&] {
@@ -330,13 +344,13 @@ TEST(hanging_up, in_the_turn_of_the_request) {
   EXPECT_TRUE(server.core().awaits_reconnect(c.session()));
 }
 
-TEST(hanging_up, before_the_greeting) {
+TEST(disconnect, works_before_the_handshake) {
   test_server server;
   server.connect().disconnect();
   EXPECT_EQ(server.core().sessions().size(), 0u);
 }
 
-TEST(close_session, is_answered_and_then_the_connection_ends) {
+TEST(close_session, is_answered_before_the_connection_is_closed) {
   test_server server;
   auto& c = server.open_session();
   const auto before = server.core().zxid();
@@ -354,7 +368,7 @@ TEST(close_session, is_answered_and_then_the_connection_ends) {
   EXPECT_FALSE(server.stored().nodes.contains("/late"));
 }
 
-TEST(close_session, in_the_turn_that_began_it) {
+TEST(close_session, works_in_the_turn_that_started_the_session) {
   test_server server;
   auto& c = server.connect();
   const auto before = server.core().zxid();
@@ -365,7 +379,7 @@ TEST(close_session, in_the_turn_that_began_it) {
   EXPECT_EQ(c.next_reply().zxid, before + 2);
   EXPECT_TRUE(server.stored().sessions.empty());
   server.crash();
-  EXPECT_GE(server.core().zxid(), before + 2) << "its client was told so";
+  EXPECT_GE(server.core().zxid(), before + 2) << "the client was notified";
 }
 
 }  // namespace

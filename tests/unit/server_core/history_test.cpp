@@ -1,9 +1,8 @@
-// Random histories of several clients, compared with the naive server after every turn: what is
-// answered and told, what is in the tree, and what the next core would find on disk. The server
-// crashes at any time, also between the requests of a turn and their commit.
+// Random histories of several clients. After every turn, the replies, the events, the tree and the
+// stored rows are compared with those of the naive server. The server crashes at any time, also
+// between the requests of a turn and their commit.
 //
-// A failing seed prints its number; with CONCLAVE_SEED=number in the environment that one runs
-// alone.
+// A failure prints its seed. CONCLAVE_SEED=number in the environment runs only that seed.
 
 #include <array>
 #include <cstdint>
@@ -23,8 +22,8 @@
 namespace conclave::server_impl {
 namespace {
 
-// How often what happened: a test in which nothing happens shows nothing.
-struct tally {
+// The number of each kind of event. The test fails if one was too rare.
+struct counts {
   int changes = 0, refused = 0, events = 0, multis = 0, failed_multis = 0, expired = 0, moved = 0,
       reaped = 0, crashes = 0, crashes_in_a_turn = 0, closed = 0;
 };
@@ -79,8 +78,8 @@ void expect_same(const outcome& got, const expectation& expected) {
 
 class history {
  public:
-  history(std::uint64_t seed, tally& count)
-      : tally_{count}, random_{seed}, server_{default_options(), seed} {
+  history(std::uint64_t seed, counts& count)
+      : counts_{count}, random_{seed}, server_{default_options(), seed} {
     naive_.set_time(server_.now(), server_.wall_ms());
     naive_.start_again();
     observe();
@@ -93,15 +92,15 @@ class history {
       compare_with_tree();
       compare_with_disk();
     }
-    tally_.reaped += naive_.reaped;
+    counts_.reaped += naive_.reaped;
   }
 
   const std::string& transcript() const { return server_.transcript(); }
 
  private:
-  struct seat {
+  struct participant {
     client* connection = nullptr;
-    std::int64_t session = 0;  // remembered after the connection is lost
+    std::int64_t session = 0;  // also set after the connection is lost
     std::string password;
     std::int64_t seen_zxid = 0;
     std::vector<std::pair<expectation, action::kinds>> expected;
@@ -110,7 +109,7 @@ class history {
 
   int up_to(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n + 1)); }
   bool one_in(int n) { return up_to(n - 1) == 0; }
-  static int number(const seat& s) {
+  static int number(const participant& s) {
     return s.connection == nullptr ? 0 : static_cast<int>(s.connection->id());
   }
 
@@ -125,7 +124,7 @@ class history {
         return;
       case 3:
       case 4: {
-        auto& s = seats_[static_cast<std::size_t>(up_to(3))];
+        auto& s = participants_[static_cast<std::size_t>(up_to(3))];
         return s.connection == nullptr && (s.session == 0 || one_in(4)) ? begin(s) : turn();
       }
       default: return turn();
@@ -135,9 +134,9 @@ class history {
   // Several clients, several requests, one commit.
   void turn() {
     server_.begin();
-    for (int n = up_to(9); n >= 0; --n) act(seats_[static_cast<std::size_t>(up_to(3))]);
+    for (int n = up_to(9); n >= 0; --n) act(participants_[static_cast<std::size_t>(up_to(3))]);
     if (one_in(40)) {
-      ++tally_.crashes_in_a_turn;
+      ++counts_.crashes_in_a_turn;
       naive_ = committed_;
       return crash();
     }
@@ -147,7 +146,7 @@ class history {
     after_turn();
   }
 
-  void act(seat& s) {
+  void act(participant& s) {
     if (s.connection == nullptr) {
       if (s.session != 0 && naive_.sessions().contains(s.session)) reconnect(s);
       return;
@@ -164,7 +163,7 @@ class history {
         s.journal.emplace_back("answer");
         s.expected.emplace_back();
         s.connection->send(close_session());
-        ++tally_.closed;
+        ++counts_.closed;
         s.session = 0;
         return;
       case 2: return reconnect(s);
@@ -182,17 +181,17 @@ class history {
   // --- sessions
 
   static std::int32_t timeout_of(int seconds, std::int64_t session) {
-    // Different for each session, so that no two expire at the same moment: everything else happens
-    // at full seconds.
+    // Different for each session, so that no two sessions expire at the same time. All other events
+    // happen at full seconds.
     return seconds * 1000 + 1 + static_cast<std::int32_t>(session % 997);
   }
 
-  void begin(seat& s) {
+  void begin(participant& s) {
     const bool held = one_in(4);
     auto& c = server_.connect({"", held});
     test_server::connect_parameters h;
     h.timeout = std::chrono::milliseconds{0};
-    server_.handshake(c, h);  // the id is known now; the timeout comes with the move
+    server_.handshake(c, h);  // the timeout depends on the id, so it is set by a reconnect
     naive_.new_session(c.session(), 4000, static_cast<int>(c.id()), held);
     naive_.end_of_turn();
     s = {&c, c.session(), c.handshake()->password, c.last_zxid(), {}, {}};
@@ -204,8 +203,8 @@ class history {
     after_turn();
   }
 
-  void reconnect(seat& s) {
-    ++tally_.moved;
+  void reconnect(participant& s) {
+    ++counts_.moved;
     if (s.connection != nullptr) drop(s);
     const bool held = one_in(4);
     auto& c = server_.connect({"", held});
@@ -221,8 +220,8 @@ class history {
     s.journal = {"greeted"};
   }
 
-  // What the lost connection was told is looked at no more.
-  static void drop(seat& s) {
+  // The output of the lost connection is discarded.
+  static void drop(participant& s) {
     s.connection = nullptr;
     s.expected.clear();
     s.journal.clear();
@@ -233,14 +232,14 @@ class history {
   void pass(std::chrono::milliseconds d) {
     for (const auto until = server_.now() + d; server_.now() < until;) {
       const auto next = server_.core().next_deadline();
-      EXPECT_LE(next, naive_.next_deadline()) << "nobody would wake up for it";
-      ASSERT_GT(next, server_.now()) << "the owner would be woken again and again";
+      EXPECT_LE(next, naive_.next_deadline()) << "no deadline covers it";
+      ASSERT_GT(next, server_.now()) << "the deadline is in the past";
       server_.stall(std::chrono::duration_cast<std::chrono::milliseconds>(std::min(until, next) -
                                                                           server_.now()));
       naive_.set_time(server_.now(), server_.wall_ms());
       const auto sessions = naive_.sessions().size();
       naive_.end_of_turn();
-      tally_.expired += static_cast<int>(sessions - naive_.sessions().size());
+      counts_.expired += static_cast<int>(sessions - naive_.sessions().size());
       note_events();
       server_.turn();
       after_turn();
@@ -248,11 +247,11 @@ class history {
   }
 
   void crash() {
-    ++tally_.crashes;
+    ++counts_.crashes;
     server_.crash();
     naive_.set_time(server_.now(), server_.wall_ms());
     naive_.start_again();
-    for (auto& s : seats_) {
+    for (auto& s : participants_) {
       drop(s);
       if (s.session == 0) continue;
       if (!naive_.sessions().contains(s.session)) s.session = 0;
@@ -264,8 +263,8 @@ class history {
 
   void note_events() {
     for (auto& [client, told] : naive_.take_events()) {
-      tally_.events += static_cast<int>(told.size());
-      for (auto& s : seats_)
+      counts_.events += static_cast<int>(told.size());
+      for (auto& s : participants_)
         if (number(s) == client) s.journal.insert(s.journal.end(), told.begin(), told.end());
     }
   }
@@ -273,15 +272,15 @@ class history {
   void count(const action& a, const expectation& expected) {
     if (a.kind == action::multi) {
       const bool failed = !expected.parts.empty() && expected.parts.back().error != ok;
-      ++(failed ? tally_.failed_multis : tally_.multis);
+      ++(failed ? counts_.failed_multis : counts_.multis);
     } else if (a.kind < action::multi) {
-      ++(expected.error == ok ? tally_.changes : tally_.refused);
+      ++(expected.error == ok ? counts_.changes : counts_.refused);
     }
   }
 
   void after_turn() {
     EXPECT_EQ(server_.core().zxid(), naive_.zxid());
-    for (auto& s : seats_) {
+    for (auto& s : participants_) {
       if (s.connection == nullptr) continue;
       auto& c = *s.connection;
       for (const auto& [expected, kind] : s.expected) {
@@ -306,7 +305,7 @@ class history {
     committed_ = naive_;
   }
 
-  // One that may read everything and lives as long as the server.
+  // An observer has all permissions and stays connected while the server runs.
   void observe() {
     const bool is_new = observer_ == nullptr;
     observer_ = is_new ? &server_.open_session(40s, from_socket)
@@ -379,14 +378,14 @@ class history {
     }
   }
 
-  // --- what they do
+  // --- random actions
 
   std::string random_path() {
     static constexpr const char* names[] = {"/a", "/b", "/c"};
     std::string path;
     for (int depth = one_in(3) ? 2 : up_to(1); depth >= 0; --depth) path += names[up_to(2)];
     if (one_in(25)) return "/";
-    // One that has a number.
+    // An existing sequential node.
     if (one_in(8) && !naive_.nodes().empty()) {
       auto at = naive_.nodes().begin();
       std::advance(at, up_to(static_cast<int>(naive_.nodes().size()) - 1));
@@ -463,22 +462,22 @@ class history {
     return a;
   }
 
-  tally& tally_;
+  counts& counts_;
   std::mt19937_64 random_;
   test_server server_;
   naive_server naive_{1000, default_options().reap_interval};
   naive_server committed_ = naive_;
-  std::array<seat, 4> seats_;
+  std::array<participant, 4> participants_;
   client* observer_ = nullptr;
 };
 
 constexpr int turns = 300;
 
-TEST(history, is_that_of_the_naive_server) {
+TEST(history, matches_the_naive_server) {
   const auto* only = std::getenv("CONCLAVE_SEED");
   const std::uint64_t first = only == nullptr ? 1 : std::strtoull(only, nullptr, 10);
   const std::uint64_t last = only == nullptr ? 60 : first;
-  tally t;
+  counts t;
   for (auto seed = first; seed <= last && !HasFailure(); ++seed) {
     SCOPED_TRACE("replay with CONCLAVE_SEED=" + std::to_string(seed));
     history{seed, t}.run(turns);
@@ -497,12 +496,12 @@ TEST(history, is_that_of_the_naive_server) {
   EXPECT_GT(t.crashes_in_a_turn, 200);
 }
 
-// The same input, the same output, byte for byte: nothing may depend on addresses or on time.
-TEST(history, can_be_repeated) {
-  tally t;
+// The same input gives the same output. Nothing may depend on memory addresses or on real time.
+TEST(history, is_deterministic) {
+  counts t;
   history once{7, t};
   once.run(turns);
-  const std::vector<std::string> elsewhere(1000, std::string(100, 'x'));  // other addresses
+  const std::vector<std::string> filler(1000, std::string(100, 'x'));  // changes memory addresses
   history again{7, t};
   again.run(turns);
   EXPECT_GT(once.transcript().size(), 10'000u);

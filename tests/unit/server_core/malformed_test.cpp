@@ -1,4 +1,4 @@
-// Requests that end too early, lengths that lie, and paths that are none.
+// Truncated requests, wrong lengths and invalid paths.
 
 #include <array>
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace conclave::server_impl {
 namespace {
 
-// Each would succeed as it is.
+// Each request would succeed unchanged.
 std::vector<request> every_request() {
   const acl several{{31, "world", "anyone"}, {1, "ip", "10.0.0.0/8"}, {1, "digest", "ann:hash"}};
   return {
@@ -78,7 +78,7 @@ TEST_F(malformed, the_samples_are_well_formed) {
   }
 }
 
-TEST_F(malformed, cut_off_at_any_byte) {
+TEST_F(malformed, truncated_at_any_byte) {
   for (const auto& r : every_request()) {
     for (std::size_t n = 0; n < r.body.size(); ++n) {
       SCOPED_TRACE("type " + std::to_string(static_cast<int>(r.type)) + ", " + std::to_string(n) +
@@ -104,7 +104,7 @@ TEST_F(malformed, cut_off_at_any_byte) {
   EXPECT_EQ(other.ask(get("/a")).data, "data");
 }
 
-TEST_F(malformed, without_a_whole_header) {
+TEST_F(malformed, without_a_complete_header) {
   std::string header;
   wire::writer{header}(wire::request_header{1, wire::opcode::ping});
   for (std::size_t n = 0; n < header.size(); ++n) {
@@ -116,7 +116,7 @@ TEST_F(malformed, without_a_whole_header) {
   }
 }
 
-TEST_F(malformed, more_than_is_needed_is_not_looked_at) {
+TEST_F(malformed, extra_bytes_are_ignored) {
   for (auto r : every_request()) {
     test_server one;
     auto& it = one.open_session();
@@ -128,9 +128,9 @@ TEST_F(malformed, more_than_is_needed_is_not_looked_at) {
   }
 }
 
-// Wherever a length, a count or a number stands: any of these in its place is answered or ends the
-// connection. (test_server sees to it that the answers are well-formed and the disk stays whole.)
-TEST_F(malformed, numbers_at_their_extremes) {
+// Replaces each length, count and number with extreme values. The request is answered or ends the
+// connection. (test_server checks that replies are well-formed and the stored rows are consistent.)
+TEST_F(malformed, extreme_numbers) {
   const std::array<std::int32_t, 8> extremes{INT32_MAX, INT32_MIN, -1, -2, 0, 1, 0x1000000, 0x7fff};
   for (const auto& r : every_request()) {
     test_server one;
@@ -150,7 +150,7 @@ TEST_F(malformed, numbers_at_their_extremes) {
   }
 }
 
-TEST_F(malformed, a_tree_of_great_depth) {
+TEST_F(malformed, a_very_deep_path) {
   std::string path;
   server.turn([&] {
     for (int i = 0; i < 2000; ++i) other.send(create(path += "/x"));
@@ -162,7 +162,7 @@ TEST_F(malformed, a_tree_of_great_depth) {
   EXPECT_EQ(other.ask(get_all_children_number("/x")).number, 1999);
 }
 
-TEST_F(malformed, only_slashes) {
+TEST_F(malformed, a_path_of_slashes) {
   const std::string slashes(100'000, '/');
   EXPECT_EQ(other.ask(create(slashes)), errc::no_node);
   EXPECT_EQ(other.ask(exists(slashes, watched)), errc::no_node);
@@ -170,7 +170,7 @@ TEST_F(malformed, only_slashes) {
   EXPECT_EQ(other.ask(create("/b")), ok);
 }
 
-TEST_F(malformed, a_request_on_a_connection_that_was_not_greeted) {
+TEST_F(malformed, a_request_before_the_handshake) {
   auto& rude = server.connect();
   std::string payload;
   wire::writer{payload}(wire::request_header{1, wire::opcode::create}, "/rude");
@@ -179,7 +179,7 @@ TEST_F(malformed, a_request_on_a_connection_that_was_not_greeted) {
   EXPECT_FALSE(server.stored().nodes.contains("/rude"));
 }
 
-TEST_F(malformed, what_arrives_for_an_unknown_connection_is_ignored) {
+TEST_F(malformed, input_for_an_unknown_connection_is_ignored) {
   server.turn([&] {
     server.core().receive(4711, "whatever");
     server.core().disconnected(4711);
@@ -189,7 +189,7 @@ TEST_F(malformed, what_arrives_for_an_unknown_connection_is_ignored) {
 
 // --- paths
 
-TEST(node_path, parents) {
+TEST(node_path, returns_the_parent) {
   EXPECT_EQ(parent_path("/"), "/");
   EXPECT_EQ(parent_path("/a"), "/");
   EXPECT_EQ(parent_path("/a/b"), "/a");

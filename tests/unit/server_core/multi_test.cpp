@@ -1,4 +1,4 @@
-// Transactions: all of it or nothing.
+// Transactions.
 
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ std::vector<errc> errors_of(const outcome& o) {
   return all;
 }
 
-// --- one that succeeds
+// --- success
 
 TEST(multi, is_applied_in_order_with_one_zxid) {
   test_server server;
@@ -36,7 +36,7 @@ TEST(multi, is_applied_in_order_with_one_zxid) {
   EXPECT_EQ(c.ask(children("/a")).names, lines{"c"});
 }
 
-TEST(multi, answers_each_part) {
+TEST(multi, returns_a_result_for_each_part) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create("/there"));
@@ -50,7 +50,7 @@ TEST(multi, answers_each_part) {
     EXPECT_EQ(done.parts[i].path, path) << i;
   };
   expect(0, opcode::create, "/a");
-  expect(1, opcode::create, "/b");  // Apache forgets the stat, too
+  expect(1, opcode::create, "/b");  // without a stat, like Apache
   expect(2, opcode::create2, "/c");
   expect(3, opcode::create2, "/t");
   expect(4, opcode::set_data, "");
@@ -64,7 +64,7 @@ TEST(multi, answers_each_part) {
   EXPECT_EQ(server.stored().nodes.at("/t").row.kind, node_kind::ttl);
 }
 
-TEST(multi, goes_by_the_flags_of_a_creation_as_apache_does) {
+TEST(multi, uses_the_flags_of_a_creation_as_apache_does) {
   test_server server;
   auto& c = server.open_session();
   c.ask(multi(
@@ -74,7 +74,7 @@ TEST(multi, goes_by_the_flags_of_a_creation_as_apache_does) {
   EXPECT_EQ(server.stored().nodes.at("/by_number").row.kind, node_kind::persistent);
 }
 
-TEST(multi, a_stat_is_the_one_at_that_step) {
+TEST(multi, returns_the_stat_at_each_step) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create("/a"));
@@ -85,7 +85,7 @@ TEST(multi, a_stat_is_the_one_at_that_step) {
   }
 }
 
-TEST(multi, sees_its_own_steps) {
+TEST(multi, sees_its_earlier_steps) {
   test_server server;
   auto& c = server.open_session();
   EXPECT_EQ(c.ask(multi({create("/a"), remove("/a"), create("/a"), set("/a", "x"), check("/a", 1),
@@ -100,7 +100,7 @@ TEST(multi, sees_its_own_steps) {
             (std::vector{ok, errc::no_children_for_ephemerals}));
 }
 
-TEST(multi, of_nothing_or_of_checks_takes_no_zxid) {
+TEST(multi, uses_no_zxid_without_changes) {
   test_server server;
   auto& c = server.open_session();
   const auto before = server.core().zxid();
@@ -111,7 +111,7 @@ TEST(multi, of_nothing_or_of_checks_takes_no_zxid) {
   EXPECT_EQ(server.commits(), commits);
 }
 
-TEST(multi, tells_its_events_after_all_of_it_and_before_the_answer) {
+TEST(multi, sends_its_events_before_the_reply) {
   test_server server;
   auto& c = server.open_session();
   c.ask(add_recursive_watch("/"));
@@ -121,16 +121,16 @@ TEST(multi, tells_its_events_after_all_of_it_and_before_the_answer) {
                                      "removed /a", "answer 2"}));
 }
 
-TEST(multi, a_node_that_comes_and_goes_is_not_stored) {
+TEST(multi, does_not_store_a_node_that_it_creates_and_removes) {
   test_server server;
   auto& c = server.open_session();
   c.ask(multi({create("/a"), create("/a/b"), remove("/a/b"), remove("/a"), create("/c")}));
   EXPECT_EQ(server.last_batch(), (lines{"/c", "+/"}));
 }
 
-// --- one that fails
+// --- failure
 
-TEST(multi, a_failed_one_says_which_part_and_is_ok_as_a_whole) {
+TEST(multi, a_failure_is_reported_for_its_part) {
   test_server server;
   auto& c = server.open_session();
   const auto failed =
@@ -143,7 +143,7 @@ TEST(multi, a_failed_one_says_which_part_and_is_ok_as_a_whole) {
   EXPECT_EQ(c.ask(exists("/b")), errc::no_node);
 }
 
-TEST(multi, every_kind_of_objection) {
+TEST(multi, every_kind_of_error) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create_with("/closed", world(permission::read)));
@@ -167,7 +167,7 @@ TEST(multi, every_kind_of_objection) {
   EXPECT_EQ(error(create_ttl("/x", 0)), errc::bad_arguments);
 }
 
-TEST(multi, with_a_part_that_cannot_be_read_is_refused_as_a_whole) {
+TEST(multi, a_malformed_part_fails_the_transaction) {
   test_server server;
   auto& c = server.open_session();
   for (const auto& part : {get("/"), children("/"), set_acl("/", open_to_all()), ping(),
@@ -178,7 +178,7 @@ TEST(multi, with_a_part_that_cannot_be_read_is_refused_as_a_whole) {
   }
 }
 
-// What the tree was, as clients and the disk see it.
+// The tree as clients see it and as it is stored.
 struct snapshot {
   explicit snapshot(test_server& server, client& c) : zxid{server.core().zxid()} {
     data_size = server.core().nodes().data_size();
@@ -218,7 +218,8 @@ struct failed_multi : ::testing::Test {
     for (const auto path : {"/a", "/b", "/a/x"}) watcher.ask(get(path, watched));
   }
 
-  // As if it had never been sent: in a turn of its own, and in one with other changes.
+  // Checks that the failed transaction has no effect, in its own turn and in one with other
+  // changes.
   void expect_undone(std::vector<request> parts) {
     parts.push_back(check("/missing"));
     const snapshot before{server, c};
@@ -228,7 +229,7 @@ struct failed_multi : ::testing::Test {
     EXPECT_EQ(server.commits(), commits) << "there was nothing to store";
     EXPECT_EQ(watcher.take_events(), lines{});
 
-    // The disk is strict about rows that did not change, so the marks must be right as well.
+    // stored_rows refuses unchanged rows, so this also checks which rows are marked as changed.
     server.turn([&] {
       c.send(create("/apart/y"));
       c.send(set("/b", "changed"));
@@ -250,11 +251,11 @@ TEST_F(failed_multi, create) {
   expect_undone({create("/new"), create("/new/deep"), create("/a/n")});
 }
 
-TEST_F(failed_multi, create_in_a_sequence) {
+TEST_F(failed_multi, create_sequential) {
   expect_undone({create_sequential("/a/s-"), create_sequential("/a/s-")});
 }
 
-TEST_F(failed_multi, create_of_other_kinds) {
+TEST_F(failed_multi, create_other_kinds) {
   expect_undone({create_ephemeral("/e2"), create_container("/c2"), create_ttl("/t2", 1)});
 }
 
@@ -281,7 +282,7 @@ TEST_F(failed_multi, create_set_remove) {
       {create("/new", "1"), set("/new", "2"), remove("/new"), create("/new", "3"), remove("/new")});
 }
 
-TEST_F(failed_multi, remove_a_parent_and_make_it_again_with_children) {
+TEST_F(failed_multi, remove_a_parent_and_create_it_again_with_children) {
   expect_undone({remove("/a/x"), remove("/a"), create("/a"), create("/a/x"), create("/a/z"),
                  remove("/a/x"), set("/a", "new")});
 }
@@ -292,7 +293,7 @@ TEST_F(failed_multi, everything_at_once) {
                  create("/b/2"), set("/", "root")});
 }
 
-TEST_F(failed_multi, of_changes_that_are_not_stored_yet) {
+TEST_F(failed_multi, after_changes_that_are_not_stored_yet) {
   server.turn([&] {
     c.send(create("/young", "1"));
     c.send(create("/young/child"));
@@ -320,7 +321,7 @@ TEST_F(failed_multi, in_the_turn_of_a_removal) {
   EXPECT_EQ(c.ask(exists("/b")), ok);
 }
 
-TEST_F(failed_multi, leaves_the_watches) {
+TEST_F(failed_multi, keeps_the_watches) {
   c.ask(multi({create("/new"), remove("/a/x"), set("/b", "x"), check("/missing")}));
   EXPECT_EQ(watcher.take_events(), lines{});
   c.ask(multi({create("/new"), set("/b", "x")}));

@@ -49,7 +49,11 @@ node_stat naive_server::stat_of(const std::string& path) const {
 // --- sessions
 
 void naive_server::start_again() {
-  for (auto& [id, s] : sessions_) s.client = 0, s.process_bound = false, s.last_heard = now_;
+  for (auto& [id, s] : sessions_) {
+    s.client = s.timeout_of_next_request = 0;
+    s.process_bound = false;
+    s.last_heard = now_;
+  }
   watches_.clear();
   events_.clear();
   next_reap_ = now_ + reap_interval_;
@@ -58,13 +62,14 @@ void naive_server::start_again() {
 void naive_server::new_session(std::int64_t id, std::int32_t timeout_ms, int client,
                                bool process_bound) {
   ++zxid_;
-  sessions_[id] = {timeout_ms, now_, client, process_bound};
+  sessions_[id] = {timeout_ms, now_, client, process_bound, 0};
 }
 
 void naive_server::reconnect(std::int64_t id, std::int32_t timeout_ms, int client,
                              bool process_bound) {
   disconnect(sessions_.at(id).client);
-  sessions_[id] = {timeout_ms, now_, client, process_bound};
+  const auto longer = std::max(timeout_ms, sessions_.at(id).timeout_ms);
+  sessions_[id] = {longer, now_, client, process_bound, timeout_ms};
 }
 
 void naive_server::disconnect(int client) {
@@ -104,7 +109,7 @@ void naive_server::end_of_turn() {
   }
   if (now_ < next_reap_) return;
   next_reap_ = now_ + reap_interval_;
-  // One that becomes empty by this waits for the next time.
+  // A container that becomes empty now is removed the next time.
   std::vector<std::string> reapable;
   for (const auto& [path, n] : nodes_) {
     const bool unused = n.kind == node_kind::container && n.creates > 0;
@@ -130,7 +135,9 @@ time_point naive_server::next_deadline() const {
 // --- requests
 
 expectation naive_server::perform(std::int64_t session, const action& a) {
-  sessions_.at(session).last_heard = now_;
+  auto& s = sessions_.at(session);
+  s.last_heard = now_;
+  if (s.timeout_of_next_request != 0) s.timeout_ms = std::exchange(s.timeout_of_next_request, 0);
   const auto before = *this;
   const auto back = [&] {
     nodes_ = before.nodes_;

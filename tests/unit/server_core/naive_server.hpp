@@ -1,7 +1,7 @@
-// What the server should do, written so that one can see that it is right: a map of nodes that is
-// searched from end to end, and copied as a whole where something may have to be taken back.
+// A reference implementation of the server that is simple enough to be verified by reading. It
+// searches one map of nodes and copies the map where a change may have to be undone.
 //
-// Knows the requests of the random histories, for clients without identities.
+// Supports the requests of the random histories, for clients without identities.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@
 
 namespace conclave::server_impl {
 
-// A request as both servers understand it.
+// A request to both servers.
 struct action {
   enum kinds {
     create,
@@ -52,7 +52,7 @@ struct action {
   std::vector<action> parts;
 };
 
-// What it should be answered; fields as far as the answer has them.
+// The expected reply. Only the fields that the reply contains are set.
 struct expectation {
   errc error{};
   std::int64_t zxid = 0;
@@ -69,7 +69,7 @@ class naive_server {
   struct naive_node {
     std::optional<std::string> data;
     std::int32_t permissions = 31;
-    node_stat stat;  // without what is counted: cversion, num_children, data_length
+    node_stat stat;  // without the computed fields cversion, num_children and data_length
     std::int32_t creates = 0;
     node_kind kind = node_kind::persistent;
     std::int64_t ttl_ms = 0;
@@ -77,15 +77,16 @@ class naive_server {
   struct naive_session {
     std::int32_t timeout_ms = 0;
     time_point last_heard;
-    int client = 0;  // zero: not connected
+    int client = 0;  // 0 if not connected
     bool process_bound = false;
+    std::int32_t timeout_of_next_request = 0;  // 0 if unchanged
   };
   using journal = std::map<int, std::vector<std::string>>;  // of each client
 
   naive_server(std::int64_t first_zxid, std::chrono::milliseconds reap_interval);
 
   void set_time(time_point now, std::int64_t wall_ms) { now_ = now, wall_ms_ = wall_ms; }
-  void start_again();  // with what is stored
+  void start_again();  // with the stored rows
   void new_session(std::int64_t id, std::int32_t timeout_ms, int client, bool process_bound);
   void reconnect(std::int64_t id, std::int32_t timeout_ms, int client, bool process_bound);
   void disconnect(int client);

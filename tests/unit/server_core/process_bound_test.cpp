@@ -1,4 +1,4 @@
-// Sessions over a Unix socket: alive as long as a process holds the connection open.
+// Sessions over a Unix socket. They live while a process keeps the connection open.
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace conclave::server_impl {
 namespace {
 
-TEST(process_bound, does_not_expire_while_it_is_connected) {
+TEST(process_bound, does_not_expire_while_connected) {
   test_server server;
   auto& c = server.open_local_session(4s);
   c.ask(create_ephemeral("/e"));
@@ -17,7 +17,7 @@ TEST(process_bound, does_not_expire_while_it_is_connected) {
   EXPECT_EQ(c.ask(exists("/e")), ok);
 }
 
-TEST(process_bound, its_client_is_shown_so_on_every_connection) {
+TEST(process_bound, every_handshake_reports_the_binding) {
   test_server server;
   auto& c = server.open_local_session(4s);
   EXPECT_EQ(c.handshake()->process_binding, from_socket.process_binding);
@@ -25,8 +25,8 @@ TEST(process_bound, its_client_is_shown_so_on_every_connection) {
   EXPECT_EQ(server.reconnect(c, 4s, {"127.0.0.1", 0}).handshake()->process_binding, 0);
 }
 
-// There is a relay between them, or one of them cannot know: the session is an ordinary one.
-TEST(process_bound, not_if_its_client_has_another_binding) {
+// A relay is in between, or one side does not know its binding. Then the session can expire.
+TEST(process_bound, requires_the_same_binding_of_the_client) {
   for (const std::int32_t sent : {0, 1, 4712}) {
     test_server server;
     auto& c = server.connect(from_socket);
@@ -43,7 +43,7 @@ TEST(process_bound, not_if_its_client_has_another_binding) {
   }
 }
 
-TEST(process_bound, not_if_nothing_can_be_proved) {
+TEST(process_bound, requires_a_known_binding) {
   test_server server;
   auto& c = server.open_session(4s, {"", 0});
   EXPECT_EQ(c.handshake()->process_binding, 0);
@@ -51,14 +51,14 @@ TEST(process_bound, not_if_nothing_can_be_proved) {
   EXPECT_FALSE(server.is_alive(c.session()));
 }
 
-TEST(process_bound, nobody_is_woken_for_it) {
+TEST(process_bound, does_not_wake_the_owner) {
   test_server server;
   server.open_local_session(4s);
   server.pass(10s);
   EXPECT_EQ(server.core().next_deadline(), time_point::max());
 }
 
-TEST(process_bound, has_its_timeout_to_come_back_when_the_connection_is_lost) {
+TEST(process_bound, can_reconnect_within_its_timeout) {
   test_server server;
   auto& c = server.open_local_session(4s);
   server.pass(1h);
@@ -70,18 +70,18 @@ TEST(process_bound, has_its_timeout_to_come_back_when_the_connection_is_lost) {
   EXPECT_FALSE(server.is_alive(c.session()));
 }
 
-TEST(process_bound, when_the_connection_is_lost_early_the_timeout_counts_from_then) {
+TEST(process_bound, the_timeout_counts_from_the_connection_loss) {
   test_server server;
   auto& c = server.open_local_session(4s);
   server.pass(3s);
-  c.disconnect();  // its first entry in the queue is still there
+  c.disconnect();  // its first entry in the expiry queue still exists
   server.pass(3999ms);
   EXPECT_TRUE(server.is_alive(c.session()));
   server.pass(1ms);
   EXPECT_FALSE(server.is_alive(c.session()));
 }
 
-TEST(process_bound, is_bound_again_when_it_comes_back) {
+TEST(process_bound, is_bound_again_after_a_reconnect) {
   test_server server;
   auto& c = server.open_local_session(4s);
   c.disconnect();
@@ -91,7 +91,7 @@ TEST(process_bound, is_bound_again_when_it_comes_back) {
   EXPECT_TRUE(server.is_alive(again.session()));
 }
 
-TEST(process_bound, coming_back_over_tcp_it_can_expire) {
+TEST(process_bound, can_expire_after_a_reconnect_over_tcp) {
   test_server server;
   auto& c = server.open_local_session(4s);
   server.pass(1h);
@@ -105,7 +105,7 @@ TEST(process_bound, coming_back_over_tcp_it_can_expire) {
   EXPECT_TRUE(over_tcp.closed());
 }
 
-TEST(process_bound, a_session_of_tcp_becomes_bound_by_coming_back_over_the_socket) {
+TEST(process_bound, a_tcp_session_is_bound_after_a_reconnect_over_the_socket) {
   test_server server;
   auto& c = server.open_session(4s);
   auto& bound = server.reconnect(c, 4s, from_socket);
@@ -114,7 +114,7 @@ TEST(process_bound, a_session_of_tcp_becomes_bound_by_coming_back_over_the_socke
   EXPECT_FALSE(bound.closed());
 }
 
-TEST(process_bound, after_a_crash_it_has_its_timeout) {
+TEST(process_bound, has_its_timeout_after_a_crash) {
   test_server server;
   auto& c = server.open_local_session(4s);
   server.pass(1h);
@@ -143,7 +143,7 @@ TEST(process_ended, ends_the_session_at_once) {
   EXPECT_FALSE(server.stored().sessions.contains(c.session()));
 }
 
-TEST(process_ended, unless_the_session_went_on_elsewhere) {
+TEST(process_ended, does_not_end_a_session_that_reconnected) {
   test_server server;
   auto& c = server.open_local_session(10s);
   c.disconnect();
@@ -154,8 +154,8 @@ TEST(process_ended, unless_the_session_went_on_elsewhere) {
   EXPECT_EQ(again.ask(create_ephemeral("/e")), ok);
 }
 
-// The server was restarted: what else keeps the session may not have attached again.
-TEST(process_ended, soon_after_a_crash_waits_for_keepers) {
+// After a restart, other processes that keep the session may not have reconnected yet.
+TEST(process_ended, waits_for_keepers_after_a_crash) {
   for (const bool kept : {false, true}) {
     test_server server;
     auto& c = server.open_local_session(40s);
@@ -177,7 +177,7 @@ TEST(process_ended, soon_after_a_crash_waits_for_keepers) {
   }
 }
 
-TEST(process_ended, of_a_session_that_is_gone_or_never_was) {
+TEST(process_ended, has_no_effect_on_an_unknown_session) {
   test_server server;
   auto& c = server.open_local_session(4s);
   c.disconnect();
@@ -191,7 +191,7 @@ TEST(process_ended, of_a_session_that_is_gone_or_never_was) {
   EXPECT_EQ(server.core().zxid(), before);
 }
 
-TEST(awaits_reconnect, while_its_client_may_come_back) {
+TEST(awaits_reconnect, is_true_while_the_client_can_reconnect) {
   test_server server;
   auto& c = server.open_local_session(4s);
   EXPECT_FALSE(server.core().awaits_reconnect(c.session()));

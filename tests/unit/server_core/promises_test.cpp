@@ -1,9 +1,9 @@
-// What locks rely on, one test suite for each promise:
+// The guarantees that locks need, one test suite for each:
 //
 //   1  writes of an expired session are refused, inside a multi too
-//   2  nothing from a superseded connection is applied after its session went on elsewhere
-//   3  a client that has seen a later zxid than ours is refused
-//   4  on every connection, the event of a change comes before anything that shows the change
+//   2  no request of a superseded connection is applied after its session has reconnected
+//   3  a client that has seen a later zxid than the server is refused
+//   4  on every connection, the event of a change arrives before any reply that shows the change
 
 #include <cstddef>
 #include <string>
@@ -16,7 +16,7 @@
 namespace conclave::server_impl {
 namespace {
 
-// Everything that can change something, "/old" being there.
+// All requests that can change something. "/old" exists.
 std::vector<request> all_writes() {
   return {create("/new"),
           create2("/new"),
@@ -48,7 +48,7 @@ struct promise : ::testing::Test {
   }
 };
 
-// --- 1
+// --- guarantee 1
 
 using writes_of_an_expired_session_are_refused = promise;
 
@@ -69,7 +69,7 @@ TEST_F(writes_of_an_expired_session_are_refused, in_the_turn_of_the_expiry) {
     server.turn([&] {
       server.core().expire();
       const auto zxid = server.core().zxid();
-      c.send(r);  // it was on its way
+      c.send(r);  // was in flight
       EXPECT_EQ(server.core().zxid(), zxid);
     });
     EXPECT_EQ(c.next_reply(), unanswered);
@@ -105,7 +105,7 @@ TEST_F(writes_of_an_expired_session_are_refused, when_its_process_has_ended) {
   expect_untouched();
 }
 
-TEST_F(writes_of_an_expired_session_are_refused, when_it_tries_to_come_back) {
+TEST_F(writes_of_an_expired_session_are_refused, when_it_tries_to_reconnect) {
   auto& c = server.open_session(10s);
   server.pass(10s);
   server.turn([&] {
@@ -115,8 +115,7 @@ TEST_F(writes_of_an_expired_session_are_refused, when_it_tries_to_come_back) {
   expect_untouched();
 }
 
-// The other side of it: until it is declared expired it is alive, however late it is, and nobody
-// was given what it holds.
+// A session that is overdue but not yet expired is alive, and its ephemeral nodes still exist.
 TEST_F(writes_of_an_expired_session_are_refused, but_a_request_before_the_expiry_keeps_it_alive) {
   auto& c = server.open_session(10s);
   c.ask(create_ephemeral("/e"));
@@ -128,11 +127,11 @@ TEST_F(writes_of_an_expired_session_are_refused, but_a_request_before_the_expiry
   EXPECT_TRUE(server.is_alive(c.session()));
 }
 
-// --- 2
+// --- guarantee 2
 
 using nothing_of_a_superseded_connection_is_applied = promise;
 
-TEST_F(nothing_of_a_superseded_connection_is_applied, after_the_session_went_on_elsewhere) {
+TEST_F(nothing_of_a_superseded_connection_is_applied, after_the_session_reconnected) {
   for (const auto& r : all_writes()) {
     auto& before = server.open_session();
     auto& after = server.reconnect(before);
@@ -159,7 +158,8 @@ TEST_F(nothing_of_a_superseded_connection_is_applied, in_the_same_turn) {
   expect_untouched();
 }
 
-TEST_F(nothing_of_a_superseded_connection_is_applied, but_what_came_before_was_and_is_answered) {
+TEST_F(nothing_of_a_superseded_connection_is_applied,
+       but_earlier_requests_are_applied_and_answered) {
   auto& before = server.open_session();
   server.turn([&] {
     before.send(create("/new"));
@@ -171,7 +171,7 @@ TEST_F(nothing_of_a_superseded_connection_is_applied, but_what_came_before_was_a
   EXPECT_EQ(other.ask(exists("/new")), ok);
 }
 
-TEST_F(nothing_of_a_superseded_connection_is_applied, over_several_moves) {
+TEST_F(nothing_of_a_superseded_connection_is_applied, after_several_reconnects) {
   auto& first = server.open_session();
   auto& second = server.reconnect(first);
   auto& third = server.reconnect(second);
@@ -183,11 +183,11 @@ TEST_F(nothing_of_a_superseded_connection_is_applied, over_several_moves) {
   expect_untouched();
 }
 
-// --- 3
+// --- guarantee 3
 
-using a_client_ahead_of_us_is_refused = promise;
+using a_client_ahead_of_the_server_is_refused = promise;
 
-TEST_F(a_client_ahead_of_us_is_refused, with_a_new_session) {
+TEST_F(a_client_ahead_of_the_server_is_refused, with_a_new_session) {
   auto& c = server.connect();
   test_server::connect_parameters h;
   h.seen_zxid = server.core().zxid() + 1;
@@ -202,7 +202,7 @@ TEST_F(a_client_ahead_of_us_is_refused, with_a_new_session) {
   expect_untouched();
 }
 
-TEST_F(a_client_ahead_of_us_is_refused, and_cannot_greet_again_as_someone_else) {
+TEST_F(a_client_ahead_of_the_server_is_refused, and_cannot_send_a_second_handshake) {
   auto& c = server.connect();
   test_server::connect_parameters ahead;
   ahead.seen_zxid = server.core().zxid() + 1;
@@ -217,7 +217,7 @@ TEST_F(a_client_ahead_of_us_is_refused, and_cannot_greet_again_as_someone_else) 
   expect_untouched();
 }
 
-TEST_F(a_client_ahead_of_us_is_refused, with_a_session_that_is_left_where_it_is) {
+TEST_F(a_client_ahead_of_the_server_is_refused, with_an_existing_session_that_is_not_moved) {
   auto& before = server.open_session();
   auto& c = server.connect();
   test_server::connect_parameters h;
@@ -225,13 +225,14 @@ TEST_F(a_client_ahead_of_us_is_refused, with_a_session_that_is_left_where_it_is)
   h.password = before.handshake()->password;
   h.seen_zxid = INT64_MAX;
   server.handshake(c, h);
-  EXPECT_FALSE(c.handshake()) << "closed without a word: it may try another server";
+  EXPECT_FALSE(c.handshake())
+      << "must be closed without a reply, so that the client tries another server";
   EXPECT_TRUE(c.closed());
   EXPECT_FALSE(before.closed());
   EXPECT_EQ(before.ask(ping()), ok);
 }
 
-TEST_F(a_client_ahead_of_us_is_refused, and_one_that_is_not_is_welcome) {
+TEST_F(a_client_ahead_of_the_server_is_refused, and_a_client_that_is_not_ahead_is_accepted) {
   for (const auto behind : {0, 1, 5}) {
     auto& c = server.connect();
     test_server::connect_parameters h;
@@ -241,7 +242,7 @@ TEST_F(a_client_ahead_of_us_is_refused, and_one_that_is_not_is_welcome) {
   }
 }
 
-TEST_F(a_client_ahead_of_us_is_refused, when_an_older_copy_of_the_disk_is_used) {
+TEST_F(a_client_ahead_of_the_server_is_refused, when_an_older_copy_of_the_disk_is_used) {
   const auto older = server.stored();
   auto& c = server.open_session();
   c.ask(create("/new"));
@@ -256,7 +257,7 @@ TEST_F(a_client_ahead_of_us_is_refused, when_an_older_copy_of_the_disk_is_used) 
   EXPECT_TRUE(restored.output(1).empty());
 }
 
-// --- 4
+// --- guarantee 4
 
 using events_come_before_newer_state = promise;
 
@@ -283,16 +284,16 @@ TEST_F(events_come_before_newer_state, on_a_connection_that_reads_in_the_same_tu
   reader.ask(get("/old", watched));
   reader.take_journal();
   server.turn([&] {
-    reader.send(get("/old"));            // 2: before the change
-    other.send(set("/old", "changed"));  //    changes it
-    reader.send(get("/old"));            // 3: after it
+    reader.send(get("/old"));  // 2: before the change
+    other.send(set("/old", "changed"));
+    reader.send(get("/old"));  // 3: after the change
   });
   EXPECT_EQ(reader.take_journal(), (lines{"answer 2", "changed /old", "answer 3"}));
   EXPECT_EQ(reader.next_reply().data, "data");
   EXPECT_EQ(reader.next_reply().data, "changed");
 }
 
-TEST_F(events_come_before_newer_state, on_all_connections_whatever_shows_the_change) {
+TEST_F(events_come_before_newer_state, on_all_connections_for_every_kind_of_reply) {
   auto& reader = server.open_session();
   for (const auto& shows : {get("/old"), exists("/old"), children("/old"), sync("/"), ping(),
                             exists("/missing"), set("/old", "again"), create("/old")}) {
@@ -342,7 +343,7 @@ TEST_F(events_come_before_newer_state, when_a_session_expires) {
   EXPECT_EQ(journal[0], "removed /e");
 }
 
-TEST_F(events_come_before_newer_state, of_a_transaction_all_of_them) {
+TEST_F(events_come_before_newer_state, for_all_events_of_a_transaction) {
   auto& reader = server.open_session();
   reader.ask(get("/old", watched));
   reader.ask(exists("/new", watched));
@@ -356,7 +357,7 @@ TEST_F(events_come_before_newer_state, of_a_transaction_all_of_them) {
             (lines{"changed /old", "created /new", "children /", "answer 4"}));
 }
 
-TEST_F(events_come_before_newer_state, of_what_was_missed_while_away) {
+TEST_F(events_come_before_newer_state, for_events_missed_while_disconnected) {
   auto& reader = server.open_session();
   reader.ask(get("/old", watched));
   const auto seen = reader.last_zxid();
@@ -374,7 +375,7 @@ TEST_F(events_come_before_newer_state, of_what_was_missed_while_away) {
   EXPECT_EQ(again.take_journal(), (lines{"greeted", "changed /old", "answer -8", "answer 1"}));
 }
 
-TEST_F(events_come_before_newer_state, and_nothing_leaves_before_it_is_stored) {
+TEST_F(events_come_before_newer_state, and_nothing_is_sent_before_it_is_stored) {
   other.ask(get("/old", watched));
   server.begin();
   other.send(set("/old", "x"));

@@ -1,4 +1,4 @@
-// Requests that change nothing, and those that nobody knows.
+// Requests that change nothing, and unknown requests.
 
 #include <string>
 #include <string_view>
@@ -14,7 +14,7 @@ using namespace std::string_view_literals;
 
 const acl unreadable = world(all_permissions & ~permission::read);
 
-TEST(get_data, gives_the_data_and_the_stat) {
+TEST(get_data, returns_the_data_and_the_stat) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create("/a", "hello"));
@@ -25,7 +25,7 @@ TEST(get_data, gives_the_data_and_the_stat) {
   EXPECT_EQ(got.zxid, server.core().zxid());
 }
 
-TEST(get_data, null_is_not_empty) {
+TEST(get_data, distinguishes_null_and_empty_data) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create("/null", std::string_view{}));
@@ -41,7 +41,7 @@ TEST(get_data, null_is_not_empty) {
   EXPECT_EQ(again.ask(get("/empty")).stat.data_length, 0);
 }
 
-TEST(get_data, any_bytes) {
+TEST(get_data, returns_any_bytes) {
   test_server server;
   auto& c = server.open_session();
   std::string all;
@@ -50,7 +50,7 @@ TEST(get_data, any_bytes) {
   EXPECT_EQ(c.ask(get("/a")).data, all);
 }
 
-TEST(reads, first_whether_there_is_such_a_node_then_whether_it_may_be_read) {
+TEST(reads, check_existence_before_permissions) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create_with("/secret", unreadable));
@@ -63,7 +63,7 @@ TEST(reads, first_whether_there_is_such_a_node_then_whether_it_may_be_read) {
   EXPECT_EQ(c.ask(get_acl("/missing")), errc::no_node);
 }
 
-TEST(reads, a_refused_one_leaves_no_watch) {
+TEST(reads, without_permission_set_no_watch) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create_with("/secret", unreadable));
@@ -75,7 +75,7 @@ TEST(reads, a_refused_one_leaves_no_watch) {
   EXPECT_EQ(server.core().child_watches().count(), 0u);
 }
 
-TEST(reads, of_paths_that_are_none_find_nothing) {
+TEST(reads, of_invalid_paths_find_nothing) {
   test_server server;
   auto& c = server.open_session();
   for (const auto path : {""sv, "a"sv, "/a/"sv, "//"sv, "/a//b"sv, "/\0"sv}) {
@@ -85,7 +85,7 @@ TEST(reads, of_paths_that_are_none_find_nothing) {
   }
 }
 
-TEST(reads, a_null_path_cannot_be_read) {
+TEST(reads, of_a_null_path_are_malformed) {
   test_server server;
   auto& c = server.open_session();
   for (const auto& r : {get({}), exists({}), children({}), children2({}), get_acl({}),
@@ -110,7 +110,7 @@ TEST(exists, refuses_a_path_with_a_zero_byte) {
   EXPECT_EQ(server.core().data_watches().count(), 0u);
 }
 
-TEST(get_children, names_the_children_and_nobody_else) {
+TEST(get_children, returns_only_the_children) {
   test_server server;
   auto& c = server.open_session();
   for (const auto path : {"/a", "/a/x", "/a/y", "/a/y/deep", "/ab"}) c.ask(create(path));
@@ -124,7 +124,7 @@ TEST(get_children, names_the_children_and_nobody_else) {
   EXPECT_EQ(c.ask(children("/a")).names, lines{"y"});
 }
 
-TEST(get_ephemerals, are_those_of_the_own_session) {
+TEST(get_ephemerals, returns_the_nodes_of_the_own_session) {
   test_server server;
   auto& a = server.open_session();
   auto& b = server.open_session();
@@ -159,7 +159,7 @@ TEST(get_all_children_number, counts_the_whole_subtree) {
   EXPECT_EQ(c.ask(get_all_children_number("/a/y")).number, 0);
 }
 
-TEST(multi_read, answers_each_part_by_itself) {
+TEST(multi_read, returns_a_result_for_each_part) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create("/a", "data"));
@@ -178,7 +178,7 @@ TEST(multi_read, answers_each_part_by_itself) {
   EXPECT_EQ(c.ask(multi_read({})).parts.size(), 0u);
 }
 
-TEST(multi_read, leaves_no_watches) {
+TEST(multi_read, sets_no_watches) {
   test_server server;
   auto& c = server.open_session();
   EXPECT_EQ(c.ask(multi_read({get("/", watched), children("/", watched)})), ok);
@@ -186,7 +186,7 @@ TEST(multi_read, leaves_no_watches) {
   EXPECT_EQ(server.core().child_watches().count(), 0u);
 }
 
-TEST(multi_read, cannot_make_a_long_answer_of_a_short_question) {
+TEST(multi_read, limits_the_size_of_its_reply) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create("/large", std::string(1'000'000, 'x')));
@@ -195,7 +195,7 @@ TEST(multi_read, cannot_make_a_long_answer_of_a_short_question) {
   EXPECT_EQ(c.ask(get("/large")), ok);
 }
 
-TEST(multi_read, has_no_writes) {
+TEST(multi_read, refuses_writes) {
   test_server server;
   auto& c = server.open_session();
   EXPECT_EQ(c.ask(multi_read({get("/"), create("/a")})), errc::marshalling_error);
@@ -203,13 +203,13 @@ TEST(multi_read, has_no_writes) {
   EXPECT_EQ(c.ask(exists("/a")), errc::no_node);
 }
 
-TEST(sync, gives_the_path_back) {
+TEST(sync, returns_the_path) {
   test_server server;
   auto& c = server.open_session();
   EXPECT_EQ(c.ask(sync("/whatever")).path, "/whatever");
 }
 
-TEST(ping, is_answered_with_the_last_zxid) {
+TEST(ping, returns_the_last_zxid) {
   test_server server;
   auto& c = server.open_session();
   server.open_session().ask(create("/a"));
@@ -219,9 +219,9 @@ TEST(ping, is_answered_with_the_last_zxid) {
   EXPECT_EQ(answered.body_size, 0u);
 }
 
-// --- the tree at the beginning
+// --- the initial tree
 
-TEST(a_new_tree, has_what_apaches_has) {
+TEST(a_new_tree, has_the_nodes_of_apaches_tree) {
   test_server server;
   auto& c = server.open_session();
   EXPECT_EQ(c.ask(children("/")).names, lines{"zookeeper"});
@@ -245,9 +245,9 @@ TEST(a_new_tree, is_the_same_after_a_crash) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(before.parts[i].stat, after.parts[i].stat);
 }
 
-// --- what nobody knows
+// --- unknown requests
 
-TEST(unknown_requests, end_the_connection_and_not_the_session) {
+TEST(unknown_requests, end_the_connection_but_not_the_session) {
   for (const int type : {0, 10, 23, 99, 108, 1000, -1, -2, -10, -12, INT32_MAX, INT32_MIN}) {
     test_server server;
     auto& c = server.open_session();
@@ -263,7 +263,7 @@ TEST(unknown_requests, end_the_connection_and_not_the_session) {
   }
 }
 
-TEST(unknown_requests, those_that_only_an_ensemble_knows) {
+TEST(unknown_requests, include_requests_of_ensembles) {
   test_server server;
   auto& c = server.open_session();
   EXPECT_EQ(c.ask({static_cast<wire::opcode>(16), {}}), errc::unimplemented);

@@ -1,4 +1,4 @@
-// Containers that have become empty and nodes past their time to live.
+// Removal of empty containers and of nodes past their time to live.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ struct reaping : ::testing::Test {
   client& c = server.open_local_session();
 };
 
-TEST_F(reaping, a_container_goes_when_its_last_child_has_gone) {
+TEST_F(reaping, removes_a_container_after_its_last_child) {
   c.ask(create_container("/c"));
   c.ask(create("/c/x"));
   server.pass(60s);
@@ -27,13 +27,13 @@ TEST_F(reaping, a_container_goes_when_its_last_child_has_gone) {
   EXPECT_FALSE(server.stored().nodes.contains("/c"));
 }
 
-TEST_F(reaping, a_container_that_never_had_a_child_stays) {
+TEST_F(reaping, keeps_a_container_that_never_had_a_child) {
   c.ask(create_container("/c"));
   server.pass(1h);
   EXPECT_EQ(c.ask(exists("/c")), ok);
 }
 
-TEST_F(reaping, a_plain_node_stays) {
+TEST_F(reaping, keeps_a_persistent_node) {
   c.ask(create("/p"));
   c.ask(create("/p/x"));
   c.ask(remove("/p/x"));
@@ -41,7 +41,7 @@ TEST_F(reaping, a_plain_node_stays) {
   EXPECT_EQ(c.ask(exists("/p")), ok);
 }
 
-TEST_F(reaping, a_container_in_a_container_goes_first) {
+TEST_F(reaping, removes_nested_containers_first) {
   c.ask(create_container("/c"));
   c.ask(create_container("/c/d"));
   c.ask(create("/c/d/x"));
@@ -53,7 +53,7 @@ TEST_F(reaping, a_container_in_a_container_goes_first) {
   EXPECT_EQ(c.ask(exists("/c")), errc::no_node);
 }
 
-TEST_F(reaping, each_node_has_its_own_zxid) {
+TEST_F(reaping, uses_one_zxid_for_each_node) {
   for (const auto path : {"/c1", "/c2"}) {
     c.ask(create_container(path));
     c.ask(create(std::string{path} + "/x"));
@@ -67,7 +67,7 @@ TEST_F(reaping, each_node_has_its_own_zxid) {
   EXPECT_EQ(c.take_events(), (lines{"removed /c1", "removed /c2", "removed /t"}));
 }
 
-TEST_F(reaping, after_a_crash_as_well) {
+TEST_F(reaping, continues_after_a_crash) {
   c.ask(create_container("/c"));
   c.ask(create("/c/x"));
   c.ask(create_ttl("/t", 1000));
@@ -79,7 +79,7 @@ TEST_F(reaping, after_a_crash_as_well) {
   EXPECT_EQ(again.ask(exists("/t")), errc::no_node);
 }
 
-TEST_F(reaping, a_container_emptied_before_a_crash) {
+TEST_F(reaping, removes_a_container_that_was_emptied_before_a_crash) {
   c.ask(create_container("/c"));
   c.ask(create("/c/x"));
   c.ask(remove("/c/x"));
@@ -92,7 +92,7 @@ TEST_F(reaping, a_ttl_counts_from_the_last_change) {
   c.ask(create_ttl("/t", 100'000));
   server.pass(90s);
   c.ask(set("/t", "x"));
-  server.pass(100s);  // looked at after 100, 160 and 220 s
+  server.pass(100s);  // checked after 100, 160 and 220 s
   EXPECT_EQ(c.ask(exists("/t")), ok);
   server.pass(60s);
   EXPECT_EQ(c.ask(exists("/t")), errc::no_node);
@@ -106,7 +106,7 @@ TEST_F(reaping, a_ttl_must_be_exceeded) {
   EXPECT_EQ(c.ask(exists("/shorter")), errc::no_node);
 }
 
-TEST_F(reaping, a_ttl_node_with_children_stays) {
+TEST_F(reaping, keeps_a_ttl_node_with_children) {
   c.ask(create_ttl("/t", 1000));
   c.ask(create("/t/x"));
   server.pass(10min);
@@ -116,21 +116,21 @@ TEST_F(reaping, a_ttl_node_with_children_stays) {
   EXPECT_EQ(c.ask(exists("/t")), errc::no_node);
 }
 
-TEST_F(reaping, the_longest_ttl) {
+TEST_F(reaping, accepts_the_longest_ttl) {
   EXPECT_EQ(c.ask(create_ttl("/t", (std::int64_t{1} << 40) - 1)), ok);
   server.pass(10min);
   EXPECT_EQ(c.ask(exists("/t")), ok);
 }
 
-TEST_F(reaping, a_clock_that_is_set_back_removes_nothing) {
+TEST_F(reaping, removes_nothing_if_the_clock_is_set_back) {
   c.ask(create_ttl("/t", 1000));
   server.set_wall_clock(0);
   server.pass(60s);
   EXPECT_EQ(c.ask(exists("/t")), ok);
 }
 
-TEST_F(reaping, needs_nobody_to_be_awake_when_there_is_nothing_to_reap) {
-  server.pass(10s);  // until the session, which is held open, is out of the queue
+TEST_F(reaping, sets_no_deadline_when_there_is_nothing_to_reap) {
+  server.pass(10s);  // until the process-bound session has left the expiry queue
   EXPECT_EQ(server.core().next_deadline(), time_point::max());
   c.ask(create_container("/c"));
   EXPECT_LE(server.core().next_deadline(), server.now() + 60s);
@@ -138,7 +138,7 @@ TEST_F(reaping, needs_nobody_to_be_awake_when_there_is_nothing_to_reap) {
   EXPECT_EQ(server.core().next_deadline(), time_point::max());
 }
 
-TEST_F(reaping, one_that_failed_to_be_made_or_removed) {
+TEST_F(reaping, ignores_failed_creations_and_removals) {
   c.ask(create_container("/c"));
   c.ask(create("/c/x"));
   c.ask(remove("/c/x"));

@@ -1,4 +1,4 @@
-// A client that comes back names its watches and the last zxid it has seen.
+// A reconnected client sends its watches and the last zxid that it has seen.
 
 #include <gtest/gtest.h>
 
@@ -31,10 +31,10 @@ TEST_F(rearming, nothing_was_missed) {
   other.ask(create("/none"));
   EXPECT_EQ(c.take_events(), lines{"created /none"});
   other.ask(multi({set("/a", "y"), create("/a/z"), remove("/none")}));
-  EXPECT_EQ(c.take_events(), lines{}) << "each for one event";
+  EXPECT_EQ(c.take_events(), lines{}) << "each watch fires once";
 }
 
-TEST_F(rearming, what_was_missed_is_told_before_the_answer_and_not_again) {
+TEST_F(rearming, missed_events_are_sent_once_before_the_reply) {
   other.ask(set("/a", "x"));
   other.ask(create("/a/y"));
   other.ask(create("/new"));
@@ -45,7 +45,7 @@ TEST_F(rearming, what_was_missed_is_told_before_the_answer_and_not_again) {
   EXPECT_EQ(c.take_events(), lines{});
 }
 
-TEST_F(rearming, removed_meanwhile) {
+TEST_F(rearming, a_node_removed_meanwhile) {
   other.ask(remove("/a/x"));
   other.ask(remove("/a"));
   c.ask(set_watches(seen, {"/a"}, {}, {"/a"}));
@@ -54,7 +54,7 @@ TEST_F(rearming, removed_meanwhile) {
   EXPECT_EQ(server.core().child_watches().count(), 0u);
 }
 
-TEST_F(rearming, removed_and_made_again_meanwhile) {
+TEST_F(rearming, a_node_removed_and_created_again_meanwhile) {
   other.ask(remove("/b"));
   other.ask(create("/b"));
   c.ask(set_watches(seen, {"/b"}, {}, {"/b"}));
@@ -68,7 +68,7 @@ TEST_F(rearming, a_child_removed_meanwhile) {
   EXPECT_EQ(server.core().data_watches().count(), 1u);
 }
 
-TEST_F(rearming, to_the_zxid) {
+TEST_F(rearming, compares_with_the_zxid) {
   const auto changed = other.ask(set("/b", "x")).zxid;
   c.ask(set_watches(changed, {"/b"}, {}, {"/"}));
   EXPECT_EQ(c.take_events(), lines{}) << "its own change was seen";
@@ -76,10 +76,10 @@ TEST_F(rearming, to_the_zxid) {
   EXPECT_EQ(c.take_events(), lines{"changed /b"});
 }
 
-TEST_F(rearming, the_second_form_has_lasting_watches) {
+TEST_F(rearming, set_watches2_includes_persistent_watches) {
   other.ask(set("/a", "missed"));
   EXPECT_EQ(c.ask(set_watches2(seen, {"/b"}, {"/none"}, {"/b"}, {"/a"}, {"/b"})), ok);
-  EXPECT_EQ(c.take_events(), lines{}) << "lasting ones are not told what they missed";
+  EXPECT_EQ(c.take_events(), lines{}) << "persistent watches get no missed events";
   other.ask(set("/a", "x"));
   other.ask(create("/a/y"));
   other.ask(set("/a", "y"));
@@ -93,7 +93,7 @@ TEST_F(rearming, the_second_form_has_lasting_watches) {
   EXPECT_EQ(c.take_events(), (lines{"changed /b", "changed /b", "created /none"}));
 }
 
-TEST_F(rearming, after_a_real_reconnect_nothing_is_lost) {
+TEST_F(rearming, after_a_reconnect_no_event_is_lost) {
   c.ask(get("/a", watched));
   c.ask(children("/b", watched));
   const auto last = c.last_zxid();
@@ -105,7 +105,7 @@ TEST_F(rearming, after_a_real_reconnect_nothing_is_lost) {
   EXPECT_EQ(again.take_events(), (lines{"changed /a", "children /b"}));
 }
 
-TEST_F(rearming, of_nothing) {
+TEST_F(rearming, without_watches) {
   EXPECT_EQ(c.ask(set_watches(0, {}, {}, {})), ok);
   EXPECT_EQ(c.ask(set_watches2(0, {}, {}, {}, {}, {})), ok);
   EXPECT_EQ(c.take_events(), lines{});

@@ -1,4 +1,4 @@
-// Settings that demand authentication or switch something off, as Apache's server has them.
+// Settings of Apache's server that require authentication or disable features.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ core_options demanding(std::vector<std::string> schemes) {
   return o;
 }
 
-TEST(required_auth, a_client_that_did_not_authenticate_is_refused_whatever_it_asks) {
+TEST(required_auth, an_unauthenticated_client_is_refused) {
   for (const auto& what :
        {exists("/"), get("/"), children("/"), create("/n"), remove("/n"), set("/n", "x"), ping(),
         close_session(), multi({create("/n")}), add_persistent_watch("/"), sync("/")}) {
@@ -35,11 +35,11 @@ TEST(required_auth, one_of_the_schemes_is_enough) {
   EXPECT_EQ(c.ask(create("/n")), ok);
   EXPECT_EQ(c.ask(ping()), ok);
   auto& other = server.open_session();
-  EXPECT_EQ(other.ask(auth("ip", "")), ok) << "which proves nothing";
+  EXPECT_EQ(other.ask(auth("ip", "")), ok) << "an address is no authentication";
   EXPECT_EQ(other.ask(exists("/n")), refused);
 }
 
-TEST(required_auth, holds_for_every_connection_of_a_session) {
+TEST(required_auth, applies_to_every_connection_of_a_session) {
   test_server server{demanding({"digest"})};
   auto& c = server.open_session();
   EXPECT_EQ(c.ask(auth("digest", "ann:secret")), ok);
@@ -69,7 +69,7 @@ TEST(required_auth, ttl_nodes_can_be_switched_off) {
   auto& c = server.open_session();
   EXPECT_EQ(c.ask(create_ttl("/t", 1000)), errc::unimplemented);
   EXPECT_EQ(c.ask(create2("/t", "", mode::ttl)), errc::unimplemented);
-  EXPECT_EQ(c.ask(create_container("/c")), ok) << "the connection goes on";
+  EXPECT_EQ(c.ask(create_container("/c")), ok) << "the connection stays open";
   const auto answer = c.ask(multi({create("/a"), create_ttl("/t", 1000)}));
   ASSERT_EQ(answer.parts.size(), 2u);
   EXPECT_EQ(answer.parts[1], errc::unimplemented);

@@ -1,4 +1,4 @@
-// The numbers that the server appends to names.
+// Sequence numbers.
 
 #include <string>
 
@@ -9,7 +9,7 @@
 namespace conclave::server_impl {
 namespace {
 
-TEST(sequence, ten_digits_behind_any_prefix) {
+TEST(sequence, appends_ten_digits_to_any_prefix) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create("/q"));
@@ -41,7 +41,7 @@ TEST(sequence, does_not_count_removals_and_failures) {
   EXPECT_EQ(c.ask(create_sequential("/q/n-")).path, "/q/n-0000000001");
 }
 
-TEST(sequence, is_the_parents_own) {
+TEST(sequence, is_separate_for_each_parent) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create("/a"));
@@ -50,7 +50,7 @@ TEST(sequence, is_the_parents_own) {
   EXPECT_EQ(c.ask(create_sequential("/b/n-")).path, "/b/n-0000000000");
 }
 
-TEST(sequence, goes_on_after_a_crash) {
+TEST(sequence, continues_after_a_crash) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create("/q"));
@@ -60,7 +60,7 @@ TEST(sequence, goes_on_after_a_crash) {
   EXPECT_EQ(server.reconnect(c).ask(create_sequential("/q/n-")).path, "/q/n-0000000001");
 }
 
-TEST(sequence, starts_anew_with_a_new_parent) {
+TEST(sequence, restarts_with_a_new_parent) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create("/q"));
@@ -72,7 +72,7 @@ TEST(sequence, starts_anew_with_a_new_parent) {
   EXPECT_EQ(server.reconnect(c).ask(create_sequential("/q/n-")).path, "/q/n-0000000000");
 }
 
-TEST(sequence, a_name_that_is_taken) {
+TEST(sequence, fails_if_the_name_exists) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create("/q"));
@@ -82,8 +82,8 @@ TEST(sequence, a_name_that_is_taken) {
   EXPECT_EQ(c.ask(create_sequential("/q/n-")).path, "/q/n-0000000002");
 }
 
-// Unlike Apache's, which sticks at the greatest number.
-TEST(sequence, goes_on_at_the_lowest_number_after_the_greatest) {
+// Apache's server does not wrap.
+TEST(sequence, wraps_after_the_greatest_number) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create("/q"));
@@ -100,7 +100,7 @@ TEST(sequence, goes_on_at_the_lowest_number_after_the_greatest) {
   EXPECT_EQ(server.reconnect(again).ask(create_sequential("/q/n-")).path, "/q/n--2147483646");
 }
 
-TEST(sequence, small_numbers_below_zero_have_ten_characters) {
+TEST(sequence, small_negative_numbers_have_ten_characters) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create("/q"));

@@ -1,4 +1,4 @@
-// What the fields of a stat count.
+// The fields of a stat, and zxids.
 
 #include <gtest/gtest.h>
 
@@ -87,7 +87,7 @@ TEST(stat, only_ephemeral_nodes_have_an_owner) {
     EXPECT_EQ(c.ask(exists(path)).stat.ephemeral_owner, 0) << path;
 }
 
-TEST(stat, a_node_made_again_starts_anew) {
+TEST(stat, of_a_node_that_is_created_again_restarts) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create("/a", "x"));
@@ -105,7 +105,7 @@ TEST(stat, a_node_made_again_starts_anew) {
   EXPECT_EQ(server.reconnect(c).ask(exists("/a")).stat, s);
 }
 
-TEST(stat, made_again_in_one_turn_starts_anew_on_disk_as_well) {
+TEST(stat, of_a_node_that_is_created_again_in_one_turn_restarts_on_disk) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create("/a", "x"));
@@ -136,7 +136,7 @@ TEST(stat, the_version_wraps_around) {
 
 // --- zxids
 
-TEST(zxid, one_for_each_change_and_none_for_a_read) {
+TEST(zxid, increases_with_each_change_but_not_with_a_read) {
   test_server server;
   auto& c = server.open_session();
   auto expected = server.core().zxid();
@@ -146,7 +146,7 @@ TEST(zxid, one_for_each_change_and_none_for_a_read) {
     EXPECT_EQ(c.ask(r).zxid, expected);
 }
 
-TEST(zxid, goes_on_after_a_crash_even_if_the_last_change_left_nothing) {
+TEST(zxid, continues_after_a_crash_although_the_last_change_left_no_rows) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create("/a"));
@@ -156,7 +156,7 @@ TEST(zxid, goes_on_after_a_crash_even_if_the_last_change_left_nothing) {
   EXPECT_EQ(server.reconnect(c).ask(create("/b")).zxid, last + 1);
 }
 
-TEST(zxid, starts_from_the_greater_of_the_stored_and_the_given_one) {
+TEST(zxid, starts_from_the_greater_of_the_stored_and_the_given_value) {
   const moment now{time_point{1h}, 0};
   image kept;
   EXPECT_EQ((core{default_options(), kept, 500, now}).zxid(), 500);
@@ -165,7 +165,7 @@ TEST(zxid, starts_from_the_greater_of_the_stored_and_the_given_one) {
   EXPECT_EQ((core{default_options(), kept, 900, now}).zxid(), 900);
 }
 
-TEST(zxid, one_that_is_given_is_to_be_stored_first) {
+TEST(zxid, given_at_the_start_is_stored_first) {
   const moment now{time_point{1h}, 0};
   stored_rows disk;
   core first{default_options(), {}, 500, now};

@@ -1,4 +1,4 @@
-// What is handed to the store: final states, and no more of them than changed.
+// The store gets the final state of each changed row and no others.
 
 #include <algorithm>
 #include <string>
@@ -14,7 +14,7 @@ struct stored : ::testing::Test {
   test_server server;
   client& c = server.open_session();
 
-  // The rows that these requests, in one turn, have written.
+  // The rows that these requests write in one turn.
   lines written_by(const std::vector<request>& all) {
     const auto commits = server.commits();
     server.turn([&] {
@@ -28,7 +28,7 @@ struct stored : ::testing::Test {
   }
 };
 
-TEST(first_commit, holds_the_servers_own_nodes) {
+TEST(first_commit, contains_the_servers_own_nodes) {
   test_server server;
   EXPECT_EQ(server.commits(), 1);
   EXPECT_EQ(server.last_batch(),
@@ -61,12 +61,12 @@ TEST_F(stored, many_changes_of_a_node_are_one_row) {
             (lines{"+/", "+/b", "/b", "/b/x", "/b/y"}));
 }
 
-TEST_F(stored, what_comes_and_goes_is_not_written) {
+TEST_F(stored, a_node_created_and_removed_in_one_turn_is_not_written) {
   EXPECT_EQ(written_by({create("/a"), set("/a", "x"), remove("/a")}), lines{"+/"});
   EXPECT_EQ(written_by({create("/a"), create("/a/b"), remove("/a/b"), remove("/a")}), lines{"+/"});
 }
 
-TEST_F(stored, what_goes_and_comes_back_is_both) {
+TEST_F(stored, a_node_removed_and_created_again_is_written_as_both) {
   written_by({create("/a", "old")});
   EXPECT_EQ(written_by({remove("/a"), create("/a", "new")}), (lines{"+/", "-/a", "/a"}));
   EXPECT_EQ(written_by({remove("/a"), create("/a"), remove("/a")}), (lines{"+/", "-/a"}));
@@ -112,17 +112,24 @@ TEST_F(stored, an_ended_session_of_the_same_turn) {
   EXPECT_FALSE(server.stored().sessions.contains(brief.session()));
 }
 
-TEST_F(stored, loaded_in_any_order) {
-  for (const auto path : {"/a", "/a/b", "/a/b/c", "/z"}) c.ask(create(path, path));
+// '-' and '.' sort before '/', so these nodes are between a node and its children.
+TEST_F(stored, all_children_are_loaded_for_any_names) {
+  for (const auto path :
+       {"/a", "/a-b", "/a-b/c", "/a.b", "/a.b/c", "/a/b", "/a/b-c", "/a/b/c", "/a/c", "/z"})
+    c.ask(create(path, path));
   c.ask(create_ephemeral("/a/e"));
-  auto kept = server.stored().load();
-  std::reverse(kept.nodes.begin(), kept.nodes.end());
-  core reversed{default_options(), kept, 0, {server.now(), 0}};
-  EXPECT_EQ(reversed.nodes().size(), server.core().nodes().size());
-  EXPECT_EQ(reversed.nodes().count_below("/a"), 3u);
-  EXPECT_EQ(reversed.nodes().ephemerals_of(c.session()), lines{"/a/e"});
-  EXPECT_EQ(reversed.nodes().data_size(), server.core().nodes().data_size());
-  EXPECT_FALSE(reversed.has_changes());
+  const auto bytes = server.core().nodes().data_size();
+  server.crash();
+  auto& again = server.reconnect(c);
+  const auto names = [&](std::string_view path) { return again.ask(children(path)).names; };
+  EXPECT_EQ(names("/"), (lines{"a", "a-b", "a.b", "z", "zookeeper"}));
+  EXPECT_EQ(names("/a"), (lines{"b", "b-c", "c", "e"}));
+  EXPECT_EQ(names("/a-b"), lines{"c"});
+  EXPECT_EQ(names("/a.b"), lines{"c"});
+  EXPECT_EQ(names("/a/b"), lines{"c"});
+  EXPECT_EQ(server.core().nodes().count_below("/a"), 5u);
+  EXPECT_EQ(server.core().nodes().ephemerals_of(c.session()), lines{"/a/e"});
+  EXPECT_EQ(server.core().nodes().data_size(), bytes);
 }
 
 TEST_F(stored, without_a_children_row_pzxid_is_czxid) {
@@ -132,7 +139,7 @@ TEST_F(stored, without_a_children_row_pzxid_is_czxid) {
   EXPECT_EQ(server.reconnect(c).ask(exists("/a")).stat, made);
 }
 
-TEST_F(stored, the_figures_follow) {
+TEST_F(stored, the_statistics_are_updated) {
   const auto& tree = server.core().nodes();
   const auto bytes = tree.data_size();
   c.ask(create("/a", "12345"));
@@ -153,9 +160,9 @@ TEST_F(stored, the_figures_follow) {
   EXPECT_EQ(tree.data_size(), bytes);
 }
 
-// --- the way in and out
+// --- loading and sending
 
-TEST(touched, are_those_with_something_to_send) {
+TEST(touched, contains_connections_with_output) {
   test_server server;
   auto& a = server.open_session();
   auto& b = server.open_session();

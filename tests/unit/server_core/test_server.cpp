@@ -73,7 +73,7 @@ void read_fields(opcode type, wire::reader& in, outcome& o) {
       return;
     case opcode::multi:
     case opcode::multi_read: return read_parts(in, o);
-    default: return;  // nothing but the header
+    default: return;  // only a header
   }
 }
 
@@ -93,7 +93,7 @@ std::ostream& operator<<(std::ostream& out, const outcome& o) { return out << o.
 
 void client::send_bytes(std::string_view payload) {
   const auto work = [&] {
-    // Exactly as large as its buffer, so that a sanitizer sees who reads on.
+    // The buffer has the exact size, so that a sanitizer detects reads beyond the end.
     const std::vector<char> exact{payload.begin(), payload.end()};
     server_.core().receive(id_, {exact.data(), exact.size()});
   };
@@ -109,8 +109,8 @@ void client::send(const request& r) {
 }
 
 outcome client::ask(const request& r) {
-  EXPECT_FALSE(server_.in_turn()) << "the answer comes when the turn is over";
-  EXPECT_TRUE(answers_.empty()) << "an older answer was not looked at";
+  EXPECT_FALSE(server_.in_turn()) << "the reply arrives after the turn";
+  EXPECT_TRUE(answers_.empty()) << "an older reply was not read";
   send(r);
   return next_reply();
 }
@@ -150,7 +150,7 @@ void client::receive(std::string_view frame) {
     handshake_ = {r.timeout_ms, r.session_id, std::string{r.password}, std::nullopt,
                   r.protocol_version};
     if (!in.at_end()) handshake_->read_only = in.read<bool>();
-    EXPECT_TRUE(in.ok() && in.at_end()) << "a malformed answer to the greeting";
+    EXPECT_TRUE(in.ok() && in.at_end()) << "a malformed reply to the handshake";
     EXPECT_EQ(r.password.size(), 16u);
     journal_.emplace_back("greeted");
     return;
@@ -163,13 +163,13 @@ void client::receive(std::string_view frame) {
     EXPECT_TRUE(in.ok() && in.at_end()) << "a malformed event";
     return;
   }
-  ASSERT_FALSE(asked_.empty()) << "an answer to nothing, xid " << header.xid;
+  ASSERT_FALSE(asked_.empty()) << "a reply without a request, xid " << header.xid;
   const auto [xid, type] = asked_.front();
   asked_.pop_front();
-  EXPECT_EQ(header.xid, xid) << "answers out of order";
+  EXPECT_EQ(header.xid, xid) << "replies out of order";
   const auto error = static_cast<errc>(header.error);
-  if (type != opcode::auth && error != errc::unimplemented) {  // their answers have no zxid
-    EXPECT_GE(header.zxid, last_zxid_) << "time runs backwards";
+  if (type != opcode::auth && error != errc::unimplemented) {  // these replies have no zxid
+    EXPECT_GE(header.zxid, last_zxid_) << "a zxid decreased";
     last_zxid_ = header.zxid;
   }
   auto& o = answers_.emplace_back();
@@ -177,7 +177,7 @@ void client::receive(std::string_view frame) {
   o.zxid = header.zxid;
   o.body_size = in.remaining();
   if (o.error == ok) read_fields(type, in, o);
-  EXPECT_TRUE(in.ok() && in.at_end()) << "a malformed answer to " << static_cast<int>(type);
+  EXPECT_TRUE(in.ok() && in.at_end()) << "a malformed reply to " << static_cast<int>(type);
   journal_.push_back("answer " + std::to_string(xid));
 }
 
@@ -249,22 +249,21 @@ void test_server::end() {
   core_->expire();
   if (core_->has_changes()) commit();
   in_turn_ = false;
-  EXPECT_GE(stored_.zxid, core_->zxid()) << "clients are shown a zxid that is not stored";
+  EXPECT_GE(stored_.zxid, core_->zxid()) << "a client received a zxid that is not stored";
   deliver();
-  EXPECT_GT(core_->next_deadline(), now_) << "the owner would be woken again and again";
+  EXPECT_GT(core_->next_deadline(), now_) << "the deadline is in the past";
 }
 
 void test_server::commit() {
   ++commits_;
   const auto changes = core_->take_changes();
-  EXPECT_FALSE(core_->has_changes()) << "taken, but still there";
+  EXPECT_FALSE(core_->has_changes()) << "take_changes() left changes";
   last_batch_.clear();
   for (const auto& path : changes.removed_nodes) last_batch_.push_back("-" + path);
   for (const auto& n : changes.nodes) last_batch_.emplace_back(n.path);
   for (const auto& p : changes.parents) last_batch_.push_back("+" + std::string{p.path});
   for (const auto& line : last_batch_) transcript_ += line + "\n";
-  for (const auto& complaint : stored_.apply(changes))
-    ADD_FAILURE() << "a bad batch: " << complaint;
+  for (const auto& error : stored_.apply(changes)) ADD_FAILURE() << "a bad batch: " << error;
 }
 
 void test_server::deliver() {
@@ -285,14 +284,14 @@ void test_server::deliver() {
       EXPECT_TRUE(c.asked_.empty()) << "a request was not answered";
     }
   }
-  EXPECT_GE(core_->zxid(), highest_zxid_) << "time runs backwards";
+  EXPECT_GE(core_->zxid(), highest_zxid_) << "a zxid decreased";
   highest_zxid_ = core_->zxid();
 }
 
 void test_server::pass(std::chrono::milliseconds d) {
   for (const auto until = now_ + d; now_ < until;) {
     const auto next = core_->next_deadline();
-    if (next <= now_) throw std::runtime_error{"the owner would be woken again and again"};
+    if (next <= now_) throw std::runtime_error{"the deadline is in the past"};
     now_ = std::min(until, next);
     turn();
   }

@@ -1,4 +1,4 @@
-// Watches that are used up by the first event.
+// Watches of all kinds and their limits.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ TEST_F(watches, data_changed) {
   other.ask(set("/a", "1"));
   EXPECT_EQ(c.take_events(), lines{"changed /a"});
   other.ask(set("/a", "2"));
-  EXPECT_EQ(c.take_events(), lines{}) << "it was for one event";
+  EXPECT_EQ(c.take_events(), lines{}) << "the watch fires once";
   EXPECT_EQ(left(), 0u);
 }
 
@@ -47,7 +47,7 @@ TEST_F(watches, the_acl_and_the_children_are_not_data) {
   EXPECT_EQ(left(), 1u);
 }
 
-TEST_F(watches, a_node_to_come) {
+TEST_F(watches, a_node_that_does_not_exist_yet) {
   EXPECT_EQ(c.ask(exists("/a", watched)), errc::no_node);
   other.ask(create("/a"));
   EXPECT_EQ(c.take_events(), lines{"created /a"});
@@ -55,7 +55,7 @@ TEST_F(watches, a_node_to_come) {
   EXPECT_EQ(c.take_events(), lines{});
 }
 
-TEST_F(watches, a_node_to_come_whose_parent_is_missing_too) {
+TEST_F(watches, a_node_without_a_parent_that_does_not_exist_yet) {
   c.ask(exists("/a/b", watched));
   other.ask(create("/a"));
   EXPECT_EQ(c.take_events(), lines{});
@@ -63,7 +63,7 @@ TEST_F(watches, a_node_to_come_whose_parent_is_missing_too) {
   EXPECT_EQ(c.take_events(), lines{"created /a/b"});
 }
 
-TEST_F(watches, exists_of_a_node_that_is_there) {
+TEST_F(watches, exists_on_an_existing_node) {
   other.ask(create("/a"));
   c.ask(exists("/a", watched));
   other.ask(set("/a", "x"));
@@ -112,8 +112,8 @@ TEST_F(watches, children_of_a_node_that_is_removed) {
   EXPECT_EQ(left(), 0u);
 }
 
-// Data watch, child watch and the parent's: who has all three hears of the node once.
-TEST_F(watches, each_is_told_once_of_a_removal) {
+// A client with a data watch and a child watch on the node gets one event for the node.
+TEST_F(watches, a_client_gets_one_event_for_a_removal) {
   other.ask(create("/a"));
   other.ask(create("/a/b"));
   c.ask(get("/a/b", watched));
@@ -127,14 +127,14 @@ TEST_F(watches, each_is_told_once_of_a_removal) {
   EXPECT_EQ(left(), 0u);
 }
 
-TEST_F(watches, of_a_creation_the_node_first_and_then_the_parent) {
+TEST_F(watches, a_creation_notifies_watches_on_the_node_before_the_parent) {
   c.ask(exists("/a", watched));
   c.ask(children("/", watched));
   other.ask(create("/a"));
   EXPECT_EQ(c.take_events(), (lines{"created /a", "children /"}));
 }
 
-TEST_F(watches, asked_for_twice_is_told_once) {
+TEST_F(watches, set_twice_fire_once) {
   other.ask(create("/a"));
   c.ask(get("/a", watched));
   c.ask(get("/a", watched));
@@ -144,7 +144,7 @@ TEST_F(watches, asked_for_twice_is_told_once) {
   EXPECT_EQ(c.take_events(), lines{"changed /a"});
 }
 
-TEST_F(watches, everyone_is_told) {
+TEST_F(watches, all_watching_clients_are_notified) {
   other.ask(create("/a"));
   c.ask(get("/a", watched));
   other.ask(get("/a", watched));
@@ -154,7 +154,7 @@ TEST_F(watches, everyone_is_told) {
   for (auto* each : {&c, &other, &third}) EXPECT_EQ(each->take_events(), lines{"changed /a"});
 }
 
-TEST_F(watches, without_asking_nobody_is_told) {
+TEST_F(watches, reads_without_a_watch_get_no_event) {
   other.ask(create("/a"));
   c.ask(get("/a"));
   c.ask(exists("/a"));
@@ -170,7 +170,7 @@ TEST_F(watches, end_with_the_connection) {
   c.ask(children("/a", watched));
   c.ask(add_recursive_watch("/a"));
   c.ask(exists("/b", watched));
-  EXPECT_EQ(left(), 3u) << "two of one connection on one path are one entry";
+  EXPECT_EQ(left(), 3u) << "two watches of one connection on one path are one entry";
   c.disconnect();
   EXPECT_EQ(left(), 0u);
   EXPECT_EQ(server.core().data_watches().watching_connections(), 0u);
@@ -193,7 +193,8 @@ TEST_F(watches, a_limit_for_each_connection) {
   EXPECT_EQ(greedy.ask(children("/", watched)), ok);
   EXPECT_EQ(greedy.ask(set_watches(0, {}, {"/1", "/2", "/3"}, {})), errc::quota_exceeded);
   EXPECT_EQ(greedy.ask(exists("/1", watched)), errc::no_node);
-  EXPECT_EQ(greedy.ask(add_persistent_watch("/2")), errc::quota_exceeded) << "it counts twice";
+  EXPECT_EQ(greedy.ask(add_persistent_watch("/2")), errc::quota_exceeded)
+      << "the watch counts twice";
   EXPECT_EQ(greedy.ask(exists("/2", watched)), errc::no_node);
   EXPECT_EQ(greedy.ask(exists("/3", watched)), errc::quota_exceeded);
   EXPECT_EQ(greedy.ask(get("/zookeeper", watched)), errc::quota_exceeded);
@@ -203,7 +204,7 @@ TEST_F(watches, a_limit_for_each_connection) {
   EXPECT_EQ(modest.ask(get("/", watched)), ok);
   modest.ask(create("/1"));
   EXPECT_EQ(greedy.take_events(), (lines{"created /1", "children /"}));
-  EXPECT_EQ(greedy.ask(exists("/3", watched)), errc::no_node) << "room again";
+  EXPECT_EQ(greedy.ask(exists("/3", watched)), errc::no_node) << "below the limit again";
 }
 
 TEST_F(watches, a_limit_for_all_connections_together) {
@@ -217,7 +218,7 @@ TEST_F(watches, a_limit_for_all_connections_together) {
   EXPECT_EQ(modest.ask(exists("/1", watched)), errc::no_node);
   EXPECT_EQ(modest.ask(exists("/2", watched)), errc::quota_exceeded);
   greedy.disconnect();
-  EXPECT_EQ(modest.ask(exists("/2", watched)), errc::no_node) << "room again";
+  EXPECT_EQ(modest.ask(exists("/2", watched)), errc::no_node) << "below the limit again";
 }
 
 TEST_F(watches, a_limit_for_the_bytes_of_all_their_paths) {
@@ -228,13 +229,15 @@ TEST_F(watches, a_limit_for_the_bytes_of_all_their_paths) {
   auto& first = small.open_session();
   auto& second = small.open_session();
   EXPECT_EQ(first.ask(exists(path, watched)), errc::no_node);
-  EXPECT_EQ(second.ask(exists(path, watched)), errc::no_node) << "each counts its own";
+  EXPECT_EQ(second.ask(exists(path, watched)), errc::no_node)
+      << "each connection has its own limit";
   EXPECT_EQ(small.open_session().ask(exists("/2", watched)), errc::quota_exceeded);
   first.ask(remove_watches(path));
-  EXPECT_EQ(small.open_session().ask(exists("/2", watched)), errc::no_node) << "room again";
+  EXPECT_EQ(small.open_session().ask(exists("/2", watched)), errc::no_node)
+      << "below the limit again";
 }
 
-// --- events that nobody has room for
+// --- limits for pending events
 
 struct many_events : ::testing::Test {
   static core_options with(std::size_t of_one, std::size_t of_all) {
@@ -262,14 +265,14 @@ TEST_F(many_events, a_connection_with_too_many_in_one_turn_is_dropped) {
   const auto session = watching.session();
   EXPECT_EQ(other.ask(ten_changes()), ok);
   EXPECT_TRUE(watching.closed());
-  EXPECT_EQ(watching.take_events(), lines{}) << "none, since the rest would be missing";
+  EXPECT_EQ(watching.take_events(), lines{}) << "no event, because the rest would be missing";
   EXPECT_EQ(modest.take_events().size(), 1u);
   EXPECT_EQ(small.core().data_watches().count() + small.core().child_watches().count(), 0u);
-  EXPECT_TRUE(small.is_alive(session)) << "its client may come back";
+  EXPECT_TRUE(small.is_alive(session)) << "the client can reconnect";
   EXPECT_EQ(small.reconnect(watching).ask(exists("/")), ok);
 }
 
-TEST_F(many_events, with_too_many_for_all_together_those_are_dropped_who_have_no_room) {
+TEST_F(many_events, above_the_total_limit_drop_connections_without_space) {
   test_server small{with(1'000'000, 7000)};
   auto& other = small.open_session();
   std::vector<client*> crowd;
@@ -314,7 +317,7 @@ TEST_F(many_events, of_a_connection_that_ends_in_the_same_turn_do_not_count) {
   EXPECT_EQ(second.take_events().size(), 2u);
 }
 
-// Its own request was done; the answer must not come without the events before it.
+// The request was executed, but its reply must not arrive without the events before it.
 TEST_F(many_events, of_its_own_request_drop_it_without_an_answer) {
   test_server small{with(1000, 1'000'000)};
   auto& c = small.open_session();
@@ -324,7 +327,7 @@ TEST_F(many_events, of_its_own_request_drop_it_without_an_answer) {
   EXPECT_EQ(small.open_session().ask(exists("/" + std::string(100, 'x') + "0")), ok);
 }
 
-TEST_F(many_events, of_the_end_of_its_own_session) {
+TEST_F(many_events, include_those_of_the_end_of_its_own_session) {
   test_server small{with(1000, 1'000'000)};
   auto& c = small.open_session();
   for (int i = 0; i < 10; ++i)
@@ -349,16 +352,16 @@ TEST_F(watches, a_limit_for_the_bytes_of_their_paths) {
   EXPECT_EQ(greedy.ask(add_recursive_watch("/")), errc::quota_exceeded);
   EXPECT_EQ(modest.ask(exists("/2", watched)), errc::no_node);
   greedy.ask(remove_watches(path + "1"));
-  EXPECT_EQ(greedy.ask(exists("/2", watched)), errc::no_node) << "room again";
+  EXPECT_EQ(greedy.ask(exists("/2", watched)), errc::no_node) << "below the limit again";
   greedy.ask(exists(path + "1", watched));
   modest.ask(create(path));
   EXPECT_EQ(greedy.take_events(), lines{"created " + path});
   EXPECT_EQ(greedy.ask(exists("/3", watched)), errc::no_node);
 }
 
-// --- watches that stay
+// --- persistent watches
 
-TEST_F(watches, persistent_is_told_of_everything_about_its_node) {
+TEST_F(watches, a_persistent_watch_reports_all_changes_of_its_node) {
   c.ask(add_persistent_watch("/a"));
   other.ask(create("/a"));
   other.ask(set("/a", "1"));
@@ -374,7 +377,7 @@ TEST_F(watches, persistent_is_told_of_everything_about_its_node) {
                                     "children /a", "removed /a", "created /a"}));
 }
 
-TEST_F(watches, recursive_is_told_of_everything_below_and_of_no_list) {
+TEST_F(watches, a_recursive_watch_reports_descendants_but_no_child_lists) {
   other.ask(create("/a"));
   c.ask(add_recursive_watch("/a"));
   other.ask(set("/a", "1"));
@@ -397,7 +400,7 @@ TEST_F(watches, recursive_on_the_root) {
   EXPECT_EQ(c.take_events(), (lines{"created /a", "created /a/b", "changed /"}));
 }
 
-TEST_F(watches, overlapping_ones_are_told_once) {
+TEST_F(watches, overlapping_watches_send_one_event) {
   other.ask(create("/a"));
   other.ask(create("/a/b"));
   c.ask(add_recursive_watch("/"));
@@ -415,7 +418,7 @@ TEST_F(watches, overlapping_ones_are_told_once) {
   EXPECT_EQ(c.take_events(), lines{"removed /a/b"});
 }
 
-TEST_F(watches, a_lasting_one_outlives_a_passing_one_on_the_same_node) {
+TEST_F(watches, a_persistent_watch_outlives_a_one_shot_watch_on_the_same_node) {
   other.ask(create("/a"));
   c.ask(add_persistent_watch("/a"));
   c.ask(get("/a", watched));
@@ -432,7 +435,7 @@ TEST_F(watches, persistent_and_recursive_on_the_same_node) {
   EXPECT_EQ(c.take_events(), (lines{"created /a/b", "children /a"}));
 }
 
-TEST_F(watches, add_watch_answers_a_zero_and_leaves_an_unknown_mode) {
+TEST_F(watches, add_watch_returns_zero_and_ignores_an_unknown_mode) {
   const auto added = c.ask(add_persistent_watch("/"));
   EXPECT_EQ(added, ok);
   EXPECT_EQ(added.number, 0);
@@ -441,9 +444,9 @@ TEST_F(watches, add_watch_answers_a_zero_and_leaves_an_unknown_mode) {
     EXPECT_EQ(c.ask(make_request(wire::opcode::add_watch, "/", mode)), errc::marshalling_error);
 }
 
-// --- taken away
+// --- removal
 
-TEST_F(watches, taken_away_by_kind) {
+TEST_F(watches, removed_by_kind) {
   other.ask(create("/a"));
   c.ask(get("/a", watched));
   c.ask(children("/a", watched));
@@ -452,7 +455,7 @@ TEST_F(watches, taken_away_by_kind) {
   other.ask(set("/a", "x"));
   EXPECT_EQ(c.take_events(), lines{});
   other.ask(create("/a/b"));
-  EXPECT_EQ(c.take_events(), lines{"children /a"}) << "this one was left";
+  EXPECT_EQ(c.take_events(), lines{"children /a"}) << "this watch was kept";
 
   c.ask(get("/a", watched));
   c.ask(children("/a", watched));
@@ -464,7 +467,7 @@ TEST_F(watches, taken_away_by_kind) {
   EXPECT_EQ(c.take_events(), lines{"changed /a"});
 }
 
-TEST_F(watches, taken_away_whatever_their_kind) {
+TEST_F(watches, removed_for_any_kind) {
   other.ask(create("/a"));
   c.ask(get("/a", watched));
   c.ask(children("/a", watched));
@@ -484,7 +487,7 @@ TEST_F(watches, taken_away_whatever_their_kind) {
   EXPECT_EQ(c.take_events(), lines{});
 }
 
-TEST_F(watches, only_the_own_ones_are_taken_away) {
+TEST_F(watches, only_the_clients_own_are_removed) {
   other.ask(get("/", watched));
   EXPECT_EQ(c.ask(remove_watches("/")), errc::no_watcher);
   EXPECT_EQ(c.ask(check_watches("/")), errc::no_watcher);
@@ -494,7 +497,7 @@ TEST_F(watches, only_the_own_ones_are_taken_away) {
   EXPECT_EQ(other.take_events(), lines{"changed /"});
 }
 
-TEST_F(watches, a_recursive_one_taken_away_leaves_the_other) {
+TEST_F(watches, removing_a_recursive_watch_keeps_the_other) {
   other.ask(create("/a"));
   c.ask(add_recursive_watch("/"));
   c.ask(add_recursive_watch("/a"));
@@ -506,7 +509,7 @@ TEST_F(watches, a_recursive_one_taken_away_leaves_the_other) {
   EXPECT_EQ(c.take_events(), lines{});
 }
 
-TEST_F(watches, a_plain_one_taken_away_leaves_the_recursive_one_above) {
+TEST_F(watches, removing_a_plain_watch_keeps_the_recursive_watch_above) {
   other.ask(create("/a"));
   c.ask(add_recursive_watch("/"));
   c.ask(get("/a", watched));
@@ -515,7 +518,7 @@ TEST_F(watches, a_plain_one_taken_away_leaves_the_recursive_one_above) {
   EXPECT_EQ(c.take_events(), lines{"created /a/b"});
 }
 
-TEST_F(watches, check_looks_and_leaves_them) {
+TEST_F(watches, check_watches_keeps_them) {
   c.ask(get("/", watched));
   EXPECT_EQ(c.ask(check_watches("/", watch_type::data)), ok);
   EXPECT_EQ(c.ask(check_watches("/", watch_type::any)), ok);
@@ -530,7 +533,7 @@ TEST_F(watches, check_looks_and_leaves_them) {
   EXPECT_EQ(c.ask(check_watches("/", watch_type::data)), errc::no_watcher);
 }
 
-TEST_F(watches, kinds_that_are_none) {
+TEST_F(watches, unknown_kinds) {
   c.ask(get("/", watched));
   for (const std::int32_t type : {-1, 0, 4, 100}) {
     EXPECT_EQ(c.ask(remove_watches("/", type)), errc::marshalling_error) << type;

@@ -1,4 +1,4 @@
-// Requests that change a node: what they answer, and which of several objections comes first.
+// Requests that change a node: their replies, and the order in which errors are detected.
 
 #include <string>
 #include <string_view>
@@ -22,7 +22,7 @@ struct refusal {
   errc error;
 };
 
-// Each is refused as expected, takes no zxid, and leaves nothing to be stored and nobody told.
+// Checks that each request fails as expected, uses no zxid, changes no row and causes no event.
 void expect_refused(test_server& server, client& c, const std::vector<refusal>& all) {
   auto& watcher = server.open_session();
   watcher.ask(add_recursive_watch("/"));
@@ -42,7 +42,7 @@ void expect_refused(test_server& server, client& c, const std::vector<refusal>& 
 
 // --- create
 
-TEST(create, answers_the_path) {
+TEST(create, returns_the_path) {
   test_server server;
   auto& c = server.open_session();
   const auto made = c.ask(create("/a", "x"));
@@ -51,7 +51,7 @@ TEST(create, answers_the_path) {
   EXPECT_EQ(made.zxid, c.ask(exists("/a")).stat.czxid);
 }
 
-TEST(create, create2_containers_and_ttl_answer_the_stat_as_well) {
+TEST(create, create2_containers_and_ttl_return_the_stat) {
   test_server server;
   auto& c = server.open_session();
   const auto answered = [&](const request& r, std::string_view path) {
@@ -108,7 +108,7 @@ TEST(create, objections_in_order) {
       });
 }
 
-TEST(create, a_bad_path_can_become_a_good_one_by_its_number) {
+TEST(create, an_invalid_path_can_become_valid_with_its_sequence_number) {
   test_server server;
   auto& c = server.open_session();
   EXPECT_EQ(c.ask(create_sequential("/.")).path, "/.0000000000");
@@ -128,7 +128,7 @@ TEST(create, the_container_flag_alone_makes_no_container) {
 
 // --- delete
 
-TEST(remove, answers_nothing) {
+TEST(remove, returns_nothing) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create("/a"));
@@ -262,7 +262,7 @@ TEST(set_acl, objections_in_order) {
 
 // --- check
 
-TEST(check, looks_and_changes_nothing) {
+TEST(check, changes_nothing) {
   test_server server;
   auto& c = server.open_session();
   c.ask(create("/a"));

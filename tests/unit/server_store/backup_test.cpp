@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 using testing::faulty_disk;
 using testing::row_model;
 
-TEST(backup, can_stand_as_the_store_of_another_folder) {
+TEST(backup, can_be_used_in_another_folder) {
   const testing::temporary_directory scratch;
   const auto other = scratch.path() / "other";
   fs::create_directory(other);
@@ -39,18 +39,18 @@ TEST(backup, can_stand_as_the_store_of_another_folder) {
   }
   store.backup(other / "conclave.db");
   const auto made = random_batch(model, random);
-  store.commit(made.changes);  // the store goes on
+  store.commit(made.changes);  // the store can still be used
 
   struct stat found {};
   ASSERT_EQ(::stat((other / "conclave.db").c_str(), &found), 0);
   EXPECT_EQ(found.st_mode & 0777U, 0600U);
-  EXPECT_EQ(std::distance(fs::directory_iterator{other}, {}), 1) << "and nothing beside it";
+  EXPECT_EQ(std::distance(fs::directory_iterator{other}, {}), 1) << "no other files";
   EXPECT_EQ(difference(restored(model), sqlite_store{other}.load()), "");
   model.apply(made.changes);
   EXPECT_EQ(difference(model, store.load()), "");
 }
 
-// --- a copy that is opened for the first time
+// --- the first start of a copy
 
 // A few nodes, ephemeral ones at two levels, and two sessions.
 testing::owned_batch with_sessions() {
@@ -83,7 +83,7 @@ class first_start_of_a_copy : public ::testing::Test {
     store.emplace(data);
     store->commit(with_sessions().changes);
   }
-  // As an operator who copies the file of a stopped server.
+  // Like an operator who copies the file of a stopped server.
   void copy_the_file() {
     store.reset();
     fs::copy(data / "conclave.db", other / "conclave.db");
@@ -109,11 +109,11 @@ TEST_F(first_start_of_a_copy, drops_the_sessions_of_a_backup) {
 TEST_F(first_start_of_a_copy, drops_the_sessions_of_a_copied_file) {
   copy_the_file();
   if (!local_disk().birth_time(other / "conclave.db"))
-    GTEST_SKIP() << "this file system does not tell when a file was made";
+    GTEST_SKIP() << "this file system has no creation times";
   expect_a_restored_copy();
 }
 
-TEST_F(first_start_of_a_copy, is_the_only_one_that_drops) {
+TEST_F(first_start_of_a_copy, later_starts_drop_nothing) {
   store->backup(other / "conclave.db");
   expect_a_restored_copy();
   session_row session{99, 4000, {}};
@@ -131,7 +131,7 @@ TEST_F(first_start_of_a_copy, is_the_only_one_that_drops) {
   EXPECT_EQ(copy.load().sessions[0].id, session.id);
 }
 
-TEST_F(first_start_of_a_copy, is_not_that_of_a_folder_that_was_moved_or_not_closed) {
+TEST_F(first_start_of_a_copy, a_moved_or_unclosed_folder_is_not_a_copy) {
   store->backup(scratch.path() / "a backup does not change the original");
   store.reset();
   fs::remove(other);
@@ -141,7 +141,7 @@ TEST_F(first_start_of_a_copy, is_not_that_of_a_folder_that_was_moved_or_not_clos
   EXPECT_EQ(difference(model_with_sessions(), moved.load()), "");
 }
 
-// Whole or not at all: it is still a copy, or it has no sessions.
+// The sessions are removed completely or not at all.
 TEST(first_start_of_a_copy_faulty, survives_a_loss_of_power_at_every_step) {
   const sqlite_store_options options{.wal_bytes = 1 << 16};
   for (std::uint64_t n = 1, end = 2; n < end; ++n) {
@@ -171,14 +171,14 @@ TEST(first_start_of_a_copy_faulty, survives_a_loss_of_power_at_every_step) {
   }
 }
 
-TEST(backup, an_existing_file_is_left_alone) {
+TEST(backup, does_not_overwrite_an_existing_file) {
   const testing::temporary_directory scratch;
   const auto target = scratch.path() / "kept";
   std::ofstream{target} << "precious";
   sqlite_store store{scratch.path() / "data"};
   try {
     store.backup(target);
-    FAIL() << "it was written over";
+    FAIL() << "the file was overwritten";
   } catch (const store_error& error) {
     EXPECT_EQ(error.what(),
               target.native() + " exists already; choose another name for the backup");
@@ -214,8 +214,8 @@ row_model expected() {
   return model;
 }
 
-// Whatever goes wrong on the way, there is no file, and the store goes on.
-TEST(backup, a_failed_one_leaves_no_file) {
+// After any failure there is no file, and the store can still be used.
+TEST(backup, leaves_no_file_after_a_failure) {
   const auto steps = faulty_backup{}.steps_of_a_good_one();
   EXPECT_GT(steps, 10U);
   for (const auto kind : {faulty_disk::outcome::no_room, faulty_disk::outcome::broken}) {
@@ -224,7 +224,7 @@ TEST(backup, a_failed_one_leaves_no_file) {
       tried.fault(n, kind);
       try {
         tried.store->backup("/other/conclave.db");
-        ADD_FAILURE() << "step " << n << " failed in silence";
+        ADD_FAILURE() << "step " << n << " failed without an error";
       } catch (const store_error&) {
       }
       tried.disk.plan = nullptr;
@@ -235,13 +235,13 @@ TEST(backup, a_failed_one_leaves_no_file) {
   }
 }
 
-TEST(backup, tells_of_a_full_disk) {
+TEST(backup, reports_a_full_disk) {
   faulty_backup tried;
   tried.disk.capacity = tried.disk.used() + 10'000;
   EXPECT_THROW(tried.store->backup("/backup"), disk_full);
 }
 
-// Complete when backup() has returned; absent or complete when it was cut off.
+// The file is complete after backup() has returned. After an interruption it is absent or complete.
 TEST(backup, survives_a_loss_of_power) {
   const auto steps = faulty_backup{}.steps_of_a_good_one();
   int present = 0;

@@ -1,4 +1,4 @@
-// Access lists as text: readable, and the same when read back.
+// The text format of ACLs.
 
 #include "server/store/column_text.hpp"
 
@@ -12,7 +12,7 @@
 namespace conclave::server_impl {
 namespace {
 
-TEST(acl_text, reads_as_people_write_it) {
+TEST(acl_text, parses_readable_text) {
   EXPECT_EQ(acl_to_text({{31, "world", "anyone"}}), "world:anyone:cdrwa");
   EXPECT_EQ(acl_to_text({{1, "ip", "10.0.0.0/8"}, {6, "digest", "bob:x8sd/+="}}),
             "ip:10.0.0.0/8:r digest:bob:x8sd/+=:cw");
@@ -21,7 +21,7 @@ TEST(acl_text, reads_as_people_write_it) {
   EXPECT_EQ(acl_to_text({}), "");
 }
 
-TEST(acl_text, any_list_comes_back) {
+TEST(acl_text, round_trips_any_list) {
   std::mt19937_64 random{7};
   const auto bytes = [&random] {
     std::string out(random() % 12, '\0');

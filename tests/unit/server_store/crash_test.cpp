@@ -1,4 +1,4 @@
-// The power fails: at every single step of a history, and over and over at random ones.
+// Loss of power at every step of a history, and repeatedly at random steps.
 
 #include <cstdint>
 #include <random>
@@ -27,7 +27,7 @@ struct tally {
   std::string first_loss;
 };
 
-// Seed zero loses all that was not synced; the others keep parts of it.
+// Seed 0 loses all unsynced data. Other seeds keep parts of it.
 tally crash_everywhere(const history& played, int seeds, void (*prepare)(faulty_disk&)) {
   std::uint64_t steps = 0;
   {
@@ -46,12 +46,12 @@ tally crash_everywhere(const history& played, int seeds, void (*prepare)(faulty_
       disk.plan = nullptr;
       disk.power_cycle(static_cast<std::uint64_t>(seed) * 1'000'003 * (last + 1));
       const auto before = done.acknowledged;
-      auto what = played.complaint(disk, done);
+      auto what = played.find_error(disk, done);
       ++out.crashes;
       out.kept_unacknowledged += done.acknowledged > before ? 1 : 0;
-      if (what.empty()) {  // and it goes on from there
+      if (what.empty()) {  // continue with the recovered store
         played.play_run(disk, done, 2);
-        what = done.stopped_by.empty() ? played.complaint(disk, done) : done.stopped_by;
+        what = done.stopped_by.empty() ? played.find_error(disk, done) : done.stopped_by;
       }
       if (what.empty()) continue;
       ++out.losses;
@@ -72,10 +72,10 @@ TEST(crash, at_every_step) {
   const auto found = crash_everywhere(played, 4, nothing_special);
   EXPECT_EQ(found.losses, 0) << found.first_loss;
   EXPECT_GT(found.crashes, 600);
-  EXPECT_GT(found.kept_unacknowledged, 5) << "a part of what was not synced must survive at times";
+  EXPECT_GT(found.kept_unacknowledged, 5) << "some unsynced data must survive in some runs";
 }
 
-// The test can fail: a disk that does not sync loses something, and is found out.
+// Shows that the test can fail: a disk that does not sync loses data, and the test detects it.
 TEST(crash, a_disk_that_only_pretends_to_sync_is_noticed) {
   const history played{11, 6};
   const auto files = crash_everywhere(played, 2, [](faulty_disk& d) { d.ignores_syncs = true; });
@@ -85,7 +85,7 @@ TEST(crash, a_disk_that_only_pretends_to_sync_is_noticed) {
   EXPECT_GT(names.losses, 10);
 }
 
-// The same with a disk that syncs, and a store that does not ask it to.
+// The same with a store that does not call sync.
 TEST(crash, a_store_that_does_not_sync_is_noticed) {
   const history played{11, 6};
   for (std::size_t commits = 1; commits < played.size(); ++commits) {
@@ -97,16 +97,16 @@ TEST(crash, a_store_that_does_not_sync_is_noticed) {
       options.sync_commits = false;
       server_impl::sqlite_store store{"/data", options};
       for (std::size_t i = 0; i < commits; ++i) store.commit(played.commit(done.acknowledged++));
-      disk.plan = power_off_at(disk.steps() + 1);  // it cannot close
+      disk.plan = power_off_at(disk.steps() + 1);  // so that it cannot close
     }
     disk.plan = nullptr;
     disk.power_cycle(0);
-    EXPECT_NE(played.complaint(disk, done), "") << commits;
+    EXPECT_NE(played.find_error(disk, done), "") << commits;
   }
 }
 
-// Many losses of power in one life, some of them while the store recovers from the last one.
-TEST(crash, again_and_again) {
+// Many losses of power, some of them while the store recovers from the last one.
+TEST(crash, repeatedly) {
   int crashes = 0;
   int while_opening = 0;
   for (std::uint64_t seed = 1; seed <= 15; ++seed) {
@@ -124,7 +124,7 @@ TEST(crash, again_and_again) {
       }
       disk.plan = nullptr;
       disk.power_cycle(random() % 4 == 0 ? 0 : random());
-      const auto what = played.complaint(disk, done);
+      const auto what = played.find_error(disk, done);
       ASSERT_EQ(what, "") << "seed " << seed << ", " << done.acknowledged << " acknowledged";
     }
   }

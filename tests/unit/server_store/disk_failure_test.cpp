@@ -1,5 +1,5 @@
-// The disk reports errors. What was acknowledged stays; after a failed sync nothing is acknowledged
-// any more, because Linux forgets what it could not write and lets the next sync succeed.
+// The disk reports errors. Acknowledged changes are kept. After a failed sync, nothing more is
+// acknowledged, because Linux drops the unwritten pages and the next sync succeeds.
 
 #include <cstdint>
 #include <string>
@@ -21,7 +21,7 @@ struct failure_tally {
   int commits_refused = 0;
 };
 
-// Fails the n-th step of that kind, for every n, then takes the power away.
+// Fails the n-th step of that kind, for every n, and then turns off the power.
 failure_tally fail_each(act kind, const history& played) {
   failure_tally out;
   for (std::uint64_t n = 1;; ++n) {
@@ -40,7 +40,7 @@ failure_tally fail_each(act kind, const history& played) {
         ++done.acknowledged;
       }
     } catch (const server_impl::disk_full&) {
-      ADD_FAILURE() << "an I/O error is no full disk";
+      ADD_FAILURE() << "an I/O error is not a full disk";
     } catch (const server_impl::store_error&) {
       ++out.commits_refused;
     }
@@ -49,7 +49,7 @@ failure_tally fail_each(act kind, const history& played) {
     disk.plan = nullptr;
     for (const std::uint64_t seed : {std::uint64_t{0}, n}) {
       disk.power_cycle(seed);
-      const auto what = played.complaint(disk, done);
+      const auto what = played.find_error(disk, done);
       EXPECT_EQ(what, "") << "failure " << n << ", " << done.acknowledged << " acknowledged";
     }
   }
@@ -81,13 +81,13 @@ TEST(broken_disk, nothing_is_acknowledged_after_a_failed_sync) {
     return s.what == act::sync ? outcome::broken : outcome::done;
   };
   EXPECT_THROW(store.commit(played.commit(1)), server_impl::store_error);
-  disk.plan = nullptr;  // the disk looks well again
+  disk.plan = nullptr;  // the disk reports no more errors
   for (int i = 0; i < 3; ++i) {
     try {
       store.commit(played.commit(1));
       FAIL() << "acknowledged";
     } catch (const server_impl::disk_full&) {
-      FAIL() << "this is not about room";
+      FAIL() << "must not be reported as a full disk";
     } catch (const server_impl::store_error& error) {
       EXPECT_EQ(std::string{error.what()},
                 "cannot write /data/conclave.db (disk I/O error, Input/output error); check the "
@@ -97,8 +97,8 @@ TEST(broken_disk, nothing_is_acknowledged_after_a_failed_sync) {
   EXPECT_THROW(store.backup("/backup"), server_impl::store_error);
 }
 
-// The commit before it is safe in the log; the one after it must not be acknowledged.
-TEST(broken_disk, a_failed_sync_while_the_log_is_emptied) {
+// The earlier commit is safe in the log. The next one must not be acknowledged.
+TEST(broken_disk, a_failed_sync_during_a_checkpoint) {
   const history played{5, 40};
   faulty_disk disk;
   history::progress done;
@@ -111,14 +111,14 @@ TEST(broken_disk, a_failed_sync_while_the_log_is_emptied) {
       for (; done.acknowledged < played.size(); ++done.acknowledged) {
         store.commit(played.commit(done.acknowledged));
       }
-      FAIL() << "the log was never emptied";
+      FAIL() << "there was no checkpoint";
     } catch (const server_impl::store_error&) {
     }
     disk.plan = nullptr;
   }
   EXPECT_GT(done.acknowledged, 0U);
   disk.power_cycle(0);
-  EXPECT_EQ(played.complaint(disk, done), "");
+  EXPECT_EQ(played.find_error(disk, done), "");
 }
 
 }  // namespace

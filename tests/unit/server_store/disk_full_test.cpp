@@ -1,4 +1,4 @@
-// A full disk: the commit that finds no room changes nothing, and all goes on when there is room.
+// A full disk: a commit without space changes nothing, and the store continues when there is space.
 
 #include <fcntl.h>
 #include <sched.h>
@@ -25,8 +25,8 @@ namespace {
 using act = faulty_disk::act;
 using outcome = faulty_disk::outcome;
 
-// At every step, and for as many more as a commit or an emptying of the log takes.
-TEST(disk_full, at_every_write_for_a_while) {
+// At every step, and for as many more steps as a commit or a checkpoint takes.
+TEST(disk_full, at_every_write_for_some_writes) {
   const history played{21, 12};
   for (const auto kind : {outcome::no_room, outcome::over_quota}) {
     int refused = 0;
@@ -58,7 +58,7 @@ TEST(disk_full, at_every_write_for_a_while) {
   }
 }
 
-// The disk fills up under the store and is emptied again. True when it had been full.
+// Fills the disk while the store is in use and then frees space.
 void fill_and_empty(const std::filesystem::path& folder, server_impl::disk* where,
                     const std::function<void()>& make_room) {
   row_model model;
@@ -90,7 +90,7 @@ void fill_and_empty(const std::filesystem::path& folder, server_impl::disk* wher
       throw std::runtime_error{what};
     }
   }
-  // A full disk is no reason not to start.
+  // The store must open on a full disk.
   server_impl::sqlite_store store{folder, {.wal_bytes = 1 << 16, .custom_disk = where}};
   if (const auto what = difference(model, store.load()); !what.empty()) {
     throw std::runtime_error{"after a start: " + what};
@@ -106,21 +106,21 @@ void fill_and_empty(const std::filesystem::path& folder, server_impl::disk* wher
   }
 }
 
-TEST(disk_full, fills_up_and_is_emptied) {
+TEST(disk_full, fills_up_and_gets_space) {
   faulty_disk disk;
   disk.capacity = 1 << 20;
   fill_and_empty("/data", &disk, [&disk] { disk.capacity = 4 << 20; });
 }
 
-// The same on a real file system, where mounting one is allowed.
-TEST(disk_full, fills_up_and_is_emptied_on_tmpfs) {
+// The same on a real file system, if mounting is permitted.
+TEST(disk_full, fills_up_and_gets_space_on_tmpfs) {
   const temporary_directory scratch;
   const auto said = in_child([&scratch] {
     const auto& mounted = scratch.path();
     if (::unshare(::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0 ||
         ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
         ::mount("small", mounted.c_str(), "tmpfs", 0, "size=2m") != 0) {
-      return;  // the case above is all we can do here
+      return;
     }
     const auto ballast = mounted / "ballast";
     std::ofstream{ballast} << std::string(1 << 20, 'x');
@@ -129,7 +129,7 @@ TEST(disk_full, fills_up_and_is_emptied_on_tmpfs) {
   EXPECT_EQ(said, "");
 }
 
-TEST(disk_full, is_no_reason_not_to_start) {
+TEST(disk_full, does_not_prevent_a_start) {
   faulty_disk disk;
   {
     server_impl::sqlite_store store{"/data", history::on(disk)};
@@ -141,7 +141,20 @@ TEST(disk_full, is_no_reason_not_to_start) {
   EXPECT_THROW(store.commit(first_batch(2).changes), server_impl::disk_full);
 }
 
-TEST(disk_full, a_large_change_does_not_stop_small_ones) {
+TEST(disk_full, a_quota_does_not_prevent_a_start) {
+  faulty_disk disk;
+  {
+    server_impl::sqlite_store store{"/data", history::on(disk)};
+    store.commit(first_batch(1).changes);
+  }
+  disk.plan = [](const faulty_disk::step& s) {
+    return s.what == act::write ? outcome::over_quota : outcome::done;
+  };
+  server_impl::sqlite_store store{"/data", history::on(disk)};
+  EXPECT_EQ(store.load().nodes.size(), 2U);
+}
+
+TEST(disk_full, a_large_change_does_not_prevent_small_ones) {
   faulty_disk disk;
   server_impl::sqlite_store store{"/data", history::on(disk)};
   store.commit(first_batch(1).changes);
@@ -159,8 +172,8 @@ TEST(disk_full, a_large_change_does_not_stop_small_ones) {
   EXPECT_EQ(store.load().nodes.size(), 2U);
 }
 
-// The log has room for it, only not behind what stands there already.
-TEST(disk_full, the_log_is_emptied_to_make_room) {
+// The commit fits into the log only after a checkpoint.
+TEST(disk_full, a_checkpoint_makes_space) {
   faulty_disk disk;
   server_impl::sqlite_store store{"/data", history::on(disk)};
   store.commit(first_batch(1).changes);

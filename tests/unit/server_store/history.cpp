@@ -43,7 +43,7 @@ history::progress history::play(faulty_disk& disk) const {
   return done;
 }
 
-std::string history::complaint(faulty_disk& disk, progress& done) const {
+std::string history::find_error(faulty_disk& disk, progress& done) const {
   try {
     const auto found = sqlite_store{"/data", on(disk)}.load();
     auto what = difference(state(done.acknowledged), found);

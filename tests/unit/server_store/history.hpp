@@ -1,5 +1,5 @@
-// A history of commits that is played on a faulty disk, and the question afterwards: is everything
-// there that was acknowledged, and the commit that was under way there as a whole or not at all?
+// Runs a history of commits on a faulty disk. Afterwards all acknowledged commits must exist, and
+// an interrupted commit must exist completely or not at all.
 #pragma once
 
 #include <cstddef>
@@ -20,24 +20,24 @@ class history {
 
   struct progress {
     std::size_t acknowledged = 0;
-    bool under_way = false;  // one more was tried, and its end is not known
-    std::string stopped_by;  // empty: it came to its end
+    bool under_way = false;  // one more commit was tried, and its outcome is unknown
+    std::string stopped_by;  // the error, or empty
   };
 
-  // From an empty disk: several runs of a server, closed in between, with emptyings of the log.
+  // Starts with an empty disk: several runs of a server with checkpoints, closed in between.
   progress play(faulty_disk& disk) const;
-  // One run on top of what is there. Stops at the first error.
+  // One run with the existing files. Stops at the first error.
   void play_run(faulty_disk& disk, progress& done, std::size_t commits) const;
 
-  // Opens what is left. What is wrong with it; empty: nothing.
-  std::string complaint(faulty_disk& disk, progress& done) const;
+  // Opens the store and returns the difference from the expected rows, or an empty string.
+  std::string find_error(faulty_disk& disk, progress& done) const;
 
   const server_impl::batch& commit(std::size_t i) const { return commits_[i].changes; }
   const row_model& state(std::size_t after) const { return states_[after]; }
   std::size_t size() const noexcept { return commits_.size(); }
 
   static server_impl::sqlite_store_options on(faulty_disk& disk) {
-    return {.wal_bytes = 1 << 16, .custom_disk = &disk};  // emptied every 11 pages or so
+    return {.wal_bytes = 1 << 16, .custom_disk = &disk};  // a checkpoint after about 11 pages
   }
 
  private:

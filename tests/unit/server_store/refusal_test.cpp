@@ -1,4 +1,4 @@
-// A store that is not whole is refused, with a reason; never a silent fresh start.
+// A damaged store is refused with a reason and never replaced by an empty one.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -53,7 +53,7 @@ class refusal : public ::testing::Test {
     sqlite_store{folder}.commit(made.changes);
   }
 
-  // A store whose server was killed: the log has what the file has not.
+  // A store whose server was killed: the log contains changes that the file lacks.
   void make_killed_store() {
     make_store();
     EXPECT_NE(in_child([this] {
@@ -74,7 +74,7 @@ class refusal : public ::testing::Test {
     }
     return "it was not refused";
   }
-  // The same message for all that is lost: what, and what to do.
+  // Every message says what is wrong and what to do.
   void expect_refused(const std::string& what) {
     EXPECT_EQ(reason(), file.native() + ' ' + what + "; restore a backup, or move the folder " +
                             folder.native() + " away to start with an empty store");
@@ -97,10 +97,10 @@ TEST_F(refusal, an_empty_file) {
   make_store();
   write_bytes(file, "");
   expect_refused("is empty");
-  expect_refused("is empty");  // the refusal has not changed anything
+  expect_refused("is empty");  // the refusal has changed nothing
 }
 
-TEST_F(refusal, a_file_cut_short) {
+TEST_F(refusal, a_truncated_file) {
   for (const std::size_t left : {1, 16, 99, 100, 4095, 4096, 12288}) {
     make_store();
     write_bytes(file, bytes_of(file).substr(0, left));
@@ -112,7 +112,7 @@ TEST_F(refusal, a_file_cut_short) {
   }
 }
 
-TEST_F(refusal, a_file_that_is_something_else) {
+TEST_F(refusal, a_file_of_another_format) {
   fs::create_directory(folder);
   for (const auto& text : {std::string{"hello"}, std::string(8192, '\0'), std::string(5000, 'x')}) {
     write_bytes(file, text);
@@ -137,21 +137,21 @@ TEST_F(refusal, a_log_without_its_file) {
   EXPECT_FALSE(fs::exists(file));
 }
 
-TEST_F(refusal, a_folder_whose_file_has_gone) {
+TEST_F(refusal, a_folder_whose_file_is_missing) {
   make_store();
   fs::remove(file);
   expect_refused("is missing, although a store was created here before");
   EXPECT_FALSE(fs::exists(file));
 }
 
-TEST_F(refusal, a_first_start_that_was_cut_off_is_made_good) {
+TEST_F(refusal, an_interrupted_first_start_is_repeated) {
   fs::create_directory(folder);
   write_bytes(folder / "conclave.db.new", "half of it");
   EXPECT_EQ(sqlite_store{folder}.load().zxid, 0);
   EXPECT_FALSE(fs::exists(folder / "conclave.db.new"));
 }
 
-TEST_F(refusal, a_backup_beside_the_log_of_the_store_before) {
+TEST_F(refusal, a_backup_next_to_the_log_of_the_previous_store) {
   make_killed_store();
   const auto kept = folder / "backup";
   {
@@ -168,7 +168,7 @@ TEST_F(refusal, a_backup_beside_the_log_of_the_store_before) {
   EXPECT_EQ(sqlite_store{folder}.load().zxid, 6) << "the end of its sessions took one";
 }
 
-TEST_F(refusal, a_newer_format_is_left_alone) {
+TEST_F(refusal, a_newer_format_is_not_changed) {
   make_store();
   sql(file,
       "PRAGMA user_version = 3; UPDATE meta SET value = 3 WHERE key = 'format';"
@@ -186,7 +186,7 @@ TEST_F(refusal, damaged_pages) {
     make_store();
     auto bytes = bytes_of(file);
     ASSERT_GE(bytes.size(), 5U * 4096);
-    // In page 1 behind the header, elsewhere at the beginning.
+    // In page 1 after the header, in other pages at the start.
     for (std::size_t i = 0; i < 40; ++i) bytes[page * 4096 + (page == 0 ? 100 : 0) + i] ^= '\x55';
     write_bytes(file, bytes);
     const auto said = reason();
@@ -196,7 +196,7 @@ TEST_F(refusal, damaged_pages) {
   EXPECT_EQ(refused, 5);
 }
 
-TEST_F(refusal, damage_leaves_the_log_for_a_rescue) {
+TEST_F(refusal, damage_keeps_the_log) {
   make_killed_store();
   auto bytes = bytes_of(file);
   for (std::size_t page = 1; page * 4096 < bytes.size(); ++page) bytes[page * 4096] = '\x55';
@@ -207,13 +207,15 @@ TEST_F(refusal, damage_leaves_the_log_for_a_rescue) {
   EXPECT_EQ(bytes_of(file), bytes);
 }
 
-TEST_F(refusal, rows_that_make_no_tree) {
+TEST_F(refusal, rows_that_are_not_a_tree) {
   expect_damage("DELETE FROM nodes WHERE path = '/a'; DELETE FROM children WHERE path = '/a'",
                 "the node /a/e has no parent");
   expect_damage("DELETE FROM nodes WHERE path = '/'; DELETE FROM children WHERE path = '/'",
                 "the node /a has no parent");
   expect_damage("DELETE FROM nodes; DELETE FROM children; DELETE FROM sessions",
                 "the node / is missing");
+  expect_damage("UPDATE nodes SET path = '/a-b' WHERE path = '/a'; DELETE FROM children",
+                "the node /a/e has no parent");
   expect_damage("UPDATE nodes SET path = '/a/' WHERE path = '/a/e'",
                 "the node /a/ has an invalid path");
   expect_damage("UPDATE nodes SET path = 'x' || char(10) WHERE path = '/a/e'",
@@ -260,7 +262,7 @@ TEST_F(refusal, a_file_that_another_program_has_open) {
   sql(shell.get(), "COMMIT");
 }
 
-TEST_F(refusal, what_may_not_be_read_or_written) {
+TEST_F(refusal, files_without_permission) {
   const auto tried = [this] {
     return testing::as_owner_without_privileges(folder, [this] { sqlite_store{folder}.load(); });
   };
@@ -285,7 +287,7 @@ TEST_F(refusal, what_may_not_be_read_or_written) {
   ASSERT_EQ(::chmod(folder.c_str(), 0600), 0);
   EXPECT_NE(tried(), "");
   ASSERT_EQ(::chmod(folder.c_str(), 0700), 0);
-  EXPECT_EQ(tried(), "") << "with the permissions back it loads";
+  EXPECT_EQ(tried(), "") << "loads with the permissions restored";
 }
 
 TEST_F(refusal, a_file_where_the_folder_should_be) {

@@ -1,4 +1,4 @@
-// What is committed is what a later start loads.
+// A later start loads exactly the committed rows.
 
 #include <sys/stat.h>
 
@@ -57,7 +57,7 @@ TEST_F(round_trip, a_folder_that_was_never_used_starts_empty) {
   }
   EXPECT_EQ(mode_of(folder), 0700U);
   EXPECT_EQ(mode_of(deep), 0700U);
-  EXPECT_FALSE(exists(deep / "conclave.db-wal")) << "closing empties the log";
+  EXPECT_FALSE(exists(deep / "conclave.db-wal")) << "closing runs a checkpoint";
   EXPECT_EQ(sqlite_store{deep}.load().zxid, 0) << "and so does the second start";
 }
 
@@ -99,7 +99,7 @@ TEST_F(round_trip, null_empty_and_large_data) {
   commit(made);
   expect_kept();
 
-  owned_batch next;  // from one to the other
+  owned_batch next;  // other data for the same nodes
   next.changes.zxid = 6;
   next.put("/null", plain_node(5));
   next.put("/empty", plain_node(5));
@@ -126,7 +126,7 @@ TEST_F(round_trip, any_bytes_in_a_path) {
   expect_kept();
 }
 
-TEST_F(round_trip, removed_and_made_anew_in_one_batch) {
+TEST_F(round_trip, removed_and_created_again_in_one_batch) {
   auto made = first_batch(5);
   made.changes.parents.push_back({"/a", {7, 4}});
   commit(made);
@@ -138,7 +138,7 @@ TEST_F(round_trip, removed_and_made_anew_in_one_batch) {
   expect_kept();  // without the old count of children
 }
 
-TEST_F(round_trip, a_batch_may_hold_a_zxid_only) {
+TEST_F(round_trip, a_batch_may_contain_only_a_zxid) {
   commit(first_batch(5));
   owned_batch next;
   next.changes.zxid = 1'700'000'000'000'000;
@@ -146,7 +146,7 @@ TEST_F(round_trip, a_batch_may_hold_a_zxid_only) {
   expect_kept();
 }
 
-TEST_F(round_trip, a_zxid_never_goes_back) {
+TEST_F(round_trip, a_zxid_never_decreases) {
   sqlite_store store{folder};
   store.commit(first_batch(5).changes);
   EXPECT_THROW(store.commit(first_batch(4).changes), store_error);
@@ -181,7 +181,7 @@ TEST_F(round_trip, random_histories) {
   }
 }
 
-TEST(memory_store, keeps_nothing) {
+TEST(memory_store, stores_nothing) {
   memory_store store;
   store.commit(first_batch(5).changes);
   EXPECT_EQ(store.load().zxid, 0);

@@ -1,4 +1,4 @@
-// Older formats are brought up to date in one transaction, after a copy was made.
+// Older formats are upgraded in one transaction, after a copy was made.
 
 #include <array>
 #include <filesystem>
@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::sql;
 
-// A made-up format 0, which had no column for time to live and other words for the kinds.
+// An invented format 0 without a column for the time to live and with other names for the kinds.
 constexpr upgrade_step from_zero{
     0,
     "ALTER TABLE nodes RENAME TO old;"
@@ -71,7 +71,7 @@ TEST_F(upgrade, an_older_format) {
   EXPECT_EQ(fs::status(copy).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
-TEST_F(upgrade, the_copy_can_be_put_back) {
+TEST_F(upgrade, the_copy_can_be_restored) {
   const std::array steps{from_zero};
   EXPECT_EQ(difference(model, sqlite_store{folder, {.upgrades = steps}}.load()), "");
   fs::rename(copy, file);
@@ -87,7 +87,7 @@ TEST_F(upgrade, a_step_that_fails_changes_nothing) {
   EXPECT_EQ(sql(file, "SELECT kind FROM nodes WHERE path = '/a'"), "lasting");
   EXPECT_EQ(sql(file, "PRAGMA user_version"), "0");
 
-  const std::array better{from_zero};  // the copy that is there already is in nobody's way
+  const std::array better{from_zero};  // the existing copy does not prevent the upgrade
   EXPECT_EQ(difference(model, sqlite_store{folder, {.upgrades = better}}.load()), "");
 }
 
@@ -95,7 +95,7 @@ TEST_F(upgrade, a_format_without_a_step) {
   EXPECT_NE(reason({}).find("(there is no upgrade from format 0 to 1)"), std::string::npos);
 }
 
-// The power fails at any step: the next start does it again, or finds it done.
+// After a loss of power at any step, the next start repeats the upgrade or finds it complete.
 TEST_F(upgrade, survives_a_loss_of_power) {
   using testing::faulty_disk;
   const std::array steps{from_zero};

@@ -1,19 +1,19 @@
-// Thousands of connections that say nothing, while others work.
+// Thousands of connections without a handshake, while other clients work.
 #include <atomic>
 #include <thread>
 
 #include "integration/harness.hpp"
 #include "server/acting.hpp"
-#include "server/figures.hpp"
 #include "server/raw_session.hpp"
 #include "server/serve_process.hpp"
+#include "server/statistics.hpp"
 
 namespace conclave::testing {
 namespace {
 
 constexpr int crowd_size = 10'000;
 
-// One client that never stops working; every operation must succeed.
+// A client that works continuously. Every operation must succeed.
 class worker {
  public:
   explicit worker(const std::string& address) : zk_{address}, thread_{[this] { work(); }} {}
@@ -21,7 +21,7 @@ class worker {
   worker(const worker&) = delete;
   worker& operator=(const worker&) = delete;
 
-  // How many operations succeeded.
+  // Returns the number of operations.
   int stop() {
     ended_ = true;
     if (thread_.joinable()) thread_.join();
@@ -55,8 +55,8 @@ void expect_everyone_else_is_served(serve_process& server, const std::string& cr
   watch_recorder arrived;
   ASSERT_FALSE(zk.exists("/crowd", arrived.get()));
   {
-    child_process crowd{actor("crowd", crowded, crowd_size, "/crowd")};
-    ASSERT_TRUE(arrived.take()) << "who comes after them gets in";
+    child_process crowd{actor("silent", crowded, crowd_size, "/crowd")};
+    ASSERT_TRUE(arrived.take()) << "a later client can connect";
     ::testing::Test::RecordProperty("kilobytes_for_the_crowd",
                                     static_cast<int>(server.resident_kilobytes() - before));
     ::testing::Test::RecordProperty("connections", static_cast<int>(connections_of(server.port())));
@@ -74,19 +74,19 @@ void expect_everyone_else_is_served(serve_process& server, const std::string& cr
   EXPECT_TRUE(eventually([&] { return connections_of(server.port()) <= 3; }));
 }
 
-TEST(silent_crowd, on_tcp_hinders_nobody) {
+TEST(silent_connections, on_tcp_block_no_other_client) {
   serve_process server{
       {"--durability", "none", "--no-socket", "--listen", "0", "--handshake-limit", "1m"}};
   expect_everyone_else_is_served(server, server.tcp());
 }
 
-// Two descriptors each: more than there are.
-TEST(silent_crowd, on_the_socket_hinders_nobody) {
+// Each connection uses two descriptors, so there are not enough.
+TEST(silent_connections, on_the_socket_block_no_other_client) {
   serve_process server{{"--durability", "none", "--listen", "0", "--handshake-limit", "1m"}};
   expect_everyone_else_is_served(server, server.socket());
 }
 
-TEST(silent_crowd, goes_after_the_handshake_limit) {
+TEST(silent_connections, are_closed_after_the_handshake_timeout) {
   serve_process server{{"--durability", "none", "--listen", "0", "--handshake-limit", "500ms"}};
   const auto begin = std::chrono::steady_clock::now();
   auto tcp = connect_to(server.tcp());

@@ -1,4 +1,4 @@
-// Four-letter words, in the form that tools written for Apache's server read.
+// Four-letter words, with replies in the format of Apache's server.
 #include <regex>
 #include <set>
 
@@ -12,12 +12,12 @@
 namespace conclave::testing {
 namespace {
 
-// Asks over a plain connection, the word in these pieces, each in a packet of its own.
+// Sends the word in these pieces, each in its own packet, over a plain connection.
 std::string ask(const std::string& address, const std::vector<std::string>& pieces) {
   auto link = connect_to(address);
   for (const auto& piece : pieces) {
     link.send(piece);
-    if (&piece != &pieces.back()) std::this_thread::sleep_for(20ms);  // so that they stay apart
+    if (&piece != &pieces.back()) std::this_thread::sleep_for(20ms);  // so that they are not merged
   }
   return link.receive_until_end();
 }
@@ -45,7 +45,7 @@ std::string ask_with_tls(std::uint16_t port, const std::vector<std::string>& pie
   return answer;
 }
 
-class words : public ::testing::Test {
+class four_letter_words : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder = new temporary_directory;
@@ -70,7 +70,7 @@ class words : public ::testing::Test {
   static inline serve_process* server = nullptr;
 };
 
-TEST_F(words, are_answered_in_apaches_form) {
+TEST_F(four_letter_words, have_replies_in_the_format_of_apache) {
   client zk{server->tcp(), with_timeout(20s)};
   zk.create("/e", "data", create_mode::ephemeral);
   watch_recorder watch;
@@ -119,7 +119,7 @@ TEST_F(words, are_answered_in_apaches_form) {
 }
 
 // Apache counts messages, not bytes.
-TEST_F(words, count_what_was_received_and_sent) {
+TEST_F(four_letter_words, report_received_and_sent_messages) {
   raw_session s{server->tcp()};
   ASSERT_TRUE(s.handshake(10'000));
   ask(server->tcp(), {"crst"});
@@ -134,7 +134,7 @@ TEST_F(words, count_what_was_received_and_sent) {
   EXPECT_EQ(counts[2], "5");
 }
 
-TEST_F(words, may_come_in_pieces_and_on_every_kind_of_address) {
+TEST_F(four_letter_words, may_arrive_in_pieces_and_on_every_kind_of_address) {
   for (const auto& pieces :
        {std::vector<std::string>{"ruok"}, {"ru", "ok"}, {"r", "u", "o", "k"}, {"ruok\n"}}) {
     EXPECT_EQ(ask(server->tcp(), pieces), "imok");
@@ -145,7 +145,7 @@ TEST_F(words, may_come_in_pieces_and_on_every_kind_of_address) {
             std::string::npos);
 }
 
-TEST_F(words, that_are_not_allowed_are_refused_and_others_are_not_words) {
+TEST_F(four_letter_words, are_refused_if_not_allowed_and_unknown_ones_are_not_recognized) {
   EXPECT_EQ(ask(server->tcp(), {"bkup/tmp/stolen\n"}), "") << "on the socket only";
   EXPECT_EQ(ask(server->tcp(), {"abcd"}), "");
   serve_process strict{{"--listen", "0", "--words", "ruok"}};

@@ -1,4 +1,4 @@
-// What a server tells of itself in its four-letter words.
+// Statistics of a server, read with four-letter words.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@
 
 namespace conclave::testing {
 
-// A line of mntr; -1 if there is none.
-inline long long figure(std::uint16_t port, const std::string& name) {
+// A value of mntr, or -1 if there is none.
+inline long long statistic(std::uint16_t port, const std::string& name) {
   std::istringstream lines{ask_server(port, "mntr", std::chrono::seconds{10})};
   std::string word;
   long long value = 0;
@@ -23,12 +23,12 @@ inline long long figure(std::uint16_t port, const std::string& name) {
   return -1;
 }
 
-// With the one that asks.
+// Includes the connection of this query.
 inline long long connections_of(std::uint16_t port) {
-  return figure(port, "zk_num_alive_connections");
+  return statistic(port, "zk_num_alive_connections");
 }
 
-// For what a server does by itself and tells nobody. False if it does not come true.
+// Polls the condition, for actions of a server that cause no event. Returns false on a timeout.
 inline bool eventually(const std::function<bool()>& what,
                        std::chrono::milliseconds limit = std::chrono::seconds{30}) {
   for (const auto end = std::chrono::steady_clock::now() + limit; !what();) {
