@@ -1,13 +1,14 @@
-// The embedded server beside Apache ZooKeeper 3.8.0: random operations of several sessions, every
-// reply and event compared. `make test` runs a few seeds. From the environment:
+// Compares the embedded server with Apache ZooKeeper 3.8.0: sends random operations of several
+// sessions to both and compares every reply and event. `make test` runs a few seeds. Environment
+// variables:
 //
-//   CONCLAVE_DIFFERENTIAL_SEEDS=N   so many seeds instead
-//   CONCLAVE_DIFFERENTIAL_FIRST=N   the first of them
-//   CONCLAVE_DIFFERENTIAL_STEPS=N   so many steps of each
-//   CONCLAVE_DIFFERENTIAL_SEED=N    only this one
-//   CONCLAVE_DIFFERENTIAL_ONLY=...  only these of its steps, with commas
-//   CONCLAVE_DIFFERENTIAL_SERVER=P  another program than the `conclave` that was built with it
-//   CONCLAVE_DIFFERENTIAL_SHRINK=N  seconds to look for fewer steps that differ; zero: do not
+//   CONCLAVE_DIFFERENTIAL_SEEDS=N   the number of seeds
+//   CONCLAVE_DIFFERENTIAL_FIRST=N   the first seed
+//   CONCLAVE_DIFFERENTIAL_STEPS=N   the number of steps per seed
+//   CONCLAVE_DIFFERENTIAL_SEED=N    only this seed
+//   CONCLAVE_DIFFERENTIAL_ONLY=...  only these steps, separated by commas
+//   CONCLAVE_DIFFERENTIAL_SERVER=P  another `conclave` program
+//   CONCLAVE_DIFFERENTIAL_SHRINK=N  seconds to reduce the steps; 0: do not reduce
 #include <unistd.h>
 
 #include <array>
@@ -24,7 +25,7 @@
 
 #include <gtest/gtest.h>
 
-#include "differential/duel.hpp"
+#include "differential/comparison.hpp"
 #include "differential/generator.hpp"
 #include "differential/servers.hpp"
 #include "differential/shrink.hpp"
@@ -52,11 +53,11 @@ std::vector<std::size_t> only_these() {
   return numbers;
 }
 
-// On disk, killed and started again now and then.
+// With data on disk and restarts.
 bool is_durable(std::uint64_t seed) { return seed % 4 == 0; }
 
-// A pair of servers cannot be used again once they differ, and a JVM takes its time to start: the
-// next pair starts while one is in use.
+// A pair of servers cannot be used again after a difference, and a JVM starts slowly. So the next
+// pair is started while one is in use.
 class supply {
  public:
   void prepare(bool on_disk) {
@@ -89,8 +90,8 @@ std::string this_program() {
   return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : "differential_test";
 }
 
-duel_setup setup_for(servers& pair, std::uint64_t salt) {
-  duel_setup setup;
+comparison_setup setup_for(servers& pair, std::uint64_t salt) {
+  comparison_setup setup;
   setup.apache_port = pair.apache_port();
   setup.embedded_port = pair.embedded_port();
   setup.slots = slots;
@@ -113,7 +114,7 @@ class differential : public ::testing::Test {
     const auto pair = supply_.take(is_durable(seed));
     if (const auto next = next_seed(seed)) supply_.prepare(is_durable(*next));
     const auto begin = clock::now();
-    duel d{setup_for(*pair, seed)};
+    comparison d{setup_for(*pair, seed)};
     auto found = d.run(steps);
     busy_ += clock::now() - begin;
     reached_.add(d.result());
@@ -124,7 +125,7 @@ class differential : public ::testing::Test {
   std::string report(std::uint64_t seed, const std::vector<step>& all,
                      std::vector<std::size_t> which, const difference& first,
                      const std::string& logs) {
-    which.resize(first.step + 1);  // what follows it makes no difference
+    which.resize(first.step + 1);  // later steps have no effect
     std::ostringstream out;
     out << "seed " << seed << ", step " << which.back() << ": the servers differ\n"
         << first.done << "\n"
@@ -166,11 +167,11 @@ class differential : public ::testing::Test {
   using clock = std::chrono::steady_clock;
   supply supply_;
   std::uint64_t end_ = 0;  // of the seeds
-  duel::figures reached_;
+  comparison::figures reached_;
   clock::duration busy_{};
 };
 
-void print(const duel::figures& f) {
+void print(const comparison::figures& f) {
   std::map<std::string, std::string> lines;
   for (const auto& [what, count] : f.results)
     lines[what.first] +=
@@ -178,8 +179,8 @@ void print(const duel::figures& f) {
   for (const auto& [name, line] : lines) std::cout << "  " << name << ":" << line << "\n";
 }
 
-// What has not been reached has not been compared.
-void expect_all_reached(const duel::figures& f) {
+// Verifies that the steps have reached every operation and error.
+void expect_all_reached(const comparison::figures& f) {
   const auto reached = [&](const char* name, std::int32_t error) {
     return f.results.contains({name, error});
   };
@@ -223,7 +224,7 @@ void expect_all_reached(const duel::figures& f) {
   for (const char* type : {"NodeCreated", "NodeDeleted", "NodeDataChanged", "NodeChildrenChanged"})
     EXPECT_TRUE(reached(type, 0)) << type << " never happened";
   for (const auto what :
-       {action::hang_up, action::come_back, action::use_wrong_word, action::know_the_future,
+       {action::disconnect, action::reconnect, action::use_wrong_password, action::use_future_zxid,
         action::take_over, action::bad_length, action::expire, action::restart})
     EXPECT_TRUE(reached(name_of(what), 0)) << "never: " << name_of(what);
 }
@@ -261,8 +262,8 @@ TEST_F(differential, random_operations) {
   if (steps >= usual_steps && end_ - first >= usual_seeds) expect_all_reached(reached_);
 }
 
-// Containers go when they are empty after having had children, TTL nodes when they are old and have
-// none. Both servers look from time to time.
+// The servers periodically remove containers whose children were deleted and expired TTL nodes
+// without children.
 TEST_F(differential, containers_and_ttl_nodes_are_removed) {
   const auto creation = [](wire::opcode type, const char* path, std::int32_t flags) {
     operation o;
@@ -286,7 +287,7 @@ TEST_F(differential, containers_and_ttl_nodes_are_removed) {
 
   std::vector<step> steps;
   for (std::size_t slot = 0; slot < slots;
-       ++slot) {  // how each of them watches depends on the salt
+       ++slot) {  // the watch mode of a session depends on the salt
     step s;
     s.slot = slot;
     for (const char* path : {"/", "/used", "/old", "/outer", "/outer/inner"}) {
@@ -324,7 +325,7 @@ TEST_F(differential, containers_and_ttl_nodes_are_removed) {
   settings.reap_interval = std::chrono::milliseconds{500};
   for (std::uint64_t salt = 1; salt <= 2; ++salt) {
     servers pair{settings};
-    duel d{setup_for(pair, salt)};
+    comparison d{setup_for(pair, salt)};
     const auto found = d.run(steps);
     EXPECT_FALSE(found.has_value()) << found->done << "\n" << found->answers;
     EXPECT_GT(d.result().events, 0u);

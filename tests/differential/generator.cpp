@@ -4,21 +4,21 @@
 #include <utility>
 
 #include "differential/avoidance.hpp"
-#include "differential/dice.hpp"
 #include "differential/random_operations.hpp"
+#include "differential/random_source.hpp"
 
 namespace conclave::differential {
 namespace {
 
 using wire::opcode;
 
-// These take time: rarely.
+// Slow steps are rare.
 constexpr std::size_t steps_per_expiry = 1250;
 constexpr std::size_t steps_per_restart = 3000;
 
 class generator {
  public:
-  explicit generator(const plan& p) : plan_{p}, dice_{p.seed}, operations_{dice_, p.slots} {}
+  explicit generator(const plan& p) : plan_{p}, random_{p.seed}, operations_{random_, p.slots} {}
 
   std::vector<step> run() {
     std::vector<step> steps;
@@ -28,7 +28,7 @@ class generator {
       else if (i % steps_per_expiry == steps_per_expiry / 2)
         steps.push_back(expiry());
       else
-        steps.push_back(returns_.empty() || dice_.chance(80) ? any_step() : return_of_one());
+        steps.push_back(returns_.empty() || random_.chance(80) ? any_step() : return_of_one());
     }
     return steps;
   }
@@ -37,15 +37,15 @@ class generator {
   step of(action what) {
     step s;
     s.what = what;
-    s.slot = dice_.below(plan_.slots);
-    s.number = dice_.one_of({30'000, 45'000, 60'000, 1'000'000});
-    s.old_client = dice_.chance(20);
+    s.slot = random_.below(plan_.slots);
+    s.number = random_.one_of({30'000, 45'000, 60'000, 1'000'000});
+    s.old_client = random_.chance(20);
     return s;
   }
 
   step any_step() {
-    // Watches go with their connections: those must last for a while.
-    switch (dice_.weighed({880, 40, 35, 4, 12, 8, 2, 3, 2, 3, 1})) {
+    // Watches end with their connection, so connections must last some time.
+    switch (random_.weighted_index({880, 40, 35, 4, 12, 8, 2, 3, 2, 3, 1})) {
       case 0: return sending({operations_.any()});
       case 1: return burst();
       case 2: return sending({operations_.odd()});
@@ -56,13 +56,13 @@ class generator {
       }
       case 4: return sending({operations_.authentication()});
       case 5: return hang_up_for_a_while();
-      case 6: return of(action::come_back);
-      case 7: return of(action::use_wrong_word);
-      case 8: return of(action::know_the_future);
+      case 6: return of(action::reconnect);
+      case 7: return of(action::use_wrong_password);
+      case 8: return of(action::use_future_zxid);
       case 9: return of(action::take_over);
       default: {
         auto s = of(action::bad_length);
-        s.number = dice_.one_of<std::int32_t>(
+        s.number = random_.one_of<std::int32_t>(
             {0, 1, 4, 7, -1, -2, 0x100000, 2'147'483'647, -2'147'483'647 - 1});
         return s;
       }
@@ -77,7 +77,7 @@ class generator {
 
   step burst() {
     std::vector<operation> operations;
-    for (std::size_t n = 2 + dice_.below(6); n > 0; --n)
+    for (std::size_t n = 2 + random_.below(6); n > 0; --n)
       if (operations.empty() || may_be_followed(operations.back()))
         operations.push_back(operations_.any());
     return sending(std::move(operations));
@@ -86,15 +86,15 @@ class generator {
   step expiry() {
     auto s = of(action::expire);
     s.number = 1;  // as short as the server allows
-    for (std::size_t n = dice_.below(4); n > 0; --n) {
+    for (std::size_t n = random_.below(4); n > 0; --n) {
       auto o = operations_.creation(opcode::create);
-      o.flags = dice_.one_of({1, 3});
+      o.flags = random_.one_of({1, 3});
       s.operations.push_back(o);
     }
     return s;
   }
 
-  // A client that lost its connection and finds out what it has missed.
+  // Like a client that reconnects and sets its watches again.
   step return_of_one() {
     auto s = returns_.front();
     returns_.pop_front();
@@ -102,8 +102,8 @@ class generator {
   }
 
   step hang_up_for_a_while() {
-    auto leaves = of(action::hang_up);
-    auto comes_back = of(action::come_back);
+    auto leaves = of(action::disconnect);
+    auto comes_back = of(action::reconnect);
     auto asks = sending({operations_.set_watches()});
     asks.operations.front().since = {zxid_ref::kind::seen_before, 0};
     comes_back.slot = asks.slot = leaves.slot;
@@ -113,7 +113,7 @@ class generator {
   }
 
   plan plan_;
-  dice dice_;
+  random_source random_;
   random_operations operations_;
   std::deque<step> returns_;
 };

@@ -173,10 +173,10 @@ const char* name_of(opcode type) {
 const char* name_of(action what) {
   switch (what) {
     case action::send: return "sends";
-    case action::hang_up: return "hangs up";
-    case action::come_back: return "comes back on a new connection";
-    case action::use_wrong_word: return "comes back with a wrong password";
-    case action::know_the_future: return "comes back having seen a zxid still to come";
+    case action::disconnect: return "hangs up";
+    case action::reconnect: return "comes back on a new connection";
+    case action::use_wrong_password: return "comes back with a wrong password";
+    case action::use_future_zxid: return "comes back having seen a zxid still to come";
     case action::take_over: return "comes back while its old connection is still open";
     case action::bad_length: return "sends a frame of an impossible length";
     case action::expire: return "expires";

@@ -1,6 +1,6 @@
-// What is done to both servers, before anything is known of their answers: versions, generated
-// names, zxids and sessions are named by their role and looked up when it is their turn. So a
-// sequence stays meaningful when steps are left out of it.
+// The steps that are performed on both servers. They are generated before any reply is known, so
+// they refer to versions, generated names, zxids and sessions by role. The references are resolved
+// when the step is performed. So steps can be removed from a sequence.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace conclave::differential {
 
-using text = std::optional<std::string>;  // nothing: a null string
+using text = std::optional<std::string>;  // nullopt: a null string
 
 struct acl_entry {
   std::int32_t permissions = 31;
@@ -24,13 +24,13 @@ struct acl_entry {
 
 struct path_ref {
   enum class kind {
-    name,   // as it is
-    known,  // behind one of the nodes that are there, as far as is known
-    made,   // behind the path that one of the last sequential creations was given
+    name,   // a literal path
+    known,  // below one of the nodes known to exist
+    made,   // below the path of one of the last sequential creations
   };
   text name = "/";
   kind how = kind::name;
-  std::size_t number = 0;  // which of them, modulo how many there are
+  std::size_t number = 0;  // the index, modulo the number of candidates
 };
 
 struct version_ref {
@@ -43,10 +43,10 @@ struct zxid_ref {
   enum class kind {
     number,
     change,
-    seen_before,  // the last one on the connection before, as clients ask that come back
+    seen_before,  // the last one on the previous connection, as in a reconnect
   };
   kind how = kind::number;
-  std::int64_t number = 0;  // of a change: which one, counted from the first
+  std::int64_t number = 0;  // or the index of the change
 };
 
 // The lists of setWatches and setWatches2, in their order on the wire.
@@ -60,9 +60,9 @@ enum watch_list : std::size_t {
 
 struct operation {
   wire::opcode type{};
-  std::int32_t xid = 0;  // zero: the connection's next
+  std::int32_t xid = 0;  // 0: the next xid of the connection
   path_ref path;
-  text data = "";  // also what is shown to authenticate, and the token of sasl
+  text data = "";  // also the credentials of auth and the token of sasl
   text scheme;     // of authentication
   std::vector<acl_entry> acl;
   std::int32_t flags = 0;
@@ -73,35 +73,35 @@ struct operation {
   zxid_ref since;
   std::array<std::vector<path_ref>, 5> lists;
   std::vector<operation> parts;      // of multi and multiRead
-  std::optional<std::uint32_t> cut;  // the body ends there, modulo its size
-  bool with_rest = false;            // bytes follow that nobody asked for
+  std::optional<std::uint32_t> cut;  // truncates the body to this size, modulo its size
+  bool with_rest = false;            // appends extra bytes
 };
 
 enum class action {
-  send,             // the operations, in one go
-  hang_up,          // the session stays
-  come_back,        // on a new connection
-  use_wrong_word,   // come back with another password
-  know_the_future,  // come back having seen a zxid that is still to come
-  take_over,        // a second connection takes the session from the first
-  bad_length,       // a frame whose length cannot be
-  expire,           // another session makes ephemeral nodes and is not heard of again
-  await_removal,    // send the first operation, and wait until the others' paths are gone
-  restart,          // both servers are killed and started again
+  send,                // the operations, in one write
+  disconnect,          // the session stays
+  reconnect,           // on a new connection
+  use_wrong_password,  // reconnect with a wrong password
+  use_future_zxid,     // reconnect with a last zxid that is too high
+  take_over,           // a second connection takes over the session
+  bad_length,          // a frame with an invalid length
+  expire,              // another session creates ephemeral nodes and expires
+  await_removal,  // send the first operation, then wait until the paths of the others are removed
+  restart,        // kill and restart both servers
 };
 
 struct step {
   action what = action::send;
-  std::size_t slot = 0;  // which of the sessions
+  std::size_t slot = 0;  // the session
   std::vector<operation> operations;
   std::int32_t number = 0;  // a session timeout, or the length of a bad frame
-  bool old_client = false;  // greets without the read-only byte
+  bool old_client = false;  // connects without the read-only byte
 };
 
 bool is_change(wire::opcode type);
 bool is_creation(wire::opcode type);
 bool is_sequential(const operation& o);
-// The server ends the connection after such a request.
+// Returns whether the server closes the connection after this request.
 bool ends_connection(const operation& o);
 
 const char* name_of(wire::opcode type);
@@ -111,7 +111,7 @@ std::string quoted(const text& t);
 std::string describe(const operation& o);
 std::string describe(const step& s);
 
-// The body of a request whose references are resolved, but for the zxid.
+// Returns the body of a request. All references except zxids must be resolved.
 std::string encode(const operation& o, const std::function<std::int64_t(zxid_ref)>& zxid_of);
 
 }  // namespace conclave::differential

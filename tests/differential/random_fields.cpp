@@ -16,11 +16,11 @@ const std::string second_user = "u2:o9NxcCGDPOlcV7JVhmKHOf5ctVE=";
 }  // namespace
 
 std::string random_fields::usual_path() {
-  const std::size_t depth = 1 + dice_.weighed({5, 4, 1});
+  const std::size_t depth = 1 + random_.weighted_index({5, 4, 1});
   std::string path;
-  for (std::size_t i = 0; i < depth; ++i) path += "/" + dice_.one_of({"a"s, "b"s, "s"s});
-  if (dice_.chance(15))
-    return dice_.one_of({""s, "/a"s, "/b"s}) + "/p" + std::to_string(dice_.below(slots_));
+  for (std::size_t i = 0; i < depth; ++i) path += "/" + random_.one_of({"a"s, "b"s, "s"s});
+  if (random_.chance(15))
+    return random_.one_of({""s, "/a"s, "/b"s}) + "/p" + std::to_string(random_.below(slots_));
   return path;
 }
 
@@ -31,7 +31,7 @@ path_ref random_fields::named(text name) {
 }
 
 text random_fields::odd_path() {
-  switch (dice_.below(26)) {
+  switch (random_.below(26)) {
     case 0: return std::nullopt;
     case 1: return "";
     case 2: return "a";
@@ -56,7 +56,7 @@ text random_fields::odd_path() {
     case 21: return usual_path() + "/a\0b"s;
     case 22: return usual_path() + "/\xff";
     case 23: return usual_path() + "/\xc3\xa9\xe2\x82\xac";  // fine: é€
-    case 24: return usual_path() + "/ " + std::string(dice_.below(2000), 'x');
+    case 24: return usual_path() + "/ " + std::string(random_.below(2000), 'x');
     default: return usual_path() + "//";
   }
 }
@@ -64,42 +64,42 @@ text random_fields::odd_path() {
 path_ref random_fields::behind(path_ref::kind how, const std::string& name) {
   path_ref p;
   p.how = how;
-  p.number = dice_.below(1'000'000);
+  p.number = random_.below(1'000'000);
   p.name = name;
   return p;
 }
 
 path_ref random_fields::path() {
-  switch (dice_.weighed({40, 35, 12, 5, 3, 5})) {
+  switch (random_.weighted_index({40, 35, 12, 5, 3, 5})) {
     case 0: return named(usual_path());
     case 1: return behind(path_ref::kind::known, "");
-    case 2: return behind(path_ref::kind::made, dice_.chance(80) ? "" : "/x");
+    case 2: return behind(path_ref::kind::made, random_.chance(80) ? "" : "/x");
     case 3:
-      return named(dice_.one_of({"/"s, "/"s, "/zookeeper"s, "/zookeeper/quota"s,
-                                 "/zookeeper/config"s, "/zookeeper/a"s, "/zookeeper/quota/a"s}));
+      return named(random_.one_of({"/"s, "/"s, "/zookeeper"s, "/zookeeper/quota"s,
+                                   "/zookeeper/config"s, "/zookeeper/a"s, "/zookeeper/quota/a"s}));
     case 4: return named("/missing" + usual_path());
     default: return named(odd_path());
   }
 }
 
 text random_fields::data() {
-  switch (dice_.weighed({8, 8, 76, 8})) {
+  switch (random_.weighted_index({8, 8, 76, 8})) {
     case 0: return std::nullopt;
     case 1: return "";
-    case 2: return dice_.bytes(1 + dice_.below(30));
-    default: return dice_.bytes(dice_.below(20'000));
+    case 2: return random_.bytes(1 + random_.below(30));
+    default: return random_.bytes(random_.below(20'000));
   }
 }
 
 std::int32_t random_fields::some_permissions() {
-  if (dice_.chance(60)) return dice_.one_of({31, 1, 0});  // the same for several entries
-  return dice_.chance(95) ? static_cast<std::int32_t>(dice_.below(32))
-                          : dice_.one_of({-1, 32, 1 << 30});
+  if (random_.chance(60)) return random_.one_of({31, 1, 0});  // the same for several entries
+  return random_.chance(95) ? static_cast<std::int32_t>(random_.below(32))
+                            : random_.one_of({-1, 32, 1 << 30});
 }
 
 acl_entry random_fields::entry() {
   const auto some = some_permissions();
-  switch (dice_.below(20)) {
+  switch (random_.below(20)) {
     case 0:
     case 1: return {some, "auth", ""};
     case 2: return {some, "auth", "anything"};
@@ -110,7 +110,7 @@ acl_entry random_fields::entry() {
     case 7: return {some, "ip", "127.0.0.1"};
     case 8:
       return {some, "ip",
-              dice_.one_of(
+              random_.one_of(
                   {"127.0.0.0/8"s, "10.0.0.0/8"s, "0.0.0.0/0"s, "126.0.0.0/7"s, "127.0.0.1/32"s})};
     default: return {some | 1, "world", "anyone"};
   }
@@ -118,7 +118,7 @@ acl_entry random_fields::entry() {
 
 acl_entry random_fields::invalid_entry() {
   const auto some = some_permissions();
-  switch (dice_.below(22)) {
+  switch (random_.below(22)) {
     case 0: return {some, "world", "everyone"};
     case 1: return {some, "world", ""};
     case 2: return {some, "digest", "nobody"};
@@ -138,7 +138,7 @@ acl_entry random_fields::invalid_entry() {
     case 16: return {some, "", ""};
     case 17: return {some, "unknown", "a"};
     case 18: return {some, std::nullopt, "a"};
-    case 19: return {some, dice_.one_of({"world"s, "digest"s, "ip"s, "auth"s}), std::nullopt};
+    case 19: return {some, random_.one_of({"world"s, "digest"s, "ip"s, "auth"s}), std::nullopt};
     case 20: return {some, "digest", "a:b:"};
     default: return {some, "ip", "1.2.3.4/-1"};
   }
@@ -146,28 +146,28 @@ acl_entry random_fields::invalid_entry() {
 
 std::vector<acl_entry> random_fields::acl(const path_ref& path) {
   std::vector<acl_entry> acl;
-  if (dice_.chance(2)) return acl;
+  if (random_.chance(2)) return acl;
   const bool secret = may_be_secret(path.name.value_or(""));
   if (!secret && path.name != "/")
-    acl.push_back({dice_.chance(70) ? 31 : 17 | some_permissions(), "world", "anyone"});
-  else if (!secret || dice_.chance(40))
+    acl.push_back({random_.chance(70) ? 31 : 17 | some_permissions(), "world", "anyone"});
+  else if (!secret || random_.chance(40))
     acl.push_back({});
-  for (std::size_t more = secret ? 1 + dice_.below(3) : dice_.below(5) / 4; more > 0; --more)
+  for (std::size_t more = secret ? 1 + random_.below(3) : random_.below(5) / 4; more > 0; --more)
     acl.push_back(entry());
   if (acl.empty()) acl.push_back({});
-  if (dice_.chance(5)) acl.push_back(acl.front());
-  if (dice_.chance(4)) acl.push_back(invalid_entry());
+  if (random_.chance(5)) acl.push_back(acl.front());
+  if (random_.chance(4)) acl.push_back(invalid_entry());
   return acl;
 }
 
 version_ref random_fields::version() {
-  switch (dice_.weighed({45, 35, 10, 10})) {
+  switch (random_.weighted_index({45, 35, 10, 10})) {
     case 0: return {version_ref::kind::number, -1};
     case 1: return {version_ref::kind::right, 0};
     case 2: return {version_ref::kind::wrong, 0};
     default:
       return {version_ref::kind::number,
-              dice_.one_of<std::int32_t>({0, 1, 2, -2, 2'147'483'647, -2'147'483'647 - 1})};
+              random_.one_of<std::int32_t>({0, 1, 2, -2, 2'147'483'647, -2'147'483'647 - 1})};
   }
 }
 

@@ -1,28 +1,28 @@
-// Paths, data, ACLs and versions: mostly such that something happens, now and then odd.
+// Random paths, data, ACLs and versions. Most are valid, some are unusual or invalid.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "differential/dice.hpp"
 #include "differential/operation.hpp"
+#include "differential/random_source.hpp"
 
 namespace conclave::differential {
 
 class random_fields {
  public:
-  // For that many sessions.
-  random_fields(dice& d, std::size_t slots) : dice_{d}, slots_{slots} {}
+  // `slots` is the number of sessions.
+  random_fields(random_source& d, std::size_t slots) : random_{d}, slots_{slots} {}
 
   static path_ref named(text name);
   path_ref behind(path_ref::kind how, const std::string& name);
   path_ref path();
-  // One of a few, so that sessions meet.
+  // One of a few paths, so that the sessions use the same nodes.
   std::string usual_path();
 
   text data();
-  // For the node there: one that is not secret (avoidance.hpp) stays readable for all, and its ACL
-  // can be changed by all.
+  // An ACL for the node. A node that may not be secret (avoidance.hpp) stays readable for all
+  // sessions, and all sessions can change its ACL.
   std::vector<acl_entry> acl(const path_ref& path);
   version_ref version();
 
@@ -32,7 +32,7 @@ class random_fields {
   acl_entry entry();
   acl_entry invalid_entry();
 
-  dice& dice_;
+  random_source& random_;
   std::size_t slots_;
 };
 

@@ -1,19 +1,19 @@
-// Requests of every kind.
+// Random requests of every type.
 #pragma once
 
-#include "differential/dice.hpp"
 #include "differential/operation.hpp"
 #include "differential/random_fields.hpp"
+#include "differential/random_source.hpp"
 
 namespace conclave::differential {
 
 class random_operations {
  public:
-  random_operations(dice& d, std::size_t slots) : dice_{d}, fields_{d, slots} {}
+  random_operations(random_source& d, std::size_t slots) : random_{d}, fields_{d, slots} {}
 
-  // One that can stand between others in one go.
+  // A request that can be sent together with others.
   operation any();
-  // Malformed, unknown, as long as can be.
+  // A malformed, unknown or very long request.
   operation odd();
   operation authentication();
   operation set_watches();
@@ -29,7 +29,7 @@ class random_operations {
   operation about_watches(wire::opcode type);
   operation set_acl();
 
-  dice& dice_;
+  random_source& random_;
   random_fields fields_;
 };
 

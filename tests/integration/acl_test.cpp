@@ -34,22 +34,22 @@ TEST_F(access_control, credentials_make_new_nodes_private) {
   EXPECT_EQ(list[0].id.substr(0, 6), "alice:");
 }
 
-TEST_F(access_control, without_credentials_nodes_are_open_and_the_log_says_so_once) {
+TEST_F(access_control, without_credentials_nodes_are_open_and_one_warning_is_logged) {
   client_options options;
   inbox<std::string> log;
   options.log = [&](log_level, std::string_view line) { log.put(std::string{line}); };
-  int told = 0;
+  int warnings = 0;
   {
     client zk{where, options};
     EXPECT_EQ(zk.get_acl(zk.create(root + "/a").path).acl, open_acl());
     zk.create(root + "/b");
   }
   while (const auto line = log.take(0s))
-    told += line->find("open to everybody") != std::string::npos;
-  EXPECT_EQ(told, 1);
+    warnings += line->find("open to everybody") != std::string::npos;
+  EXPECT_EQ(warnings, 1);
 }
 
-TEST_F(access_control, a_default_acl_can_be_given) {
+TEST_F(access_control, a_default_acl_can_be_configured) {
   client_options options;
   options.default_acl = read_only_acl();
   client zk{where, options};
@@ -75,7 +75,7 @@ TEST_F(access_control, credentials_can_be_added_later) {
   EXPECT_EQ(zk.who_am_i().size(), 2u);
 }
 
-TEST_F(access_control, secrets_come_from_files_and_the_environment) {
+TEST_F(access_control, secrets_can_be_read_from_files_and_the_environment) {
   temporary_directory folder;
   const auto file = (folder.path() / "password").string();
   std::ofstream{file} << "carol:from a file\n";
@@ -94,7 +94,7 @@ TEST_F(access_control, the_super_user_may_do_everything) {
   EXPECT_EQ(client(where, as_user("super:test")).get(path).data, "x");
 }
 
-TEST_F(access_control, sasl_is_answered_clearly) {
+TEST_F(access_control, sasl_fails_with_a_clear_error) {
   EXPECT_EQ(code_of([&] {
               anybody.add_auth({"sasl", secret::from_memory("x")});
             }),
@@ -105,7 +105,7 @@ TEST_F(access_control, sasl_is_answered_clearly) {
 TEST_F(access_control, an_unknown_scheme_ends_the_session) {
   client zk{where};
   session_recorder events{zk};
-  ASSERT_TRUE(zk.wait_connected(patience));
+  ASSERT_TRUE(zk.wait_connected(wait_limit));
   EXPECT_EQ(code_of([&] {
               zk.add_auth({"nonsense", secret::from_memory("x")});
             }),
@@ -115,8 +115,8 @@ TEST_F(access_control, an_unknown_scheme_ends_the_session) {
   EXPECT_EQ(code_of([&] { zk.get("/"); }), condition::session_dead);
 }
 
-// Settings that our own server must take as Apache's does.
-TEST(closed_server, answers_only_those_who_have_authenticated) {
+// Settings that work on conclave's server like on Apache's.
+TEST(restricted_server, requires_authentication) {
   zookeeper_options options;
   options.config = {{"enforce.auth.enabled", "true"}, {"enforce.auth.schemes", "digest"}};
   zookeeper_server server{options};
@@ -130,7 +130,7 @@ TEST(closed_server, answers_only_those_who_have_authenticated) {
   EXPECT_FALSE(late.exists("/n"));
 }
 
-TEST(closed_server, knows_neither_digests_nor_ttl_nodes_that_are_switched_off) {
+TEST(restricted_server, refuses_disabled_digests_and_ttl_nodes) {
   zookeeper_options options;
   options.config = {{"DigestAuthenticationProvider.enabled", "false"},
                     {"extendedTypesEnabled", "false"}};
@@ -143,14 +143,14 @@ TEST(closed_server, knows_neither_digests_nor_ttl_nodes_that_are_switched_off) {
               zk.create("/hers", "", create_options{create_mode::persistent, hers});
             }),
             errc::invalid_acl);
-  EXPECT_TRUE(zk.exists("/")) << "the connection goes on";
+  EXPECT_TRUE(zk.exists("/")) << "the connection stays open";
   EXPECT_EQ(code_of([&] {
               zk.add_auth({"digest", secret::from_memory("alice:secret")});
             }),
             errc::auth_failed);
 }
 
-TEST_F(access_control, secrets_never_reach_the_log) {
+TEST_F(access_control, secrets_are_not_logged) {
   client_options options = as_user("dave:unguessable");
   inbox<std::string> log;
   options.log = [&](log_level, std::string_view line) { log.put(std::string{line}); };

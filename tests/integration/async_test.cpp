@@ -64,8 +64,8 @@ TEST_F(asynchronous, every_operation_as_a_future) {
 
 TEST_F(asynchronous, a_future_carries_the_error) {
   auto failed = zk.async_get("/none", asio::use_future);
-  // The I/O thread has let go of the exception when it has answered the next request: TSan cannot
-  // see libstdc++'s own counting of references to it.
+  // When the next request completes, the I/O thread no longer references the exception. TSan does
+  // not understand the reference counts of exceptions in libstdc++.
   failed.wait();
   zk.sync();
   try {
@@ -76,7 +76,7 @@ TEST_F(asynchronous, a_future_carries_the_error) {
   }
 }
 
-TEST_F(asynchronous, coroutine_on_an_executor_of_the_users) {
+TEST_F(asynchronous, coroutine_on_a_custom_executor) {
   asio::io_context users;
   std::string data;
   std::thread::id ran_on;
@@ -97,7 +97,7 @@ TEST_F(asynchronous, coroutine_on_an_executor_of_the_users) {
   EXPECT_EQ(ran_on, std::this_thread::get_id());
 }
 
-TEST_F(asynchronous, deferred_starts_when_asked) {
+TEST_F(asynchronous, deferred_starts_when_awaited) {
   auto later = zk.async_create(root + "/d", "", {}, asio::deferred);
   EXPECT_FALSE(zk.exists(root + "/d"));
   std::move(later)(asio::use_future).get();
@@ -152,7 +152,7 @@ TEST_F(asynchronous, a_cancelled_operation_completes_at_once) {
   EXPECT_TRUE(zk.exists(root + "/x")) << "it had been sent";
 }
 
-TEST_F(asynchronous, cancelling_frees_a_coroutine_that_waits_for_a_server) {
+TEST_F(asynchronous, cancelling_resumes_a_coroutine_that_waits_for_a_server) {
   using namespace asio::experimental::awaitable_operators;
   client nowhere{"127.0.0.1:1"};
   asio::io_context users;
@@ -170,7 +170,7 @@ TEST_F(asynchronous, cancelling_frees_a_coroutine_that_waits_for_a_server) {
   EXPECT_TRUE(timer_won);
 }
 
-TEST_F(asynchronous, cancelling_after_completion_is_harmless) {
+TEST_F(asynchronous, cancelling_after_completion_has_no_effect) {
   asio::cancellation_signal signal;
   inbox<error_code> got;
   zk.async_get(root, asio::bind_cancellation_slot(signal.slot(),
@@ -181,7 +181,7 @@ TEST_F(asynchronous, cancelling_after_completion_is_harmless) {
   EXPECT_EQ(got.size(), 0u);
 }
 
-TEST_F(asynchronous, answers_come_in_the_order_of_the_requests) {
+TEST_F(asynchronous, replies_arrive_in_the_order_of_the_requests) {
   inbox<int> order;
   for (int i = 0; i < 500; ++i) {
     if (i % 3 == 0)
@@ -192,7 +192,7 @@ TEST_F(asynchronous, answers_come_in_the_order_of_the_requests) {
   for (int i = 0; i < 500; ++i) EXPECT_EQ(order.take(), i);
 }
 
-TEST_F(asynchronous, a_batch_leaves_in_one_write) {
+TEST_F(asynchronous, a_batch_is_sent_in_one_write) {
   link_proxy proxy{shared_server().port()};
   client counted{proxy.connect_string()};
   counted.sync();
@@ -202,7 +202,7 @@ TEST_F(asynchronous, a_batch_leaves_in_one_write) {
     const auto together = counted.begin_batch();
     for (int i = 0; i < 10; ++i)
       counted.async_get(root, [&](error_code ec, get_result) { got.put(ec); });
-    EXPECT_EQ(got.take(50ms), std::nullopt) << "nothing has left yet";
+    EXPECT_EQ(got.take(50ms), std::nullopt) << "nothing was sent yet";
     EXPECT_EQ(proxy.client_frames(), before);
   }
   for (int i = 0; i < 10; ++i) EXPECT_EQ(got.take(), error_code{});
@@ -282,10 +282,10 @@ TEST_F(asynchronous, a_batch_may_end_on_another_thread) {
   std::thread{[&] { together.reset(); }}.join();
   EXPECT_EQ(got.take(), error_code{});
   zk.async_get(root, [&](error_code ec, get_result) { got.put(ec); });
-  EXPECT_EQ(got.take(), error_code{}) << "nothing is held back any more";
+  EXPECT_EQ(got.take(), error_code{}) << "requests are no longer delayed";
 }
 
-TEST_F(asynchronous, an_operation_started_after_its_client_is_gone_completes) {
+TEST_F(asynchronous, an_operation_started_after_its_client_was_destroyed_completes) {
   auto doomed = std::make_unique<client>(shared_server().connect_string());
   for (int i = 0; i < 20; ++i) {
     auto later = doomed->async_get(root, asio::deferred);
@@ -296,7 +296,7 @@ TEST_F(asynchronous, an_operation_started_after_its_client_is_gone_completes) {
   }
 }
 
-TEST_F(asynchronous, close_can_be_waited_for_in_vain_and_given_up) {
+TEST_F(asynchronous, waiting_for_close_can_be_cancelled) {
   link_proxy proxy{shared_server().port()};
   client slow{proxy.connect_string(), with_timeout(60s)};
   slow.sync();

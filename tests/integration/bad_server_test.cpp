@@ -1,4 +1,4 @@
-// Servers that misbehave: a clear error, bounded memory, and the client goes on to the next one.
+// Faulty servers cause clear errors and limited memory, and the client tries the next server.
 #include <sys/resource.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@ client_options quick() {
   return options;
 }
 
-// The script misbehaves on every connection: operations fail with a clear code, the client keeps
+// The server is faulty on every connection. Operations fail with a clear code, the client keeps
 // trying, and it can be closed.
 void expect_no_connection(const scripted_server::script& script) {
   inbox<bool> connected;
@@ -30,11 +30,11 @@ void expect_no_connection(const scripted_server::script& script) {
   }};
   client zk{server.connect_string(), quick()};
   EXPECT_EQ(code_of([&] { zk.get("/"); }), errc::not_connected);
-  EXPECT_TRUE(connected.take()) << "it was never tried";
+  EXPECT_TRUE(connected.take()) << "the client did not connect";
   EXPECT_EQ(server.failures(), std::vector<std::string>{});
 }
 
-TEST(bad_server, says_nothing_at_all) {
+TEST(bad_server, does_not_answer) {
   expect_no_connection([](scripted_connection& c) { c.wait_until_closed(); });
 }
 
@@ -70,15 +70,15 @@ TEST(bad_server, answers_the_handshake_with_too_little) {
   });
 }
 
-TEST(bad_server, says_that_a_new_session_has_expired) {
+TEST(bad_server, reports_a_new_session_as_expired) {
   expect_no_connection([](scripted_connection& c) {
     c.accept_session(0, 0);
     c.wait_until_closed();
   });
 }
 
-// After a good handshake: the request in flight is lost with an unknown outcome and the session is
-// taken up again.
+// The fault follows a successful handshake. The outcome of the pending request is unknown, and the
+// session continues.
 void expect_lost_connection(
     const std::function<void(scripted_connection&, const std::string&)>& answer) {
   scripted_server server{[&](scripted_connection& c) {
@@ -89,7 +89,7 @@ void expect_lost_connection(
   }};
   inbox<std::string> log;
   auto options = quick();
-  options.connect_wait = patience;  // what is lost must have been sent
+  options.connect_wait = wait_limit;  // so that the request is sent
   options.log = [&](log_level, std::string_view line) { log.put(std::string{line}); };
   client zk{server.connect_string(), options};
   session_recorder events{zk};
@@ -105,20 +105,20 @@ TEST(bad_server, a_negative_length) {
   expect_lost_connection([](auto& c, auto&) { c.send_bytes("\xff\xff\xff\xff"); });
 }
 
-TEST(bad_server, an_absurd_length) {
+TEST(bad_server, an_extreme_length) {
   expect_lost_connection([](auto& c, auto&) { c.send_bytes("\x7f\xff\xff\xff"); });
 }
 
-TEST(bad_server, an_answer_to_another_request) {
+TEST(bad_server, a_reply_to_another_request) {
   expect_lost_connection(
       [](auto& c, auto& request) { c.send_reply(int32_at(request, 0) + 1, 1, 0); });
 }
 
-TEST(bad_server, an_answer_without_its_body) {
+TEST(bad_server, a_reply_without_its_body) {
   expect_lost_connection([](auto& c, auto& request) { c.send_reply(int32_at(request, 0), 1, 0); });
 }
 
-TEST(bad_server, an_answer_whose_string_is_longer_than_the_frame) {
+TEST(bad_server, a_reply_with_a_string_longer_than_the_frame) {
   expect_lost_connection([](auto& c, auto& request) {
     c.send_reply(int32_at(request, 0), 1, 0, std::string("\0\xff\xff\xff/a", 6));
   });
@@ -128,7 +128,7 @@ TEST(bad_server, an_empty_frame) {
   expect_lost_connection([](auto& c, auto&) { c.send_frame(""); });
 }
 
-TEST(bad_server, an_unasked_ping_answer) {
+TEST(bad_server, an_unexpected_ping_reply) {
   expect_lost_connection([](auto& c, auto&) { c.send_reply(-2, 1, 0); });
 }
 
@@ -136,14 +136,14 @@ TEST(bad_server, a_broken_event) {
   expect_lost_connection([](auto& c, auto&) { c.send_reply(-1, 1, 0, "\x01"); });
 }
 
-TEST(bad_server, random_bytes_for_ever) {
+TEST(bad_server, endless_random_bytes) {
   std::atomic<std::uint32_t> seed{1};
   scripted_server server{[&](scripted_connection& c) {
     std::minstd_rand random{seed++};
     c.accept_session(2000, 77);
     std::string bytes(4096, '\0');
     for (auto& b : bytes) b = static_cast<char>(random());
-    bytes[0] = '\0';  // now and then a length that could be one
+    bytes[0] = '\0';  // some of the lengths are valid
     bytes[1] = '\0';
     c.send_bytes(bytes);
     c.wait_until_closed(std::chrono::milliseconds{200});
@@ -153,10 +153,10 @@ TEST(bad_server, random_bytes_for_ever) {
   for (int i = 0; i < 30; ++i) ASSERT_TRUE(events.wait_for(event::suspended));
 }
 
-TEST(bad_server, a_promised_giant_takes_no_memory_until_it_arrives) {
+TEST(bad_server, a_large_length_allocates_no_memory_before_the_data) {
   scripted_server server{[&](scripted_connection& c) {
     c.accept_session(2000, 77);
-    c.send_bytes(std::string("\0\xff\0\0", 4));  // 16 MiB, of which nothing follows
+    c.send_bytes(std::string("\0\xff\0\0", 4));  // a length of 16 MiB without data
     c.wait_until_closed();
   }};
   rusage before{};
@@ -167,15 +167,15 @@ TEST(bad_server, a_promised_giant_takes_no_memory_until_it_arrives) {
     context shared;
     for (int i = 0; i < 50; ++i)
       many.push_back(std::make_unique<client>(shared, server.connect_string(), with_timeout(2s)));
-    for (auto& zk : many) ASSERT_TRUE(zk->wait_connected(patience));
+    for (auto& zk : many) ASSERT_TRUE(zk->wait_connected(wait_limit));
     for (auto& zk : many) zk->async_get("/", [](error_code, get_result) {});
   }
   ::getrusage(RUSAGE_SELF, &after);
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 200'000)
-      << "fifty promises of 16 MiB are not 800 MiB";
+      << "fifty lengths of 16 MiB must not allocate 800 MiB";
 }
 
-TEST(bad_server, a_slow_one_byte_at_a_time_is_understood) {
+TEST(bad_server, a_slow_server_that_sends_single_bytes_is_accepted) {
   scripted_server server{[&](scripted_connection& c) {
     c.accept_session(5000, 77);
     for (;;) {

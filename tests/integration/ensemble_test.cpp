@@ -1,5 +1,5 @@
-// An ensemble of three: its leader dies with requests in flight, servers restart one by one, a
-// minority serves readers.
+// An ensemble of three servers: the leader is killed while requests are pending, servers restart
+// one by one, and a minority serves readers.
 #include <algorithm>
 #include <atomic>
 #include <set>
@@ -13,7 +13,7 @@ namespace {
 
 using event = session_event::kind;
 
-TEST(ensemble, every_request_in_flight_completes_once_when_the_leader_dies) {
+TEST(ensemble, every_request_in_flight_completes_once_when_the_leader_is_killed) {
   zookeeper_ensemble servers;
   client zk{servers.connect_string()};
   session_recorder events{zk};
@@ -22,8 +22,7 @@ TEST(ensemble, every_request_in_flight_completes_once_when_the_leader_dies) {
   std::vector<std::atomic<int>> completions(count);
   std::vector<error_code> codes(count);
   inbox<std::size_t> done;
-  // A stopped leader answers nobody, so that all are in flight when it dies, whichever server this
-  // client is attached to.
+  // While the leader is stopped, no server answers, so all requests are pending when it is killed.
   const auto leader = *servers.leader();
   servers.server(leader).pause();
   for (std::size_t i = 0; i < count; ++i) {
@@ -53,7 +52,7 @@ TEST(ensemble, every_request_in_flight_completes_once_when_the_leader_dies) {
       ++unknown;
     }
   }
-  EXPECT_GT(unknown, count / 2) << "the leader's death hit too little";
+  EXPECT_GT(unknown, count / 2) << "too few requests were pending when the leader was killed";
   EXPECT_EQ(done.size(), 0u);
 }
 
@@ -73,17 +72,18 @@ TEST(ensemble, a_session_survives_a_rolling_restart) {
     servers.wait_for_quorum();
   }
   EXPECT_EQ(zk.session_id(), session);
-  EXPECT_TRUE(events.wait_for(event::reconnected)) << "at least one of the three was ours";
+  EXPECT_TRUE(events.wait_for(event::reconnected))
+      << "the client was connected to one of the three servers";
   zk.set("/e", "still watched");
-  auto told = seen.take();
-  while (told && told->type == watch_event::kind::possibly_missed) told = seen.take();
-  EXPECT_EQ(told->type, watch_event::kind::changed);
+  auto received = seen.take();
+  while (received && received->type == watch_event::kind::possibly_missed) received = seen.take();
+  EXPECT_EQ(received->type, watch_event::kind::changed);
 }
 
-TEST(ensemble, a_minority_serves_only_those_who_accept_read_only) {
+TEST(ensemble, a_minority_serves_only_clients_that_accept_read_only) {
   zookeeper_options options;
   options.read_only_mode = true;
-  // 3.8 counts the making of a global session as a write, which a read-only server refuses.
+  // For 3.8, the creation of a global session is a write, which a read-only server refuses.
   options.config["localSessionsEnabled"] = "true";
   options.config["localSessionsUpgradingEnabled"] = "true";
   zookeeper_ensemble servers{options};
@@ -94,12 +94,12 @@ TEST(ensemble, a_minority_serves_only_those_who_accept_read_only) {
   const auto last = *servers.leader() == 0 ? std::size_t{1} : std::size_t{0};
   for (std::size_t i = 0; i < servers.size(); ++i)
     if (i != last) servers.kill(i);
-  // It goes on serving until it has noticed that the others are gone.
+  // It continues to serve until it detects that the others have stopped.
   servers.server(last).wait_for_mode("read-only");
   client_options reads = with_timeout(10s);
   reads.allow_read_only = true;
   client reader{servers.server(last).connect_string(), reads};
-  ASSERT_TRUE(reader.wait_connected(patience));
+  ASSERT_TRUE(reader.wait_connected(wait_limit));
   EXPECT_TRUE(reader.read_only());
   EXPECT_EQ(reader.get("/data").data, "x");
   EXPECT_EQ(code_of([&] { reader.create("/no"); }), errc::not_read_only);

@@ -1,10 +1,13 @@
-// A child process never harms its parent's session.
+// A child process does not affect its parent's session.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
+#include <thread>
+#include <vector>
 
 #include "conclave/contenders.hpp"
 #include "conclave/election.hpp"
@@ -15,7 +18,7 @@
 namespace conclave::testing {
 namespace {
 
-// Runs f in a child; its exit code is what f returns.
+// Runs f in a child process and returns its exit code, which is the result of f.
 template <class F>
 int in_child(F f) {
   const auto pid = ::fork();
@@ -49,6 +52,50 @@ TEST_F(forking, the_childs_destructor_does_not_close_the_parents_session) {
   expect_unharmed(session);
 }
 
+// During the fork, another thread often holds the mutex of the recipes, or changes their data.
+TEST_F(forking, destructors_of_recipes_in_the_child_return_while_other_threads_use_the_session) {
+  auto claimed = std::make_unique<queue>(*zk, root + "/claimed");
+  claimed->push("item");
+  auto claim = std::make_unique<queue_claim>(claimed->claim());
+  auto popped = std::make_unique<queue>(*zk, root + "/popped");
+  EXPECT_FALSE(popped->pop_for(10ms));  // its consumer stays in the wait queue
+  auto m = std::make_unique<mutex>(*zk, root + "/held");
+  m->lock();
+  auto e = std::make_unique<election>(*zk, root + "/election");
+  e->campaign();
+  auto o = std::make_unique<election_observer>(*zk, root + "/election", [](const auto&) {});
+  std::atomic<bool> stop{false};
+  std::vector<std::jthread> busy;
+  for (int i = 0; i < 2; ++i)
+    busy.emplace_back([&, i] {
+      mutex used{*zk, root + "/used" + std::to_string(i)};
+      while (!stop) {
+        used.lock();
+        used.unlock();
+      }
+    });
+  const auto session = zk->session_id();
+  for (int i = 0; i < 30; ++i)
+    EXPECT_EQ(in_child([&] {
+                ::alarm(20);
+                claim.reset();
+                claimed.reset();
+                popped.reset();
+                m.reset();
+                e.reset();
+                o.reset();
+                zk.reset();
+                return 7;
+              }),
+              7);
+  stop = true;
+  busy.clear();
+  expect_unharmed(session);
+  EXPECT_TRUE(m->held());
+  EXPECT_TRUE(claim->hold().held());
+  claim->complete();
+}
+
 TEST_F(forking, calls_in_the_child_are_refused) {
   const auto session = zk->session_id();
   EXPECT_EQ(
@@ -62,7 +109,7 @@ TEST_F(forking, calls_in_the_child_are_refused) {
   expect_unharmed(session);
 }
 
-TEST_F(forking, a_child_that_exits_normally_does_no_harm) {
+TEST_F(forking, a_child_that_exits_normally_does_not_affect_the_parent) {
   const auto session = zk->session_id();
   EXPECT_EQ(in_child([&]() -> int {
               static std::unique_ptr<client> destroyed_at_exit;
@@ -86,7 +133,7 @@ TEST_F(forking, a_program_started_by_the_parent_does_not_inherit_the_connection)
             7);
 }
 
-TEST_F(forking, what_a_child_asks_is_answered_without_its_parents_locks) {
+TEST_F(forking, getters_in_the_child_do_not_use_locks_of_the_parent) {
   EXPECT_EQ(in_child([&] {
               const bool dead = zk->state() == session_state::closed && zk->session_id() == 0 &&
                                 zk->session_deadline() < boot_clock::now();
@@ -96,7 +143,7 @@ TEST_F(forking, what_a_child_asks_is_answered_without_its_parents_locks) {
             7);
 }
 
-TEST_F(forking, a_child_forked_by_a_handler_is_ended_when_it_returns) {
+TEST_F(forking, a_child_forked_by_a_handler_ends_when_the_handler_returns) {
   const auto session = zk->session_id();
   inbox<pid_t> children;
   zk->async_get(root, [&](error_code, get_result) {
@@ -162,7 +209,7 @@ TEST_F(forking, locks_queues_and_elections_refuse_all_calls_in_the_child) {
 // TSan cannot follow threads that a child of a threaded process starts.
 #if !defined(__SANITIZE_THREAD__)
 
-TEST_F(forking, a_child_can_have_a_client_of_its_own) {
+TEST_F(forking, a_child_can_have_its_own_client) {
   const auto session = zk->session_id();
   EXPECT_EQ(in_child([&] {
               client own{shared_server().connect_string()};

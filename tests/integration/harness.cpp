@@ -26,6 +26,12 @@ client_options with_timeout(std::chrono::milliseconds t) {
   return options;
 }
 
+client_options reconnecting_at_once() {
+  auto options = with_timeout(std::chrono::seconds{30});
+  options.reconnect = [](unsigned) { return std::chrono::milliseconds{5}; };
+  return options;
+}
+
 std::optional<session_event> session_recorder::wait_for(session_event::kind k,
                                                         std::chrono::nanoseconds limit) {
   const auto end = std::chrono::steady_clock::now() + limit;

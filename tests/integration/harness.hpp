@@ -1,5 +1,5 @@
-// What the integration tests share: a server to talk to, paths of their own, and ways to wait for
-// what happens on other threads without sleeping.
+// Helpers for integration tests: a shared server, a new path for each test, and functions that wait
+// for other threads without sleeping.
 #pragma once
 
 #include <chrono>
@@ -19,31 +19,33 @@ namespace conclave::testing {
 
 using namespace std::chrono_literals;
 
-// How long a test waits for something that must happen: long, since it costs nothing when it does.
-inline constexpr auto patience = 30s;
+// The time limit for something that must happen. A passing test does not reach it.
+inline constexpr auto wait_limit = 30s;
 
-// One server for the whole executable, started by the first test that asks.
+// One server for the whole executable, started by the first call.
 zookeeper_server& shared_server();
 
-// "/NAME-K", created anew, for one test.
+// Creates a new node "/NAME-K" for one test.
 std::string fresh_node(client& zk, const std::string& name);
 
-// Options with a session timeout, and nothing else.
+// Default options with this session timeout.
 client_options with_timeout(std::chrono::milliseconds t);
+// A session timeout of 30 s and attempts to reconnect every 5 ms.
+client_options reconnecting_at_once();
 
-// Things that callbacks bring, in their order.
+// A thread-safe queue of values from callbacks.
 template <class T>
 class inbox {
  public:
   void put(T value) {
-    // Notified under the lock: who takes the value may destroy this object at once.
+    // Notifies under the lock, because the receiver may destroy this object at once.
     const std::lock_guard lock{mutex_};
     values_.push_back(std::move(value));
     arrived_.notify_all();
   }
 
-  // The next one; nothing if none came in time.
-  std::optional<T> take(std::chrono::nanoseconds limit = patience) {
+  // Returns the next value, or nothing on a timeout.
+  std::optional<T> take(std::chrono::nanoseconds limit = wait_limit) {
     std::unique_lock lock{mutex_};
     if (!arrived_.wait_for(lock, limit, [&] { return !values_.empty(); })) return std::nullopt;
     auto value = std::move(values_.front());
@@ -62,11 +64,11 @@ class inbox {
   std::deque<T> values_;
 };
 
-// A watcher that puts its events into an inbox, which lives as long as either needs it.
+// A watcher that puts its events into an inbox. Both share the inbox.
 class watch_recorder {
  public:
   watcher get() const { return watcher_; }
-  std::optional<watch_event> take(std::chrono::nanoseconds limit = patience) {
+  std::optional<watch_event> take(std::chrono::nanoseconds limit = wait_limit) {
     return events_->take(limit);
   }
   std::size_t size() const { return events_->size(); }
@@ -82,10 +84,10 @@ class session_recorder {
   explicit session_recorder(client& zk)
       : subscription_{zk.on_session_event([this](const session_event& e) { events_.put(e); })} {}
 
-  // Takes events until one of this kind came.
+  // Takes events until one of this kind arrives.
   std::optional<session_event> wait_for(session_event::kind k,
-                                        std::chrono::nanoseconds limit = patience);
-  std::optional<session_event> next(std::chrono::nanoseconds limit = patience) {
+                                        std::chrono::nanoseconds limit = wait_limit);
+  std::optional<session_event> next(std::chrono::nanoseconds limit = wait_limit) {
     return events_.take(limit);
   }
 
@@ -94,7 +96,7 @@ class session_recorder {
   subscription subscription_;
 };
 
-// The code with which a call fails; none if it does not.
+// Returns the error code of a call, or none if it succeeds.
 template <class F>
 error_code code_of(F call) {
   try {

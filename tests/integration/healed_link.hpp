@@ -1,4 +1,4 @@
-// For tests that cut a client's link and want to see what becomes of it on the next one.
+// Helpers for tests in which a client loses its connection and reconnects.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace conclave::testing {
 
-// A session that outlives the test, so that what it leaves behind stays to be seen; and a link that
-// is healed when the client finds nobody there, which is as long as an outage has to last.
+// The session outlives the test, so that leftover nodes stay visible. The proxy accepts connections
+// again as soon as the client has failed to connect once.
 inline client_options healed_at_once(link_proxy& proxy) {
   auto o = with_timeout(60s);
   o.reconnect = [&proxy](unsigned) {
@@ -22,17 +22,17 @@ inline client_options healed_at_once(link_proxy& proxy) {
   return o;
 }
 
-// Calls arm(n), which sets a fault behind the n-th frame, and round() for n = 1, 2, ... until the
-// round ends before the fault strikes. A round may send fewer frames than another one, for example
+// Calls arm(n), which sets a fault after the n-th frame, and round() for n = 1, 2, ... until the
+// round ends before the fault happens. A round may send fewer frames than another one, for example
 // if a waiter is granted the lock before it has listed the wait queue. So such a round is repeated
-// until at least `fewest` faults have struck.
+// until at least `fewest` faults have happened.
 template <class Arm, class Round>
 void at_every_frame(link_proxy& proxy, std::size_t fewest, Arm arm, Round round) {
   std::size_t n = 1;
   for (int short_rounds = 0; n < 1000 && short_rounds < 50;) {
     proxy.reset_counters();
     arm(n);
-    SCOPED_TRACE("cut behind frame " + std::to_string(n));
+    SCOPED_TRACE("connection lost after frame " + std::to_string(n));
     round();
     if (::testing::Test::HasFailure()) return;
     if (proxy.faults() > 0)
@@ -42,9 +42,9 @@ void at_every_frame(link_proxy& proxy, std::size_t fewest, Arm arm, Round round)
     else
       ++short_rounds;
   }
-  proxy.cut_after_client_frames(1u << 30);
-  proxy.cut_after_server_frames(1u << 30);
-  EXPECT_GT(n, fewest) << "too few places to cut at";
+  proxy.disconnect_after_client_frames(1u << 30);
+  proxy.disconnect_after_server_frames(1u << 30);
+  EXPECT_GT(n, fewest) << "too few faults";
   EXPECT_LT(n, 1000u) << "the round does not end";
 }
 

@@ -1,4 +1,4 @@
-// Bounds: what is too large or too much is refused or waits, and nothing grows.
+// Limits for sizes and for outstanding operations.
 #include <atomic>
 #include <thread>
 
@@ -29,7 +29,7 @@ TEST(limits, a_full_backlog_refuses_asynchronous_calls) {
   EXPECT_EQ(got.size(), 0u);
 }
 
-TEST(limits, outstanding_bytes_are_bounded_too) {
+TEST(limits, outstanding_bytes_are_limited) {
   client_options options;
   options.max_outstanding_bytes = 1'000'000;
   inbox<error_code> got;
@@ -40,7 +40,7 @@ TEST(limits, outstanding_bytes_are_bounded_too) {
   EXPECT_EQ(got.take(), error_code{errc::backlog_full});
 }
 
-TEST(limits, a_full_backlog_makes_blocking_calls_wait_for_room) {
+TEST(limits, a_full_backlog_makes_blocking_calls_wait) {
   link_proxy proxy{shared_server().port()};
   client_options options;
   options.max_outstanding = 4;
@@ -58,7 +58,7 @@ TEST(limits, a_full_backlog_makes_blocking_calls_wait_for_room) {
   for (int i = 0; i < 4; ++i) EXPECT_EQ(got.take(), error_code{});
 }
 
-TEST(limits, more_than_a_socket_buffer_holds_goes_through) {
+TEST(limits, data_larger_than_a_socket_buffer_is_sent) {
   client zk{shared_server().connect_string()};
   const auto path = fresh_node(zk, "bulk");
   const std::string data(500'000, 'b');
@@ -74,7 +74,7 @@ subscription counting_cuts(client& zk, std::atomic<int>& cuts) {
       [&](const session_event& e) { cuts += e.type == session_event::kind::suspended; });
 }
 
-TEST(limits, an_answer_above_the_limit_fails_its_call_and_leaves_the_connection_alone) {
+TEST(limits, a_reply_above_the_limit_fails_only_its_call) {
   client_options options;
   options.max_reply_bytes = 10'000;
   client zk{shared_server().connect_string(), options};
@@ -92,8 +92,8 @@ TEST(limits, an_answer_above_the_limit_fails_its_call_and_leaves_the_connection_
   EXPECT_EQ(cuts, 0);
 }
 
-// A lock and a queue must not stop working because they have become popular.
-TEST(limits, recipes_list_what_is_above_the_limit) {
+// Locks and queues must work with any number of contenders and items.
+TEST(limits, recipes_accept_listings_above_the_limit) {
   client_options options;
   options.max_reply_bytes = 500;
   client zk{shared_server().connect_string(), options};
@@ -110,7 +110,7 @@ TEST(limits, recipes_list_what_is_above_the_limit) {
   EXPECT_EQ(cuts, 0);
 }
 
-TEST(limits, giving_up_says_who_did_not_answer_and_why) {
+TEST(limits, a_connection_timeout_names_the_servers_and_reasons) {
   client_options options;
   options.connect_wait = 200ms;
   client zk{"127.0.0.1:1", options};
@@ -123,7 +123,7 @@ TEST(limits, giving_up_says_who_did_not_answer_and_why) {
   }
 }
 
-TEST(limits, waiting_for_ever_is_possible) {
+TEST(limits, waiting_without_a_limit_is_possible) {
   client_options options;
   options.connect_wait = std::chrono::milliseconds::max();
   client zk{shared_server().connect_string(), options};
@@ -131,7 +131,7 @@ TEST(limits, waiting_for_ever_is_possible) {
   EXPECT_TRUE(zk.wait_connected(std::chrono::nanoseconds::max()));
 }
 
-TEST(limits, options_that_cannot_work_are_refused) {
+TEST(limits, invalid_options_are_refused) {
   const auto refused = [](auto change) {
     client_options options;
     change(options);

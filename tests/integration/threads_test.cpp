@@ -1,4 +1,4 @@
-// Many threads on one client, and clients that come and go.
+// Many threads on one client, and clients that are created and destroyed concurrently.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -26,7 +26,7 @@ TEST(threads, one_client_serves_many_threads) {
   EXPECT_EQ(zk.children(root).stat.num_children, 8);
 }
 
-TEST(threads, calls_from_many_threads_survive_cuts) {
+TEST(threads, calls_from_many_threads_survive_connection_losses) {
   link_proxy proxy{shared_server().port()};
   client zk{proxy.connect_string()};
   const auto root = fresh_node(zk, "cuts");
@@ -38,7 +38,7 @@ TEST(threads, calls_from_many_threads_survive_cuts) {
     all.emplace_back([&] {
       while (!stop) {
         const auto ec = code_of([&] { zk.set(root, "x"); });
-        // A write that had not left when the one before it was lost is not sent at all.
+        // A write that was not sent before an earlier write was lost is not sent.
         if (ec && ec != errc::not_connected) {
           EXPECT_EQ(ec, condition::outcome_unknown) << ec.message();
           ++unknown;
@@ -50,7 +50,7 @@ TEST(threads, calls_from_many_threads_survive_cuts) {
   }
   for (int i = 0; i < 15; ++i) {
     proxy.drop_links(i % 2 == 0 ? link_proxy::ending::fin : link_proxy::ending::reset);
-    // On to the next cut when the threads are at work again.
+    // Waits until the threads work again.
     for (const int before = answered; answered < before + 4;) zk.sync();
   }
   stop = true;
@@ -60,7 +60,7 @@ TEST(threads, calls_from_many_threads_survive_cuts) {
   EXPECT_LE(version, answered + unknown) << "no write happened twice";
 }
 
-TEST(threads, clients_come_and_go_on_one_context) {
+TEST(threads, clients_can_be_created_and_destroyed_on_one_context) {
   context shared;
   std::vector<std::thread> all;
   for (int t = 0; t < 4; ++t) {
@@ -79,7 +79,7 @@ TEST(threads, clients_come_and_go_on_one_context) {
   for (auto& t : all) t.join();
 }
 
-TEST(threads, a_listener_is_not_called_after_its_subscription_is_gone) {
+TEST(threads, a_listener_is_not_called_after_its_subscription_was_destroyed) {
   link_proxy proxy{shared_server().port()};
   client zk{proxy.connect_string()};
   for (int i = 0; i < 20; ++i) {
@@ -88,7 +88,7 @@ TEST(threads, a_listener_is_not_called_after_its_subscription_is_gone) {
     proxy.drop_links();
     listening = subscription{};
     *alive = false;
-    alive.reset();  // the sanitizers would see a late call
+    alive.reset();  // the sanitizers would detect a late call
   }
 }
 

@@ -1,4 +1,4 @@
-// TLS against a real server: who is trusted, and who is not.
+// TLS with a real server.
 #include <boost/asio/use_future.hpp>
 
 #include "integration/harness.hpp"
@@ -13,7 +13,7 @@ class tls : public ::testing::Test {
  protected:
   static client_options trusting(const std::string& ca) {
     client_options options;
-    options.connect_wait = patience;
+    options.connect_wait = wait_limit;
     options.tls.emplace();
     options.tls->ca_file = ca;
     return options;
@@ -47,7 +47,7 @@ TEST_F(tls, a_trusted_server_is_used_by_address_and_by_name) {
   EXPECT_TRUE(by_name.exists("/"));
 }
 
-TEST_F(tls, large_data_and_many_requests_pass) {
+TEST_F(tls, large_data_and_many_requests_work) {
   client zk{f.server.secure_connect_string(), trusting(f.trusted.certificate())};
   const std::string data(800'000, 'x');
   zk.create("/large", data);
@@ -60,7 +60,7 @@ TEST_F(tls, large_data_and_many_requests_pass) {
   EXPECT_EQ(zk.get("/large").stat.version, 20);
 }
 
-TEST_F(tls, a_server_signed_by_a_stranger_is_refused_and_the_log_says_why) {
+TEST_F(tls, an_untrusted_server_is_refused_and_the_reason_is_logged) {
   auto options = trusting(f.stranger.certificate());
   inbox<std::string> log;
   options.log = [&](log_level, std::string_view line) { log.put(std::string{line}); };
@@ -69,12 +69,13 @@ TEST_F(tls, a_server_signed_by_a_stranger_is_refused_and_the_log_says_why) {
     client zk{f.server.secure_connect_string(), options};
     EXPECT_EQ(code_of([&] { zk.exists("/"); }), errc::not_connected);
   }
-  bool told = false;
-  while (const auto line = log.take(0s)) told |= line->find("certificate") != std::string::npos;
-  EXPECT_TRUE(told);
+  bool was_logged = false;
+  while (const auto line = log.take(0s))
+    was_logged |= line->find("certificate") != std::string::npos;
+  EXPECT_TRUE(was_logged);
 }
 
-TEST_F(tls, a_certificate_for_another_host_is_refused_unless_told_otherwise) {
+TEST_F(tls, a_certificate_for_another_host_is_refused_by_default) {
   zookeeper_options server_options;
   const auto other = f.trusted.issue("other", {"DNS:other.example"});
   server_options.tls.emplace(other.bundle, f.trusted.certificate(), false);
@@ -88,7 +89,7 @@ TEST_F(tls, a_certificate_for_another_host_is_refused_unless_told_otherwise) {
   EXPECT_TRUE(client(server.secure_connect_string(), options).exists("/"));
 }
 
-TEST_F(tls, a_client_certificate_is_shown_where_it_is_wanted) {
+TEST_F(tls, a_client_certificate_is_sent_if_requested) {
   zookeeper_options server_options;
   server_options.tls.emplace(f.good.bundle, f.trusted.certificate(), true);
   zookeeper_server server{server_options};
@@ -103,7 +104,7 @@ TEST_F(tls, a_client_certificate_is_shown_where_it_is_wanted) {
   EXPECT_TRUE(zk.exists("/"));
 }
 
-TEST_F(tls, the_session_survives_a_cut) {
+TEST_F(tls, the_session_survives_a_reconnect) {
   link_proxy proxy{f.server.secure_port(), true};
   client zk{proxy.connect_string(), trusting(f.trusted.certificate())};
   session_recorder events{zk};

@@ -53,7 +53,7 @@ TEST_F(transactions, each_kind_of_part_can_fail) {
   EXPECT_EQ(code_of([&] { zk.commit(transaction{}.remove(root, 7)); }), errc::bad_version);
 }
 
-TEST_F(transactions, what_no_server_would_take_is_not_sent) {
+TEST_F(transactions, invalid_transactions_are_not_sent) {
   const create_options no_ttl{create_mode::persistent_ttl};
   EXPECT_EQ(code_of([&] { zk.commit(transaction{}.create(root + "/a", "", no_ttl)); }),
             errc::invalid_argument);
@@ -68,7 +68,7 @@ TEST_F(transactions, parts_see_those_before_them) {
   EXPECT_EQ(result.parts[2].stat.version, 1);
 }
 
-TEST_F(transactions, reads_are_answered_together_each_for_itself) {
+TEST_F(transactions, reads_in_a_group_have_separate_results) {
   zk.create(root + "/a", "A");
   const auto results = zk.read(read_group{}.get(root + "/a").get(root + "/none").children(root));
   ASSERT_EQ(results.size(), 3u);

@@ -1,4 +1,4 @@
-// A client that connects through a Unix socket: a relay carries it to a real server.
+// A client that connects through a Unix socket. A relay forwards to a real server.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -70,7 +70,7 @@ TEST_F(unix_socket, has_a_chroot_after_a_colon) {
   EXPECT_EQ(by_tcp.get(root + "/a").data, "inside");
 }
 
-TEST_F(unix_socket, the_session_survives_a_cut) {
+TEST_F(unix_socket, the_session_survives_a_reconnect) {
   client zk{host};
   session_recorder events{zk};
   const auto root = fresh_node(zk, "unix");
@@ -83,7 +83,7 @@ TEST_F(unix_socket, the_session_survives_a_cut) {
   EXPECT_EQ(relay.links_accepted(), 2u);
 }
 
-TEST_F(unix_socket, a_missing_one_is_told_and_the_next_host_is_tried) {
+TEST_F(unix_socket, a_missing_socket_is_reported_and_the_next_host_is_tried) {
   const auto missing = "unix:" + (folder.path() / "missing").string();
   const auto first = missing + ",";
   for (const auto& next : {host, shared_server().connect_string()}) {
@@ -101,7 +101,7 @@ TEST_F(unix_socket, a_missing_one_is_told_and_the_next_host_is_tried) {
   }
 }
 
-// Linux answers EAGAIN where TCP would wait.
+// connect() fails with EAGAIN on Linux, where TCP would wait.
 TEST_F(unix_socket, a_full_backlog_is_a_failed_connection) {
   const auto full = folder.path() / "full";
   const auto address = address_of(full);
@@ -128,7 +128,7 @@ TEST_F(unix_socket, a_full_backlog_is_a_failed_connection) {
   ::close(listener);
 }
 
-TEST_F(unix_socket, does_without_the_tls_that_other_hosts_want) {
+TEST_F(unix_socket, does_not_use_the_tls_of_other_hosts) {
   client_options options;
   options.tls.emplace();
   client zk{host, options};

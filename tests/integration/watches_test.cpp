@@ -1,4 +1,4 @@
-// Watches of all kinds on a real server, without any loss of connection (that is reconnect_test).
+// Watches of all kinds on a real server, without connection losses (see reconnect_test).
 #include <atomic>
 
 #include "integration/harness.hpp"
@@ -22,7 +22,7 @@ class watches : public ::testing::Test {
   std::string root = fresh_node(zk, "watch");
 };
 
-TEST_F(watches, get_tells_once_that_data_changed) {
+TEST_F(watches, get_reports_one_data_change) {
   watch_recorder seen;
   zk.get(root, seen.get());
   other.set(root, "1");
@@ -32,7 +32,7 @@ TEST_F(watches, get_tells_once_that_data_changed) {
   EXPECT_EQ(seen.size(), 0u);
 }
 
-TEST_F(watches, get_tells_that_the_node_was_deleted) {
+TEST_F(watches, get_reports_a_deletion) {
   watch_recorder seen;
   const auto path = zk.create(root + "/d").path;
   zk.get(path, seen.get());
@@ -40,14 +40,14 @@ TEST_F(watches, get_tells_that_the_node_was_deleted) {
   expect(seen, kind::deleted, path);
 }
 
-TEST_F(watches, exists_tells_of_a_creation_to_come) {
+TEST_F(watches, exists_reports_a_creation) {
   watch_recorder seen;
   EXPECT_FALSE(zk.exists(root + "/n", seen.get()));
   other.create(root + "/n");
   expect(seen, kind::created, root + "/n");
 }
 
-TEST_F(watches, a_failed_get_leaves_no_watch) {
+TEST_F(watches, a_failed_get_sets_no_watch) {
   watch_recorder seen;
   EXPECT_EQ(code_of([&] { zk.get(root + "/n", seen.get()); }), errc::no_node);
   other.create(root + "/n");
@@ -55,7 +55,7 @@ TEST_F(watches, a_failed_get_leaves_no_watch) {
   EXPECT_EQ(seen.size(), 0u);
 }
 
-TEST_F(watches, children_tell_of_additions_and_of_the_parents_end) {
+TEST_F(watches, children_reports_additions_and_the_deletion_of_the_parent) {
   watch_recorder seen;
   zk.children(root, seen.get());
   other.create(root + "/a");
@@ -65,16 +65,16 @@ TEST_F(watches, children_tell_of_additions_and_of_the_parents_end) {
   expect(seen, kind::deleted, root + "/a");
 }
 
-TEST_F(watches, an_event_comes_before_the_answer_that_shows_the_change) {
-  std::atomic<bool> told{false};
-  zk.get(root, [&](const watch_event&) { told = true; });
+TEST_F(watches, an_event_precedes_the_reply_that_shows_the_change) {
+  std::atomic<bool> called{false};
+  zk.get(root, [&](const watch_event&) { called = true; });
   other.set(root, "new");
   zk.sync(root);
   ASSERT_EQ(zk.get(root).data, "new");
-  EXPECT_TRUE(told);
+  EXPECT_TRUE(called);
 }
 
-TEST_F(watches, several_watchers_of_one_node_are_all_told) {
+TEST_F(watches, all_watchers_of_one_node_are_called) {
   watch_recorder first;
   watch_recorder second;
   zk.get(root, first.get());
@@ -84,16 +84,16 @@ TEST_F(watches, several_watchers_of_one_node_are_all_told) {
   expect(first, kind::changed, root);
   expect(second, kind::changed, root);
   zk.sync(root);
-  EXPECT_EQ(first.size(), 0u) << "left twice, told once";
+  EXPECT_EQ(first.size(), 0u) << "set twice, called once";
 }
 
-TEST_F(watches, a_persistent_watch_tells_every_time) {
+TEST_F(watches, a_persistent_watch_reports_every_change) {
   watch_recorder seen;
   zk.add_watch(root, watch_mode::persistent, seen.get());
   other.set(root, "1");
   other.set(root, "2");
   other.create(root + "/child");
-  other.set(root + "/child", "not told");
+  other.set(root + "/child", "not reported");
   expect(seen, kind::changed, root);
   expect(seen, kind::changed, root);
   expect(seen, kind::children_changed, root);
@@ -101,7 +101,7 @@ TEST_F(watches, a_persistent_watch_tells_every_time) {
   EXPECT_EQ(seen.size(), 0u);
 }
 
-TEST_F(watches, a_recursive_watch_tells_of_everything_below) {
+TEST_F(watches, a_recursive_watch_reports_all_descendants) {
   watch_recorder seen;
   zk.add_watch(root, watch_mode::recursive, seen.get());
   other.create(root + "/a");
@@ -130,7 +130,7 @@ TEST_F(watches, a_one_shot_watch_does_not_end_a_persistent_one) {
   EXPECT_EQ(once.size(), 0u);
 }
 
-TEST_F(watches, a_one_shot_watch_right_behind_add_watch_does_not_end_it) {
+TEST_F(watches, a_one_shot_watch_right_after_add_watch_does_not_end_it) {
   watch_recorder lasting;
   watch_recorder once;
   inbox<error_code> done;
@@ -145,7 +145,7 @@ TEST_F(watches, a_one_shot_watch_right_behind_add_watch_does_not_end_it) {
   expect(lasting, kind::changed, root);
 }
 
-TEST_F(watches, what_a_watcher_holds_may_use_the_client_when_it_is_destroyed) {
+TEST_F(watches, destructors_of_captured_objects_may_use_the_client) {
   struct nosy {
     explicit nosy(client& c) : zk{&c} {}
     ~nosy() { zk->state(); }
@@ -155,7 +155,7 @@ TEST_F(watches, what_a_watcher_holds_may_use_the_client_when_it_is_destroyed) {
   zk.remove_watch(root, watch_kind::data);  // would hang if the client were locked
 }
 
-TEST_F(watches, removed_watches_are_silent_here_and_gone_at_the_server) {
+TEST_F(watches, removed_watches_are_not_called_and_are_removed_on_the_server) {
   watch_recorder seen;
   zk.get(root, seen.get());
   zk.children(root, seen.get());
@@ -178,7 +178,7 @@ TEST_F(watches, persistent_watches_can_be_removed) {
   EXPECT_EQ(seen.size(), 0u);
 }
 
-TEST_F(watches, removing_ones_own_watch_leaves_a_siblings) {
+TEST_F(watches, removing_one_watch_keeps_the_other) {
   watch_recorder leaving;
   watch_recorder staying;
   zk.get(root, leaving.get());

@@ -14,7 +14,6 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/write.hpp>
 
 #include "frames.hpp"
 #include "listen_on_loopback.hpp"
@@ -63,7 +62,7 @@ class link_proxy::implementation {
 
   std::uint16_t port() const noexcept { return port_; }
 
-  void cut(ending how) {
+  void disconnect(ending how) {
     const std::lock_guard lock(mutex_);
     refuse_and_finish_all(how);
   }
@@ -92,17 +91,17 @@ class link_proxy::implementation {
     delay_ = each_way;
   }
 
-  void swallow_reply_to(std::int32_t opcode) {
+  void drop_reply_to(std::int32_t opcode) {
     const std::lock_guard lock(mutex_);
-    swallow_reply_to_ = opcode;
+    drop_reply_to_ = opcode;
   }
 
-  void swallow_request(std::int32_t opcode) {
+  void drop_request(std::int32_t opcode) {
     const std::lock_guard lock(mutex_);
-    swallow_request_ = opcode;
+    drop_request_ = opcode;
   }
 
-  void cut_after_frames(direction d, std::size_t n, afterwards what) {
+  void disconnect_after_frames(direction d, std::size_t n, afterwards what) {
     const std::lock_guard lock(mutex_);
     triggers_[d].reset();
     if (n > 0) {
@@ -126,7 +125,7 @@ class link_proxy::implementation {
     std::size_t events{0};
     std::size_t links_accepted{0};
     std::size_t faults{0};
-    std::size_t links{0};  // not a sum: the present number
+    std::size_t links{0};  // open now
   };
 
   counters count() {
@@ -230,7 +229,7 @@ class link_proxy::implementation {
 
   void pump(const link_ptr& l, direction d) {
     lane& out = l->lanes[d];
-    // A held direction is one whose last permitted frame is being written, maybe on another link.
+    // A direction is held while its last permitted frame is being written, maybe on another link.
     if (l->finished || out.writing || out.queue.empty() || blackhole_ || held_[d]) return;
     const item& head = out.queue.front();
     if (head.due > clock::now()) return wait_until_due(l, d);
@@ -275,20 +274,20 @@ class link_proxy::implementation {
     }
   }
 
-  // Whether this frame is the one that an armed fault is to keep from its receiver.
+  // Returns whether a fault drops this frame.
   bool swallows(proxied_link& l, direction d, std::string_view frame) {
     if (l.lanes[d].frames_passed == 0 || frame.size() < 12)
       return false;  // a handshake, or no header
     const std::int32_t xid = int32_at(frame, 4);
-    if (d == to_client) return l.swallow_xid == xid;
+    if (d == to_client) return l.drop_xid == xid;
     const std::int32_t opcode = int32_at(frame, 8);
-    if (swallow_request_ == opcode) {
-      swallow_request_.reset();
+    if (drop_request_ == opcode) {
+      drop_request_.reset();
       return true;
     }
-    if (swallow_reply_to_ == opcode) {
-      swallow_reply_to_.reset();
-      l.swallow_xid = xid;
+    if (drop_reply_to_ == opcode) {
+      drop_reply_to_.reset();
+      l.drop_xid = xid;
     }
     return false;
   }
@@ -301,31 +300,36 @@ class link_proxy::implementation {
       if (d == to_client && int32_at(frame, 4) == event_xid) ++counters_.events;
     }
     if (triggers_[d] && --triggers_[d]->frames_left == 0) {
-      out.cut_after_write = triggers_[d]->what;
+      out.disconnect_after_write = triggers_[d]->what;
       triggers_[d].reset();
       held_[d] = true;
     }
   }
 
-  void write_front(const link_ptr& l, direction d) {
+  // Not asio::async_write: it would start the second of several writes without mutex_.
+  void write_front(const link_ptr& l, direction d, std::size_t written = 0) {
     lane& out = l->lanes[d];
     out.writing = true;
-    asio::async_write(l->target(d), asio::buffer(out.queue.front().bytes),
-                      [this, l, d](error_code error, std::size_t) {
-                        const std::lock_guard lock(mutex_);
-                        lane& lane = l->lanes[d];
-                        lane.writing = false;
-                        lane.queued_bytes -= lane.queue.front().bytes.size();
-                        lane.queue.pop_front();
-                        if (lane.cut_after_write) return cut_after_last_frame(l, d);
-                        if (error) return finish(l, ending::reset);
-                        read_next(l, d);
-                        pump(l, d);
-                      });
+    l->target(d).async_write_some(asio::buffer(out.queue.front().bytes) + written,
+                                  [this, l, d, written](error_code error, std::size_t size) {
+                                    const std::lock_guard lock(mutex_);
+                                    lane& lane = l->lanes[d];
+                                    const std::size_t total = lane.queue.front().bytes.size();
+                                    if (!error && written + size < total)
+                                      return write_front(l, d, written + size);
+                                    lane.writing = false;
+                                    lane.queued_bytes -= total;
+                                    lane.queue.pop_front();
+                                    if (lane.disconnect_after_write)
+                                      return disconnect_after_last_frame(l, d);
+                                    if (error) return finish(l, ending::reset);
+                                    read_next(l, d);
+                                    pump(l, d);
+                                  });
   }
 
-  void cut_after_last_frame(const link_ptr& l, direction d) {
-    const auto what = *std::exchange(l->lanes[d].cut_after_write, std::nullopt);
+  void disconnect_after_last_frame(const link_ptr& l, direction d) {
+    const auto what = *std::exchange(l->lanes[d].disconnect_after_write, std::nullopt);
     held_[d] = false;
     count_fault();
     if (what == afterwards::refuse_until_heal) {
@@ -406,8 +410,8 @@ class link_proxy::implementation {
   bool refusing_{false};
   bool blackhole_{false};
   std::chrono::milliseconds delay_{0};
-  std::optional<std::int32_t> swallow_reply_to_;
-  std::optional<std::int32_t> swallow_request_;
+  std::optional<std::int32_t> drop_reply_to_;
+  std::optional<std::int32_t> drop_request_;
   std::array<std::optional<trigger>, 2> triggers_;
   std::array<bool, 2> held_{};
   counters counters_;
@@ -422,20 +426,18 @@ link_proxy::~link_proxy() = default;
 std::uint16_t link_proxy::port() const noexcept { return implementation_->port(); }
 std::string link_proxy::connect_string() const { return "127.0.0.1:" + std::to_string(port()); }
 
-void link_proxy::cut(ending how) { implementation_->cut(how); }
+void link_proxy::disconnect(ending how) { implementation_->disconnect(how); }
 void link_proxy::heal() { implementation_->heal(); }
 void link_proxy::drop_links(ending how) { implementation_->drop_links(how); }
 void link_proxy::blackhole(bool on) { implementation_->blackhole(on); }
 void link_proxy::delay(std::chrono::milliseconds each_way) { implementation_->delay(each_way); }
-void link_proxy::swallow_reply_to(std::int32_t opcode) {
-  implementation_->swallow_reply_to(opcode);
+void link_proxy::drop_reply_to(std::int32_t opcode) { implementation_->drop_reply_to(opcode); }
+void link_proxy::drop_request(std::int32_t opcode) { implementation_->drop_request(opcode); }
+void link_proxy::disconnect_after_client_frames(std::size_t n, afterwards what) {
+  implementation_->disconnect_after_frames(to_server, n, what);
 }
-void link_proxy::swallow_request(std::int32_t opcode) { implementation_->swallow_request(opcode); }
-void link_proxy::cut_after_client_frames(std::size_t n, afterwards what) {
-  implementation_->cut_after_frames(to_server, n, what);
-}
-void link_proxy::cut_after_server_frames(std::size_t n, afterwards what) {
-  implementation_->cut_after_frames(to_client, n, what);
+void link_proxy::disconnect_after_server_frames(std::size_t n, afterwards what) {
+  implementation_->disconnect_after_frames(to_client, n, what);
 }
 
 bool link_proxy::wait_for_faults(std::size_t count, std::chrono::milliseconds timeout) const {

@@ -1,15 +1,14 @@
-// A TCP proxy on 127.0.0.1 between clients and one server that can harm the links it carries, at
-// exact places in the ZooKeeper protocol.
+// A TCP proxy on 127.0.0.1 between clients and one server that injects faults at exact places in
+// the ZooKeeper protocol. A link is a client's connection and the proxy's connection to the server.
 //
-// It knows frames (a length and a payload), takes the first frame of a link in each direction for
-// the handshake, and reads of the later ones the header: xid and opcode from clients, xid from the
-// server. An opaque proxy (for TLS) reads nothing of that: its frame counters stay 0, and what is
-// triggered by frames never happens. A direction in which an impossible length is met becomes
-// opaque.
+// The proxy parses frames (a length and a payload). The first frame of a link in each direction is
+// the handshake. In later frames, it reads xid and opcode from clients, and the xid from the
+// server. An opaque proxy (for TLS) does not parse frames: its frame counters stay 0, and triggered
+// faults never happen. A direction with an invalid frame length becomes opaque.
 //
-// A frame is counted when it is passed on, not when it arrives. All members may be called from any
-// thread; when one returns, it has taken effect. A triggered fault happens once and must be armed
-// again; arming it replaces what was armed before.
+// A frame is counted when it is passed on, not when it arrives. All members are thread-safe and
+// have taken effect when they return. A triggered fault happens once and must then be set again.
+// Setting it replaces the earlier setting.
 #pragma once
 
 #include <chrono>
@@ -22,8 +21,8 @@ namespace conclave::testing {
 
 class link_proxy {
  public:
-  enum class ending { fin, reset };                               // how both ends see a link go
-  enum class afterwards { accept_new_links, refuse_until_heal };  // what follows a triggered cut
+  enum class ending { fin, reset };                               // how both ends are closed
+  enum class afterwards { accept_new_links, refuse_until_heal };  // after a triggered disconnect
 
   explicit link_proxy(std::uint16_t upstream_port, bool opaque = false);
   ~link_proxy();
@@ -33,32 +32,34 @@ class link_proxy {
   std::uint16_t port() const noexcept;
   std::string connect_string() const;  // "127.0.0.1:PORT"
 
-  // Ends all links and refuses new ones (connection refused) until heal().
-  void cut(ending how = ending::fin);
+  // Closes all links and refuses new ones (connection refused) until heal().
+  void disconnect(ending how = ending::fin);
   void heal();
-  // Ends the present links; new ones are accepted.
+  // Closes the open links. New ones are accepted.
   void drop_links(ending how = ending::fin);
-  // Keeps links and accepts new ones, but passes nothing on, not even the end of a connection. What
-  // was held back is passed on when it is switched off, as TCP does after an outage.
+  // Keeps links and accepts new ones, but passes nothing on, not even the end of a connection. When
+  // switched off, passes the delayed data on, as TCP does after an outage.
   void blackhole(bool on);
   // Holds every later frame back for this long, in each direction.
   void delay(std::chrono::milliseconds each_way);
 
-  // Passes the next request with this opcode to the server, discards its reply, and ends that link:
-  // the change was made and the client cannot know.
-  void swallow_reply_to(std::int32_t opcode);
-  // Discards the next request with this opcode and ends that link: the change was not made and
-  // the client cannot know.
-  void swallow_request(std::int32_t opcode);
-  // After n more frames of all links together, handshakes included, the n-th is still delivered,
-  // nothing behind it is, and the link that carried it is ended; refuse_until_heal does what cut()
-  // does. 0 acts at once on all links.
-  void cut_after_client_frames(std::size_t n, afterwards what = afterwards::accept_new_links);
-  void cut_after_server_frames(std::size_t n, afterwards what = afterwards::accept_new_links);
+  // Passes the next request with this opcode to the server, drops its reply and closes the link.
+  // The change was made, but the client cannot know.
+  void drop_reply_to(std::int32_t opcode);
+  // Drops the next request with this opcode and closes the link. The change was not made, but the
+  // client cannot know.
+  void drop_request(std::int32_t opcode);
+  // Closes a link after n more frames of all links together, including handshakes. The n-th frame
+  // is still delivered, later ones are not. refuse_until_heal then acts like disconnect(). If n is
+  // 0, closes all links at once.
+  void disconnect_after_client_frames(std::size_t n,
+                                      afterwards what = afterwards::accept_new_links);
+  void disconnect_after_server_frames(std::size_t n,
+                                      afterwards what = afterwards::accept_new_links);
 
-  // Triggered faults (the four above) that have happened; a test should require some.
+  // The number of triggered faults (the four above) that have happened. Tests should check it.
   std::size_t faults() const;
-  // Waits until faults() has reached this number; false if it has not in time.
+  // Waits until faults() has reached this number. Returns false on timeout.
   bool wait_for_faults(std::size_t count, std::chrono::milliseconds timeout) const;
 
   std::size_t client_frames() const;

@@ -1,5 +1,5 @@
-// The state of one link through a link_proxy: two sockets, and a lane for each direction. Plain
-// data for link_proxy.cpp, which has the rules.
+// The state of one link of a link_proxy: two sockets, and a lane for each direction. The logic is
+// in link_proxy.cpp.
 #pragma once
 
 #include <array>
@@ -23,7 +23,8 @@ namespace conclave::testing {
 enum direction : std::size_t { to_server, to_client };
 inline constexpr std::array both_directions{to_server, to_client};
 
-// What waits to be passed on: a frame, a piece of an opaque stream, or the end of the stream.
+// An item that waits to be passed on: a frame, a piece of an opaque stream, or the end of the
+// stream.
 struct item {
   enum class kind { frame, piece, fin, reset };
   kind what;
@@ -44,7 +45,7 @@ struct lane {
   bool writing{false};
   bool input_ended{false};
   bool output_ended{false};
-  std::optional<link_proxy::afterwards> cut_after_write;
+  std::optional<link_proxy::afterwards> disconnect_after_write;
   boost::asio::steady_timer timer;
   bool timer_armed{false};
 };
@@ -59,8 +60,8 @@ struct proxied_link {
   boost::asio::ip::tcp::socket client;
   boost::asio::ip::tcp::socket server;
   std::array<lane, 2> lanes;
-  std::optional<std::int32_t> swallow_xid;
-  bool finished{false};  // passes nothing on any more; only discards until both peers have closed
+  std::optional<std::int32_t> drop_xid;
+  bool finished{false};  // drops all input until both peers have closed
 };
 using link_ptr = std::shared_ptr<proxied_link>;
 

@@ -1,4 +1,4 @@
-// Who may do what.
+// Access control.
 #include "fixture.hpp"
 
 namespace conclave::testing {
@@ -20,13 +20,13 @@ INSTANTIATE_BOTH_HALVES(acl);
 // base64(sha1("kim:secret"))
 constexpr auto kims_digest = "kim:6f+g7hYczr/AZpGvOugOc8w3yg4=";
 
-TEST_P(acl, everybody_by_default) {
+TEST_P(acl, the_default_is_open) {
   const auto r = api->get_acl(root);
   EXPECT_EQ(r.acl, open_acl());
   EXPECT_SAME_STAT(r.stat, api->exists(root).stat);
 }
 
-TEST_P(acl, each_permission_guards_its_operations) {
+TEST_P(acl, each_permission_restricts_its_operations) {
   const auto path = root + "/a";
   const auto only = [&](int perms) {
     return api->set_acl(path, {{perms | ZOO_PERM_ADMIN, "world", "anyone"}}).rc;
@@ -58,7 +58,7 @@ TEST_P(acl, each_permission_guards_its_operations) {
   EXPECT_EQ(api->remove(path).rc, ZOK) << "its own list does not";
 }
 
-TEST_P(acl, versions_of_the_list) {
+TEST_P(acl, acl_versions) {
   EXPECT_EQ(api->set_acl(root, open_acl(), 1).rc, ZBADVERSION);
   EXPECT_EQ(api->set_acl(root, open_acl(), 0).rc, ZOK);
   const auto r = api->get_acl(root);
@@ -66,7 +66,7 @@ TEST_P(acl, versions_of_the_list) {
   EXPECT_EQ(r.stat.version, 0);
 }
 
-TEST_P(acl, lists_that_are_refused) {
+TEST_P(acl, invalid_lists_are_refused) {
   const auto create = [&](std::vector<acl_entry> list) {
     return api->create(root + "/a", "", 0, list).rc;
   };
@@ -92,7 +92,7 @@ TEST_P(acl, digest_of_a_user_and_a_password) {
             (std::vector<acl_entry>{{ZOO_PERM_ALL, "digest", kims_digest}}));
 }
 
-TEST_P(acl, auth_stands_for_who_creates) {
+TEST_P(acl, auth_means_the_creator) {
   ASSERT_EQ(add_auth(zk, "digest", "kim:secret").rc, ZOK);
   ASSERT_EQ(add_auth(zk, "digest", "second:secret").rc, ZOK);
   const auto path = root + "/a";
@@ -112,7 +112,7 @@ TEST_P(acl, auth_stands_for_who_creates) {
   EXPECT_EQ(stranger->create(root + "/b", "").rc, ZNOAUTH);
 }
 
-TEST_P(acl, digests_are_hidden_from_those_who_may_not_change_them) {
+TEST_P(acl, digests_are_hidden_without_admin_permission) {
   const auto path = root + "/a";
   ASSERT_EQ(api->create(path, "", 0,
                         {{ZOO_PERM_READ, "world", "anyone"}, {ZOO_PERM_ALL, "digest", kims_digest}})
@@ -147,7 +147,7 @@ TEST_P(acl, super_may_do_everything) {
   EXPECT_EQ(api->get(path).rc, ZOK);
 }
 
-TEST_P(acl, the_servers_own_nodes_are_guarded) {
+TEST_P(acl, the_servers_own_nodes_are_protected) {
   EXPECT_EQ(api->set("/zookeeper/config", "x").rc, ZNOAUTH);
   EXPECT_EQ(api->get("/zookeeper/config").rc, ZOK);
 }

@@ -1,6 +1,5 @@
-// The official C client (libzookeeper_mt), wrapped just enough that a test reads like one: handles
-// that close themselves, events that can be waited for, and every operation in one shape, whether
-// it is made by the blocking half of the library or by the asynchronous one.
+// A wrapper for the official C client (libzookeeper_mt): handles with destructors, events that can
+// be waited for, and the same interface for the blocking and the asynchronous functions.
 #pragma once
 
 #include <chrono>
@@ -22,14 +21,14 @@ namespace conclave::testing {
 
 using namespace std::chrono_literals;
 
-// How long a test waits for something that must happen: long, since it costs nothing when it does.
-inline constexpr auto patience = 30s;
+// The time limit for something that must happen. A passing test does not reach it.
+inline constexpr auto wait_limit = 30s;
 
-// One server for the whole executable, started by the first test that asks. Its sessions last 400
-// ms at least and expire in steps of 100 ms, containers and TTL nodes are looked at every 100 ms,
-// super's password is "test".
+// One server for the whole executable, started by the first call. Session timeouts are at least 400
+// ms, sessions expire in steps of 100 ms, containers and TTL nodes are checked every 100 ms, and
+// the password of super is "test".
 zookeeper_server& shared_server();
-zookeeper_options quick_server();  // as that one
+zookeeper_options quick_server();  // the options of the shared server
 
 struct event {
   int type;
@@ -38,20 +37,20 @@ struct event {
 
   bool operator==(const event&) const = default;
 };
-// Of a node, as a connected client gets it.
+// Events of a node on a connected client.
 event created(std::string path);
 event deleted(std::string path);
 event changed(std::string path);
 event children_changed(std::string path);
 
-// The events that a watcher was given, in their order.
+// The events of a watcher, in order.
 class event_log {
  public:
   void put(event e);
-  // The next one; nothing if none came in time.
-  std::optional<event> take(std::chrono::nanoseconds limit = patience);
-  // Takes events until one of the session with this state comes; false if none came in time.
-  bool wait_for_state(int state, std::chrono::nanoseconds limit = patience);
+  // Returns the next event, or nothing on a timeout.
+  std::optional<event> take(std::chrono::nanoseconds limit = wait_limit);
+  // Takes events until a session event with this state arrives. Returns false on a timeout.
+  bool wait_for_state(int state, std::chrono::nanoseconds limit = wait_limit);
   std::size_t size() const;
 
  private:
@@ -60,11 +59,13 @@ class event_log {
   std::deque<event> events_;
 };
 
-// A watcher for one-shot watches. Session events, which the library gives to every watcher, are
-// left out. Must outlive the client it is used with.
+// A watcher for one-shot watches. Ignores session events, which the library passes to every
+// watcher. Must outlive its client.
 class watch {
  public:
-  std::optional<event> take(std::chrono::nanoseconds limit = patience) { return log_.take(limit); }
+  std::optional<event> take(std::chrono::nanoseconds limit = wait_limit) {
+    return log_.take(limit);
+  }
   std::size_t size() const { return log_.size(); }
 
   static void call(zhandle_t*, int type, int state, const char* path, void* self);
@@ -82,20 +83,20 @@ class c_client {
   c_client(const c_client&) = delete;
   c_client& operator=(const c_client&) = delete;
 
-  operator zhandle_t*() const noexcept { return handle_; }  // NOLINT: as the C interface wants it
-  void close();  // what the destructor does: ends the session, if the server can be told
+  operator zhandle_t*() const noexcept { return handle_; }  // NOLINT: for the C interface
+  void close();  // ends the session if the server can be reached; the destructor calls it
 
   bool wait_connected() { return events.wait_for_state(ZOO_CONNECTED_STATE); }
   clientid_t session() const { return *zoo_client_id(handle_); }
 
-  // Of the session, and of watches set with a flag instead of a watcher.
+  // Session events, and events of watches that were set with a flag instead of a watcher.
   event_log events;
 
  private:
   zhandle_t* handle_;
 };
 
-// What came back; an operation fills in what it has.
+// The result of an operation. Only the fields that the operation returns are set.
 struct acl_entry {
   std::int32_t perms;
   std::string scheme;
@@ -118,7 +119,7 @@ struct reply {
   std::vector<op_result> results;
 };
 
-// A list of permissions that the C interface understands.
+// An ACL for the C interface.
 class acl_list {
  public:
   acl_list(std::vector<acl_entry> entries);  // NOLINT: a list is a list
@@ -146,7 +147,7 @@ op remove_op(std::string path, int version = -1);
 op set_op(std::string path, std::string data, int version = -1);
 op check_op(std::string path, int version);
 
-// One half of the library. Every call waits for its reply.
+// The blocking or the asynchronous functions of the library. Every call waits for its reply.
 class calls {
  public:
   virtual ~calls() = default;
@@ -173,7 +174,7 @@ class calls {
   virtual reply remove_all_watches(const std::string& path, ZooWatcherType type) = 0;
   virtual reply get_config() = 0;
 
-  // With a flag: the watch goes to the client's own events.
+  // Sets a watch with a flag. Its events go to c_client::events.
   virtual reply exists_flagged(const std::string& path) = 0;
   virtual reply get_flagged(const std::string& path) = 0;
   virtual reply children_flagged(const std::string& path) = 0;
@@ -181,7 +182,7 @@ class calls {
 std::unique_ptr<calls> blocking_calls(zhandle_t* zk);
 std::unique_ptr<calls> asynchronous_calls(zhandle_t* zk);
 
-// Of these there is an asynchronous form only.
+// The library has only asynchronous functions for these.
 reply sync(zhandle_t* zk, const std::string& path);
 reply add_auth(zhandle_t* zk, const std::string& scheme, const std::string& credentials);
 

@@ -1,4 +1,4 @@
-// Several changes as one.
+// Transactions.
 #include "fixture.hpp"
 
 namespace conclave::testing {
@@ -14,8 +14,8 @@ class multi : public both_halves {
 };
 INSTANTIATE_BOTH_HALVES(multi);
 
-// No container among them: this version of the library cannot read the answer to that.
-TEST_P(multi, all_of_it_happens_at_one_zxid) {
+// Without a container, because this version of the library cannot parse the reply.
+TEST_P(multi, all_operations_have_one_zxid) {
   ASSERT_EQ(api->create(root + "/old", "1").rc, ZOK);
   ASSERT_EQ(api->create(root + "/gone", "").rc, ZOK);
   const auto r = api->multi({check_op(root + "/old", 0), create_op(root + "/new", "n", 0),
@@ -39,7 +39,7 @@ TEST_P(multi, all_of_it_happens_at_one_zxid) {
   EXPECT_EQ(api->exists(root + "/new/seq-0000000000").stat.ephemeralOwner, zk.session().client_id);
 }
 
-TEST_P(multi, one_failure_undoes_all) {
+TEST_P(multi, one_failure_undoes_all_operations) {
   ASSERT_EQ(api->create(root + "/a", "1").rc, ZOK);
   const auto before = api->exists(root + "/a").stat;
   const auto root_before = api->exists(root).stat;
@@ -78,7 +78,7 @@ TEST_P(multi, each_kind_of_failure_has_its_code) {
   EXPECT_EQ(api->get(root).stat.version, 0);
 }
 
-TEST_P(multi, operations_see_those_before_them) {
+TEST_P(multi, operations_see_earlier_operations) {
   const auto r = api->multi({create_op(root + "/a", "", 0), create_op(root + "/a/b", "", 0),
                              remove_op(root + "/a/b"), set_op(root + "/a", "x", 0),
                              check_op(root + "/a", 1), remove_op(root + "/a", 1)});
@@ -105,9 +105,9 @@ TEST_P(multi, its_changes_fire_watches) {
   EXPECT_EQ(list.take(), children_changed(root));
 }
 
-TEST_P(multi, none_at_all) { EXPECT_EQ(api->multi({}).rc, ZOK); }
+TEST_P(multi, without_operations) { EXPECT_EQ(api->multi({}).rc, ZOK); }
 
-TEST_P(multi, permissions_count_for_each) {
+TEST_P(multi, permissions_are_checked_for_each_operation) {
   ASSERT_EQ(api->create(root + "/fixed", "", 0, {{ZOO_PERM_READ, "world", "anyone"}}).rc, ZOK);
   const auto r = api->multi({set_op(root, "x"), set_op(root + "/fixed", "x")});
   EXPECT_EQ(r.rc, ZNOAUTH);

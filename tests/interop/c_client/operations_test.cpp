@@ -1,17 +1,22 @@
-// Nodes: every way to make, read, change, list and remove one.
-#include <ctime>
+// Creating, reading, changing, listing and removing nodes.
+#include <chrono>
 
 #include "fixture.hpp"
 
 namespace conclave::testing {
 namespace {
 
+std::int64_t milliseconds_now() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
 class operations : public both_halves {};
 INSTANTIATE_BOTH_HALVES(operations);
 
 TEST_P(operations, a_persistent_node) {
   const auto path = root + "/a";
-  const auto before = std::time(nullptr) * 1000 - 1000;
+  const auto before = milliseconds_now();
   EXPECT_EQ(api->create(path, "hello").path, path);
 
   const auto r = api->get(path);
@@ -21,7 +26,7 @@ TEST_P(operations, a_persistent_node) {
   EXPECT_EQ(r.stat.pzxid, r.stat.czxid);
   EXPECT_EQ(r.stat.mtime, r.stat.ctime);
   EXPECT_GE(r.stat.ctime, before);
-  EXPECT_LE(r.stat.ctime, std::time(nullptr) * 1000 + 1000);
+  EXPECT_LE(r.stat.ctime, milliseconds_now());
   EXPECT_EQ(r.stat.version, 0);
   EXPECT_EQ(r.stat.cversion, 0);
   EXPECT_EQ(r.stat.aversion, 0);
@@ -46,7 +51,7 @@ TEST_P(operations, data_may_be_missing_empty_or_binary) {
   EXPECT_EQ(api->get(root + "/binary").data, std::nullopt);
 }
 
-TEST_P(operations, names_beyond_ascii) {
+TEST_P(operations, names_with_unicode_characters) {
   const auto path = root + "/\xc3\xa4\xe2\x82\xac";  // an a with dots, the euro sign
   EXPECT_EQ(api->create(path, "x").path, path);
   EXPECT_EQ(api->children(root).children, std::vector{path.substr(root.size() + 1)});
@@ -76,7 +81,7 @@ TEST_P(operations, sequence_numbers_count_every_create) {
   EXPECT_EQ(api->exists(root + "/t0000000004").stat.ephemeralOwner, zk.session().client_id);
 }
 
-TEST_P(operations, create2_tells_the_stat) {
+TEST_P(operations, create2_returns_the_stat) {
   const auto r = api->create2(root + "/a", "hello");
   ASSERT_EQ(r.rc, ZOK);
   EXPECT_EQ(r.path, root + "/a");
@@ -90,7 +95,7 @@ TEST_P(operations, create2_tells_the_stat) {
   EXPECT_SAME_STAT(e.stat, api->exists(e.path).stat);
 }
 
-TEST_P(operations, what_create_refuses) {
+TEST_P(operations, create_refuses_invalid_arguments) {
   ASSERT_EQ(api->create(root + "/a", "").rc, ZOK);
   EXPECT_EQ(api->create(root + "/a", "").rc, ZNODEEXISTS);
   EXPECT_EQ(api->create2(root + "/a", "").rc, ZNODEEXISTS);
@@ -100,7 +105,7 @@ TEST_P(operations, what_create_refuses) {
   EXPECT_EQ(api->exists(root).stat.numChildren, 1);
 }
 
-TEST_P(operations, a_container_goes_with_its_last_child) {
+TEST_P(operations, a_container_is_removed_after_its_last_child) {
   const auto path = root + "/box";
   watch gone;
   const auto r = api->create2(path, "data", ZOO_CONTAINER);
@@ -175,7 +180,7 @@ TEST_P(operations, set_counts_versions) {
   EXPECT_SAME_STAT(now.stat, api->exists(path).stat);
 }
 
-TEST_P(operations, children_and_what_they_do_to_their_parent) {
+TEST_P(operations, children_change_the_stat_of_their_parent) {
   const auto at_first = api->exists(root).stat;
   EXPECT_TRUE(api->children(root).children.empty());
   ASSERT_EQ(api->create(root + "/a", "").rc, ZOK);
@@ -200,7 +205,7 @@ TEST_P(operations, children_and_what_they_do_to_their_parent) {
   EXPECT_EQ(api->children2(root + "/missing").rc, ZNONODE);
 }
 
-TEST_P(operations, what_every_server_has) {
+TEST_P(operations, every_server_has_the_same_nodes) {
   const auto top = api->children("/").children;
   EXPECT_NE(std::find(top.begin(), top.end(), "zookeeper"), top.end());
   EXPECT_EQ(api->children("/zookeeper").children, (std::vector<std::string>{"config", "quota"}));
@@ -213,14 +218,14 @@ TEST_P(operations, what_every_server_has) {
       ZUNIMPLEMENTED);
 }
 
-TEST_P(operations, reads_of_what_is_not_there) {
+TEST_P(operations, reads_of_missing_nodes) {
   EXPECT_EQ(api->exists(root + "/a").rc, ZNONODE);
   EXPECT_EQ(api->get(root + "/a").rc, ZNONODE);
   EXPECT_EQ(api->get_acl(root + "/a").rc, ZNONODE);
   EXPECT_EQ(api->set_acl(root + "/a", open_acl()).rc, ZNONODE);
 }
 
-TEST_P(operations, sync_answers_with_the_path) {
+TEST_P(operations, sync_returns_the_path) {
   EXPECT_EQ(sync(zk, root).path, root);
   EXPECT_EQ(sync(zk, root + "/missing").rc, ZOK);
 }
@@ -244,7 +249,7 @@ TEST_P(operations, many_requests_at_once_are_answered_in_order) {
               ZOK);
   }
   std::unique_lock lock{seen.mutex};
-  ASSERT_TRUE(seen.all.wait_for(lock, patience, [&] { return seen.paths.size() == count; }));
+  ASSERT_TRUE(seen.all.wait_for(lock, wait_limit, [&] { return seen.paths.size() == count; }));
   EXPECT_EQ(seen.paths.front(), root + "/n0000000000");
   EXPECT_EQ(seen.paths.back(), root + "/n0000000999");
   EXPECT_TRUE(std::is_sorted(seen.paths.begin(), seen.paths.end()));

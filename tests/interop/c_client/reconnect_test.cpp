@@ -1,5 +1,5 @@
-// What a client finds again when its connection, or the server, was away: its session, its
-// ephemeral nodes, its watches, and the events it has missed.
+// After a reconnect or a restart of the server, a client still has its session, ephemeral nodes and
+// watches, and gets the missed events.
 #include "fixture.hpp"
 #include "support/link_proxy.hpp"
 
@@ -25,7 +25,7 @@ class reconnect : public ::testing::Test {
   std::string root;
 };
 
-TEST_F(reconnect, the_session_and_its_nodes_stay) {
+TEST_F(reconnect, the_session_and_its_nodes_are_kept) {
   const auto session = zk.session().client_id;
   ASSERT_EQ(api->create(root + "/e", "", ZOO_EPHEMERAL).rc, ZOK);
   for (const auto how : {link_proxy::ending::fin, link_proxy::ending::reset}) {
@@ -64,7 +64,7 @@ TEST_F(reconnect, watches_of_every_kind_are_set_again) {
   EXPECT_EQ(present.take(), deleted(root + "/present"));
 }
 
-TEST_F(reconnect, what_was_missed_is_told) {
+TEST_F(reconnect, missed_events_are_delivered) {
   std::vector<watch> w(8);
   for (const auto* const name : {"/data", "/gone", "/list", "/list_gone", "/twice", "/same"})
     ASSERT_EQ(api->create(root + name, "").rc, ZOK);
@@ -77,7 +77,7 @@ TEST_F(reconnect, what_was_missed_is_told) {
   ASSERT_EQ(api->exists(root + "/still_missing", &w[6]).rc, ZNONODE);
   ASSERT_EQ(api->get(root + "/same", &w[7]).rc, ZOK);
 
-  link.cut();
+  link.disconnect();
   ASSERT_TRUE(zk.events.wait_for_state(ZOO_CONNECTING_STATE));
   ASSERT_EQ(elsewhere->set(root + "/data", "x").rc, ZOK);
   ASSERT_EQ(elsewhere->remove(root + "/gone").rc, ZOK);
@@ -99,7 +99,7 @@ TEST_F(reconnect, what_was_missed_is_told) {
   EXPECT_EQ(w[6].size(), 0u);
   EXPECT_EQ(w[7].size(), 0u);
 
-  // These two are still on guard.
+  // These two watches are still set.
   ASSERT_EQ(elsewhere->create(root + "/still_missing", "").rc, ZOK);
   EXPECT_EQ(w[6].take(), created(root + "/still_missing"));
   ASSERT_EQ(elsewhere->set(root + "/same", "x").rc, ZOK);
@@ -114,7 +114,7 @@ TEST_F(reconnect, a_long_list_of_watches) {  // some 300 KiB, in one request
     const auto path = root + "/" + padding + std::to_string(i);
     ASSERT_EQ(api->exists(path, all.back().get()).rc, ZNONODE);
   }
-  link.cut();
+  link.disconnect();
   ASSERT_TRUE(zk.events.wait_for_state(ZOO_CONNECTING_STATE));
   ASSERT_EQ(elsewhere->create(root + "/" + padding + "0", "").rc, ZOK);
   link.heal();
@@ -124,7 +124,7 @@ TEST_F(reconnect, a_long_list_of_watches) {  // some 300 KiB, in one request
   EXPECT_EQ(all.back()->take(), created(root + "/" + padding + "1499"));
 }
 
-TEST_F(reconnect, who_had_logged_in_still_is) {
+TEST_F(reconnect, authentication_is_kept) {
   ASSERT_EQ(add_auth(zk, "digest", "kim:secret").rc, ZOK);
   ASSERT_EQ(api->create(root + "/a", "x", 0, {{ZOO_PERM_ALL, "auth", ""}}).rc, ZOK);
   link.drop_links();
@@ -134,20 +134,20 @@ TEST_F(reconnect, who_had_logged_in_still_is) {
   EXPECT_EQ(elsewhere->get(root + "/a").rc, ZNOAUTH);
 }
 
-TEST_F(reconnect, a_request_whose_answer_was_lost_has_happened) {
+TEST_F(reconnect, a_request_whose_reply_was_lost_was_executed) {
   constexpr int opcode_create = 1;
-  link.swallow_reply_to(opcode_create);
+  link.drop_reply_to(opcode_create);
   EXPECT_EQ(api->create(root + "/a", "").rc, ZCONNECTIONLOSS);
   EXPECT_EQ(elsewhere->exists(root + "/a").rc, ZOK);
   ASSERT_TRUE(zk.wait_connected());
-  link.swallow_request(opcode_create);
+  link.drop_request(opcode_create);
   EXPECT_EQ(api->create(root + "/b", "").rc, ZCONNECTIONLOSS);
   EXPECT_EQ(elsewhere->exists(root + "/b").rc, ZNONODE);
   ASSERT_TRUE(zk.wait_connected());
   EXPECT_EQ(api->children(root).children, std::vector<std::string>{"a"});
 }
 
-// A server of its own, which the test may end.
+// A separate server that the test can stop.
 class restart : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -162,7 +162,8 @@ class restart : public ::testing::TestWithParam<const char*> {
   }
 
   zookeeper_server server{quick_server()};
-  // Apache's server may never answer who connects while it starts: not for long is that waited for.
+  // Apache's server may never answer a client that connects while it starts, so the timeout is
+  // short.
   c_client zk{server.connect_string(), 6000};
   std::unique_ptr<calls> api = blocking_calls(zk);
   std::string root;
@@ -170,7 +171,7 @@ class restart : public ::testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(c, restart, ::testing::Values("killed", "stopped"),
                          [](const auto& how) -> std::string { return how.param; });
 
-TEST_P(restart, session_nodes_and_watches_stay) {
+TEST_P(restart, the_session_nodes_and_watches_are_kept) {
   const auto session = zk.session();
   watch data;
   watch missing;

@@ -1,5 +1,4 @@
-// The life of a session: its timeout, its end by close or by expiry, and its return on another
-// connection.
+// Sessions: timeout, close, expiry, and reconnect on another connection.
 #include "fixture.hpp"
 #include "support/link_proxy.hpp"
 
@@ -48,7 +47,7 @@ TEST_F(session, closing_removes_its_ephemeral_nodes_at_once) {
   EXPECT_GT(after.pzxid, before.pzxid);
 }
 
-TEST_F(session, idle_ones_are_kept_alive_by_pings) {
+TEST_F(session, pings_keep_an_idle_session_alive) {
   c_client zk{shared_server().connect_string(), 2000};
   ASSERT_TRUE(zk.wait_connected());
   const auto id = zk.session().client_id;
@@ -57,7 +56,7 @@ TEST_F(session, idle_ones_are_kept_alive_by_pings) {
   EXPECT_EQ(blocking_calls(zk)->exists(root).rc, ZOK);
 }
 
-TEST_F(session, expires_and_is_told_so) {
+TEST_F(session, expires_and_the_client_is_notified) {
   link_proxy link{shared_server().port()};
   c_client zk{link.connect_string(), 400};
   ASSERT_TRUE(zk.wait_connected());
@@ -68,7 +67,7 @@ TEST_F(session, expires_and_is_told_so) {
   watch own;
   ASSERT_EQ(api->get(root, &own).rc, ZOK);
   ASSERT_EQ(seen->exists(root + "/e", &e).rc, ZOK);
-  link.cut();
+  link.disconnect();
   EXPECT_EQ(e.take(), deleted(root + "/e")) << "without it the server lets the session go";
   EXPECT_EQ(seen->exists(root + "/p").rc, ZOK);
   link.heal();
@@ -92,13 +91,13 @@ TEST_F(session, expires_while_its_connection_is_silent) {
   EXPECT_TRUE(zk.events.wait_for_state(ZOO_EXPIRED_SESSION_STATE));
 }
 
-TEST_F(session, goes_on_with_another_handle) {
+TEST_F(session, continues_with_another_handle) {
   link_proxy link{shared_server().port()};
   c_client first{link.connect_string()};
   ASSERT_TRUE(first.wait_connected());
   ASSERT_EQ(blocking_calls(first)->create(root + "/e", "", ZOO_EPHEMERAL).rc, ZOK);
   const auto id = first.session();
-  link.cut();  // or it would come back and take the session away again
+  link.disconnect();  // otherwise it would reconnect and take over the session again
 
   c_client second{shared_server().connect_string(), 20000, &id};
   ASSERT_TRUE(second.wait_connected());
@@ -119,16 +118,16 @@ TEST_F(session, the_newer_connection_wins) {
   c_client first{link.connect_string()};
   ASSERT_TRUE(first.wait_connected());
   const auto id = first.session();
-  // The handshake of the old connection was its first frame; should it come back, it gets no
-  // further than that.
-  link.cut_after_client_frames(1, link_proxy::afterwards::refuse_until_heal);
+  // The handshake is the first frame of a connection. If the old client reconnects, the proxy
+  // closes the connection after it.
+  link.disconnect_after_client_frames(1, link_proxy::afterwards::refuse_until_heal);
 
   c_client second{shared_server().connect_string(), 20000, &id};
   ASSERT_TRUE(second.wait_connected());
   EXPECT_TRUE(first.events.wait_for_state(ZOO_CONNECTING_STATE)) << "the server has let go of it";
 }
 
-TEST_F(session, a_wrong_password_is_as_good_as_an_expired_session) {
+TEST_F(session, a_wrong_password_is_reported_as_an_expired_session) {
   c_client owner{shared_server().connect_string()};
   ASSERT_TRUE(owner.wait_connected());
   ASSERT_EQ(blocking_calls(owner)->create(root + "/e", "", ZOO_EPHEMERAL).rc, ZOK);
@@ -137,18 +136,18 @@ TEST_F(session, a_wrong_password_is_as_good_as_an_expired_session) {
   guessed.passwd[0] = static_cast<char>(guessed.passwd[0] ^ 1);
   c_client thief{shared_server().connect_string(), 20000, &guessed};
   EXPECT_TRUE(thief.events.wait_for_state(ZOO_EXPIRED_SESSION_STATE));
-  // Apache's server even closes its owner's connection, before it looks at the password.
+  // Apache's server closes the owner's connection before it checks the password.
   EXPECT_EQ(seen->exists(root + "/e").stat.ephemeralOwner, owner.session().client_id);
 }
 
-TEST_F(session, one_that_never_was_is_expired) {
+TEST_F(session, an_unknown_session_is_expired) {
   clientid_t invented{};
   invented.client_id = 0x1234567890abcdef;
   c_client zk{shared_server().connect_string(), 20000, &invented};
   EXPECT_TRUE(zk.events.wait_for_state(ZOO_EXPIRED_SESSION_STATE));
 }
 
-TEST_F(session, a_closed_one_cannot_be_taken_up_again) {
+TEST_F(session, a_closed_session_cannot_be_continued) {
   c_client zk{shared_server().connect_string()};
   ASSERT_TRUE(zk.wait_connected());
   const auto id = zk.session();
@@ -163,7 +162,7 @@ TEST_F(session, survives_a_client_that_may_be_read_only) {
   EXPECT_EQ(blocking_calls(zk)->create(root + "/a", "").rc, ZOK);
 }
 
-TEST_F(session, a_root_of_its_own) {
+TEST_F(session, a_client_can_have_a_chroot) {
   c_client zk{shared_server().connect_string() + root};
   ASSERT_TRUE(zk.wait_connected());
   const auto api = blocking_calls(zk);
@@ -175,7 +174,7 @@ TEST_F(session, a_root_of_its_own) {
   EXPECT_EQ(api->children("/").children, std::vector<std::string>{"a"});
 }
 
-TEST_F(session, a_request_that_is_too_large_costs_the_connection_and_not_the_session) {
+TEST_F(session, a_request_that_is_too_large_ends_the_connection_but_not_the_session) {
   c_client zk{shared_server().connect_string()};
   ASSERT_TRUE(zk.wait_connected());
   const auto id = zk.session().client_id;

@@ -1,4 +1,4 @@
-// Watches, on one connection.
+// Watches on one connection.
 #include "fixture.hpp"
 
 namespace conclave::testing {
@@ -13,18 +13,18 @@ class watches : public both_halves {
   }
 
   c_client other{shared_server().connect_string()};
-  std::unique_ptr<calls> elsewhere;  // who makes the changes
+  std::unique_ptr<calls> elsewhere;  // makes the changes
 };
 INSTANTIATE_BOTH_HALVES(watches);
 
-TEST_P(watches, exists_on_a_missing_node_sees_its_creation) {
+TEST_P(watches, exists_on_a_missing_node_reports_its_creation) {
   watch w;
   EXPECT_EQ(api->exists(root + "/a", &w).rc, ZNONODE);
   ASSERT_EQ(elsewhere->create(root + "/a", "").rc, ZOK);
   EXPECT_EQ(w.take(), created(root + "/a"));
 }
 
-TEST_P(watches, exists_sees_change_and_removal) {
+TEST_P(watches, exists_reports_changes_and_removal) {
   watch change;
   watch removal;
   ASSERT_EQ(api->exists(root, &change).rc, ZOK);
@@ -35,7 +35,7 @@ TEST_P(watches, exists_sees_change_and_removal) {
   EXPECT_EQ(removal.take(), deleted(root));
 }
 
-TEST_P(watches, get_sees_change_and_removal) {
+TEST_P(watches, get_reports_changes_and_removal) {
   watch change;
   watch removal;
   ASSERT_EQ(api->get(root, &change).rc, ZOK);
@@ -51,7 +51,7 @@ TEST_P(watches, get_sees_change_and_removal) {
   EXPECT_EQ(removal.take(), deleted(root));
 }
 
-TEST_P(watches, a_failed_read_leaves_none) {
+TEST_P(watches, a_failed_read_sets_none) {
   watch w;
   EXPECT_EQ(api->get(root + "/a", &w).rc, ZNONODE);
   EXPECT_EQ(api->children(root + "/a", &w).rc, ZNONODE);
@@ -61,7 +61,7 @@ TEST_P(watches, a_failed_read_leaves_none) {
   EXPECT_EQ(w.size(), 0u);
 }
 
-TEST_P(watches, children_sees_those_made_and_removed_and_the_end_of_the_node) {
+TEST_P(watches, children_reports_created_and_removed_children_and_the_removal_of_the_node) {
   watch made;
   watch removed;
   watch end;
@@ -103,7 +103,7 @@ TEST_P(watches, each_fires_once) {
   EXPECT_EQ(w.size(), 0u);
 }
 
-TEST_P(watches, everybody_who_watches_is_told) {
+TEST_P(watches, all_watching_clients_are_notified) {
   watch first;
   watch second;
   watch third;
@@ -116,7 +116,7 @@ TEST_P(watches, everybody_who_watches_is_told) {
   EXPECT_EQ(third.take(), changed(root));
 }
 
-TEST_P(watches, one_event_when_a_node_goes_that_was_watched_in_both_ways) {
+TEST_P(watches, one_event_for_the_removal_of_a_node_with_two_kinds_of_watches) {
   watch data;
   watch list;
   ASSERT_EQ(api->get(root, &data).rc, ZOK);
@@ -128,8 +128,8 @@ TEST_P(watches, one_event_when_a_node_goes_that_was_watched_in_both_ways) {
   EXPECT_EQ(data.size() + list.size(), 0u);
 }
 
-// The library gives events and completions to the program in the order in which they arrived.
-TEST_P(watches, an_event_comes_before_the_answer_that_shows_the_change) {
+// The library delivers events and completions in the order of their arrival.
+TEST_P(watches, an_event_precedes_the_reply_that_shows_the_change) {
   struct order {
     event_log log;
     static void on_event(zhandle_t*, int type, int, const char* path, void* self) {
@@ -183,8 +183,8 @@ TEST_P(watches, all_of_a_node_are_removed) {
   EXPECT_EQ(data.size() + list.size(), 0u);
 }
 
-// Only what the server holds shows there.
-TEST_P(watches, the_server_forgets_what_was_removed) {
+// The server's own list shows the watches.
+TEST_P(watches, the_server_forgets_removed_watches) {
   const auto held = [&] { return shared_server().ask("wchp").find(root) != std::string::npos; };
   watch w;
   ASSERT_EQ(api->get(root, &w).rc, ZOK);
@@ -193,7 +193,7 @@ TEST_P(watches, the_server_forgets_what_was_removed) {
   EXPECT_FALSE(held());
 }
 
-TEST_P(watches, without_permission_to_read_nothing_is_told) {
+TEST_P(watches, no_event_without_permission_to_read) {
   const auto path = root + "/a";
   ASSERT_EQ(api->create(path, "").rc, ZOK);
   watch secret;

@@ -1,4 +1,4 @@
-"""A pytest plugin: runs exactly the wanted tests, and says at once how each of them ends.
+"""A pytest plugin: runs exactly the selected tests and prints each result at once.
 
 KAZOO_SUITE_WANTED names a file with one test id per line, KAZOO_SUITE_RESULTS the file that gets
 one JSON object per line. Each line is written when it happens, so that the reader knows which test

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Runs kazoo's own test suite, as Debian ships it, against a server, and compares every single
-result with what Apache ZooKeeper 3.8.0 gives.
+"""Runs kazoo's own test suite, as Debian ships it, against a server, and compares every
+result with that on Apache ZooKeeper 3.8.0.
 
     run_suite.py --server embedded --binary build/dev/conclave
     run_suite.py --server apache
-    run_suite.py --server apache --rewrite      # makes baseline.txt anew
+    run_suite.py --server apache --rewrite      # generates baseline.txt again
 
 baseline.txt has a line for each test: its result on Apache ZooKeeper, its seconds, its id, and how
 it fails.
@@ -45,16 +45,16 @@ BASELINE = HERE / "baseline.txt"
 PYTHON = "/usr/bin/python3"  # the one that has Debian's packages
 PACKAGES = pathlib.Path("/usr/lib/python3/dist-packages")
 
-# All that talk to a server, but for test_sasl (wants a JAAS configuration of Java's) and test_build
-# (runs on kazoo's own CI only).
+# All modules that use a server, except test_sasl (needs a JAAS configuration) and test_build (runs
+# only on kazoo's own CI).
 MODULES = """barrier cache client connection counter election eventlet_handler gevent_handler
 interrupt lease lock partitioner party queue watchers""".split()
 
 STALL_LIMIT = 60  # seconds without a test ending; the longest takes 11
 SUITE_LIMIT = 540
-HOPELESS = 10  # so many failures of one batch, and it is given up
+HOPELESS = 10  # a batch ends after this many failures
 SECONDS_OF_UNKNOWN = 0.5
-TOO_MANY_FOR_CHANCE = 20  # failures that are not worth a further attempt
+TOO_MANY_FOR_CHANCE = 20  # with more failures, no test is repeated
 MORE_CHANCES = {"passes": 1, "unstable": 2, "fails": 0}
 
 
@@ -62,12 +62,12 @@ Expected = collections.namedtuple("Expected", "result seconds reason")
 
 
 class Stopped(Exception):
-    """The time for the whole suite is over, or somebody interrupted it."""
+    """The suite has reached its time limit or was interrupted."""
 
 
 def free_port_range(taken, count=10):
-    """The first of `count` ports in a row that are free on all addresses, below those that the
-    kernel gives to outgoing connections."""
+    """The first of `count` ports in a row that are free on all addresses, below the ports
+    that the kernel uses for outgoing connections."""
     while True:
         first = random.randrange(12000, 31990)
         ports = range(first, first + count)
@@ -105,7 +105,7 @@ class Suite:
             PATH=f"{HERE / 'shim'}:{os.environ['PATH']}",
             PYTHONPATH=str(HERE),
             PYTHONFAULTHANDLER="1",
-            PYTHONDONTWRITEBYTECODE="1",  # nothing is left in Debian's folders
+            PYTHONDONTWRITEBYTECODE="1",  # writes nothing to Debian's folders
             TMPDIR=str(folder),
             ZOOKEEPER_VERSION="3.8.0",
             ZOOKEEPER_CLUSTER_SIZE="1",
@@ -115,7 +115,7 @@ class Suite:
             CONCLAVE_BINARY=str(self.binary or ""),
             KAZOO_SUITE_RESULTS=str(folder / "results"),
         )
-        # Others look like one of Travis' machines, or would change what is tested.
+        # Other variables would look like Travis or change the tests.
         for name in ("TRAVIS", "ZOOKEEPER_PATH", "ZOOKEEPER_JAAS_AUTH", "PYTEST_ADDOPTS"):
             environment.pop(name, None)
         return environment
@@ -133,25 +133,25 @@ class Suite:
             modules = sorted({test.split("::")[0] for test in wanted})
         else:
             modules = [f"kazoo/tests/test_{name}.py" for name in MODULES]
-        command = ["setpriv", "--pdeathsig", "KILL",  # should this process be killed
+        command = ["setpriv", "--pdeathsig", "KILL",  # if this process is killed
                    PYTHON, "-m", "pytest", "-q", "-p", "one_line_per_test",
                    "-p", "no:cacheprovider", "-c", "/dev/null", f"--rootdir={PACKAGES}",
                    *options, *(str(PACKAGES / module) for module in modules)]
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
             stdout=(folder / "log").open("w"), stderr=subprocess.STDOUT,
-            start_new_session=True)  # to end it together with its servers
+            start_new_session=True)  # so that it can be killed together with its servers
         return process, folder
 
     def collect(self):
-        """The ids of all tests there are."""
+        """Returns the ids of all tests."""
         process, folder = self.pytest(options=("--collect-only",))
         with contextlib.suppress(Stopped):
             self.finish(process, folder)
         return next((line["collected"] for line in read_lines(folder) if "collected" in line), [])
 
     def finish(self, process, folder):
-        """Waits until the process ends, or kills it when nothing more comes from it."""
+        """Waits until the process ends, or kills it if it prints nothing more."""
         seen, last_change = None, time.monotonic()
         try:
             while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
@@ -163,7 +163,7 @@ class Suite:
                 if size != seen:
                     seen, last_change = size, now
                 elif now - last_change > STALL_LIMIT:
-                    os.kill(process.pid, signal.SIGABRT)  # it then writes down where its threads are
+                    os.kill(process.pid, signal.SIGABRT)  # it then prints the stacks of its threads
                     time.sleep(1)
                     return
                 time.sleep(0.05)
@@ -173,8 +173,8 @@ class Suite:
             process.wait()
 
     def run(self, tests):
-        """Runs these tests in a process of their own, in a further one those behind a test that
-        hung or ended it; returns their results by id."""
+        """Runs these tests in a separate process. If a test hangs or ends the process, the
+        remaining tests run in another one. Returns the results by id."""
         results, left, failed_starts = {}, list(tests), 0
         while left and not self.over():
             process, folder = self.pytest(left, [f"--maxfail={HOPELESS}"])
@@ -220,7 +220,7 @@ def tail(folder):
 
 
 def read_baseline():
-    """What to expect, by test id."""
+    """Returns the expected results by test id."""
     baseline = {}
     for line in BASELINE.read_text().splitlines():
         if line and not line.startswith("#"):
@@ -253,7 +253,7 @@ def write_baseline(rounds, old):
 
 
 def divide(tests, baseline, count):
-    """Batches that take about equally long; within a batch the order stays."""
+    """Returns batches of about equal duration. Within a batch, the order is kept."""
     batches = [[] for _ in range(count)]
     loads = [0.0] * count
     unknown = Expected(None, SECONDS_OF_UNKNOWN, "")
@@ -272,7 +272,7 @@ def passed(results, test):
 
 
 def judge(suite, tests, baseline, batches):
-    """Runs the tests; prints and returns whether all is as on Apache's server."""
+    """Runs the tests. Prints and returns whether all results are as on Apache's server."""
     def expectation(test):
         told = baseline[test].result
         return "fails" if told == "unstable" and suite.server == "apache" else told
@@ -377,7 +377,7 @@ def main():
             return 0
 
         baseline = read_baseline()
-        # New ones are a matter for --rewrite; here, what is promised counts.
+        # New tests need --rewrite. Here only tests of the baseline count.
         tests = [test for test in baseline if options.only in test]
         if not tests:
             parser.error(f"no test of the baseline contains '{options.only}'")

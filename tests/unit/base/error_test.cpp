@@ -1,4 +1,4 @@
-// Codes, what they mean, and how they travel.
+// Error codes, conditions and exceptions.
 
 #include "conclave/error.hpp"
 
@@ -68,7 +68,7 @@ TEST(errc, every_code_has_its_own_message) {
   EXPECT_EQ(error_code(-9999, error_category()).message(), "unknown error");
 }
 
-TEST(errc, the_servers_numbers) {
+TEST(errc, codes_have_the_numbers_of_the_server) {
   EXPECT_EQ(error_code{errc::no_node}.value(), -101);
   EXPECT_EQ(error_code{errc::node_exists}.value(), -110);
   EXPECT_EQ(error_code{errc::not_empty}.value(), -111);
@@ -94,7 +94,7 @@ TEST(condition, session_dead) {
   EXPECT_FALSE(error_code{} == condition::session_dead);
 }
 
-TEST(condition, numbers_of_other_categories_mean_nothing) {
+TEST(condition, ignores_codes_of_other_categories) {
   for (const int value : {-4, -112, 2, EPERM, ETIMEDOUT}) {
     const error_code other{value, boost::system::system_category()};
     EXPECT_FALSE(other == condition::outcome_unknown);
@@ -102,7 +102,7 @@ TEST(condition, numbers_of_other_categories_mean_nothing) {
   }
 }
 
-TEST(errc, as_a_std_error_code) {
+TEST(errc, converts_to_a_std_error_code) {
   const std::error_code ec = error_code{errc::no_node};
   EXPECT_EQ(ec.value(), -101);
   EXPECT_EQ(ec.category().name(), std::string{"conclave"});
@@ -111,7 +111,7 @@ TEST(errc, as_a_std_error_code) {
   EXPECT_FALSE(ec == std::error_code{error_code{errc::no_auth}});
 }
 
-TEST(condition, of_a_std_error_code) {
+TEST(condition, matches_a_std_error_code) {
   const std::error_condition unknown = make_error_condition(condition::outcome_unknown);
   const std::error_condition dead = make_error_condition(condition::session_dead);
   const std::error_code loss = error_code{errc::connection_loss};
@@ -124,11 +124,11 @@ TEST(condition, of_a_std_error_code) {
 
 TEST(condition, has_a_message) {
   EXPECT_EQ(make_error_condition(condition::outcome_unknown).message(), "the outcome is unknown");
-  EXPECT_EQ(make_error_condition(condition::session_dead).message(), "the session is over");
+  EXPECT_EQ(make_error_condition(condition::session_dead).message(), "the session has ended");
   EXPECT_EQ(condition_category().name(), std::string{"conclave.condition"});
 }
 
-TEST(error, carries_the_code_and_says_what_was_tried) {
+TEST(error, contains_the_code_and_the_failed_operation) {
   try {
     throw error{errc::no_node, "get /a"};
   } catch (const std::system_error& e) {
@@ -140,7 +140,7 @@ TEST(error, carries_the_code_and_says_what_was_tried) {
   EXPECT_TRUE(e.code() == condition::session_dead);
 }
 
-TEST(error, of_the_system) {
+TEST(error, contains_a_system_error) {
   const error e{error_code{ECONNREFUSED, boost::system::system_category()}, "connect"};
   EXPECT_TRUE(e.code() == boost::system::errc::connection_refused);
   EXPECT_TRUE(static_cast<const std::system_error&>(e).code() == std::errc::connection_refused);

@@ -13,7 +13,7 @@
 namespace conclave {
 namespace {
 
-TEST(process_binding, is_made_of_both_processes) {
+TEST(process_binding, depends_on_both_processes) {
   const auto number = process_binding(10, 20);
   EXPECT_EQ(process_binding(10, 20), number);
   EXPECT_EQ(
@@ -22,21 +22,21 @@ TEST(process_binding, is_made_of_both_processes) {
       4u);
 }
 
-TEST(process_binding, is_positive_and_not_what_servers_said_before) {
+TEST(process_binding, is_positive_and_differs_from_earlier_protocol_versions) {
   for (pid_t p = 1; p < 2000; ++p) EXPECT_GT(process_binding(p, 1), 1);
 }
 
-TEST(process_binding, is_nothing_for_a_process_that_the_kernel_does_not_name) {
+TEST(process_binding, is_absent_for_an_unknown_process) {
   EXPECT_EQ(process_binding(0, 20), 0);
   EXPECT_EQ(process_binding(10, 0), 0);
 }
 
-// Every container has its process 1.
+// Every container has a process 1.
 TEST(process_binding, differs_between_pid_namespaces) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root";
   std::array<int, 2> pipe{};
   ASSERT_EQ(::pipe(pipe.data()), 0);
-  // A namespace is for the children, and this process is to keep its own for those to come.
+  // unshare() applies to later children, so an extra process calls it.
   const auto between = ::fork();
   if (between == 0) {
     if (::unshare(CLONE_NEWPID) != 0) ::_exit(1);
@@ -57,7 +57,7 @@ TEST(process_binding, differs_between_pid_namespaces) {
   EXPECT_NE(there, process_binding(1, 1));
 }
 
-TEST(peer_process, is_the_one_that_made_the_other_end) {
+TEST(peer_process, is_the_process_that_created_the_other_end) {
   std::array<int, 2> pair{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair.data()), 0);
   EXPECT_EQ(peer_process(pair[0]), ::getpid());

@@ -1,4 +1,4 @@
-// Secrets: where they come from, and where they cannot go.
+// Sources of secrets, and where secrets must not appear.
 
 #include "conclave/secret.hpp"
 
@@ -63,7 +63,7 @@ TEST(secret, from_memory) {
   EXPECT_FALSE(secret::from_memory("x").empty());
 }
 
-TEST(secret, from_a_file_without_the_line_end) {
+TEST(secret, from_a_file_without_its_final_newline) {
   EXPECT_EQ(secret::from_file(file{"user:password"}.name()).reveal(), "user:password");
   EXPECT_EQ(secret::from_file(file{"user:password\n"}.name()).reveal(), "user:password");
   EXPECT_EQ(secret::from_file(file{"user:password\r\n"}.name()).reveal(), "user:password");
@@ -72,7 +72,7 @@ TEST(secret, from_a_file_without_the_line_end) {
   EXPECT_EQ(secret::from_file(file{large}.name()).reveal(), large);
 }
 
-TEST(secret, a_file_that_is_none) {
+TEST(secret, refuses_a_path_that_is_not_a_file) {
   expect_bad_secret("/no/such/file", [] { secret::from_file("/no/such/file"); });
   const file empty{""};
   expect_bad_secret(empty.name(), [&] { secret::from_file(empty.name()); });
@@ -97,7 +97,7 @@ TEST(secret, copies_and_moves) {
     EXPECT_EQ(first.reveal(), value);
     secret moved{std::move(first)};
     EXPECT_EQ(moved.reveal(), value);
-    EXPECT_TRUE(first.empty());  // NOLINT(bugprone-use-after-move): it says that it is wiped
+    EXPECT_TRUE(first.empty());  // NOLINT(bugprone-use-after-move): checks that it was wiped
     secret assigned;
     assigned = std::move(moved);
     EXPECT_EQ(assigned.reveal(), value);
@@ -106,8 +106,8 @@ TEST(secret, copies_and_moves) {
   }
 }
 
-TEST(secret, a_moved_one_leaves_nothing_in_memory) {
-  auto first = secret::from_memory("hunter2");  // short: it lives inside the object
+TEST(secret, moving_wipes_the_source) {
+  auto first = secret::from_memory("hunter2");  // short: stored inside the object
   const auto* bytes = first.reveal().data();
   const secret second{std::move(first)};
   EXPECT_EQ(bytes[0], '\0');

@@ -1,4 +1,4 @@
-// A client's engine against a server's, in memory, in both versions of TLS.
+// A client's engine and a server's engine, connected in memory, with both versions of TLS.
 
 #include "tls/tls_engine.hpp"
 
@@ -19,8 +19,8 @@ using conclave::testing::certificate_authority;
 using conclave::testing::certificate_files;
 using conclave::testing::temporary_directory;
 
-// Made once: keys take time.
-struct papers {
+// Created once, because keys take time.
+struct certificates {
   temporary_directory folder;
   certificate_authority trusted{folder.path(), "ca"};
   certificate_authority stranger{folder.path(), "stranger"};
@@ -29,13 +29,13 @@ struct papers {
   certificate_files impostor = stranger.issue("impostor", {});
 };
 
-const papers& shared() {
-  static const papers p;
+const certificates& shared() {
+  static const certificates p;
   return p;
 }
 
-struct party {
-  explicit party(tls_engine e) : engine{std::move(e)} {}
+struct endpoint {
+  explicit endpoint(tls_engine e) : engine{std::move(e)} {}
 
   void take(std::string_view cipher) {
     if (!ec) ec = engine.receive(cipher, plain);
@@ -73,18 +73,18 @@ class engines : public ::testing::TestWithParam<int> {
     return o;
   }
 
-  static party make_client(const tls_options& o, const std::string& host = "localhost") {
-    const tls_settings settings{o};  // ends before its engine
+  static endpoint make_client(const tls_options& o, const std::string& host = "localhost") {
+    const tls_settings settings{o};  // destroyed before its engine
     SSL_CTX_set_max_proto_version(settings.context(), GetParam());
-    return party{tls_engine{settings, host}};
+    return endpoint{tls_engine{settings, host}};
   }
-  static party make_server(const server_tls_options& o) {
-    return party{tls_engine{tls_server_settings{o}}};
+  static endpoint make_server(const server_tls_options& o) {
+    return endpoint{tls_engine{tls_server_settings{o}}};
   }
 
-  // Carries bytes to and fro until both are silent, `step` at a time.
-  static void talk(party& client, party& server, std::size_t step = std::string::npos) {
-    const auto carry = [step](party& from, party& to) {
+  // Transfers bytes in both directions, `step` at a time, until neither engine has output.
+  static void transfer(endpoint& client, endpoint& server, std::size_t step = std::string::npos) {
+    const auto carry = [step](endpoint& from, endpoint& to) {
       const auto bytes = from.give();
       for (std::size_t at = 0; at < bytes.size();) {
         const auto piece = std::string_view{bytes}.substr(at, step);
@@ -100,12 +100,12 @@ class engines : public ::testing::TestWithParam<int> {
     }
   }
 
-  static void expect_good(const party& client, const party& server) {
+  static void expect_good(const endpoint& client, const endpoint& server) {
     EXPECT_FALSE(client.ec) << client.engine.reason();
     EXPECT_FALSE(server.ec) << server.engine.reason();
     EXPECT_TRUE(client.engine.established() && server.engine.established());
   }
-  static void expect_refused(const party& p, std::string_view why) {
+  static void expect_refused(const endpoint& p, std::string_view why) {
     EXPECT_EQ(p.ec, errc::tls_failed);
     EXPECT_NE(p.engine.reason().find(why), std::string::npos) << p.engine.reason();
   }
@@ -114,10 +114,10 @@ class engines : public ::testing::TestWithParam<int> {
 INSTANTIATE_TEST_SUITE_P(version, engines, ::testing::Values(TLS1_2_VERSION, TLS1_3_VERSION),
                          [](const auto& v) { return v.param == TLS1_2_VERSION ? "1_2" : "1_3"; });
 
-TEST_P(engines, shake_hands_and_talk) {
+TEST_P(engines, complete_a_handshake_and_exchange_data) {
   auto client = make_client(trusting());
   auto server = make_server(server_options());
-  talk(client, server);
+  transfer(client, server);
   expect_good(client, server);
   EXPECT_EQ(client.engine.peer_subject(), "CN=server");
   EXPECT_EQ(server.engine.peer_subject(), "");
@@ -125,41 +125,41 @@ TEST_P(engines, shake_hands_and_talk) {
   EXPECT_FALSE(client.engine.encrypt("request"));
   EXPECT_EQ(client.engine.output.find("request"), std::string::npos);
   EXPECT_FALSE(server.engine.encrypt("answer"));
-  talk(client, server);
+  transfer(client, server);
   EXPECT_EQ(server.plain, "request");
   EXPECT_EQ(client.plain, "answer");
 }
 
-TEST_P(engines, bytes_may_come_one_by_one) {
+TEST_P(engines, accept_single_bytes) {
   auto client = make_client(showing(shared().client));
   auto server = make_server(asking(true));
-  talk(client, server, 1);
+  transfer(client, server, 1);
   expect_good(client, server);
   EXPECT_FALSE(client.engine.encrypt("request"));
-  talk(client, server, 1);
+  transfer(client, server, 1);
   EXPECT_EQ(server.plain, "request");
 }
 
-TEST_P(engines, large_payloads_pass_both_ways_at_once) {
+TEST_P(engines, exchange_large_data_in_both_directions) {
   auto client = make_client(trusting());
   auto server = make_server(server_options());
-  talk(client, server);
+  transfer(client, server);
   std::string request(5'000'000, '\0'), answer(7'000'001, '\0');
   for (std::size_t i = 0; i < request.size(); ++i) request[i] = static_cast<char>(i * 31 >> 3);
   for (std::size_t i = 0; i < answer.size(); ++i) answer[i] = static_cast<char>(i * 17 >> 2);
   EXPECT_FALSE(client.engine.encrypt(request));
   EXPECT_FALSE(server.engine.encrypt(answer));
-  talk(client, server, 60'001);
+  transfer(client, server, 60'001);
   EXPECT_TRUE(server.plain == request);
   EXPECT_TRUE(client.plain == answer);
 }
 
-TEST_P(engines, a_server_of_an_unknown_authority_is_refused_and_told) {
+TEST_P(engines, a_server_of_an_unknown_authority_is_refused_with_an_alert) {
   auto options = trusting();
   options.ca_file = shared().stranger.certificate();
   auto client = make_client(options);
   auto server = make_server(server_options());
-  talk(client, server);
+  transfer(client, server);
   expect_refused(client, "self-signed certificate in certificate chain");
   expect_refused(server, "unknown ca");
   EXPECT_FALSE(client.engine.established());
@@ -170,21 +170,21 @@ TEST_P(engines, a_certificate_for_another_host_is_refused) {
   for (const std::string host : {"other.example", "127.0.0.2"}) {
     auto client = make_client(options, host);
     auto server = make_server(server_options());
-    talk(client, server);
+    transfer(client, server);
     expect_refused(client, "mismatch");
   }
   options.verify_host = false;
   auto client = make_client(options, "other.example");
   auto server = make_server(server_options());
-  talk(client, server);
+  transfer(client, server);
   expect_good(client, server);
 }
 
-TEST_P(engines, a_client_is_known_by_its_certificate) {
+TEST_P(engines, a_client_is_identified_by_its_certificate) {
   for (const bool required : {false, true}) {
     auto client = make_client(showing(shared().client));
     auto server = make_server(asking(required));
-    talk(client, server);
+    transfer(client, server);
     expect_good(client, server);
     EXPECT_EQ(server.engine.peer_subject(), "CN=client");
   }
@@ -193,7 +193,7 @@ TEST_P(engines, a_client_is_known_by_its_certificate) {
 TEST_P(engines, a_client_is_not_asked_for_a_certificate_without_authorities) {
   auto client = make_client(showing(shared().client));
   auto server = make_server(server_options());
-  talk(client, server);
+  transfer(client, server);
   expect_good(client, server);
   EXPECT_EQ(server.engine.peer_subject(), "");
 }
@@ -202,13 +202,13 @@ TEST_P(engines, a_client_without_a_certificate_is_refused_only_if_one_is_require
   {
     auto client = make_client(trusting());
     auto server = make_server(asking(false));
-    talk(client, server);
+    transfer(client, server);
     expect_good(client, server);
     EXPECT_EQ(server.engine.peer_subject(), "");
   }
   auto client = make_client(trusting());
   auto server = make_server(asking(true));
-  talk(client, server);
+  transfer(client, server);
   expect_refused(server, "peer did not return a certificate");
   EXPECT_FALSE(server.engine.established());
   expect_refused(client, "alert");
@@ -218,7 +218,7 @@ TEST_P(engines, a_client_certificate_of_an_unknown_authority_is_refused_even_if_
   for (const bool required : {false, true}) {
     auto client = make_client(showing(shared().impostor));
     auto server = make_server(asking(required));
-    talk(client, server);
+    transfer(client, server);
     expect_refused(server, "self-signed certificate in certificate chain");
     EXPECT_FALSE(server.engine.established());
     EXPECT_EQ(server.engine.peer_subject(), "");
@@ -226,7 +226,7 @@ TEST_P(engines, a_client_certificate_of_an_unknown_authority_is_refused_even_if_
   }
 }
 
-TEST_P(engines, garbage_is_refused_by_both) {
+TEST_P(engines, both_refuse_garbage) {
   for (const std::string_view garbage :
        {std::string_view{"\0\0\0\x2c\0\0\0\0", 8}, std::string_view{"GET / HTTP/1.1\r\n\r\n"},
         std::string_view{"ruok and more"}}) {
@@ -241,10 +241,10 @@ TEST_P(engines, garbage_is_refused_by_both) {
   }
 }
 
-TEST_P(engines, a_changed_byte_ends_it_for_good) {
+TEST_P(engines, a_changed_byte_ends_the_connection) {
   auto client = make_client(trusting());
   auto server = make_server(server_options());
-  talk(client, server);
+  transfer(client, server);
   EXPECT_FALSE(client.engine.encrypt("first"));
   auto changed = client.give();
   changed.back() = static_cast<char>(changed.back() ^ 1);
@@ -262,7 +262,7 @@ TEST_P(engines, a_changed_byte_ends_it_for_good) {
   EXPECT_EQ(server.engine.reason(), why);
 }
 
-TEST_P(engines, a_cut_handshake_establishes_nothing) {
+TEST_P(engines, an_interrupted_handshake_establishes_nothing) {
   auto client = make_client(trusting());
   client.take({});
   const auto hello = client.give();

@@ -1,4 +1,4 @@
-// Settings name the file at fault.
+// Errors in TLS settings name the file.
 
 #include "tls/tls_settings.hpp"
 
@@ -37,8 +37,8 @@ class server_settings : public ::testing::Test {
     return path;
   }
 
-  // The server's key again, behind a password.
-  std::string locked_key(const std::string& password) const {
+  // The server's key, encrypted with a password.
+  std::string encrypted_key(const std::string& password) const {
     std::string path = folder.path() / "locked.key";
     using file = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
     const file from{std::fopen(files.key.c_str(), "r"), std::fclose};
@@ -68,19 +68,19 @@ class server_settings : public ::testing::Test {
   server_tls_options good;
 };
 
-TEST_F(server_settings, good_files_and_tls_1_2_at_least) {
+TEST_F(server_settings, valid_files_and_at_least_tls_1_2) {
   const tls_server_settings settings{good};
   EXPECT_EQ(SSL_CTX_get_min_proto_version(settings.context()), TLS1_2_VERSION);
   EXPECT_EQ(SSL_CTX_get_min_proto_version(tls_settings{tls_options{}}.context()), TLS1_2_VERSION);
 }
 
-TEST_F(server_settings, one_file_may_hold_key_and_chain) {
+TEST_F(server_settings, one_file_may_contain_key_and_chain) {
   good.certificate_file = good.key_file = files.bundle;
   EXPECT_NO_THROW(tls_server_settings{good});
 }
 
-TEST_F(server_settings, a_locked_key_opens_with_its_password_only) {
-  good.key_file = locked_key("sesame");
+TEST_F(server_settings, an_encrypted_key_needs_its_password) {
+  good.key_file = encrypted_key("sesame");
   expect_refused(good, errc::tls_failed, "cannot read the private key in " + good.key_file);
   good.key_password = secret::from_memory("wrong");
   expect_refused(good, errc::tls_failed, "cannot read the private key in " + good.key_file);
@@ -88,7 +88,7 @@ TEST_F(server_settings, a_locked_key_opens_with_its_password_only) {
   EXPECT_NO_THROW(tls_server_settings{good});
 }
 
-TEST_F(server_settings, files_that_are_not_there_are_named) {
+TEST_F(server_settings, missing_files_are_named) {
   const std::string missing = "/no/such/file.pem", reason = " (No such file or directory)";
   auto options = good;
   options.certificate_file = missing;
@@ -102,7 +102,7 @@ TEST_F(server_settings, files_that_are_not_there_are_named) {
                  "cannot read the certificate authorities in " + missing + reason);
 }
 
-TEST_F(server_settings, files_that_hold_something_else_are_named) {
+TEST_F(server_settings, invalid_files_are_named) {
   const auto other = text_file("other.pem", "not a certificate\n");
   for (auto file : {&server_tls_options::certificate_file, &server_tls_options::key_file,
                     &server_tls_options::client_ca_file}) {
@@ -117,7 +117,7 @@ TEST_F(server_settings, a_key_of_another_certificate_is_refused) {
   expect_refused(good, errc::tls_failed, good.key_file + " (key values mismatch)");
 }
 
-TEST_F(server_settings, what_is_missing_is_said) {
+TEST_F(server_settings, missing_settings_are_reported) {
   auto options = good;
   options.certificate_file.clear();
   expect_refused(options, errc::invalid_argument, "certificate_file");

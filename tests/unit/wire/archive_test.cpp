@@ -1,4 +1,4 @@
-// What the records' tests do not show of reading and writing single values.
+// Reading and writing of single values, as far as the tests of records do not cover it.
 
 #include "wire/archive.hpp"
 
@@ -89,8 +89,8 @@ TEST(reader, a_vector_with_a_broken_element_is_empty) {
   EXPECT_FALSE(in.ok());
 }
 
-// The count is believed only as far as there are bytes behind it.
-TEST(reader, a_count_takes_no_memory_ahead_of_its_elements) {
+// The count is limited by the number of bytes that follow.
+TEST(reader, a_count_allocates_no_memory_before_its_elements) {
   std::string bytes;
   writer{bytes}(std::int32_t{1'000'000});
   bytes.resize(1'000'004, '\xff');  // 250,000 null strings, not a million
@@ -106,7 +106,7 @@ TEST(reader, a_count_takes_no_memory_ahead_of_its_elements) {
   EXPECT_FALSE(liar.ok());
 }
 
-TEST(reader, fail_ends_the_reading) {
+TEST(reader, fail_stops_the_reader) {
   reader in{"\0\0\0\1"sv};
   in.fail();
   EXPECT_FALSE(in.ok());

@@ -1,4 +1,4 @@
-// Frames in and out of a stream of bytes.
+// Writing frames to a byte stream and reading them from it.
 
 #include "wire/frame.hpp"
 
@@ -39,7 +39,7 @@ std::string stream() {
   return all;
 }
 
-// Feeds a copy of the bytes that is gone afterwards, as a receive buffer is.
+// Feeds a copy of the bytes and then frees it, like a receive buffer.
 void feed(frame_splitter& splitter, std::string_view bytes, std::vector<std::string>& frames) {
   const std::vector<char> buffer{bytes.begin(), bytes.end()};
   splitter.feed({buffer.data(), buffer.size()});
@@ -66,7 +66,7 @@ TEST(frame_splitter, whole_stream_at_once) {
   EXPECT_FALSE(splitter.failed());
 }
 
-TEST(frame_splitter, cut_in_two_at_every_byte) {
+TEST(frame_splitter, split_in_two_at_every_byte) {
   const auto bytes = stream();
   for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
     frame_splitter splitter{limit};
@@ -77,7 +77,7 @@ TEST(frame_splitter, cut_in_two_at_every_byte) {
   }
 }
 
-TEST(frame_splitter, cut_in_three_at_every_two_bytes) {
+TEST(frame_splitter, split_in_three_at_every_two_bytes) {
   std::string bytes;
   const std::vector<std::string> few{"ab", "", "cdefg"};
   for (const auto& p : few) bytes += framed(p);
@@ -109,7 +109,7 @@ TEST(frame_splitter, empty_frames) {
   EXPECT_EQ(frames, (std::vector<std::string>{"", "", ""}));
 }
 
-TEST(frame_splitter, nothing_fed_gives_nothing) {
+TEST(frame_splitter, no_input_yields_no_frame) {
   frame_splitter splitter{limit};
   EXPECT_FALSE(splitter.next());
   splitter.feed({});
@@ -132,11 +132,11 @@ TEST(frame_splitter, the_limit_itself_is_allowed) {
   EXPECT_EQ(frames[0].size(), limit);
 }
 
-TEST(frame_splitter, absurd_lengths_fail) {
+TEST(frame_splitter, invalid_lengths_fail) {
   constexpr auto min32 = std::numeric_limits<std::int32_t>::min();
   constexpr auto max32 = std::numeric_limits<std::int32_t>::max();
   for (const std::int32_t length : {-1, -2, min32, max32, std::int32_t{limit} + 1}) {
-    // At once and byte by byte, first and behind a good frame.
+    // At once and byte by byte, as the first frame and after a valid frame.
     for (const auto& before : {""s, framed("good")}) {
       const auto bytes = before + prefix(length) + "something" + framed("never");
       frame_splitter at_once{limit};
@@ -156,7 +156,7 @@ TEST(frame_splitter, absurd_lengths_fail) {
   }
 }
 
-TEST(frame_splitter, after_a_failure_nothing_more_until_reset) {
+TEST(frame_splitter, after_a_failure_yields_nothing_until_reset) {
   frame_splitter splitter{limit};
   std::vector<std::string> frames;
   feed(splitter, prefix(-1), frames);
@@ -169,7 +169,7 @@ TEST(frame_splitter, after_a_failure_nothing_more_until_reset) {
   EXPECT_EQ(frames, std::vector<std::string>{"fresh"});
 }
 
-// A caller that decides over frames above the limit by their first four bytes.
+// A caller that accepts or skips frames above the limit, depending on their first four bytes.
 std::vector<std::string> decided(std::string_view bytes, std::size_t piece) {
   frame_splitter splitter{limit, 4};
   std::vector<std::string> frames;
@@ -208,7 +208,7 @@ TEST(frame_splitter, frames_above_the_limit_are_accepted_or_skipped) {
     EXPECT_EQ(decided(bytes, piece), expected) << piece;
 }
 
-TEST(frame_splitter, reset_forgets_a_frame_that_is_skipped) {
+TEST(frame_splitter, reset_discards_a_skipped_frame) {
   frame_splitter splitter{limit, 4};
   std::vector<std::string> frames;
   feed(splitter, prefix(5000) + "skip", frames);
@@ -220,7 +220,7 @@ TEST(frame_splitter, reset_forgets_a_frame_that_is_skipped) {
   EXPECT_EQ(frames, std::vector<std::string>{"whole"});
 }
 
-TEST(frame_splitter, reset_forgets_half_a_frame) {
+TEST(frame_splitter, reset_discards_a_partial_frame) {
   frame_splitter splitter{limit};
   std::vector<std::string> frames;
   feed(splitter, framed("half").substr(0, 6), frames);

@@ -1,4 +1,4 @@
-// Every record but the transactions against ZooKeeper's own bytes, in both directions.
+// Encodes and decodes all records except transactions and compares them with ZooKeeper's bytes.
 
 #include <cstdint>
 #include <limits>
@@ -163,8 +163,9 @@ TEST(golden_record, responses) {
   expect_golden("who_am_i_response/empty", who_am_i_response{});
 }
 
-// ZooKeeper tells a null list from an empty one; no client cares, and we write the empty one.
-TEST(golden_record, null_list_reads_as_empty) {
+// ZooKeeper distinguishes null and empty lists. No client needs this, so conclave writes empty
+// ones.
+TEST(golden_record, null_list_is_parsed_as_empty) {
   const auto create_bytes = golden("create_request/null_acl");
   reader create_in{create_bytes};
   EXPECT_EQ(text_of(create_in.read<create_request>()), text_of(create_request{"/a", "", {}, 0}));

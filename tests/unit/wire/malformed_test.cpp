@@ -1,6 +1,6 @@
-// Every golden record cut off at every byte and with every length at its extremes: the reader says
-// so and never looks beyond. The buffers are exactly as large as what they hold, so that
-// AddressSanitizer sees a byte too many.
+// Every golden record, truncated at every byte and with extreme values for every length. The reader
+// must report the error and never read out of bounds. The buffers have the exact size, so that
+// AddressSanitizer detects such a read.
 
 #include <cstdint>
 #include <cstring>
@@ -23,7 +23,7 @@ namespace conclave::wire {
 namespace {
 
 struct codec {
-  std::function<bool(std::string_view)> reads;  // all of it, and nothing is left
+  std::function<bool(std::string_view)> reads;  // true if the record is valid and no byte is left
   std::function<std::vector<std::size_t>(std::string_view)> lengths;
 };
 
@@ -123,7 +123,7 @@ const std::map<std::string, codec, std::less<>>& codecs() {
   return all;
 }
 
-// A copy on the heap without a spare byte behind it.
+// A copy on the heap of exactly the same size.
 class exact_buffer {
  public:
   explicit exact_buffer(std::string_view bytes)
@@ -151,32 +151,32 @@ void for_each_golden(const std::function<void(const std::string&, const codec&)>
   }
 }
 
-TEST(malformed, every_kind_of_record_has_golden_bytes) {
+TEST(malformed, every_record_type_has_golden_bytes) {
   std::map<std::string, int> seen;
   for (const auto& [name, bytes] : golden()) ++seen[name.substr(0, name.find('/'))];
   for (const auto& [name, unused] : codecs()) EXPECT_GT(seen[name], 0) << name;
 }
 
-TEST(malformed, whole_records_are_read) {
+TEST(malformed, complete_records_are_parsed) {
   for_each_golden([](const std::string& bytes, const codec& c) {
     EXPECT_TRUE(c.reads(exact_buffer{bytes}.view()));
   });
 }
 
-TEST(malformed, cut_off_at_every_byte) {
+TEST(malformed, truncated_at_every_byte) {
   for_each_golden([](const std::string& bytes, const codec& c) {
     for (std::size_t n = 0; n < bytes.size(); ++n)
       EXPECT_FALSE(c.reads(exact_buffer{std::string_view{bytes}.substr(0, n)}.view())) << n;
   });
 }
 
-TEST(malformed, one_byte_too_many_is_left_over) {
+TEST(malformed, an_extra_byte_is_left_over) {
   for_each_golden([](const std::string& bytes, const codec& c) {
     EXPECT_FALSE(c.reads(exact_buffer{bytes + '\0'}.view()));
   });
 }
 
-TEST(malformed, every_length_at_its_extremes) {
+TEST(malformed, extreme_lengths) {
   int tried = 0;
   for_each_golden([&](const std::string& bytes, const codec& c) {
     for (const auto at : c.lengths(bytes)) {
@@ -193,13 +193,13 @@ TEST(malformed, every_length_at_its_extremes) {
   EXPECT_GT(tried, 500);
 }
 
-TEST(malformed, lengths_of_random_size_never_read_beyond) {
+TEST(malformed, random_lengths_do_not_read_out_of_bounds) {
   for_each_golden([&](const std::string& bytes, const codec& c) {
     for (const auto at : c.lengths(bytes)) {
       for (std::int32_t length = -1; length <= static_cast<std::int32_t>(bytes.size()); ++length) {
         exact_buffer broken{bytes};
         broken.put(at, length);
-        c.reads(broken.view());  // may or may not be well-formed; AddressSanitizer watches
+        c.reads(broken.view());  // may succeed or fail; AddressSanitizer detects a bad read
       }
     }
   });

@@ -1,4 +1,4 @@
-// A length on the wire is a claim. Memory is taken for what has arrived, not for what was promised.
+// A length in a frame is not trusted. Memory is allocated only for bytes that have arrived.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ std::string with_length(std::int32_t length, std::string_view behind) {
   return bytes + std::string{behind};
 }
 
-TEST(memory, the_beginning_of_a_large_frame_takes_little) {
+TEST(memory, the_start_of_a_large_frame_allocates_little) {
   const auto bytes = with_length(sixteen_mib, "only this much has arrived");
   frame_splitter splitter{sixteen_mib};
   const auto before = allocated_bytes();
@@ -34,7 +34,7 @@ TEST(memory, the_beginning_of_a_large_frame_takes_little) {
   EXPECT_LT(allocated_bytes() - before, 1024u);
 }
 
-TEST(memory, a_frame_in_pieces_takes_a_small_multiple_of_its_size) {
+TEST(memory, a_frame_in_pieces_allocates_a_small_multiple_of_its_size) {
   const auto promise = with_length(1'000'000, {});
   const std::string piece(1000, 'x');
   frame_splitter splitter{sixteen_mib};
@@ -50,7 +50,7 @@ TEST(memory, a_frame_in_pieces_takes_a_small_multiple_of_its_size) {
   EXPECT_LT(allocated_bytes() - before, 6'000'000u);
 }
 
-TEST(memory, a_frame_that_is_skipped_takes_none) {
+TEST(memory, a_skipped_frame_allocates_none) {
   const std::string piece(1000, 'x');
   const auto beginning = with_length(1'000'000'000, {});
   frame_splitter splitter{sixteen_mib, 16};
@@ -68,7 +68,7 @@ TEST(memory, a_frame_that_is_skipped_takes_none) {
   EXPECT_EQ(allocated_bytes(), before);
 }
 
-TEST(memory, whole_frames_take_none) {
+TEST(memory, complete_frames_allocate_none) {
   std::string bytes;
   for (int i = 0; i < 1000; ++i) bytes += with_length(100, std::string(100, 'x'));
   frame_splitter splitter{sixteen_mib};
@@ -80,7 +80,7 @@ TEST(memory, whole_frames_take_none) {
   EXPECT_EQ(allocated_bytes(), before);
 }
 
-TEST(memory, a_false_count_takes_none) {
+TEST(memory, a_false_count_allocates_none) {
   const auto bytes = with_length(std::numeric_limits<std::int32_t>::max(), std::string(64, '\0'));
   const auto before = allocated_bytes();
   EXPECT_TRUE(reader{bytes}.read<names_response>().names.empty());
@@ -89,8 +89,8 @@ TEST(memory, a_false_count_takes_none) {
   EXPECT_EQ(allocated_bytes(), before);
 }
 
-TEST(memory, a_plausible_count_takes_what_its_elements_are_worth) {
-  // Each empty string costs four bytes on the wire and a view here.
+TEST(memory, a_plausible_count_allocates_only_for_its_elements) {
+  // Each empty string takes four bytes in the frame and a view in memory.
   const auto bytes = with_length(100'000, std::string(100'000, '\0'));
   const auto before = allocated_bytes();
   EXPECT_TRUE(reader{bytes}.read<names_response>().names.empty());

@@ -1,5 +1,5 @@
-// Both servers go through the same steps, and every reply, event and end of a connection is
-// compared before the next step.
+// Performs the same steps on both servers. After each step, compares all replies, events and closed
+// connections.
 #pragma once
 
 #include <cstdint>
@@ -11,34 +11,33 @@
 #include <vector>
 
 #include "differential/operation.hpp"
-#include "differential/side.hpp"
+#include "differential/tested_server.hpp"
 
 namespace conclave::differential {
 
-struct duel_setup {
+struct comparison_setup {
   std::uint16_t apache_port = 0;
   std::uint16_t embedded_port = 0;
   std::size_t slots = 4;
-  std::uint64_t salt = 0;         // of what the sessions watch in which way
-  std::function<void()> restart;  // both servers, on the same ports with the same data
+  std::uint64_t salt = 0;         // determines the watch modes of the sessions
+  std::function<void()> restart;  // restarts both servers with the same ports and data
 };
 
 struct difference {
   std::size_t step = 0;
-  std::string done;         // what was done, as it was sent
-  std::string answers;      // of both
+  std::string done;         // the step, as it was sent
+  std::string answers;      // of both servers
   bool is_failure = false;  // a server did not answer at all
 };
 
-class duel {
+class comparison {
  public:
-  explicit duel(const duel_setup& setup);
+  explicit comparison(const comparison_setup& setup);
 
-  // Until the first difference, if there is one. At the end, and after a restart, all nodes are
-  // looked at.
+  // Returns the first difference, if any. Compares all nodes at the end and after each restart.
   std::optional<difference> run(const std::vector<step>& steps);
 
-  // Shows afterwards what the steps have reached.
+  // Counts of what the steps covered.
   struct figures {
     std::uint64_t operations = 0;
     std::uint64_t events = 0;
@@ -56,11 +55,11 @@ class duel {
   operation resolved(operation o) const;
   path_ref resolved(const path_ref& p) const;
   step resolved(step s) const;
-  void learn(const step& done);
+  void note_results(const step& done);
 
   std::optional<difference> take(const step& next, std::size_t index);
-  std::optional<difference> look_at_everything(std::size_t index);
-  void be_connected(std::size_t slot);
+  std::optional<difference> compare_all_nodes(std::size_t index);
+  void ensure_connected(std::size_t slot);
   void perform(const step& s);
   void let_expire(const step& s);
   std::string compared(const step& s);
@@ -68,10 +67,10 @@ class duel {
   std::size_t slots_;
   std::uint64_t salt_;
   std::function<void()> restart_;
-  side apache_;
-  side embedded_;
-  std::map<std::string, node_stat> known_;  // what is told of nodes that are there, as last seen
-  std::vector<std::string> made_;           // by sequential creations
+  tested_server apache_;
+  tested_server embedded_;
+  std::map<std::string, node_stat> known_;  // the last known stat of each existing node
+  std::vector<std::string> made_;           // the paths of sequential creations
   figures figures_;
 };
 

@@ -1,4 +1,4 @@
-#include "differential/duel.hpp"
+#include "differential/comparison.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -16,7 +16,7 @@ constexpr std::size_t recent = 12;
 constexpr std::int32_t no_node = -101;
 constexpr std::int32_t usual_timeout_ms = 60'000;
 
-void await(side& x, std::size_t slot, const std::string& path) {
+void await(tested_server& x, std::size_t slot, const std::string& path) {
   if (!x.await_removal(slot, path)) throw std::runtime_error{path + " stays in " + x.name()};
 }
 
@@ -28,9 +28,8 @@ operation as_super_user() {
   return o;
 }
 
-// A session's end removes its nodes in the order of a hash table in Apache's server, by name in
-// ours.
-// What goes by a clock may go in another order, too.
+// When a session ends, Apache's server removes its nodes in the order of a hash table, and the
+// embedded server sorted by name. Timed removals can also have a different order.
 bool events_have_no_order(const step& s) {
   return s.what == action::expire || s.what == action::await_removal ||
          std::any_of(s.operations.begin(), s.operations.end(),
@@ -55,7 +54,7 @@ std::vector<std::string> lines_of(const std::vector<item>& items) {
   return lines;
 }
 
-// Both, a line of one beside a line of the other as far as they go together.
+// Formats the items of both servers side by side.
 std::string side_by_side(const std::vector<item>& apache, const std::vector<item>& embedded) {
   const auto left = lines_of(apache);
   const auto right = lines_of(embedded);
@@ -74,21 +73,21 @@ std::string side_by_side(const std::vector<item>& apache, const std::vector<item
 
 }  // namespace
 
-void duel::figures::add(const figures& f) {
+void comparison::figures::add(const figures& f) {
   operations += f.operations;
   events += f.events;
   for (const auto& [what, count] : f.results) results[what] += count;
 }
 
-// One slot more than the steps use: for sessions that expire.
-duel::duel(const duel_setup& setup)
+// One additional slot for sessions that expire.
+comparison::comparison(const comparison_setup& setup)
     : slots_{setup.slots},
       salt_{setup.salt},
       restart_{setup.restart},
       apache_{"Apache ZooKeeper", setup.apache_port, setup.slots + 1},
       embedded_{"conclave", setup.embedded_port, setup.slots + 1} {}
 
-duel::figures duel::result() const {
+comparison::figures comparison::result() const {
   auto f = figures_;
   for (const auto& [type, count] : apache_.events()) {
     f.events += count;
@@ -97,7 +96,7 @@ duel::figures duel::result() const {
   return f;
 }
 
-path_ref duel::resolved(const path_ref& p) const {
+path_ref comparison::resolved(const path_ref& p) const {
   path_ref out;
   const auto behind = p.name.value_or("");
   if (p.how == path_ref::kind::made && !made_.empty()) {
@@ -111,7 +110,7 @@ path_ref duel::resolved(const path_ref& p) const {
   return out;
 }
 
-operation duel::resolved(operation o) const {
+operation comparison::resolved(operation o) const {
   o.path = resolved(o.path);
   for (auto& list : o.lists)
     for (auto& p : list) p = resolved(p);
@@ -128,13 +127,13 @@ operation duel::resolved(operation o) const {
   return o;
 }
 
-step duel::resolved(step s) const {
+step comparison::resolved(step s) const {
   for (auto& o : s.operations) o = comparable(resolved(std::move(o)), {s.slot, salt_});
-  if (s.what == action::take_over && !apache_.connected(s.slot)) s.what = action::come_back;
+  if (s.what == action::take_over && !apache_.connected(s.slot)) s.what = action::reconnect;
   return s;
 }
 
-void duel::learn(const step& done) {
+void comparison::note_results(const step& done) {
   const auto replies = apache_.take_replies_read();
   embedded_.take_replies_read();
   for (std::size_t i = 0; i < std::min(replies.size(), done.operations.size()); ++i) {
@@ -150,79 +149,87 @@ void duel::learn(const step& done) {
   }
 }
 
-void duel::be_connected(std::size_t slot) {
+void comparison::ensure_connected(std::size_t slot) {
   if (apache_.connected(slot)) return;
-  both([&](side& s) { s.greet(slot, action::come_back, usual_timeout_ms, false); });
-  both([&](side& s) { s.take_greeting(slot); });
+  both([&](tested_server& s) { s.send_connect(slot, action::reconnect, usual_timeout_ms, false); });
+  both([&](tested_server& s) { s.take_connect_reply(slot); });
   if (apache_.connected(slot)) return;
-  both([&](side& s) { s.greet(slot, action::come_back, usual_timeout_ms, false); });
-  both([&](side& s) { s.take_greeting(slot); });
+  both([&](tested_server& s) { s.send_connect(slot, action::reconnect, usual_timeout_ms, false); });
+  both([&](tested_server& s) { s.take_connect_reply(slot); });
 }
 
-void duel::perform(const step& s) {
+void comparison::perform(const step& s) {
   switch (s.what) {
     case action::send: {
-      be_connected(s.slot);
-      both([&](side& x) { x.send(s.slot, s.operations); });
+      ensure_connected(s.slot);
+      both([&](tested_server& x) { x.send(s.slot, s.operations); });
       const bool ends = ends_connection(s.operations.back());
-      both([&](side& x) { ends ? x.take_end(s.slot) : x.take_replies(s.slot); });
+      both([&](tested_server& x) { ends ? x.take_end(s.slot) : x.take_replies(s.slot); });
       break;
     }
-    case action::hang_up: both([&](side& x) { x.hang_up(s.slot); }); break;
+    case action::disconnect: both([&](tested_server& x) { x.disconnect(s.slot); }); break;
     case action::bad_length:
-      be_connected(s.slot);
-      both([&](side& x) { x.send_frame_of_length(s.slot, s.number); });
-      both([&](side& x) { x.take_end(s.slot); });
+      ensure_connected(s.slot);
+      both([&](tested_server& x) { x.send_frame_of_length(s.slot, s.number); });
+      both([&](tested_server& x) { x.take_end(s.slot); });
       break;
-    case action::come_back:
-    case action::use_wrong_word:
-    case action::know_the_future:
+    case action::reconnect:
+    case action::use_wrong_password:
+    case action::use_future_zxid:
     case action::take_over:
-      // A wrong password never meets an open connection: Apache's server ends the connection of a
-      // session before it looks at the password of the one who wants it.
-      if (s.what != action::take_over) both([&](side& x) { x.hang_up(s.slot); });
-      both([&](side& x) { x.greet(s.slot, s.what, s.number, s.old_client); });
-      both([&](side& x) { x.take_greeting(s.slot); });
+      // Disconnects first, because Apache's server closes the old connection of a session before it
+      // checks the password of the new one.
+      if (s.what != action::take_over) both([&](tested_server& x) { x.disconnect(s.slot); });
+      both([&](tested_server& x) { x.send_connect(s.slot, s.what, s.number, s.old_client); });
+      both([&](tested_server& x) { x.take_connect_reply(s.slot); });
       break;
     case action::expire: let_expire(s); break;
     case action::await_removal:
-      be_connected(s.slot);
-      both([&](side& x) { x.send(s.slot, {s.operations.front()}); });
-      both([&](side& x) { x.take_replies(s.slot); });
-      both([&](side& x) {
+      ensure_connected(s.slot);
+      both([&](tested_server& x) { x.send(s.slot, {s.operations.front()}); });
+      both([&](tested_server& x) { x.take_replies(s.slot); });
+      both([&](tested_server& x) {
         for (std::size_t i = 1; i < s.operations.size(); ++i)
           await(x, s.slot, s.operations[i].path.name.value_or(""));
       });
       break;
     case action::restart:
-      both([](side& x) { x.forget_connections(); });
+      both([](tested_server& x) { x.forget_connections(); });
       restart_();
       break;
   }
 }
 
-void duel::let_expire(const step& s) {
+void comparison::let_expire(const step& s) {
   const auto mortal = slots_;
-  be_connected(s.slot);
-  const auto greet = [&](std::int32_t timeout_ms) {
-    both([&](side& x) { x.greet(mortal, action::come_back, timeout_ms, s.old_client); });
-    both([&](side& x) { x.take_greeting(mortal); });
+  ensure_connected(s.slot);
+  const auto send_connect = [&](std::int32_t timeout_ms) {
+    both([&](tested_server& x) {
+      x.send_connect(mortal, action::reconnect, timeout_ms, s.old_client);
+    });
+    both([&](tested_server& x) { x.take_connect_reply(mortal); });
   };
-  greet(usual_timeout_ms);
-  both([&](side& x) { x.send(mortal, s.operations); });
-  both([&](side& x) { x.take_replies(mortal); });
-  both([&](side& x) { x.hang_up(mortal); });
-  greet(s.number);  // its time is short from now on; before, a slow machine might have missed it
-  both([&](side& x) { x.hang_up(mortal); });
-  both([&](side& x) {
+  send_connect(usual_timeout_ms);
+  both([&](tested_server& x) { x.send(mortal, s.operations); });
+  both([&](tested_server& x) { x.take_replies(mortal); });
+  both([&](tested_server& x) { x.disconnect(mortal); });
+  send_connect(
+      s.number);  // a short timeout from the beginning could expire too early on a slow machine
+  // On our server, a shorter timeout applies from the next request.
+  operation ping;
+  ping.type = wire::opcode::ping;
+  both([&](tested_server& x) { x.send(mortal, {ping}); });
+  both([&](tested_server& x) { x.take_replies(mortal); });
+  both([&](tested_server& x) { x.disconnect(mortal); });
+  both([&](tested_server& x) {
     const auto& replies = x.replies_read();
     if (replies.size() > 1 && !replies[1].created.empty())
       await(x, s.slot, replies[1].created.front());
   });
-  greet(s.number);
+  send_connect(s.number);
 }
 
-std::string duel::compared(const step& s) {
+std::string comparison::compared(const step& s) {
   auto apache = apache_.take_items();
   auto embedded = embedded_.take_items();
   std::string out;
@@ -238,15 +245,15 @@ std::string duel::compared(const step& s) {
   return out;
 }
 
-// A step, and all that it has brought to any session.
-std::optional<difference> duel::take(const step& next, std::size_t index) {
+// Performs a step and compares what all sessions received.
+std::optional<difference> comparison::take(const step& next, std::size_t index) {
   const auto s = resolved(next);
   if (s.what != action::send) ++figures_.results[{name_of(s.what), 0}];
   try {
     perform(s);
-    learn(s);
-    both([](side& x) { x.send_barrier(); });
-    both([](side& x) {
+    note_results(s);
+    both([](tested_server& x) { x.send_barrier(); });
+    both([](tested_server& x) {
       x.take_barrier();
       x.take_replies_read();
     });
@@ -258,8 +265,8 @@ std::optional<difference> duel::take(const step& next, std::size_t index) {
   return difference{index, describe(s), std::move(answers), false};
 }
 
-// Every node that is known, whoever may read it.
-std::optional<difference> duel::look_at_everything(std::size_t index) {
+// Compares all known nodes, including those that not every session may read.
+std::optional<difference> comparison::compare_all_nodes(std::size_t index) {
   std::vector<operation> looks;
   const auto look = [&](opcode type, const std::string& path) {
     operation o;
@@ -285,10 +292,10 @@ std::optional<difference> duel::look_at_everything(std::size_t index) {
   return std::nullopt;
 }
 
-std::optional<difference> duel::run(const std::vector<step>& steps) {
+std::optional<difference> comparison::run(const std::vector<step>& steps) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     auto s = steps[i];
-    if (s.what == action::expire) {  // whose end can be seen
+    if (s.what == action::expire) {  // its effect is visible
       operation sign;
       sign.type = opcode::create;
       sign.path.name = "/sign-of-life-";
@@ -298,7 +305,7 @@ std::optional<difference> duel::run(const std::vector<step>& steps) {
     }
     if (auto found = take(s, i)) return found;
     if (s.what != action::restart && i + 1 != steps.size()) continue;
-    if (auto found = look_at_everything(i)) return found;
+    if (auto found = compare_all_nodes(i)) return found;
   }
   return std::nullopt;
 }

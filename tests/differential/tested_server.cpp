@@ -1,4 +1,4 @@
-#include "differential/side.hpp"
+#include "differential/tested_server.hpp"
 
 #include <sys/socket.h>
 
@@ -37,16 +37,16 @@ std::int32_t usual_xid(opcode type, std::int32_t& next) {
 
 }  // namespace
 
-side::side(std::string name, std::uint16_t port, std::size_t slots)
+tested_server::tested_server(std::string name, std::uint16_t port, std::size_t slots)
     : name_{std::move(name)}, port_{port}, slots_(slots) {}
 
-void side::drop(client& c, const std::string& why) {
+void tested_server::drop(client& c, const std::string& why) {
   c.link.reset();
   c.asked.clear();
   note(c, why);
 }
 
-std::optional<std::string> side::next_frame(client& c, std::chrono::milliseconds limit) {
+std::optional<std::string> tested_server::next_frame(client& c, std::chrono::milliseconds limit) {
   if (c.link == nullptr) return std::nullopt;
   try {
     return c.link->receive_frame(limit);
@@ -58,7 +58,7 @@ std::optional<std::string> side::next_frame(client& c, std::chrono::milliseconds
   return std::nullopt;
 }
 
-bool side::take_one(client& c, std::chrono::milliseconds limit, std::int32_t* only_error) {
+bool tested_server::take_one(client& c, std::chrono::milliseconds limit, std::int32_t* only_error) {
   const auto frame = next_frame(c, limit);
   if (!frame) return false;
   wire::reader in{*frame};
@@ -86,9 +86,10 @@ bool side::take_one(client& c, std::chrono::milliseconds limit, std::int32_t* on
   return true;
 }
 
-void side::greet(std::size_t slot, action how, std::int32_t timeout_ms, bool old_client) {
+void tested_server::send_connect(std::size_t slot, action how, std::int32_t timeout_ms,
+                                 bool old_client) {
   auto& c = slots_[slot];
-  c.greeting = how;
+  c.connect_action = how;
   if (how == action::take_over) c.old_link = std::move(c.link);
   c.asked.clear();
   c.zxid_before = c.last_zxid;
@@ -97,9 +98,9 @@ void side::greet(std::size_t slot, action how, std::int32_t timeout_ms, bool old
   wire::connect_request request;
   request.timeout_ms = timeout_ms;
   request.session_id = c.session;
-  request.last_zxid_seen = how == action::know_the_future ? far_future : c.last_zxid;
+  request.last_zxid_seen = how == action::use_future_zxid ? far_future : c.last_zxid;
   auto password = c.session == 0 ? std::string(16, '\0') : c.password;
-  if (how == action::use_wrong_word) password.back() = static_cast<char>(password.back() ^ 1);
+  if (how == action::use_wrong_password) password.back() = static_cast<char>(password.back() ^ 1);
   request.password = password;
   std::string bytes;
   if (old_client)
@@ -109,7 +110,7 @@ void side::greet(std::size_t slot, action how, std::int32_t timeout_ms, bool old
   c.link->send(bytes, answer_limit);
 }
 
-void side::take_greeting(std::size_t slot) {
+void tested_server::take_connect_reply(std::size_t slot) {
   auto& c = slots_[slot];
   if (const auto frame = next_frame(c, answer_limit)) {
     wire::reader in{*frame};
@@ -131,7 +132,8 @@ void side::take_greeting(std::size_t slot) {
       c.session = response.session_id;
       c.password = response.password;
     } else {
-      if (c.greeting == action::come_back || c.greeting == action::take_over) c.session = 0;
+      if (c.connect_action == action::reconnect || c.connect_action == action::take_over)
+        c.session = 0;
       take_end(slot);
     }
   }
@@ -148,7 +150,7 @@ void side::take_greeting(std::size_t slot) {
   c.old_link.reset();
 }
 
-std::int64_t side::zxid_of(const client& c, zxid_ref z) const {
+std::int64_t tested_server::zxid_of(const client& c, zxid_ref z) const {
   switch (z.how) {
     case zxid_ref::kind::seen_before: return c.zxid_before;
     case zxid_ref::kind::change:
@@ -158,7 +160,7 @@ std::int64_t side::zxid_of(const client& c, zxid_ref z) const {
   }
 }
 
-void side::send(std::size_t slot, const std::vector<operation>& operations) {
+void tested_server::send(std::size_t slot, const std::vector<operation>& operations) {
   auto& c = slots_[slot];
   if (c.link == nullptr) return;
   std::string bytes;
@@ -176,52 +178,52 @@ void side::send(std::size_t slot, const std::vector<operation>& operations) {
   }
 }
 
-void side::send_frame_of_length(std::size_t slot, std::int32_t length) {
+void tested_server::send_frame_of_length(std::size_t slot, std::int32_t length) {
   auto& c = slots_[slot];
   if (c.link == nullptr) return;
   std::string bytes;
   wire::writer{bytes}(length);
-  // Beyond a header, the length itself is what is wrong: nothing needs to follow.
+  // The length alone is invalid, so no body is needed.
   constexpr std::int32_t header_size = 8;
   if (length > 0 && length < header_size) bytes.append(static_cast<std::size_t>(length), '\0');
   c.link->send(bytes, answer_limit);
 }
 
-void side::take_replies(std::size_t slot) {
+void tested_server::take_replies(std::size_t slot) {
   auto& c = slots_[slot];
   while (!c.asked.empty() && take_one(c, answer_limit)) {
   }
 }
 
-void side::take_end(std::size_t slot) {
+void tested_server::take_end(std::size_t slot) {
   auto& c = slots_[slot];
   while (take_one(c, end_limit)) {
   }
 }
 
-void side::hang_up(std::size_t slot) {
+void tested_server::disconnect(std::size_t slot) {
   auto& c = slots_[slot];
   if (c.link == nullptr) return;
-  // When the server closes, too, it has forgotten the connection: nothing is left to chance.
+  // Waits until the server closes, too. Then it has removed the connection.
   ::shutdown(c.link->native_handle(), SHUT_WR);
   take_end(slot);
 }
 
-void side::send_barrier() {
+void tested_server::send_barrier() {
   operation ping;
   ping.type = opcode::ping;
   for (std::size_t i = 0; i < slots_.size(); ++i) send(i, {ping});
 }
 
-void side::take_barrier() {
+void tested_server::take_barrier() {
   for (std::size_t i = 0; i < slots_.size(); ++i) take_replies(i);
 }
 
-bool side::await_removal(std::size_t slot, const std::string& path) {
+bool tested_server::await_removal(std::size_t slot, const std::string& path) {
   operation look;
   look.type = opcode::exists;
   look.path.name = path;
-  look.xid = xid_of_looks;  // the count goes on as if it had not been asked
+  look.xid = xid_of_looks;  // does not change the xids of the session
   auto& c = slots_[slot];
   const auto deadline = std::chrono::steady_clock::now() + expiry_limit;
   while (std::chrono::steady_clock::now() < deadline) {
@@ -236,14 +238,14 @@ bool side::await_removal(std::size_t slot, const std::string& path) {
   return false;
 }
 
-void side::forget_connections() {
+void tested_server::forget_connections() {
   for (auto& c : slots_) {
     c.link.reset();
     c.asked.clear();
   }
 }
 
-std::vector<std::vector<item>> side::take_items() {
+std::vector<std::vector<item>> tested_server::take_items() {
   std::vector<std::vector<item>> all;
   for (auto& c : slots_) all.push_back(std::exchange(c.items, {}));
   return all;

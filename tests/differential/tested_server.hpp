@@ -1,7 +1,7 @@
-// One of the two servers, and all that its clients have on it.
+// One of the two servers, and the sessions on it.
 //
-// What is sent and what is taken are calls of their own, so that both servers work at the same
-// time. Everything that arrives is kept, by session and in order, until take_items().
+// Sending and receiving are separate calls, so that both servers work at the same time. Received
+// items are kept for each session, in order, until take_items().
 #pragma once
 
 #include <chrono>
@@ -28,32 +28,32 @@ struct item {
   friend bool operator==(const item&, const item&) = default;
 };
 
-class side {
+class tested_server {
  public:
-  side(std::string name, std::uint16_t port, std::size_t slots);
+  tested_server(std::string name, std::uint16_t port, std::size_t slots);
 
   const std::string& name() const noexcept { return name_; }
   bool connected(std::size_t slot) const { return slots_[slot].link != nullptr; }
   bool has_session(std::size_t slot) const { return slots_[slot].session != 0; }
 
-  // A new connection: for the slot's session if it has one, otherwise for a new one. `how` is
-  // come_back or one of the other ways to come back.
-  void greet(std::size_t slot, action how, std::int32_t timeout_ms, bool old_client);
-  void take_greeting(std::size_t slot);
+  // Opens a connection for the session of the slot, or for a new session if it has none. `how` is
+  // action::reconnect or one of its variants.
+  void send_connect(std::size_t slot, action how, std::int32_t timeout_ms, bool old_client);
+  void take_connect_reply(std::size_t slot);
 
   void send(std::size_t slot, const std::vector<operation>& operations);
   void send_frame_of_length(std::size_t slot, std::int32_t length);
-  // As many as were asked for, unless the connection ends.
+  // Receives all pending replies, or fewer if the connection ends.
   void take_replies(std::size_t slot);
-  // Until the server closes.
+  // Receives until the server closes the connection.
   void take_end(std::size_t slot);
-  void hang_up(std::size_t slot);
+  void disconnect(std::size_t slot);
 
-  // A ping on every connection. Whatever the server sent before has arrived with the answers.
+  // Sends a ping on every connection. All earlier output arrives before its reply.
   void send_barrier();
   void take_barrier();
 
-  // Until nobody can see the node any more. False if that takes too long.
+  // Waits until the node is removed. Returns false on timeout.
   bool await_removal(std::size_t slot, const std::string& path);
   // The server was killed.
   void forget_connections();
@@ -66,13 +66,14 @@ class side {
  private:
   struct client {
     std::unique_ptr<testing::loopback_socket> link;
-    std::unique_ptr<testing::loopback_socket> old_link;  // of a session that was taken over
+    std::unique_ptr<testing::loopback_socket>
+        old_link;  // the old connection of a session that was taken over
     std::int64_t session = 0;
     std::string password;
     std::int64_t last_zxid = 0;
-    std::int64_t zxid_before = 0;  // it came back
+    std::int64_t zxid_before = 0;  // the last zxid before the reconnect
     std::int32_t next_xid = 1;
-    action greeting = action::come_back;
+    action connect_action = action::reconnect;
     std::deque<operation> asked;
     std::vector<item> items;
   };
@@ -80,8 +81,8 @@ class side {
   void note(client& c, const std::string& words) { c.items.push_back({false, words}); }
   void drop(client& c, const std::string& why);
   std::optional<std::string> next_frame(client& c, std::chrono::milliseconds limit);
-  // False when the connection has ended. Of a reply that must not be compared, only the error is
-  // taken: how often one looks before something happens is not the same for both servers.
+  // Returns false if the connection has ended. With `only_error`, the reply is not compared,
+  // because the number of polls before an event differs between the servers.
   bool take_one(client& c, std::chrono::milliseconds limit, std::int32_t* only_error = nullptr);
   std::int64_t zxid_of(const client& c, zxid_ref z) const;
 

@@ -9,9 +9,9 @@
 
 namespace conclave::differential {
 
-class dice {
+class random_source {
  public:
-  explicit dice(std::uint64_t seed) : random_{seed} {}
+  explicit random_source(std::uint64_t seed) : random_{seed} {}
 
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
   bool chance(std::size_t percent) { return below(100) < percent; }
@@ -21,8 +21,8 @@ class dice {
     return *(choices.begin() + below(choices.size()));
   }
 
-  // Index of a weight, as often as it is great.
-  std::size_t weighed(std::initializer_list<std::size_t> weights) {
+  // Returns a random index. The probability of an index is proportional to its weight.
+  std::size_t weighted_index(std::initializer_list<std::size_t> weights) {
     std::size_t all = 0;
     for (const auto w : weights) all += w;
     auto left = below(all);
