@@ -1,4 +1,4 @@
-// Three candidates, of which one leads at a time: election SERVER
+// Three candidates, one of which leads at a time: election SERVER
 #include <atomic>
 #include <chrono>
 #include <iostream>
@@ -13,21 +13,21 @@ int main(int argc, char** argv) try {
   const std::string server = argc > 1 ? argv[1] : "127.0.0.1:2181";
   conclave::client zk{server};
   std::mutex printing;
-  const auto say = [&](const std::string& text) {
-    const std::scoped_lock one_line{printing};
+  const auto print = [&](const std::string& text) {
+    const std::scoped_lock guard{printing};
     std::cout << text << std::endl;
   };
 
-  // Anybody may look on.
-  const conclave::election_observer onlooker{
+  // An observer does not have to be a candidate.
+  const conclave::election_observer observer{
       zk, "/examples/election",
-      [&](const auto& leader) { say("leader: " + (leader ? leader->owner : "nobody")); }};
+      [&](const auto& leader) { print("leader: " + (leader ? leader->owner : "nobody")); }};
 
   std::atomic<bool> failed{false};
   std::vector<std::jthread> candidates;
   for (const std::string name : {"ann", "bob", "eve"})
     candidates.emplace_back([&, name] {
-      // In real life each of them is a process of its own.
+      // In production, each candidate is a separate process.
       try {
         conclave::client mine{server};
         conclave::election_options options;
@@ -35,12 +35,12 @@ int main(int argc, char** argv) try {
         conclave::election e{mine, "/examples/election", options};
         e.run_as_leader([&](const std::stop_token& lost) {
           for (int step = 1; step <= 3 && !lost.stop_requested(); ++step) {
-            say(name + " works, step " + std::to_string(step) + ", token " +
-                std::to_string(e.fencing_token()));
+            print(name + " works, step " + std::to_string(step) + ", token " +
+                  std::to_string(e.fencing_token()));
             std::this_thread::sleep_for(std::chrono::milliseconds{20});
           }
         });
-        say(name + " has resigned");
+        print(name + " has resigned");
       } catch (const conclave::error& e) {
         std::cerr << "election: " + name + ": " + e.what() + "\n";
         failed = true;

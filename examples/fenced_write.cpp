@@ -1,8 +1,8 @@
-// What a lock cannot prevent, a fencing token does: fenced_write SERVER
+// Fencing tokens prevent late writes, which a lock alone cannot: fenced_write SERVER
 //
-// A holder that was paused for longer than its session lives wakes up, does not know yet that
-// another holds the lock, and writes. A resource that remembers the highest token it has seen
-// refuses that write. For data in ZooKeeper itself the server does it.
+// A holder is paused for longer than its session timeout. When it resumes, it does not know yet
+// that another client holds the lock, and it writes. A resource that stores the highest token it
+// has seen refuses this write. For data in ZooKeeper, the server itself refuses it.
 #include <cstdint>
 #include <iostream>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// Stands for a file server, a database, a device.
+// For example a file server, a database or a device.
 class resource {
  public:
   bool write(std::int64_t token, const std::string& text) {
@@ -36,15 +36,15 @@ int main(int argc, char** argv) try {
   resource file;
 
   m.lock();
-  const auto slow = m.hold();  // of one that will be late
-  const auto write = slow.fenced(conclave::transaction{}.set(report, "by the first"));
+  const auto first = m.hold();
+  const auto write = first.fenced(conclave::transaction{}.set(report, "by the first holder"));
   zk.commit(write);
   m.unlock();
 
   m.lock();
-  file.write(m.fencing_token(), "by the second");
+  file.write(m.fencing_token(), "by the second holder");
   std::cout << "late write to the resource accepted: " << std::boolalpha
-            << file.write(slow.fencing_token(), "by the first, late") << "\n";
+            << file.write(first.fencing_token(), "by the first holder, late") << "\n";
   try {
     zk.commit(write);
   } catch (const conclave::error& e) {

@@ -1,4 +1,4 @@
-// A lock around a piece of work: lock SERVER
+// Runs some steps while it holds a lock: lock SERVER
 #include <iostream>
 #include <mutex>
 
@@ -9,9 +9,9 @@ int main(int argc, char** argv) try {
   conclave::mutex m{zk, "/examples/lock"};
 
   const std::scoped_lock guard{m};
-  std::cout << "held, with token " << m.fencing_token() << "\n";
+  std::cout << "acquired with fencing token " << m.fencing_token() << "\n";
 
-  // Long work looks now and then whether the lock is still held.
+  // A long task must check from time to time whether the lock is still held.
   for (int step = 1; step <= 3 && m.held(); ++step) std::cout << "step " << step << "\n";
 } catch (const conclave::error& e) {
   std::cerr << "lock: " << e.what() << "\n";

@@ -10,16 +10,16 @@ int main(int argc, char** argv) try {
 
   auto consumer = std::async(std::launch::async, [&] {
     for (;;) {
-      const auto item = q.pop();  // waits for one
+      const auto item = q.pop();  // waits for an item
       if (item.data == "end") return;
       std::cout << "popped " << item.data << "\n";
     }
   });
   q.push("one");
-  q.push({"two", "three"});  // both or none
+  q.push({"two", "three"});  // pushes both items or none
   q.push("end");
   consumer.get();
-  std::cout << "left: " << q.size() << "\n";
+  std::cout << "items left: " << q.size() << "\n";
 } catch (const conclave::error& e) {
   std::cerr << "queue: " << e.what() << "\n";
   return 1;

@@ -1,4 +1,4 @@
-// Many readers or one writer, and a writer that goes on as a reader: read_write SERVER
+// Many readers or one writer, and a writer that becomes a reader: read_write SERVER
 #include <iostream>
 #include <shared_mutex>
 
@@ -7,21 +7,21 @@
 int main(int argc, char** argv) try {
   const auto server = argc > 1 ? argv[1] : "127.0.0.1:2181";
   conclave::client zk{server};
-  conclave::client another{server};
-  conclave::shared_mutex here{zk, "/examples/catalogue"};
-  conclave::shared_mutex there{another, "/examples/catalogue"};
+  conclave::client zk2{server};
+  conclave::shared_mutex first{zk, "/examples/catalogue"};
+  conclave::shared_mutex second{zk2, "/examples/catalogue"};
 
   {
-    const std::shared_lock one{here};
-    const std::shared_lock two{there};
-    std::cout << "two read\n";
+    const std::shared_lock reader1{first};
+    const std::shared_lock reader2{second};
+    std::cout << "two readers hold the lock\n";
   }
-  auto guard = here.scoped_lock();
-  std::cout << "one writes; another may read: " << std::boolalpha << there.try_lock_shared()
-            << "\n";
-  guard.downgrade();  // no writer can come between
-  const std::shared_lock too{there};
-  std::cout << "the writer reads what it wrote, and so does the other\n";
+  auto guard = first.scoped_lock();
+  std::cout << "a writer holds the lock; can a reader acquire it: " << std::boolalpha
+            << second.try_lock_shared() << "\n";
+  guard.downgrade();  // no other writer can acquire the lock in between
+  const std::shared_lock reader{second};
+  std::cout << "after the downgrade, both hold it as readers\n";
 } catch (const conclave::error& e) {
   std::cerr << "read_write: " << e.what() << "\n";
   return 1;

@@ -2,17 +2,20 @@
 // connection.
 //
 // On the Unix socket of the embedded server, a session lives while any process keeps one of its
-// connections open (server.hpp). A session_keeper is such a connection, but the server accepts no
-// requests on it. Therefore programs that must not use the session can inherit it.
+// connections open (server_options.hpp). A session_keeper is such a connection, but the server
+// accepts no requests on it. Therefore programs that must not use the session can inherit the
+// keeper.
 //
 //   session_keeper keeper{"/run/conclave/socket", session_key::of(zk), 1s};
 //   if (keeper.state() == session_keeper::result::attached) {
 //     // let a child process inherit keeper.descriptor()
 //   }
 //
-// The session then lives until the last process has closed the keeper, even if the first process is
-// killed. After a restart, the server no longer knows the connection, and broken() returns true. A
-// new keeper must then attach within the session timeout.
+// The session then lives until the last process has closed the keeper, even if the client's own
+// process is killed. A server restart closes the keeper's connection, and broken() then returns
+// true. The restarted server keeps the session for the session timeout, and a new keeper must
+// attach within this time. There is less time if the client's process reconnects and then exits:
+// the session ends one second after the restart, or at once if the process exits later.
 #pragma once
 
 #include <array>
@@ -37,9 +40,9 @@ class session_keeper {
  public:
   enum class result {
     attached,
-    session_over,  // the server does not know the session
-    refused,       // the server closed the connection: it is stopping or supports no keepers
-    no_server,     // nobody listens on the socket, or the server did not reply in time
+    session_expired,  // the server no longer knows the session
+    refused,          // the server closed the connection: it is stopping or supports no keepers
+    no_server,        // nobody listens on the socket, or the server did not reply in time
   };
 
   session_keeper() = default;
@@ -62,11 +65,11 @@ class session_keeper {
   // another connection keeps it alive.
   void end() noexcept;
 
-  // Binds the session to this process. The session then ends when this process has exited and no
-  // other keeper is left. Use it only if the session's own process has exited, because a live
-  // client would lose its connection. Returns true if the server confirms, or if the session has
-  // already ended. Returns false if the server does not confirm in time. The connection stays open
-  // until this process exits.
+  // Binds the session to this process. This does not create a keeper: the session moves to a new
+  // connection, which stays open until this process exits. The session then ends when this process
+  // has exited and no keeper is left. Call this function only if the session's own process has
+  // exited, because a live client would lose its connection. Returns true if the server confirms,
+  // or if the session has already ended. Returns false if the server does not confirm in time.
   static bool bind_session(const std::string& socket, const session_key& key,
                            std::chrono::milliseconds limit) noexcept;
 

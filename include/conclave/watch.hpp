@@ -2,17 +2,19 @@
 //
 // The reads get, exists and children set a one-shot watch. add_watch() sets a persistent watch,
 // which lasts until it is removed. Watch events arrive on the I/O thread in the order of the
-// changes, and before any reply that shows the change. Watches end with the session. A last event
-// reports this, unless the program itself closed the client.
+// changes, and before any reply that shows the change. Watches end with the session. The last event
+// of a watch reports this, unless the program itself closed the client.
 //
-// Watches survive a reconnect. One-shot watches then deliver the events they missed. For persistent
-// watches the server does not do this, so their watchers receive possibly_missed instead.
+// Watches survive a reconnect. One-shot watches then deliver the events that they missed. The
+// server does not deliver missed events of persistent watches, so their watchers receive
+// possibly_missed instead.
 //
 // Watchers run on the I/O thread and must not block. They may start async_ operations. A blocking
-// call throws errc::would_deadlock there.
+// call in a watcher throws errc::would_deadlock.
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -57,6 +59,13 @@ class watcher {
   explicit operator bool() const noexcept { return callback_ != nullptr; }
   void operator()(const watch_event& event) const { (*callback_)(event); }
   friend bool operator==(const watcher&, const watcher&) = default;
+
+  // For unordered containers of watchers.
+  struct hash {
+    std::size_t operator()(const watcher& w) const noexcept {
+      return std::hash<std::shared_ptr<callback>>{}(w.callback_);
+    }
+  };
 
  private:
   std::shared_ptr<callback> callback_;

@@ -7,61 +7,61 @@ namespace {
 
 const char* text(errc e) noexcept {
   switch (e) {
-    case errc::system_error: return "the server failed inside";
+    case errc::system_error: return "internal error of the server";
     case errc::runtime_inconsistency:
-      return "not tried, since an earlier part of the transaction failed";
-    case errc::data_inconsistency: return "the server found its data inconsistent";
+      return "not executed, because an earlier operation of the transaction failed";
+    case errc::data_inconsistency: return "the data of the server is inconsistent";
     case errc::connection_loss:
-      return "the connection was lost before the answer came; the outcome is unknown";
-    case errc::marshalling_error: return "the server could not read the request";
-    case errc::unimplemented: return "the server does not know this operation";
-    case errc::operation_timeout: return "the server gave up on the operation";
-    case errc::bad_arguments: return "the server refuses the arguments";
+      return "the connection was lost before the reply arrived; the outcome is unknown";
+    case errc::marshalling_error: return "the server cannot decode the request";
+    case errc::unimplemented: return "the server does not support this operation";
+    case errc::operation_timeout: return "the operation timed out on the server";
+    case errc::bad_arguments: return "the server refused the arguments";
     case errc::no_node: return "no such node";
     case errc::no_auth: return "not allowed by the node's ACL";
-    case errc::bad_version: return "the node has another version";
+    case errc::bad_version: return "the node has a different version";
     case errc::no_children_for_ephemerals: return "an ephemeral node cannot have children";
-    case errc::node_exists: return "the node exists already";
+    case errc::node_exists: return "the node already exists";
     case errc::not_empty: return "the node has children";
     case errc::session_expired: return "the session has expired";
     case errc::invalid_acl: return "the ACL is empty or malformed";
-    case errc::auth_failed: return "the server refuses the credentials, or requires some";
-    case errc::session_moved: return "the session continues on another connection";
-    case errc::not_read_only: return "the server can only read at the moment";
-    case errc::ephemeral_on_local_session: return "a local session has no ephemeral nodes";
+    case errc::auth_failed: return "the server refused the credentials, or requires credentials";
+    case errc::session_moved: return "the session has moved to another connection";
+    case errc::not_read_only: return "the server is read-only at the moment";
+    case errc::ephemeral_on_local_session: return "a local session cannot create ephemeral nodes";
     case errc::no_watcher: return "no such watch";
-    case errc::request_timeout: return "the server gave up on the request";
-    case errc::reconfig_disabled: return "the ensemble does not allow changes at run time";
+    case errc::request_timeout: return "the request timed out on the server";
+    case errc::reconfig_disabled: return "the ensemble does not permit reconfiguration";
     case errc::session_closed_require_sasl_auth:
-      return "the server requires authentication: show credentials (SASL is not supported)";
-    case errc::quota_exceeded: return "a quota of the server is used up";
+      return "the server requires authentication; pass credentials (SASL is not supported)";
+    case errc::quota_exceeded: return "a quota of the server is exceeded";
     case errc::throttled: return "the server is overloaded";
     case errc::not_connected: return "no server could be reached; nothing was sent";
     case errc::closed: return "the client is closed";
     case errc::backlog_full: return "too many requests are outstanding; nothing was sent";
     case errc::invalid_path: return "not a valid node path";
     case errc::invalid_argument: return "invalid argument";
-    case errc::too_large: return "larger than a request may be; it had no effect";
+    case errc::too_large: return "the request is too large; it had no effect";
     case errc::protocol_error: return "the server does not speak ZooKeeper's protocol";
     case errc::would_deadlock:
-      return "a blocking call on the I/O thread would wait for itself; use the async_ form";
+      return "a blocking call on the I/O thread would wait for itself; use the async_ function";
     case errc::forked:
-      return "this client belongs to the parent process; open another one after fork()";
+      return "this client belongs to the parent process; create a new client after fork()";
     case errc::not_supported: return "not supported";
-    case errc::bad_connect_string: return "the connect string cannot be read";
+    case errc::bad_connect_string: return "the connect string is not valid";
     case errc::tls_failed: return "TLS failed";
-    case errc::reply_too_large: return "the answer is larger than max_reply_bytes";
+    case errc::reply_too_large: return "the reply is larger than max_reply_bytes";
     case errc::lock_busy: return "another contender holds the lock";
-    case errc::lock_lost: return "the lock is not held any more";
+    case errc::lock_lost: return "the lock is no longer held";
     case errc::waiter_node_deleted: return "the node of this waiter was deleted";
     case errc::upgrade_refused:
-      return "this thread holds the lock shared and would wait for itself; unlock that first";
+      return "this thread has a shared hold on the lock and would wait for itself; unlock it first";
     case errc::layout_mismatch:
-      return "it is in use with another node layout, whose users would not see us";
+      return "other programs use the path with a different layout and would not see this contender";
     case errc::permits_mismatch:
-      return "it is in use with another number of permits, or as another kind of lock";
+      return "other programs use the path with a different number of permits or kind of lock";
     case errc::deadline_passed:
-      return "the server was silent for so long that the session may have expired";
+      return "the server did not answer in time; the session may have expired";
     case errc::node_deleted: return "somebody deleted the lock's node";
     case errc::bad_secret: return "the secret cannot be read";
   }
@@ -82,8 +82,8 @@ class conditions final : public boost::system::error_category {
   std::string message(int value) const override {
     switch (static_cast<condition>(value)) {
       case condition::outcome_unknown: return "the outcome is unknown";
-      case condition::session_dead: return "the session is over";
-      case condition::lock_lost: return "the lock is not held any more";
+      case condition::session_dead: return "the session has ended";
+      case condition::lock_lost: return "the lock is no longer held";
     }
     return "unknown condition";
   }

@@ -4,7 +4,7 @@
 // - The receiver of a result is a completion handler or a blocked thread. `recipient` passes the
 //   result to the receiver.
 // - Operations of the client go to the session (operations.cpp).
-// - Calls of locks, queues and elections go to a recipe: start_in_recipes() and start_waiting().
+// - Calls to locks, queues and elections go to a recipe: start_in_recipes() and start_waiting().
 // - run_blocking() blocks a thread until its call has completed.
 //
 // In a forked child process every call completes with errc::forked, and in_recipes() does nothing.
@@ -36,11 +36,11 @@ using detail::at_once;
 using detail::deadline;
 using detail::no_deadline;
 
-// The type in which a result is stored. It is std::monostate instead of void.
+// The type in which a result is stored. For void, this is std::monostate.
 template <class Result>
 using stored = std::conditional_t<std::is_void_v<Result>, std::monostate, Result>;
 
-// A call of a blocked thread, and its result. It lives on the stack of that thread.
+// A call that was made by a blocked thread, and its result. It lives on the stack of that thread.
 template <class Result>
 struct blocking_call {
   runtime::one_shot done;
@@ -62,8 +62,8 @@ void call_handler(handler<Result> h, error_code ec, stored<Result> result) {
     std::move(h)(ec, std::move(result));
 }
 
-// Passes the result of a call to its receiver: to a handler, on its executor, or to a blocked
-// thread.
+// Passes the result of a call to its receiver. The receiver is a handler, which runs on its
+// executor, or a blocked thread.
 template <class Result>
 class recipient {
  public:
@@ -72,7 +72,7 @@ class recipient {
       work_.emplace(boost::asio::make_work_guard(*h, fallback()));
   }
 
-  // The call of the blocked thread. Null if the receiver is a handler.
+  // Returns the call of the blocked thread, or null if the receiver is a handler.
   blocking_call<Result>* blocked() const noexcept {
     const auto* const waiting = std::get_if<blocking_call<Result>*>(&to_);
     return waiting == nullptr ? nullptr : *waiting;
@@ -86,7 +86,8 @@ class recipient {
       return waiting->done.set();
     }
     // Most handlers have no executor of their own, so dispatch() calls them directly on the I/O
-    // thread. It passes all other handlers to their executor, with the result.
+    // thread. All other handlers run on their own executor, to which dispatch() passes them with
+    // the result.
     auto& h = std::get<handler<Result>>(to_);
     const auto executor =
         loop_.in_child() ? boost::asio::get_associated_executor(h, boost::asio::system_executor{})
@@ -126,11 +127,13 @@ using scope = recipes::session_context::scope;
 
 // The error of a call that was cancelled, or whose object was destroyed.
 inline error_code aborted() { return boost::asio::error::operation_aborted; }
-// The error of a call that gives up because its deadline has passed or a stop was requested.
-inline error_code gave_up() { return errc::lock_busy; }
+// The error of a call that acquired nothing: it does not wait, its deadline has passed, or a stop
+// was requested. If the result type can express this, the call returns an empty result instead.
+inline error_code not_acquired() { return errc::lock_busy; }
 
-// Calls `f` inside a scope of the recipes. In a forked child process, returns a default value
-// instead, because a thread of the parent may have held the mutex during the fork.
+// Calls `f` inside a session_context::scope. In a forked child process, returns a default value
+// instead: a thread of the parent may have held the mutex during the fork, and the child would wait
+// for it forever.
 template <class F>
 auto in_recipes(const core_pointer& core, F f) -> std::invoke_result_t<F> {
   if (core->forked()) return std::invoke_result_t<F>();
@@ -157,10 +160,10 @@ class recipe_call {
     to_.complete(ec, std::move(result));
   }
 
-  // Makes the call give up at the deadline and when it is cancelled. A blocked thread checks its
-  // deadline itself, so it need not be woken for that. This function is called inside the scope
-  // that has started the call, so the call cannot complete before it returns. `give_up` is called
-  // inside a scope.
+  // Lets the call give up at the deadline and when it is cancelled. For a call with a completion
+  // handler, this function arranges that `give_up` is called then, inside a scope. A blocked thread
+  // checks its deadline itself and calls blocking_call::give_up. This function is called inside the
+  // scope that starts the call, so the call cannot complete before this function returns.
   void allow_giving_up(deadline d, std::function<void(error_code)> give_up) {
     auto enter = [context = context_, give_up](error_code why) {
       const scope inside{*context};
@@ -173,7 +176,7 @@ class recipe_call {
     to_.on_cancel([enter = std::move(enter)] { enter(aborted()); });
     if (d == at_once || d == no_deadline) return;
     timer_ = context_->call_at(boot_clock::now() + (d - std::chrono::steady_clock::now()),
-                               [give_up = std::move(give_up)] { give_up(gave_up()); });
+                               [give_up = std::move(give_up)] { give_up(not_acquired()); });
   }
 
  private:
@@ -214,9 +217,9 @@ void start_waiting(const core_pointer& core, receiver<Result> to, deadline d, Be
 
 // --- blocking calls
 
-// Calls start(receiver) and blocks this thread until the call completes, at most until the deadline
-// or until a stop is requested. Throws conclave::error if the call fails or if this thread must not
-// block. Keeps the core alive, because the object of the call may be destroyed while the thread is
+// Calls start(receiver) and blocks this thread until the call completes, the deadline passes or a
+// stop is requested. Throws conclave::error if the call fails or if this thread must not block.
+// Keeps the core alive, because another thread may destroy the lock or queue while this thread is
 // blocked.
 template <class Result, class Start>
 Result run_blocking(const std::string& what, const core_pointer core, Start start,
@@ -225,8 +228,8 @@ Result run_blocking(const std::string& what, const core_pointer core, Start star
   blocking_call<Result> call;
   start(receiver<Result>{&call});
   {
-    const std::stop_callback on_stop{std::move(stop), [&] { call.give_up(gave_up()); }};
-    if (d != at_once && d != no_deadline && !call.done.wait_until(d)) call.give_up(gave_up());
+    const std::stop_callback on_stop{std::move(stop), [&] { call.give_up(not_acquired()); }};
+    if (d != at_once && d != no_deadline && !call.done.wait_until(d)) call.give_up(not_acquired());
     call.done.wait();
   }
   if constexpr (std::is_same_v<Result, transaction_result>) {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -13,7 +13,7 @@ namespace conclave::client_impl {
 
 class callback_queue {
  public:
-  // Does not call any function itself, so the caller may hold a lock.
+  // Only adds the function to the queue and does not call it, so the caller may hold a lock.
   void push(std::function<void()> f) {
     const std::lock_guard lock{mutex_};
     if (!closed_) callbacks_.push_back(std::move(f));
@@ -48,7 +48,7 @@ class callback_queue {
  private:
   std::mutex mutex_;
   std::condition_variable idle_;
-  std::deque<std::function<void()>> callbacks_;
+  std::list<std::function<void()>> callbacks_;  // an empty std::deque needs 600 bytes
   std::thread::id running_;
   bool closed_ = false;
 };

@@ -49,6 +49,7 @@ core_pointer make_core(std::shared_ptr<runtime::io_thread> thread, std::string_v
 }  // namespace client_impl
 
 using client_impl::block;
+using client_impl::keep_in_child;
 
 client::client(std::string_view hosts, const client_options& options)
     : core_{client_impl::make_core(std::make_shared<runtime::io_thread>(), hosts, options)} {}
@@ -68,12 +69,8 @@ client& client::operator=(client&& other) noexcept {
 
 client::~client() {
   if (!core_) return;
-  if (core_->forked()) {
-    // The parent process owns the core, so the child process must not destroy it.
-    new (std::nothrow) detail::core_pointer{std::move(core_)};
-    return;
-  }
-  close();
+  keep_in_child(*core_, core_);
+  if (!core_->forked()) close();
 }
 
 void client::close() noexcept {

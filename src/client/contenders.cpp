@@ -54,7 +54,7 @@ std::vector<contender_info> contenders(const core_pointer& core, const std::stri
       auto& info = (from++)->info;
       if (got.ec == errc::no_node) continue;  // deleted since the listing
       if (got.ec) throw error{got.ec, "get " + info.node};
-      describe(info, {std::move(got.data), got.stat});
+      set_node_info(info, {std::move(got.data), got.stat});
     }
   }
   std::erase_if(listed, [](const listed_contender& c) { return c.info.fencing_token == 0; });

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <new>
 #include <string>
 
 #include "conclave/client.hpp"
@@ -16,6 +17,8 @@ using detail::core_pointer;
 using detail::handler;
 using detail::receiver;
 
+struct shared_consumers;
+
 struct client_core {
   std::shared_ptr<runtime::io_thread> thread;
   std::shared_ptr<runtime::session_driver> driver;
@@ -25,6 +28,9 @@ struct client_core {
   std::atomic<bool> open_acl_reported{false};
   // Used by locks, semaphores, elections and queues.
   std::shared_ptr<recipes::session_context> recipes;
+  // The consumers of all queue objects (queue.cpp), null before the first one. Used inside a
+  // session_context::scope.
+  std::shared_ptr<shared_consumers> consumers;
 
   // Returns true in a forked child process, which must not use its parent's session.
   bool forked() const noexcept { return driver->loop().in_child(); }
@@ -38,6 +44,13 @@ struct client_core {
   // connection error instead.
   [[noreturn]] void fail(error_code ec, const std::string& what, std::string why = {}) const;
 };
+
+// In a forked child process, keeps `object` alive forever. Destroying it there would use the
+// parent's session, and data that another thread of the parent was changing during the fork.
+template <class T>
+void keep_in_child(const client_core& core, const std::shared_ptr<T>& object) noexcept {
+  if (core.forked()) new (std::nothrow) std::shared_ptr<T>{object};
+}
 
 struct core_access {
   static const core_pointer& of(const client& c) { return c.core_; }

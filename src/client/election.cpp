@@ -5,14 +5,15 @@
 #include "client/contenders.hpp"
 #include "client/locking.hpp"
 #include "recipes/candidacy.hpp"
-#include "recipes/describe.hpp"
+#include "recipes/contender_data.hpp"
 #include "recipes/first_contenders.hpp"
+#include "recipes/lock_kinds.hpp"
 #include "recipes/recipe_path.hpp"
 
 namespace conclave {
 
-// The lock object shares ownership, because its contender may still have to remove its node after
-// the election is destroyed.
+// The lock object shares ownership of this struct, because its contender may still have to remove
+// its node after the election is destroyed.
 struct election::own : std::enable_shared_from_this<own> {
   own(detail::core_pointer c, std::string p, election_options o)
       : core{std::move(c)}, path{std::move(p)}, options{std::move(o)} {
@@ -61,21 +62,16 @@ detail::core_pointer checked(client& c, const std::string& path, const layout& n
 
 election::election(client& c, std::string path, election_options options)
     : own_{std::make_shared<own>(checked(c, path, options.layout), path, std::move(options))} {
-  recipes::lock_request t;
-  t.parents = {own_->path};
-  t.layout = own_->options.layout;
-  t.data = recipes::lock_request::data_format::owner_only;
+  auto t = recipes::candidacy_of(own_->path, own_->options.layout);
   if (t.layout.name_prefix(role).empty())
     throw error{errc::invalid_argument, "election " + path + ": the layout is for other locks"};
   contender_info shown;
-  recipes::describe(shown, own_->options.id, {});
+  recipes::set_node_info(shown, own_->options.id, {});
   if (shown.owner != own_->options.id)
     throw error{errc::invalid_argument, "election " + path + ": the id would be shown as another"};
   lock_options o;
   o.layout = t.layout;
   o.owner = own_->options.id;
-  // Leaders change rarely, so the faster hand-off with tickets is not worth an extra write.
-  o.tickets = false;
   const auto& wanted = own_->options;
   if (wanted.on_suspended)
     o.on_suspended = [self = own_](const conclave::hold& h) {
@@ -95,6 +91,8 @@ election::election(client& c, std::string path, election_options options)
 }
 
 election::~election() {
+  client_impl::keep_in_child(*own_->core, state_);
+  client_impl::keep_in_child(*own_->core, own_);
   resign();
   if (!own_->core->forked()) own_->callbacks.close();
 }
@@ -142,7 +140,7 @@ std::optional<contender_info> election::leader() const {
     try {
       const auto got =
           client_impl::block("get " + info.node, core, &detail::start_get, info.node, watcher{});
-      recipes::describe(info, got.data, got.stat);
+      recipes::set_node_info(info, got.data, got.stat);
       return info;
     } catch (const error& e) {
       if (e.code() != errc::no_node) throw;  // deleted since the listing

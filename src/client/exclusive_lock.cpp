@@ -6,6 +6,7 @@
 #include "conclave/multi_mutex.hpp"
 #include "conclave/mutex.hpp"
 #include "conclave/named_mutex.hpp"
+#include "recipes/lock_kinds.hpp"
 #include "recipes/recipe_path.hpp"
 
 namespace conclave {
@@ -20,15 +21,9 @@ detail::lock_pointer make_multi(client& c, std::vector<std::string> paths, lock_
 
 detail::lock_pointer make_named(client& c, const std::string& path, lock_options options) {
   recipes::require_recipe_path("lock", path);
-  const auto slash = path.rfind('/');
-  recipes::lock_request t;
-  t.granted_when = recipes::lock_request::rule::fixed_name;
-  t.parents = {slash == 0 ? "/" : path.substr(0, slash)};
-  t.name = path.substr(slash + 1);
-  t.own_levels = 0;  // the lock's own path is the node itself, not a parent
-  t.watches_own_node = true;
   options.on_enqueued = {};
-  return client_impl::make_lock(c, path, std::move(t), std::nullopt, std::move(options));
+  return client_impl::make_lock(c, path, recipes::named_lock_of(path), std::nullopt,
+                                std::move(options));
 }
 
 }  // namespace

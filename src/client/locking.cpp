@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "client/call.hpp"
+#include "recipes/lock_kinds.hpp"
 #include "recipes/recipe_path.hpp"
 
 namespace conclave {
@@ -20,9 +21,10 @@ using caller = recipes::lock_object::caller;
 std::string this_process() { return host_name() + ':' + std::to_string(::getpid()); }
 
 template <class... Arguments>
-void call_through(const std::shared_ptr<callback_queue>& callbacks,
+void call_through(std::shared_ptr<callback_queue>& callbacks,
                   std::function<void(Arguments...)>& f) {
   if (!f) return;
+  if (!callbacks) callbacks = std::make_shared<callback_queue>();
   f = [callbacks, shared = std::make_shared<const std::function<void(Arguments...)>>(std::move(f))](
           Arguments... arguments) {
     callbacks->push([shared, arguments...] { (*shared)(arguments...); });
@@ -30,11 +32,11 @@ void call_through(const std::shared_ptr<callback_queue>& callbacks,
   };
 }
 
-// True if a result of this type can express that the lock was not acquired.
+// True if a result of this type can represent that the lock was not acquired.
 template <class Result>
 constexpr bool can_be_empty = !std::is_void_v<Result> && !std::is_same_v<Result, downgradable_hold>;
 
-// Explains the error of a caller, or returns an empty text.
+// Returns an explanation of a caller's error, or an empty string.
 std::string explanation(error_code ec, const caller& who, const requests::defaults& defaults) {
   // The contender creates every missing parent except the chroot.
   if (ec == errc::no_node && !defaults.chroot.empty())
@@ -54,12 +56,13 @@ void start(const lock_pointer& l, receiver<Result> to, role r, deadline d, Conve
     who->thread = call->blocking() ? this_thread() : 0;
     who->complete = [call, convert, defaults = core.defaults, got = who.get()](error_code ec) {
       if (!ec) return call->complete({}, convert(hold{got->hold}));
-      const bool empty = can_be_empty<Result> && ec == gave_up();
+      const bool empty = can_be_empty<Result> && ec == not_acquired();
       call->complete(empty ? error_code{} : ec, {}, explanation(ec, *got, *defaults));
     };
+    if (l->ended) core.recipes->post([who] { who->complete(aborted()); });
     // A thread that holds the lock as a reader would wait for itself.
-    if (call->blocking() && r == role::writer && !core.recipes->session().over &&
-        l->object->held_by_thread(role::reader, who->thread))
+    else if (call->blocking() && r == role::writer && !core.recipes->session().over &&
+             l->object->held_by_thread(role::reader, who->thread))
       core.recipes->post([who] { who->complete(errc::upgrade_refused); });
     else
       l->object->acquire(who);
@@ -82,10 +85,16 @@ std::string list_for_message(const std::vector<std::string>& paths) {
 }
 
 // Calls start(receiver) and blocks this thread until the call completes. Keeps the lock alive,
-// because the lock object may be destroyed meanwhile.
+// because the lock object may be destroyed in the meantime.
 template <class Result, class Start>
 Result run(const lock_pointer l, Start start, deadline d = no_deadline, std::stop_token stop = {}) {
   return run_blocking<Result>(l->verb + (' ' + l->path), l->core, start, d, std::move(stop));
+}
+
+// Calls on the I/O thread and in a forked child process must fail, even if the lock is kept.
+bool may_acquire_locally(const lock_handle& l, role r) noexcept {
+  auto& loop = l.core->driver->loop();
+  return l.keeps && r != role::reader && !loop.in_child() && !loop.is_current();
 }
 
 }  // namespace
@@ -106,9 +115,17 @@ std::string host_name() {
 lock_pointer make_lock(client& c, std::string path, recipes::lock_request t,
                        std::optional<recipes::lock_request> gate, lock_options options,
                        recipes::progress_callback f) {
+  const bool grants_locally = options.keep_for.count() > 0 || options.local_handoffs > 0;
+  if (grants_locally && t.granted_when != recipes::lock_request::rule::first_in_wait_queue)
+    throw error{errc::invalid_argument,
+                "lock " + path + ": keep_for and local_handoffs need a lock with a wait queue"};
   if (options.owner.empty()) options.owner = this_process();
   auto l = std::make_shared<lock_handle>();
   l->core = core_access::of(c);
+  l->keeps = options.keep_for > std::chrono::nanoseconds{0};
+  // A longer time could not be added to the present time.
+  options.keep_for =
+      std::min<std::chrono::nanoseconds>(options.keep_for, std::chrono::hours{24 * 365 * 100});
   l->path = std::move(path);
   call_through(l->callbacks, options.on_enqueued);
   call_through(l->callbacks, options.on_acquired);
@@ -127,15 +144,20 @@ lock_pointer make_lock(client& c, std::vector<std::string> paths, role r, lock_o
   if (options.layout.name_prefix(r).empty() ||
       (r == role::writer && options.layout.name_prefix(role::reader).empty()))
     throw error{errc::invalid_argument, "lock " + paths[0] + ": the layout is for other locks"};
-  recipes::lock_request t;
-  t.parents = std::move(paths);
-  t.layout = options.layout;
-  t.role = r;
-  auto names = list_for_message(t.parents);
-  return make_lock(c, std::move(names), std::move(t), std::nullopt, std::move(options));
+  auto request = recipes::lock_of(std::move(paths), options.layout, r);
+  auto names = list_for_message(request.parents);
+  return make_lock(c, std::move(names), std::move(request), std::nullopt, std::move(options));
 }
 
+static void lock_at_server(const lock_pointer& l, role r);
+
 void lock(const lock_pointer& l, role r) {
+  if (!may_acquire_locally(*l, r)) return lock_at_server(l, r);
+  const auto alive = l;  // the lock object may be destroyed while this thread waits
+  if (!alive->object->acquire_locally()) lock_at_server(alive, r);
+}
+
+static void lock_at_server(const lock_pointer& l, role r) {
   run<void>(l, [&](receiver<void> to) { detail::start_lock(l, std::move(to), r); });
 }
 
@@ -155,6 +177,12 @@ std::optional<hold> lock_to_hold(const lock_pointer& l, role r, std::stop_token 
 }
 
 bool try_lock(const lock_pointer& l, role r, deadline d) {
+  if (may_acquire_locally(*l, r)) {
+    using local_result = recipes::lock_object::local_result;
+    const auto got = l->object->try_acquire_locally();
+    if (got == local_result::acquired) return true;
+    if (got == local_result::in_use && d == at_once) return false;
+  }
   return run<bool>(
       l, [&](receiver<bool> to) { detail::start_try_lock(l, std::move(to), r, d); }, d);
 }
@@ -170,11 +198,13 @@ void downgrade(const lock_pointer& l) {
 }
 
 void unlock(const lock_pointer& l, role r) noexcept {
+  if (may_acquire_locally(*l, r) && l->object->release_locally()) return;
   in_recipes(l->core, [&] { l->object->release(r, this_thread()); });
 }
 
 void unlock(const lock_pointer& l, const hold& h) noexcept {
-  in_recipes(l->core, [&] { l->object->release_hold(h.fencing_token()); });
+  keep_in_child(*l->core, l);
+  if (const auto* state = h.state()) in_recipes(l->core, [&] { l->object->release_hold(*state); });
 }
 
 void abandon(const lock_pointer& l) noexcept {
@@ -182,8 +212,10 @@ void abandon(const lock_pointer& l) noexcept {
 }
 
 void end(const lock_pointer& l) noexcept {
+  keep_in_child(*l->core, l);
+  in_recipes(l->core, [&] { l->ended = true; });
   abandon(l);
-  if (!l->core->forked()) l->callbacks->close();
+  if (l->callbacks && !l->core->forked()) l->callbacks->close();
 }
 
 hold hold_of(const lock_pointer& l, role r) {
@@ -231,7 +263,8 @@ void detail::start_resign(const lock_pointer& l, receiver<void> to) {
 
 void detail::start_downgrade(const lock_pointer& l, receiver<void> to) {
   start_in_recipes(l->core, std::move(to), [&](const recipe_call_ptr<void>& call) {
-    l->object->downgrade([call](error_code ec) { call->complete(ec); });
+    l->object->downgrade([call](error_code ec) { call->complete(ec); },
+                         call->blocking() ? client_impl::this_thread() : 0);
   });
 }
 

@@ -26,22 +26,25 @@ struct lock_handle {
   std::shared_ptr<recipes::lock_object> object;
   std::string path;  // as given by the user, for error messages
   const char* verb = "lock";
-  // Calls the user's callbacks of this lock.
-  std::shared_ptr<callback_queue> callbacks = std::make_shared<callback_queue>();
+  bool keeps = false;  // lock_options::keep_for is set
+  bool ended = false;  // the lock object was destroyed; used inside a session_context::scope
+  // Calls the callbacks that the user has set for this lock. Null if there are none.
+  std::shared_ptr<callback_queue> callbacks;
 };
 
-// Creates the lock for a request whose path the caller has checked. Fills in the options.
+// Creates the lock that the request describes. The caller must have checked the path. If
+// options.owner is empty, this process is the owner.
 lock_pointer make_lock(client& c, std::string path, recipes::lock_request t,
                        std::optional<recipes::lock_request> gate, lock_options options,
                        recipes::progress_callback f = {});
-// Creates a lock of this role on these paths. Throws errc::invalid_path for an invalid path, and
-// errc::invalid_argument if the layout has no names for this role.
+// Creates a lock on these paths whose initial request has this role. Throws errc::invalid_path for
+// an invalid path, and errc::invalid_argument if the layout has no names for this role.
 lock_pointer make_lock(client& c, std::vector<std::string> paths, role r, lock_options options);
 
 void lock(const lock_pointer& l, role r);
 bool lock(const lock_pointer& l, role r, std::stop_token stop);
-// Like lock(), but returns the hold that this call acquired. hold_of() may return a newer hold.
-// Returns nullopt if a stop was requested before the grant.
+// Like lock(), but returns the hold that this call acquired. (hold_of() may return a newer hold of
+// another caller.) Returns nullopt if a stop was requested before the grant.
 std::optional<hold> lock_to_hold(const lock_pointer& l, role r, std::stop_token stop);
 bool try_lock(const lock_pointer& l, role r, deadline d);
 // Like try_lock(), but returns the hold that this call acquired. The result is empty if the call
@@ -52,8 +55,8 @@ void unlock(const lock_pointer& l, const hold& h) noexcept;
 void downgrade(const lock_pointer& l);
 // Releases all holds and completes all waiting calls with operation_aborted.
 void abandon(const lock_pointer& l) noexcept;
-// Called when the lock object is destroyed. Like abandon(), but afterwards no callback is running,
-// except the one that destroys the lock object, if any.
+// Called when the lock object is destroyed. Like abandon(), but also waits for running callbacks,
+// except for a callback that is itself destroying the lock object.
 void end(const lock_pointer& l) noexcept;
 hold hold_of(const lock_pointer& l, role r);
 std::uint64_t this_thread() noexcept;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -20,13 +21,28 @@ namespace client_impl {
 using detail::claim_pointer;
 using detail::queue_pointer;
 
+// A consumer, and one of its users.
+struct used_consumer {
+  std::shared_ptr<recipes::consumer> consumer;
+  std::shared_ptr<recipes::queue_user> user;
+};
+
 struct queue_handle {
   core_pointer core;
   std::string path;
   std::shared_ptr<const recipes::queue_names> names;
   std::shared_ptr<recipes::producer> producer;
-  std::shared_ptr<recipes::consumer> popping;
-  std::shared_ptr<recipes::consumer> claiming;
+  used_consumer popping;
+  used_consumer claiming;
+};
+
+// Path, layout, whether items are claimed, largest number of attempts, and owner of the claims.
+using consumer_key = std::tuple<std::string, queue_layout, bool, int, std::string>;
+
+// Queue objects with the same key share a consumer, so that many of them cost the server no more
+// than one.
+struct shared_consumers {
+  std::map<consumer_key, std::weak_ptr<recipes::consumer>> by_key;
 };
 
 struct claim_handle {
@@ -36,23 +52,45 @@ struct claim_handle {
 
 namespace {
 
-using caller = recipes::consumer::caller;
+using recipes::consumer;
+using consumer_caller = consumer::caller;
 
-// Starts a call that takes one item from a consumer. convert(taken) returns the result of the call.
+consumer_key key_of(const recipes::queue_names& names, const consumer::options& o) {
+  return {names.items(), names.layout(), o.mode == consumer::mode::claim, o.max_attempts, o.owner};
+}
+
+used_consumer use_consumer(const queue_handle& q, const consumer::options& o) {
+  auto& all = q.core->consumers;
+  if (!all) all = std::make_shared<shared_consumers>();
+  auto& known = all->by_key[key_of(*q.names, o)];
+  auto c = known.lock();
+  if (!c) known = c = std::make_shared<consumer>(q.core->recipes, q.names, o);
+  return {c, c->add_user()};
+}
+
+void leave_consumer(const queue_handle& q, const used_consumer& used) {
+  auto& c = *used.consumer;
+  c.remove_user(used.user, aborted());
+  if (c.is_closed()) q.core->consumers->by_key.erase(key_of(c.names(), c.configuration()));
+}
+
+// Starts a call in which a consumer acquires one item. convert(item) returns the result of the
+// call.
 template <class Result, class Convert>
-void take(const queue_pointer& q, std::shared_ptr<recipes::consumer> queue_handle::*which,
+void take(const queue_pointer& q, used_consumer queue_handle::*which,
           receiver<std::optional<Result>> to, deadline d, Convert convert) {
   using result = std::optional<Result>;
   start_waiting<result>(q->core, std::move(to), d, [&](const recipe_call_ptr<result>& call) {
-    const auto who = std::make_shared<caller>();
+    const auto who = std::make_shared<consumer_caller>();
+    who->user = ((*q).*which).user;
     who->waits = d != at_once;
     who->complete = [call, convert](error_code ec,
                                     std::optional<recipes::consumer::acquired_item> got) {
       result item;
       if (got) item.emplace(convert(std::move(*got)));
-      call->complete(ec == gave_up() ? error_code{} : ec, std::move(item));
+      call->complete(ec == not_acquired() ? error_code{} : ec, std::move(item));
     };
-    const auto from = (*q).*which;
+    const auto from = ((*q).*which).consumer;
     if (which == &queue_handle::claiming || !q->names->claims_only())
       from->acquire(who);
     else
@@ -78,8 +116,8 @@ void take(const queue_pointer& q, receiver<std::optional<queue_claim>> to, deadl
                     });
 }
 
-// Takes an item. Blocks this thread until an item is available, the deadline has passed or a stop
-// is requested.
+// Acquires an item. Blocks this thread until an item is available, the deadline has passed or a
+// stop is requested.
 template <class Result>
 std::optional<Result> take_blocking(const queue_pointer& q, const std::string& what, deadline d,
                                     std::stop_token stop = {}) {
@@ -90,7 +128,7 @@ std::optional<Result> take_blocking(const queue_pointer& q, const std::string& w
       std::move(stop));
 }
 
-// Creates the folder of the items and the nodes above it.
+// Creates the folder for the items and the nodes above it.
 void make_folder(const queue_handle& q, const std::string& what) {
   const auto& path = q.names->items();
   for (auto& level : recipes::levels_of(*q.core->defaults, path, q.names->items_levels())) try {
@@ -98,8 +136,8 @@ void make_folder(const queue_handle& q, const std::string& what) {
             std::string{level.path == path ? q.names->folder_data() : ""},
             create_options{create_mode::persistent, std::move(level.acl)});
     } catch (const error& e) {
-      // This client may lack the permission to create nodes under the parent of an existing level.
-      // So only an error for the last level counts.
+      // If a level already exists, the client may lack the permission to create nodes under its
+      // parent. So only an error for the last level counts.
       if (level.path == path && e.code() != errc::node_exists) throw;
     }
 }
@@ -113,12 +151,11 @@ queue_pointer make_queue(client& c, std::string path, queue_options o) {
   q->names = std::make_shared<recipes::queue_names>(std::move(path), o.layout);
   const auto most =
       q->core->driver->ask(std::size_t{0}, [](const auto& m) { return m.max_request_bytes(); });
-  const auto& context = q->core->recipes;
-  using recipes::consumer;
-  q->producer = std::make_shared<recipes::producer>(context, q->names, o.capacity, most);
-  q->popping = std::make_shared<consumer>(context, q->names, consumer::options{});
-  q->claiming = std::make_shared<consumer>(
-      context, q->names, consumer::options{consumer::mode::claim, o.max_attempts, o.owner});
+  q->producer = std::make_shared<recipes::producer>(q->core->recipes, q->names, o.capacity, most);
+  in_recipes(q->core, [&] {
+    q->popping = use_consumer(*q, {});
+    q->claiming = use_consumer(*q, {consumer::mode::claim, o.max_attempts, o.owner});
+  });
   return q;
 }
 
@@ -129,8 +166,10 @@ queue_pointer make_queue(client& c, std::string path, queue_options o) {
 using client_impl::aborted;
 using client_impl::block;
 using client_impl::children_of;
-using client_impl::gave_up;
 using client_impl::in_recipes;
+using client_impl::keep_in_child;
+using client_impl::leave_consumer;
+using client_impl::not_acquired;
 using client_impl::recipe_call_ptr;
 using client_impl::run_blocking;
 using client_impl::start_in_recipes;
@@ -146,7 +185,7 @@ void detail::start_push(const queue_pointer& q, receiver<bool> to, std::vector<s
     what->priority = priority;
     what->waits = d != at_once;
     what->complete = [call](error_code ec) {
-      call->complete(ec == gave_up() ? error_code{} : ec, !ec);
+      call->complete(ec == not_acquired() ? error_code{} : ec, !ec);
     };
     if (priority == default_priority ||
         (q->names->has_priorities() && priority >= 0 && priority < 1000))
@@ -190,10 +229,11 @@ queue::queue(client& c, std::string path, queue_options options)
     : state_{client_impl::make_queue(c, std::move(path), std::move(options))} {}
 
 queue::~queue() {
+  keep_in_child(*state_->core, state_);
   in_recipes(state_->core, [&] {
     state_->producer->close(aborted());
-    state_->popping->close(aborted());
-    state_->claiming->close(aborted());
+    leave_consumer(*state_, state_->popping);
+    leave_consumer(*state_, state_->claiming);
   });
 }
 
@@ -346,7 +386,9 @@ void queue_claim::complete() {
 }
 
 void queue_claim::release() noexcept {
-  if (state_) in_recipes(state_->core, [&] { state_->claim->release(); });
+  if (!state_) return;
+  keep_in_child(*state_->core, state_);
+  in_recipes(state_->core, [&] { state_->claim->release(); });
 }
 
 hold queue_claim::hold() const {

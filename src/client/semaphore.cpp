@@ -1,8 +1,8 @@
 #include "conclave/semaphore.hpp"
 
 #include "client/locking.hpp"
+#include "recipes/lock_kinds.hpp"
 #include "recipes/recipe_path.hpp"
-#include "recipes/semaphore_names.hpp"
 
 namespace conclave {
 namespace {
@@ -11,18 +11,8 @@ detail::lock_pointer make(client& c, const std::string& path, std::size_t permit
                           lock_options options) {
   recipes::require_recipe_path("semaphore", path);
   if (permits == 0) throw error{errc::invalid_argument, "semaphore " + path + " without permits"};
-  recipes::lock_request gate;
-  gate.parents = {path + '/' + std::string{recipes::locks_folder}};
-  gate.own_levels = 2;
-  recipes::lock_request lease;
-  lease.granted_when = recipes::lock_request::rule::permits;
-  lease.permits = permits;
-  lease.semaphore_path = path;
-  lease.parents = {path + '/' + std::string{recipes::leases_folder}};
-  lease.own_levels = 2;
-  lease.layout = recipes::lease_layout();
-  lease.if_session_ends = recipes::lock_request::on_session_end::fail;
-  return client_impl::make_lock(c, path, std::move(lease), std::move(gate), std::move(options));
+  auto [permit, gate] = recipes::semaphore_of(path, permits);
+  return client_impl::make_lock(c, path, std::move(permit), std::move(gate), std::move(options));
 }
 
 }  // namespace

@@ -23,13 +23,13 @@
 namespace conclave {
 namespace {
 
-using clock = std::chrono::steady_clock;
+using steady = std::chrono::steady_clock;
 
-// The longest frame that is accepted. The expected replies have less than 100 bytes.
+// The longest frame that is accepted. The expected replies are shorter than 100 bytes.
 constexpr std::size_t most_bytes = 1024;
 
-int left_ms(clock::time_point until) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now());
+int left_ms(steady::time_point until) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - steady::now());
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
 }
 
@@ -62,7 +62,7 @@ enum class answer { whole, ended, late };
 // Reads the server's replies, frame by frame.
 class replies {
  public:
-  replies(int fd, clock::time_point until) : fd_{fd}, until_{until} {}
+  replies(int fd, steady::time_point until) : fd_{fd}, until_{until} {}
 
   // Stores the next frame's payload, which is valid until the next call.
   answer next(std::string_view& payload) {
@@ -102,7 +102,7 @@ class replies {
   }
 
   int fd_;
-  clock::time_point until_;
+  steady::time_point until_;
   std::string bytes_;
   std::size_t shown_ = 0;  // bytes of the frame that the last next() returned
 };
@@ -131,7 +131,7 @@ session_key session_key::of(const client& c) {
 
 session_keeper::session_keeper(const std::string& socket, const session_key& key,
                                std::chrono::milliseconds limit) noexcept {
-  const auto until = clock::now() + limit;
+  const auto until = steady::now() + limit;
   const int fd = connected_to(socket);
   if (fd < 0) return;
   auto request = request_of(key);
@@ -146,7 +146,7 @@ session_keeper::session_keeper(const std::string& socket, const session_key& key
   if (got == answer::whole) {
     wire::reader in{reply};
     const auto response = in.read<wire::connect_response>();
-    if (in.ok() && response.session_id == 0) state_ = result::session_over;
+    if (in.ok() && response.session_id == 0) state_ = result::session_expired;
     if (in.ok() && response.session_id == key.session &&
         response.protocol_version == wire::keep_session_version)
       state_ = result::attached;
@@ -155,7 +155,7 @@ session_keeper::session_keeper(const std::string& socket, const session_key& key
   // 64, the initial size of the kernel's descriptor table.
   constexpr int first_number = 48;
   if (state_ == result::attached) descriptor_ = ::fcntl(fd, F_DUPFD_CLOEXEC, first_number);
-  if (state_ == result::attached && descriptor_ < 0)  // 48 exceeds the limit of open files
+  if (state_ == result::attached && descriptor_ < 0)  // 48 exceeds the limit on open files
     descriptor_ = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (state_ == result::attached && descriptor_ < 0) state_ = result::no_server;
   ::close(fd);
@@ -188,7 +188,7 @@ void session_keeper::end() noexcept {
 
 bool session_keeper::bind_session(const std::string& socket, const session_key& key,
                                   std::chrono::milliseconds limit) noexcept {
-  const auto until = clock::now() + limit;
+  const auto until = steady::now() + limit;
   const int fd = connected_to(socket);
   if (fd < 0) return false;
   auto request = request_of(key);

@@ -36,43 +36,45 @@ const char* to_string(election_state s) noexcept {
 
 namespace recipes {
 
+// A candidate can find its predecessor, or be elected, without a listing. It may also list several
+// times.
+void candidacy::determine(const progress& p) {
+  if (state() == election_state::determine) return;
+  enter(election_state::determine);
+  report(kind::determine_start, p);
+}
+
 void candidacy::follow(const progress& p) {
   using what = progress::kind;
   using at = election_state;
   switch (p.what) {
-    case what::begins: enter(at::start); return say(kind::start, p);
-    case what::creating: enter(at::offer); return say(kind::offer_start, p);
-    case what::created: return say(kind::offer_complete, p);
-    case what::listing:
-      if (state() == at::determine) return;  // listed again after a lost connection
-      enter(at::determine);
-      return say(kind::determine_start, p);
+    case what::begins: enter(at::start); return report(kind::start, p);
+    case what::creating: enter(at::offer); return report(kind::offer_start, p);
+    case what::created: return report(kind::offer_complete, p);
+    case what::listing: return determine(p);
     case what::waiting:
-      say(kind::determine_complete, p);
+      determine(p);
+      report(kind::determine_complete, p);
       enter(at::ready);
-      ready_told_ = false;
-      return say(kind::ready_start, p);
+      ready_reported_ = false;
+      return report(kind::ready_start, p);
     case what::watching:
       // Report this once, although the contender sets the watch again after a lost connection or a
       // change of the node's data.
-      if (state() == at::ready && !std::exchange(ready_told_, true)) say(kind::ready_complete, p);
+      if (state() == at::ready && !std::exchange(ready_reported_, true))
+        report(kind::ready_complete, p);
       return;
     case what::granted:
-      // The deletion of the predecessor can grant the lock without a listing, so determine_start
-      // may not have been reported yet.
-      if (state() != at::determine) {
-        enter(at::determine);
-        say(kind::determine_start, p);
-      }
-      say(kind::determine_complete, p);
+      determine(p);
+      report(kind::determine_complete, p);
       enter(at::elected);
-      say(kind::elected_start, p);
-      return say(kind::elected_complete, p);
+      report(kind::elected_start, p);
+      return report(kind::elected_complete, p);
     case what::failed:
-    case what::lost: enter(at::failed); return say(kind::failed, p);
-    case what::releasing: enter(at::stop); return say(kind::stop_start, p);
+    case what::lost: enter(at::failed); return report(kind::failed, p);
+    case what::releasing: enter(at::stop); return report(kind::stop_start, p);
     case what::gone:  // the next attempt may have begun already
-      if (p.released) say(kind::stop_complete, p);
+      if (p.released) report(kind::stop_complete, p);
       return;
   }
 }

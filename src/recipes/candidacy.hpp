@@ -13,8 +13,8 @@ namespace conclave::recipes {
 
 class candidacy {
  public:
-  // `tell` receives the events, inside a session_context::scope. It may be empty.
-  explicit candidacy(std::function<void(election_event)> tell) : tell_{std::move(tell)} {}
+  // `report` receives the events, inside a session_context::scope. It may be empty.
+  explicit candidacy(std::function<void(election_event)> report) : report_{std::move(report)} {}
 
   void follow(const progress& p);
 
@@ -24,14 +24,15 @@ class candidacy {
  private:
   using kind = election_event::kind;
 
+  void determine(const progress& p);
   void enter(election_state s) { state_.store(s, std::memory_order_release); }
-  void say(kind k, const progress& p) const {
-    if (tell_) tell_({k, p.node, p.why});
+  void report(kind k, const progress& p) const {
+    if (report_) report_({k, p.node, p.why});
   }
 
-  std::function<void(election_event)> tell_;
+  std::function<void(election_event)> report_;
   std::atomic<election_state> state_{election_state::stop};
-  bool ready_told_ = false;  // ready_complete was reported in this ready state
+  bool ready_reported_ = false;  // ready_complete was reported in this ready state
 };
 
 }  // namespace conclave::recipes

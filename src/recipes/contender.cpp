@@ -17,11 +17,12 @@ using kind = session_event::kind;
 
 }  // namespace
 
-contender::contender(std::shared_ptr<session_context> p, lock_request r,
+contender::contender(std::shared_ptr<session_context> p, std::shared_ptr<const lock_request> r,
                      std::shared_ptr<contender_events> events)
     : context_{std::move(p), std::move(r), std::move(events)},
       nodes_{context_},
-      monitor_{context_, nodes_, [this](error_code why) { lose(why); }} {
+      monitor_{context_, nodes_, [this](error_code why) { lose(why); }},
+      recall_{context_, nodes_} {
   context_.session().add_listener(*this);
 }
 
@@ -33,6 +34,7 @@ void contender::end() {
   if (std::exchange(phase_, phase::gone) == phase::gone) return;
   context_.session().remove_listener(*this);
   monitor_.end();
+  recall_.end();
 }
 
 void contender::start(std::shared_ptr<contender> previous) {
@@ -65,7 +67,7 @@ task<> contender::run() {
 // --- creating and waiting
 
 task<error_code> contender::acquire() {
-  const auto& request = context_.request;
+  const auto& request = context_.request();
   const bool restarts = request.if_session_ends == lock_request::on_session_end::restart;
   if (!request.waits() && !request.seen_holder.empty()) {
     const auto ec = co_await look_for_holder();
@@ -95,7 +97,7 @@ task<error_code> contender::acquire() {
 
 // Returns errc::lock_busy if the node that held the lock at the previous attempt still exists.
 task<error_code> contender::look_for_holder() {
-  const auto& path = context_.request.seen_holder;
+  const auto& path = context_.request().seen_holder;
   const auto asked = context_.send(requests::exists(context_.defaults(), path, {}), {});
   const auto got = co_await asked;
   if (got.ec || !got.value) co_return got.ec;
@@ -131,7 +133,7 @@ task<error_code> contender::create_nodes() {
       // The parents are containers: the server removes them some time after the last contender's
       // node.
       ec = co_await make_paths(context_.shared_session(), shared_from_this(),
-                               context_.request.parents, context_.request.own_levels,
+                               context_.request().parents, context_.request().own_levels,
                                create_mode::container);
       if (ec) co_return ec;
       // The parents were created, but the server may report no_node again: another client keeps
@@ -191,7 +193,7 @@ task<error_code> contender::create_after_previous() {
 task<error_code> contender::wait_for_name(std::size_t index) {
   awaited_node other;
   other.path = nodes_[index].child(waits_[index]->name_in_use());
-  if (!context_.request.waits()) {
+  if (!context_.request().waits()) {
     found_.holder = other.path;
     co_return errc::lock_busy;
   }
@@ -202,18 +204,20 @@ task<error_code> contender::wait_for_name(std::size_t index) {
 task<error_code> contender::wait_for_grant() {
   for (const auto& w : waits_)
     if (const auto ec = co_await w->wait_for_grant(); ec) co_return ec;
-  if (const auto ec = co_await check_other_nodes(); ec) co_return ec;
+  if (const auto ec = co_await check_nodes(); ec) co_return ec;
   if (nodes_.one_was_deleted()) co_return co_await why_deleted(context_, nodes_);
   co_return co_await confirm_in_time();
 }
 
 // While the contender waited in one wait queue, its node in another one may have been deleted.
-task<error_code> contender::check_other_nodes() {
+// After a reconnect, a node with the name of ours may belong to another contender.
+task<error_code> contender::check_nodes() {
   const bool has_waited =
       std::any_of(waits_.begin(), waits_.end(), [](const auto& w) { return w->has_waited(); });
-  if (nodes_.size() == 1 || !has_waited) co_return error_code{};
+  const bool all_need_watches = nodes_.size() > 1 && has_waited;
   for (auto& n : nodes_)
-    while (!context_.release_requested() && n.watch.must_read()) {
+    while (!context_.release_requested() &&
+           (all_need_watches ? n.watch.must_read() : n.watch.changed())) {
       const auto ec = co_await nodes_.read_and_watch(n);
       if (ec && ec != errc::no_node && !is_connection_error(ec)) co_return ec;
     }
@@ -233,7 +237,10 @@ task<error_code> contender::confirm_in_time() {
     const auto asked = context_.send(requests::get(context_.defaults(), nodes_[0].path(), {}),
                                      context_.in_session());
     const auto got = co_await asked;
-    if (got.ec == errc::no_node) co_return errc::waiter_node_deleted;
+    if (got.ec == errc::no_node) {
+      nodes_[0].watch.mark_deleted();
+      co_return errc::waiter_node_deleted;
+    }
     if (got.ec && !is_connection_error(got.ec)) co_return got.ec;
   }
   co_return context_.interrupted() ? context_.interruption() : error_code{};
@@ -252,11 +259,23 @@ task<> contender::hold() {
       finish_downgrades(ec);
     } else if (monitor_.has_work()) {
       co_await monitor_.work();
+    } else if (recall_.has_work()) {
+      co_await recall_.work();
     } else {
       co_await context_.changed;
     }
   }
   co_return done;
+}
+
+bool contender::certainly_holds() const {
+  const auto& session = context_.session();
+  return phase_ == phase::holding && !context_.session_ended() && !nodes_.one_was_deleted() &&
+         !monitor_.suspended() && downgrades_.empty() && session.now() < session.session().deadline;
+}
+
+bool contender::granted_at_once() const {
+  return std::none_of(waits_.begin(), waits_.end(), [](const auto& w) { return w->has_waited(); });
 }
 
 void contender::lose(error_code why) {
@@ -280,7 +299,7 @@ void contender::finish_downgrades(error_code ec) {
 // One transaction replaces the writer's node with a reader's node that has the same sequence
 // number. Waiting writers then see a reader ahead of them, and waiting readers see no writer.
 task<error_code> contender::become_reader() {
-  auto& request = context_.request;
+  const auto& request = context_.request();
   if (request.role == layout::role::reader) co_return error_code{};
   auto& n = nodes_[0];
   if (monitor_.watches_too_late()) co_await monitor_.read(n);
@@ -291,7 +310,7 @@ task<error_code> contender::become_reader() {
   const auto name = request.layout.name_prefix(layout::role::reader) + format_number(n.number);
   const auto creation = nodes_.new_creation();
   if (const auto ec = co_await nodes_.replace(name, creation); ec) co_return ec;
-  request.role = layout::role::reader;
+  context_.set_role(layout::role::reader);
   monitor_.begin_again();
   co_return error_code{};
 }
@@ -307,7 +326,7 @@ void contender::release() {
 }
 
 void contender::release_claim(claimed_item item) {
-  if (!context_.release_requested()) item_ = std::move(item);
+  if (!context_.release_requested()) item_ = std::make_unique<claimed_item>(std::move(item));
   release();
 }
 
@@ -340,7 +359,7 @@ task<> contender::remove_nodes() {
   if (release_by_next_ == release_by_next::confirmed) nodes_.removed();
 
   owned_nodes::removal_plan plan;
-  plan.item = item_;
+  if (item_) plan.item = *item_;
   plan.must_verify = release_by_next_ == release_by_next::outcome_unknown ||
                      nodes_.one_was_deleted() || monitor_.watches_too_late();
   if (was_granted_)
@@ -368,7 +387,11 @@ void contender::session_changed(const session_event& e) {
     case kind::suspended:
       if (phase_ == phase::holding) monitor_.connection_lost();
       return;
-    case kind::reconnected: monitor_.reconnected(); break;
+    case kind::reconnected:
+      monitor_.reconnected();
+      if (phase_ != phase::holding && nodes_.exist())
+        for (auto& n : nodes_) n.watch.request_read();
+      break;
     case kind::expired:
     case kind::closed:
     case kind::authentication_failed: {

@@ -11,6 +11,7 @@
 //
 // The parts: owned_nodes creates, resolves, verifies and removes the nodes. wait/ determines when
 // the lock is granted. hold_monitor checks the deadline and the connection and reports revocations.
+// recall_watch reports other contenders to a holder that wants to keep the lock.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -25,6 +26,7 @@
 #include "recipes/hold_monitor.hpp"
 #include "recipes/lock_request.hpp"
 #include "recipes/owned_nodes.hpp"
+#include "recipes/recall_watch.hpp"
 #include "recipes/wait/strategy.hpp"
 
 namespace conclave::recipes {
@@ -33,8 +35,12 @@ class contender final : public session_listener, public std::enable_shared_from_
  public:
   using claimed_item = owned_nodes::claimed_item;
 
-  contender(std::shared_ptr<session_context> p, lock_request r,
+  contender(std::shared_ptr<session_context> p, std::shared_ptr<const lock_request> r,
             std::shared_ptr<contender_events> events);
+  contender(std::shared_ptr<session_context> p, lock_request r,
+            std::shared_ptr<contender_events> events)
+      : contender{std::move(p), std::make_shared<const lock_request>(std::move(r)),
+                  std::move(events)} {}
   ~contender();
 
   // `previous` is a contender on which release_with_next() was called. One transaction releases
@@ -45,13 +51,13 @@ class contender final : public session_listener, public std::enable_shared_from_
   // removal of the nodes or the session has ended. Cannot fail or be cancelled. A second call has
   // no effect.
   void release();
-  // Like release(), but for a contender that claims an item of a queue. The transaction also checks
-  // the item's version. If the version is different, the contender verifies its own node before it
-  // removes the node.
+  // Like release(), but for a contender that claims a queue item. If item.on_release says so, the
+  // same transaction removes the item. The transaction checks the item's version. If the item has a
+  // different version, the contender verifies its own node before it removes the node.
   void release_claim(claimed_item item);
   // Like release(), but sends nothing yet. The next contender for the same lock in the same session
-  // can release this one in the transaction that creates its own node. This saves a transaction.
-  // release_now() ends the wait for the next contender.
+  // can send the release in the transaction that creates its own node. This saves a transaction.
+  // release_now() sends the release without waiting for the next contender.
   void release_with_next();
   void release_now();
   bool can_release_with_next() const noexcept;
@@ -73,6 +79,14 @@ class contender final : public session_listener, public std::enable_shared_from_
   std::string path(std::size_t i = 0) const { return nodes_[i].path(); }
   std::size_t node_count() const noexcept { return nodes_.size(); }
   void report_revocations() { monitor_.report_revocations(); }
+  // Returns true if the lock is held, as far as is known now, the hold is not suspended, and no
+  // downgrade is in progress.
+  bool certainly_holds() const;
+  // Returns true if the lock was free when the contender arrived.
+  bool granted_at_once() const;
+  // Starts to report other contenders; see recall_watch.
+  void watch_for_others() { recall_.start(); }
+  recall_watch::state others() const noexcept { return recall_.now(); }
   // Turns a writer into a reader. No other writer is granted the lock in between. `completed` is
   // called inside a session_context::scope. If it gets an error, either nothing has changed or the
   // hold is lost.
@@ -82,7 +96,8 @@ class contender final : public session_listener, public std::enable_shared_from_
 
   // The path of the holder's node, after errc::lock_busy.
   const std::string& holder_path() const noexcept { return found_.holder; }
-  // Tells people how the path is used, if this use conflicts with the request.
+  // After errc::layout_mismatch or errc::permits_mismatch: a text that says how other contenders
+  // use the path.
   const std::string& mismatch() const noexcept { return found_.mismatch; }
 
   void session_changed(const session_event& e) override;
@@ -103,7 +118,7 @@ class contender final : public session_listener, public std::enable_shared_from_
   task<error_code> create_after_previous();
   task<error_code> wait_for_name(std::size_t index);
   task<error_code> wait_for_grant();
-  task<error_code> check_other_nodes();
+  task<error_code> check_nodes();
   task<error_code> confirm_in_time();
   task<> hold();
   task<error_code> become_reader();
@@ -119,6 +134,7 @@ class contender final : public session_listener, public std::enable_shared_from_
   wait_strategy::findings found_;
   std::vector<std::unique_ptr<wait_strategy>> waits_;  // one for each node
   hold_monitor monitor_;
+  recall_watch recall_;
   session_clock::session_view session_at_grant_;  // as confirm_in_time() found it
 
   phase phase_ = phase::creating;
@@ -129,7 +145,7 @@ class contender final : public session_listener, public std::enable_shared_from_
   enum class release_by_next { no, offered, sent, confirmed, outcome_unknown };
   release_by_next release_by_next_ = release_by_next::no;
   std::shared_ptr<contender> previous_;  // the contender that this one releases
-  claimed_item item_;
+  std::unique_ptr<claimed_item> item_;   // most contenders claim no item
   owned_nodes::removal_result removal_;
   std::vector<std::function<void(error_code)>> downgrades_;  // called when the downgrade is done
 

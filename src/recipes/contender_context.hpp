@@ -18,15 +18,18 @@
 
 namespace conclave::recipes {
 
-// The delay before a request is sent again after it was refused by the server or because the
-// backlog was full.
+// The delay before a refused request is sent again. The server may refuse a request, or the client
+// may refuse it because the backlog is full.
 inline constexpr std::chrono::milliseconds retry_delay{10};
+// If the server refuses a request again and again, for example because of an ACL, the delay grows
+// up to this limit.
+inline constexpr std::chrono::seconds longest_retry_delay{1};
 
 class contender_context {
  public:
-  contender_context(std::shared_ptr<session_context> p, lock_request r,
+  contender_context(std::shared_ptr<session_context> p, std::shared_ptr<const lock_request> r,
                     std::shared_ptr<contender_events> e)
-      : request{std::move(r)}, session_{std::move(p)}, listener_{std::move(e)} {}
+      : session_{std::move(p)}, request_{std::move(r)}, listener_{std::move(e)} {}
 
   // `owner` is the contender. Pending requests keep it alive.
   void set_owner(std::weak_ptr<void> owner) { owner_ = std::move(owner); }
@@ -36,7 +39,13 @@ class contender_context {
   session_context& session() const noexcept { return *session_; }
   const requests::defaults& defaults() const noexcept { return session_->defaults(); }
 
-  lock_request request;
+  const lock_request& request() const noexcept { return *request_; }
+  // Replaces the request with a copy that has this role.
+  void set_role(layout::role r) {
+    auto changed_request = *request_;
+    changed_request.role = r;
+    request_ = std::make_shared<const lock_request>(std::move(changed_request));
+  }
 
   // --- events
 
@@ -63,7 +72,7 @@ class contender_context {
   bool session_ended() const noexcept { return session_end_.has_value(); }
   bool interrupted() const noexcept { return release_requested_ || session_ended(); }
   error_code interruption() const noexcept {
-    if (release_requested_) return {ECANCELED, boost::system::system_category()};
+    if (release_requested_) return cancelled();
     return session_end_.value_or(errc::session_expired);
   }
   errc session_end() const noexcept { return session_end_.value_or(errc::session_expired); }
@@ -77,8 +86,8 @@ class contender_context {
 
   // --- for the coroutines of the contender
 
-  // The contender's coroutines await this. It is notified when an event arrives, the session ends
-  // or a release is requested.
+  // The contender's coroutines await this object. It is notified when an event arrives, when the
+  // session ends and when a release is requested.
   wakeup changed;
 
   template <class Result>
@@ -117,6 +126,7 @@ class contender_context {
   };
 
   std::shared_ptr<session_context> session_;
+  std::shared_ptr<const lock_request> request_;  // contenders with the same request share it
   std::shared_ptr<contender_events> listener_;
   std::weak_ptr<void> owner_;
   std::optional<errc> session_end_;

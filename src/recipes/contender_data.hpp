@@ -5,6 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "conclave/contender_info.hpp"
+#include "conclave/node.hpp"
+
 namespace conclave::recipes {
 
 // The format is "OWNER\nid HEX". Tools of other libraries show the owner.
@@ -17,9 +20,12 @@ struct contender_data {
 };
 contender_data parse_contender_data(std::string_view data);
 
-// Returns the node's data with a request to release. If the data contains an id, the request is
-// appended as "\n__REVOKE__". Other libraries compare the whole data with "__REVOKE__", so in their
-// nodes the request replaces the data.
+// Sets the members of a contender_info that come from the contender's node.
+void set_node_info(contender_info& info, std::string_view data, const node_stat& stat);
+
+// Returns `data` with a request to release the lock added. If the data contains an id, the request
+// is appended as "\n__REVOKE__". Other libraries compare the whole data with "__REVOKE__", so in
+// their nodes the request replaces the data.
 std::string ask_to_release(std::string_view data);
 
 }  // namespace conclave::recipes

@@ -9,18 +9,16 @@
 namespace conclave::recipes {
 namespace {
 
-using state = node_watch::state;
-
 // A hold that lasts longer than this watches its own nodes, which people may delete by hand.
 constexpr auto short_hold = std::chrono::milliseconds{100};
 
-bool changed(const owned_node& n) { return n.watch.now() == state::changed; }
+bool changed(const owned_node& n) { return n.watch.changed(); }
 
 }  // namespace
 
 void hold_monitor::begin(const session_clock::session_view& s) {
   monitor_deadline(s);
-  if (context_.request.watches_own_node) request_missing_watches();
+  if (context_.request().watches_own_node) request_missing_watches();
   if (!s.connected) connection_ = connection::lost;
   suspension_reported_ = !s.connected;
   context_.events().granted();
@@ -34,8 +32,7 @@ void hold_monitor::monitor_deadline(const session_clock::session_view& s) {
 }
 
 void hold_monitor::request_missing_watches() {
-  for (auto& n : nodes_)
-    if (n.watch.now() == state::unset) n.watch.mark_changed();
+  for (auto& n : nodes_) n.watch.request_read();
 }
 
 void hold_monitor::connection_lost() {
@@ -48,7 +45,7 @@ void hold_monitor::connection_lost() {
 void hold_monitor::reconnected() { connection_ = connection::unverified; }
 
 void hold_monitor::report_revocations() {
-  reports_revocations_ = true;
+  if (std::exchange(reports_revocations_, true)) return;
   for (auto& n : nodes_) n.watch.mark_changed();
   context_.changed.notify();
 }

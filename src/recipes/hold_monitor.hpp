@@ -26,6 +26,8 @@ class hold_monitor final : public deadline_listener {
   // After this call, the monitor reports requests to release the lock. Other clients write such
   // requests into the node.
   void report_revocations();
+  // Returns true between the events suspended() and restored().
+  bool suspended() const noexcept { return suspension_reported_; }
 
   // Returns true if work() must verify nodes on a new connection or read a node.
   bool has_work() const;
@@ -33,11 +35,12 @@ class hold_monitor final : public deadline_listener {
 
   // Returns the reason for the loss of a hold whose node was deleted.
   error_code why_deleted() const;
-  // Returns true if the hold has lasted so long that all its nodes should be watched, but one of
-  // them is not watched. This happens if the process was stopped. The nodes may have been deleted
-  // while it was stopped.
+  // The nodes of a hold are watched once the hold has lasted for the time short_hold. Returns true
+  // if twice that time has passed and a node still has no watch. This means that the process was
+  // stopped. Its nodes may have been deleted in the meantime.
   bool watches_too_late() const;
-  // Reads and watches a node of the hold, and reports a request to release it.
+  // Reads and watches a node of the hold. If the node contains a request to release the lock,
+  // reports that request.
   task<> read(owned_node& n);
 
   void check_deadline(time_point now) override;

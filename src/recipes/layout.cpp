@@ -1,6 +1,7 @@
 #include "conclave/layout.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "conclave/error.hpp"
@@ -30,14 +31,13 @@ std::optional<numbered> split(std::string_view name, std::size_t length, bool ne
   return n;
 }
 
-// Returns all ways to read the end of a name as a sequence number. The server prints the number as
-// %010d. It is a signed value, negative after the counter has overflowed. So a name ends with ten
-// digits, with a sign and nine digits, or with a sign and ten digits.
-std::vector<numbered> readings(std::string_view name) {
-  std::vector<numbered> all;
-  if (const auto n = split(name, 11, true); n && n->number <= -1'000'000'000) all.push_back(*n);
-  if (const auto n = split(name, 10, false)) all.push_back(*n);
-  if (const auto n = split(name, 10, true)) all.push_back(*n);
+// Returns all ways to read the end of a name as a sequence number. The server prints it as %010d.
+// It is a signed value, negative after the counter has overflowed. So a name ends with ten digits,
+// with a sign and nine digits, or with a sign and ten digits.
+std::array<std::optional<numbered>, 3> readings(std::string_view name) {
+  std::array<std::optional<numbered>, 3> all{split(name, 11, true), split(name, 10, false),
+                                             split(name, 10, true)};
+  if (all[0] && all[0]->number > -1'000'000'000) all[0].reset();
   return all;
 }
 
@@ -65,41 +65,51 @@ layout layout::of(std::string name,
   return l;
 }
 
+// All locks share the patterns of these layouts.
+
 layout layout::curator() {
-  return of("curator",
-            {{role::exclusive, "lock-"},
-             {role::exclusive, "_c_*-lock-"},
-             {role::reader, "__READ__"},
-             {role::reader, "_c_*-__READ__"},
-             {role::writer, "__WRIT__"},
-             {role::writer, "_c_*-__WRIT__"}},
-            {});
+  static const auto shared = of("curator",
+                                {{role::exclusive, "lock-"},
+                                 {role::exclusive, "_c_*-lock-"},
+                                 {role::reader, "__READ__"},
+                                 {role::reader, "_c_*-__READ__"},
+                                 {role::writer, "__WRIT__"},
+                                 {role::writer, "_c_*-__WRIT__"}},
+                                {});
+  return shared;
 }
 
 layout layout::kazoo() {
-  return of("kazoo",
-            {{role::exclusive, "__lock__"},
-             {role::exclusive, "*__lock__"},
-             {role::writer, "__lock__"},
-             {role::writer, "*__lock__"},
-             {role::reader, "__rlock__"},
-             {role::reader, "*__rlock__"}},
-            {});
+  static const auto shared = of("kazoo",
+                                {{role::exclusive, "__lock__"},
+                                 {role::exclusive, "*__lock__"},
+                                 {role::writer, "__lock__"},
+                                 {role::writer, "*__lock__"},
+                                 {role::reader, "__rlock__"},
+                                 {role::reader, "*__rlock__"}},
+                                {});
+  return shared;
 }
 
 layout layout::zookeeper() {
-  return of("zookeeper",
-            {{role::exclusive, "x-"},
-             {role::exclusive, "x-*-"},
-             {role::reader, "read-"},
-             {role::writer, "write-"}},
-            {});
+  static const auto shared = of("zookeeper",
+                                {{role::exclusive, "x-"},
+                                 {role::exclusive, "x-*-"},
+                                 {role::reader, "read-"},
+                                 {role::writer, "write-"}},
+                                {});
+  return shared;
 }
 
-layout layout::election() { return of("election", {{role::exclusive, "n_"}}, {}); }
+layout layout::election() {
+  static const auto shared = of("election", {{role::exclusive, "n_"}}, {});
+  return shared;
+}
 
 layout layout::leader_latch() {
-  return of("leader_latch", {{role::exclusive, "latch-"}, {role::exclusive, "_c_*-latch-"}}, {});
+  static const auto shared =
+      of("leader_latch", {{role::exclusive, "latch-"}, {role::exclusive, "_c_*-latch-"}}, {});
+  return shared;
 }
 
 layout layout::custom(std::string exclusive, std::string filling) {
@@ -118,7 +128,9 @@ std::string layout::name_prefix(role r) const {
 }
 
 std::optional<std::int32_t> layout::match(const pattern& p, std::string_view name) {
-  for (const auto& [text, number] : readings(name)) {
+  for (const auto& each : readings(name)) {
+    if (!each) continue;
+    const auto& [text, number] = *each;
     const bool fits = p.tail ? text.size() >= p.head.size() + p.tail->size() &&
                                    text.starts_with(p.head) && text.ends_with(*p.tail)
                              : text == p.head;

@@ -32,7 +32,7 @@ struct lock_object::attempt::gate_events final : contender_events {
   std::shared_ptr<recipes::contender> contender;
 };
 
-lock_object::attempt::attempt(lock_object& owner, caller_ptr who, lock_request r)
+lock_object::attempt::attempt(lock_object& owner, caller_ptr who)
     : waiting_caller{std::move(who)},
       role{waiting_caller->role},
       thread{waiting_caller->thread},
@@ -40,7 +40,7 @@ lock_object::attempt::attempt(lock_object& owner, caller_ptr who, lock_request r
       context_{owner.context_},
       owner_{owner.weak_from_this()},
       options_{owner.options_},
-      request_{std::move(r)},
+      request_{owner.request_},
       gate_request_{owner.gate_},
       progress_callback_{owner.progress_callback_} {}
 
@@ -48,7 +48,7 @@ void lock_object::attempt::start(const attempt_ptr& before) {
   report(progress::kind::begins);
   if (gate_request_) {
     gate_ = std::make_shared<gate_events>(shared_from_this());
-    gate_->contender = std::make_shared<contender>(context_, *gate_request_, gate_);
+    gate_->contender = std::make_shared<contender>(context_, gate_request_, gate_);
     const auto c = gate_->contender;
     return c->start();
   }
@@ -125,8 +125,9 @@ void lock_object::attempt::downgrade(std::function<void(error_code)> completed) 
       self->role = role::reader;
       self->hold->move_to({self->contender_->path()});
       if (const auto o = self->owner_.lock()) {
-        o->last_holds_.erase(role::writer);
-        o->last_holds_[role::reader] = self->hold;
+        o->reorder(self);
+        o->last_hold(role::writer).reset();
+        o->last_hold(role::reader) = self->hold;
       }
     }
     completed(ec);
@@ -155,18 +156,26 @@ void lock_object::attempt::enqueued(std::size_t contenders_ahead) {
   context_->post([f = options_->on_enqueued, contenders_ahead] { f(contenders_ahead); });
 }
 
-void lock_object::attempt::granted() {
-  release_gate();
+void lock_object::attempt::begin_hold() {
   std::vector<std::string> nodes;
   for (std::size_t i = 0; i < contender_->node_count(); ++i) nodes.push_back(contender_->path(i));
   hold->begin(contender_->fencing_token(), contender_->session_id(), std::move(nodes));
+}
+
+void lock_object::attempt::granted() {
+  release_gate();
+  begin_hold();
   if (options_->on_revocation) contender_->report_revocations();
   report(progress::kind::granted);
   notify_user(options_->on_acquired);
   if (const auto o = owner_.lock()) {
-    o->last_holds_[role] = hold;
+    o->last_hold(role) = hold;
+    o->reorder(shared_from_this());
     if (waiting_caller) waiting_caller->hold = hold;
     o->complete(std::exchange(waiting_caller, {}), {});
+    // If other contenders existed at the arrival, the lock will not be kept.
+    if (o->keeps_locks() && role != role::reader && contender_->granted_at_once())
+      contender_->watch_for_others();
   }
 }
 
@@ -206,27 +215,84 @@ void lock_object::attempt::gate_lost() {
 }
 
 void lock_object::attempt::suspended() {
+  adopt_local_hold();
+  if (is_kept()) {
+    if (const auto o = owner_.lock()) o->kept_suspended();
+    return;
+  }
   hold->suspend(true);
   notify_user(options_->on_suspended);
 }
 
 void lock_object::attempt::restored() {
+  if (is_kept()) {
+    if (const auto o = owner_.lock()) o->open_if_alone();
+    return;
+  }
   hold->suspend(false);
   notify_user(options_->on_restored);
 }
 
 void lock_object::attempt::lost(error_code why) {
+  adopt_local_hold();
+  if (is_kept()) {
+    if (const auto o = owner_.lock()) o->release_kept(and_then::start_next);
+    return;
+  }
   hold->lose(why);
   context_->post([h = hold, f = options_->on_lost, why] {
     h->loss().request_stop();
     if (f) f(conclave::hold{h}, why);
   });
+  const auto o = owner_.lock();
+  if (o) o->reorder(shared_from_this());
   if (!progress_callback_) return;
   report(progress::kind::lost, why);
-  if (const auto o = owner_.lock()) {
+  if (o) {
     o->note_released(shared_from_this());
     o->ended(shared_from_this(), {});
   }
+}
+
+void lock_object::attempt::revocation_asked() {
+  adopt_local_hold();
+  was_revoked_ = true;
+  if (!is_kept()) return notify_user(options_->on_revocation);
+  if (const auto o = owner_.lock()) o->release_kept(and_then::start_next);
+}
+
+// --- local grants
+
+void lock_object::attempt::alone() {
+  if (const auto o = owner_.lock()) o->others_checked(shared_from_this());
+}
+
+void lock_object::attempt::recalled() {
+  if (const auto o = owner_.lock()) o->others_checked(shared_from_this());
+}
+
+bool lock_object::attempt::can_grant_locally() const {
+  return contender_ && !was_revoked_ && contender_->certainly_holds();
+}
+
+recall_watch::state lock_object::attempt::others() const {
+  return contender_ ? contender_->others() : recall_watch::state::off;
+}
+
+void lock_object::attempt::keep() {
+  if (hold->release()) notify_user(options_->on_released);
+  stage_ = stage::kept;
+  contender_->report_revocations();
+}
+
+void lock_object::attempt::begin_local_hold() {
+  stage_ = stage::contending;
+  hold = std::make_shared<hold_state>(context_);
+  begin_hold();
+}
+
+void lock_object::attempt::adopt_local_hold() {
+  if (const auto o = owner_.lock(); o && o->kept_.get() == this) o->adopt_local_hold();
 }
 
 void lock_object::attempt::gone() {

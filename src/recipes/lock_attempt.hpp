@@ -12,20 +12,21 @@ namespace conclave::recipes {
 class lock_object::attempt final : public contender_events,
                                    public std::enable_shared_from_this<attempt> {
  public:
-  attempt(lock_object& owner, caller_ptr who, lock_request r);
+  attempt(lock_object& owner, caller_ptr who);
 
   caller_ptr waiting_caller;  // null after the call has completed
   lock_object::role role;
   std::uint64_t thread;
   std::shared_ptr<hold_state> hold;
+  attempt_key key;  // in the lock object
 
   bool was_granted() const { return hold->began(); }
   bool is_lost() const { return static_cast<bool>(hold->why_lost()); }
   bool is_gone() const { return stage_ == stage::gone; }
+  bool is_kept() const { return stage_ == stage::kept; }
 
-  // Starts the first contender: the contender for the gate if there is a gate, otherwise the one
-  // for the lock. The constructor cannot do this, because the contender shares ownership of the
-  // attempt.
+  // Starts the contender for the gate or, if there is no gate, the contender for the lock. The
+  // constructor cannot do this, because the contender shares ownership of the attempt.
   void start(const attempt_ptr& before = {});
 
   void release(std::function<void()> confirmed);
@@ -37,11 +38,23 @@ class lock_object::attempt final : public contender_events,
   void when_gone(std::function<void()> f);
   void downgrade(std::function<void(error_code)> completed);
 
+  // --- local grants
+
+  // Returns true if the lock is certainly held, so that another local caller can be granted it.
+  bool can_grant_locally() const;
+  recall_watch::state others() const;
+  // Ends the hold of the present caller. The contender still holds the lock.
+  void keep();
+  // Begins a new hold of the same contender.
+  void begin_local_hold();
+  std::size_t local_handoffs = 0;  // local grants while other contenders may wait
+
  private:
   struct gate_events;
 
   enum class stage {
     contending,  // waits for the gate or the lock, or holds the lock
+    kept,        // holds the lock for the lock object; no caller holds it
     restarting,  // starts again at the gate when its contender is gone
     releasing,   // removes its nodes; the user gets no more events
     gone,        // no nodes are left
@@ -54,10 +67,16 @@ class lock_object::attempt final : public contender_events,
   void suspended() override;
   void restored() override;
   void lost(error_code why) override;
-  void revocation_asked() override { notify_user(options_->on_revocation); }
+  void revocation_asked() override;
+  void alone() override;
+  void recalled() override;
   void gone() override;
 
   void start_contender(std::shared_ptr<contender> before = {});
+  void begin_hold();
+  // If a local caller holds the lock, makes its hold the hold of this attempt, so that events reach
+  // that caller.
+  void adopt_local_hold();
   void gate_lost();
   void release_gate();
   void begin_release();
@@ -67,13 +86,14 @@ class lock_object::attempt final : public contender_events,
   std::shared_ptr<session_context> context_;
   std::weak_ptr<lock_object> owner_;
   std::shared_ptr<const lock_options> options_;
-  lock_request request_;
-  std::optional<lock_request> gate_request_;
+  std::shared_ptr<const lock_request> request_;
+  std::shared_ptr<const lock_request> gate_request_;  // null if there is no gate
   std::shared_ptr<gate_events> gate_;  // null if there is no gate or it is no longer needed
   std::shared_ptr<contender> contender_;
   std::function<void()> when_gone_;
   stage stage_ = stage::contending;
   bool position_reported_ = false;
+  bool was_revoked_ = false;  // another program has asked for the release
   std::shared_ptr<const progress_callback> progress_callback_;
   std::string node_;  // used for the progress_callback only
 };

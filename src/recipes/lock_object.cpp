@@ -12,38 +12,91 @@ namespace {
 // If a caller locks again within this time after unlocking, we expect it to do so the next time.
 constexpr auto relock_window = std::chrono::microseconds{50};
 
+// A program may have many locks, and most of them have default options. They share one object.
+std::shared_ptr<const lock_options> shared_options(const lock_options& o) {
+  static const auto defaults = std::make_shared<const lock_options>();
+  const bool is_default = !o.on_enqueued && !o.on_acquired && !o.on_released && !o.on_suspended &&
+                          !o.on_restored && !o.on_lost && !o.on_revocation &&
+                          o.keep_for == defaults->keep_for &&
+                          o.local_handoffs == defaults->local_handoffs;
+  return is_default ? defaults : std::make_shared<const lock_options>(o);
+}
+
 }  // namespace
 
 lock_object::lock_object(std::shared_ptr<session_context> p, lock_request r,
                          std::optional<lock_request> gate, const lock_options& options,
                          progress_callback f)
     : context_{std::move(p)},
-      request_{std::move(r)},
-      gate_{std::move(gate)},
-      options_{std::make_shared<lock_options>(options)},
-      progress_callback_{f ? std::make_shared<progress_callback>(std::move(f)) : nullptr} {
+      options_{shared_options(options)},
+      progress_callback_{f ? std::make_shared<progress_callback>(std::move(f)) : nullptr},
+      clock_{context_->clock()} {
   const auto set = [&](lock_request& each) {
     each.owner = options.owner;
     if (!options.tickets) each.mode = lock_request::wait_mode::listing;
   };
-  set(request_);
-  if (gate_) {
-    set(*gate_);
+  set(r);
+  if (gate) {
+    set(*gate);
     // A contender waits longest for a permit, after it has passed the gate. So a faster hand-off of
     // the gate saves little.
-    if (options.tickets) gate_->mode = lock_request::wait_mode::tickets;
+    if (options.tickets) gate->mode = lock_request::wait_mode::tickets;
   }
-  auto& queued = gate_ ? *gate_ : request_;
-  queued.reports_position = static_cast<bool>(options.on_enqueued);
+  (gate ? *gate : r).reports_position = static_cast<bool>(options.on_enqueued);
+  request_ = std::make_shared<const lock_request>(std::move(r));
+  if (gate) gate_ = std::make_shared<const lock_request>(std::move(*gate));
 }
 
+// --- the attempts
+
+void lock_object::add(const attempt_ptr& a) {
+  using stage = attempt_key::stage;
+  const auto at = !a->was_granted() ? stage::waiting : a->is_lost() ? stage::lost : stage::held;
+  a->key = {a->role, a->thread, at, a->key.number};
+  attempts_.emplace(a->key, a);
+  if (a->was_granted()) by_token_.emplace(a->hold->token(), a);
+}
+
+void lock_object::remove(const attempt_ptr& a) {
+  attempts_.erase(a->key);
+  by_token_.erase(a->hold->token());
+}
+
+void lock_object::reorder(const attempt_ptr& a) {
+  if (attempts_.erase(a->key) > 0) add(a);
+}
+
+bool lock_object::has_attempt(role r) const {
+  const auto a = attempts_.lower_bound({r});
+  return a != attempts_.end() && a->first.role == r;
+}
+
+lock_object::attempt_ptr lock_object::first_hold(role r, std::uint64_t thread) const {
+  const auto a = attempts_.lower_bound({r, thread});
+  if (a == attempts_.end() || a->first.role != r || a->first.thread != thread) return nullptr;
+  return a->first.at == attempt_key::stage::waiting ? nullptr : a->second;
+}
+
+lock_object::attempt_ptr lock_object::hold_to_release(role r, std::uint64_t thread) const {
+  for (const auto preferred : {thread, std::uint64_t{0}})
+    if (auto a = first_hold(r, preferred)) return a;
+  // All others are holds of other threads: a lost one, otherwise the oldest one.
+  attempt_ptr best;
+  const auto rank = [](const attempt& a) { return std::pair{a.key.at, a.key.number}; };
+  for (auto a = attempts_.lower_bound({r}); a != attempts_.end() && a->first.role == r; ++a)
+    if (a->second->was_granted() && (!best || rank(*a->second) < rank(*best))) best = a->second;
+  return best;
+}
+
+// --- acquiring
+
 bool lock_object::busy_for(role r) const {
-  if (r == role::reader || request_.granted_when == lock_request::rule::permits) return false;
-  return std::any_of(attempts_.begin(), attempts_.end(),
-                     [](const auto& a) { return a->role != role::reader; });
+  if (r == role::reader || request_->granted_when == lock_request::rule::permits) return false;
+  return kept_ || has_attempt(role::exclusive) || has_attempt(role::writer);
 }
 
 void lock_object::acquire(const caller_ptr& who) {
+  if (kept_ && acquire_kept(who)) return;
   // If there will be no other session, no caller waits here. Its request fails at once and returns
   // the reason.
   if (!busy_for(who->role) || context_->session().over) return begin(who);
@@ -68,13 +121,24 @@ void lock_object::complete_waiting(error_code why) {
 void lock_object::begin(const caller_ptr& who) {
   using on_contention = lock_request::on_contention;
   const auto if_contended = who->waits ? on_contention::wait : on_contention::give_up;
-  auto r = request_;
-  r.role = who->role;
-  r.if_contended = if_contended;
-  r.seen_holder = request_.role == role::exclusive ? seen_holder_ : std::string{};
-  if (gate_) gate_->if_contended = if_contended;
-  const auto a = std::make_shared<attempt>(*this, who, std::move(r));
-  attempts_.push_back(a);
+  const auto seen = who->role == role::exclusive ? seen_holder_ : std::string{};
+  if (request_->role != who->role || request_->if_contended != if_contended ||
+      request_->seen_holder != seen) {
+    auto r = *request_;
+    r.role = who->role;
+    r.if_contended = if_contended;
+    r.seen_holder = seen;
+    request_ = std::make_shared<const lock_request>(std::move(r));
+  }
+  if (gate_ && gate_->if_contended != if_contended) {
+    auto g = *gate_;
+    g.if_contended = if_contended;
+    gate_ = std::make_shared<const lock_request>(std::move(g));
+  }
+  const auto a = std::make_shared<attempt>(*this, who);
+  a->key.number = ++last_number_;
+  who->at_server = a;
+  add(a);
   if (last_release_ != time_point{})
     context_->relocks_at_once = context_->now() - last_release_ < relock_window;
   const auto before = std::exchange(release_with_next_, {});
@@ -84,17 +148,15 @@ void lock_object::begin(const caller_ptr& who) {
 }
 
 void lock_object::ended(const attempt_ptr& a, error_code why) {
-  std::erase(attempts_, a);
+  remove(a);
   complete(std::exchange(a->waiting_caller, {}), why);
   start_next();
 }
 
 void lock_object::give_up(const caller_ptr& who, error_code why) {
-  const auto at_server = std::find_if(attempts_.begin(), attempts_.end(),
-                                      [&](const auto& a) { return a->waiting_caller == who; });
-  if (at_server != attempts_.end()) {
-    const auto a = *at_server;
-    attempts_.erase(at_server);
+  const auto a = who->at_server.lock();
+  if (a && a->waiting_caller == who) {
+    remove(a);
     a->waiting_caller.reset();
     note_released(a);
     a->release({});
@@ -104,36 +166,27 @@ void lock_object::give_up(const caller_ptr& who, error_code why) {
   if (std::erase(waiting_, who) > 0) complete(who, why);
 }
 
-lock_object::attempt_ptr lock_object::hold_to_release(role r, std::uint64_t thread) const {
-  // The hold with the lowest rank is released first. Among holds of equal rank, the oldest one is.
-  const auto rank = [&](const attempt& a) {
-    return std::pair{a.thread == thread ? 0 : a.thread == 0 ? 1 : 2, a.is_lost() ? 0 : 1};
-  };
-  attempt_ptr best;
-  for (const auto& a : attempts_)
-    if (a->role == r && a->was_granted() && (!best || rank(*a) < rank(*best))) best = a;
-  return best;
-}
+// --- releasing
 
 void lock_object::release(role r, std::uint64_t thread, std::function<void()> confirmed) {
+  adopt_local_hold();
   const auto a = hold_to_release(r, thread);
   if (!a) {
     if (confirmed) context_->post(std::move(confirmed));
     return;
   }
-  std::erase(attempts_, a);
+  remove(a);
   release_attempt(a, std::move(confirmed));
   start_next();
 }
 
-void lock_object::release_hold(std::int64_t token) {
-  const auto a = std::find_if(attempts_.begin(), attempts_.end(), [&](const auto& each) {
-    return each->was_granted() && each->hold->token() == token;
-  });
-  if (a == attempts_.end()) return;
-  const auto held = *a;
-  attempts_.erase(a);
-  release_attempt(held, {});
+void lock_object::release_hold(const hold_state& which) {
+  const auto found = by_token_.find(which.token());
+  // Local grants have the same token, so a token does not identify a hold.
+  if (found == by_token_.end() || found->second->hold.get() != &which) return;
+  const auto a = found->second;
+  remove(a);
+  release_attempt(a, {});
   start_next();
 }
 
@@ -142,6 +195,10 @@ void lock_object::release_hold(std::int64_t token) {
 // delayed only until the I/O thread runs the posted function. If no attempt has begun by then,
 // relocks_at_once is cleared.
 void lock_object::release_attempt(const attempt_ptr& a, std::function<void()> confirmed) {
+  if (grant_next_locally(a) || keep(a)) {
+    if (confirmed) context_->post(std::move(confirmed));
+    return;
+  }
   note_released(a);
   last_release_ = context_->now();
   const bool saves_a_write = !waiting_.empty() || (context_->relocks_at_once && !confirmed);
@@ -158,12 +215,17 @@ void lock_object::release_attempt(const attempt_ptr& a, std::function<void()> co
     });
 }
 
-void lock_object::downgrade(std::function<void(error_code)> completed) {
+void lock_object::downgrade(std::function<void(error_code)> completed, std::uint64_t thread) {
+  adopt_local_hold();
   const auto a = hold_to_release(role::writer, 0);
   const auto complete_call = [p = context_, completed = std::move(completed)](error_code ec) {
     p->post([completed, ec] { completed(ec); });
   };
   if (!a || a->is_lost()) return complete_call(a ? refusal_of(*a->hold) : errc::lock_lost);
+  if (a->thread == 0) {
+    a->thread = thread;
+    reorder(a);
+  }
   a->downgrade([self = weak_from_this(), complete_call](error_code ec) {
     complete_call(ec);
     if (const auto o = self.lock()) o->start_next();  // a writer may wait locally
@@ -171,9 +233,11 @@ void lock_object::downgrade(std::function<void(error_code)> completed) {
 }
 
 void lock_object::close(error_code why) {
+  release_kept(and_then::end);  // the hold of a local caller is now in attempts_
   if (const auto before = std::exchange(release_with_next_, {})) before->release_now();
   complete_waiting(why);
-  for (const auto& a : std::exchange(attempts_, {})) {
+  by_token_.clear();
+  for (const auto& [key, a] : std::exchange(attempts_, {})) {
     complete(std::exchange(a->waiting_caller, {}), why);
     note_released(a);
     a->release({});
@@ -207,23 +271,34 @@ void lock_object::start_next() {
   const auto who = std::move(waiting_.front());
   waiting_.pop_front();
   begin(who);
+  refuse_callers_that_do_not_wait();
 }
 
-std::shared_ptr<hold_state> lock_object::hold(role r, std::uint64_t thread) const {
+lock_object::attempt_ptr lock_object::latest_hold(role r, std::uint64_t thread) const {
   attempt_ptr latest;
-  for (const auto& a : attempts_) {
-    if (a->role != r || !a->was_granted()) continue;
-    if (!latest || a->thread == thread || latest->thread != thread) latest = a;
+  for (const auto at : {attempt_key::stage::lost, attempt_key::stage::held}) {
+    auto a = attempts_.upper_bound({r, thread, at, last_number_});
+    if (a == attempts_.begin()) continue;
+    const auto& [key, held] = *--a;
+    if (key.role != r || key.thread != thread || key.at != at) continue;
+    if (!latest || key.number > latest->key.number) latest = held;
   }
+  return latest;
+}
+
+std::shared_ptr<hold_state> lock_object::hold(role r, std::uint64_t thread) {
+  adopt_local_hold();
+  auto latest = latest_hold(r, thread);
+  if (!latest)
+    for (const auto& [key, a] : attempts_)
+      if (key.role == r && a->was_granted() && (!latest || key.number > latest->key.number))
+        latest = a;
   if (latest) return latest->hold;
-  const auto last = last_holds_.find(r);
-  return last == last_holds_.end() ? nullptr : last->second;
+  return last_hold(r);
 }
 
 bool lock_object::held_by_thread(role r, std::uint64_t thread) const {
-  return std::any_of(attempts_.begin(), attempts_.end(), [&](const auto& a) {
-    return a->role == r && a->was_granted() && a->thread == thread;
-  });
+  return first_hold(r, thread) != nullptr;
 }
 
 void lock_object::complete(const caller_ptr& who, error_code ec) {

@@ -33,8 +33,9 @@ struct lock_request {
   // How a waiter learns that it is the first in the wait queue.
   enum class wait_mode {
     listing,             // lists the wait queue, as other libraries do
-    tickets,             // reads the parent record, and lists if the record is not conclusive
-    tickets_read_early,  // also reads the record one hand-off early, which saves a round trip
+    listing_once,        // lists once, and reads the parent record when its blocker leaves
+    tickets,             // reads the parent record, and lists if it is not conclusive
+    tickets_read_early,  // also reads the parent record one hand-off early; saves a round trip
   };
   wait_mode mode = wait_mode::tickets_read_early;
 
@@ -54,7 +55,7 @@ struct lock_request {
     owner_only,  // as other libraries write it
   };
   data_format data = data_format::with_id;
-  std::string owner;  // identifies the contender for people
+  std::string owner;  // identifies the contender to people
 
   // If true, the holder watches its node from the grant on, because a node of another client could
   // get the same name. If false, the holder watches its node only if the hold lasts long
@@ -87,6 +88,10 @@ class contender_events {
   virtual void restored() {}
   virtual void lost(error_code why) { static_cast<void>(why); }
   virtual void revocation_asked() {}
+  // Reported only after contender::watch_for_others(): no other contender exists, or another one
+  // may exist.
+  virtual void alone() {}
+  virtual void recalled() {}
   virtual void gone() {}  // the contender has ended; no call follows
 
  protected:

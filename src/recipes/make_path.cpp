@@ -5,7 +5,6 @@
 
 #include "recipes/error_class.hpp"
 #include "recipes/request.hpp"
-#include "recipes/single_write.hpp"
 
 namespace conclave::recipes {
 

@@ -22,7 +22,8 @@ class node_watch {
 
   state now() const noexcept { return watched_ ? watched_->now : state::unset; }
   bool deleted() const noexcept { return now() == state::deleted; }
-  // Returns true if the watch will not report the next change. The node must then be read.
+  bool changed() const noexcept { return now() == state::changed; }
+  // Returns true if no watch will report the next change. The node must then be read again.
   bool must_read() const noexcept { return now() == state::unset || now() == state::changed; }
 
   // Returns the watcher to send with a read of this path. Sets the state to `set`, unless the node
@@ -44,6 +45,10 @@ class node_watch {
   }
   void mark_changed() {
     if (!deleted()) watched().now = state::changed;
+  }
+  // If no watch is set on the node, marks the node as changed, so that it is read again.
+  void request_read() {
+    if (now() == state::unset) mark_changed();
   }
   void mark_deleted() { watched().now = state::deleted; }
   // Removes the watch. Watch events that are still pending have no effect.

@@ -5,19 +5,11 @@
 
 #include "recipes/contender.hpp"
 #include "recipes/contender_context.hpp"
-#include "recipes/describe.hpp"
+#include "recipes/contender_data.hpp"
 #include "recipes/error_class.hpp"
 #include "recipes/first_contenders.hpp"
-#include "recipes/single_write.hpp"
 
 namespace conclave::recipes {
-namespace {
-
-// The longest delay between two attempts that the server refused.
-constexpr auto longest_retry_delay = std::chrono::seconds{1};
-
-}  // namespace
-
 observer::observer(std::shared_ptr<session_context> p, std::string path, layout names, callback c)
     : context_{std::move(p)},
       path_{std::move(path)},
@@ -115,7 +107,7 @@ task<error_code> observer::watch_leader(std::string name) {
     watch_.reset();
     co_return got.ec;
   }
-  describe(leader, got.value.data, got.value.stat);
+  set_node_info(leader, got.value.data, got.value.stat);
   report(leader);
   co_return got.ec;
 }

@@ -5,9 +5,7 @@
 
 #include "recipes/contender_data.hpp"
 #include "recipes/error_class.hpp"
-#include "recipes/new_id.hpp"
 #include "recipes/sequence_number.hpp"
-#include "recipes/single_write.hpp"
 
 namespace conclave::recipes {
 namespace {
@@ -16,10 +14,6 @@ using action = owned_nodes::claimed_item::action;
 
 // The number of nodes that resolve() reads in one write. Many contenders may resolve at once.
 constexpr std::size_t reads_in_one_write = 32;
-
-// The longest delay between attempts to remove a node if the server refuses the removal, for
-// example because of the parent's ACL.
-constexpr auto longest_retry_delay = std::chrono::seconds{1};
 
 }  // namespace
 
@@ -36,12 +30,12 @@ bool owned_nodes::one_was_deleted() const noexcept {
 // --- creation
 
 owned_nodes::creation owned_nodes::new_creation() const {
-  const auto& r = context_.request;
+  const auto& r = context_.request();
   const bool fixed = r.granted_when == lock_request::rule::fixed_name;
   creation c;
   c.prefix = fixed ? r.name : r.layout.name_prefix(r.role);
   c.mode = fixed ? create_mode::ephemeral : create_mode::ephemeral_sequential;
-  if (!owner_only()) c.id = new_id(context_.session());
+  if (!owner_only()) c.id = context_.session().new_id();
   c.data = owner_only() ? r.owner : format_contender_data(r.owner, c.id);
   return c;
 }
@@ -50,7 +44,7 @@ owned_nodes::creation owned_nodes::new_creation() const {
 // order in every wait queue.
 task<owned_nodes::creation_result> owned_nodes::create(const creation& c, binding where,
                                                        const std::function<void()>& send_along) {
-  const auto& extra = context_.request.extra_operations;
+  const auto& extra = context_.request().extra_operations;
   std::optional<pending_reply<create_result>> one;
   std::optional<pending_reply<transaction_result>> all;
   {
@@ -102,22 +96,44 @@ void owned_nodes::set_created(std::int64_t czxid, binding where) {
 
 void owned_nodes::take(owned_node& n, std::string_view path) {
   n.name = path.substr(path.rfind('/') + 1);
-  if (const auto parsed = context_.request.layout.parse(n.name)) n.number = parsed->number;
+  if (const auto parsed = context_.request().layout.parse(n.name)) n.number = parsed->number;
   context_.session().claimed.add(path, czxid_);
   n.registered = true;
   exist_ = true;
 }
 
+// While a contender still reads its other nodes, no other contender may use a node with its id.
+// Somebody can overwrite the id at any time, and the node would then look like a node of any
+// contender.
+class owned_nodes::reservations {
+ public:
+  explicit reservations(session_context& s) : session_{s} {}
+  reservations(const reservations&) = delete;
+  reservations& operator=(const reservations&) = delete;
+  ~reservations() {
+    for (const auto& [path, czxid] : nodes_) session_.claimed.remove(path, czxid);
+  }
+  void add(const std::string& path, std::int64_t czxid) {
+    session_.claimed.add(path, czxid);
+    nodes_.emplace_back(path, czxid);
+  }
+
+ private:
+  session_context& session_;
+  std::vector<std::pair<std::string, std::int64_t>> nodes_;
+};
+
 task<error_code> owned_nodes::resolve(const creation& c,
                                       const std::function<void(error_code)>& disconnected) {
   for (;;) {
+    reservations reserved{context_.session()};
     const auto syncing = context_.send(requests::sync(context_.defaults(), nodes_[0].parent),
                                        context_.in_session(), session::on_disconnect::fail);
     const auto synced = co_await syncing;
     auto ec = synced.ec;
     std::vector<std::vector<candidate>> under{nodes_.size()};
     for (std::size_t i = 0; i < nodes_.size(); ++i)
-      if (!ec) ec = co_await find_candidates(nodes_[i], c, synced.sent_on, under[i]);
+      if (!ec) ec = co_await find_candidates(nodes_[i], c, synced.sent_on, under[i], reserved);
     if (!ec) ec = co_await choose(under, synced.sent_on);
     if (!ec) co_return ec;
     if (ec == errc::backlog_full || (outcome_unknown(ec) && !is_connection_error(ec))) {
@@ -186,7 +202,8 @@ task<error_code> owned_nodes::choose(const std::vector<std::vector<candidate>>& 
 
 // Collects the nodes of this session under one parent that are or may be ours.
 task<error_code> owned_nodes::find_candidates(const owned_node& under, const creation& c,
-                                              binding where, std::vector<candidate>& into) {
+                                              binding where, std::vector<candidate>& into,
+                                              reservations& reserved) {
   const auto& known = context_.session().claimed;
   std::vector<std::string> paths;
   const auto listing =
@@ -240,6 +257,7 @@ task<error_code> owned_nodes::find_candidates(const owned_node& under, const cre
       // Another contender has registered this node.
       if ((!ours || owner_only()) && known.contains(path, czxid)) continue;
       if (ours || id.empty()) into.push_back({path, czxid, ours});
+      if (ours && !owner_only()) reserved.add(path, czxid);
       found = found || ours;
     }
     if (ec) co_return ec;

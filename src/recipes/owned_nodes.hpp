@@ -5,9 +5,9 @@
 // If a reply is lost, the outcome of a creation or removal is unknown. To resolve the outcome, the
 // contender sends a sync and then reads, all on one connection.
 //
-// If a path is deleted by hand and created again, nodes of other contenders can get the names of
-// these nodes. So a node is removed only on a connection on which it was seen. On a new connection,
-// the node is verified first.
+// If a path is deleted by hand and created again, another contender's node can get the same name
+// as one of these nodes. So a contender removes a node only on a connection on which it has created
+// or verified that node. On a new connection, it verifies the node first.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -62,7 +62,7 @@ class owned_nodes {
   // Returns true if one of the nodes was deleted, by hand or with the session.
   bool one_was_deleted() const noexcept;
   std::int64_t czxid() const noexcept { return czxid_; }
-  // The czxid of the nodes that were created first. A downgrade does not change it.
+  // The czxid of the original nodes. A downgrade does not change it.
   std::int64_t fencing_token() const noexcept { return fencing_token_; }
   // The connection on which all nodes were last created or verified.
   binding verified_on() const noexcept { return verified_on_; }
@@ -94,14 +94,15 @@ class owned_nodes {
 
   // --- verification
 
-  // Reads one node and sets a watch on it. If a different node has its name, the node counts as
-  // deleted.
+  // Reads one node and sets a watch on it. If another node now exists under the same name, `n`
+  // counts as deleted.
   task<error_code> read_and_watch(owned_node& n);
-  // Does the same for a holder that needs the node's data. If a release is requested before the
-  // reply arrives, the function returns at once, so it does not delay the release.
+  // Like read_and_watch(), but for a holder that needs the node's data. If a release is requested
+  // before the reply arrives, the function returns without waiting for the reply, so it does not
+  // delay the release.
   task<error_code> read_and_watch_until_release(owned_node& n, std::string& data);
-  // Sends the read of read_and_watch(), so that it can share a write with other requests. The reply
-  // must be passed to note_read().
+  // Sends the request of read_and_watch() without waiting for the reply, so that it can be sent
+  // together with other requests in one socket write. The reply must be passed to note_read().
   pending_reply<get_result> send_read(owned_node& n);
   error_code note_read(owned_node& n, const reply<get_result>& got);
   // Checks on a new connection whether all nodes still exist, and updates one_was_deleted(). If it
@@ -112,12 +113,13 @@ class owned_nodes {
 
   // --- replacement
 
-  // Replaces the node with a node of this name, in one transaction. There must be only one node.
+  // Replaces the node with a node that has this name, in one transaction. There must be only one
+  // node.
   task<error_code> replace(const std::string& name, const creation& c);
 
   // --- removal
 
-  // The item of a queue that the contender claims. Its only node has the name of the item.
+  // The queue item that the contender claims. The contender's only node has the name of the item.
   struct claimed_item {
     std::string path;  // empty if there is none
     std::int32_t version = 0;
@@ -136,7 +138,7 @@ class owned_nodes {
   };
   // Continues until the server has confirmed the removal or the session has ended. Cannot fail.
   task<removal_result> remove(removal_plan& plan);
-  // Must be called if the nodes were removed in a different way, for example by the next
+  // Must be called if the nodes were not removed by remove(), but for example by the next
   // contender's transaction.
   void removed() noexcept { exist_ = false; }
   // Must be called if none of the nodes exists now, or if the session has ended.
@@ -150,13 +152,14 @@ class owned_nodes {
     // the node has no id.
     bool has_our_data;
   };
+  class reservations;
   task<error_code> find_candidates(const owned_node& under, const creation& c, binding where,
-                                   std::vector<candidate>& into);
+                                   std::vector<candidate>& into, reservations& reserved);
   task<error_code> choose(const std::vector<std::vector<candidate>>& under, binding where);
   void take(owned_node& n, std::string_view path);
   void set_created(std::int64_t czxid, binding where);
   bool owner_only() const noexcept {
-    return context_.request.data == lock_request::data_format::owner_only;
+    return context_.request().data == lock_request::data_format::owner_only;
   }
 
   contender_context& context_;

@@ -5,7 +5,7 @@
 namespace conclave::recipes {
 namespace {
 
-constexpr std::string_view mark = "conclave 1 ";
+constexpr std::string_view record_mark = "conclave 1 ";
 constexpr std::string_view permits_mark = "permits ";
 
 template <class Number>
@@ -19,11 +19,12 @@ bool take(std::string_view& text, char end, Number& out) {
 }  // namespace
 
 std::string format_served_record(std::int64_t parent_czxid, std::int32_t served) {
-  return std::string{mark} + std::to_string(parent_czxid) + ' ' + std::to_string(served) + '\n';
+  return std::string{record_mark} + std::to_string(parent_czxid) + ' ' + std::to_string(served) +
+         '\n';
 }
 
 std::string format_permits_record(std::int64_t path_czxid, std::size_t permits) {
-  return std::string{mark} + std::to_string(path_czxid) + ' ' + std::string{permits_mark} +
+  return std::string{record_mark} + std::to_string(path_czxid) + ' ' + std::string{permits_mark} +
          std::to_string(permits) + '\n';
 }
 
@@ -31,8 +32,8 @@ parent_record parse_parent_record(std::string_view data, const node_stat& parent
   parent_record record;
   record.writable = data.empty();
   if (data.empty()) return record;
-  if (!data.starts_with(mark)) return record;
-  data.remove_prefix(mark.size());
+  if (!data.starts_with(record_mark)) return record;
+  data.remove_prefix(record_mark.size());
   std::int64_t czxid = 0;
   if (!take(data, ' ', czxid)) return record;
   const bool of_permits = data.starts_with(permits_mark);

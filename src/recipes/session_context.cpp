@@ -1,6 +1,7 @@
 #include "recipes/session_context.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace conclave::recipes {
 
@@ -30,6 +31,13 @@ void session_context::on_session_end(const std::weak_ptr<void>& of,
     sweep_endings_at_ = std::max<std::size_t>(64, 2 * endings_.size());
   }
   endings_.push_back({of, std::move(f)});
+}
+
+std::string session_context::new_id() {
+  char text[33];
+  const unsigned long long low = random(), high = random();
+  std::snprintf(text, sizeof text, "%016llx%016llx", high, low);
+  return text;
 }
 
 void session_context::time_passed(time_point now) {

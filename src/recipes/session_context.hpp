@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "conclave/session_event.hpp"
 #include "recipes/claimed_nodes.hpp"
 #include "recipes/error_class.hpp"
+#include "recipes/shared_listing.hpp"
 #include "requests/requests.hpp"
 #include "session/operation.hpp"
 
@@ -41,7 +43,7 @@ class session_listener {
   std::uint64_t listener_number_ = 0;
 };
 
-// Monitors a hold. A hold is valid only while the session is certainly alive.
+// Monitors the deadline of a hold. A hold is valid only while the session is certainly alive.
 class deadline_listener {
  public:
   // Called at the time that the listener has requested, and when the session's deadline has passed.
@@ -63,13 +65,18 @@ class session_clock {
   struct session_view {
     std::int64_t id = 0;  // 0 if there is no session
     bool connected = true;
-    // The reason why no other session will follow: the client was closed or does not open a new
-    // session. Empty while another session may follow.
+    // Why no other session will follow: the client was closed, its credentials were refused, or its
+    // session expired and client_options::renew_expired is false. Empty while another session may
+    // follow.
     error_code over;
     time_point deadline;  // see client::session_deadline(); has passed if `over` is set
   };
   virtual session_view session() const = 0;
   virtual time_point now() const = 0;
+  // Returns a time that is not later than session().deadline, and takes no mutex. It has passed
+  // when the session ends, and no later session makes it later again before the recipes have been
+  // notified of that end.
+  virtual time_point early_deadline() const { return session().deadline; }
 
  protected:
   ~session_clock() = default;
@@ -114,23 +121,26 @@ class session_context : public session_clock {
 
   // Sends the operation. It always completes later, inside its own scope.
   virtual void submit(std::unique_ptr<session::operation> op) = 0;
-  // Removes the watcher from a node. Informs the server if no other watcher of this client needs
-  // the watch.
+  // Removes the watcher from a node. If no other watcher of this client needs the watch, also
+  // removes it on the server.
   virtual void forget_watch(const std::string& path, watch_kind kind, const watcher& w) = 0;
   // Requests that are submitted between these two calls are sent in one write.
   virtual void cork() = 0;
   virtual void uncork() = 0;
 
   virtual std::shared_ptr<const session_clock> clock() const = 0;
-  // Returns true if the request failed because its session ended, and another session exists or
-  // will follow.
+  // Returns true if a request failed with this error because its session ended, and another session
+  // exists or will follow.
   bool can_restart_after(const error_code& ec) const {
     return is_session_end(ec) && !session().over;
   }
-  // Calls `f` in its own scope, after the current scope and all calls queued earlier.
+  // Queues `f` and returns. `f` runs in a later scope, after the current scope has ended and after
+  // all calls that were queued earlier.
   virtual void call_soon(std::function<void()> f) { call_at(now(), std::move(f)); }
-  // Returns a random number. Other processes get different numbers.
+  // Returns a random number. Every client has its own generator with a random seed.
   virtual std::uint64_t random() = 0;
+  // Returns a random id of 128 bits, as 32 hexadecimal digits. Ids never repeat, in any process.
+  std::string new_id();
 
   void post(std::function<void()> f) { callbacks_.push_back(std::move(f)); }
   using timer = std::pair<time_point, std::uint64_t>;
@@ -147,17 +157,18 @@ class session_context : public session_clock {
   // it if `of` was destroyed before.
   void on_session_end(const std::weak_ptr<void>& of, std::function<void(error_code why)> f);
 
-  // Calls h.check_deadline() at `first_check`, and when the session's deadline has passed, until
-  // stop_monitoring(). `deadline` is the present deadline. One timer serves all holds, so a short
-  // hold sets no timer. Only the holds that are due are visited.
+  // Calls h.check_deadline() at the time `first_check`, and again when the session's deadline has
+  // passed. Stops at stop_monitoring(). `deadline` is the present deadline of the session. All
+  // holds share the next check, so a hold sets a timer only if no earlier check is planned. Each
+  // check visits only the holds whose time has come.
   void monitor(deadline_listener& h, time_point first_check, time_point deadline);
   void stop_monitoring(deadline_listener& h);
   // Must be called if the session's deadline became earlier. An earlier call does no harm.
   void check_at(time_point when);
 
-  // Call for each large request that was lost, in the order in which they were sent. Returns true
-  // for the first such request of a connection, because only this one can be larger than the server
-  // accepts.
+  // Call for each large request that was lost with a connection, in the order in which the requests
+  // were sent. Returns true for the first of them, because only this one can be larger than the
+  // server accepts.
   bool suspects(std::uint64_t connection) noexcept {
     return std::exchange(suspected_on_, connection) != connection;
   }
@@ -166,6 +177,7 @@ class session_context : public session_clock {
   bool relocks_at_once = false;
 
   claimed_nodes claimed;
+  shared_listings listings;
 
  protected:
   // Requests a call to time_passed() at this time. An earlier call does no harm.
@@ -193,6 +205,18 @@ class session_context : public session_clock {
   std::uint64_t last_timer_ = 0;
   std::uint64_t suspected_on_ = 0;  // a connection; see suspects()
   time_point next_check_ = time_point::max();
+};
+
+// While this object lives, requests are collected. Its destructor sends them in one write.
+class [[nodiscard]] single_write {
+ public:
+  explicit single_write(session_context& p) : context_{p} { context_.cork(); }
+  ~single_write() { context_.uncork(); }
+  single_write(const single_write&) = delete;
+  single_write& operator=(const single_write&) = delete;
+
+ private:
+  session_context& context_;
 };
 
 }  // namespace conclave::recipes

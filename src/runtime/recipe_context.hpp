@@ -23,7 +23,7 @@ class recipe_context final : public recipes::session_context,
   void forget_watch(const std::string& path, watch_kind kind, const watcher& w) override;
   void cork() override { driver_->begin_batch(open_batches::kind::recipe); }
   void uncork() override { driver_->end_batch(open_batches::kind::recipe); }
-  // These two functions may be called from any thread.
+  // session() and now() may be called from any thread.
   session_view session() const override { return clock_->session(); }
   recipes::time_point now() const override { return clock_->now(); }
   std::shared_ptr<const recipes::session_clock> clock() const override { return clock_; }
@@ -39,6 +39,7 @@ class recipe_context final : public recipes::session_context,
     explicit driver_clock(std::shared_ptr<session_driver> d) : driver{std::move(d)} {}
     session_view session() const override;
     recipes::time_point now() const override { return boot_clock::now(); }
+    recipes::time_point early_deadline() const override { return driver->early_deadline(); }
     std::shared_ptr<session_driver> driver;
   };
 

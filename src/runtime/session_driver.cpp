@@ -30,8 +30,7 @@ constexpr std::chrono::microseconds shortest_pause{50};
 constexpr std::chrono::microseconds longest_pause{2000};
 // A calling thread sends the buffer itself if the buffer has this many bytes.
 constexpr std::size_t gather_bytes = std::size_t{32} * 1024;
-// The number of consecutive reads for one session before the other sessions on the thread get their
-// turn.
+// The number of consecutive reads for one session before it is the turn of other sessions.
 constexpr int reads_in_a_row = 4;
 
 std::uint64_t shuffle_seed(const client_options& options) {
@@ -43,7 +42,7 @@ struct overloaded : F... {
   using F::operator()...;
 };
 template <class... F>
-overloaded(F...) -> overloaded<F...>;  // clang 14 does not deduce it
+overloaded(F...) -> overloaded<F...>;  // clang 14 needs this guide
 
 }  // namespace
 
@@ -115,7 +114,7 @@ error_code session_driver::submit_watch_removal(std::unique_ptr<session::operati
     flush();
   }
   unlock_and_wake(lock);
-  if (!ec && op) refuse(std::move(op), {});  // already done
+  if (!ec && op) refuse(std::move(op), {});  // nothing to send: completes without an error
   return ec;
 }
 
@@ -171,6 +170,7 @@ void session_driver::begin_close(std::unique_ptr<session::operation> when_closed
   std::unique_lock lock{mutex_};
   if (when_closed) closers_.push_back(std::move(when_closed));
   machine_.close(boot_clock::now());
+  publish_deadline();
   flush();
   unlock_and_wake(lock, wake::always);
 }
@@ -381,6 +381,7 @@ std::chrono::nanoseconds session_driver::receive(std::string_view bytes, session
     decrypt(bytes, now);
   else
     machine_.received(bytes, now);
+  publish_deadline();
   if (!attached) flush();  // sends the handshake and waiting requests, even if batches are open
   if (machine_.in_flight() <= deep_pipeline) return {};
   return std::min<std::chrono::nanoseconds>(machine_.reply_time(now) / pause_fraction,
@@ -423,7 +424,7 @@ void session_driver::flush() {
       output_ = output_phase::blocked;
       return;
     }
-    // The reader also notices a broken connection and handles it.
+    // The code that reads also notices a broken connection and handles it.
     if (done.ec) {
       output_ = output_phase::closed;
       return;
@@ -438,6 +439,13 @@ void session_driver::flush() {
 void session_driver::connection_lost(error_code why) {
   output_ = output_phase::closed;
   machine_.disconnected(why, boot_clock::now());
+}
+
+// Only receive() makes the deadline later, on the I/O thread. The end of a session is delivered
+// there before anything is received in the next session.
+void session_driver::publish_deadline() noexcept {
+  early_deadline_.store(machine_.session_deadline().time_since_epoch().count(),
+                        std::memory_order_release);
 }
 
 }  // namespace conclave::runtime

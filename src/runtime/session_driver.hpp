@@ -5,6 +5,7 @@
 // lock held.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -24,7 +25,8 @@
 
 namespace conclave::runtime {
 
-// The state of a session. The default value is for a forked child process.
+// The state of a session. A default-constructed status describes a session in a forked child
+// process.
 struct session_status {
   std::int64_t session_id = 0;
   bool connected = false;
@@ -49,13 +51,13 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
 
   void cancel(std::uint64_t id);
 
-  // Like submit(), for an operation that removes a watch. The operation completes without being
-  // sent if the server's watch need not be removed.
+  // Like submit(), but for an operation that removes a watch. If the server's watch need not be
+  // removed, the operation completes without being sent.
   error_code submit_watch_removal(std::unique_ptr<session::operation>& op, watch_kind kind,
                                   std::string_view path, const watcher& w, bool blocking);
 
-  // While a batch is open, submitted requests stay in the buffer, unless a blocking call sends
-  // them. Operations with at_once are the urgent requests of open_batches.
+  // While a batch is open, submitted requests stay in the buffer, unless a blocking call sends the
+  // buffer. For open_batches, an operation with at_once is an urgent request.
   void begin_batch(open_batches::kind k);
   void end_batch(open_batches::kind k);
 
@@ -81,10 +83,15 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   }
 
   session_status status() const;
+  // A time that is not later than status().deadline. Takes no mutex. Has passed when the session
+  // ends, and stays so until the end was delivered to the listeners.
+  session::time_point early_deadline() const noexcept {
+    return session::time_point{session::duration{early_deadline_.load(std::memory_order_acquire)}};
+  }
 
   io_loop& loop() noexcept { return *loop_; }
-  // Completes an operation that was refused. Like all completions, this happens on the I/O thread
-  // and never inside the initiating function.
+  // Completes an operation that submit() refused. Like all completions, this happens on the I/O
+  // thread and never inside the function that started the operation.
   void refuse(std::unique_ptr<session::operation> op, error_code ec);
 
  private:
@@ -117,6 +124,7 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   void flush();
   void connection_lost(error_code why);
   bool needs_processing() const noexcept;
+  void publish_deadline() noexcept;
 
   // Returns true if the caller runs inside process(), which sends requests and delivers notices
   // before it returns.
@@ -136,6 +144,7 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   std::condition_variable changed_;  // for threads that wait for room, a connection or the end
   unsigned waiters_ = 0;
   session::machine machine_;
+  std::atomic<session::duration::rep> early_deadline_{session::duration::min().count()};
   std::shared_ptr<socket_link> link_;
   output_phase output_ = output_phase::closed;
   open_batches batches_;

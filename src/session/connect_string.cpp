@@ -47,7 +47,7 @@ endpoint parse_host(std::string_view text, std::string_view item) {
   } else {
     const auto colon = item.find(':');
     if (colon != item.rfind(':'))
-      refuse(text, "an IPv6 address stands in brackets: [" + std::string{item} + "]:2181");
+      refuse(text, "write an IPv6 address in brackets: [" + std::string{item} + "]:2181");
     has_port = colon != std::string_view::npos;
     e.host = item.substr(0, colon);
     if (has_port) port = item.substr(colon + 1);

@@ -2,33 +2,40 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "wire/frame.hpp"
 
 namespace conclave::session {
 namespace {
 
-void add_once(std::vector<watcher>& to, const watcher& w) {
-  if (std::find(to.begin(), to.end(), w) == to.end()) to.push_back(w);
+std::vector<watcher> all_of(const watcher_list& watchers) {
+  std::vector<watcher> all;
+  all.reserve(watchers.size());
+  watchers.for_each([&](const watcher& w) { all.push_back(w); });
+  return all;
 }
 
 }  // namespace
 
 void watch_registry::add(watch_slot slot, std::string_view path, const watcher& w) {
-  add_once(at(slot)[std::string{path}], w);
+  at(slot)[std::string{path}].add(w);
 }
 
 void watch_registry::collect(watch_slot slot, std::string_view path, bool once,
-                             std::vector<watcher>& into) {
+                             watcher_list& into) {
   const auto found = at(slot).find(path);
   if (found == at(slot).end()) return;
-  for (const auto& w : found->second) add_once(into, w);
+  if (once && into.empty())
+    into = std::move(found->second);
+  else
+    found->second.for_each([&](const watcher& w) { into.add(w); });
   if (once) at(slot).erase(found);
 }
 
 std::vector<watcher> watch_registry::trigger(watch_event::kind type, std::string_view path) {
   using kind = watch_event::kind;
-  std::vector<watcher> called;
+  watcher_list called;
   if (type != kind::children_changed) {
     collect(watch_slot::data, path, true, called);
     collect(watch_slot::exist, path, true, called);
@@ -44,7 +51,7 @@ std::vector<watcher> watch_registry::trigger(watch_event::kind type, std::string
       above = above.substr(0, std::max<std::size_t>(above.rfind('/'), 1));
     }
   }
-  return called;
+  return all_of(called);
 }
 
 std::vector<watcher> watch_registry::remove(watch_kind kind, std::string_view path,
@@ -55,9 +62,12 @@ std::vector<watcher> watch_registry::remove(watch_kind kind, std::string_view pa
     const auto found = at(slot).find(path);
     if (found == at(slot).end()) return;
     auto& watchers = found->second;
-    const auto goes = [&](const watcher& each) { return !w || each == w; };
-    std::copy_if(watchers.begin(), watchers.end(), std::back_inserter(removed), goes);
-    std::erase_if(watchers, goes);
+    if (!w) {
+      watchers.for_each([&](const watcher& each) { removed.push_back(each); });
+      watchers = {};
+    } else if (watchers.remove(w)) {
+      removed.push_back(w);
+    }
     remains |= !watchers.empty();
     if (watchers.empty()) at(slot).erase(found);
   };
@@ -83,8 +93,8 @@ std::vector<std::pair<std::string, watcher>> watch_registry::take_all() {
   std::vector<std::pair<std::string, watcher>> all;
   for (auto& slot : slots_) {
     for (const auto& [path, watchers] : slot)
-      for (const auto& w : watchers) all.emplace_back(path, w);
-    slot = {};
+      watchers.for_each([&, &at_path = path](const watcher& w) { all.emplace_back(at_path, w); });
+    slot = watched{};
   }
   return all;
 }
@@ -93,7 +103,7 @@ std::vector<std::pair<std::string, watcher>> watch_registry::lasting() const {
   std::vector<std::pair<std::string, watcher>> all;
   for (const auto slot : {watch_slot::persistent, watch_slot::recursive})
     for (const auto& [path, watchers] : at(slot))
-      for (const auto& w : watchers) all.emplace_back(path, w);
+      watchers.for_each([&, &at_path = path](const watcher& w) { all.emplace_back(at_path, w); });
   return all;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "conclave/watch.hpp"
+#include "session/watcher_list.hpp"
 #include "wire/records.hpp"
 
 namespace conclave::session {
@@ -26,8 +27,8 @@ class watch_registry {
   // Returns each watcher for an event once, and removes one-shot watches.
   std::vector<watcher> trigger(watch_event::kind type, std::string_view path);
 
-  // Removes w, or all watchers if w is empty, from the watches of this kind, and returns them.
-  // `emptied` is true if no remaining watcher needs the server's watch.
+  // Removes w from the watches of this kind, or all watchers if w is empty. Returns the removed
+  // watchers. Sets `emptied` to true if no remaining watcher needs the server's watch.
   std::vector<watcher> remove(watch_kind kind, std::string_view path, const watcher& w,
                               bool& emptied);
 
@@ -57,11 +58,11 @@ class watch_registry {
       return std::hash<std::string_view>{}(s);
     }
   };
-  using watched = std::unordered_map<std::string, std::vector<watcher>, hash, std::equal_to<>>;
+  using watched = std::unordered_map<std::string, watcher_list, hash, std::equal_to<>>;
 
   watched& at(watch_slot slot) { return slots_[static_cast<std::size_t>(slot)]; }
   const watched& at(watch_slot slot) const { return slots_[static_cast<std::size_t>(slot)]; }
-  void collect(watch_slot slot, std::string_view path, bool once, std::vector<watcher>& into);
+  void collect(watch_slot slot, std::string_view path, bool once, watcher_list& into);
 
   watched slots_[watch_slots];
 };

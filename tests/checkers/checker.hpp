@@ -1,5 +1,5 @@
-// What must hold of a history, judged apart from whatever made it: a simulated world, or processes
-// that wrote down what they did. A checker is told what happens in the order of time.
+// Checks the rules of a history, independently of its source: the simulator, or processes that
+// recorded their actions. Events must be passed to a checker in the order of time.
 #pragma once
 
 #include <functional>
@@ -8,18 +8,18 @@
 
 namespace conclave::checkers {
 
-// Who hears what is wrong, at the event that shows it.
-using listener = std::function<void(const std::string& what)>;
+// Called for each violation, during the event that reveals it.
+using violation_callback = std::function<void(const std::string& what)>;
 
 class checker {
  public:
-  explicit checker(listener l) : listener_{std::move(l)} {}
+  explicit checker(violation_callback l) : on_violation_{std::move(l)} {}
 
  protected:
-  void complain(const std::string& what) const { listener_(what); }
+  void report_violation(const std::string& what) const { on_violation_(what); }
 
  private:
-  listener listener_;
+  violation_callback on_violation_;
 };
 
 }  // namespace conclave::checkers

@@ -1,4 +1,4 @@
-// A checker that never complains shows nothing.
+// Verifies that each checker reports violations and accepts correct histories.
 #include <sstream>
 #include <stdexcept>
 #include <vector>
@@ -14,17 +14,17 @@
 namespace conclave::checkers {
 namespace {
 
-struct heard {
+struct recorded_violations {
   std::vector<std::string> all;
-  listener ear() {
+  violation_callback callback() {
     return [this](const std::string& what) { all.push_back(what); };
   }
   std::size_t count() const { return all.size(); }
 };
 
 TEST(exclusion, two_at_a_time_are_one_too_many) {
-  heard h;
-  exclusion e{h.ear()};
+  recorded_violations h;
+  exclusion e{h.callback()};
   e.granted("/a", 1, {"one"});
   e.granted("/b", 2, {"two"});
   EXPECT_EQ(h.count(), 0u);
@@ -39,8 +39,8 @@ TEST(exclusion, two_at_a_time_are_one_too_many) {
 }
 
 TEST(exclusion, readers_share_and_writers_do_not) {
-  heard h;
-  exclusion e{h.ear()};
+  recorded_violations h;
+  exclusion e{h.callback()};
   e.granted("/a", 1, {"reader", 1, true});
   e.granted("/a", 2, {"reader", 1, true});
   EXPECT_EQ(h.count(), 0u);
@@ -48,19 +48,19 @@ TEST(exclusion, readers_share_and_writers_do_not) {
   EXPECT_EQ(h.count(), 2u);
   e.ended(1);
   e.ended(2);
-  e.shares(3);
+  e.becomes_shared(3);
   e.granted("/a", 4, {"reader", 1, true});
   EXPECT_EQ(h.count(), 2u);
-  e.is_alone(3);
+  e.becomes_exclusive(3);
   EXPECT_EQ(h.count(), 3u);
   e.ended(4);
-  e.is_alone(3);
+  e.becomes_exclusive(3);
   EXPECT_EQ(h.count(), 3u);
 }
 
 TEST(exclusion, permits_are_counted) {
-  heard h;
-  exclusion e{h.ear()};
+  recorded_violations h;
+  exclusion e{h.callback()};
   e.granted("/s", 1, {"one", 2});
   e.granted("/s", 2, {"two", 2});
   EXPECT_EQ(h.count(), 0u);
@@ -69,16 +69,16 @@ TEST(exclusion, permits_are_counted) {
 }
 
 TEST(exclusion, a_hold_whose_time_is_up_is_none) {
-  heard h;
-  exclusion e{h.ear(), [](exclusion::id which) { return which != 1; }};
+  recorded_violations h;
+  exclusion e{h.callback(), [](exclusion::id which) { return which != 1; }};
   e.granted("/a", 1, {"one"});
   e.granted("/a", 2, {"two"});
   EXPECT_EQ(h.count(), 0u);
 }
 
 TEST(grant_order, tokens_rise_and_readers_overtake_readers_only) {
-  heard h;
-  grant_order o{h.ear()};
+  recorded_violations h;
+  grant_order o{h.callback()};
   o.granted("/a", 5, "one");
   o.granted("/a", 8, "two", true);
   o.granted("/a", 7, "three", true);
@@ -99,25 +99,25 @@ TEST(fenced_resource, refuses_what_is_older) {
 }
 
 TEST(queue_account, each_item_once) {
-  heard h;
-  queue_account q{h.ear()};
+  recorded_violations h;
+  queue_account q{h.callback()};
   for (const auto* item : {"a", "b", "c"}) q.pushed(item, queue_account::fate::done);
   q.pushed("d", queue_account::fate::refused);
-  q.pushed("e", queue_account::fate::unclear);
+  q.pushed("e", queue_account::fate::unknown);
   q.delivered("a");
   q.delivered("a");
   EXPECT_EQ(h.all, std::vector<std::string>{"a was delivered twice"});
   q.delivered("d");
-  q.perhaps_delivered("b");
+  q.delivery_unknown("b");
   q.close();
   EXPECT_EQ(h.count(), 3u) << "d was refused, and c is missing";
 }
 
 TEST(queue_account, what_was_lost_in_delivery_may_be_missing) {
-  heard h;
-  queue_account q{h.ear()};
+  recorded_violations h;
+  queue_account q{h.callback()};
   q.pushed("a", queue_account::fate::done);
-  q.lost_in_delivery();
+  q.pop_outcome_unknown();
   q.close();
   EXPECT_EQ(h.count(), 0u);
 }
@@ -144,9 +144,9 @@ TEST(history_judge, finds_nothing_in_a_history_that_is_right) {
                    "31 ended 6\n"
                    "32 granted 7 one 21 b\n"
                    "40 pushed x done\n"
-                   "41 perhaps-delivered x\n"
+                   "41 delivery-unknown x\n"
                    "42 delivered x\n"
-                   "43 pushed y unclear\n"
+                   "43 pushed y unknown\n"
                    "44 pushed z refused\n"),
             lines{});
 }
@@ -174,7 +174,7 @@ TEST(history_judge, finds_items_that_are_lost_doubled_or_refused) {
   EXPECT_EQ(judged("1 pushed x done\n2 delivered x\n3 delivered x\n"),
             lines{"3: x was delivered twice"});
   EXPECT_EQ(judged("1 pushed x refused\n2 delivered x\n"),
-            lines{"2: x was refused, and was in the queue"});
+            lines{"2: x was refused, but was delivered"});
 }
 
 TEST(history_judge, refuses_what_makes_no_sense) {

@@ -13,11 +13,11 @@ void exclusion::granted(std::string_view resource, id which, hold h) {
     if (other == which || (valid_ && !valid_(other))) continue;
     ++others;
     if ((h.permits == 1 || h.permits != its.permits) && !(h.shared && its.shared))
-      complain(h.who + " was granted " + found->first + " while " + its.who + " held it");
+      report_violation(h.who + " was granted " + found->first + " while " + its.who + " held it");
   }
   if (h.permits > 1 && others >= h.permits)
-    complain(h.who + " is number " + std::to_string(others + 1) + " to hold " + found->first +
-             ", of " + std::to_string(h.permits));
+    report_violation(h.who + " is number " + std::to_string(others + 1) + " to hold " +
+                     found->first + ", of " + std::to_string(h.permits));
   p.most = std::max(p.most, others + 1);
   p.holds.insert_or_assign(which, std::move(h));
   where_[which].push_back(&p);
@@ -30,13 +30,13 @@ void exclusion::ended(id which) {
   where_.erase(at);
 }
 
-void exclusion::shares(id which) {
+void exclusion::becomes_shared(id which) {
   const auto at = where_.find(which);
   if (at == where_.end()) return;
   for (auto* p : at->second) p->holds.at(which).shared = true;
 }
 
-void exclusion::is_alone(id which) {
+void exclusion::becomes_exclusive(id which) {
   const auto at = where_.find(which);
   if (at == where_.end()) return;
   for (auto* p : at->second) {
@@ -44,7 +44,8 @@ void exclusion::is_alone(id which) {
     mine.shared = false;
     for (const auto& [other, its] : p->holds)
       if (other != which && (!valid_ || valid_(other)))
-        complain(its.who + " holds what " + mine.who + " has alone");
+        report_violation(its.who + " holds the same resource as " + mine.who +
+                         ", which is exclusive");
   }
 }
 

@@ -1,5 +1,5 @@
-// No more hold something at a time than may. A hold lasts from when its holder was told until it
-// gives it back, is told that it is lost, or its own clock says so, whichever comes first.
+// Checks that holds exclude each other. A hold lasts from the reported grant until the holder
+// releases it, is notified of its loss, or passes its own deadline, whichever comes first.
 #pragma once
 
 #include <cstddef>
@@ -16,27 +16,29 @@ namespace conclave::checkers {
 
 struct hold {
   std::string who;
-  std::size_t permits = 1;  // so many may hold it at a time
-  bool shared = false;      // with others that share it, however many they are
+  std::size_t permits = 1;  // the number of permits of the resource
+  bool shared = false;      // together with any number of other shared holds
 };
 
 class exclusion : public checker {
  public:
   using id = std::uint64_t;
-  // Whether a hold that was not ended is one by its holder's clock; without it, it is.
+  // Returns whether a hold is still valid by its holder's clock. If empty, a hold is valid until
+  // ended().
   using validity = std::function<bool(id)>;
 
-  explicit exclusion(listener l, validity v = {}) : checker{std::move(l)}, valid_{std::move(v)} {}
+  explicit exclusion(violation_callback l, validity v = {})
+      : checker{std::move(l)}, valid_{std::move(v)} {}
 
   void granted(std::string_view resource, id which, hold h);
-  // What was not granted, or has ended already, is no matter.
+  // No effect if the hold was not granted or has ended.
   void ended(id which);
-  // From now on it is one of those that share.
-  void shares(id which);
-  // It does not, after all, and never did.
-  void is_alone(id which);
+  // The hold is shared from now on.
+  void becomes_shared(id which);
+  // The hold was exclusive all the time: a downgrade failed.
+  void becomes_exclusive(id which);
 
-  // The most that have held it at a time.
+  // The largest number of simultaneous holds.
   std::size_t most(std::string_view resource) const;
 
  private:

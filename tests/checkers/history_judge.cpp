@@ -12,7 +12,7 @@
 namespace conclave::checkers {
 namespace {
 
-// What is left of a line; nothing may stay unread.
+// The unread words of a line.
 class words {
  public:
   explicit words(const std::string& line) : in_{line} {}
@@ -28,7 +28,7 @@ class words {
   static std::uint64_t number_of(const std::string& w) {
     std::size_t read = 0;
     const auto n = w.empty() || w.front() == '-' ? 0 : std::stoull(w, &read);
-    if (read == 0 || read != w.size()) throw std::runtime_error{w + " is no number"};
+    if (read == 0 || read != w.size()) throw std::runtime_error{w + " is not a number"};
     return n;
   }
 
@@ -41,7 +41,7 @@ class judge {
   void line(const std::string& text) {
     words w{text};
     const auto at = w.number();
-    if (at < now_) throw std::runtime_error{"its time is before that of the line above"};
+    if (at < now_) throw std::runtime_error{"the time is earlier than in the previous line"};
     now_ = at;
     const auto what = w.text();
     if (what == "granted")
@@ -52,11 +52,11 @@ class judge {
       pushed(w);
     else if (what == "delivered")
       account_.delivered(w.text());
-    else if (what == "perhaps-delivered")
-      account_.perhaps_delivered(w.text());
+    else if (what == "delivery-unknown")
+      account_.delivery_unknown(w.text());
     else
-      throw std::runtime_error{"there is no event " + what};
-    if (w.more()) throw std::runtime_error{"there is a word too many"};
+      throw std::runtime_error{"unknown event " + what};
+    if (w.more()) throw std::runtime_error{"unexpected extra word"};
   }
 
   std::vector<std::string> close() {
@@ -78,9 +78,10 @@ class judge {
       else if (how.compare(0, permits.size(), permits) == 0)
         h.permits = words::number_of(how.substr(permits.size()));
       else
-        throw std::runtime_error{"a hold cannot be " + how};
+        throw std::runtime_error{"unknown property of a hold: " + how};
     }
-    // Permits are granted in order, too, but a holder's first event may be later than the next's.
+    // Permits are granted in order, too, but the first event of a holder may be recorded after the
+    // first event of the next one.
     if (h.permits == 1) order_.granted(resource, token, h.who, h.shared);
     exclusion_.granted(resource, which, h);
   }
@@ -89,14 +90,14 @@ class judge {
     using fate = queue_account::fate;
     const auto item = w.text();
     const auto how = w.text();
-    if (how != "done" && how != "refused" && how != "unclear")
-      throw std::runtime_error{"a push cannot be " + how};
+    if (how != "done" && how != "refused" && how != "unknown")
+      throw std::runtime_error{"unknown result of a push: " + how};
     account_.pushed(item, how == "done"      ? fate::done
                           : how == "refused" ? fate::refused
-                                             : fate::unclear);
+                                             : fate::unknown);
   }
 
-  listener ear() {
+  violation_callback callback() {
     return [this](const std::string& what) {
       violations_.push_back(std::to_string(now_) + ": " + what);
     };
@@ -104,9 +105,9 @@ class judge {
 
   std::uint64_t now_ = 0;
   std::vector<std::string> violations_;
-  exclusion exclusion_{ear()};
-  grant_order order_{ear()};
-  queue_account account_{ear()};
+  exclusion exclusion_{callback()};
+  grant_order order_{callback()};
+  queue_account account_{callback()};
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What was pushed is what was delivered, each item once. What a lost answer leaves open is allowed
-// for, and counted: a history in which everything is open shows nothing.
+// Checks that every pushed item is delivered exactly once. Unknown outcomes are allowed and
+// counted, because a history that has only unknown outcomes tests nothing.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@ namespace conclave::checkers {
 class queue_account : public checker {
  public:
   using checker::checker;
-  enum class fate { done, refused, unclear };
+  enum class fate { done, refused, unknown };
 
   void pushed(std::string_view item, fate f);
   void delivered(std::string_view item);
-  // It was with a consumer that does not know whether it completed it.
-  void perhaps_delivered(std::string_view item);
-  // A consumer popped something, and does not know what.
-  void lost_in_delivery() { ++lost_; }
+  // The consumer does not know whether it completed this item.
+  void delivery_unknown(std::string_view item);
+  // The consumer does not know whether it popped an item, or which one.
+  void pop_outcome_unknown() { ++lost_; }
 
-  // When all is over, and nothing is in the queue.
+  // Must be called at the end, when the queue is empty. Reports missing and refused items.
   void close();
 
   std::uint64_t pushes() const noexcept { return pushes_; }
   std::uint64_t deliveries() const noexcept { return deliveries_; }
-  std::uint64_t unclear() const noexcept { return unclear_; }  // pushes and deliveries
+  std::uint64_t unknown() const noexcept { return unknown_; }  // pushes and deliveries
 
  private:
   struct entry {
@@ -38,7 +38,7 @@ class queue_account : public checker {
   entry& of(std::string_view item) { return entries_[std::string{item}]; }
 
   std::unordered_map<std::string, entry> entries_;
-  std::uint64_t lost_ = 0, pushes_ = 0, deliveries_ = 0, unclear_ = 0;
+  std::uint64_t lost_ = 0, pushes_ = 0, deliveries_ = 0, unknown_ = 0;
 };
 
 }  // namespace conclave::checkers

@@ -1,4 +1,4 @@
-# One step of the install test; CMakeLists.txt beside this file gives the variables.
+# One step of the install test; CMakeLists.txt in this folder sets the variables.
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
@@ -14,11 +14,11 @@ function(expect_version program)
 endfunction()
 
 if(STEP STREQUAL "install")
-  # Installed in one place and moved to another: no file may remember where it was.
+  # Installed and then moved: no file may contain the old path.
   file(REMOVE_RECURSE ${STAGE} ${STAGE}.first)
   run(${CMAKE_COMMAND} --install ${BUILD_DIR} --config ${CONFIG} --prefix ${STAGE}.first)
   file(RENAME ${STAGE}.first ${STAGE})
-  # All but the unit, which systemd wants to name its program by a full path.
+  # Except the systemd unit, which must contain a full path.
   file(STRINGS ${STAGE}/lib/systemd/system/conclave.service unit)
   foreach(line IN ITEMS "ExecStart=${STAGE}.first/bin/conclave serve --system"
       "RuntimeDirectoryPreserve=yes")
@@ -28,8 +28,8 @@ if(STEP STREQUAL "install")
   endforeach()
 
 elseif(STEP STREQUAL "partial_build")
-  # What is installed with the program is there as soon as the program is: `make demo` builds nothing
-  # but that.
+  # Files that are installed with the program must exist when the program is built, because
+  # `make demo` builds only the program.
   execute_process(COMMAND ninja -C ${BUILD_DIR} -t commands conclave_cli
     OUTPUT_VARIABLE commands COMMAND_ERROR_IS_FATAL ANY)
   foreach(file IN ITEMS conclave.1 conclave.bash _conclave conclave.fish)

@@ -13,7 +13,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 
-#include "locks/contest.hpp"
+#include "locks/lock_observer.hpp"
 
 namespace conclave::testing {
 namespace {
@@ -29,8 +29,8 @@ election_options named(std::string id) {
 
 class election_test : public ::testing::Test {
  protected:
-  onlooker line{"election"};
-  const std::string path = line.path();
+  lock_observer wait_queue{"election"};
+  const std::string path = wait_queue.path();
   client zk{shared_server().connect_string()};
   client other{shared_server().connect_string()};
 };
@@ -41,7 +41,7 @@ strings owners(const std::vector<contender_info>& all) {
   return names;
 }
 
-TEST_F(election_test, is_led_by_one_and_then_by_the_next) {
+TEST_F(election_test, leadership_is_handed_off) {
   election a{zk, path, named("a")};
   election b{other, path, named("b")};
   EXPECT_FALSE(a.leader());
@@ -50,8 +50,8 @@ TEST_F(election_test, is_led_by_one_and_then_by_the_next) {
   EXPECT_TRUE(a.held());
   EXPECT_EQ(a.state(), election_state::elected);
   EXPECT_EQ(zk.get(a.hold().node()).data, "a") << "the id and nothing else";
-  auto b_leads = elsewhere([&] { b.campaign(); });
-  ASSERT_TRUE(line.wait_for(2));
+  auto b_leads = run_async([&] { b.campaign(); });
+  ASSERT_TRUE(wait_queue.wait_for(2));
   for (const auto* each : {&a, &b}) {
     const auto leader = each->leader();
     ASSERT_TRUE(leader);
@@ -71,11 +71,11 @@ TEST_F(election_test, is_led_by_one_and_then_by_the_next) {
   EXPECT_GT(b.fencing_token(), old.fencing_token());
   EXPECT_EQ(a.leader()->owner, "b");
   b.async_resign(use_future).get();
-  EXPECT_TRUE(line.contenders().empty()) << "confirmed";
+  EXPECT_TRUE(wait_queue.contenders().empty()) << "confirmed";
   EXPECT_FALSE(b.leader());
 }
 
-TEST_F(election_test, shows_the_host_unless_told_otherwise) {
+TEST_F(election_test, the_default_id_is_the_host) {
   election e{zk, path};
   EXPECT_FALSE(e.id().empty());
   e.campaign();
@@ -83,17 +83,17 @@ TEST_F(election_test, shows_the_host_unless_told_otherwise) {
   EXPECT_EQ(e.id().find('\n'), std::string::npos);
 }
 
-TEST_F(election_test, tells_its_steps_in_order) {
-  inbox<election_event> told;
+TEST_F(election_test, reports_its_steps_in_order) {
+  inbox<election_event> events;
   auto o = named("b");
-  o.on_event = [&](const election_event& e) { told.put(e); };
+  o.on_event = [&](const election_event& e) { events.put(e); };
   election a{zk, path, named("a")};
   election b{other, path, o};
   a.campaign();
   auto b_leads = b.async_campaign(use_future);
   const auto expect = [&](const strings& steps) {
     for (const auto& step : steps) {
-      const auto next = told.take();
+      const auto next = events.take();
       ASSERT_TRUE(next) << step;
       EXPECT_EQ(to_string(next->type), step);
       EXPECT_FALSE(next->why);
@@ -102,17 +102,17 @@ TEST_F(election_test, tells_its_steps_in_order) {
   expect({"start", "offer_start", "offer_complete", "determine_start", "determine_complete",
           "ready_start", "ready_complete"});
   EXPECT_EQ(b.state(), election_state::ready);
-  EXPECT_EQ(told.size(), 0u);
+  EXPECT_EQ(events.size(), 0u);
   a.resign();
   expect({"determine_start", "determine_complete", "elected_start", "elected_complete"});
   b_leads.get();
   b.async_resign(use_future).get();
   expect({"stop_start", "stop_complete"});
   EXPECT_EQ(b.state(), election_state::stop);
-  EXPECT_EQ(told.size(), 0u);
+  EXPECT_EQ(events.size(), 0u);
 }
 
-TEST_F(election_test, gives_up_when_the_time_is_over_or_it_is_told_to) {
+TEST_F(election_test, gives_up_at_the_deadline_or_on_a_stop_request) {
   election a{zk, path};
   election b{other, path};
   a.campaign();
@@ -123,28 +123,28 @@ TEST_F(election_test, gives_up_when_the_time_is_over_or_it_is_told_to) {
   EXPECT_FALSE(b.campaign_until(std::chrono::system_clock::now() + 20ms));
   EXPECT_FALSE(b.async_campaign_for(20ms, use_future).get());
   std::stop_source stop;
-  auto waiting = elsewhere([&] { return b.campaign(stop.get_token()); });
-  ASSERT_TRUE(line.wait_for(2));
+  auto waiting = run_async([&] { return b.campaign(stop.get_token()); });
+  ASSERT_TRUE(wait_queue.wait_for(2));
   stop.request_stop();
   EXPECT_FALSE(waiting.get());
-  EXPECT_TRUE(line.wait_for(1));
+  EXPECT_TRUE(wait_queue.wait_for(1));
   a.resign();
-  EXPECT_TRUE(b.campaign_for(patience));
+  EXPECT_TRUE(b.campaign_for(wait_limit));
 }
 
-TEST_F(election_test, resigning_ends_the_calls_that_campaign_and_nothing_else) {
+TEST_F(election_test, resigning_ends_only_calls_that_campaign) {
   election a{zk, path};
   election b{other, path};
   a.campaign();
-  auto at_the_server = elsewhere([&] { return code_of([&] { b.campaign(); }); });
-  ASSERT_TRUE(line.wait_for(2));
+  auto at_the_server = run_async([&] { return code_of([&] { b.campaign(); }); });
+  ASSERT_TRUE(wait_queue.wait_for(2));
   auto behind_it = b.async_campaign(use_future);
   b.resign();
   const error_code aborted = boost::asio::error::operation_aborted;
   EXPECT_EQ(at_the_server.get(), aborted);
   EXPECT_THROW(behind_it.get(), boost::system::system_error);
   b.async_resign(use_future).get();
-  EXPECT_EQ(line.contenders().size(), 1u) << "waits for what was resigned before";
+  EXPECT_EQ(wait_queue.contenders().size(), 1u) << "waits for what was resigned before";
   EXPECT_TRUE(a.held());
   b.resign();
   auto again = b.async_campaign(use_future);
@@ -153,7 +153,7 @@ TEST_F(election_test, resigning_ends_the_calls_that_campaign_and_nothing_else) {
   again.get();
 }
 
-TEST_F(election_test, campaigning_while_leading_waits_its_turn) {
+TEST_F(election_test, campaigning_while_leading_waits) {
   election a{zk, path};
   a.campaign();
   const auto first = a.fencing_token();
@@ -166,13 +166,13 @@ TEST_F(election_test, campaigning_while_leading_waits_its_turn) {
   EXPECT_GT(a.fencing_token(), first);
 }
 
-TEST_F(election_test, tells_nothing_once_it_is_destroyed) {
-  std::atomic<int> told{0};
+TEST_F(election_test, reports_nothing_after_destruction) {
+  std::atomic<int> calls{0};
   std::atomic<bool> alive{true};
   auto o = named("a");
   o.on_event = [&](const election_event&) {
     EXPECT_TRUE(alive);
-    ++told;
+    ++calls;
   };
   for (int i = 0; i < 20; ++i) {
     alive = true;
@@ -185,8 +185,8 @@ TEST_F(election_test, tells_nothing_once_it_is_destroyed) {
     }
     alive = false;
   }
-  EXPECT_GT(told, 100);
-  EXPECT_TRUE(line.wait_for(0));
+  EXPECT_GT(calls, 100);
+  EXPECT_TRUE(wait_queue.wait_for(0));
 }
 
 TEST_F(election_test, is_not_destroyed_before_its_callback_has_returned) {
@@ -202,7 +202,7 @@ TEST_F(election_test, is_not_destroyed_before_its_callback_has_returned) {
   auto e = std::make_unique<election>(zk, path, o);
   e->async_campaign([](error_code) {});
   ASSERT_TRUE(inside.take());
-  auto destroying = elsewhere([&] {
+  auto destroying = run_async([&] {
     e.reset();
     return returned.load();
   });
@@ -223,7 +223,7 @@ TEST_F(election_test, may_be_destroyed_by_its_own_callback) {
   e = std::make_unique<election>(zk, path, o);
   e->async_campaign([](error_code) {});
   ASSERT_TRUE(destroyed.take());
-  EXPECT_TRUE(line.wait_for(0));
+  EXPECT_TRUE(wait_queue.wait_for(0));
 }
 
 TEST_F(election_test, works_with_coroutines) {
@@ -241,10 +241,10 @@ TEST_F(election_test, works_with_coroutines) {
       asio::detached);
   io.run();
   EXPECT_TRUE(led);
-  EXPECT_TRUE(line.contenders().empty());
+  EXPECT_TRUE(wait_queue.contenders().empty());
 }
 
-TEST_F(election_test, refuses_what_cannot_be_an_election) {
+TEST_F(election_test, refuses_invalid_arguments) {
   EXPECT_EQ(code_of([&] { election{zk, "nowhere"}; }), errc::invalid_path);
   EXPECT_EQ(code_of([&] { election{zk, "/"}; }), errc::invalid_path);
   election_options o;
@@ -273,7 +273,7 @@ TEST_F(election_test, refuses_what_cannot_be_an_election) {
   }
 }
 
-TEST_F(election_test, has_no_leader_where_there_is_no_path) {
+TEST_F(election_test, has_no_leader_if_the_path_does_not_exist) {
   election e{zk, path + "/not/there"};
   EXPECT_FALSE(e.leader());
   EXPECT_TRUE(e.candidates().empty());
@@ -281,7 +281,7 @@ TEST_F(election_test, has_no_leader_where_there_is_no_path) {
   EXPECT_TRUE(e.leader());
 }
 
-TEST_F(election_test, knows_the_leader_while_leaders_change) {
+TEST_F(election_test, leader_works_while_leaders_change) {
   std::atomic<bool> over{false};
   std::vector<std::jthread> all;
   for (int i = 0; i < 3; ++i)
@@ -316,18 +316,18 @@ TEST_F(election_test, runs_as_leader_and_resigns) {
     EXPECT_FALSE(stop.stop_requested());
   }));
   EXPECT_TRUE(led);
-  EXPECT_TRUE(line.wait_for(0));
+  EXPECT_TRUE(wait_queue.wait_for(0));
   EXPECT_THROW(e.run_as_leader([](const std::stop_token&) { throw std::runtime_error{"work"}; }),
                std::runtime_error);
   EXPECT_FALSE(e.held());
-  EXPECT_TRUE(line.wait_for(0));
+  EXPECT_TRUE(wait_queue.wait_for(0));
 }
 
 TEST_F(election_test, runs_as_leader_until_it_is_stopped) {
   election a{zk, path};
   std::stop_source stop, stop_waiting;
   inbox<bool> leads;
-  auto running = elsewhere([&] {
+  auto running = run_async([&] {
     return a.run_as_leader(
         [&](const std::stop_token& over) {
           leads.put(true);
@@ -339,17 +339,17 @@ TEST_F(election_test, runs_as_leader_until_it_is_stopped) {
   });
   ASSERT_TRUE(leads.take());
   election b{other, path};
-  auto waiting = elsewhere(
+  auto waiting = run_async(
       [&] { return b.run_as_leader([](const auto&) {}, requeue::yes, stop_waiting.get_token()); });
-  ASSERT_TRUE(line.wait_for(2));
+  ASSERT_TRUE(wait_queue.wait_for(2));
   stop_waiting.request_stop();
   EXPECT_FALSE(waiting.get()) << "it never led";
   stop.request_stop();
   EXPECT_TRUE(running.get()) << "it led to the end";
-  EXPECT_TRUE(line.wait_for(0));
+  EXPECT_TRUE(wait_queue.wait_for(0));
 }
 
-TEST_F(election_test, runs_again_and_again_in_turn_with_others) {
+TEST_F(election_test, runs_repeatedly_in_turn_with_others) {
   std::stop_source stop;
   std::atomic<int> leading{0};
   std::atomic<int> a_led{0}, b_led{0};
@@ -364,21 +364,21 @@ TEST_F(election_test, runs_again_and_again_in_turn_with_others) {
   election a{zk, path};
   election b{other, path};
   auto of_a =
-      elsewhere([&] { return a.run_as_leader(work(a_led), requeue::yes, stop.get_token()); });
+      run_async([&] { return a.run_as_leader(work(a_led), requeue::yes, stop.get_token()); });
   auto of_b =
-      elsewhere([&] { return b.run_as_leader(work(b_led), requeue::yes, stop.get_token()); });
+      run_async([&] { return b.run_as_leader(work(b_led), requeue::yes, stop.get_token()); });
   ASSERT_TRUE(ready(of_a));
   ASSERT_TRUE(ready(of_b));
   EXPECT_NE(of_a.get(), of_b.get()) << "one of them was stopped while it led";
-  EXPECT_TRUE(line.wait_for(0));
+  EXPECT_TRUE(wait_queue.wait_for(0));
 }
 
-TEST_F(election_test, running_as_leader_ends_when_resigned_before_it_was_elected) {
+TEST_F(election_test, run_as_leader_ends_if_resigned_before_the_election) {
   election leads{zk, path}, waits{zk, path};
   leads.campaign();
-  auto running = elsewhere(
+  auto running = run_async(
       [&] { return code_of([&] { waits.run_as_leader([](const auto&) {}, requeue::yes); }); });
-  ASSERT_TRUE(line.wait_for(2));
+  ASSERT_TRUE(wait_queue.wait_for(2));
   waits.resign();
   EXPECT_EQ(running.get(), boost::asio::error::operation_aborted);
 }
@@ -401,10 +401,10 @@ TEST_F(election_test, threads_of_one_object_run_as_leader_in_turn) {
   EXPECT_EQ(led, 40);
 }
 
-TEST_F(election_test, tells_whom_it_runs_that_it_was_resigned_elsewhere) {
+TEST_F(election_test, notifies_the_running_function_of_a_resignation_by_another_thread) {
   election e{zk, path};
   inbox<bool> leads;
-  auto running = elsewhere([&] {
+  auto running = run_async([&] {
     return e.run_as_leader([&](const std::stop_token& over) {
       leads.put(true);
       inbox<bool> stopped;
@@ -417,19 +417,19 @@ TEST_F(election_test, tells_whom_it_runs_that_it_was_resigned_elsewhere) {
   EXPECT_FALSE(running.get());
 }
 
-// --- many
+// --- many candidates
 
-class many : public election_test, public ::testing::WithParamInterface<std::size_t> {
+class many_candidates : public election_test, public ::testing::WithParamInterface<std::size_t> {
  protected:
   struct candidate {
     candidate(client& c, const std::string& path, const std::string& id) : e{c, path, named(id)} {}
     election e;
   };
-  many() {
+  many_candidates() {
     for (int i = 0; i < 10; ++i)
       clients.push_back(std::make_unique<client>(shared_server().connect_string()));
   }
-  // One after the other, of these clients.
+  // Starts candidates of these clients one after the other.
   void offer(const std::vector<std::size_t>& of) {
     for (std::size_t i = 0; i < of.size(); ++i) {
       all.push_back(
@@ -437,7 +437,7 @@ class many : public election_test, public ::testing::WithParamInterface<std::siz
       all[i]->e.async_campaign([this, i](error_code ec) {
         if (!ec) leads.put(i);
       });
-      ASSERT_TRUE(line.wait_for(i + 1));
+      ASSERT_TRUE(wait_queue.wait_for(i + 1));
     }
   }
 
@@ -445,9 +445,9 @@ class many : public election_test, public ::testing::WithParamInterface<std::siz
   inbox<std::size_t> leads;
   std::vector<std::unique_ptr<candidate>> all;
 };
-INSTANTIATE_TEST_SUITE_P(of, many, ::testing::Values(3, 9, 20, 100));
+INSTANTIATE_TEST_SUITE_P(of, many_candidates, ::testing::Values(3, 9, 20, 100));
 
-TEST_P(many, each_leads_once_in_the_order_of_the_offers) {
+TEST_P(many_candidates, lead_once_each_in_the_order_of_their_offers) {
   std::vector<std::size_t> of;
   for (std::size_t i = 0; i < GetParam(); ++i) of.push_back(i % clients.size());
   std::shuffle(of.begin(), of.end(), std::mt19937{GetParam()});
@@ -463,11 +463,11 @@ TEST_P(many, each_leads_once_in_the_order_of_the_offers) {
     last = all[i]->e.fencing_token();
     all[i]->e.async_resign(use_future).get();
   }
-  EXPECT_TRUE(line.contenders().empty());
+  EXPECT_TRUE(wait_queue.contenders().empty());
 }
 
-// Sessions end in any order, with all candidates that they have: the oldest one left leads.
-TEST_P(many, sessions_end_in_any_order_and_the_oldest_left_leads) {
+// Sessions end in any order, each with all its candidates. The oldest remaining candidate leads.
+TEST_P(many_candidates, sessions_end_in_any_order_and_the_oldest_candidate_leads) {
   std::vector<std::size_t> of;
   std::mt19937 random{GetParam()};
   for (std::size_t i = 0; i < GetParam(); ++i) of.push_back(random() % clients.size());
@@ -483,7 +483,7 @@ TEST_P(many, sessions_end_in_any_order_and_the_oldest_left_leads) {
     clients[c]->close();
     gone[c] = true;
     left -= static_cast<std::size_t>(std::count(of.begin(), of.end(), c));
-    ASSERT_TRUE(line.wait_for(left));
+    ASSERT_TRUE(wait_queue.wait_for(left));
     if (!leading || !gone[of[*leading]]) continue;
     std::optional<std::size_t> oldest;
     for (std::size_t i = 0; i < of.size() && !oldest; ++i)

@@ -6,7 +6,7 @@
 #include <boost/asio/use_future.hpp>
 
 #include "conclave/election.hpp"
-#include "locks/contest.hpp"
+#include "locks/lock_observer.hpp"
 #include "support/link_proxy.hpp"
 
 namespace conclave::testing {
@@ -16,9 +16,9 @@ using boost::asio::use_future;
 
 class observer_test : public ::testing::Test {
  protected:
-  // The id of whoever leads; "nobody".
-  using told = inbox<std::string>;
-  static election_observer::callback into(told& t) {
+  // The id of the leader, or "nobody".
+  using reports = inbox<std::string>;
+  static election_observer::callback into(reports& t) {
     return [&t](const std::optional<contender_info>& leader) {
       t.put(leader ? leader->owner : "nobody");
     };
@@ -29,117 +29,117 @@ class observer_test : public ::testing::Test {
     return o;
   }
 
-  onlooker line{"observed"};
-  const std::string path = line.path();
+  lock_observer wait_queue{"observed"};
+  const std::string path = wait_queue.path();
   client zk{shared_server().connect_string()};
 };
 
-TEST_F(observer_test, is_told_of_every_change) {
-  told heard;
-  const election_observer watching{zk, path, into(heard)};
-  EXPECT_EQ(heard.take(), "nobody");
+TEST_F(observer_test, reports_every_change) {
+  reports seen;
+  const election_observer watching{zk, path, into(seen)};
+  EXPECT_EQ(seen.take(), "nobody");
   election a{zk, path, named("a")};
   election b{zk, path, named("b")};
   a.campaign();
-  EXPECT_EQ(heard.take(), "a");
+  EXPECT_EQ(seen.take(), "a");
   auto b_leads = b.async_campaign(use_future);
-  ASSERT_TRUE(line.wait_for(2));
+  ASSERT_TRUE(wait_queue.wait_for(2));
   a.resign();
-  EXPECT_EQ(heard.take(), "b");
+  EXPECT_EQ(seen.take(), "b");
   b_leads.get();
   b.resign();
-  EXPECT_EQ(heard.take(), "nobody");
+  EXPECT_EQ(seen.take(), "nobody");
   a.campaign();
-  EXPECT_EQ(heard.take(), "a");
-  EXPECT_EQ(heard.size(), 0u);
+  EXPECT_EQ(seen.take(), "a");
+  EXPECT_EQ(seen.size(), 0u);
 }
 
-TEST_F(observer_test, waits_for_a_path_that_is_not_there) {
-  told heard;
+TEST_F(observer_test, waits_for_a_path_that_does_not_exist) {
+  reports seen;
   const auto there = path + "/not/there/yet";
-  const election_observer watching{zk, there, into(heard)};
-  EXPECT_EQ(heard.take(), "nobody");
+  const election_observer watching{zk, there, into(seen)};
+  EXPECT_EQ(seen.take(), "nobody");
   election a{zk, there, named("a")};
   a.campaign();
-  EXPECT_EQ(heard.take(), "a");
+  EXPECT_EQ(seen.take(), "a");
   a.async_resign(use_future).get();
-  EXPECT_EQ(heard.take(), "nobody");
-  EXPECT_EQ(heard.size(), 0u);
+  EXPECT_EQ(seen.take(), "nobody");
+  EXPECT_EQ(seen.size(), 0u);
 }
 
-TEST_F(observer_test, sees_the_layout_that_it_was_given) {
-  told heard;
-  const election_observer watching{zk, path, into(heard), layout::leader_latch()};
-  EXPECT_EQ(heard.take(), "nobody");
+TEST_F(observer_test, uses_the_given_layout) {
+  reports seen;
+  const election_observer watching{zk, path, into(seen), layout::leader_latch()};
+  EXPECT_EQ(seen.take(), "nobody");
   auto o = named("latch");
   o.layout = layout::leader_latch();
   election e{zk, path, o};
   e.campaign();
-  EXPECT_EQ(heard.take(), "latch");
+  EXPECT_EQ(seen.take(), "latch");
 }
 
-TEST_F(observer_test, costs_nothing_while_candidates_come_and_go) {
+TEST_F(observer_test, sends_nothing_when_candidates_enter_or_leave) {
   link_proxy proxy{shared_server().port()};
   client counted{proxy.connect_string(), with_timeout(60s)};
   election leader{zk, path, named("leader")};
   leader.campaign();
-  told heard;
-  const election_observer watching{counted, path, into(heard)};
-  EXPECT_EQ(heard.take(), "leader");
+  reports seen;
+  const election_observer watching{counted, path, into(seen)};
+  EXPECT_EQ(seen.take(), "leader");
   counted.sync();
   proxy.reset_counters();
   for (int i = 0; i < 10; ++i) {
     election passing{zk, path, named("passing")};
     EXPECT_FALSE(passing.campaign_for(1ms));
   }
-  ASSERT_TRUE(line.wait_for(1));
+  ASSERT_TRUE(wait_queue.wait_for(1));
   counted.sync();
   EXPECT_EQ(proxy.events(), 0u);
   EXPECT_EQ(proxy.client_frames(), 1u) << "our own sync";
   proxy.reset_counters();
   leader.resign();
-  EXPECT_EQ(heard.take(), "nobody");
+  EXPECT_EQ(seen.take(), "nobody");
   EXPECT_EQ(proxy.events(), 1u);
   EXPECT_LE(proxy.client_frames(), 3u);
 }
 
-TEST_F(observer_test, survives_a_cut_and_an_expired_session) {
+TEST_F(observer_test, survives_a_connection_loss_and_an_expired_session) {
   link_proxy proxy{shared_server().port()};
   auto o = with_timeout(1500ms);
   o.reconnect = [](unsigned) { return 20ms; };
   client cut_off{proxy.connect_string(), o};
   session_recorder session{cut_off};
-  told heard;
-  const election_observer watching{cut_off, path, into(heard)};
-  EXPECT_EQ(heard.take(), "nobody");
+  reports seen;
+  const election_observer watching{cut_off, path, into(seen)};
+  EXPECT_EQ(seen.take(), "nobody");
   election a{zk, path, named("a")};
   a.campaign();
-  EXPECT_EQ(heard.take(), "a");
+  EXPECT_EQ(seen.take(), "a");
 
-  proxy.cut();
+  proxy.disconnect();
   ASSERT_TRUE(session.wait_for(session_event::kind::suspended));
   election b{zk, path, named("b")};
   auto b_leads = b.async_campaign(use_future);
-  ASSERT_TRUE(line.wait_for(2));
+  ASSERT_TRUE(wait_queue.wait_for(2));
   a.async_resign(use_future).get();
   proxy.heal();
-  EXPECT_EQ(heard.take(), "b") << "what changed during the cut";
+  EXPECT_EQ(seen.take(), "b") << "what changed during the cut";
 
-  // The server has ended the session when its ephemeral nodes are gone.
+  // The server has ended the session when its ephemeral nodes are deleted.
   ASSERT_TRUE(session.wait_for(session_event::kind::reconnected));
   const auto old = cut_off.session_id();
   const auto mark = cut_off.create(path + "-mark", "", create_mode::ephemeral).path;
-  proxy.cut();
-  ASSERT_TRUE(line.wait_until_gone(mark));
+  proxy.disconnect();
+  ASSERT_TRUE(wait_queue.wait_until_gone(mark));
   proxy.heal();
   ASSERT_TRUE(session.wait_for(session_event::kind::connected));
   EXPECT_NE(cut_off.session_id(), old);
   b.resign();
-  EXPECT_EQ(heard.take(), "nobody") << "in the new session";
-  EXPECT_EQ(heard.size(), 0u);
+  EXPECT_EQ(seen.take(), "nobody") << "in the new session";
+  EXPECT_EQ(seen.size(), 0u);
 }
 
-TEST_F(observer_test, tells_nothing_once_it_is_destroyed) {
+TEST_F(observer_test, reports_nothing_after_destruction) {
   std::atomic<bool> over{false};
   std::jthread changing{[&] {
     client mine{shared_server().connect_string()};
@@ -179,7 +179,7 @@ TEST_F(observer_test, may_be_destroyed_by_its_own_callback) {
   EXPECT_TRUE(gone.take());
 }
 
-TEST_F(observer_test, refuses_a_path_that_is_none) {
+TEST_F(observer_test, refuses_an_invalid_path) {
   EXPECT_EQ(code_of([&] { election_observer(zk, "x", [](const auto&) {}); }), errc::invalid_path);
 }
 

@@ -1,4 +1,4 @@
-// Every call on a closed client fails with errc::closed: none waits for ever, none says "taken".
+// Every call on a closed client fails with errc::closed. No call blocks or reports a busy lock.
 #include <functional>
 #include <memory>
 
@@ -11,14 +11,14 @@
 #include "conclave/recursive_mutex.hpp"
 #include "conclave/semaphore.hpp"
 #include "conclave/shared_mutex.hpp"
-#include "locks/contest.hpp"
+#include "locks/lock_observer.hpp"
 
 namespace conclave::testing {
 namespace {
 
 using boost::asio::use_future;
 
-// The code of what a future or a blocking call throws.
+// Returns the error code that a future or a blocking call throws.
 error_code refusal(const std::function<void()>& call) {
   try {
     call();
@@ -41,17 +41,17 @@ std::vector<std::function<void()>> calls_of(Lock& m) {
   return {[&m] { m.lock(); },
           [&m, never] { static_cast<void>(m.lock(never.get_token())); },
           [&m] { static_cast<void>(m.try_lock()); },
-          [&m] { static_cast<void>(m.try_lock_for(patience)); },
+          [&m] { static_cast<void>(m.try_lock_for(wait_limit)); },
           [&m] { m.async_lock(use_future).get(); },
           [&m] { m.async_try_lock_for(0s, use_future).get(); },
-          [&m] { m.async_try_lock_for(patience, use_future).get(); },
+          [&m] { m.async_try_lock_for(wait_limit, use_future).get(); },
           [&m] { static_cast<void>(m.async_scoped_lock(use_future).get()); }};
 }
 
 std::vector<std::function<void()>> shared_calls_of(shared_mutex& m) {
   return {[&m] { m.lock_shared(); },
           [&m] { static_cast<void>(m.try_lock_shared()); },
-          [&m] { static_cast<void>(m.try_lock_shared_for(patience)); },
+          [&m] { static_cast<void>(m.try_lock_shared_for(wait_limit)); },
           [&m] { m.async_lock_shared(use_future).get(); },
           [&m] { m.downgrade(); },
           [&m] { static_cast<void>(m.scoped_lock()); }};
@@ -59,14 +59,14 @@ std::vector<std::function<void()>> shared_calls_of(shared_mutex& m) {
 
 std::vector<std::function<void()>> calls_of(semaphore& s) {
   return {[&s] { s.acquire(); }, [&s] { static_cast<void>(s.try_acquire()); },
-          [&s] { static_cast<void>(s.try_acquire_for(patience)); },
+          [&s] { static_cast<void>(s.try_acquire_for(wait_limit)); },
           [&s] { s.async_acquire(use_future).get(); },
           [&s] { static_cast<void>(s.scoped_acquire()); }};
 }
 
 std::vector<std::function<void()>> calls_of(election& e) {
   return {[&e] { e.campaign(); },
-          [&e] { static_cast<void>(e.campaign_for(patience)); },
+          [&e] { static_cast<void>(e.campaign_for(wait_limit)); },
           [&e] { e.async_campaign(use_future).get(); },
           [&e] { e.run_as_leader([](std::stop_token) {}); },
           [&e] { e.leader(); },
@@ -75,18 +75,18 @@ std::vector<std::function<void()>> calls_of(election& e) {
 
 class closed_client : public ::testing::Test {
  protected:
-  onlooker line{"closed"};
+  lock_observer wait_queue{"closed"};
   client zk{shared_server().connect_string()};
 };
 
-TEST_F(closed_client, refuses_locks_that_it_held) {
-  mutex m{zk, line.path() + "/m"};
-  multi_mutex both{zk, {line.path() + "/a", line.path() + "/b"}};
-  named_mutex named{zk, line.path() + "/n"};
-  recursive_mutex again{zk, line.path() + "/r"};
-  shared_mutex writing{zk, line.path() + "/w"}, reading{zk, line.path() + "/s"};
-  semaphore slots{zk, line.path() + "/p", 1};
-  election e{zk, line.path() + "/e"};
+TEST_F(closed_client, refuses_locks_that_were_held) {
+  mutex m{zk, wait_queue.path() + "/m"};
+  multi_mutex both{zk, {wait_queue.path() + "/a", wait_queue.path() + "/b"}};
+  named_mutex named{zk, wait_queue.path() + "/n"};
+  recursive_mutex again{zk, wait_queue.path() + "/r"};
+  shared_mutex writing{zk, wait_queue.path() + "/w"}, reading{zk, wait_queue.path() + "/s"};
+  semaphore slots{zk, wait_queue.path() + "/p", 1};
+  election e{zk, wait_queue.path() + "/e"};
   m.lock();
   both.lock();
   named.lock();
@@ -107,11 +107,11 @@ TEST_F(closed_client, refuses_locks_that_it_held) {
   expect_closed(calls_of(e));
 }
 
-TEST_F(closed_client, refuses_locks_that_nobody_holds) {
-  mutex m{zk, line.path() + "/m"};
-  shared_mutex s{zk, line.path() + "/s"};
-  semaphore slots{zk, line.path() + "/p", 1};
-  election e{zk, line.path() + "/e"};
+TEST_F(closed_client, refuses_free_locks) {
+  mutex m{zk, wait_queue.path() + "/m"};
+  shared_mutex s{zk, wait_queue.path() + "/s"};
+  semaphore slots{zk, wait_queue.path() + "/p", 1};
+  election e{zk, wait_queue.path() + "/e"};
   zk.close();
   expect_closed(calls_of(m));
   expect_closed(calls_of(s));
@@ -119,15 +119,16 @@ TEST_F(closed_client, refuses_locks_that_nobody_holds) {
   expect_closed(calls_of(e));
 }
 
-// One waits for the holder's unlock(), one for another holder at the server.
-TEST_F(closed_client, ends_the_calls_that_wait) {
+// One call waits for an unlock() in the same object, one for another client.
+TEST_F(closed_client, aborts_waiting_calls) {
   client other{shared_server().connect_string()};
-  mutex theirs{other, line.path() + "/theirs"}, m{zk, line.path()}, n{zk, line.path() + "/theirs"};
+  mutex theirs{other, wait_queue.path() + "/theirs"}, m{zk, wait_queue.path()},
+      n{zk, wait_queue.path() + "/theirs"};
   theirs.lock();
   m.lock();
   inbox<error_code> ended;
   m.async_lock([&](error_code ec) { ended.put(ec); });
-  m.async_try_lock_for(patience, [&](error_code ec, bool got) {
+  m.async_try_lock_for(wait_limit, [&](error_code ec, bool got) {
     EXPECT_FALSE(got);
     ended.put(ec);
   });
@@ -136,14 +137,14 @@ TEST_F(closed_client, ends_the_calls_that_wait) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(ended.take(), error_code{errc::closed});
 }
 
-// The lock was lost long before, and its owner has not unlocked it.
-TEST_F(closed_client, ends_the_calls_that_wait_for_a_lost_lock_to_be_unlocked) {
+// The lock was lost earlier, and its owner has not unlocked it.
+TEST_F(closed_client, aborts_calls_that_wait_for_the_unlock_of_a_lost_lock) {
   inbox<error_code> lost, ended;
   lock_options o;
   o.on_lost = [&](const hold&, error_code why) { lost.put(why); };
-  mutex m{zk, line.path(), o};
+  mutex m{zk, wait_queue.path(), o};
   m.lock();
-  line.zk().remove(m.hold().node());
+  wait_queue.zk().remove(m.hold().node());
   ASSERT_EQ(lost.take(), error_code{errc::node_deleted});
   m.async_lock([&](error_code ec) { ended.put(ec); });
   zk.close();
@@ -152,11 +153,11 @@ TEST_F(closed_client, ends_the_calls_that_wait_for_a_lost_lock_to_be_unlocked) {
 }
 
 TEST_F(closed_client, refuses_queues) {
-  queue q{zk, line.path() + "/q"};
+  queue q{zk, wait_queue.path() + "/q"};
   q.push("item");
   queue_claim claimed = q.claim();
   inbox<error_code> ended;
-  queue empty{zk, line.path() + "/empty"};
+  queue empty{zk, wait_queue.path() + "/empty"};
   empty.async_pop([&](error_code ec, std::optional<queue_item>) { ended.put(ec); });
   empty.async_claim([&](error_code ec, std::optional<queue_claim>) { ended.put(ec); });
   zk.close();
@@ -172,7 +173,7 @@ TEST_F(closed_client, refuses_queues) {
 // --- why a lock was lost
 
 TEST(loss, has_a_reason) {
-  onlooker line{"loss"};
+  lock_observer wait_queue{"loss"};
   client zk{shared_server().connect_string()}, closing{shared_server().connect_string()};
   inbox<error_code> why;
   lock_options o;
@@ -181,10 +182,10 @@ TEST(loss, has_a_reason) {
     EXPECT_EQ(ec, condition::lock_lost);
     why.put(ec);
   };
-  mutex a{zk, line.path() + "/a", o}, b{closing, line.path() + "/b", o};
+  mutex a{zk, wait_queue.path() + "/a", o}, b{closing, wait_queue.path() + "/b", o};
   a.lock();
   EXPECT_EQ(a.hold().why_lost(), error_code{});
-  line.zk().remove(a.hold().node());
+  wait_queue.zk().remove(a.hold().node());
   EXPECT_EQ(why.take(), error_code{errc::node_deleted});
   EXPECT_EQ(a.hold().why_lost(), errc::node_deleted);
   a.unlock();
@@ -197,7 +198,7 @@ TEST(loss, has_a_reason) {
   EXPECT_EQ(b.hold().why_lost(), errc::closed);
 }
 
-TEST(lock_message, does_not_name_thousands_of_paths) {
+TEST(lock_message, does_not_list_thousands_of_paths) {
   client zk{shared_server().connect_string()};
   std::vector<std::string> paths;
   for (int i = 0; i < 12'000; ++i) paths.push_back("/many/" + std::to_string(100'000 + i));

@@ -1,21 +1,21 @@
-// What a holder and a waiter see of their session: cut off for a moment, cut off for good.
+// Holders and waiters whose connection is lost for a short time, or until the session expires.
 #include <atomic>
 #include <thread>
 
 #include "conclave/named_mutex.hpp"
 #include "conclave/recursive_mutex.hpp"
-#include "locks/contest.hpp"
+#include "locks/lock_observer.hpp"
 #include "support/link_proxy.hpp"
 
 namespace conclave::testing {
 namespace {
 
-// Longer than a busy machine keeps a thread waiting: a tenth of it is what the holder is ahead of
-// the server.
+// The holder's deadline is a tenth of this before the server's. This tenth must exceed the delay of
+// a thread on a busy machine.
 constexpr auto short_session = 1500ms;
 
-// What the callbacks of one lock told, and when.
-struct told {
+// The calls of one lock's callbacks, with their times.
+struct recorded_events {
   inbox<moment> suspended;
   inbox<moment> restored;
   inbox<std::pair<moment, error_code>> lost;
@@ -43,38 +43,38 @@ class expiry : public with_and_without_tickets {
   client_options quick(std::chrono::milliseconds timeout) {
     auto o = with_timeout(timeout);
     o.reconnect = [](unsigned) { return 5ms; };
-    o.connect_wait = 60s;  // outages here are as long as a session
+    o.connect_wait = 60s;  // outages last as long as a session
     return o;
   }
-  // The link goes; the server ends the session and gives the lock to the next.
-  template <class Sever, class Mend>
-  void lose_it(Sever sever, Mend mend);
+  // Loses the connection until the server expires the session and grants the lock to b.
+  template <class Disconnect, class Reconnect>
+  void expire_holder(Disconnect disconnect, Reconnect reconnect);
 
   link_proxy proxy{shared_server().port()};
-  onlooker line{"expiry"};
+  lock_observer wait_queue{"expiry"};
 };
 INSTANTIATE_TEST_SUITE_P(with, expiry, ::testing::Bool(), tickets_name);
 
-template <class Sever, class Mend>
-void expiry::lose_it(Sever sever, Mend mend) {
-  const auto data = fresh_node(line.zk(), "data");
+template <class Disconnect, class Reconnect>
+void expiry::expire_holder(Disconnect disconnect, Reconnect reconnect) {
+  const auto data = fresh_node(wait_queue.zk(), "data");
   client cut_off{proxy.connect_string(), quick(short_session)};
   client other{shared_server().connect_string()};
-  told heard;
-  mutex a{cut_off, line.path(), heard.report(options())};
-  mutex b{other, line.path(), options()};
+  recorded_events events;
+  mutex a{cut_off, wait_queue.path(), events.report(options())};
+  mutex b{other, wait_queue.path(), options()};
   a.lock();
   const auto hold = a.hold();
   std::atomic<bool> callback_ran{false};
   const std::stop_callback on_lost{hold.lost(), [&] { callback_ran = true; }};
   const auto stale = hold.fenced(transaction{}.set(data, "stale"));
-  auto b_locks = elsewhere([&] {
+  auto b_locks = run_async([&] {
     b.lock();
     return now();
   });
-  ASSERT_TRUE(line.wait_for(2));
-  sever();
-  const auto lost = heard.lost.take();
+  ASSERT_TRUE(wait_queue.wait_for(2));
+  disconnect();
+  const auto lost = events.lost.take();
   ASSERT_TRUE(lost);
   EXPECT_FALSE(hold.held());
   EXPECT_FALSE(a.held());
@@ -83,112 +83,112 @@ void expiry::lose_it(Sever sever, Mend mend) {
   EXPECT_TRUE(callback_ran);
   EXPECT_EQ(lost->second, errc::deadline_passed);
   ASSERT_TRUE(ready(b_locks));
-  EXPECT_LT(lost->first, b_locks.get()) << "told too late";
+  EXPECT_LT(lost->first, b_locks.get()) << "notified too late";
   EXPECT_GT(b.fencing_token(), hold.fencing_token());
 
-  // Not even a client that is well connected can use what was lost.
+  // A connected client cannot use the lost hold either.
   EXPECT_EQ(code_of([&] { other.commit(stale); }), errc::lock_lost);
   EXPECT_EQ(code_of([&] { cut_off.commit(stale); }), errc::lock_lost);
-  mend();
+  reconnect();
   EXPECT_EQ(code_of([&] { cut_off.commit(stale); }), errc::lock_lost);
   EXPECT_EQ(code_of([&] { hold.fenced(transaction{}); }), errc::lock_lost);
-  EXPECT_EQ(line.zk().get(data).data, "");
+  EXPECT_EQ(wait_queue.zk().get(data).data, "");
   a.unlock();
-  EXPECT_TRUE(b.held()) << "a's late release harms nobody";
-  EXPECT_EQ(line.contenders(), std::vector{name_of(b.hold().node())});
-  auto a_locks = elsewhere([&] { a.lock(); });
-  ASSERT_TRUE(line.wait_for(2));
+  EXPECT_TRUE(b.held()) << "the late release of a must have no effect";
+  EXPECT_EQ(wait_queue.contenders(), std::vector{name_of(b.hold().node())});
+  auto a_locks = run_async([&] { a.lock(); });
+  ASSERT_TRUE(wait_queue.wait_for(2));
   b.unlock();
   ASSERT_TRUE(ready(a_locks));
   a_locks.get();
   EXPECT_TRUE(a.held());
   EXPECT_GT(a.fencing_token(), b.hold().fencing_token());
   a.unlock();
-  EXPECT_TRUE(line.wait_for(0));
-  EXPECT_EQ(heard.lost.size(), 0u) << "told once";
+  EXPECT_TRUE(wait_queue.wait_for(0));
+  EXPECT_EQ(events.lost.size(), 0u) << "reported once";
 }
 
-TEST_P(expiry, a_holder_that_is_refused_is_told_before_the_next_one_has_it) {
-  lose_it([&] { proxy.cut(); }, [&] { proxy.heal(); });
+TEST_P(expiry, a_disconnected_holder_is_notified_before_the_next_grant) {
+  expire_holder([&] { proxy.disconnect(); }, [&] { proxy.heal(); });
 }
 
-TEST_P(expiry, a_holder_in_silence_is_told_before_the_next_one_has_it) {
-  lose_it([&] { proxy.blackhole(true); }, [&] { proxy.blackhole(false); });
+TEST_P(expiry, a_holder_without_traffic_is_notified_before_the_next_grant) {
+  expire_holder([&] { proxy.blackhole(true); }, [&] { proxy.blackhole(false); });
 }
 
-// Its name comes back at once, so that only the session tells the old holder from the new one.
-TEST_P(expiry, a_name_that_comes_back_does_not_fence_its_last_holder) {
-  const auto data = fresh_node(line.zk(), "data");
+// The new holder's node has the same name. Only its session differs from that of the old holder.
+TEST_P(expiry, a_reused_name_does_not_validate_writes_of_the_previous_holder) {
+  const auto data = fresh_node(wait_queue.zk(), "data");
   client cut_off{proxy.connect_string(), quick(short_session)};
   client other{shared_server().connect_string()};
-  told heard;
-  named_mutex a{cut_off, line.path() + "/name", heard.report(options())};
-  named_mutex b{other, line.path() + "/name", options()};
+  recorded_events events;
+  named_mutex a{cut_off, wait_queue.path() + "/name", events.report(options())};
+  named_mutex b{other, wait_queue.path() + "/name", options()};
   a.lock();
   const auto stale = a.hold().fenced(transaction{}.set(data, "stale"));
-  // Submitted while it is held, and not sent before the session has ended.
+  // Submitted during the hold, but not sent before the session ends.
   inbox<error_code> under_way;
-  proxy.cut();
-  ASSERT_TRUE(heard.suspended.take());
+  proxy.disconnect();
+  ASSERT_TRUE(events.suspended.take());
   cut_off.async_commit(stale, [&](error_code ec, transaction_result) { under_way.put(ec); });
   b.lock();
   EXPECT_EQ(b.hold().node(), a.hold().node());
   proxy.heal();
   EXPECT_EQ(under_way.take(), error_code{errc::lock_lost});
-  ASSERT_TRUE(cut_off.wait_connected(patience));
+  ASSERT_TRUE(cut_off.wait_connected(wait_limit));
   EXPECT_EQ(code_of([&] { cut_off.commit(stale); }), errc::lock_lost);
-  EXPECT_EQ(line.zk().get(data).data, "");
+  EXPECT_EQ(wait_queue.zk().get(data).data, "");
   a.unlock();
   EXPECT_TRUE(b.held());
   b.unlock();
 }
 
-TEST_P(expiry, a_count_of_locks_ends_with_the_session_it_was_made_in) {
+TEST_P(expiry, a_recursive_lock_count_ends_with_its_session) {
   client cut_off{proxy.connect_string(), quick(short_session)};
   client other{shared_server().connect_string()};
-  told heard;
-  recursive_mutex a{cut_off, line.path(), heard.report(options())};
-  mutex b{other, line.path(), options()};
+  recorded_events events;
+  recursive_mutex a{cut_off, wait_queue.path(), events.report(options())};
+  mutex b{other, wait_queue.path(), options()};
   a.lock();
   a.lock();
   const auto token = a.fencing_token();
-  proxy.cut();
-  ASSERT_TRUE(heard.lost.take());
-  ASSERT_TRUE(line.wait_for(0)) << "the server has not ended the session";
+  proxy.disconnect();
+  ASSERT_TRUE(events.lost.take());
+  ASSERT_TRUE(wait_queue.wait_for(0)) << "the server has not ended the session";
   b.lock();
   proxy.heal();
   EXPECT_EQ(a.hold_count(), 2u);
   EXPECT_FALSE(a.held());
-  EXPECT_EQ(code_of([&] { a.lock(); }), errc::lock_lost) << "said yes";
+  EXPECT_EQ(code_of([&] { a.lock(); }), errc::lock_lost) << "held() returned true";
   EXPECT_EQ(code_of([&] { static_cast<void>(a.try_lock()); }), errc::lock_lost);
   a.unlock();
   EXPECT_TRUE(a.held_by_this_thread());
   EXPECT_EQ(code_of([&] { a.lock(); }), errc::lock_lost) << "not all sections have ended";
   a.unlock();
   EXPECT_FALSE(a.held_by_this_thread());
-  EXPECT_FALSE(a.try_lock_for(50ms)) << "b has it";
+  EXPECT_FALSE(a.try_lock_for(50ms)) << "b holds the lock";
   b.unlock();
-  ASSERT_TRUE(a.try_lock_for(patience));
+  ASSERT_TRUE(a.try_lock_for(wait_limit));
   EXPECT_EQ(a.hold_count(), 1u);
   EXPECT_GT(a.fencing_token(), token);
   a.unlock();
 }
 
-TEST_P(expiry, a_waiter_goes_on_in_its_next_session) {
+TEST_P(expiry, a_waiter_continues_in_a_new_session) {
   client cut_off{proxy.connect_string(), quick(500ms)};
   client other{shared_server().connect_string()};
-  told heard;
-  mutex a{other, line.path(), options()};
-  mutex b{cut_off, line.path(), heard.report(options())};
+  recorded_events events;
+  mutex a{other, wait_queue.path(), options()};
+  mutex b{cut_off, wait_queue.path(), events.report(options())};
   a.lock();
-  auto b_locks = elsewhere([&] { b.lock(); });
-  ASSERT_TRUE(line.wait_for(2));
+  auto b_locks = run_async([&] { b.lock(); });
+  ASSERT_TRUE(wait_queue.wait_for(2));
   const auto session = cut_off.session_id();
-  proxy.cut();
-  ASSERT_TRUE(line.wait_for(1));
+  proxy.disconnect();
+  ASSERT_TRUE(wait_queue.wait_for(1));
   EXPECT_FALSE(ready(b_locks, 0s));
   proxy.heal();
-  ASSERT_TRUE(line.wait_for(2)) << "it takes a new place";
+  ASSERT_TRUE(wait_queue.wait_for(2)) << "the waiter has a new node";
   EXPECT_FALSE(ready(b_locks, 0s));
   a.unlock();
   ASSERT_TRUE(ready(b_locks));
@@ -196,85 +196,85 @@ TEST_P(expiry, a_waiter_goes_on_in_its_next_session) {
   EXPECT_TRUE(b.held());
   EXPECT_NE(b.hold().session_id(), session);
   EXPECT_EQ(b.hold().session_id(), cut_off.session_id());
-  EXPECT_EQ(heard.lost.size(), 0u) << "nothing was held";
+  EXPECT_EQ(events.lost.size(), 0u) << "nothing was held";
   b.unlock();
-  EXPECT_TRUE(line.wait_for(0));
+  EXPECT_TRUE(wait_queue.wait_for(0));
 }
 
-// The answer to the creation comes through; that to what else has to be asked does not, and with
-// the session the place in the line is gone. To be told of a grant then would be to be told wrong.
-TEST_P(expiry, a_session_that_ends_behind_the_creation_grants_nothing) {
+// The reply to the creation arrives, but later replies do not, and the node is deleted with the
+// session. The waiter must not report a grant.
+TEST_P(expiry, a_session_that_expires_after_the_creation_grants_nothing) {
   client cut_off{proxy.connect_string(), quick(500ms)};
   cut_off.sync();
   client other{shared_server().connect_string()};
-  mutex a{cut_off, line.path(), options()};
-  mutex b{other, line.path(), options()};
-  proxy.cut_after_server_frames(1, link_proxy::afterwards::refuse_until_heal);
-  auto a_locks = elsewhere([&] {
+  mutex a{cut_off, wait_queue.path(), options()};
+  mutex b{other, wait_queue.path(), options()};
+  proxy.disconnect_after_server_frames(1, link_proxy::afterwards::refuse_until_heal);
+  auto a_locks = run_async([&] {
     a.lock();
     return a.held();
   });
   ASSERT_TRUE(proxy.wait_for_faults(1, 10s));
-  ASSERT_TRUE(line.wait_for(0)) << "the server ends the session";
+  ASSERT_TRUE(wait_queue.wait_for(0)) << "the server ends the session";
   b.lock();
   proxy.heal();
-  EXPECT_FALSE(ready(a_locks, 100ms)) << "b holds it; a was granted what it does not have";
+  EXPECT_FALSE(ready(a_locks, 100ms)) << "a was granted the lock while b holds it";
   b.unlock();
   ASSERT_TRUE(ready(a_locks));
   EXPECT_TRUE(a_locks.get()) << "granted, but not held";
   a.unlock();
-  EXPECT_TRUE(line.wait_for(0));
+  EXPECT_TRUE(wait_queue.wait_for(0));
 }
 
-TEST_P(expiry, a_short_cut_suspends_and_restores) {
+TEST_P(expiry, a_short_connection_loss_suspends_and_restores_the_hold) {
   client cut_off{proxy.connect_string(), quick(30s)};
-  told heard;
-  mutex m{cut_off, line.path(), heard.report(options())};
+  recorded_events events;
+  mutex m{cut_off, wait_queue.path(), events.report(options())};
   m.lock();
   const auto hold = m.hold();
   for (int round = 0; round < 3; ++round) {
     const auto before = hold.remaining();
     EXPECT_GT(before, 20s);
-    proxy.cut(round % 2 == 0 ? link_proxy::ending::fin : link_proxy::ending::reset);
-    ASSERT_TRUE(heard.suspended.take());
+    proxy.disconnect(round % 2 == 0 ? link_proxy::ending::fin : link_proxy::ending::reset);
+    ASSERT_TRUE(events.suspended.take());
     EXPECT_TRUE(hold.suspended());
     EXPECT_TRUE(hold.held()) << "suspended is not lost";
     auto while_cut = hold.remaining();
-    // Nothing is heard, so it falls.
+    // Without replies, the remaining time decreases.
     const auto cut_at = now();
-    while (while_cut > before - 100ms && now() < cut_at + patience) {
+    while (while_cut > before - 100ms && now() < cut_at + wait_limit) {
       std::this_thread::yield();
       while_cut = hold.remaining();
     }
     EXPECT_LE(while_cut, before - 100ms);
-    EXPECT_EQ(heard.restored.size(), 0u);
+    EXPECT_EQ(events.restored.size(), 0u);
     proxy.heal();
-    ASSERT_TRUE(heard.restored.take());
+    ASSERT_TRUE(events.restored.take());
     EXPECT_FALSE(hold.suspended());
     EXPECT_TRUE(hold.held());
-    EXPECT_GT(hold.remaining(), while_cut) << "the server was heard again";
+    EXPECT_GT(hold.remaining(), while_cut) << "the remaining time increases after a reply";
   }
-  EXPECT_EQ(heard.lost.size(), 0u);
+  EXPECT_EQ(events.lost.size(), 0u);
   EXPECT_FALSE(hold.lost().stop_requested());
-  EXPECT_EQ(line.contenders(), std::vector{name_of(hold.node())});
+  EXPECT_EQ(wait_queue.contenders(), std::vector{name_of(hold.node())});
   m.unlock();
-  EXPECT_TRUE(line.wait_for(0));
+  EXPECT_TRUE(wait_queue.wait_for(0));
 }
 
-// A cut shorter than the session, in which the node is deleted: it must not be restored.
-TEST_P(expiry, a_node_deleted_during_a_cut_is_lost_not_restored) {
+// The node is deleted while the client is disconnected for less than the session timeout.
+TEST_P(expiry, a_hold_whose_node_is_deleted_while_disconnected_is_lost) {
   client cut_off{proxy.connect_string(), quick(30s)};
-  told heard;
-  mutex m{cut_off, line.path(), heard.report(options())};
+  recorded_events events;
+  mutex m{cut_off, wait_queue.path(), events.report(options())};
   m.lock();
-  proxy.cut();
-  ASSERT_TRUE(heard.suspended.take());
-  line.zk().remove(m.hold().node());
+  proxy.disconnect();
+  ASSERT_TRUE(events.suspended.take());
+  wait_queue.zk().remove(m.hold().node());
   proxy.heal();
-  const auto lost = heard.lost.take();
+  const auto lost = events.lost.take();
   ASSERT_TRUE(lost);
   EXPECT_EQ(lost->second, errc::node_deleted);
-  EXPECT_EQ(heard.restored.size(), 0u);
+  EXPECT_EQ(events.restored.size(), 0u);
   m.unlock();
   m.lock();
   EXPECT_TRUE(m.held());

@@ -1,5 +1,5 @@
-// What a lock protects: storage that keeps the highest fencing token it has seen and refuses
-// writes with a lower one. A server on loopback, in the process of the test; writers are anywhere.
+// Storage that a lock protects. It stores the highest fencing token and refuses writes with a lower
+// one. It is a loopback server in the test's process, for writers in any process.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct storage_write {
   int writer = 0;
   std::int64_t token = 0;
   bool accepted = false;
-  bool answered = true;  // otherwise the writer waits until answer_again()
+  bool answered = true;  // if false, the writer waits until answer_again()
 };
 
 class fenced_storage {
@@ -34,14 +34,22 @@ class fenced_storage {
 
   std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
 
-  // The next write of this writer, others being skipped; nothing if none comes.
+  // Returns the next write of this writer and skips others. Returns nothing on a timeout.
   std::optional<storage_write> next_of(int writer);
   std::optional<storage_write> next() { return writes_.take(); }
-  std::size_t pending() const { return writes_.size(); }  // writes that next() would give at once
+  std::size_t pending() const { return writes_.size(); }  // writes that next() would return at once
   std::size_t refused() const;
-  // Who wrote last: with little doubt the present holder.
+  // The last writer, which is very likely the current holder.
   int last_writer() const;
-  // From now on writers wait for their answers, and so hold what they hold, until answer_again().
+  // Waits for the next write, and for more if the last writer is not a key of this map: the last
+  // write of a killed process may arrive late. Returns the end of the map if no write follows.
+  template <class Writers>
+  auto find_last_writer(const Writers& writers) {
+    auto found = writers.end();
+    while (found == writers.end() && next()) found = writers.find(last_writer());
+    return found;
+  }
+  // Lets writers wait for their replies, and so keep their locks, until answer_again().
   void withhold_answers();
   void answer_again();
 
@@ -63,11 +71,11 @@ class fenced_storage {
   std::thread thread_;
 };
 
-// A writer's side. Throws if the storage cannot be reached.
+// The writer's connection. Throws if the storage cannot be reached.
 class storage_link {
  public:
   storage_link(std::uint16_t port, int writer);
-  bool write(std::int64_t token);  // whether it was accepted
+  bool write(std::int64_t token);  // returns whether the write was accepted
 
  private:
   int writer_;

@@ -1,6 +1,6 @@
-// Calls that end without the lock, at any moment: by a stop request, a cancellation, the end of
-// their time, an error. Whatever the server had made of them by then must go. Sessions outlive the
-// tests here, so that an orphan would stay to be seen.
+// Calls that end without the lock at any time: by a stop request, a cancellation, a timeout or an
+// error. All their nodes must be removed. Sessions outlive the tests, so that an orphan stays
+// visible.
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -12,7 +12,7 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/use_future.hpp>
 
-#include "locks/contest.hpp"
+#include "locks/lock_observer.hpp"
 #include "support/link_proxy.hpp"
 
 namespace conclave::testing {
@@ -22,42 +22,43 @@ class giving_up : public with_and_without_tickets {
  protected:
   client_options patient_session() {
     auto o = with_timeout(60s);
-    // A cut may come late, caused by what is sent after the call was given up.
+    // A request that is sent after the call was given up may trigger the fault.
     o.reconnect = [this](unsigned) {
-      if (mending) proxy.heal();
+      if (accepts_connections) proxy.heal();
       return 2ms;
     };
     return o;
   }
-  void mend() {
-    mending = true;
-    proxy.cut_after_server_frames(1u << 30);
-    proxy.cut_after_client_frames(1u << 30);
+  void heal() {
+    accepts_connections = true;
+    proxy.disconnect_after_server_frames(1u << 30);
+    proxy.disconnect_after_client_frames(1u << 30);
     proxy.heal();
   }
-  // With every link cut behind the n-th request or answer, gives up; for n = 1, 2, ... until
-  // nothing is cut any more. attempt(cut) is to wait for cut() and then give up, and tells whether
-  // it has the lock nevertheless.
+  // Closes every connection after the n-th request or reply and gives up, for n = 1, 2, ... until
+  // no fault happens. attempt(cut) must wait for cut(), give up, and return whether it holds the
+  // lock.
   template <class Attempt>
   void at_every_frame(bool answers, Attempt attempt);
-  // Nothing is left of it, and it can be had.
+  // Checks that no node is left and the lock can be acquired.
   void expect_no_trace(mutex& tried, std::size_t others = 0) {
-    ASSERT_TRUE(line.wait_for(others)) << "an orphan: " << line.contenders().size() << " in line";
+    ASSERT_TRUE(wait_queue.wait_for(others))
+        << "an orphan: " << wait_queue.contenders().size() << " contenders";
     if (others > 0) return;
     tried.lock();
     EXPECT_TRUE(tried.held());
-    EXPECT_EQ(line.contenders(), std::vector{name_of(tried.hold().node())});
+    EXPECT_EQ(wait_queue.contenders(), std::vector{name_of(tried.hold().node())});
     tried.unlock();
-    ASSERT_TRUE(line.wait_for(0));
+    ASSERT_TRUE(wait_queue.wait_for(0));
   }
 
   link_proxy proxy{shared_server().port()};
-  std::atomic<bool> mending{true};
-  onlooker line{"giving-up"};
+  std::atomic<bool> accepts_connections{true};
+  lock_observer wait_queue{"giving-up"};
   client far{proxy.connect_string(), patient_session()};
   client near{shared_server().connect_string()};
-  mutex m{far, line.path(), options()};
-  mutex other{near, line.path(), options()};
+  mutex m{far, wait_queue.path(), options()};
+  mutex other{near, wait_queue.path(), options()};
 };
 INSTANTIATE_TEST_SUITE_P(with, giving_up, ::testing::Bool(), tickets_name);
 
@@ -71,13 +72,14 @@ void giving_up::at_every_frame(bool answers, Attempt attempt) {
       ASSERT_LT(n, 100u);
       if (contended) other.lock();
       proxy.reset_counters();
-      mending = false;
+      accepts_connections = false;
       constexpr auto refuse = link_proxy::afterwards::refuse_until_heal;
-      answers ? proxy.cut_after_server_frames(n, refuse) : proxy.cut_after_client_frames(n, refuse);
-      // If no cut comes, everything that a waiting call sends has been sent.
+      answers ? proxy.disconnect_after_server_frames(n, refuse)
+              : proxy.disconnect_after_client_frames(n, refuse);
+      // Without a fault in this time, the waiting call has sent all its requests.
       const bool has_it = attempt([&] { return proxy.wait_for_faults(1, 200ms); });
       const bool was_cut = proxy.faults() > 0;
-      mend();
+      heal();
       if (contended) {
         EXPECT_FALSE(has_it);
         EXPECT_TRUE(other.held());
@@ -93,20 +95,20 @@ void giving_up::at_every_frame(bool answers, Attempt attempt) {
   }
 }
 
-TEST_P(giving_up, by_a_stop_request_behind_every_frame) {
+TEST_P(giving_up, by_a_stop_request_after_every_frame) {
   for (const bool answers : {false, true})
     at_every_frame(answers, [&](auto cut) {
       std::stop_source stop;
-      auto locks = elsewhere([&] { return m.lock(stop.get_token()); });
+      auto locks = run_async([&] { return m.lock(stop.get_token()); });
       cut();
       stop.request_stop();
-      // There is none before mend().
-      EXPECT_TRUE(ready(locks)) << "giving up does not wait for a connection";
+      // There is no connection before heal().
+      EXPECT_TRUE(ready(locks)) << "giving up must not wait for a connection";
       return locks.get();
     });
 }
 
-TEST_P(giving_up, by_cancellation_behind_every_frame) {
+TEST_P(giving_up, by_cancellation_after_every_frame) {
   namespace asio = boost::asio;
   for (const bool answers : {false, true})
     at_every_frame(answers, [&](auto cut) {
@@ -117,7 +119,7 @@ TEST_P(giving_up, by_cancellation_behind_every_frame) {
       cut();
       cancel.emit(asio::cancellation_type::terminal);
       const auto ec = got.take();
-      EXPECT_TRUE(ec) << "giving up does not wait for a connection";
+      EXPECT_TRUE(ec) << "giving up must not wait for a connection";
       if (ec && *ec) {
         EXPECT_EQ(*ec, asio::error::operation_aborted);
       }
@@ -125,8 +127,8 @@ TEST_P(giving_up, by_cancellation_behind_every_frame) {
     });
 }
 
-// The time is over while nobody can be reached.
-TEST_P(giving_up, by_time_behind_every_frame) {
+// The timeout ends while no server can be reached.
+TEST_P(giving_up, by_timeout_after_every_frame) {
   for (const bool answers : {false, true})
     at_every_frame(answers, [&](auto cut) {
       const auto begun = now();
@@ -137,12 +139,13 @@ TEST_P(giving_up, by_time_behind_every_frame) {
     });
 }
 
-// No connection for longer than the client is to wait for one.
-TEST_P(giving_up, by_an_error_behind_every_frame) {
+// There is no connection for longer than connect_wait.
+TEST_P(giving_up, by_an_error_after_every_frame) {
   auto o = patient_session();
   o.connect_wait = 40ms;
   client hasty{proxy.connect_string(), o};
-  mutex h{hasty, line.path(), options()};
+  ASSERT_TRUE(hasty.wait_connected(wait_limit));
+  mutex h{hasty, wait_queue.path(), options()};
   std::size_t thrown = 0;
   for (const bool answers : {false, true})
     for (std::size_t n = 1;; ++n) {
@@ -150,18 +153,19 @@ TEST_P(giving_up, by_an_error_behind_every_frame) {
       ASSERT_LT(n, 100u);
       hasty.sync();
       proxy.reset_counters();
-      mending = false;
+      accepts_connections = false;
       constexpr auto refuse = link_proxy::afterwards::refuse_until_heal;
-      answers ? proxy.cut_after_server_frames(n, refuse) : proxy.cut_after_client_frames(n, refuse);
-      auto locks = elsewhere([&] { return code_of([&] { h.lock(); }); });
-      // Who stands in the line may as well keep its place and wait.
+      answers ? proxy.disconnect_after_server_frames(n, refuse)
+              : proxy.disconnect_after_client_frames(n, refuse);
+      auto locks = run_async([&] { return code_of([&] { h.lock(); }); });
+      // A waiter may keep its position and wait.
       static_cast<void>(ready(locks, 200ms));
       const bool was_cut = proxy.faults() > 0;
-      mend();
+      heal();
       ASSERT_TRUE(ready(locks));
       const auto ec = locks.get();
       EXPECT_TRUE(!ec || ec == errc::not_connected) << ec.message();
-      ASSERT_TRUE(hasty.wait_connected(patience));
+      ASSERT_TRUE(hasty.wait_connected(wait_limit));
       if (ec) ++thrown;
       if (!ec) h.unlock();
       expect_no_trace(h);
@@ -170,13 +174,13 @@ TEST_P(giving_up, by_an_error_behind_every_frame) {
   EXPECT_GT(thrown, 0u);
 }
 
-TEST_P(giving_up, at_growing_delays) {
+TEST_P(giving_up, after_increasing_delays) {
   std::size_t got = 0;
   std::size_t gave_up = 0;
   for (auto delay = 1us; delay < 20ms || got == 0; delay += delay / 4 + 10us) {
-    ASSERT_LT(delay, patience) << "too short for one lock";
+    ASSERT_LT(delay, wait_limit) << "too short for one lock";
     (m.try_lock_for(delay) ? got : gave_up) += 1;
-    m.unlock();  // harmless if it is not held
+    m.unlock();  // no effect if not held
     std::stop_source stop;
     std::jthread stopper{[&] {
       std::this_thread::sleep_for(delay);
@@ -190,17 +194,17 @@ TEST_P(giving_up, at_growing_delays) {
   expect_no_trace(m);
 }
 
-TEST_P(giving_up, a_stop_and_a_grant_at_one_time) {
+TEST_P(giving_up, by_a_stop_request_during_the_grant) {
   std::size_t got = 0, gave_up = 0;
-  // Earlier after a grant, later after a stop: that leads to where the two meet, however long a
-  // hand-off takes on this machine.
+  // The stop is requested earlier after a grant and later after a stop. So the delay approaches the
+  // duration of a hand-off on this machine.
   std::chrono::nanoseconds delay{0};
   for (int i = 0; i < 100 || got == 0 || gave_up == 0; ++i) {
     ASSERT_LT(i, 2000) << got << " grants, " << gave_up << " stops";
     other.lock();
     std::stop_source stop;
-    auto locks = elsewhere([&] { return m.lock(stop.get_token()); });
-    ASSERT_TRUE(line.wait_for_at_least(2));
+    auto locks = run_async([&] { return m.lock(stop.get_token()); });
+    ASSERT_TRUE(wait_queue.wait_for_at_least(2));
     other.unlock();
     for (const auto at = now() + delay; now() < at;) {
     }
@@ -220,16 +224,16 @@ TEST_P(giving_up, a_stop_and_a_grant_at_one_time) {
   expect_no_trace(m);
 }
 
-// A lock object that goes while it holds or waits leaves nothing.
+// A lock object that is destroyed while it holds or waits leaves no node.
 TEST_P(giving_up, by_destruction) {
   {
-    mutex short_lived{far, line.path(), options()};
+    mutex short_lived{far, wait_queue.path(), options()};
     short_lived.lock();
     proxy.drop_links();
   }
   expect_no_trace(m);
   try {
-    mutex short_lived{far, line.path(), options()};
+    mutex short_lived{far, wait_queue.path(), options()};
     const std::scoped_lock guard{short_lived};
     throw 1;
   } catch (int) {
@@ -237,17 +241,17 @@ TEST_P(giving_up, by_destruction) {
   expect_no_trace(m);
 }
 
-// Whoever waits in it is told, and uses nothing of what is gone.
-TEST_P(giving_up, by_destruction_while_it_waits) {
+// Waiting calls fail and do not use the destroyed object.
+TEST_P(giving_up, by_destruction_while_a_call_waits) {
   std::stop_source stop;
   other.lock();
   for (const auto& wait : std::vector<std::function<void(mutex&)>>{
            [](mutex& in) { in.lock(); },
-           [](mutex& in) { static_cast<void>(in.try_lock_for(patience)); },
+           [](mutex& in) { static_cast<void>(in.try_lock_for(wait_limit)); },
            [&](mutex& in) { static_cast<void>(in.lock(stop.get_token())); }}) {
-    auto doomed = std::make_unique<mutex>(far, line.path(), options());
-    auto waits = elsewhere([&wait, &in = *doomed] { return code_of([&] { wait(in); }); });
-    ASSERT_TRUE(line.wait_for(2));
+    auto doomed = std::make_unique<mutex>(far, wait_queue.path(), options());
+    auto waits = run_async([&wait, &in = *doomed] { return code_of([&] { wait(in); }); });
+    ASSERT_TRUE(wait_queue.wait_for(2));
     doomed.reset();
     ASSERT_TRUE(ready(waits));
     EXPECT_EQ(waits.get(), boost::asio::error::operation_aborted);
@@ -256,8 +260,8 @@ TEST_P(giving_up, by_destruction_while_it_waits) {
   other.unlock();
 }
 
-TEST_P(giving_up, a_timed_call_rides_out_a_reconnect) {
-  mending = false;  // only when this test says so
+TEST_P(giving_up, a_timed_call_survives_a_reconnect) {
+  accepts_connections = false;  // until this test sets it
   inbox<unsigned> refused;
   auto o = patient_session();
   o.reconnect = [&](unsigned n) {
@@ -266,33 +270,33 @@ TEST_P(giving_up, a_timed_call_rides_out_a_reconnect) {
   };
   client cut_off{proxy.connect_string(), o};
   cut_off.sync();
-  mutex timed{cut_off, line.path(), options()};
-  // Before it is in the line ...
-  proxy.cut();
-  auto locks = elsewhere([&] { return timed.try_lock_for(patience); });
+  mutex timed{cut_off, wait_queue.path(), options()};
+  // Before its node is created ...
+  proxy.disconnect();
+  auto locks = run_async([&] { return timed.try_lock_for(wait_limit); });
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(refused.take());
   proxy.heal();
   ASSERT_TRUE(ready(locks));
   EXPECT_TRUE(locks.get());
   timed.unlock();
-  ASSERT_TRUE(line.wait_for(0));
-  // ... and while it waits there.
+  ASSERT_TRUE(wait_queue.wait_for(0));
+  // ... and while it waits.
   other.lock();
-  auto waits = elsewhere([&] { return timed.try_lock_for(patience); });
-  ASSERT_TRUE(line.wait_for(2));
-  const auto place = line.contenders();
+  auto waits = run_async([&] { return timed.try_lock_for(wait_limit); });
+  ASSERT_TRUE(wait_queue.wait_for(2));
+  const auto place = wait_queue.contenders();
   while (refused.size() > 0) refused.take();
-  proxy.cut();
+  proxy.disconnect();
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(refused.take());
   proxy.heal();
   cut_off.sync();
-  EXPECT_EQ(line.contenders(), place) << "it keeps its place";
+  EXPECT_EQ(wait_queue.contenders(), place) << "the waiter keeps its position";
   EXPECT_FALSE(ready(waits, 0s));
   other.unlock();
   ASSERT_TRUE(ready(waits));
   EXPECT_TRUE(waits.get());
   timed.unlock();
-  EXPECT_TRUE(line.wait_for(0));
+  EXPECT_TRUE(wait_queue.wait_for(0));
 }
 
 }  // namespace

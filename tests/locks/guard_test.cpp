@@ -1,4 +1,4 @@
-// Guards that an acquisition gives, and the callbacks around a hold.
+// Guards and the callbacks of a hold.
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -12,7 +12,7 @@
 #include <boost/asio/use_future.hpp>
 
 #include "conclave/conclave.hpp"
-#include "locks/contest.hpp"
+#include "locks/lock_observer.hpp"
 
 namespace conclave::testing {
 namespace {
@@ -30,7 +30,7 @@ class guard : public ::testing::Test {
     ended.get();
   }
 
-  onlooker line{"guard"};
+  lock_observer wait_queue{"guard"};
   client zk{shared_server().connect_string()}, other{shared_server().connect_string()};
 };
 
@@ -42,14 +42,14 @@ asio::awaitable<void> lock_twice(mutex& m, mutex& same) {
     EXPECT_FALSE(co_await same.async_try_scoped_lock_for(0s, use_awaitable));
   }
   EXPECT_FALSE(m.held());
-  const auto again = co_await same.async_try_scoped_lock_for(patience, use_awaitable);
+  const auto again = co_await same.async_try_scoped_lock_for(wait_limit, use_awaitable);
   EXPECT_TRUE(again);
 }
 
-TEST_F(guard, releases_at_the_end_of_its_block) {
-  mutex m{zk, line.path()}, same{other, line.path()};
+TEST_F(guard, releases_at_the_end_of_its_scope) {
+  mutex m{zk, wait_queue.path()}, same{other, wait_queue.path()};
   run(lock_twice(m, same));
-  EXPECT_TRUE(line.wait_for(0));
+  EXPECT_TRUE(wait_queue.wait_for(0));
 }
 
 asio::awaitable<void> lock_and_throw(mutex& m) {
@@ -58,43 +58,47 @@ asio::awaitable<void> lock_and_throw(mutex& m) {
 }
 
 TEST_F(guard, releases_when_its_coroutine_throws) {
-  mutex m{zk, line.path()};
+  mutex m{zk, wait_queue.path()};
   EXPECT_THROW(run(lock_and_throw(m)), std::runtime_error);
-  EXPECT_TRUE(line.wait_for(0));
+  EXPECT_TRUE(wait_queue.wait_for(0));
 }
 
-// The handler has its executor in a context that never runs again: its result is dropped.
-TEST_F(guard, releases_what_nobody_takes) {
-  mutex m{zk, line.path()}, same{other, line.path()};
+// The handler's execution context is destroyed without running the handler.
+TEST_F(guard, releases_if_the_handler_is_never_called) {
+  mutex m{zk, wait_queue.path()}, same{other, wait_queue.path()};
   {
     asio::io_context never_run;
     m.async_scoped_lock(asio::bind_executor(
-        never_run, [](error_code, scoped_hold) { ADD_FAILURE() << "it was called"; }));
-    ASSERT_TRUE(line.wait_for(1));
+        never_run, [](error_code, scoped_hold) { ADD_FAILURE() << "the handler was called"; }));
+    ASSERT_TRUE(wait_queue.wait_for(1));
     EXPECT_FALSE(same.try_lock());
+    // The handler must be queued in its context before the context is destroyed. The client
+    // completes calls in order, so the handler is queued when a later call has completed.
+    while (!m.held()) zk.exists(wait_queue.path());
+    zk.exists(wait_queue.path());
   }
-  EXPECT_TRUE(same.try_lock_for(patience));
+  EXPECT_TRUE(same.try_lock_for(wait_limit));
 }
 
-// Cancelled at the moment of the grant: either nothing is held, or the guard has it.
-TEST_F(guard, leaks_nothing_when_it_is_cancelled) {
-  mutex m{zk, line.path()}, same{other, line.path()};
+// Cancelled during the grant: either nothing is held, or the guard owns the hold.
+TEST_F(guard, leaks_no_hold_when_it_is_cancelled) {
+  mutex m{zk, wait_queue.path()}, same{other, wait_queue.path()};
   for (int i = 0; i < 50; ++i) {
     same.lock();
     asio::cancellation_signal cancel;
     inbox<bool> ended, emitted;
     m.async_scoped_lock(asio::bind_cancellation_slot(
         cancel.slot(), [&](error_code ec, scoped_hold held) { ended.put(!ec && held); }));
-    ASSERT_TRUE(line.wait_for(2));
+    ASSERT_TRUE(wait_queue.wait_for(2));
     same.unlock();
-    // The signal is not safe to use from two threads: on that of the client, like the handler.
+    // The cancellation signal is not thread-safe, so it is emitted in the thread of the handler.
     asio::post(zk.get_executor(), [&] {
       cancel.emit(asio::cancellation_type::terminal);
       emitted.put(true);
     });
     ASSERT_TRUE(emitted.take());
     ASSERT_TRUE(ended.take());
-    ASSERT_TRUE(line.wait_for(0)) << i;
+    ASSERT_TRUE(wait_queue.wait_for(0)) << i;
   }
 }
 
@@ -105,9 +109,9 @@ asio::awaitable<void> first_of_two(mutex& m, bool& timer_won) {
   timer_won = either.index() == 1;
 }
 
-// Whichever wins, the lock is released.
-TEST_F(guard, leaks_nothing_beside_another_operation) {
-  mutex m{zk, line.path()}, same{other, line.path()};
+// The lock is released, whichever operation completes first.
+TEST_F(guard, leaks_no_hold_in_parallel_with_another_operation) {
+  mutex m{zk, wait_queue.path()}, same{other, wait_queue.path()};
   bool timer_won = false;
   {
     const std::scoped_lock held{same};
@@ -115,28 +119,28 @@ TEST_F(guard, leaks_nothing_beside_another_operation) {
     EXPECT_TRUE(timer_won);
   }
   run(first_of_two(m, timer_won));
-  EXPECT_TRUE(line.wait_for(0));
+  EXPECT_TRUE(wait_queue.wait_for(0));
 }
 
 TEST_F(guard, may_outlive_its_lock_and_be_moved) {
   scoped_hold kept;
   {
-    mutex m{zk, line.path()};
+    mutex m{zk, wait_queue.path()};
     kept = m.async_scoped_lock(asio::use_future).get();
     auto moved = std::move(kept);
     kept = std::move(moved);
-    EXPECT_FALSE(moved);  // NOLINT: that is what is asked
+    EXPECT_FALSE(moved);  // NOLINT: checks the state after the move
     EXPECT_TRUE(kept.held());
   }
   EXPECT_TRUE(kept);
   EXPECT_FALSE(kept.held());
-  EXPECT_TRUE(line.wait_for(0));
+  EXPECT_TRUE(wait_queue.wait_for(0));
   kept.unlock();
   EXPECT_FALSE(kept);
 }
 
-TEST_F(guard, of_a_permit) {
-  semaphore slots{zk, line.path() + "/slots", 2};
+TEST_F(guard, can_hold_a_permit) {
+  semaphore slots{zk, wait_queue.path() + "/slots", 2};
   auto one = slots.scoped_acquire();
   {
     const auto two = slots.try_scoped_acquire();
@@ -144,16 +148,16 @@ TEST_F(guard, of_a_permit) {
     EXPECT_NE(one.fencing_token(), two.fencing_token());
     EXPECT_FALSE(slots.try_scoped_acquire());
   }
-  // Its own permit was released, and not the older one.
+  // The guard released its own permit and not the older one.
   EXPECT_TRUE(one.held());
   const auto two = slots.async_scoped_acquire(asio::use_future).get();
   EXPECT_TRUE(two.held());
   one.unlock();
-  EXPECT_TRUE(slots.try_scoped_acquire_for(patience));
+  EXPECT_TRUE(slots.try_scoped_acquire_for(wait_limit));
 }
 
-TEST_F(guard, that_goes_on_as_a_reader) {
-  shared_mutex m{zk, line.path()}, theirs{other, line.path()};
+TEST_F(guard, can_be_downgraded) {
+  shared_mutex m{zk, wait_queue.path()}, theirs{other, wait_queue.path()};
   {
     auto held = m.scoped_lock();
     const auto token = held.fencing_token();
@@ -163,10 +167,10 @@ TEST_F(guard, that_goes_on_as_a_reader) {
     EXPECT_TRUE(held.held());
     const auto together = theirs.scoped_lock_shared();
     EXPECT_TRUE(together.held());
-    shared_mutex writer{other, line.path()};
+    shared_mutex writer{other, wait_queue.path()};
     EXPECT_FALSE(writer.try_lock()) << "two readers are there";
   }
-  EXPECT_TRUE(line.wait_for(0));
+  EXPECT_TRUE(wait_queue.wait_for(0));
   auto held = m.async_scoped_lock(asio::use_future).get();
   held.async_downgrade(asio::use_future).get();
   const auto together = theirs.async_scoped_lock_shared(asio::use_future).get();
@@ -193,7 +197,7 @@ struct listener {
     o.on_lost = [this](const hold&, error_code) { events.put("lost"); };
     return o;
   }
-  // What was told until now.
+  // The callbacks until now.
   std::string all() {
     std::string text;
     while (const auto e = events.take(0s)) text += *e + ' ';
@@ -201,30 +205,30 @@ struct listener {
   }
 };
 
-TEST_F(guard, a_listener_hears_of_every_acquisition_and_its_end) {
-  listener told;
+TEST_F(guard, callbacks_report_every_acquisition_and_its_end) {
+  listener callbacks;
   {
-    mutex m{zk, line.path(), told.report()}, same{other, line.path()};
+    mutex m{zk, wait_queue.path(), callbacks.report()}, same{other, wait_queue.path()};
     m.lock();
-    EXPECT_EQ(told.all(), "acquired ");
+    EXPECT_EQ(callbacks.all(), "acquired ");
     m.unlock();
-    EXPECT_EQ(told.all(), "released ");
+    EXPECT_EQ(callbacks.all(), "released ");
     m.unlock();
     same.lock();
     EXPECT_FALSE(m.try_lock_for(1ms));
-    EXPECT_EQ(told.all(), "") << "nothing was held";
+    EXPECT_EQ(callbacks.all(), "") << "nothing was held";
     same.unlock();
     static_cast<void>(m.async_scoped_lock(asio::use_future).get());
-    EXPECT_EQ(told.all(), "acquired released ");
+    EXPECT_EQ(callbacks.all(), "acquired released ");
     m.lock();
-    line.zk().remove(m.hold().node());
-    EXPECT_EQ(told.events.take(), "acquired");
-    EXPECT_EQ(told.events.take(), "lost");
+    wait_queue.zk().remove(m.hold().node());
+    EXPECT_EQ(callbacks.events.take(), "acquired");
+    EXPECT_EQ(callbacks.events.take(), "lost");
     m.unlock();
-    EXPECT_EQ(told.all(), "") << "it was lost before";
+    EXPECT_EQ(callbacks.all(), "") << "it was lost before";
     m.lock();
   }
-  EXPECT_EQ(told.all(), "acquired released ") << "by the destructor";
+  EXPECT_EQ(callbacks.all(), "acquired released ") << "by the destructor";
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// The inspection of a tree on a real server: recipes in use, who holds and who waits, nodes left
-// behind.
+// Inspection of a tree on a real server: recipes in use, holders, waiters and leftover nodes.
 #include "conclave/inspect.hpp"
 
 #include <algorithm>
@@ -12,7 +11,7 @@
 #include "conclave/queue.hpp"
 #include "conclave/semaphore.hpp"
 #include "conclave/shared_mutex.hpp"
-#include "locks/in_line.hpp"
+#include "locks/wait_for_children.hpp"
 
 namespace conclave::testing {
 namespace {
@@ -65,7 +64,7 @@ TEST_F(inspecting, shows_holders_and_waiters_of_a_lock) {
   EXPECT_TRUE(holder.granted && holder.granted->exact());
   EXPECT_FALSE(waiter.holds);
   EXPECT_EQ(waiter.session_id, other.session_id());
-  // contenders() reads the same.
+  // contenders() returns the same.
   const auto same = contenders(zk, path + "/lock");
   ASSERT_EQ(same.size(), 2u);
   EXPECT_EQ(same[0].node, holder.node);
@@ -75,7 +74,7 @@ TEST_F(inspecting, shows_holders_and_waiters_of_a_lock) {
   b.unlock();
 }
 
-TEST_F(inspecting, tells_the_kinds_apart) {
+TEST_F(inspecting, distinguishes_the_kinds) {
   shared_mutex rw{zk, path + "/rw"};
   rw.lock_shared();
   election leader{zk, path + "/election"};
@@ -131,6 +130,23 @@ TEST_F(inspecting, finds_no_claims_of_a_queue_without_a_sibling_node) {
     EXPECT_TRUE(queue_claims(zk, "/", l).empty());
 }
 
+TEST_F(inspecting, shows_a_lock_on_the_path_of_a_queue) {
+  mutex m{zk, path + "/both"};
+  m.lock();
+  queue q{other, path + "/both"};
+  const auto kinds = [&] {
+    std::vector<std::pair<kind, std::size_t>> all;
+    for (const auto& r : inspect(zk, {path}).recipes) all.emplace_back(r.what, r.contenders.size());
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  const std::vector<std::pair<kind, std::size_t>> both{{kind::lock, 1}, {kind::queue, 0}};
+  q.push("a");
+  EXPECT_EQ(kinds(), both);
+  q.pop();
+  EXPECT_EQ(kinds(), both);
+}
+
 TEST_F(inspecting, counts_items_and_claims) {
   queue jobs{zk, path + "/jobs"};
   jobs.push({"a", "b", "c"});
@@ -158,7 +174,7 @@ TEST_F(inspecting, counts_items_and_claims) {
   }
 }
 
-TEST_F(inspecting, knows_the_layouts_that_it_is_given) {
+TEST_F(inspecting, recognizes_the_given_layouts) {
   zk.create(path + "/theirs");
   const auto node =
       zk.create(path + "/theirs/job_", "somebody", create_mode::ephemeral_sequential).path;
@@ -172,7 +188,7 @@ TEST_F(inspecting, knows_the_layouts_that_it_is_given) {
   EXPECT_EQ(lock.contenders[0].owner, "somebody");
 }
 
-TEST_F(inspecting, a_contender_that_may_not_be_read_still_counts) {
+TEST_F(inspecting, an_unreadable_contender_is_counted) {
   const acl nobody{{permission::all, "digest", "nobody:x"}};
   const auto node =
       zk.create(path + "/lock-", "", {create_mode::ephemeral_sequential, nobody}).path;
@@ -186,7 +202,7 @@ TEST_F(inspecting, a_contender_that_may_not_be_read_still_counts) {
   EXPECT_EQ(seen.unreadable[0].why, errc::no_auth);
 }
 
-TEST_F(inspecting, removes_only_what_nobody_uses) {
+TEST_F(inspecting, removes_only_unused_nodes) {
   for (const auto* name : {"/old", "/used", "/again"}) {
     zk.create(path + name);
     zk.remove(zk.create(path + name + "/lock-", "", create_mode::ephemeral_sequential).path);

@@ -1,5 +1,5 @@
-// A link that is lost after every frame, in each direction, for every kind of lock but the mutex,
-// which lost_frames_test.cpp has. Sessions outlive the tests, so that an orphan would stay.
+// A connection that is lost after every frame, in each direction, for every kind of lock except the
+// mutex (lost_frames_test.cpp). Sessions outlive the tests, so that an orphan stays visible.
 #include <string>
 #include <vector>
 
@@ -9,8 +9,8 @@
 #include "conclave/semaphore.hpp"
 #include "conclave/shared_mutex.hpp"
 #include "integration/healed_link.hpp"
-#include "locks/contest.hpp"
-#include "locks/in_line.hpp"
+#include "locks/lock_observer.hpp"
+#include "locks/wait_for_children.hpp"
 
 namespace conclave::testing {
 namespace {
@@ -20,8 +20,8 @@ class kinds_lost_frames : public ::testing::TestWithParam<const char*> {
   // One holds, the other waits and is granted.
   template <class Lock>
   void hand_over(Lock& a, Lock& b, const std::string& lined_up) {
-    ASSERT_TRUE(a.try_lock_for(patience)) << "the first is not granted";
-    auto waiting = elsewhere([&] { return b.try_lock_for(patience); });
+    ASSERT_TRUE(a.try_lock_for(wait_limit)) << "the first is not granted";
+    auto waiting = run_async([&] { return b.try_lock_for(wait_limit); });
     if (!lined_up.empty()) wait_for_children(witness, lined_up, 2);
     a.unlock();
     ASSERT_TRUE(waiting.get()) << "the second is not granted";
@@ -31,11 +31,11 @@ class kinds_lost_frames : public ::testing::TestWithParam<const char*> {
   void recursive() {
     recursive_mutex a{first, path};
     recursive_mutex b{second, path};
-    ASSERT_TRUE(a.try_lock_for(patience)) << "the first is not granted";
-    ASSERT_TRUE(a.try_lock_for(patience)) << "nor again";
-    auto waiting = elsewhere([&] {
-      const bool locked = b.try_lock_for(patience);
-      b.unlock();  // by the thread that locked
+    ASSERT_TRUE(a.try_lock_for(wait_limit)) << "the first is not granted";
+    ASSERT_TRUE(a.try_lock_for(wait_limit)) << "nor again";
+    auto waiting = run_async([&] {
+      const bool locked = b.try_lock_for(wait_limit);
+      b.unlock();  // in the thread that locked
       return locked;
     });
     wait_for_children(witness, path, 2);
@@ -49,10 +49,10 @@ class kinds_lost_frames : public ::testing::TestWithParam<const char*> {
     shared_mutex a{first, path};
     shared_mutex b{second, path};
     shared_mutex c{first, path};
-    ASSERT_TRUE(a.try_lock_for(patience));
-    auto reading = elsewhere([&] { return b.try_lock_shared_for(patience); });
+    ASSERT_TRUE(a.try_lock_for(wait_limit));
+    auto reading = run_async([&] { return b.try_lock_shared_for(wait_limit); });
     wait_for_children(witness, path, 2);
-    auto writing = elsewhere([&] { return c.try_lock_for(patience); });
+    auto writing = run_async([&] { return c.try_lock_for(wait_limit); });
     wait_for_children(witness, path, 3);
     a.downgrade();
     ASSERT_TRUE(reading.get()) << "the reader is not granted";
@@ -67,8 +67,8 @@ class kinds_lost_frames : public ::testing::TestWithParam<const char*> {
   void permits() {
     semaphore a{first, path, 1};
     semaphore b{second, path, 1};
-    ASSERT_TRUE(a.try_acquire_for(patience));
-    auto waiting = elsewhere([&] { return b.try_acquire_for(patience); });
+    ASSERT_TRUE(a.try_acquire_for(wait_limit));
+    auto waiting = run_async([&] { return b.try_acquire_for(wait_limit); });
     wait_for_children(witness, path + "/leases", 2);
     a.release();
     ASSERT_TRUE(waiting.get()) << "the second is not granted";
@@ -118,12 +118,12 @@ INSTANTIATE_TEST_SUITE_P(of, kinds_lost_frames,
                                            "multi_mutex", "named_mutex"),
                          [](const auto& i) { return std::string{i.param}; });
 
-TEST_P(kinds_lost_frames, behind_every_request) {
-  at_every_frame([this](std::size_t n) { proxy.cut_after_client_frames(n); });
+TEST_P(kinds_lost_frames, after_every_request) {
+  at_every_frame([this](std::size_t n) { proxy.disconnect_after_client_frames(n); });
 }
 
-TEST_P(kinds_lost_frames, behind_every_answer) {
-  at_every_frame([this](std::size_t n) { proxy.cut_after_server_frames(n); });
+TEST_P(kinds_lost_frames, after_every_reply) {
+  at_every_frame([this](std::size_t n) { proxy.disconnect_after_server_frames(n); });
 }
 
 }  // namespace

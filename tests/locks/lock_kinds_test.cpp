@@ -1,4 +1,4 @@
-// multi_mutex, named_mutex and recursive_mutex on a real server; who contends; revocation.
+// multi_mutex, named_mutex, recursive_mutex, contenders() and revocation on a real server.
 #include <future>
 #include <mutex>
 #include <thread>
@@ -8,7 +8,7 @@
 #include "conclave/named_mutex.hpp"
 #include "conclave/recursive_mutex.hpp"
 #include "conclave/shared_mutex.hpp"
-#include "locks/in_line.hpp"
+#include "locks/wait_for_children.hpp"
 
 namespace conclave::testing {
 namespace {
@@ -29,7 +29,7 @@ TEST_F(multi_mutex_test, holds_all_or_none) {
   b.lock();
   EXPECT_FALSE(both.try_lock());
   wait_for_children(zk, path + "/a", 0);  // the attempt's nodes are removed after the call
-  EXPECT_TRUE(a.try_lock()) << "nothing is left on the other path";
+  EXPECT_TRUE(a.try_lock()) << "a node is left on the other path";
   a.unlock();
   auto waiting = std::async(std::launch::async, [&] { both.lock(); });
   wait_for_children(zk, path + "/b", 2);
@@ -44,7 +44,7 @@ TEST_F(multi_mutex_test, holds_all_or_none) {
   wait_for_children(zk, path + "/b", 0);
 }
 
-TEST_F(multi_mutex_test, two_in_any_order_never_wait_for_each_other) {
+TEST_F(multi_mutex_test, two_in_any_order_do_not_deadlock) {
   int counter = 0;
   std::vector<std::jthread> all;
   for (int i = 0; i < 4; ++i)
@@ -80,7 +80,7 @@ TEST_F(named_mutex_test, is_the_node_of_that_name) {
   b.unlock();
 }
 
-TEST_F(named_mutex_test, does_not_fence_for_a_holder_before) {
+TEST_F(named_mutex_test, does_not_validate_writes_of_a_previous_holder) {
   const auto data = fresh_node(zk, "data");
   named_mutex a{zk, path + "/the-lock"};
   named_mutex b{other, path + "/the-lock"};
@@ -93,7 +93,7 @@ TEST_F(named_mutex_test, does_not_fence_for_a_holder_before) {
   b.unlock();
 }
 
-TEST_F(named_mutex_test, can_stand_right_under_the_root) {
+TEST_F(named_mutex_test, can_be_a_child_of_the_root) {
   named_mutex a{zk, path + "-lock"};
   named_mutex b{other, path + "-lock"};
   a.lock();
@@ -135,7 +135,7 @@ TEST_F(recursive_mutex_test, the_same_thread_locks_again) {
     EXPECT_FALSE(m.held_by_this_thread());
     EXPECT_EQ(m.hold_count(), 0u);
     EXPECT_FALSE(m.try_lock());
-    m.unlock();  // not its own: nothing happens
+    m.unlock();  // no effect: another thread holds the lock
   }}.join();
   m.unlock();
   m.unlock();
@@ -146,20 +146,20 @@ TEST_F(recursive_mutex_test, the_same_thread_locks_again) {
 
 TEST_F(recursive_mutex_test, a_lost_lock_is_not_locked_again) {
   lock_options watchful;
-  watchful.on_revocation = [](const hold&) {};  // it then watches its node from the beginning
+  watchful.on_revocation = [](const hold&) {};  // so the holder watches its node from the beginning
   recursive_mutex m{zk, path, watchful};
   m.lock();
   m.lock();
-  inbox<int> told;
-  const std::stop_callback on_loss{m.lost(), [&] { told.put(1); }};
-  zk.sync(path);  // behind the request for the watch
+  inbox<int> losses;
+  const std::stop_callback on_loss{m.lost(), [&] { losses.put(1); }};
+  zk.sync(path);  // after the request that sets the watch
   other.remove(m.hold().node());
-  ASSERT_TRUE(told.take());
+  ASSERT_TRUE(losses.take());
   EXPECT_FALSE(m.held());
   EXPECT_TRUE(m.held_by_this_thread());
   try {
     m.lock();
-    ADD_FAILURE() << "said yes";
+    ADD_FAILURE() << "held() returned true";
   } catch (const error& e) {
     EXPECT_EQ(e.code(), errc::lock_lost);
   }
@@ -170,8 +170,8 @@ TEST_F(recursive_mutex_test, a_lost_lock_is_not_locked_again) {
   m.unlock();
 }
 
-// It would be a contender of the path above that never leaves.
-TEST_F(lock_kinds, none_is_at_a_path_that_looks_like_a_contender) {
+// Its node would look like a contender of the parent's lock.
+TEST_F(lock_kinds, refuse_paths_that_look_like_a_contender) {
   const auto at = path + "/lock-1763287000";
   EXPECT_EQ(code_of([&] { mutex(zk, at); }), errc::invalid_path);
   EXPECT_EQ(code_of([&] { recursive_mutex(zk, at); }), errc::invalid_path);
@@ -199,20 +199,20 @@ TEST_F(contenders_test, are_listed_in_their_order) {
   a.lock();
   auto waiting = std::async(std::launch::async, [&] { b.lock(); });
   EXPECT_EQ(before.take(), 1u);
-  const auto line = contenders(zk, path);
-  ASSERT_EQ(line.size(), 2u);
-  EXPECT_TRUE(line[0].holds);
-  EXPECT_EQ(line[0].owner, "the first");
-  EXPECT_EQ(line[0].session_id, zk.session_id());
-  EXPECT_EQ(line[0].fencing_token, a.fencing_token());
-  EXPECT_EQ(line[0].node, a.hold().node());
-  EXPECT_LT(std::chrono::system_clock::now() - line[0].since, 1min);
-  EXPECT_FALSE(line[1].holds);
-  EXPECT_NE(line[1].owner.find(std::to_string(::getpid())), std::string::npos);
-  ASSERT_TRUE(line[0].granted);
-  EXPECT_TRUE(line[0].granted->exact());
-  EXPECT_EQ(line[0].granted->earliest, line[0].since);
-  EXPECT_FALSE(line[1].granted);
+  const auto entries = contenders(zk, path);
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_TRUE(entries[0].holds);
+  EXPECT_EQ(entries[0].owner, "the first");
+  EXPECT_EQ(entries[0].session_id, zk.session_id());
+  EXPECT_EQ(entries[0].fencing_token, a.fencing_token());
+  EXPECT_EQ(entries[0].node, a.hold().node());
+  EXPECT_LT(std::chrono::system_clock::now() - entries[0].since, 1min);
+  EXPECT_FALSE(entries[1].holds);
+  EXPECT_NE(entries[1].owner.find(std::to_string(::getpid())), std::string::npos);
+  ASSERT_TRUE(entries[0].granted);
+  EXPECT_TRUE(entries[0].granted->exact());
+  EXPECT_EQ(entries[0].granted->earliest, entries[0].since);
+  EXPECT_FALSE(entries[1].granted);
   a.unlock();
   waiting.get();
   const auto next = contenders(zk, path);
@@ -224,7 +224,7 @@ TEST_F(contenders_test, are_listed_in_their_order) {
   b.unlock();
 }
 
-TEST_F(contenders_test, a_holder_is_asked_to_let_go) {
+TEST_F(contenders_test, a_holder_can_be_asked_to_release) {
   inbox<int> asked;
   lock_options options;
   options.on_revocation = [&](const hold& h) {

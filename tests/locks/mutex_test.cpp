@@ -26,7 +26,7 @@ class mutex_test : public ::testing::TestWithParam<bool> {
     o.tickets = GetParam();
     return o;
   }
-  // Waits until so many contenders stand in the line.
+  // Waits until there are n contenders.
   void wait_for_contenders(std::size_t n) {
     for (;;) {
       watch_recorder changed;
@@ -41,7 +41,7 @@ class mutex_test : public ::testing::TestWithParam<bool> {
 INSTANTIATE_TEST_SUITE_P(tickets, mutex_test, ::testing::Values(true, false),
                          [](const auto& i) { return i.param ? "on" : "off"; });
 
-TEST_P(mutex_test, is_held_by_one_and_then_by_the_other) {
+TEST_P(mutex_test, is_handed_off) {
   client other{shared_server().connect_string()};
   mutex a{zk, path, options()};
   mutex b{other, path, options()};
@@ -93,21 +93,21 @@ TEST_P(mutex_test, threads_of_one_object_take_turns) {
       for (int k = 0; k < 50; ++k) {
         const std::scoped_lock guard{m};
         ++counter;
-        ASSERT_LE(zk.children(path).names.size(), 2u) << "one waits at the server for all of them";
+        ASSERT_LE(zk.children(path).names.size(), 2u) << "one contender waits for all of them";
       }
     });
   all.clear();
   EXPECT_EQ(counter, 200);
 }
 
-TEST_P(mutex_test, makes_its_parents) {
+TEST_P(mutex_test, creates_its_parents) {
   mutex m{zk, path + "/not/there/yet", options()};
   m.lock();
   EXPECT_TRUE(zk.exists(m.hold().node()));
   m.unlock();
 }
 
-TEST_P(mutex_test, gives_up_when_the_time_is_over) {
+TEST_P(mutex_test, times_out) {
   client other{shared_server().connect_string()};
   mutex a{zk, path, options()};
   mutex b{other, path, options()};
@@ -119,7 +119,7 @@ TEST_P(mutex_test, gives_up_when_the_time_is_over) {
   EXPECT_FALSE(b.try_lock());
   EXPECT_FALSE(b.try_lock());
   other.sync(path);
-  EXPECT_EQ(zk.children(path).names.size(), 1u) << "nothing of b's is left";
+  EXPECT_EQ(zk.children(path).names.size(), 1u) << "a node of b is left";
   a.unlock();
   EXPECT_TRUE(b.try_lock_for(10s));
   b.unlock();
@@ -200,8 +200,8 @@ TEST_P(mutex_test, a_transaction_can_be_fenced_by_several_locks) {
   b.unlock();
 }
 
-// Before it ends, nothing else would be sent: not for long, at least.
-TEST_P(mutex_test, works_while_the_user_gathers_a_batch) {
+// Other requests are delayed until the batch ends.
+TEST_P(mutex_test, works_inside_a_batch) {
   client other{shared_server().connect_string()};
   mutex held{other, path, options()};
   mutex m{zk, path, options()};
@@ -216,8 +216,8 @@ TEST_P(mutex_test, works_while_the_user_gathers_a_batch) {
   EXPECT_TRUE(comes_back.get());
 }
 
-// So far that the difference from now cannot be told in the clock's units.
-TEST_P(mutex_test, times_far_away_are_past_or_never) {
+// The difference from now overflows the clock's duration.
+TEST_P(mutex_test, accepts_extreme_times) {
   client other{shared_server().connect_string()};
   mutex held{other, path, options()};
   mutex m{zk, path, options()};

@@ -1,5 +1,5 @@
-// Where a lock cannot be had: on the I/O thread, without a server, with a closed client, in a
-// forked child.
+// Calls that are refused: on the I/O thread, without a server, with a closed client, in a forked
+// child.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 #include <boost/asio/use_future.hpp>
 
 #include "conclave/recursive_mutex.hpp"
-#include "locks/contest.hpp"
+#include "locks/lock_observer.hpp"
 #include "support/link_proxy.hpp"
 
 namespace conclave::testing {
@@ -19,15 +19,15 @@ namespace {
 
 class refusal : public with_and_without_tickets {
  protected:
-  onlooker line{"refusal"};
+  lock_observer wait_queue{"refusal"};
 };
 INSTANTIATE_TEST_SUITE_P(with, refusal, ::testing::Bool(), tickets_name);
 
 TEST_P(refusal, blocking_calls_on_the_io_thread) {
   client zk{shared_server().connect_string()};
-  mutex m{zk, line.path(), options()};
+  mutex m{zk, wait_queue.path(), options()};
   inbox<error_code> got;
-  zk.async_get(line.path(), [&](error_code, get_result) {
+  zk.async_get(wait_queue.path(), [&](error_code, get_result) {
     got.put(code_of([&] { m.lock(); }));
     got.put(code_of([&] { return m.try_lock(); }));
     got.put(code_of([&] { return m.try_lock_for(1s); }));
@@ -36,32 +36,32 @@ TEST_P(refusal, blocking_calls_on_the_io_thread) {
   });
   for (int i = 0; i < 4; ++i) EXPECT_EQ(got.take(), error_code{errc::would_deadlock}) << i;
   m.lock();
-  zk.async_get(line.path(), [&](error_code, get_result) {
+  zk.async_get(wait_queue.path(), [&](error_code, get_result) {
     m.unlock();  // does not block
     got.put({});
   });
   EXPECT_TRUE(got.take());
-  EXPECT_TRUE(line.wait_for(0));
+  EXPECT_TRUE(wait_queue.wait_for(0));
 }
 
-// It waits for a server that does not answer.
+// The client waits for a server that does not answer.
 TEST_P(refusal, a_client_that_is_being_closed) {
   link_proxy proxy{shared_server().port()};
   client zk{proxy.connect_string(), with_timeout(60s)};
-  mutex m{zk, line.path(), options()};
+  mutex m{zk, wait_queue.path(), options()};
   m.lock();
   m.unlock();
   proxy.blackhole(true);
   auto closed = zk.async_close(boost::asio::use_future);
   EXPECT_EQ(code_of([&] { m.lock(); }), errc::closed);
   EXPECT_EQ(closed.wait_for(0s), std::future_status::timeout);
-  proxy.cut();
+  proxy.disconnect();
   closed.get();
 }
 
 TEST_P(refusal, no_server) {
   link_proxy nobody{shared_server().port()};
-  nobody.cut();
+  nobody.disconnect();
   auto o = with_timeout(30s);
   o.connect_wait = 100ms;
   client zk{nobody.connect_string(), o};
@@ -85,22 +85,22 @@ TEST_P(refusal, no_server) {
   m.unlock();
 }
 
-TEST_P(refusal, a_client_that_is_closed_while_somebody_waits) {
+TEST_P(refusal, a_client_that_is_closed_while_calls_wait) {
   client holder{shared_server().connect_string()};
   client zk{shared_server().connect_string()};
-  mutex held{holder, line.path(), options()};
-  mutex m{zk, line.path(), options()};
+  mutex held{holder, wait_queue.path(), options()};
+  mutex m{zk, wait_queue.path(), options()};
   held.lock();
-  // One of them waits at the server, the other for its turn in the object.
-  auto waits = elsewhere([&] { return code_of([&] { m.lock(); }); });
-  auto second = elsewhere([&] { return code_of([&] { return m.try_lock_for(patience); }); });
-  ASSERT_TRUE(line.wait_for(2));
+  // One call waits with its contender, the other waits locally.
+  auto waits = run_async([&] { return code_of([&] { m.lock(); }); });
+  auto second = run_async([&] { return code_of([&] { return m.try_lock_for(wait_limit); }); });
+  ASSERT_TRUE(wait_queue.wait_for(2));
   zk.close();
   ASSERT_TRUE(ready(waits));
   EXPECT_EQ(waits.get(), errc::closed);
   ASSERT_TRUE(ready(second));
   EXPECT_EQ(second.get(), errc::closed);
-  EXPECT_TRUE(line.wait_for(1));
+  EXPECT_TRUE(wait_queue.wait_for(1));
   EXPECT_EQ(code_of([&] { m.lock(); }), errc::closed);
   EXPECT_TRUE(held.held());
 }
@@ -110,20 +110,20 @@ TEST_P(refusal, a_client_that_is_closed_while_it_holds) {
   inbox<error_code> lost;
   auto o = options();
   o.on_lost = [&](const hold&, error_code why) { lost.put(why); };
-  mutex m{zk, line.path(), o};
+  mutex m{zk, wait_queue.path(), o};
   m.lock();
   const auto hold = m.hold();
   zk.close();
   EXPECT_TRUE(lost.take());
   EXPECT_TRUE(hold.lost().stop_requested());
   EXPECT_FALSE(hold.held());
-  EXPECT_TRUE(line.wait_for(0));
+  EXPECT_TRUE(wait_queue.wait_for(0));
   m.unlock();
-  EXPECT_EQ(lost.size(), 0u) << "told once";
+  EXPECT_EQ(lost.size(), 0u) << "reported once";
 }
 
-// What a callback uses may go with its lock.
-TEST_P(refusal, no_callback_runs_when_its_lock_is_gone) {
+// The objects that a callback uses may be destroyed together with the lock.
+TEST_P(refusal, no_callback_runs_after_its_lock_is_destroyed) {
   client zk{shared_server().connect_string()};
   inbox<bool> entered;
   std::promise<void> go_on;
@@ -136,23 +136,23 @@ TEST_P(refusal, no_callback_runs_when_its_lock_is_gone) {
     go_on.get_future().wait();
     running = false;
   };
-  auto slow = std::make_unique<mutex>(zk, line.path(), o);
+  auto slow = std::make_unique<mutex>(zk, wait_queue.path(), o);
   slow->lock();
   o.on_lost = [&](const hold&, error_code) { ++told_too_late; };
   std::vector<std::unique_ptr<mutex>> others;
   for (int i = 0; i < 8; ++i) {
-    others.push_back(std::make_unique<mutex>(zk, line.path() + std::to_string(i), o));
+    others.push_back(std::make_unique<mutex>(zk, wait_queue.path() + std::to_string(i), o));
     others.back()->lock();
   }
-  auto closing = elsewhere([&] { zk.close(); });
+  auto closing = run_async([&] { zk.close(); });
   ASSERT_TRUE(entered.take());
   const int before = told_too_late;
   others.clear();
-  auto destroyed = elsewhere([&] {
+  auto destroyed = run_async([&] {
     slow.reset();
     return !running;
   });
-  EXPECT_FALSE(ready(destroyed, 50ms)) << "it does not wait for the one that runs";
+  EXPECT_FALSE(ready(destroyed, 50ms)) << "must not wait for the running callback";
   go_on.set_value();
   ASSERT_TRUE(ready(destroyed));
   EXPECT_TRUE(destroyed.get());
@@ -169,30 +169,30 @@ TEST_P(refusal, a_callback_may_destroy_its_lock) {
     m.reset();
     gone.put(true);
   };
-  m = std::make_unique<mutex>(zk, line.path(), o);
+  m = std::make_unique<mutex>(zk, wait_queue.path(), o);
   m->lock();
   zk.close();
   EXPECT_TRUE(gone.take());
-  EXPECT_TRUE(line.wait_for(0));
+  EXPECT_TRUE(wait_queue.wait_for(0));
 }
 
-// It keeps nothing that has to end first.
-TEST_P(refusal, a_hold_that_outlives_everything_holds_nothing_up) {
+// A hold must not keep the client alive.
+TEST_P(refusal, a_hold_that_outlives_its_client_delays_nothing) {
   hold left;
   std::int64_t token = 0;
   const auto begun = [&] {
     client zk{shared_server().connect_string()};
-    mutex m{zk, line.path(), options()};
+    mutex m{zk, wait_queue.path(), options()};
     m.lock();
     left = m.hold();
     token = left.fencing_token();
-    mutex same{zk, line.path(), options()};
-    EXPECT_FALSE(same.try_lock_for(150ms));  // long enough for the hold to be looked after
+    mutex same{zk, wait_queue.path(), options()};
+    EXPECT_FALSE(same.try_lock_for(150ms));  // long enough for the hold to be monitored
     m.unlock();
-    EXPECT_TRUE(line.wait_for(0));
+    EXPECT_TRUE(wait_queue.wait_for(0));
     return now();
   }();
-  EXPECT_LT(now() - begun, 1s) << "the end of the client was held up";
+  EXPECT_LT(now() - begun, 1s) << "the destructor of the client was delayed";
   EXPECT_FALSE(left.held());
   EXPECT_EQ(left.remaining(), 0ns);
   EXPECT_EQ(left.fencing_token(), token);
@@ -200,20 +200,20 @@ TEST_P(refusal, a_hold_that_outlives_everything_holds_nothing_up) {
 
 TEST_P(refusal, a_client_that_is_destroyed_first) {
   auto zk = std::make_unique<client>(shared_server().connect_string());
-  mutex m{*zk, line.path(), options()};
+  mutex m{*zk, wait_queue.path(), options()};
   m.lock();
   const auto hold = m.hold();
   zk.reset();
   EXPECT_FALSE(hold.held());
   EXPECT_TRUE(hold.lost().stop_requested());
-  EXPECT_TRUE(line.wait_for(0));
+  EXPECT_TRUE(wait_queue.wait_for(0));
   m.unlock();
   EXPECT_EQ(code_of([&] { m.lock(); }), errc::closed);
   EXPECT_EQ(code_of([&] { return m.try_lock_for(1s); }), errc::closed);
 }
 
-TEST_P(refusal, a_chroot_that_is_missing_is_named) {
-  const auto chroot = line.path() + "/nowhere";
+TEST_P(refusal, a_missing_chroot_is_named) {
+  const auto chroot = wait_queue.path() + "/nowhere";
   client zk{shared_server().connect_string() + chroot};
   mutex m{zk, "/lock", options()};
   try {
@@ -227,9 +227,9 @@ TEST_P(refusal, a_chroot_that_is_missing_is_named) {
 
 TEST_P(refusal, a_forked_child) {
   client zk{shared_server().connect_string()};
-  recursive_mutex again{zk, line.path() + "-again", options()};
+  recursive_mutex again{zk, wait_queue.path() + "-again", options()};
   again.lock();
-  auto m = std::make_unique<mutex>(zk, line.path(), options());
+  auto m = std::make_unique<mutex>(zk, wait_queue.path(), options());
   m->lock();
   const auto hold = m->hold();
   const auto in_child = [](auto f) {
@@ -253,9 +253,9 @@ TEST_P(refusal, a_forked_child) {
   zk.sync();
   EXPECT_TRUE(m->held());
   EXPECT_FALSE(hold.lost().stop_requested());
-  EXPECT_EQ(line.contenders(), std::vector{name_of(hold.node())});
+  EXPECT_EQ(wait_queue.contenders(), std::vector{name_of(hold.node())});
   m->unlock();
-  EXPECT_TRUE(line.wait_for(0));
+  EXPECT_TRUE(wait_queue.wait_for(0));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include <boost/asio/use_future.hpp>
 
-#include "locks/in_line.hpp"
+#include "locks/wait_for_children.hpp"
 
 namespace conclave::testing {
 namespace {
@@ -19,7 +19,7 @@ class semaphore_test : public ::testing::Test {
   std::string path = fresh_node(zk, "semaphore");
 };
 
-TEST_F(semaphore_test, gives_as_many_permits_as_there_are) {
+TEST_F(semaphore_test, grants_all_permits) {
   semaphore a{zk, path, 3};
   semaphore b{other, path, 3};
   a.acquire();
@@ -40,7 +40,7 @@ TEST_F(semaphore_test, gives_as_many_permits_as_there_are) {
   wait_for_children(zk, path + "/locks", 0);
 }
 
-TEST_F(semaphore_test, a_thread_gives_back_the_permit_that_it_took) {
+TEST_F(semaphore_test, a_thread_releases_its_own_permit) {
   semaphore s{zk, path, 3};
   s.acquire();
   const auto first = s.hold();
@@ -71,7 +71,7 @@ TEST_F(semaphore_test, is_never_held_by_too_many) {
         int seen = most;
         while (now > seen && !most.compare_exchange_weak(seen, now)) {
         }
-        for (int n = 0; n < 8; ++n) mine.sync(path);  // long enough for another to come in
+        for (int n = 0; n < 8; ++n) mine.sync(path);  // long enough for another grant
         --inside;
         s.release();
       }
@@ -81,7 +81,7 @@ TEST_F(semaphore_test, is_never_held_by_too_many) {
   wait_for_children(zk, path + "/leases", 0);
 }
 
-TEST_F(semaphore_test, a_stop_request_and_the_end_of_the_object_leave_nothing_behind) {
+TEST_F(semaphore_test, a_stop_request_and_destruction_leave_no_nodes) {
   semaphore a{zk, path, 1};
   a.acquire();
   std::stop_source stop;

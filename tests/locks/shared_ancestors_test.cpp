@@ -1,4 +1,4 @@
-// Whoever uses a lock or a queue first does not become the owner of the nodes above it.
+// The first user of a lock or a queue does not become the owner of its ancestors.
 #include <functional>
 
 #include "conclave/election.hpp"
@@ -70,7 +70,7 @@ class shared_ancestors : public ::testing::TestWithParam<kind> {
   const std::string root = fresh_node(anybody, "ancestors");
 };
 
-TEST_P(shared_ancestors, are_open_and_the_own_path_is_private) {
+TEST_P(shared_ancestors, are_open_and_the_locks_path_is_private) {
   const auto& use = GetParam().use;
   use(alice, root + "/team/a/x");
   EXPECT_EQ(alice.get_acl(root + "/team").acl, open_acl());
@@ -78,13 +78,13 @@ TEST_P(shared_ancestors, are_open_and_the_own_path_is_private) {
   const auto own = alice.get_acl(root + "/team/a/x").acl;
   ASSERT_EQ(own.size(), 1u);
   EXPECT_EQ(own[0].scheme + ":" + own[0].id.substr(0, 6), "digest:alice:");
-  // Others have theirs beside it, but not that one.
+  // Other users can create a sibling, but cannot use this path.
   EXPECT_NO_THROW(use(bob, root + "/team/a/y"));
   EXPECT_NO_THROW(use(anybody, root + "/team/z"));
   EXPECT_EQ(code_of([&] { use(bob, root + "/team/a/x"); }), errc::no_auth);
 }
 
-TEST_P(shared_ancestors, get_a_default_acl_that_was_given) {
+TEST_P(shared_ancestors, get_the_configured_default_acl) {
   auto options = as_user("carol");
   options.default_acl = creator_all_acl();
   client carol{shared_server().connect_string(), options};
@@ -95,7 +95,7 @@ TEST_P(shared_ancestors, get_a_default_acl_that_was_given) {
 INSTANTIATE_TEST_SUITE_P(kinds, shared_ancestors, ::testing::ValuesIn(kinds),
                          [](const auto& each) { return each.param.name; });
 
-// Its path is its node, which is gone when it is released.
+// Its path is its own node, which a release deletes.
 TEST(shared_ancestors_of_a_named_mutex, are_open) {
   const auto where = shared_server().connect_string();
   client anybody{where}, alice{where, as_user("alice")}, bob{where, as_user("bob")};

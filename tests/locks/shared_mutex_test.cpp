@@ -9,7 +9,7 @@
 
 #include <boost/asio/use_future.hpp>
 
-#include "locks/in_line.hpp"
+#include "locks/wait_for_children.hpp"
 
 namespace conclave::testing {
 namespace {
@@ -33,7 +33,7 @@ TEST_F(shared_mutex_test, readers_hold_it_together_and_a_writer_alone) {
     EXPECT_THROW(static_cast<void>(b.try_lock()), error);
   }
   EXPECT_FALSE(b.try_lock());
-  wait_for_children(zk, path, 1);  // the node of b's attempt would be taken for c's
+  wait_for_children(zk, path, 1);  // otherwise the node of b's attempt would count as c's
   client third{shared_server().connect_string()};
   shared_mutex c{third, path};
   auto writing = std::async(std::launch::async, [&] { c.lock(); });
@@ -67,15 +67,15 @@ TEST_F(shared_mutex_test, a_reader_that_wants_to_write_is_refused) {
     ADD_FAILURE() << "not refused";
   } catch (const error& e) {
     EXPECT_EQ(e.code(), errc::upgrade_refused);
-    EXPECT_NE(std::string{e.what()}.find("holds the lock shared"), std::string::npos) << e.what();
+    EXPECT_NE(std::string{e.what()}.find("has a shared hold"), std::string::npos) << e.what();
   }
   a.unlock_shared();
   a.lock();
   a.unlock();
 }
 
-// Holds of one object are told apart by the threads that took them.
-TEST_F(shared_mutex_test, a_thread_gives_back_the_hold_that_it_took) {
+// Each hold of one object belongs to the thread that acquired it.
+TEST_F(shared_mutex_test, a_thread_releases_its_own_hold) {
   a.lock_shared();
   const auto first = a.shared_hold();
   std::jthread{[&] {
@@ -93,7 +93,7 @@ TEST_F(shared_mutex_test, a_thread_gives_back_the_hold_that_it_took) {
   EXPECT_FALSE(first.held());
 }
 
-TEST_F(shared_mutex_test, what_was_taken_asynchronously_is_given_back_so) {
+TEST_F(shared_mutex_test, async_unlock_shared_releases_an_asynchronously_acquired_hold) {
   using boost::asio::use_future;
   a.lock_shared();
   const auto first = a.shared_hold();
@@ -101,11 +101,11 @@ TEST_F(shared_mutex_test, what_was_taken_asynchronously_is_given_back_so) {
   EXPECT_EQ(a.shared_hold().node(), first.node()) << "that of this thread";
   a.async_unlock_shared(use_future).get();
   EXPECT_TRUE(first.held());
-  std::jthread{[&] { a.unlock_shared(); }}.join();  // anybody may
+  std::jthread{[&] { a.unlock_shared(); }}.join();  // any thread may
   EXPECT_FALSE(first.held());
 }
 
-TEST_F(shared_mutex_test, a_downgrade_lets_readers_in_and_no_writer) {
+TEST_F(shared_mutex_test, a_downgrade_grants_the_lock_to_readers_but_to_no_writer) {
   a.lock();
   const auto token = a.hold().fencing_token();
   std::atomic<bool> written = false;
@@ -138,14 +138,14 @@ TEST_F(shared_mutex_test, a_downgrade_lets_readers_in_and_no_writer) {
   wait_for_children(zk, path, 0);
 }
 
-TEST_F(shared_mutex_test, a_downgrade_of_nothing_is_an_error) {
+TEST_F(shared_mutex_test, a_downgrade_without_a_hold_fails) {
   EXPECT_THROW(a.downgrade(), error);
   a.lock_shared();
   EXPECT_THROW(a.downgrade(), error);
   a.unlock_shared();
 }
 
-TEST_F(shared_mutex_test, readers_see_whole_writes) {
+TEST_F(shared_mutex_test, readers_see_complete_writes) {
   int left = 0;
   int right = 0;  // always equal outside of a write
   std::vector<std::jthread> all;

@@ -1,10 +1,9 @@
-// conclave::mutex stands beside std::timed_mutex: what the standard library does with one it does
-// with the other.
+// conclave::mutex works with the standard library like std::timed_mutex.
 #include <mutex>
 #include <thread>
 #include <type_traits>
 
-#include "locks/contest.hpp"
+#include "locks/lock_observer.hpp"
 
 namespace conclave::testing {
 namespace {
@@ -34,8 +33,8 @@ class std_locks : public ::testing::Test {
  protected:
   client zk{shared_server().connect_string()};
   client peer{shared_server().connect_string()};
-  onlooker one_line{"std"};
-  onlooker other_line{"std"};
+  lock_observer one_line{"std"};
+  lock_observer other_line{"std"};
   mutex one{zk, one_line.path()};
   mutex other{zk, other_line.path()};
   mutex rival{peer, one_line.path()};
@@ -59,7 +58,7 @@ TEST_F(std_locks, lock_guard_and_unique_lock) {
   EXPECT_TRUE(one_line.wait_for(0));
 }
 
-TEST_F(std_locks, unique_lock_with_time) {
+TEST_F(std_locks, unique_lock_with_a_timeout) {
   const std::lock_guard guard{rival};
   EXPECT_FALSE((std::unique_lock{one, std::try_to_lock}));
   auto begun = now();
@@ -74,7 +73,7 @@ TEST_F(std_locks, unique_lock_with_time) {
   EXPECT_TRUE((std::unique_lock{other, std::chrono::hours::max()})) << "too long to be added up";
 }
 
-TEST_F(std_locks, scoped_lock_of_two) {
+TEST_F(std_locks, scoped_lock_of_two_mutexes) {
   {
     const std::scoped_lock both{one, other};
     EXPECT_TRUE(one.held() && other.held());
@@ -83,17 +82,17 @@ TEST_F(std_locks, scoped_lock_of_two) {
   EXPECT_TRUE(other_line.wait_for(0));
 }
 
-// In opposite orders, which std::lock is there for.
-TEST_F(std_locks, two_locked_crosswise_do_not_deadlock) {
+// std::lock must avoid a deadlock.
+TEST_F(std_locks, opposite_orders_do_not_deadlock) {
   mutex other_rival{peer, other_line.path()};
   int counter = 0;  // deliberately not atomic
-  auto mine = elsewhere([&] {
+  auto mine = run_async([&] {
     for (int i = 0; i < 30; ++i) {
       const std::scoped_lock both{one, other};
       ++counter;
     }
   });
-  auto theirs = elsewhere([&] {
+  auto theirs = run_async([&] {
     for (int i = 0; i < 30; ++i) {
       std::lock(other_rival, rival);
       ++counter;
@@ -110,20 +109,20 @@ TEST_F(std_locks, two_locked_crosswise_do_not_deadlock) {
   EXPECT_TRUE(other_line.wait_for(0));
 }
 
-TEST_F(std_locks, std_try_lock_tells_which_one_was_taken) {
+TEST_F(std_locks, std_try_lock_returns_the_index_of_a_held_mutex) {
   const std::lock_guard guard{rival};
   EXPECT_EQ(std::try_lock(other, one), 1);
   EXPECT_FALSE(other.held()) << "given back";
   EXPECT_TRUE(other_line.wait_for(0));
 }
 
-TEST_F(std_locks, beside_a_mutex_of_this_process) {
+TEST_F(std_locks, together_with_a_std_mutex) {
   std::mutex local;
   const std::scoped_lock both{local, one};
   EXPECT_TRUE(one.held());
 }
 
-TEST_F(std_locks, unlocked_by_another_thread) {
+TEST_F(std_locks, unlock_by_another_thread) {
   one.lock();
   std::jthread{[&] { one.unlock(); }}.join();
   EXPECT_FALSE(one.held());

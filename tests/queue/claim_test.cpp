@@ -1,4 +1,4 @@
-// Claiming, completing and giving back items.
+// Claiming, completing and releasing items.
 #include <boost/asio/use_future.hpp>
 
 #include "queue/fixture.hpp"
@@ -39,7 +39,7 @@ TEST_P(claiming, an_item_stays_until_it_is_completed) {
   EXPECT_EQ(code_of([&] { job.complete(); }), errc::lock_lost) << "only once";
 }
 
-TEST_P(claiming, an_item_that_is_given_back_keeps_its_position_and_counts) {
+TEST_P(claiming, a_released_item_keeps_its_position_and_counts_the_attempt) {
   queue q{zk, path, options()};
   q.push(numbered(0, 2));
   auto job = q.claim();
@@ -51,7 +51,7 @@ TEST_P(claiming, an_item_that_is_given_back_keeps_its_position_and_counts) {
   EXPECT_EQ(again.attempts(), 2);
 }
 
-TEST_P(claiming, destroying_a_claim_gives_the_item_back) {
+TEST_P(claiming, destroying_a_claim_releases_the_item) {
   queue q{zk, path, options()};
   q.push("job");
   { const auto job = q.claim(); }
@@ -61,7 +61,7 @@ TEST_P(claiming, destroying_a_claim_gives_the_item_back) {
   EXPECT_EQ(q.claim().attempts(), 3);
 }
 
-TEST_P(claiming, a_waiting_consumer_gets_an_item_that_is_given_back) {
+TEST_P(claiming, a_waiting_consumer_gets_a_released_item) {
   queue q{zk, path, options()};
   q.push("job");
   auto job = q.claim();
@@ -72,7 +72,7 @@ TEST_P(claiming, a_waiting_consumer_gets_an_item_that_is_given_back) {
   EXPECT_EQ(waiting.get()->data(), "job");
 }
 
-TEST_P(claiming, the_end_of_a_session_gives_its_items_back) {
+TEST_P(claiming, the_end_of_a_session_releases_its_items) {
   queue q{zk, path, options()};
   q.push("job");
   client other{shared_server().connect_string()};

@@ -50,6 +50,20 @@ TEST_F(destroyed_queue, aborts_waiting_calls_with_a_stop_token) {
   EXPECT_EQ(error_of([&](queue& q) { q.claim(stop.get_token()); }), aborted);
 }
 
+TEST_F(destroyed_queue, aborts_only_its_own_calls) {
+  queue remaining{zk, path};
+  auto first = remaining.async_pop(boost::asio::use_future);
+  auto destroyed = std::make_unique<queue>(zk, path);
+  inbox<error_code> gone;
+  destroyed->async_pop([&](error_code ec, const std::optional<queue_item>&) { gone.put(ec); });
+  auto last = remaining.async_pop(boost::asio::use_future);
+  destroyed.reset();
+  EXPECT_EQ(gone.take(), aborted);
+  remaining.push({"1", "2"});
+  EXPECT_EQ(first.get()->data, "1");
+  EXPECT_EQ(last.get()->data, "2");
+}
+
 // The client waits for a server that does not reply.
 TEST_F(destroyed_queue, calls_fail_while_the_client_is_being_closed) {
   link_proxy proxy{shared_server().port()};
@@ -61,7 +75,7 @@ TEST_F(destroyed_queue, calls_fail_while_the_client_is_being_closed) {
   EXPECT_EQ(code_of([&] { q.push("item"); }), errc::closed);
   EXPECT_EQ(code_of([&] { q.pop(); }), errc::closed);
   EXPECT_EQ(closed.wait_for(0s), std::future_status::timeout);
-  proxy.cut();
+  proxy.disconnect();
   closed.get();
 }
 

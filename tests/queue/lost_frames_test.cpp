@@ -13,9 +13,9 @@ class lost_frames : public one_queue {
     using afterwards = link_proxy::afterwards;
     for (const auto what : {afterwards::accept_new_links, afterwards::refuse_until_heal}) {
       at_every_frame(
-          proxy, 7, [&](std::size_t n) { proxy.cut_after_client_frames(n, what); }, use);
+          proxy, 7, [&](std::size_t n) { proxy.disconnect_after_client_frames(n, what); }, use);
       at_every_frame(
-          proxy, 7, [&](std::size_t n) { proxy.cut_after_server_frames(n, what); }, use);
+          proxy, 7, [&](std::size_t n) { proxy.disconnect_after_server_frames(n, what); }, use);
       if (HasFatalFailure()) return;
     }
   }

@@ -57,6 +57,25 @@ TEST_F(popping, a_queue_that_does_not_exist_is_empty) {
   EXPECT_FALSE(zk.exists(path + "/not")) << "reading creates nothing";
 }
 
+TEST_F(popping, queue_objects_of_a_client_are_one_consumer) {
+  constexpr int count = 50;
+  inbox<std::string> got;
+  std::vector<std::unique_ptr<queue>> queues;
+  for (int i = 0; i < count; ++i) {
+    queues.push_back(std::make_unique<queue>(zk, path));
+    queues.back()->async_pop([&](error_code ec, std::optional<queue_item> item) {
+      got.put(ec ? ec.message() : item->data);
+    });
+  }
+  const auto wait_queue = path + ".conclave/waiting";
+  while (!zk.exists(wait_queue)) std::this_thread::sleep_for(1ms);
+  for (int i = 0; i < 3; ++i) zk.sync();  // others would have entered by now
+  EXPECT_EQ(zk.children(wait_queue).names.size(), 1u);
+  queues.front()->push(numbered(0, count));
+  for (int i = 0; i < count; ++i) EXPECT_EQ(got.take(), std::to_string(i)) << "in order";
+  EXPECT_EQ(zk.children(path + ".conclave/consumers").names.size(), 1u);
+}
+
 TEST_F(popping, waits_for_the_first_item) {
   queue q{zk, path};
   client other{shared_server().connect_string()};

@@ -19,7 +19,7 @@ constexpr int producers = 4;
 constexpr int workers = 4;
 constexpr int faults = 12;
 
-struct fate {
+struct item_counts {
   int pushing = 0, pushed = 0, completing = 0, completed = 0, unclear = 0;
 };
 
@@ -38,14 +38,14 @@ class worker {
   child_process& process() { return process_; }
 
   // A killed process may not have written its last step.
-  void report(std::map<std::string, fate>& fates) const {
+  void report(std::map<std::string, item_counts>& counts) const {
     std::ifstream said{folder_.path() / "said"};
     for (std::string line; std::getline(said, line);) {
       if (line.size() < 3 || line[1] != ' ') {
         ADD_FAILURE() << "unexpected line of a worker: " << line;
         continue;
       }
-      auto& f = fates[line.substr(2)];
+      auto& f = counts[line.substr(2)];
       switch (line[0]) {
         case '>': ++f.pushing; break;
         case '=': ++f.pushed; break;
@@ -68,7 +68,7 @@ class queue_processes : public one_queue {
   int changes() { return zk.exists(path)->cversion; }
 
   // Waits for the condition as long as the queue changes. Returns false if the queue has not
-  // changed for `patience`.
+  // changed for `wait_limit`.
   template <class Condition>
   bool wait_while_it_changes(Condition done) {
     auto seen = changes();
@@ -78,7 +78,7 @@ class queue_processes : public one_queue {
       if (const auto count = changes(); count != seen) {
         seen = count;
         since = present;
-      } else if (present - since > patience) {
+      } else if (present - since > wait_limit) {
         return false;
       }
     }
@@ -89,7 +89,7 @@ class queue_processes : public one_queue {
 TEST_F(queue_processes, every_pushed_item_is_completed_once) {
   std::vector<std::unique_ptr<link_proxy>> proxies;
   std::vector<std::unique_ptr<worker>> producing, working;
-  std::map<std::string, fate> fates;
+  std::map<std::string, item_counts> counts;
   int next_name = 0;
   const auto produce = [&](const std::string& address, int count) {
     return std::make_unique<worker>(
@@ -116,8 +116,8 @@ TEST_F(queue_processes, every_pushed_item_is_completed_once) {
     switch (round % 4) {
       case 0:
         working[slot]->process().kill(SIGKILL);
-        ASSERT_TRUE(working[slot]->process().wait(patience));
-        working[slot]->report(fates);
+        ASSERT_TRUE(working[slot]->process().wait(wait_limit));
+        working[slot]->report(counts);
         working[slot] = work(proxy.connect_string());
         break;
       case 1: {
@@ -132,13 +132,13 @@ TEST_F(queue_processes, every_pushed_item_is_completed_once) {
         const auto producer = random() % producers;
         for (auto& each : proxies) each->drop_links();
         producing[producer]->process().kill(SIGKILL);
-        ASSERT_TRUE(producing[producer]->process().wait(patience));
-        producing[producer]->report(fates);
+        ASSERT_TRUE(producing[producer]->process().wait(wait_limit));
+        producing[producer]->report(counts);
         producing[producer] = produce(proxies[producer]->connect_string(), items / producers / 4);
         break;
       }
       default:
-        proxy.cut(link_proxy::ending::reset);
+        proxy.disconnect(link_proxy::ending::reset);
         zk.sync();
         proxy.heal();
     }
@@ -150,21 +150,21 @@ TEST_F(queue_processes, every_pushed_item_is_completed_once) {
       return ended.has_value();
     })) << "a producer hangs";
     EXPECT_EQ(ended->code, 0);
-    each->report(fates);
+    each->report(counts);
   }
   queue q{zk, path};
   EXPECT_TRUE(wait_while_it_changes([&] { return q.empty(); }))
       << "the remaining items are not completed";
   for (auto& each : working) each->process().kill(SIGTERM);
   for (auto& each : working) {
-    const auto ended = each->process().wait(patience);
+    const auto ended = each->process().wait(wait_limit);
     ASSERT_TRUE(ended) << "a worker hangs";
     EXPECT_EQ(ended->code, 0);
-    each->report(fates);
+    each->report(counts);
   }
 
   int pushed = 0, completed = 0, unclear = 0;
-  for (const auto& [item, f] : fates) {
+  for (const auto& [item, f] : counts) {
     pushed += f.pushed;
     completed += f.completed;
     unclear += f.pushed == 1 && f.completed == 0;

@@ -1,9 +1,9 @@
-// Runs simulated histories: many of them, or one with all that is said in it.
+// Runs simulated histories: many, or one with a trace.
 //
-//   conclave_sim --seeds 1000 --first 1              all workloads, so many seeds in all
-//   conclave_sim --workload mutex --replay 42        what happens in that one
+//   conclave_sim --seeds 1000 --first 1              1000 histories of all workloads
+//   conclave_sim --workload mutex --replay 42        one history, with a trace
 //
-// The exit code is 0 if nothing went wrong, 1 if something did, and 64 for a wrong command line.
+// Exit codes: 0 success, 1 violations, 64 invalid command line.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,19 +28,19 @@ using namespace conclave::simulated;
 using clock_type = std::chrono::steady_clock;
 
 constexpr int usage = 64;
-constexpr std::size_t enough_failures = 5;
+constexpr std::size_t max_failures = 5;
 
 constexpr std::string_view help = R"(usage: conclave_sim [options]
-  --workload NAME   one of these alone; `all` of them by turns, which is what is run without it
-  --seeds N         how many histories (1000)
+  --workload NAME   run only this workload (default: `all`, in turn)
+  --seeds N         number of histories (1000)
   --first K         the first seed (1)
-  --replay SEED     one history, with a trace of everything; needs --workload
-  --list FILE       the histories of a file: lines of WORKLOAD SEED
-  --sqlite          the real store on a faulty disk below the server: slower
-  --jobs N          processes that share the work (1)
-  --coverage        which share of (kind, kind, layout, fault) was visited, and what was not; and
-                    which share of the grants the checkers do not judge
-  --expect-violation  exit code 0 if something went wrong: for code that is wrong on purpose
+  --replay SEED     run one history and print a trace; requires --workload
+  --list FILE       run the histories in FILE, one `WORKLOAD SEED` per line
+  --sqlite          use the real store on a simulated disk with faults; slower
+  --jobs N          number of processes (1)
+  --coverage        print the share of visited (kind, kind, layout, fault) combinations, the
+                    combinations not visited, and the share of grants that were not judged
+  --expect-violation  exit with 0 if there is a violation; for mutants
 )";
 
 struct command_line {
@@ -101,7 +101,7 @@ command_line parse(const std::vector<std::string>& words) {
     else if (w == "--help")
       std::cout << help, std::exit(0);
     else
-      refuse("what is " + w + "?");
+      refuse("unknown option " + w);
   }
   return c;
 }
@@ -112,14 +112,14 @@ const workload& named(const std::string& name) {
     if (w.name == name) return w;
     known += " " + std::string{w.name};
   }
-  refuse("no workload is called " + name + "; there are all" + known);
+  refuse("unknown workload " + name + "; known: all" + known);
 }
 
 class runner {
  public:
   explicit runner(const command_line& c) : line_{c} {}
 
-  // Whether it went well.
+  // Returns true if there was no violation.
   bool one(const work& w) {
     std::vector<std::string> wrong;
     try {
@@ -133,7 +133,7 @@ class runner {
     std::ostringstream out;
     out << w.what->name << ", seed " << w.seed << ":\n";
     for (std::size_t i = 0; i < wrong.size() && i < 8; ++i) out << "  " << wrong[i] << "\n";
-    out << "to replay: conclave_sim --workload " << w.what->name << " --replay " << w.seed
+    out << "replay: conclave_sim --workload " << w.what->name << " --replay " << w.seed
         << (line_.sqlite ? " --sqlite" : "") << "\n";
     std::cerr << out.str();
     return false;
@@ -149,7 +149,7 @@ class runner {
   std::map<std::string_view, tally> tallies_;
 };
 
-// --- several processes, which tell their count in lines: "done N", "tally WORKLOAD N WHAT"
+// --- worker processes; they report lines: "done N", "failed N", "tally WORKLOAD N WHAT"
 
 class progress {
  public:
@@ -183,22 +183,22 @@ void work_on(const command_line& line, const std::vector<work>& list, std::uint6
   const auto say = [&](const std::string& text) {
     if (::write(to, text.data(), text.size()) < 0) std::exit(1);
   };
-  std::uint64_t told = 0;
-  const auto tell_progress = [&] {
-    say("done " + std::to_string(r.done() - told) + "\n");
-    told = r.done();
+  std::uint64_t reported = 0;
+  const auto report_progress = [&] {
+    say("done " + std::to_string(r.done() - reported) + "\n");
+    reported = r.done();
   };
   auto next = clock_type::now();
   for (auto i = first;
-       i < list.size() && r.failures() < (line.expects_violation ? 1 : enough_failures);
+       i < list.size() && r.failures() < (line.expects_violation ? 1 : max_failures);
        i += line.jobs) {
     r.one(list[i]);
     if (const auto now = clock_type::now(); now >= next) {
       next = now + std::chrono::milliseconds{100};
-      tell_progress();
+      report_progress();
     }
   }
-  tell_progress();
+  report_progress();
   std::string all = "failed " + std::to_string(r.failures()) + "\n";
   for (const auto& [workload, t] : r.tallies())
     for (const auto& [what, n] : t)
@@ -283,11 +283,11 @@ int replay(const command_line& line) {
   };
   const auto wrong = named(line.workload).run({line.replay, line.sqlite, trace}, t);
   for (const auto& w : wrong) std::printf("WRONG: %s\n", w.c_str());
-  std::printf("%zu complaints\n", wrong.size());
+  std::printf("%zu violations\n", wrong.size());
   return wrong.empty() ? 0 : 1;
 }
 
-// A history in which nothing happens shows nothing. Few of them cannot have everything.
+// Reports expected events that never happened. A small number of histories cannot contain all.
 bool something_is_missing(const outcome& o) {
   constexpr std::uint64_t enough = 500;
   bool missing = false;
@@ -297,7 +297,7 @@ bool something_is_missing(const outcome& o) {
     for (const auto what : w.expected) {
       const auto n = t->second.find(what);
       if (n != t->second.end() && n->second > 0) continue;
-      std::cerr << w.name << ": it never happened: " << what << "\n";
+      std::cerr << w.name << ": never happened: " << what << "\n";
       missing = true;
     }
   }
@@ -323,7 +323,7 @@ void print_coverage(const outcome& o) {
     return of == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(of);
   };
   for (const auto& each : missing)
-    std::printf("not visited: %s\n", each.substr(met.size()).c_str());
+    std::printf("not visited: %s\n", each.substr(combination_prefix.size()).c_str());
   std::printf("visited %zu of %zu combinations of kind, kind, layout and fault (%.1f %%)\n",
               all.size() - missing.size(), all.size(),
               share(all.size() - missing.size(), all.size()));
@@ -341,12 +341,12 @@ int main(int argc, char** argv) {
     std::printf("%s:", workload.c_str());
     const char* between = " ";
     for (const auto& [what, n] : t)
-      if (!what.starts_with(met))
+      if (!what.starts_with(combination_prefix))
         std::printf("%s%" PRIu64 " %s", std::exchange(between, ", "), n, what.c_str());
     std::printf("\n");
   }
   if (line.coverage) print_coverage(all);
-  if (all.crashed) std::fprintf(stderr, "conclave_sim: a history ended the process\n");
+  if (all.crashed) std::fprintf(stderr, "conclave_sim: a worker process crashed\n");
   const bool violated = all.failures > 0 || all.crashed;
   if (line.expects_violation) {
     std::printf(

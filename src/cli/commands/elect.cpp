@@ -132,9 +132,10 @@ class election_run {
           const bool held = !ec && found && found->ephemeral_owner == owner;
           loop_.post([this, held] {
             if (!held) return campaign();
-            throw failure{usage, "elect " + flags_.path +
-                                     ": the leader of this election runs this command, which would "
-                                     "wait for itself; use another path"};
+            throw failure{usage,
+                          "elect " + flags_.path +
+                              ": this command runs under the leader of the same election and "
+                              "would wait for itself; use another path"};
           });
         });
   }

@@ -102,7 +102,8 @@ int stop(local_flags& f, const invocation&) {
   const auto sessions = reply_field(reply, "zk_global_sessions");
   if (!f.force && !sessions.empty() && sessions != "0")
     throw failure{failed, "the server has " + sessions +
-                              " sessions (see: conclave status); use --force to stop it anyway; "
+                              (sessions == "1" ? " session" : " sessions") +
+                              " (see: conclave status); use --force to stop it anyway; "
                               "commands that hold or wait for a lock then start it again"};
   if (!server->end(10s))
     throw failure{failed, "process " + std::to_string(server->pid()) +

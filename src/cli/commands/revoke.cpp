@@ -44,6 +44,12 @@ std::vector<contender_info> holders_of(client& zk, const std::string& path,
                   "revoke " + path + ": the path has " +
                       (other_recipe->what == recipe_info::kind::queue ? "a queue" : "an election") +
                       "; only holders of a lock can be asked to release it"};
+  // If the lock's own path cannot be read, it may have holders. Other unreadable nodes belong to
+  // other locks, below this path.
+  for (const auto& u : s.unreadable)
+    if (holders.empty() && u.path == path)
+      throw failure{exit_code_of(u.why),
+                    "revoke " + path + ": cannot read " + u.path + ": " + u.why.message()};
   return holders;
 }
 
@@ -51,7 +57,7 @@ std::string name_of(const contender_info& who) {
   return printable(who.owner.empty() ? std::string{last_name(who.node)} : who.owner);
 }
 
-// Returns false if the node still exists at that time.
+// Returns false if the node still exists at the time `until`.
 bool wait_until_removed(client& zk, const std::string& node, time_point until) {
   struct shared {
     std::mutex mutex;
@@ -151,7 +157,8 @@ void describe_revoke(CLI::App& app, invocation& call) {
       "the request replaces the data of the node. Then `conclave status` shows the name of the "
       "node\n"
       "instead of the owner.\n"
-      "Exit code: 1 if --wait was given and the lock is still held.");
+      "Exit codes: 1 if --wait was given and the lock is still held; 77 if an ACL hides the "
+      "holders.");
   app.add_option("PATH", f->path, "path of the lock; without a leading /, it is below /conclave")
       ->required();
   app.add_option("-w,--wait", f->wait,

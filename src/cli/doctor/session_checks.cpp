@@ -110,7 +110,8 @@ void check_timeout(checkup& report, connection& c, bool bound_to_processes) {
   };
   if (bound_to_processes)
     found(mark::ok,
-          "; it only applies to restarts of the server, which otherwise sees processes end", "");
+          "; it only matters if the server restarts, because the server sees when a process exits",
+          "");
   else if (granted < 4s)
     found(mark::warning, ": a pause of this length in the program or the network loses all locks",
           "10s to 30s are usual: --session-timeout, and the server's maxSessionTimeout");

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -118,6 +119,30 @@ bool is_running_in(const std::filesystem::path& process, pid_t group) {
 }  // namespace
 
 program shell(const std::string& line) { return {{"/bin/sh", "-c", line}, {}, {}}; }
+
+void require_executable(const program& p) {
+  const auto& name = p.arguments.front();
+  int why = ENOENT;
+  const auto is_executable = [&](const std::string& file) {
+    if (std::error_code ignored; std::filesystem::is_directory(file, ignored))
+      why = EACCES;
+    else if (::access(file.c_str(), X_OK) == 0)
+      return true;
+    else if (errno != ENOENT && errno != ENOTDIR)
+      why = errno;
+    return false;
+  };
+  if (name.find('/') != std::string::npos) {
+    if (is_executable(name)) return;
+  } else {
+    const char* const path = std::getenv("PATH");
+    // The colon at the end makes getline() also return an empty last entry, which is this folder.
+    std::istringstream folders{std::string{path != nullptr ? path : "/bin:/usr/bin"} + ':'};
+    for (std::string folder; std::getline(folders, folder, ':');)
+      if (is_executable((folder.empty() ? "." : folder) + '/' + name)) return;
+  }
+  throw failure{code_of_failed_start(why), "cannot run '" + name + "': " + std::strerror(why)};
+}
 
 child::child(const program& p, const start_options& t) {
   exec_block block{p};

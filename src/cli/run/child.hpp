@@ -24,6 +24,9 @@ struct program {
 // Returns the program for `-c STRING`.
 program shell(const std::string& line);
 
+// Throws failure with not_found or not_executable if the program cannot be run now.
+void require_executable(const program& p);
+
 class child {
  public:
   struct start_options {
@@ -44,7 +47,7 @@ class child {
   enum class delivery {
     sent,
     // The kernel does not permit us to signal the program's own process, because it runs as another
-    // user. A set-uid program such as sudo is an example. Other processes of the group may have
+    // user, for example as a set-uid program such as sudo. Other processes of the group may have
     // received the signal.
     refused,
   };

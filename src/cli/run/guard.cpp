@@ -42,7 +42,7 @@ void close_all(unsigned from, unsigned to) noexcept {
 }
 
 void take_descriptors(std::array<int, 4> ours) noexcept {
-  // First close all other descriptors, so that the copies fit into a low limit of open files.
+  // First close all other descriptors, so that the copies fit into a low limit on open files.
   auto kept = ours;
   std::sort(kept.begin(), kept.end());
   unsigned next = STDERR_FILENO + 1;
@@ -301,8 +301,8 @@ void guard::kill_command(shared& page) noexcept {
   if (const pid_t group = page.group; group != 0) ::kill(-group, SIGKILL);
 }
 
-// Waits until the server closes the connection. To react to that, the guard must run a whole
-// program.
+// Waits until the server closes the connection. Then executes this program again (run_program()),
+// because attaching a new keeper takes more than system calls.
 void guard::watch_keeper(shared& page) {
   watched_processes all{page.command};
   while (!all.wait(keeper_socket, -1))
@@ -350,7 +350,7 @@ int guard::run_program() {
     start_server();
     keeper = session_keeper{socket, page.key, 1s};
     if (keeper.state() == session_keeper::result::attached) continue;
-    if (keeper.state() == session_keeper::result::session_over || now() > deadline)
+    if (keeper.state() == session_keeper::result::session_expired || now() > deadline)
       outcome = verdict::lost;
     else
       all.wait(-1, 20);

@@ -67,8 +67,9 @@ void raise_descriptor_limit(server_options& options) {
 }
 
 // Waits for SIGTERM, SIGINT and SIGHUP on a separate thread. Before the server has started, SIGTERM
-// and SIGINT exit the program. Later, the first of them stops the server, and a second one exits at
-// once. SIGHUP only calls `reload`, because it is also sent when a terminal is closed.
+// and SIGINT terminate the program. Later, the first of these signals stops the server, and a
+// second one terminates the program at once. SIGHUP only calls `reload`, because it is also sent
+// when a terminal is closed.
 class signal_thread {
  public:
   explicit signal_thread(std::function<void(server&)> reload) : reload_{std::move(reload)} {
@@ -206,10 +207,10 @@ int backup(const std::filesystem::path& socket, const std::filesystem::path& to)
                               (got.reply.empty() ? "the server exited without a reply"
                                                  : got.reply.substr(0, got.reply.find('\n')))};
   if (!std::filesystem::exists(target, ec))
-    throw failure{failed, "the server wrote a backup, but " + target +
-                              " is not there for this command; the server may see another folder "
-                              "of this name (PrivateTmp of its systemd unit), choose a folder "
-                              "that both see, for instance /var/lib/conclave"};
+    throw failure{failed, "the server wrote a backup, but this command cannot find " + target +
+                              "; the server may see a different folder of this name (PrivateTmp "
+                              "in its systemd unit); choose a folder that both can see, for "
+                              "example /var/lib/conclave"};
   std::printf("%s\n", target.c_str());
   return ok;
 }

@@ -33,7 +33,10 @@ class finder {
       if (const auto semaphore = neighbour(path, beside_semaphore))
         find_kazoo_semaphore(*semaphore);
     for (const auto& [path, node] : tree_.nodes)
-      if (!consumed_.contains(path)) find_at(path, node, include_unused);
+      if (!consumed_.contains(path))
+        find_at(path, node, include_unused);
+      else if (queues_.contains(path))  // a lock may use the same path
+        find_wait_queues(path, node);
     for (auto& [place, f] : others_) found_.push_back(std::move(f));
     return std::move(found_);
   }
@@ -211,12 +214,14 @@ class finder {
     consumed_.insert(names.waiting_producers());
     consumed_.insert(path + std::string{beside_queue});
     consumed_.insert(path);
+    queues_.insert(path);
     found_.push_back(std::move(f));
   }
 
   const node_tree& tree_;
   const known_layouts& layouts_;
   std::set<std::string> consumed_;  // nodes that belong to a recipe already found
+  std::set<std::string> queues_;
   std::vector<found_recipe> found_;
   std::map<std::pair<std::string, std::string>, found_recipe> others_;  // by path and layout
 };

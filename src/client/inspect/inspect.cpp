@@ -53,7 +53,7 @@ void read_contenders(client& c, std::vector<found_recipe>& all, inspection& resu
     if (!present) e.state = standing::absent;
     if (ec && present) result.unreadable.push_back({paths[i], ec});
     e.info.readable = !ec;
-    if (!ec) client_impl::describe(e.info, node);
+    if (!ec) client_impl::set_node_info(e.info, node);
   }
 }
 
@@ -102,7 +102,7 @@ recipe_info finish(found_recipe f) {
   return std::move(r);
 }
 
-// Returns true if a holder is granted the recipe at the moment when its node is created.
+// Returns true if a contender becomes a holder at the moment when its node is created.
 bool granted_at_creation(const recipe_info& r) {
   return r.what == kind::queue || (r.what == kind::semaphore && r.layout == "kazoo") ||
          r.layout == "named";
@@ -215,7 +215,7 @@ std::vector<contender_info> queue_claims(client& c, const std::string& path, que
     info.holds = true;
     info.readable = !replies[i].ec;
     if (!info.readable) continue;
-    client_impl::describe(info, replies[i].value);
+    client_impl::set_node_info(info, replies[i].value);
     info.granted = grant_time{info.since, info.since};
   }
   return all;

@@ -5,11 +5,12 @@
 #include <chrono>
 #include <optional>
 #include <string_view>
-#include <tuple>
+#include <unordered_map>
+#include <utility>
 
-#include "recipes/describe.hpp"
+#include "recipes/contender_data.hpp"
 #include "recipes/parent_record.hpp"
-#include "recipes/sequence_number.hpp"
+#include "recipes/wait/wait_queue.hpp"
 
 namespace conclave::client_impl {
 namespace {
@@ -28,14 +29,18 @@ std::optional<std::int64_t> sequence_number(std::string_view node) {
 }  // namespace
 
 void sort_wait_queue(std::vector<listed_contender>& all) {
-  recipes::number_range numbers;
-  for (const auto& c : all) numbers.add(c.number);
-  const bool by_age = numbers.ordered_by_age();
-  std::sort(all.begin(), all.end(), [&](const listed_contender& a, const listed_contender& b) {
-    const auto age =
-        std::tie(a.info.fencing_token, a.info.node) < std::tie(b.info.fencing_token, b.info.node);
-    return by_age || a.number == b.number ? age : a.number < b.number;
-  });
+  std::vector<recipes::queued_contender> order;
+  std::unordered_map<std::string, std::size_t> index;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& info = all[i].info;
+    order.push_back({info.node, info.role, all[i].number, info.fencing_token});
+    index.emplace(info.node, i);
+  }
+  recipes::sort_contenders(order);
+  std::vector<listed_contender> sorted;
+  sorted.reserve(all.size());
+  for (const auto& c : order) sorted.push_back(std::move(all[index.at(c.name)]));
+  all = std::move(sorted);
 }
 
 void mark_holders(std::vector<listed_contender>& sorted) {
@@ -47,8 +52,8 @@ void mark_holders(std::vector<listed_contender>& sorted) {
   }
 }
 
-void describe(contender_info& info, const get_result& node) {
-  recipes::describe(info, node.data, node.stat);
+void set_node_info(contender_info& info, const get_result& node) {
+  recipes::set_node_info(info, node.data, node.stat);
 }
 
 void estimate_grants(const get_result& lock, const std::vector<contender_info*>& contenders) {
@@ -64,7 +69,7 @@ void estimate_grants(const get_result& lock, const std::vector<contender_info*>&
     grant.earliest = c->since;
     const auto number = sequence_number(c->node);
     const bool follows_record = served && number && *served < *number;
-    // The previous exclusive holder wrote the record when it released the lock.
+    // The previous exclusive holder wrote the parent record when it released the lock.
     const bool waited_for_release = follows_record && path.mzxid > c->fencing_token;
     if (waited_for_release)
       grant.earliest = std::max(

@@ -1,4 +1,4 @@
-// Determines the order of a wait queue, and which contenders hold the lock in that order.
+// Sorts a wait queue, and determines which contenders hold the lock and since when.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,24 @@ namespace conclave::client_impl {
 struct listed_contender {
   contender_info info;
   std::int32_t number = 0;  // the sequence number
-  // `present` means that the contender counts. `present_if_ours` means that it counts only if the
-  // data of its node shows that Conclave created it. `absent` means that it does not count.
+  // `present` means that the contender is in the wait queue. `present_if_ours` means that it is in
+  // the wait queue only if the data of its node shows that Conclave created it. `absent` means that
+  // it is not in the wait queue.
   enum class standing { present, present_if_ours, absent } state = standing::present;
 };
 
-// Sorts by sequence number. If the sequence numbers are exhausted and give no order, sorts by
-// creation.
+// Sorts by sequence number. If the sequence numbers are exhausted and no longer define an order,
+// sorts by order of creation (czxid).
 void sort_wait_queue(std::vector<listed_contender>& all);
 
 // Sets contender_info::holds of the contenders in a sorted wait queue of a lock.
 void mark_holders(std::vector<listed_contender>& sorted);
 
 // Sets the members that come from the contender's node: all except node, role, holds and granted.
-void describe(contender_info& info, const get_result& node);
+void set_node_info(contender_info& info, const get_result& node);
 
 // Sets contender_info::granted of all holders. Needs all contenders of the lock. `lock` is the
-// lock's path, which must be read after the contenders.
+// result of reading the lock's path. Read it after the contenders.
 void estimate_grants(const get_result& lock, const std::vector<contender_info*>& contenders);
 
 }  // namespace conclave::client_impl

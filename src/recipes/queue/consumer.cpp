@@ -1,16 +1,9 @@
 #include "recipes/queue/consumer.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 namespace conclave::recipes {
-namespace {
-
-error_code cancelled() { return {ECANCELED, boost::system::system_category()}; }
-
-}  // namespace
-
 consumer::consumer(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names,
                    options o)
     : context_{std::move(p)},
@@ -43,7 +36,7 @@ void consumer::acquire(const caller_ptr& who) {
 }
 
 void consumer::give_up(const caller_ptr& who, error_code why) {
-  if (std::erase(callers_, who) == 0) {
+  if (!callers_.erase(who)) {
     who->gave_up_with = why;
     return;
   }
@@ -58,39 +51,39 @@ void consumer::close(error_code why) {
   changed_.notify();
 }
 
+std::shared_ptr<queue_user> consumer::add_user() {
+  ++users_;
+  return std::make_shared<queue_user>();
+}
+
+void consumer::remove_user(const std::shared_ptr<queue_user>& user, error_code why) {
+  if (--users_ == 0) return close(why);
+  user->removed_with = why;
+  for (const auto& who : callers_.take_all_of(user.get())) complete(who, why);
+  const auto self = shared_from_this();
+  changed_.notify();
+}
+
 void consumer::complete(const caller_ptr& who, error_code ec, std::optional<acquired_item> what) {
   context_->post(
       [who, ec, what = std::move(what)]() mutable { who->complete(ec, std::move(what)); });
 }
 
 void consumer::complete_all(error_code ec) {
-  for (const auto& who : std::exchange(callers_, {})) complete(who, ec);
+  for (const auto& who : callers_.take_all()) complete(who, ec);
 }
 
 void consumer::complete_callers_that_do_not_wait() {
-  for (const auto& who : std::exchange(callers_, {}))
-    if (who->waits)
-      callers_.push_back(who);
-    else
-      complete(who, {});
+  for (const auto& who : callers_.take_all_that_do_not_wait()) complete(who, {});
 }
 
 void consumer::wait_again(const caller_ptr& who) {
   if (who->gave_up_with)
     complete(who, *who->gave_up_with);
+  else if (who->user && who->user->removed_with)
+    complete(who, *who->user->removed_with);
   else
     callers_.push_front(who);
-}
-
-bool consumer::has_caller_that_does_not_wait() const {
-  return std::any_of(callers_.begin(), callers_.end(), [](auto& who) { return !who->waits; });
-}
-
-std::vector<consumer::caller_ptr> consumer::remove_first_callers(std::size_t n) {
-  const auto end = callers_.begin() + static_cast<std::ptrdiff_t>(n);
-  std::vector<caller_ptr> removed{callers_.begin(), end};
-  callers_.erase(callers_.begin(), end);
-  return removed;
 }
 
 // --- phases
@@ -99,13 +92,14 @@ consumer::phase consumer::next_phase() {
   const bool must_list_for_others = wait_entry_.is_first() && !listing_.is_current();
   if (callers_.empty()) return must_list_for_others ? phase::listing_for_others : phase::idle;
   plan_.begin_busy_period();
-  plan_.clear_if_outdated();
+  plan_.update();
   if (!plan_.empty()) return phase::acquiring;
-  const bool relies_on_watches = wait_entry_.is_first() && listing_.is_current();
-  const bool relies_on_first =
-      wait_entry_.is_entered() && !wait_entry_.is_first() && !wait_entry_.take_overdue();
-  const bool can_wait = (relies_on_watches || relies_on_first) && !has_caller_that_does_not_wait();
-  return can_wait ? phase::waiting : phase::listing;
+  if (callers_.has_one_that_does_not_wait()) return phase::listing;
+  // If the listing found items, none of the planned ones was acquired. A change of the data of an
+  // item or of its folder can cause this, and no watch reports it.
+  if (!wait_entry_.is_entered() || !listing_.found_nothing()) return phase::listing;
+  if (wait_entry_.is_first()) return listing_.is_current() ? phase::waiting : phase::listing;
+  return wait_entry_.is_overdue() ? phase::checking : phase::waiting;
 }
 
 task<> consumer::run() {
@@ -120,6 +114,7 @@ task<> consumer::run() {
         co_await changed_;
         if (const auto ec = wait_entry_.take_error()) complete_all(ec);
         break;
+      case phase::checking: co_await check_for_items(); break;
       case phase::listing_for_others: co_await list_for_others(); break;
       case phase::listing: co_await list_for_callers(); break;
       case phase::acquiring: co_await acquire_items(); break;
@@ -152,6 +147,21 @@ task<> consumer::list_for_callers() {
   co_return done;
 }
 
+// The first consumer of the wait queue may be stopped. A consumer that leaves the first position
+// writes the parent record of the wait queue. So if that was after the last change of the queue,
+// the next consumer lists the queue, and this one need not. But the next consumer may be stopped,
+// too, so this one relies on it only once.
+task<> consumer::check_for_items() {
+  const auto found = co_await listing_.check(shared_from_this());
+  wait_entry_.rely_again(found.wait_queue);
+  if (found.ec && !context_->can_restart_after(found.ec)) complete_all(found.ec);
+  const auto left = found.wait_queue ? found.wait_queue->mzxid : 0;
+  const bool next_one_lists = left > found.last_change && left != relied_on_;
+  relied_on_ = left;
+  if (!found.ec && found.changed && !next_one_lists) co_await list_for_callers();
+  co_return done;
+}
+
 task<> consumer::acquire_items() {
   const auto ec = options_.mode == mode::pop ? co_await pop_items() : co_await claim_items();
   if (ec) {
@@ -179,7 +189,8 @@ task<error_code> consumer::list_items() {
   const auto self = shared_from_this();
   for (;;) {
     const bool watches = wait_entry_.is_first();
-    const queue_listing::request what{watches, !watches && transactions_.has_counter()};
+    const queue_listing::request what{watches, consumers_to_list()};
+    listing_.set_found_items(true);  // if the listing fails, the queue must be listed again
     auto listed = co_await listing_.list(self, what);
     if (listed.others_wait) others_wait_ = *listed.others_wait;
     if (listed.is == queue_listing::result::status::folder_created) continue;
@@ -198,22 +209,66 @@ task<error_code> consumer::list_items() {
       return std::binary_search(listed.claimed.begin(), listed.claimed.end(), n.text) ||
              folder_.is_too_large(n.text);
     });
-    if (!watches && !items.empty() && !transactions_.has_counter()) {
-      if (const auto ec = co_await transactions_.create_counter(self)) co_return ec;
-      const auto listing = listing_.list_consumers(self);
-      auto consumers = co_await listing;
-      listed.consumers = std::move(consumers.value.names);
-    }
-    const auto count = items.size();
-    auto share = share_.select(std::move(items), std::move(listed.consumers),
-                               transactions_.counter_name(), has_caller_that_does_not_wait());
-    plan_.begin_pass(std::move(share), count);
+    listing_.set_found_items(!items.empty());
+    if (!watches && !items.empty())
+      if (const auto ec = co_await learn_consumers(listed, items.size())) co_return ec;
+    plan(std::move(items), std::move(listed));
     co_return error_code{};
   }
 }
 
+// The first consumer of the wait queue does not divide the items.
+queue_listing::consumers consumer::consumers_to_list() const {
+  if (wait_entry_.is_first() || !transactions_.has_counter())
+    return queue_listing::consumers::nothing;
+  const bool may_be_crowd = consumer_share::is_crowd(consumer_count_, 0);
+  return share_.is_active() && !may_be_crowd ? queue_listing::consumers::names
+                                             : queue_listing::consumers::count;
+}
+
+task<error_code> consumer::learn_consumers(queue_listing::result& listed, std::size_t items) {
+  const auto self = shared_from_this();
+  if (!transactions_.has_counter()) {
+    if (const auto ec = co_await transactions_.create_counter(self)) co_return ec;
+    const auto counting = listing_.count_consumers(self);
+    const auto folder = co_await counting;
+    if (folder.value) listed.consumer_count = static_cast<std::size_t>(folder.value->num_children);
+  }
+  consumer_count_ = listed.consumer_count;
+  const bool needs_names = share_.is_active() && !consumer_share::is_crowd(consumer_count_, items);
+  if (!needs_names || !listed.consumers.empty()) co_return error_code{};
+  const auto listing = listing_.list_consumers(self);
+  auto names = co_await listing;
+  listed.consumers = std::move(names.value.names);
+  co_return error_code{};
+}
+
+void consumer::plan(std::vector<item_name> items, queue_listing::result listed) {
+  const auto count = items.size();
+  auto selected = consumer_share::is_crowd(listed.consumer_count, count)
+                      ? share_.select_in_crowd(std::move(items))
+                      : share_.select(std::move(items), std::move(listed.consumers),
+                                      transactions_.counter_name());
+  // Items can become available ahead of the planned ones if they have priorities, if claims are
+  // released, or if another consumer does not acquire its share.
+  const bool only_at_the_end = options_.mode == mode::pop && !names_->has_priorities() &&
+                               selected.acquires == consumer_share::part::all_in_order;
+  plan_.begin_pass(
+      std::move(selected), count,
+      only_at_the_end ? item_plan::pass::whole_listing : item_plan::pass::part_of_listing);
+}
+
+// In a crowd, the consumer continues with random items of its listing. Otherwise it lists the queue
+// again, to divide the items or because its listing is outdated.
 void consumer::found_other_consumers() {
-  if (share_.begin()) plan_.set_outdated();
+  if (share_.begin()) {
+    if (consumer_share::is_crowd(consumer_count_, plan_.size()))
+      plan_.continue_at_random();
+    else
+      plan_.set_outdated();
+  } else {
+    plan_.count_failed_attempt();
+  }
 }
 
 task<error_code> consumer::read_items(std::size_t n) {

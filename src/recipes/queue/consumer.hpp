@@ -7,14 +7,12 @@
 // All members are called inside a session_context::scope.
 #pragma once
 
-#include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "conclave/queue_item.hpp"
+#include "recipes/queue/callers.hpp"
 #include "recipes/queue/claim.hpp"
 #include "recipes/queue/consumer_share.hpp"
 #include "recipes/queue/counted_transactions.hpp"
@@ -37,25 +35,26 @@ class consumer : public std::enable_shared_from_this<consumer> {
   };
   consumer(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names, options o);
 
-  struct acquired_item {
-    queue_item item;                        // set with mode::pop
-    std::shared_ptr<recipes::claim> claim;  // set with mode::claim
-  };
-  // A call that wants an item. `complete` is called once, outside of the session_context::scope. If
-  // it gets neither an error nor an item, the queue was empty and the call does not wait.
-  struct caller {
-    std::function<void(error_code, std::optional<acquired_item>)> complete;
-    bool waits = true;
-    std::optional<error_code> gave_up_with;  // set if the caller gave up while its item is acquired
-  };
-  using caller_ptr = std::shared_ptr<caller>;
+  const queue_names& names() const noexcept { return *names_; }
+  const options& configuration() const noexcept { return options_; }
 
+  using acquired_item = recipes::acquired_item;
+  using caller = queue_caller;
+  using caller_ptr = recipes::caller_ptr;
   void acquire(const caller_ptr& who);
-  // Completes the call with `why` and without an item. If an item is already being acquired for the
-  // call, the call gets that item, or `why` if the attempt fails.
+  // Completes the call with `why` and without an item. But if an item is already being acquired for
+  // the call, the call completes with that item, or with `why` if the item is not acquired.
   void give_up(const caller_ptr& who, error_code why);
   // Completes all waiting calls with `why`. Later calls complete with ECANCELED.
   void close(error_code why);
+  bool is_closed() const noexcept { return phase_ == phase::closing; }
+
+  // Several queue objects (users) can share a consumer. The consumer is closed when its last user
+  // is removed.
+  std::shared_ptr<queue_user> add_user();
+  // Completes all waiting calls of this user (caller::user) with `why`. But if an item is already
+  // being acquired for a call, the call completes as after give_up().
+  void remove_user(const std::shared_ptr<queue_user>& user, error_code why);
 
  private:
   // The consumer awaits events only in the phases `idle` and `waiting`. In all other phases it
@@ -69,6 +68,7 @@ class consumer : public std::enable_shared_from_this<consumer> {
     idle,                // no caller waits
     listing_for_others,  // no caller waits, but consumers behind this one rely on its watches
     waiting,             // waits until a watch fires or its position in the wait queue changes
+    checking,            // checks for items that the first consumer of the wait queue has missed
     listing,
     acquiring,  // removes or claims planned items
     closing,    // removes the consumer's nodes
@@ -77,10 +77,16 @@ class consumer : public std::enable_shared_from_this<consumer> {
   task<> run();
   task<> list_for_others();
   task<> list_for_callers();
+  task<> check_for_items();
   task<> acquire_items();
 
   // Lists the queue and plans which items to remove or claim.
   task<error_code> list_items();
+  // Adds the number of consumers to the listing, and their names if these are needed to divide the
+  // items.
+  task<error_code> learn_consumers(queue_listing::result& listed, std::size_t items);
+  queue_listing::consumers consumers_to_list() const;
+  void plan(std::vector<item_name> items, queue_listing::result listed);
   void leave_wait_queue();
   // Must be called if another consumer has removed or claimed an item of the plan.
   void found_other_consumers();
@@ -98,17 +104,17 @@ class consumer : public std::enable_shared_from_this<consumer> {
   void begin_claim(planned_item item, caller_ptr who);
   void claim_failed(const recipes::claim& c, const caller_ptr& who, error_code ec);
   task<error_code> set_aside(const planned_item& item);
+  void set_too_large(const std::string& item);
 
   // --- callers
 
   void complete(const caller_ptr& who, error_code ec, std::optional<acquired_item> what = {});
   void complete_all(error_code ec);
   void complete_callers_that_do_not_wait();
-  // Puts a caller that did not get its reserved item back at the front of the waiting callers. If
-  // the caller has given up meanwhile, completes the call.
+  // Must be called if the item that was reserved for a caller was not acquired. Puts the caller
+  // back at the front of the waiting callers. If the caller has given up meanwhile, or its user was
+  // removed, completes the call instead.
   void wait_again(const caller_ptr& who);
-  bool has_caller_that_does_not_wait() const;
-  std::vector<caller_ptr> remove_first_callers(std::size_t n);
 
   std::shared_ptr<session_context> context_;
   std::shared_ptr<const queue_names> names_;
@@ -119,8 +125,12 @@ class consumer : public std::enable_shared_from_this<consumer> {
   items_folder folder_;
   item_plan plan_;
   consumer_share share_;
-  std::deque<caller_ptr> callers_;  // except those for which an item is being acquired
-  bool others_wait_ = false;        // other consumers are behind this one in the wait queue
+  std::size_t consumer_count_ = 0;  // at the last listing
+  waiting_callers callers_;         // except those for which an item is being acquired
+  std::size_t users_ = 0;
+  // The zxid at which the first consumer had left the wait queue when this one last checked.
+  std::int64_t relied_on_ = 0;
+  bool others_wait_ = false;  // other consumers are behind this one in the wait queue
   phase phase_ = phase::not_started;
   wakeup changed_;
   task<> run_;  // declared last: destroyed before the members it uses

@@ -16,7 +16,7 @@ task<error_code> consumer::claim_items() {
     }
   if (const auto ec = co_await read_items(wanted)) co_return ec;
   // While this function sets an item aside, callers may give up.
-  for (std::size_t n = std::min({wanted, callers_.size(), plan_.size()});
+  for (auto n = plan_.count_read(std::min(wanted, callers_.size()));
        n > 0 && !callers_.empty() && !plan_.empty(); --n) {
     if (!folder_.is_identified()) {
       plan_.clear();
@@ -28,8 +28,7 @@ task<error_code> consumer::claim_items() {
       if (const auto ec = co_await set_aside(next)) co_return ec;
       continue;
     }
-    auto who = std::move(callers_.front());
-    callers_.pop_front();
+    auto who = callers_.pop_front();
     plan_.count_acquired(1);
     begin_claim(std::move(next), std::move(who));
   }
@@ -45,10 +44,9 @@ void consumer::begin_claim(planned_item item, caller_ptr who) {
       context_, queue_item{item.name.text, std::move(item.read->data), item.name.priority},
       names_->item(item.name.text), item.read->stat);
   const auto completed = [self = shared_from_this(), claim, who](error_code ec) {
-    if (ec)
-      self->claim_failed(*claim, who, ec);
-    else
-      self->complete(who, {}, acquired_item{{}, claim});
+    if (ec) return self->claim_failed(*claim, who, ec);
+    self->plan_.count_success();
+    self->complete(who, {}, acquired_item{{}, claim});
   };
   // An item whose claim was released is ahead of the items in the plan.
   const auto released = [weak = weak_from_this()] {
@@ -58,18 +56,29 @@ void consumer::begin_claim(planned_item item, caller_ptr who) {
 }
 
 void consumer::claim_failed(const recipes::claim& c, const caller_ptr& who, error_code ec) {
-  if (phase_ == phase::closing) return complete(who, {ECANCELED, boost::system::system_category()});
+  if (phase_ == phase::closing) return complete(who, cancelled());
   const bool too_large = ec == errc::too_large;
   const bool changed_by_other =
       ec == errc::lock_busy || ec == errc::no_node || ec == errc::bad_version;
   if (!too_large && !changed_by_other && !context_->can_restart_after(ec)) return complete(who, ec);
   if (ec == errc::no_node) folder_.require_verification();
   if (too_large)
-    folder_.set_too_large(c.item().name);
+    set_too_large(c.item().name);
   else
     found_other_consumers();
   wait_again(who);
   changed_.notify();
+}
+
+// Leaves out the item for a while, and then lists the queue again.
+void consumer::set_too_large(const std::string& item) {
+  const auto pause = folder_.set_too_large(item);
+  context_->call_at(context_->now() + pause, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->listing_.set_outdated();
+    self->changed_.notify();
+  });
 }
 
 // Sets aside an item that no consumer could complete. The transaction creates and removes the claim
@@ -93,7 +102,7 @@ task<error_code> consumer::set_aside(const planned_item& item) {
     const bool changed = part == item_part && (ec == errc::no_node || ec == errc::bad_version);
     if (!ec || claimed || changed || result.outcome_unknown) co_return error_code{};
     if (ec == errc::too_large) {
-      folder_.set_too_large(item.name.text);
+      set_too_large(item.name.text);
       co_return error_code{};
     }
     if (ec == errc::no_node && part == identity_part) {

@@ -17,7 +17,7 @@ task<error_code> consumer::pop_items() {
   const auto wanted = plan_.batch_size(callers_.size());
   if (const auto ec = co_await read_items(wanted)) co_return ec;
   if (!folder_.is_identified()) plan_.clear();
-  const auto n = std::min({wanted, callers_.size(), plan_.size()});
+  const auto n = plan_.count_read(std::min(wanted, callers_.size()));
   if (n == 0) co_return error_code{};
   transaction t;
   folder_.check_in(t);
@@ -25,7 +25,7 @@ task<error_code> consumer::pop_items() {
   for (std::size_t i = 0; i < n; ++i)
     t.remove(names_->item(plan_[i].name.text), plan_[i].read->stat.version);
   // A caller that gives up from here on still gets its item if the transaction succeeds.
-  const auto served = remove_first_callers(n);
+  const auto served = callers_.pop_front(n);
   plan_.request_data(self, n, n + std::min(n, most_bytes_ahead / (plan_[0].read->data.size() + 1)));
   // The data of an earlier busy period may be outdated: a different node can have the same name and
   // version by now. So the data is read again right before the removal.
@@ -42,6 +42,7 @@ task<error_code> consumer::pop_items() {
     co_await deliver_popped(served, again);
     plan_.erase_first(n);
     plan_.count_acquired(n);
+    plan_.count_success();
     co_return error_code{};
   }
   if (result.outcome_unknown) {
@@ -61,7 +62,10 @@ task<error_code> consumer::pop_items() {
   // Another client has removed or written the item. The items behind it may have changed, too.
   const auto failed = *result.failed_part - checks;
   for (std::size_t i = failed; i < n; ++i) plan_[i].read.reset();
-  if (result.ec == errc::no_node) plan_.erase(failed);
+  if (result.ec == errc::no_node) {
+    plan_.erase(failed);
+    found_other_consumers();
+  }
   co_return error_code{};
 }
 

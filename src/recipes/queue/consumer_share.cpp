@@ -5,22 +5,42 @@
 #include <utility>
 
 namespace conclave::recipes {
+namespace {
+
+// A crowd has more than smallest_crowd consumers, and fewer than items_per_consumer items for each.
+constexpr std::size_t smallest_crowd = 64;
+constexpr std::size_t items_per_consumer = 4;
+
+}  // namespace
+
+bool consumer_share::is_crowd(std::size_t consumers, std::size_t items) noexcept {
+  return consumers > smallest_crowd && items / items_per_consumer < consumers;
+}
 
 bool consumer_share::begin() {
+  met_others_ = true;
   if (std::exchange(is_active_, true)) return false;
   own_lowest_ = highest_ = 0;
   foreign_ = 0;
   return true;
 }
 
-std::vector<item_name> consumer_share::select(std::vector<item_name> items,
-                                              std::vector<std::string> consumers,
-                                              const std::string& own_name, bool never_empty) {
+consumer_share::selection consumer_share::select_in_crowd(std::vector<item_name> items) {
+  is_active_ = is_active_ && met_others_;
+  met_others_ = false;
+  return {std::move(items), is_active_ ? part::all_in_random_order : part::all_in_order};
+}
+
+consumer_share::selection consumer_share::select(std::vector<item_name> items,
+                                                 std::vector<std::string> consumers,
+                                                 const std::string& own_name) {
   std::sort(consumers.begin(), consumers.end());
   const auto own = std::find(consumers.begin(), consumers.end(), own_name);
   const auto count = static_cast<std::uint32_t>(consumers.size());
   const auto rank = static_cast<std::uint32_t>(own - consumers.begin());
-  if (!is_active_ || own == consumers.end() || count < 2) return items;
+  if (!is_active_ || own == consumers.end() || count < 2)
+    return {std::move(items), part::all_in_order};
+  met_others_ = false;
   std::vector<item_name> share;
   std::optional<std::uint32_t> own_lowest;
   std::size_t foreign = 0, foreign_remaining = 0;
@@ -39,10 +59,10 @@ std::vector<item_name> consumer_share::select(std::vector<item_name> items,
   for (const auto& item : items) highest_ = std::max(highest_, item.number);
   if (!others_progress) {
     is_active_ = false;
-    return items;
+    return {std::move(items), part::all_in_order};
   }
-  if (share.empty() && never_empty) return items;
-  return share;
+  if (share.empty()) return {std::move(items), part::all_in_random_order};
+  return {std::move(share), part::share_in_order};
 }
 
 }  // namespace conclave::recipes

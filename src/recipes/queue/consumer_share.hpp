@@ -1,7 +1,10 @@
 // Selects the items that one of several active consumers acquires.
 //
 // Active consumers divide the items by sequence number, so that they do not compete for every item.
-// A consumer does so only while the other consumers make progress.
+// A consumer leaves items to other consumers only while they make progress.
+//
+// Many consumers of a short queue are a crowd. Each of them acquires random items, because listing
+// all consumers would cost more than failed attempts.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +18,34 @@ namespace conclave::recipes {
 
 class consumer_share {
  public:
-  // Begins to divide the items. Returns false if they are already divided.
+  // Must be called if another consumer has acquired an item that this one tried to acquire. Begins
+  // to divide the items. Returns false if they are already divided.
   bool begin();
+  bool is_active() const noexcept { return is_active_; }
+  static bool is_crowd(std::size_t consumers, std::size_t items) noexcept;
 
-  // Returns the items that this consumer acquires, in the order of the queue. `consumers` are the
-  // names of the counter nodes, or empty if they were not listed. Returns all items
+  // The part of the items that a consumer acquires.
+  enum class part { all_in_order, share_in_order, all_in_random_order };
+  struct selection {
+    std::vector<item_name> items;  // in the order of the queue
+    part acquires = part::all_in_order;
+  };
+  // Returns the items that this consumer acquires. `consumers` are the names of the counter nodes.
+  // Returns all items in the order of the queue
   // - if they are not divided,
   // - if `consumers` does not contain both `own_name` and at least one other name,
-  // - if the other consumers make no progress, which also ends the division,
-  // - if the share is empty and `never_empty` is true.
-  std::vector<item_name> select(std::vector<item_name> items, std::vector<std::string> consumers,
-                                const std::string& own_name, bool never_empty);
+  // - if the other consumers make no progress, which also ends the division.
+  // Returns all items in random order if the share is empty.
+  selection select(std::vector<item_name> items, std::vector<std::string> consumers,
+                   const std::string& own_name);
+  // Like select(), but for a crowd. Returns all items in random order. If this consumer has met no
+  // other one since the last selection, ends the division and returns them in the order of the
+  // queue.
+  selection select_in_crowd(std::vector<item_name> items);
 
  private:
   bool is_active_ = false;
+  bool met_others_ = false;  // since the last selection
   // Results of the last selection: the lowest number of our share, the highest number of all items,
   // and the number of items outside our share.
   std::uint32_t own_lowest_ = 0;

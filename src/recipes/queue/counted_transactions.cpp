@@ -5,9 +5,7 @@
 #include "recipes/error_class.hpp"
 #include "recipes/large_request.hpp"
 #include "recipes/make_path.hpp"
-#include "recipes/new_id.hpp"
 #include "recipes/queue/names.hpp"
-#include "recipes/single_write.hpp"
 
 namespace conclave::recipes {
 namespace {
@@ -30,7 +28,7 @@ task<error_code> counted_transactions::create_counter(std::shared_ptr<void> owne
     if (found.ec && !is_session_end(found.ec)) co_return found.ec;
   }
   session_ = 0;
-  if (unresolved_session_ == 0) name_ = new_id(*context_);
+  if (unresolved_session_ == 0) name_ = context_->new_id();
   binding where{unresolved_session_, 0};
   for (;;) {
     const auto creating =
@@ -54,7 +52,7 @@ task<error_code> counted_transactions::create_counter(std::shared_ptr<void> owne
                                          create_mode::container);
       if (ec) co_return ec;
     } else if (context_->can_restart_after(created.ec)) {
-      name_ = new_id(*context_);
+      name_ = context_->new_id();
       unresolved_session_ = 0;
       where = {};
     } else {

@@ -1,7 +1,6 @@
 #include "recipes/queue/folder_identity.hpp"
 
 #include "recipes/error_class.hpp"
-#include "recipes/new_id.hpp"
 
 namespace conclave::recipes {
 
@@ -47,7 +46,7 @@ task<error_code> folder_identity::establish(std::shared_ptr<void> owner) {
       continue;
     }
     const bool resolves = state_ == state::outcome_unknown;
-    if (!resolves) name_ = "conclave-" + new_id(*context_);
+    if (!resolves) name_ = "conclave-" + context_->new_id();
     const binding where{resolves ? session_ : 0, 0};
     const auto pending =
         send(context_, owner,

@@ -1,6 +1,15 @@
 #include "recipes/queue/items_folder.hpp"
 
+#include <algorithm>
+#include <chrono>
+
 namespace conclave::recipes {
+namespace {
+
+constexpr duration shortest_pause = std::chrono::minutes{1};
+constexpr duration longest_pause = std::chrono::hours{1};
+
+}  // namespace
 
 task<error_code> items_folder::identify(std::shared_ptr<void> owner, const node_stat& listed) {
   if (czxid_ != listed.czxid || !watch_.is_set()) {
@@ -25,6 +34,18 @@ task<error_code> items_folder::identify(std::shared_ptr<void> owner, const node_
   }
   if (!identity_.needed() || identity_.established()) co_return error_code{};
   co_return co_await identity_.establish(owner);
+}
+
+duration items_folder::set_too_large(const std::string& item) {
+  auto& refused = too_large_[item];
+  refused.pause = std::clamp(2 * refused.pause, shortest_pause, longest_pause);
+  refused.try_again = context_->now() + refused.pause;
+  return refused.pause;
+}
+
+bool items_folder::is_too_large(const std::string& item) const {
+  const auto found = too_large_.find(item);
+  return found != too_large_.end() && context_->now() < found->second.try_again;
 }
 
 bool items_folder::is_checked() const { return identity_.needed(); }

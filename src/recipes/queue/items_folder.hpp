@@ -6,8 +6,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 
 #include "recipes/queue/folder_identity.hpp"
@@ -26,10 +26,10 @@ class items_folder {
         changed_{std::move(changed)},
         identity_{context_, names_->identities()} {}
 
-  // Determines whether the server may remove the folder. If so, establishes the node by which a
-  // transaction can identify the folder. `listed` is the folder's stat in a listing. Returns
-  // errc::no_node if this folder no longer exists. The `owner` owns this object. Pending requests
-  // keep the owner alive.
+  // Determines whether the folder may be a container, which the server removes when it is empty. If
+  // so, establishes the node by which a transaction can identify the folder. `listed` is the
+  // folder's stat from the reply to a listing. Returns errc::no_node if this folder no longer
+  // exists. The `owner` owns this object. Pending requests keep the owner alive.
   task<error_code> identify(std::shared_ptr<void> owner, const node_stat& listed);
   // Returns true if identify() has identified the folder and the folder is not known to have been
   // removed. If false, item data that was read from the folder earlier must not be used.
@@ -38,15 +38,17 @@ class items_folder {
   }
   // Adds a check of the identity node to the transaction, if the check is needed.
   void check_in(transaction& t) const { identity_.check_in(t); }
-  // Returns true if check_in() makes a transaction fail when the folder was removed since
-  // identify().
+  // Returns true if check_in() adds a check. The transaction then fails if the folder was removed
+  // after identify().
   bool is_checked() const;
   // Must be called if a transaction failed with errc::no_node: the folder may have been removed.
   void require_verification() noexcept { identity_.require_verification(); }
 
-  // Items that are too large for the transactions of a claim.
-  void set_too_large(const std::string& item) { too_large_.insert(item); }
-  bool is_too_large(const std::string& item) const { return too_large_.contains(item); }
+  // Marks an item as too large for the transactions of a claim, after the server has closed the
+  // connection several times. There can be other reasons for that, so such an item is tried again
+  // after the returned time, which is longer each time.
+  duration set_too_large(const std::string& item);
+  bool is_too_large(const std::string& item) const;
 
   // Removes the watch, and the identity node as soon as there is a connection.
   task<> leave(std::shared_ptr<void> owner);
@@ -58,7 +60,11 @@ class items_folder {
   folder_identity identity_;
   watch_registration watch_;
   std::int64_t czxid_ = 0;  // 0 if not identified
-  std::set<std::string, std::less<>> too_large_;
+  struct refused_item {
+    duration pause{};
+    time_point try_again;
+  };
+  std::map<std::string, refused_item> too_large_;
 };
 
 }  // namespace conclave::recipes

@@ -29,9 +29,12 @@ std::vector<item_name> sorted(const std::vector<std::string>& children, Parse pa
   all.reserve(children.size());
   for (const auto& child : children)
     if (auto name = parse(child)) all.push_back(std::move(*name));
-  std::sort(all.begin(), all.end(), [](const item_name& a, const item_name& b) {
+  const auto precedes = [](const item_name& a, const item_name& b) {
     return std::tie(a.priority, a.number, a.text) < std::tie(b.priority, b.number, b.text);
-  });
+  };
+  // The embedded server lists children by name, which is the order of the queue in most cases.
+  if (!std::is_sorted(all.begin(), all.end(), precedes))
+    std::sort(all.begin(), all.end(), precedes);
   return all;
 }
 

@@ -15,12 +15,14 @@ namespace conclave::recipes {
 struct item_name {
   std::string text;
   int priority;
-  std::uint32_t number;  // the sequence number; numbers after the overflow are 2^31 or more
+  std::uint32_t number;  // the sequence number; after the overflow, it is 2^31 or more
 };
 
 class queue_names {
  public:
   queue_names(std::string path, queue_layout l);
+
+  queue_layout layout() const noexcept { return layout_; }
 
   // --- the items' folder
 
@@ -42,7 +44,8 @@ class queue_names {
   // --- the other folders. They are next to the queue, since other libraries treat every child of
   // the queue as an item.
 
-  // All except claims() in the layout kazoo_locking are below the queue's path with this suffix.
+  // The folders are in PATH.conclave, where PATH is the queue's path. There is one exception: in
+  // the layout kazoo_locking, claims() is PATH/taken.
   static constexpr std::string_view internal_suffix = ".conclave";
   // The nodes that claim items.
   const std::string& claims() const noexcept { return claims_; }

@@ -1,12 +1,11 @@
 #include "recipes/queue/producer.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
+#include "recipes/error_class.hpp"
 #include "recipes/large_request.hpp"
 #include "recipes/make_path.hpp"
-#include "recipes/single_write.hpp"
 
 namespace conclave::recipes {
 namespace {
@@ -22,8 +21,6 @@ constexpr std::size_t item_bytes = 32;
 // and names_of_claim bytes for the names of the nodes and of the claim's owner.
 constexpr std::size_t paths_of_claim = 6;
 constexpr std::size_t names_of_claim = 512;
-
-error_code cancelled() { return {ECANCELED, boost::system::system_category()}; }
 
 std::size_t size_of(const acl& all) {
   std::size_t bytes = 4;
@@ -149,6 +146,13 @@ task<error_code> producer::wait_for_capacity() {
       continue;  // the watch does not report earlier changes
     }
     co_await changed_;
+    if (wait_entry_.is_overdue()) {
+      const auto reading =
+          recipes::send(context_, shared_from_this(),
+                        requests::exists(context_->defaults(), names_->waiting_producers(), {}));
+      const auto wait_queue = co_await reading;
+      wait_entry_.rely_again(wait_queue.value);
+    }
   }
   co_return error_code{};
 }

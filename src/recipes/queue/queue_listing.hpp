@@ -1,5 +1,6 @@
 // Lists a queue for a consumer. For the first consumer of the wait queue, it also sets watches and
-// creates missing folders, so that there are nodes to watch.
+// creates missing folders, so that there are nodes to watch. For the others, it checks without a
+// listing whether the queue has changed.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -28,9 +29,11 @@ class queue_listing {
         contents_{c},
         changed_callback_{std::move(changed)} {}
 
+  // What a listing also returns about the counter nodes of the consumers.
+  enum class consumers { nothing, count, names };
   struct request {
-    bool sets_watches = false;     // sets the watches that are not set yet
-    bool lists_consumers = false;  // lists the counter nodes; not together with watches
+    bool sets_watches = false;  // sets the watches that are not set yet
+    consumers with = consumers::nothing;
   };
   struct result {
     enum class status {
@@ -40,15 +43,32 @@ class queue_listing {
     };
     status is = status::failed;
     error_code ec;
-    children_result items;             // empty if the queue does not exist
-    std::vector<std::string> claimed;  // the names of claimed items, sorted
-    std::vector<std::string> consumers;
+    children_result items;               // empty if the queue does not exist
+    std::vector<std::string> claimed;    // the names of claimed items, sorted
+    std::vector<std::string> consumers;  // needs consumers::names
+    std::size_t consumer_count = 0;      // needs consumers::count or consumers::names
     std::optional<bool> others_wait;  // others are behind the first consumer; needs `sets_watches`
   };
   // The parameter `owner` of the functions below is the object that owns this one. Pending requests
   // keep the owner alive.
   task<result> list(std::shared_ptr<void> owner, request what);
   pending_reply<children_result> list_consumers(const std::shared_ptr<void>& owner);
+  pending_reply<std::optional<node_stat>> count_consumers(const std::shared_ptr<void>& owner);
+
+  // Call after each listing with whether it contained items that the consumer can acquire.
+  void set_found_items(bool found) noexcept { found_nothing_ = !found; }
+  // Returns true if the last listing contained no items that the consumer can acquire.
+  bool found_nothing() const noexcept { return found_nothing_; }
+  // Reads whether folders have changed since the last listing. The size of the requests does not
+  // depend on the length of the queue. `wait_queue` is the stat of the node
+  // queue_names::waiting_consumers().
+  struct check_result {
+    error_code ec;
+    bool changed = false;
+    std::int64_t last_change = 0;  // the zxid of the last change of the items or claims
+    std::optional<node_stat> wait_queue;
+  };
+  task<check_result> check(std::shared_ptr<void> owner);
 
   bool is_watching() const {
     return items_watch_.is_set() && (contents_ == contents::items || claims_watch_.is_set());
@@ -62,6 +82,8 @@ class queue_listing {
   watcher set(watch_registration& watch, const std::shared_ptr<void>& owner);
   pending_reply<children_result> list_children(const std::shared_ptr<void>& owner,
                                                const std::string& folder, watcher w = {});
+  pending_reply<std::optional<node_stat>> read_stat(const std::shared_ptr<void>& owner,
+                                                    const std::string& folder);
 
   std::shared_ptr<session_context> context_;
   std::shared_ptr<const queue_names> names_;
@@ -71,6 +93,10 @@ class queue_listing {
   watch_registration items_watch_;
   watch_registration claims_watch_;
   bool changed_ = false;  // since the last listing
+  bool found_nothing_ = false;
+  // The last change of each folder's children when it was listed, 0 if the folder did not exist.
+  std::int64_t items_pzxid_ = 0;
+  std::int64_t claims_pzxid_ = 0;
 };
 
 }  // namespace conclave::recipes

@@ -1,5 +1,5 @@
-// A watch of a queue's recipe. The same owner sets it again and again. Events of an earlier watch
-// do not count as events of the watch that replaced it.
+// A watch of a producer or consumer, which sets it again and again. Events of an earlier watch do
+// not count as events of the watch that replaced it.
 //
 // All members are called inside a session_context::scope.
 #pragma once
@@ -39,7 +39,7 @@ class watch_registration {
   // Must be called if the request failed. The server then has no such watch.
   void clear() noexcept { watcher_.reset(); }
   void forget(session_context& p, const std::string& path, watch_kind kind) {
-    if (const auto w = std::exchange(watcher_, {})) p.forget_watch(path, kind, *w);
+    if (const auto w = std::exchange(watcher_, std::nullopt)) p.forget_watch(path, kind, *w);
   }
 
  private:

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "recipes/error_class.hpp"
-#include "recipes/single_write.hpp"
 
 namespace conclave::recipes {
 namespace {
@@ -41,8 +40,8 @@ task<look> watch_once(contender_context& c, owned_nodes& nodes, owned_node& own,
     if (got_early.ec) early.read_failed();
     if (got_early.ec == errc::no_node) early.mark_deleted();
   }
-  // A different contender's node has this name now. That contender is behind us and would wait for
-  // us.
+  // The awaited node was deleted, and a node with its name was created later. It does not block us,
+  // because it is newer than ours.
   const bool replaced = !got.ec && awaited.czxid != 0 && got.value.stat.czxid != awaited.czxid;
   if (replaced) co_return look{look::result::ended, errc::no_node};
   if (!got.ec) c.events().reached(step::watching);

@@ -1,12 +1,10 @@
 #include "recipes/wait/listing.hpp"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "recipes/error_class.hpp"
 #include "recipes/sequence_number.hpp"
-#include "recipes/single_write.hpp"
 #include "recipes/wait/permits.hpp"
 
 namespace conclave::recipes {
@@ -24,25 +22,18 @@ task<error_code> wait_by_listing::wait_for_grant() { co_return co_await list_and
 task<error_code> wait_by_listing::list_and_wait() {
   for (bool position_reported = false;;) {
     context.events().reached(step::listing);
-    const auto now = co_await list();
+    auto now = co_await find_position();
     if (context.interrupted()) co_return context.interruption();
     // A waiter keeps its position after a lost connection.
     if (is_connection_error(now.ec) && request().waits()) continue;
     if (now.ec || !now.blocker) co_return now.ec;
     if (!request().waits()) {
-      found.holder = own().child(now.ahead.front().name);
+      found.holder = own().child(now.first);
       co_return errc::lock_busy;
     }
     if (request().reports_position && !std::exchange(position_reported, true))
-      context.events().enqueued(now.ahead.size());
-    const auto& next = now.ahead[*now.blocker];
-    blocker b;
-    b.node.path = own().child(next.name);
-    b.node.czxid = next.czxid;
-    b.number = next.number;
-    b.meaning = may_become_reader(next.role, next.name) ? deletion::proves_nothing
-                : *now.blocker == 0                     ? deletion::grants
-                                                        : deletion::leaves_a_gap;
+      context.events().enqueued(now.index);
+    auto& b = *now.blocker;
     auto ec = co_await wait_for(b);
     if (ec == errc::no_node) continue;  // deleted since it was listed
     if (!ec) {
@@ -53,6 +44,21 @@ task<error_code> wait_by_listing::list_and_wait() {
     }
     if (ec && !is_connection_error(ec)) co_return ec;
   }
+}
+
+wait_by_listing::blocker wait_by_listing::make_blocker(const wait_queue& all,
+                                                       std::size_t index) const {
+  const auto& c = all[index];
+  blocker b;
+  b.node.path = own().child(c.name);
+  b.node.czxid = c.czxid;
+  b.number = c.number;
+  const bool is_first = !all.blocker_of(index, request().role);
+  if (request().role == layout::role::reader)  // a writer that becomes a reader does not block it
+    b.meaning = is_first ? deletion::grants : deletion::proves_nothing;
+  else if (!may_become_reader(c.role, c.name))
+    b.meaning = is_first ? deletion::grants : deletion::leaves_a_gap;
+  return b;
 }
 
 task<error_code> wait_by_listing::learn_from_deletion(const blocker&, bool&) {
@@ -75,56 +81,80 @@ bool wait_by_listing::takes_part(const layout::contender& c) const {
              request().layout.name_prefix(role::exclusive);
 }
 
-task<wait_by_listing::listing> wait_by_listing::list() {
-  listing result;
+// Contenders with the same key count the same names as contenders; see takes_part().
+shared_listings::key wait_by_listing::listing_key() const {
+  using role = layout::role;
+  const auto& names = request().layout;
+  const auto own_role = request().role == role::exclusive ? role::exclusive : role::writer;
+  return {context.session_id, own().parent, names.name() + '/' + names.name_prefix(own_role)};
+}
+
+// Waits for a listing that is sent after this call. If no other contender of the session has sent
+// it, this one does.
+task<wait_by_listing::position> wait_by_listing::find_position() {
+  auto& listings = context.session().listings;
+  const auto key = listing_key();
+  const auto listed = listings.join(key, context.owner(), context.changed);
+  position result;
+  using phase = shared_listing::phase;
+  while (listed->now != phase::received && !context.interrupted()) {
+    if (listed->now == phase::not_sent && listings.may_send(key)) {
+      listings.sent(key);
+      co_await list(*listed);
+      listings.received(key, listed);
+    } else {
+      co_await context.changed;
+    }
+  }
+  if (context.interrupted() && listed->now != phase::received) {
+    result.ec = context.interruption();
+    co_return result;
+  }
+  result.ec = listed->ec;
+  if (!listed->mismatch.empty()) found.mismatch = listed->mismatch;
+  std::optional<std::size_t> index;
+  if (!result.ec) index = listed->contenders.find(own().name, own().number);
+  if (result.ec == errc::no_node || (!result.ec && !index)) {
+    result.ec = own_was_deleted();
+  } else if (index) {
+    const auto& all = listed->contenders;
+    result.index = *index;
+    result.first = all[0].name;
+    if (const auto b = all.blocker_of(*index, request().role))
+      result.blocker = make_blocker(all, *b);
+  }
+  co_return result;
+}
+
+task<> wait_by_listing::list(shared_listing& into) {
   const auto asked =
       context.send(requests::children(context.defaults(), own().parent, {}), context.in_session());
   const auto got = co_await asked;
-  if (got.ec) {
-    result.ec = got.ec == errc::no_node ? error_code{errc::waiter_node_deleted} : got.ec;
-    co_return result;
-  }
-  std::vector<contender_entry> all;
-  number_range numbers;
+  into.ec = got.ec;
+  if (got.ec) co_return done;
+  std::vector<queued_contender> all;
+  all.reserve(got.value.names.size());
   bool has_leases = false;
   for (const auto& name : got.value.names) {
     const auto c = request().layout.parse(name);
     if (c && takes_part(*c)) {
       all.push_back({name, c->role, c->number});
-      numbers.add(c->number);
     } else if (layout::known_elsewhere(name)) {
-      result.ec = errc::layout_mismatch;
-      found.mismatch = request().layout.explain_mismatch(name);
-      co_return result;
+      into.ec = errc::layout_mismatch;
+      into.mismatch = request().layout.explain_mismatch(name);
+      co_return done;
     } else if (name == leases_folder) {
       has_leases = true;
     }
   }
-  if (has_leases)
-    if (result.ec = co_await expect_no_permits(); result.ec) co_return result;
-  if (numbers.ordered_by_age())
-    if (result.ec = co_await read_ages(all); result.ec) co_return result;
-  std::sort(all.begin(), all.end(), [](const contender_entry& a, const contender_entry& b) {
-    return std::tie(a.czxid, a.number, a.name) < std::tie(b.czxid, b.number, b.name);
-  });
-  const auto us =
-      std::find_if(all.begin(), all.end(), [&](auto& each) { return each.name == own().name; });
-  if (us == all.end()) {
-    result.ec = errc::waiter_node_deleted;
-    co_return result;
-  }
-  all.erase(us, all.end());
-  // A reader waits for the last writer or mutex ahead. All others wait for the last contender
-  // ahead.
-  for (std::size_t i = all.size(); i-- > 0 && !result.blocker;)
-    if (request().role != layout::role::reader || all[i].role != layout::role::reader)
-      result.blocker = i;
-  result.ahead = std::move(all);
-  co_return result;
+  if (has_leases) into.ec = co_await expect_no_permits(into.mismatch);
+  if (!into.ec && ordered_by_creation(all)) into.ec = co_await read_czxids(all);
+  if (!into.ec) into.contenders = wait_queue{std::move(all)};
+  co_return done;
 }
 
 // A path in which permits of a semaphore are held is not a lock.
-task<error_code> wait_by_listing::expect_no_permits() {
+task<error_code> wait_by_listing::expect_no_permits(std::string& mismatch) {
   const auto asked = context.send(
       requests::children(context.defaults(), own().child(leases_folder), {}), context.in_session());
   const auto got = co_await asked;
@@ -132,12 +162,11 @@ task<error_code> wait_by_listing::expect_no_permits() {
   if (got.ec) co_return got.ec;
   if (std::none_of(got.value.names.begin(), got.value.names.end(), is_lease))
     co_return error_code{};
-  found.mismatch = "permits of a semaphore are held there";
+  mismatch = "permits of a semaphore are held there";
   co_return errc::permits_mismatch;
 }
 
-// The sequence numbers are exhausted, so the contenders are ordered by creation.
-task<error_code> wait_by_listing::read_ages(std::vector<contender_entry>& all) {
+task<error_code> wait_by_listing::read_czxids(std::vector<queued_contender>& all) {
   std::vector<pending_reply<std::optional<node_stat>>> asked;
   {
     const single_write in_one_write{context.session()};
@@ -151,15 +180,7 @@ task<error_code> wait_by_listing::read_ages(std::vector<contender_entry>& all) {
     if (got.ec) ec = got.ec;
     if (!got.ec && got.value) all[i].czxid = got.value->czxid;
   }
-  std::erase_if(all, [](const contender_entry& each) { return each.czxid == 0; });
-  // A writer that became a reader kept its number but has a newer node. No contender with a higher
-  // number must come before it, so the reader gets the lowest czxid of these contenders.
-  for (auto& reader : all) {
-    if (reader.role != layout::role::reader || near_the_end(reader.number)) continue;
-    for (const auto& each : all)
-      if (comes_later(each.number, reader.number))
-        reader.czxid = std::min(reader.czxid, each.czxid);
-  }
+  std::erase_if(all, [](const queued_contender& each) { return each.czxid == 0; });
   co_return ec;
 }
 

@@ -1,12 +1,14 @@
-// Finds the blocker by listing the wait queue. The lock is granted to a contender that no other
-// contender blocks. Every waiter watches only one other node.
+// Lists the wait queue to find the contender that blocks this one (the blocker). The lock is
+// granted to a contender that no other contender blocks. Every waiter watches only one other node.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "recipes/shared_listing.hpp"
 #include "recipes/wait/deletion.hpp"
 #include "recipes/wait/strategy.hpp"
 
@@ -15,8 +17,8 @@ namespace conclave::recipes {
 class wait_by_listing : public wait_strategy {
  public:
   using wait_strategy::wait_strategy;
-  // Returns the name with the last sequence number. A server that stops at this number assigns it
-  // again after the node with this number was deleted.
+  // Returns the name with the last sequence number. Some servers do not count beyond it: they
+  // assign it again, and the creation fails while a node with this name exists.
   std::string name_in_use() const override;
   task<error_code> wait_for_grant() override;
   bool has_waited() const noexcept final { return has_waited_; }
@@ -24,8 +26,9 @@ class wait_by_listing : public wait_strategy {
  protected:
   // What the deletion of the awaited node means for us.
   enum class deletion {
-    grants,          // the node was the first in the wait queue, and no other node replaces it
-    leaves_a_gap,    // no other node replaces it, and no contender is between its number and ours
+    grants,  // no contender that blocks us was ahead of the node, and no node replaces it
+    // No node replaces it, and no contender has a sequence number between the node's and ours.
+    leaves_a_gap,
     proves_nothing,  // a reader's node may replace it
   };
   struct blocker {
@@ -34,34 +37,36 @@ class wait_by_listing : public wait_strategy {
     deletion meaning = deletion::proves_nothing;
   };
 
-  // Lists the wait queue and waits for the blocker, until no contender blocks this one.
+  // Lists the wait queue and waits until the blocker's node is deleted. Repeats this until no
+  // contender blocks this one. If the request does not wait, fails with errc::lock_busy instead of
+  // waiting.
   task<error_code> list_and_wait();
-  // Sets `granted` if the deletion of this blocker is known to grant the lock without a listing.
+  // Called after the blocker's node was deleted. Sets `granted` if this deletion is known to grant
+  // the lock, so that no listing is needed.
   virtual task<error_code> learn_from_deletion(const blocker& b, bool& granted);
   task<error_code> wait_for(blocker& b);
 
   // Returns true if this node may belong to a writer. A writer's node is also deleted when the
-  // writer becomes a reader. The reader keeps the number and still blocks the writers behind it. In
-  // layouts that use the same names for mutexes and writers, a node with such a name may belong to
-  // a writer.
+  // writer becomes a reader. The reader keeps the sequence number and still blocks the writers
+  // behind it. In layouts that use the same names for mutexes and writers, a node with such a name
+  // may belong to a writer.
   static bool may_become_reader(layout::role r, std::string_view name);
 
  private:
-  struct contender_entry {
-    std::string name;
-    layout::role role;
-    std::int32_t number;
-    std::int64_t czxid = 0;  // read only if the numbers do not order the contenders
-  };
-  struct listing {
+  // The contender's position in the wait queue.
+  struct position {
     error_code ec;
-    std::vector<contender_entry> ahead;  // in the order of the wait queue
-    std::optional<std::size_t> blocker;  // the last entry of `ahead` that blocks this contender
+    std::size_t index = 0;  // the number of contenders ahead
+    std::string first;      // the name of the first contender
+    std::optional<wait_by_listing::blocker> blocker;
   };
-  task<listing> list();
-  task<error_code> expect_no_permits();
-  task<error_code> read_ages(std::vector<contender_entry>& all);
+  task<position> find_position();
+  shared_listings::key listing_key() const;
+  task<> list(shared_listing& into);
+  task<error_code> expect_no_permits(std::string& mismatch);
+  task<error_code> read_czxids(std::vector<queued_contender>& all);
   bool takes_part(const layout::contender& c) const;
+  blocker make_blocker(const wait_queue& all, std::size_t index) const;
 
   bool has_waited_ = false;
 };

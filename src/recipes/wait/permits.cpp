@@ -6,7 +6,6 @@
 #include "recipes/error_class.hpp"
 #include "recipes/parent_record.hpp"
 #include "recipes/sequence_number.hpp"
-#include "recipes/single_write.hpp"
 
 namespace conclave::recipes {
 namespace {
@@ -27,8 +26,8 @@ task<error_code> wait_for_permit::wait_for_grant() {
   node_watch leases_watch{context, watch_kind::children};
   error_code ec;
   for (bool agreed = false;;) {
-    std::vector<std::string> names;
-    // The first listing sets no watch, because none is needed if a permit is free.
+    leases there;
+    // The first read sets no watch, because none is needed if a permit is free.
     const bool watches = agreed;
     if (watches) {
       const auto asked = context.send(
@@ -37,23 +36,24 @@ task<error_code> wait_for_permit::wait_for_grant() {
       auto got = co_await asked;
       ec = got.ec;
       if (ec) leases_watch.read_failed();
-      names = std::move(got.value.names);
+      const auto& names = got.value.names;
+      there = {names.size(), std::find(names.begin(), names.end(), own().name) != names.end()};
     } else {
-      ec = co_await agree_on_number(names);
+      ec = co_await agree_on_number(there);
       agreed = !ec;
     }
+    if (ec == errc::no_node) ec = own_was_deleted();
     if (context.interrupted()) {
       ec = context.interruption();
       break;
     }
-    if (ec == errc::no_node) ec = errc::waiter_node_deleted;
     if (ec && !is_connection_error(ec)) break;
     if (ec) continue;
-    if (std::find(names.begin(), names.end(), own().name) == names.end()) {
-      ec = errc::waiter_node_deleted;
+    if (!there.own_exists) {
+      ec = own_was_deleted();
       break;
     }
-    if (names.size() <= request().permits) break;
+    if (there.count <= request().permits) break;
     if (!request().waits()) {
       ec = errc::lock_busy;
       break;
@@ -70,28 +70,34 @@ task<error_code> wait_for_permit::wait_for_grant() {
 //
 // While a permit is held, no client must hold a lock without permits at that path. A contender for
 // such a lock lists the path after it has created its node, unless the parent record proves that no
-// contender is ahead. So the number must be in that record before we list the path, and must still
-// be there afterwards.
-task<error_code> wait_for_permit::agree_on_number(std::vector<std::string>& leases) {
+// contender is ahead. So the parent record must contain the number of permits before we list the
+// path, and must still contain it afterwards.
+task<error_code> wait_for_permit::agree_on_number(leases& found_leases) {
   const auto& path = request().semaphore_path;
   for (;;) {
-    std::optional<pending_reply<children_result>> permits, children;
+    std::optional<pending_reply<std::optional<node_stat>>> folder, node;
+    std::optional<pending_reply<children_result>> children;
     std::optional<pending_reply<get_result>> before, after;
     {
       const single_write in_one_write{context.session()};
       const auto where = context.in_session();
       before = context.send(requests::get(context.defaults(), path, {}), where);
-      permits = context.send(requests::children(context.defaults(), own().parent, {}), where);
+      folder = context.send(requests::exists(context.defaults(), own().parent, {}), where);
+      // If the node exists after the count, the count includes it.
+      node = context.send(requests::exists(context.defaults(), own().path(), {}), where);
       children = context.send(requests::children(context.defaults(), path, {}), where);
       after = context.send(requests::get(context.defaults(), path, {}), where);
     }
     const auto old = co_await *before;
-    auto held = co_await *permits;
+    const auto held = co_await *folder;
+    const auto mine = co_await *node;
     const auto beside = co_await *children;
     const auto read = co_await *after;
-    leases = std::move(held.value.names);
-    if (held.ec) co_return held.ec;
-    // Without permission to read the path, we cannot check that all contenders use the same number.
+    if (held.ec || mine.ec) co_return held.ec ? held.ec : mine.ec;
+    found_leases.count = held.value ? static_cast<std::size_t>(held.value->num_children) : 0;
+    found_leases.own_exists = mine.value && mine.value->czxid == nodes.czxid();
+    // Without permission to read the path, we cannot check that all contenders use the same number
+    // of permits.
     if (beside.ec == errc::no_auth || read.ec == errc::no_auth) co_return error_code{};
     if (beside.ec || read.ec) co_return beside.ec ? beside.ec : read.ec;
     if (const auto ec = co_await find_lock_without_permits(beside.value.names); ec) co_return ec;
@@ -100,10 +106,18 @@ task<error_code> wait_for_permit::agree_on_number(std::vector<std::string>& leas
       if (!old.ec && old.value.stat.mzxid == read.value.stat.mzxid) co_return error_code{};
       continue;
     }
-    const bool others = std::any_of(leases.begin(), leases.end(), [&](const std::string& name) {
-      return name != own().name && is_lease(name);
-    });
-    if (recorded.permits && others) {
+    bool others = false;
+    if (recorded.permits && found_leases.count > 1) {
+      const auto listing = context.send(requests::children(context.defaults(), own().parent, {}),
+                                        context.in_session());
+      const auto listed = co_await listing;
+      if (listed.ec) co_return listed.ec;
+      const auto& names = listed.value.names;
+      others = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+        return name != own().name && is_lease(name);
+      });
+    }
+    if (others) {
       found.mismatch = "it is in use with " + std::to_string(*recorded.permits) + " permits, not " +
                        std::to_string(request().permits);
       co_return errc::permits_mismatch;

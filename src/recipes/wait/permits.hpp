@@ -1,5 +1,5 @@
-// Waits for a permit of a semaphore. The permit is granted when the number of leases is at most the
-// number of permits.
+// Waits for a permit of a semaphore. A contender creates its node among the leases and is granted
+// the permit when there are no more leases than permits.
 #pragma once
 
 #include <string_view>
@@ -10,8 +10,8 @@
 
 namespace conclave::recipes {
 
-// The gate of a semaphore is a lock that contenders pass one by one. So only one contender at a
-// time watches the leases and lists them after each change.
+// The gate of a semaphore is an exclusive lock. A contender creates its node only while it holds
+// the gate. So only one contender at a time watches the leases and lists them after each change.
 class wait_for_permit final : public wait_strategy {
  public:
   using wait_strategy::wait_strategy;
@@ -19,7 +19,13 @@ class wait_for_permit final : public wait_strategy {
   task<error_code> wait_for_grant() override;
 
  private:
-  task<error_code> agree_on_number(std::vector<std::string>& leases);
+  // The nodes among the leases. A contender that is granted a permit at once only needs their
+  // number, so it does not list them.
+  struct leases {
+    std::size_t count = 0;
+    bool own_exists = false;
+  };
+  task<error_code> agree_on_number(leases& found_leases);
   task<error_code> find_lock_without_permits(const std::vector<std::string>& children);
 };
 

@@ -9,15 +9,15 @@ namespace conclave::recipes {
 
 std::unique_ptr<wait_strategy> make_wait_strategy(contender_context& c, owned_nodes& nodes,
                                                   std::size_t index, wait_strategy::findings& f) {
-  const auto& r = c.request;
+  const auto& r = c.request();
   switch (r.granted_when) {
     case lock_request::rule::fixed_name:
       return std::make_unique<wait_by_fixed_name>(c, nodes, index, f);
     case lock_request::rule::permits: return std::make_unique<wait_for_permit>(c, nodes, index, f);
     case lock_request::rule::first_in_wait_queue: break;
   }
-  // Readers and writers are not ordered by their sequence numbers alone.
-  if (r.mode == lock_request::wait_mode::listing || r.role != layout::role::exclusive)
+  // A reader may hold the lock together with readers ahead of it, so its ticket proves nothing.
+  if (r.mode == lock_request::wait_mode::listing || r.role == layout::role::reader)
     return std::make_unique<wait_by_listing>(c, nodes, index, f);
   return std::make_unique<wait_by_tickets>(c, nodes, index, f);
 }

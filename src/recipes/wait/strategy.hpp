@@ -14,7 +14,7 @@ class wait_strategy {
   // Findings that the caller can read after the wait.
   struct findings {
     std::string holder;    // the path of the holder's node, if the contender gave up
-    std::string mismatch;  // an explanation for people, if the path is in use in a different way
+    std::string mismatch;  // explains errc::layout_mismatch and errc::permits_mismatch
   };
 
   wait_strategy(contender_context& c, owned_nodes& n, std::size_t index, findings& f)
@@ -36,8 +36,8 @@ class wait_strategy {
   // Returns without an error when this node no longer has to wait. The contender is granted the
   // lock when none of its nodes has to wait.
   virtual task<error_code> wait_for_grant() = 0;
-  // Returns true if wait_for_grant() had to wait. The contender's other nodes may have been deleted
-  // in that time.
+  // Returns true if wait_for_grant() had to wait. During that wait, the contender's other nodes may
+  // have been deleted.
   virtual bool has_waited() const noexcept { return false; }
 
   // Returns the parent record that the release writes in the transaction that deletes the node.
@@ -58,7 +58,13 @@ class wait_strategy {
 
  protected:
   owned_node& own() const { return nodes[index_]; }
-  const lock_request& request() const noexcept { return context.request; }
+  const lock_request& request() const noexcept { return context.request(); }
+  // Call if a reply of the server shows that our node was deleted. A different node may have its
+  // name by now. So before the release deletes a node by name, it verifies that node.
+  errc own_was_deleted() const {
+    own().watch.mark_deleted();
+    return errc::waiter_node_deleted;
+  }
 
   contender_context& context;
   owned_nodes& nodes;

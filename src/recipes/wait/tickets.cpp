@@ -10,8 +10,8 @@ namespace conclave::recipes {
 
 bool wait_by_tickets::usable() const noexcept { return !near_the_end(own().number); }
 
-// A served ticket that is not below ours is from an earlier round of the numbers, or our node was
-// deleted.
+// A served ticket that is not below ours is from an earlier round of the sequence numbers, or our
+// node was deleted.
 bool wait_by_tickets::all_served_below(std::int32_t ticket) const noexcept {
   return served_ && *served_ < own().number && !near_the_end(ticket) && *served_ >= ticket - 1;
 }
@@ -40,19 +40,22 @@ task<error_code> wait_by_tickets::read_record() {
   const auto asked =
       context.send(requests::get(context.defaults(), own().parent, {}), context.in_session());
   const auto got = co_await asked;
+  if (got.ec == errc::no_node) co_return own_was_deleted();
   if (context.interrupted()) co_return context.interruption();
-  if (got.ec == errc::no_node) co_return errc::waiter_node_deleted;
   if (!got.ec) note_record(got.value);
   co_return got.ec == errc::no_auth ? error_code{} : got.ec;
 }
 
 task<error_code> wait_by_tickets::wait_for_grant() {
   if (!usable()) co_return co_await list_and_wait();
-  // Ticket 0 is the first ticket, unless the numbers have started again while other contenders
-  // wait.
+  // Ticket 0 is the first ticket, unless the sequence numbers have started again while other
+  // contenders wait.
   const auto ticket = own().number;
   if (ticket == 0 ? only_child_ : all_served_below(ticket)) co_return error_code{};
-  if (ticket > 0 && request().waits() && !request().reports_position) {
+  // The predecessor of a writer may be a reader, whose name is different.
+  const bool lists_first = request().mode == lock_request::wait_mode::listing_once ||
+                           request().role == layout::role::writer || request().reports_position;
+  if (ticket > 0 && request().waits() && !lists_first) {
     bool granted = false;
     const auto ec = co_await wait_for_previous_ticket(granted);
     if (granted || (ec && !is_connection_error(ec))) co_return ec;
@@ -71,9 +74,9 @@ task<error_code> wait_by_tickets::wait_for_previous_ticket(bool& granted) {
   b.node.path = own().child(name);
   if (!may_become_reader(request().role, name)) b.meaning = deletion::leaves_a_gap;
   // When the contender ahead of the predecessor leaves, the predecessor holds the lock, and its
-  // release will grant the lock to us. So the record is read at that moment and not during the
-  // hand-off. If that read fails, it is repeated after the hand-off. An early read is useless if
-  // the predecessor's deletion proves nothing.
+  // release will grant the lock to us. So the parent record is read at that moment and not during
+  // the hand-off. If that read fails, it is repeated after the hand-off. An early read is useless
+  // if the predecessor's deletion proves nothing.
   if (request().mode == lock_request::wait_mode::tickets_read_early && b.number > 0 &&
       !all_served_below(b.number) && b.meaning != deletion::proves_nothing) {
     b.node.early_path = own().child(prefix + format_number(b.number - 1));
@@ -102,14 +105,16 @@ task<error_code> wait_by_tickets::learn_from_deletion(const blocker& b, bool& gr
 }
 
 std::optional<std::string> wait_by_tickets::record_on_release() const {
-  if (!record_is_ours_) return std::nullopt;
+  const bool was_downgraded = request().role == layout::role::reader;
+  if (!record_is_ours_ || was_downgraded) return std::nullopt;
   if (usable()) return format_served_record(parent_czxid_, own().number);
   if (served_ && *served_ != none_served) return format_served_record(parent_czxid_, none_served);
   return std::nullopt;
 }
 
 std::optional<wait_strategy::handover> wait_by_tickets::hand_over() const {
-  if (!usable() || !record_is_ours_) return std::nullopt;
+  if (!usable() || !record_is_ours_ || request().role != layout::role::exclusive)
+    return std::nullopt;
   return handover{parent_czxid_, own().number};
 }
 

@@ -1,4 +1,4 @@
-// One election, with candidates of different libraries, each a process of its own.
+// One election with candidates of different libraries, each in its own process.
 #include <algorithm>
 #include <fstream>
 #include <memory>
@@ -14,13 +14,13 @@ namespace {
 
 constexpr int cycles = 20;
 
-// A recipe of another library, and the layout that ours needs to share it.
+// A recipe of another library, and the layout that conclave needs to share it.
 struct peer {
   library from;
   std::string recipe;
   std::string layout_name;
   layout names;
-  bool shows_all = true;  // not the leader only
+  bool shows_all = true;  // not only the leader
 
   std::string id() const { return std::string{name_of(from)} + "-0"; }
 };
@@ -83,9 +83,8 @@ INSTANTIATE_TEST_SUITE_P(
                       peer{library::kazoo, "Election", "kazoo", layout::kazoo()}),
     [](const auto& i) { return i.param.recipe; });
 
-TEST_P(shared_election, has_one_leader_at_a_time_and_everybody_leads) {
-  // Nobody leads before all stand in the line: until then a node of ours, made by hand, is the
-  // first.
+TEST_P(shared_election, has_one_leader_at_a_time_and_every_candidate_leads) {
+  // A node that the test creates is first until all candidates have entered the wait queue.
   const auto gate = zk.create(path + '/' + GetParam().names.name_prefix(layout::role::exclusive),
                               "gate", create_mode::ephemeral_sequential)
                         .path;
@@ -112,10 +111,10 @@ TEST_P(shared_election, has_one_leader_at_a_time_and_everybody_leads) {
   EXPECT_TRUE(zk.children(path).names.empty());
 }
 
-// Their leader is killed, and ours takes over; ours is killed, and theirs does. In between both see
+// Leaders are killed, and candidates of the other library follow. In between, both libraries show
 // the same leader and the same candidates.
-TEST_P(shared_election, goes_on_with_the_other_library_when_a_leader_is_killed) {
-  constexpr auto session = 2s;  // short, since it has to expire
+TEST_P(shared_election, continues_with_the_other_library_when_a_leader_is_killed) {
+  constexpr auto session = 2s;  // short, because it must expire
   auto theirs = std::make_unique<contender_process>(GetParam().from, forever(session));
   ASSERT_TRUE(theirs->acquired());
   contender_process ours{library::conclave, forever(session)};
@@ -139,19 +138,19 @@ TEST_P(shared_election, goes_on_with_the_other_library_when_a_leader_is_killed) 
   theirs->kill();
 }
 
-// An observer of ours follows leaders of theirs.
-TEST_P(shared_election, is_observed_whoever_leads) {
-  inbox<std::string> told;
+// A conclave observer reports leaders of the other library.
+TEST_P(shared_election, observers_report_leaders_of_every_library) {
+  inbox<std::string> reports;
   const election_observer watching{zk, path,
                                    [&](const std::optional<contender_info>& leader) {
-                                     told.put(leader ? leader->owner : "nobody");
+                                     reports.put(leader ? leader->owner : "nobody");
                                    },
                                    GetParam().names};
-  EXPECT_EQ(told.take(), "nobody");
+  EXPECT_EQ(reports.take(), "nobody");
   contender_process theirs{GetParam().from, forever(2s)};
-  EXPECT_EQ(told.take(), GetParam().id());
+  EXPECT_EQ(reports.take(), GetParam().id());
   theirs.kill();
-  EXPECT_EQ(told.take(), "nobody");
+  EXPECT_EQ(reports.take(), "nobody");
 }
 
 }  // namespace

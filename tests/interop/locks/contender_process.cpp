@@ -63,7 +63,8 @@ layout layout_of(library l) {
 
 contender_process::contender_process(library l, const contest& c) : library_{l} {
   const auto history = folder_.path() / "history";
-  // A pipe can be waited for. Opened for both, so that it has no end while we read it.
+  // A pipe, so that the test can wait for lines. Opened for reading and writing, so that reading
+  // does not reach the end of the file.
   if (::mkfifo(history.c_str(), 0600) != 0) throw std::runtime_error{"mkfifo failed"};
   pipe_ = ::open(history.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
   if (pipe_ < 0) throw std::runtime_error{"cannot open " + history.string()};
@@ -106,12 +107,12 @@ bool contender_process::reported() {
 std::int64_t contender_process::kill() {
   const auto before = now();
   process_->kill(SIGKILL);
-  EXPECT_TRUE(process_->wait(patience));
+  EXPECT_TRUE(process_->wait(wait_limit));
   return before;
 }
 
 held_history contender_process::finish() {
-  const auto status = process_->wait(patience);
+  const auto status = process_->wait(wait_limit);
   EXPECT_TRUE(status) << name_of(library_) << " has not finished";
   EXPECT_EQ(status.value_or(exit_status{}).code, 0) << name_of(library_);
   while (const auto line = next_line({})) note(*line);

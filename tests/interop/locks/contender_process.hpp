@@ -1,5 +1,5 @@
-// A process that contends for a lock with some library; lock_contender.cpp tells how they are
-// called and what they report.
+// A process that contends for a lock with one of the libraries. lock_contender.cpp describes the
+// command line and the history.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ enum class library { conclave, curator, zookeeper, kazoo };
 
 const char* name_of(library l);
 
-// That of the library, if it is not ours.
+// The layout of another library.
 layout layout_of(library l);
 
 struct contest {
@@ -40,16 +40,16 @@ class contender_process {
   contender_process(const contender_process&) = delete;
   contender_process& operator=(const contender_process&) = delete;
 
-  // Waits for the next acquisition that was not reported yet, and tells its time.
-  std::optional<std::int64_t> acquired(std::chrono::nanoseconds limit = patience);
+  // Waits for the next acquisition and returns its time.
+  std::optional<std::int64_t> acquired(std::chrono::nanoseconds limit = wait_limit);
 
-  // Whether it reported something that was not taken yet.
+  // Returns whether there is an unread report.
   bool reported();
 
-  // As kill -9; tells the time before.
+  // Sends SIGKILL. Returns the time before.
   std::int64_t kill();
 
-  // Waits for the process, which must end by itself and well, and tells what it did.
+  // Waits for the process, which must exit with 0, and returns its history.
   held_history finish();
 
  private:
@@ -60,10 +60,10 @@ class contender_process {
 
   library library_;
   temporary_directory folder_;
-  int pipe_;            // its history. Large enough for thousands of lines, so nobody waits for us
-  std::string unread_;  // of the pipe
+  int pipe_;  // its history; large enough for thousands of lines, so the process does not block
+  std::string unread_;  // bytes of the pipe
   held_history history_;
-  std::vector<std::size_t> open_;  // for each contender in it, its last hold in the history
+  std::vector<std::size_t> open_;  // for each contender in the process, the index of its last hold
   std::optional<child_process> process_;
 };
 

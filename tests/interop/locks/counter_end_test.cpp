@@ -1,5 +1,5 @@
-// Locks on Apache's server while the counter of the parent comes to its end: it sticks at
-// 2147483647 and uses that number again.
+// Locks on Apache's server when the counter of the parent reaches its end. The server then repeats
+// the number 2147483647.
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -30,11 +30,11 @@ class counter_end : public ::testing::Test {
   const std::string path = "/edge";
 };
 
-TEST_F(counter_end, mutexes_go_over_it) {
+TEST_F(counter_end, mutexes_work_after_it) {
   client zk{server.connect_string()};
   {
     mutex m{zk, path};
-    ASSERT_TRUE(m.try_lock_for(patience));
+    ASSERT_TRUE(m.try_lock_for(wait_limit));
     EXPECT_EQ(m.hold().node(), path + "/lock-2147483641") << "the counter was not set";
     m.unlock();
   }
@@ -46,7 +46,7 @@ TEST_F(counter_end, mutexes_go_over_it) {
       client mine{server.connect_string()};
       mutex m{mine, path};
       for (int k = 0; k < 15; ++k) {
-        ASSERT_TRUE(m.try_lock_for(patience)) << "stuck";
+        ASSERT_TRUE(m.try_lock_for(wait_limit)) << "stuck";
         ++counter;
         EXPECT_GT(m.fencing_token(), highest);
         highest = m.fencing_token();
@@ -57,7 +57,7 @@ TEST_F(counter_end, mutexes_go_over_it) {
   EXPECT_EQ(counter, 45);
 }
 
-TEST_F(counter_end, readers_and_writers_go_over_it) {
+TEST_F(counter_end, readers_and_writers_work_after_it) {
   int left = 0;
   int right = 0;
   std::vector<std::jthread> all;
@@ -67,12 +67,12 @@ TEST_F(counter_end, readers_and_writers_go_over_it) {
       shared_mutex m{mine, path};
       for (int k = 0; k < 8; ++k) {
         if (i % 2 == 0) {
-          ASSERT_TRUE(m.try_lock_for(patience)) << "a writer is stuck";
+          ASSERT_TRUE(m.try_lock_for(wait_limit)) << "a writer is stuck";
           ++left;
           ++right;
           m.unlock();
         } else {
-          ASSERT_TRUE(m.try_lock_shared_for(patience)) << "a reader is stuck";
+          ASSERT_TRUE(m.try_lock_shared_for(wait_limit)) << "a reader is stuck";
           EXPECT_EQ(left, right);
           m.unlock_shared();
         }

@@ -1,4 +1,4 @@
-// What the tests of shared locks have in common: a fresh path, and eyes on its line.
+// A fixture for tests of shared locks.
 #pragma once
 
 #include <ostream>
@@ -11,9 +11,9 @@ namespace conclave::testing {
 
 class lock_interop_test : public ::testing::Test {
  protected:
-  // Waits until so many contenders stand in the line.
+  // Waits until there are n contenders.
   void wait_for_contenders(const std::string& line, std::size_t n) {
-    const auto end = std::chrono::steady_clock::now() + patience;
+    const auto end = std::chrono::steady_clock::now() + wait_limit;
     for (;;) {
       watch_recorder changed;
       const auto now = zk.children(line, changed.get()).names.size();
@@ -28,7 +28,7 @@ class lock_interop_test : public ::testing::Test {
 
 inline void PrintTo(library l, std::ostream* out) { *out << name_of(l); }
 
-// The same for each of them.
+// Runs each test with each library.
 class with_a_peer : public lock_interop_test, public ::testing::WithParamInterface<library> {};
 
 inline std::string name_of_param(const ::testing::TestParamInfo<library>& i) {

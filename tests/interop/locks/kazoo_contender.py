@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Contends for a lock with kazoo; lock_contender.cpp tells the command line and the history."""
+"""Contends for a lock with kazoo; lock_contender.cpp describes the command line and the history."""
 
 import os
 import random
@@ -20,7 +20,7 @@ def read_counter(file):
 
 
 def write_counter(file, value):
-    with open(file, "r+", encoding="ascii") as text:  # r+: the file is not emptied first
+    with open(file, "r+", encoding="ascii") as text:  # r+: the file is not truncated first
         text.write(str(value))
 
 
@@ -45,7 +45,7 @@ def contend(number, kind, connect, path, cycles, hold, add, counter, session_ms)
     if cycles == 0:
         with open(counter, "w", encoding="ascii") as out:
             out.writelines(f"{each}\n" for each in zk.Election(path).contenders())
-    # What an Election does with its lock, without a function to be run.
+    # Like Election, but without a function to run.
     recipe, mode = KINDS.get(kind, (Lock, "exclusive"))
     lock = zk.Election(path, f"kazoo-{number}").lock if kind == "leader" else recipe(zk, path)
     for i in range(cycles):
@@ -73,7 +73,7 @@ def main():
     def run(number, kind):
         try:
             contend(number, kind, connect, path, int(cycles), hold, add, counter, int(session_ms))
-        except Exception:  # whatever it is, the process has to fail
+        except Exception:  # on any error, the process must fail
             traceback.print_exc()
             failed.append(number)
 

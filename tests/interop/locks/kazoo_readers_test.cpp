@@ -1,5 +1,5 @@
-// kazoo's ReadLock, which must not meet writers that come behind it: kazoo 2.8.0 waits for these as
-// well, and they for it (kazoo#649). So it takes part in an order that is given here.
+// kazoo's ReadLock. In kazoo 2.8.0 it also waits for writers behind it, which wait for it
+// (kazoo#649). So this test sets the order of the contenders.
 #include "conclave/shared_mutex.hpp"
 #include "fixture.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 
 using kazoo_readers = lock_interop_test;
 
-TEST_F(kazoo_readers, share_the_lock_with_readers_of_ours_and_wait_for_our_writer) {
+TEST_F(kazoo_readers, share_the_lock_with_conclave_readers_and_wait_for_a_conclave_writer) {
   const auto path = fresh_node(zk, "kazoo-readers");
   contest c;
   c.path = path;

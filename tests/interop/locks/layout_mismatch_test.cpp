@@ -1,4 +1,5 @@
-// A lock path has one layout. Contenders of another one do not see us, so we must see them.
+// A lock path has one layout. Contenders of another layout ignore conclave's nodes, so conclave
+// must detect theirs.
 #include <string>
 #include <vector>
 
@@ -68,9 +69,9 @@ TEST_P(other_layout, is_refused) {
   expect_only_the_peer(path);
 }
 
-// The peer does not see our holder and takes the lock as well: that cannot be helped here. But the
-// next one of ours is told, although the one before it was of its own layout.
-TEST_P(other_layout, is_found_behind_a_holder_of_ours) {
+// The peer ignores the conclave holder and acquires the lock too. This cannot be prevented, but the
+// next conclave contender detects it, although its predecessor has its own layout.
+TEST_P(other_layout, is_detected_after_a_conclave_holder) {
   const auto path = fresh_node(zk, "layout");
   const auto l = GetParam() == library::kazoo ? layout::curator() : layout::kazoo();
   mutex ours{zk, path, options_for(l)};
@@ -86,7 +87,7 @@ TEST_P(other_layout, is_found_behind_a_holder_of_ours) {
 using other_kind = other_layout;
 INSTANTIATE_TEST_SUITE_P(peers, other_kind, ::testing::Values(library::curator), name_of_param);
 
-// Readers do not see mutexes, nor these readers, although the library is the same.
+// Readers and mutexes of this library ignore each other.
 TEST_P(other_kind, is_refused) {
   const auto read = fresh_node(zk, "kind");
   contender_process reader{GetParam(), held_for_good(read, "read")};
@@ -95,11 +96,11 @@ TEST_P(other_kind, is_refused) {
   expect_only_the_peer(read);
 }
 
-using one_line = other_layout;
-INSTANTIATE_TEST_SUITE_P(peers, one_line, ::testing::Values(library::kazoo), name_of_param);
+using one_wait_queue = other_layout;
+INSTANTIATE_TEST_SUITE_P(peers, one_wait_queue, ::testing::Values(library::kazoo), name_of_param);
 
-// Its readers see mutexes, and our mutexes see its readers: decision 10.
-TEST_P(one_line, has_mutexes_and_readers) {
+// The library's readers see mutexes, and conclave's mutexes see these readers.
+TEST_P(one_wait_queue, has_mutexes_and_readers) {
   const auto path = fresh_node(zk, "kind");
   contender_process reader{GetParam(), held_for_good(path, "read")};
   ASSERT_TRUE(reader.acquired());

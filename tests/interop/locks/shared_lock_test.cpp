@@ -1,4 +1,4 @@
-// One lock, contended for by processes of different libraries.
+// Processes of different libraries contend for one lock.
 #include <algorithm>
 #include <fstream>
 #include <memory>
@@ -15,10 +15,10 @@ constexpr int cycles = 25;
 
 class shared_lock : public with_a_peer {
  protected:
-  // Nobody gets the lock before all stand in its line: until then a node of ours, made by hand, is
-  // the first. Otherwise those that start quickly would be done before the others have begun.
-  void close_gate(std::string line_path, layout::role role) {
-    line = std::move(line_path);
+  // A node that the test creates is first until all contenders have entered the wait queue.
+  // Otherwise processes that start quickly would finish before the others start.
+  void close_gate(std::string lock_path, layout::role role) {
+    line = std::move(lock_path);
     create_options options;
     options.mode = create_mode::ephemeral_sequential;
     gate = zk.create(line + '/' + layout_of(GetParam()).name_prefix(role), "", options).path;
@@ -36,7 +36,7 @@ class shared_lock : public with_a_peer {
     contenders += static_cast<std::size_t>(std::count(kinds.begin(), kinds.end(), ',')) + 1;
   }
 
-  // Lets them contend; what all of them did.
+  // Runs the contenders and returns their merged history.
   held_history run() {
     wait_for_contenders(line, contenders + 1);
     zk.remove(gate);
@@ -96,8 +96,8 @@ INSTANTIATE_TEST_SUITE_P(peers, shared_mutex_shared_with,
                          ::testing::Values(library::curator, library::kazoo), name_of_param);
 
 TEST_P(shared_mutex_shared_with, has_one_writer_or_some_readers) {
-  // A ReadLock of kazoo 2.8.0 waits for writers behind it as well, and they for it (kazoo#649), so
-  // it cannot take part: see killed_holder_test.cpp for what it can.
+  // ReadLock of kazoo 2.8.0 also waits for writers behind it, which wait for it (kazoo#649), so it
+  // cannot take part. kazoo_readers_test.cpp tests it.
   const bool readers = GetParam() != library::kazoo;
   close_gate(path, layout::role::writer);
   start(GetParam(), readers ? "write,read,read" : "write,write");
@@ -114,7 +114,7 @@ using semaphore_shared_with = shared_lock;
 INSTANTIATE_TEST_SUITE_P(peers, semaphore_shared_with, ::testing::Values(library::curator),
                          name_of_param);
 
-TEST_P(semaphore_shared_with, has_so_many_holders_at_most) {
+TEST_P(semaphore_shared_with, has_a_maximum_number_of_holders) {
   close_gate(zk.create(path + "/locks").path, layout::role::exclusive);
   start(GetParam(), "semaphore:2,semaphore:2,semaphore:2");
   start(library::conclave, "semaphore:2,semaphore:2");

@@ -1,4 +1,4 @@
-// Claims of each library, seen by the other: kazoo's LockingQueue.
+// Conclave and kazoo's LockingQueue respect each other's claims.
 #include <string>
 
 #include "fixture.hpp"
@@ -6,7 +6,7 @@
 namespace conclave::testing {
 namespace {
 
-constexpr auto short_session = 2s;  // since it has to expire
+constexpr auto short_session = 2s;  // because it must expire
 
 class shared_claims : public queue_interop_test {
  protected:
@@ -18,7 +18,7 @@ class shared_claims : public queue_interop_test {
   queue q = open(recipe::kazoo_locking);
 };
 
-TEST_F(shared_claims, of_a_killed_process_of_theirs_come_to_us) {
+TEST_F(shared_claims, of_a_killed_peer_are_released_to_conclave) {
   q.push(items_named("a", 2));
   auto holder = start(side::theirs, "hold", short_session);
   holder.open_gate();
@@ -30,7 +30,7 @@ TEST_F(shared_claims, of_a_killed_process_of_theirs_come_to_us) {
   EXPECT_FALSE(q.try_claim());
 
   holder.kill();
-  auto first = q.claim_for(patience);
+  auto first = q.claim_for(wait_limit);
   ASSERT_TRUE(first);
   EXPECT_EQ(first->data(), "a-0");
   EXPECT_GE(first->attempts(), 1);
@@ -39,7 +39,7 @@ TEST_F(shared_claims, of_a_killed_process_of_theirs_come_to_us) {
   expect_empty(recipe::kazoo_locking);
 }
 
-TEST_F(shared_claims, of_a_killed_process_of_ours_come_to_them) {
+TEST_F(shared_claims, of_a_killed_conclave_process_are_released_to_the_peer) {
   q.push(items_named("a", 2));
   auto holder = start(side::ours, "hold", short_session);
   holder.open_gate();
@@ -57,7 +57,7 @@ TEST_F(shared_claims, of_a_killed_process_of_ours_come_to_them) {
   expect_empty(recipe::kazoo_locking);
 }
 
-TEST_F(shared_claims, that_we_give_back_come_to_them) {
+TEST_F(shared_claims, released_by_conclave_are_acquired_by_the_peer) {
   q.push(items_named("a", 2));
   auto job = q.claim();
   EXPECT_EQ(job.data(), "a-0");
@@ -71,7 +71,7 @@ TEST_F(shared_claims, that_we_give_back_come_to_them) {
   expect_empty(recipe::kazoo_locking);
 }
 
-TEST_F(shared_claims, that_they_give_back_come_to_us) {
+TEST_F(shared_claims, released_by_the_peer_are_acquired_by_conclave) {
   q.push("a-0");
   auto theirs = start(side::theirs, "give-back");
   theirs.open_gate();
@@ -83,8 +83,8 @@ TEST_F(shared_claims, that_they_give_back_come_to_us) {
   expect_empty(recipe::kazoo_locking);
 }
 
-// In its old place, before what was pushed later.
-TEST_F(shared_claims, that_were_given_back_are_in_their_old_place) {
+// A released item stays ahead of later items.
+TEST_F(shared_claims, released_keep_their_position) {
   q.push(items_named("a", 3));
   auto ours = start(side::ours, "give-back");
   ours.open_gate();

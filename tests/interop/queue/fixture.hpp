@@ -1,4 +1,4 @@
-// What the tests of shared queues have in common: a fresh path, and items made by hand.
+// A fixture for tests of shared queues.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class queue_interop_test : public ::testing::Test {
     return {s, usage{r, path, roles, pace_ms, session_timeout}};
   }
 
-  // Users of DistributedQueue that make it at the same moment fail, so it has to be there before.
+  // Concurrent users of DistributedQueue fail to create the queue, so the test creates it.
   void make_queue() { zk.create(path); }
 
   queue open(recipe r) {
@@ -53,7 +53,7 @@ class queue_interop_test : public ::testing::Test {
     return {zk, path, options};
   }
 
-  // Behind all other items, and in no library's way: what makes a consumer end.
+  // Pushes `end` items after all other items. Each ends one consumer.
   void put_ends(recipe r, std::size_t count) {
     create_options options;
     options.mode = create_mode::persistent_sequential;
@@ -61,7 +61,7 @@ class queue_interop_test : public ::testing::Test {
     for (std::size_t i = 0; i < count; ++i) zk.create(items_path(r, path) + prefix, "end", options);
   }
 
-  // Without the one child that our consumers add where they have not created the path.
+  // Ignores the child that conclave's consumers add if they have not created the path.
   item_list items_left(recipe r, const watcher& w = {}) {
     auto names = zk.children(items_path(r, path), w).names;
     std::erase(names, "conclave");
@@ -70,7 +70,7 @@ class queue_interop_test : public ::testing::Test {
 
   // Waits until everything has been consumed.
   void await_empty(recipe r) {
-    const auto end = std::chrono::steady_clock::now() + patience;
+    const auto end = std::chrono::steady_clock::now() + wait_limit;
     for (;;) {
       watch_recorder changed;
       const auto now = items_left(r, changed.get()).size();
@@ -80,7 +80,7 @@ class queue_interop_test : public ::testing::Test {
     }
   }
 
-  // Nothing is left of the items, nor of claims.
+  // Checks that no items and no claims are left.
   void expect_empty(recipe r) {
     EXPECT_EQ(items_left(r), item_list{});
     if (r == recipe::kazoo_locking) {
@@ -89,10 +89,10 @@ class queue_interop_test : public ::testing::Test {
   }
 
   client zk{shared_server().connect_string()};
-  std::string path = fresh_node(zk, "queue") + "/shared";  // made by whoever comes first
+  std::string path = fresh_node(zk, "queue") + "/shared";  // created by the first user
 };
 
-// The same for each of them.
+// Runs each test with each recipe.
 class with_a_recipe : public queue_interop_test, public ::testing::WithParamInterface<recipe> {};
 
 }  // namespace conclave::testing

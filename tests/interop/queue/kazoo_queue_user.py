@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Uses a queue with kazoo; queue_user.cpp tells the command line and the history."""
+"""Uses a queue with kazoo; queue_user.cpp describes the command line and the history."""
 
 import os
 import random
@@ -16,7 +16,7 @@ CONNECT_SECONDS = 20
 
 
 def taken_from(zk, path, queue):
-    """An item of a Queue, which cannot wait by itself."""
+    """Waits for an item of a Queue, which cannot wait by itself."""
     while True:
         item = queue.get()
         if item is not None:
@@ -103,7 +103,7 @@ def main():
     def run(user):
         try:
             user.run()
-        except Exception:  # whatever it is, the process has to fail
+        except Exception:  # on any error, the process must fail
             traceback.print_exc()
             failed.append(user)
 
@@ -111,7 +111,7 @@ def main():
         User(connect, path, recipe, role, int(pace), add, int(session_ms))
         for role in roles.split(",")
     ]
-    with open(gate, "rb") as pipe:  # before it may end
+    with open(gate, "rb") as pipe:  # opened before the pipe can be closed
         add("ready")
         pipe.read()
     threads = [threading.Thread(target=run, args=(user,), daemon=True) for user in users]

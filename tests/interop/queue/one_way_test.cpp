@@ -1,4 +1,4 @@
-// One library fills a queue, the other empties it.
+// One library pushes items, the other pops them.
 #include <future>
 #include <optional>
 #include <string>
@@ -8,11 +8,11 @@
 namespace conclave::testing {
 namespace {
 
-constexpr int count = 40;
+constexpr int item_count = 40;
 
-class queue_passed_on : public with_a_recipe {
+class one_way_queue : public with_a_recipe {
  protected:
-  // What is there, one by one, until there is nothing.
+  // Pops or claims the next item, or returns nothing if the queue is empty.
   std::optional<queue_item> take_next(queue& q) {
     if (GetParam() != recipe::kazoo_locking) return q.try_pop();
     auto job = q.try_claim();
@@ -30,10 +30,10 @@ class queue_passed_on : public with_a_recipe {
 
   std::optional<std::string> await_one(queue& q) {
     if (GetParam() != recipe::kazoo_locking) {
-      const auto item = q.pop_for(patience);
+      const auto item = q.pop_for(wait_limit);
       return item ? std::optional{item->data} : std::nullopt;
     }
-    auto job = q.claim_for(patience);
+    auto job = q.claim_for(wait_limit);
     if (!job) return std::nullopt;
     job->complete();
     return job->data();
@@ -47,46 +47,46 @@ class queue_passed_on : public with_a_recipe {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(recipes, queue_passed_on,
+INSTANTIATE_TEST_SUITE_P(recipes, one_way_queue,
                          ::testing::Values(recipe::zookeeper, recipe::curator, recipe::kazoo,
                                            recipe::kazoo_locking),
                          name_of_param);
 
-TEST_P(queue_passed_on, from_them_to_us_keeps_its_order) {
-  auto producer = start(side::theirs, GetParam(), "produce:a:" + std::to_string(count));
+TEST_P(one_way_queue, from_the_peer_to_conclave_keeps_the_order) {
+  auto producer = start(side::theirs, GetParam(), "produce:a:" + std::to_string(item_count));
   producer.open_gate();
   producer.finish();
   auto q = open(GetParam());
-  EXPECT_EQ(q.size(), count);
+  EXPECT_EQ(q.size(), item_count);
   const auto first = q.front();
   ASSERT_TRUE(first);
   EXPECT_EQ(first->data, "a-0");
-  EXPECT_EQ(take_all(q), items_named("a", count));
+  EXPECT_EQ(take_all(q), items_named("a", item_count));
   expect_empty(GetParam());
 }
 
-TEST_P(queue_passed_on, from_us_to_them_keeps_its_order) {
+TEST_P(one_way_queue, from_conclave_to_the_peer_keeps_the_order) {
   auto q = open(GetParam());
-  for (const auto& item : items_named("a", count)) q.push(item);
-  q.push(items_named("b", count));
-  EXPECT_EQ(taken_by_them(), items_named("a", count) + items_named("b", count));
+  for (const auto& item : items_named("a", item_count)) q.push(item);
+  q.push(items_named("b", item_count));
+  EXPECT_EQ(taken_by_them(), items_named("a", item_count) + items_named("b", item_count));
   expect_empty(GetParam());
 }
 
-TEST_P(queue_passed_on, wakes_us_when_they_push) {
+TEST_P(one_way_queue, a_push_of_the_peer_wakes_conclave) {
   make_queue();
   auto q = open(GetParam());
   auto producer = start(side::theirs, GetParam(), "produce:a:3");
   for (const auto& expected : items_named("a", 3)) {
     auto waiting = std::async(std::launch::async, [&] { return await_one(q); });
-    producer.open_gate();  // the first time only
+    producer.open_gate();  // has an effect only the first time
     EXPECT_EQ(waiting.get(), expected);
   }
   producer.finish();
   expect_empty(GetParam());
 }
 
-TEST_P(queue_passed_on, wakes_them_when_we_push) {
+TEST_P(one_way_queue, a_push_of_conclave_wakes_the_peer) {
   make_queue();
   auto q = open(GetParam());
   auto consumer = start(side::theirs, GetParam(), "consume");
@@ -100,13 +100,13 @@ TEST_P(queue_passed_on, wakes_them_when_we_push) {
   expect_empty(GetParam());
 }
 
-// Curator makes containers, which the server removes when they are empty. (With DistributedQueue
-// whoever makes it a moment later fails.)
-using queue_that_goes_away = queue_passed_on;
-INSTANTIATE_TEST_SUITE_P(recipes, queue_that_goes_away,
+// Curator creates containers, which the server removes when they are empty. (With DistributedQueue,
+// the second process that creates the queue would fail.)
+using queue_that_is_removed = one_way_queue;
+INSTANTIATE_TEST_SUITE_P(recipes, queue_that_is_removed,
                          ::testing::Values(recipe::curator, recipe::kazoo), name_of_param);
 
-TEST_P(queue_that_goes_away, while_we_wait_is_made_again) {
+TEST_P(queue_that_is_removed, while_a_consumer_waits_is_created_again) {
   make_queue();
   auto q = open(GetParam());
   auto waiting = std::async(std::launch::async, [&] { return await_one(q); });
@@ -117,11 +117,11 @@ TEST_P(queue_that_goes_away, while_we_wait_is_made_again) {
   producer.finish();
 }
 
-using queue_with_priorities = queue_passed_on;
+using queue_with_priorities = one_way_queue;
 INSTANTIATE_TEST_SUITE_P(recipes, queue_with_priorities,
                          ::testing::Values(recipe::kazoo, recipe::kazoo_locking), name_of_param);
 
-TEST_P(queue_with_priorities, of_theirs_is_emptied_in_their_order_by_us) {
+TEST_P(queue_with_priorities, of_the_peer_is_popped_in_order_by_conclave) {
   auto producer =
       start(side::theirs, GetParam(), "produce:last:5:999,produce:middle:5,produce:first:5:0");
   producer.open_gate();
@@ -137,9 +137,9 @@ TEST_P(queue_with_priorities, of_theirs_is_emptied_in_their_order_by_us) {
   expect_empty(GetParam());
 }
 
-TEST_P(queue_with_priorities, of_ours_is_emptied_in_their_order_by_them) {
+TEST_P(queue_with_priorities, of_conclave_is_popped_in_order_by_the_peer) {
   auto q = open(GetParam());
-  q.push(items_named("last", 5), 998);  // the consumer's end has 999
+  q.push(items_named("last", 5), 998);  // the `end` item has priority 999
   for (const auto& item : items_named("middle", 5)) q.push(item);
   q.push(items_named("first", 5), 0);
   EXPECT_EQ(taken_by_them(),

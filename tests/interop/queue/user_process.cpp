@@ -31,7 +31,7 @@ std::vector<std::string> program(side s, recipe r) {
           "conclave.interop.queue.QueueUser"};
 }
 
-// Users wait for its end, which is when nobody has it open for writing any more.
+// Users wait until no process has the pipe open for writing.
 int make_gate(const std::filesystem::path& file) {
   int gate = -1;
   if (::mkfifo(file.c_str(), 0600) == 0) gate = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
@@ -86,7 +86,7 @@ user_process::user_process(side s, const usage& u)
   child_options options{std::move(argv)};
   options.output = folder_.path() / "output";
   process_.emplace(options);
-  if (lines_.next(patience) != "ready")
+  if (lines_.next(wait_limit) != "ready")
     throw std::runtime_error{name_ + " does not begin:\n" + output()};
 }
 
@@ -106,7 +106,8 @@ std::optional<std::string> user_process::next(const std::string& what,
                                               std::chrono::nanoseconds limit) {
   const auto end = std::chrono::steady_clock::now() + limit;
   for (;;) {
-    const bool running = process_->running();  // asked first: then all its lines are there
+    const bool running =
+        process_->running();  // checked first: after the exit, all its lines can be read
     const auto left = end - std::chrono::steady_clock::now();
     const auto line = lines_.next(running ? std::min<std::chrono::nanoseconds>(left, 200ms) : 0ns);
     if (!line && running && left > 0ns) continue;
@@ -128,11 +129,11 @@ const queue_history& user_process::reported() {
 
 void user_process::kill() {
   process_->kill(SIGKILL);
-  EXPECT_TRUE(process_->wait(patience));
+  EXPECT_TRUE(process_->wait(wait_limit));
 }
 
 const queue_history& user_process::finish() {
-  const auto status = process_->wait(patience);
+  const auto status = process_->wait(wait_limit);
   EXPECT_TRUE(status) << name_ << " has not finished";
   EXPECT_EQ(status.value_or(exit_status{}).code, 0) << name_;
   return reported();

@@ -1,5 +1,5 @@
-// A process that uses a queue with some library; queue_user.cpp tells how they are called and what
-// they report.
+// A process that uses a queue with one of the libraries. queue_user.cpp describes the command line
+// and the history.
 #pragma once
 
 #include <chrono>
@@ -15,12 +15,12 @@
 
 namespace conclave::testing {
 
-// Recipes of others that ours shares a queue with.
+// Recipes of other libraries that conclave can share a queue with.
 enum class recipe { zookeeper, curator, kazoo, kazoo_locking };
 
 const char* name_of(recipe r);
 queue_layout layout_of(recipe r);
-// Where the items of a queue are.
+// The path of a queue's items.
 std::string items_path(recipe r, const std::string& path);
 
 enum class side { ours, theirs };
@@ -36,13 +36,13 @@ struct usage {
 struct queue_history {
   std::vector<std::string> pushed;
   std::vector<std::string> claimed;
-  std::vector<std::string> popped;  // without the ends
+  std::vector<std::string> popped;  // without `end` items
   std::vector<std::string> released;
 
   void add(const queue_history& other);
 };
 
-// It is connected when the constructor returns, and waits for open_gate().
+// The constructor returns when the process is connected. The process then waits for open_gate().
 class user_process {
  public:
   user_process(side s, const usage& u);
@@ -52,16 +52,16 @@ class user_process {
 
   void open_gate();
 
-  // Takes its reports until one of these is there: pushed, claimed, popped or gave-back. Returns
-  // the item.
+  // Reads the history until a line of this kind: pushed, claimed, popped or gave-back. Returns the
+  // item.
   std::optional<std::string> next(const std::string& what,
-                                  std::chrono::nanoseconds limit = patience);
-  // Takes what it has reported so far. Its whole history until now.
+                                  std::chrono::nanoseconds limit = wait_limit);
+  // Returns the whole history until now.
   const queue_history& reported();
 
-  void kill();  // as kill -9
+  void kill();  // SIGKILL
 
-  // Waits for the process, which must end by itself and well, and tells what it did.
+  // Waits for the process, which must exit with 0, and returns its history.
   const queue_history& finish();
 
  private:

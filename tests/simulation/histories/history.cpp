@@ -8,7 +8,7 @@ namespace conclave::simulated {
 
 using namespace std::chrono_literals;
 
-world_options any_world(lots& l, const history_options& o) {
+world_options any_world(random_choices& l, const history_options& o) {
   world_options w;
   w.seed = l.number();
   w.clients = 2 + l.draw(3);
@@ -18,8 +18,9 @@ world_options any_world(lots& l, const history_options& o) {
   w.connect_wait = !o.impatient() ? 10min : o.seed % 16 == 0 ? 30ms : 400ms;
   w.least_delay = 100us;
   w.most_delay = l.chance(2) ? 200us : 20ms;
-  w.doors = 1 + l.draw(3);
-  // A hold ends a tenth of the session's time early: so much may the clocks differ.
+  w.server_addresses = 1 + l.draw(3);
+  // A hold ends a tenth of the session timeout early. So the clocks may differ by less than a
+  // tenth.
   if (l.chance(2)) w.drift = 90;
   if (o.sqlite) w.disk = [seed = l.number()] { return std::make_unique<sqlite_storage>(seed); };
   return w;

@@ -1,4 +1,4 @@
-// Histories: what users do and what befalls them, all from a seed.
+// Histories: the actions of users and the faults. A seed determines both.
 #pragma once
 
 #include <chrono>
@@ -15,33 +15,33 @@
 
 namespace conclave::simulated {
 
-// What happened, over many histories: one in which nothing happens shows nothing.
+// Counts what happened in many histories. A history without events tests nothing.
 using tally = std::map<std::string, std::uint64_t, std::less<>>;
 
 struct history_options {
   std::uint64_t seed = 1;
-  // Calls fail that have no connection for a moment. Not drawn by lot, which would change what the
-  // other seeds stand for.
+  // Calls fail if there is no connection for a short time. Derived from the seed, because another
+  // random draw would change the histories of all seeds.
   bool impatient() const noexcept { return seed % 8 == 0; }
-  bool sqlite = false;  // the real store below the server
+  bool sqlite = false;  // the server uses the real store
   std::function<void(instant, const std::string&)> trace = {};
 };
 
-// Runs one, and says what went wrong, one line for each.
+// Runs one history. Returns the violations, one line each.
 using history = std::vector<std::string> (*)(const history_options&, tally&);
 
 struct workload {
   std::string_view name;
   history run;
-  // Of the tally: what has to happen, if enough of them are run.
+  // The entries of the tally that must not be 0 after enough histories.
   std::vector<std::string_view> expected;
 };
 const std::vector<workload>& workloads();
 
-// For whoever draws lots.
-class lots {
+// Random choices that depend only on the seed.
+class random_choices {
  public:
-  explicit lots(std::uint64_t seed) : random_{seed} {}
+  explicit random_choices(std::uint64_t seed) : random_{seed} {}
   std::uint64_t number() { return random_(); }
   std::uint64_t draw(std::uint64_t below) { return random_() % below; }
   bool chance(std::uint64_t one_in) { return draw(one_in) == 0; }
@@ -57,7 +57,7 @@ class lots {
   std::mt19937_64 random_;
 };
 
-// Fast and slow networks, short and long sessions, clocks that drift, several names for the server.
-world_options any_world(lots& l, const history_options& o);
+// Random options: network delays, session timeouts, clock drift, number of server addresses.
+world_options any_world(random_choices& l, const history_options& o);
 
 }  // namespace conclave::simulated

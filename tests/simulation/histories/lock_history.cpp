@@ -6,29 +6,40 @@
 #include <memory>
 
 #include "recipes/reentry.hpp"
-#include "simulation/users/classic.hpp"
+#include "simulation/users/foreign_contender.hpp"
 #include "simulation/users/locker.hpp"
+#include "simulation/world/fault_injector.hpp"
 #include "simulation/world/message_text.hpp"
-#include "simulation/world/trouble.hpp"
 
 namespace conclave::simulated {
 namespace {
 
 using namespace std::chrono_literals;
 
-enum class what { mutex, recursive, shared, semaphore, several, named, election, mixed, together };
+enum class what {
+  mutex,
+  recursive,
+  shared,
+  semaphore,
+  several,
+  named,
+  election,
+  mixed,
+  together,
+  sticky,
+};
 
-// Of what::together: every kind of lock on one path.
-constexpr const char* one_path = "/locks/one";
+// what::together uses every kind of lock on this path.
+constexpr const char* shared_path = "/locks/one";
 
-// Whose calls are under way, by name; of a shared lock each role is a kind.
+// The kinds of contenders. Readers and writers are separate kinds.
 const std::vector<std::string> our_kinds{"mutex",  "recursive", "reader",
                                          "writer", "several",   "election"};
 const std::vector<std::string> layout_names{"curator", "kazoo", "zookeeper"};
 
-// What other libraries have in this layout, and which of our kinds they may share a path with.
+// The locks of other libraries in this layout, and our kinds that can share a path with them.
 struct foreign_kind {
-  classic::library what;
+  foreign_contender::library what;
   std::vector<std::string> with;
 };
 std::vector<foreign_kind> foreign_kinds(const std::string& layout_name) {
@@ -63,22 +74,23 @@ layout layout_named(const std::string& name) {
 std::string combination(std::string a, std::string b, const std::string& layout_name,
                         const std::string& fault) {
   if (b < a) std::swap(a, b);
-  return std::string{met} + a + " " + b + " " + layout_name + " " + fault;
+  return std::string{combination_prefix} + a + " " + b + " " + layout_name + " " + fault;
 }
 
 const std::vector<std::string> faults_by_hand{"written_by_hand", "deleted_by_hand",
-                                              "parent_deleted",  "last_numbers",
-                                              "numbers_round",   "none"};
+                                              "parent_deleted",  "near_maximum",
+                                              "wrapped_numbers", "none"};
 
-// Requests and events for a call, at most, when nothing breaks: however many wait.
-constexpr std::uint64_t most_messages_for_a_call = 16;
+// The limit of requests and watch events per call without faults, for any number of waiters.
+constexpr std::uint64_t max_messages_per_call = 16;
 
-class lock_history : lots {
+class lock_history : random_choices {
  public:
   lock_history(what w, const history_options& o, tally& t)
-      : lots{o.seed * 16 + static_cast<std::uint64_t>(w)},
+      : random_choices{o.seed * 16 + static_cast<std::uint64_t>(w)},
         what_{w},
         impatient_{o.impatient()},
+        keeps_{w == what::sticky || (w == what::together && o.seed % 3 == 1)},  // not drawn
         tally_{t},
         c_{world_for(w, o)} {
     c_.world.trace = o.trace;
@@ -88,49 +100,52 @@ class lock_history : lots {
     };
     if (chance(2)) c_.world.by_hand().create("/locks");
     kinds_ = pick_kinds();
-    last_numbers_ = chance(8);
-    if (last_numbers_) near_the_last_number();
-    if (what_ == what::together && !last_numbers_ && chance(6)) numbers_come_round();
-    for (std::size_t i = 0; i < c_.world.clients(); ++i) settle_in(i);
+    near_maximum_ = chance(8);
+    if (near_maximum_) set_counter_near_maximum();
+    if (what_ == what::together && !near_maximum_ && chance(6)) set_counter_after_wraparound();
+    for (std::size_t i = 0; i < c_.world.clients(); ++i) add_process(i);
   }
 
   std::vector<std::string> run() {
     for (const auto& u : users_) act(u);
-    if (what_ == what::together) others_come();
+    if (on_one_path()) add_foreign_contender();
+    if (keeps_) check_recalls();
     if (!calm_) {
-      trouble_.begin(400ms);
+      faults_.start(400ms);
       others();
     }
     c_.world.advance(end_);
     over_ = true;
-    trouble_.heal();
+    faults_.heal();
     for (const auto& f : foreign_) f->end();
-    if (!c_.world.run_until([&] { return all_done(); }, 10min)) complain_of_the_stuck();
+    if (!c_.world.run_until([&] { return all_done(); }, 10min)) report_stuck_calls();
     for (const auto& u : users_)
       if (!u->client().killed()) u->close();
-    // What the dead have left goes with their sessions.
-    c_.world.advance(trouble_.kills() > 0 ? instant{45s} : instant{3s});
+    // The nodes of killed clients are removed with their sessions.
+    c_.world.advance(faults_.kills() > 0 ? instant{45s} : instant{3s});
     c_.judge->expect_nothing_left();
-    if (calm_) look_for_a_herd();
+    if (calm_) check_message_count();
     count();
-    return c_.judge->complaints();
+    return c_.judge->violations();
   }
 
  private:
   world_options world_for(what w, const history_options& o) {
     auto options = any_world(*this, o);
-    // The server removes what is empty while others come.
+    // The server removes empty containers while other contenders arrive.
     if (w == what::together && chance(2)) options.server.reap_interval = 300ms;
     return options;
   }
+  bool on_one_path() const { return what_ == what::together || what_ == what::sticky; }
 
-  // --- what there is
+  // --- setup
 
-  // One or two at a time, so that they meet. One object has one reader or one permit at a time, so
-  // that it is known which hold is whose; so there are several objects.
+  // Uses only one or two locks, so that clients contend. Each object has at most one reader or
+  // permit at a time, so that each hold can be matched with its call. So there are several objects.
   std::vector<lock_kind> pick_kinds() {
     std::vector<lock_kind> all;
     if (what_ == what::together) return kinds_on_one_path();
+    if (what_ == what::sticky) return sticky_kinds();
     const auto permits = 1 + draw(3);
     const auto which = what_ == what::mixed ? static_cast<what>(draw(7)) : what_;
     for (int i = 0; i < 2; ++i) switch (which) {
@@ -145,7 +160,29 @@ class lock_history : lots {
       all.push_back(chance(2) ? a_shared_mutex("/locks/two") : a_mutex({"/locks/b"}));
     return all;
   }
-  // Whatever may share a path; and sometimes, by accident, what may not.
+  // Kinds that can keep a lock after unlock().
+  std::vector<lock_kind> sticky_kinds() {
+    layout_name_ = chance(4) ? "kazoo" : "curator";
+    std::vector<lock_kind> all;
+    const auto add = [&](const char* label, lock_kind k) {
+      k.request.layout = layout_named(layout_name_);
+      all.push_back(std::move(k));
+      labels_.emplace_back(label);
+    };
+    const bool with_readers = chance(3);
+    for (auto count = 1 + draw(2); count > 0; --count) {
+      if (with_readers)
+        add("shared", a_shared_mutex(shared_path));
+      else if (chance(4))
+        add("several", a_mutex({shared_path, "/locks/two"}));
+      else if (chance(4))
+        add("recursive", a_mutex({shared_path}));
+      else
+        add("mutex", a_mutex({shared_path}));
+    }
+    return all;
+  }
+  // Kinds that can share a path, and sometimes a kind that cannot and must be refused.
   std::vector<lock_kind> kinds_on_one_path() {
     layout_name_ = layout_names[draw(layout_names.size())];
     std::vector<lock_kind> all;
@@ -156,12 +193,12 @@ class lock_history : lots {
     };
     const auto count = 2 + draw(3);
     for (std::uint64_t i = 0; i < count; ++i) switch (draw(6)) {
-        case 0: add("recursive", a_mutex({one_path})); break;
-        case 1: add("several", a_mutex({one_path, "/locks/two"})); break;
-        case 2: add("election", an_election(one_path)); break;
+        case 0: add("recursive", a_mutex({shared_path})); break;
+        case 1: add("several", a_mutex({shared_path, "/locks/two"})); break;
+        case 2: add("election", an_election(shared_path)); break;
         case 3:
-        case 4: add("shared", a_shared_mutex(one_path)); break;
-        default: add("mutex", a_mutex({one_path}));
+        case 4: add("shared", a_shared_mutex(shared_path)); break;
+        default: add("mutex", a_mutex({shared_path}));
       }
     if (chance(5)) {
       mismatch_ = true;
@@ -170,7 +207,7 @@ class lock_history : lots {
         all.back().request.layout = layout_named(other);
       } else {
         for (std::size_t i = 0; i < 1 + draw(2); ++i)
-          add("semaphore", a_semaphore(one_path, 1 + draw(3)));
+          add("semaphore", a_semaphore(shared_path, 1 + draw(3)));
       }
     }
     return all;
@@ -182,7 +219,7 @@ class lock_history : lots {
     return paths;
   }
 
-  void near_the_last_number() {
+  void set_counter_near_maximum() {
     if (kinds_[0].request.granted_when == recipes::lock_request::rule::fixed_name) return;
     auto& hand = c_.world.by_hand();
     hand.create("/locks");
@@ -191,27 +228,27 @@ class lock_history : lots {
       hand.create(parent);
       c_.world.set_counter(parent, INT32_MAX - static_cast<std::int32_t>(draw(8)));
     }
-    ++tally_["near the last number"];
+    ++tally_["numbers near the maximum"];
   }
 
-  // The server has counted below zero, and from there on: what was served is far above.
-  void numbers_come_round() {
+  // The sequence numbers have wrapped. The last served number is far above the next ones.
+  void set_counter_after_wraparound() {
     auto& hand = c_.world.by_hand();
     hand.create("/locks");
-    for (const auto* path : {one_path, "/locks/two"}) {
+    for (const auto* path : {shared_path, "/locks/two"}) {
       hand.create(path);
       hand.set(path, "conclave 1 " + std::to_string(hand.get(path).stat.czxid) + " 2147400000\n");
       const auto next = static_cast<std::int32_t>(draw(8));
       c_.world.set_counter(path, chance(2) ? next : -next);
     }
-    numbers_round_ = true;
-    ++tally_["numbers come round"];
+    wrapped_ = true;
+    ++tally_["wrapped numbers"];
   }
 
-  // Contenders of other libraries, if all who are here see each other.
-  void others_come() {
-    // They know nothing of the end of the numbers.
-    if (last_numbers_ || numbers_round_ || mismatch_ || chance(2)) return;
+  // Adds a contender of another library, if all contenders recognize each other.
+  void add_foreign_contender() {
+    // Other libraries do not handle wrapped sequence numbers.
+    if (near_maximum_ || wrapped_ || mismatch_ || chance(2)) return;
     auto possible = foreign_kinds(layout_name_);
     std::erase_if(possible, [&](const foreign_kind& f) {
       return std::any_of(labels_.begin(), labels_.end(), [&](const std::string& label) {
@@ -221,20 +258,20 @@ class lock_history : lots {
     });
     if (possible.empty()) return;
     const auto& chosen = possible[draw(possible.size())];
-    foreign_.push_back(std::make_shared<classic>(
-        c_.world, c_.judge, one_path, chosen.what,
+    foreign_.push_back(std::make_shared<foreign_contender>(
+        c_.world, c_.judge, shared_path, chosen.what,
         [this](instant d, std::function<void()> f) { c_.world.after(d, std::move(f)); },
         [this](instant most) { return within(most); }));
     foreign_.back()->begin();
   }
 
-  // Which of them are there at the same time, when this happens.
+  // Counts the kinds that contend at the same time when this fault happens.
   void note(const char* fault) {
     if (what_ != what::together) return;
     std::map<std::string, int> there;
     for (const auto& u : users_)
       for (const auto& a : u->calls()) {
-        if (u->client().killed() || (a->told > 0 && !a->holding())) continue;
+        if (u->client().killed() || (a->completions > 0 && !a->holding())) continue;
         const auto& label = label_of_.at(u.get());
         if (label == "semaphore") continue;
         ++there[label != "shared" ? label : a->as == role::reader ? "reader" : "writer"];
@@ -246,8 +283,8 @@ class lock_history : lots {
         if (a != b || a->second > 1) ++tally_[combination(a->first, b->first, layout_name_, fault)];
   }
 
-  // A process and its objects.
-  void settle_in(std::size_t client) {
+  // Adds a process with its lock objects.
+  void add_process(std::size_t client) {
     busy_.resize(std::max(busy_.size(), client + 1));
     for (std::size_t i = 0; i < kinds_.size(); ++i) {
       const auto& k = kinds_[i];
@@ -255,47 +292,63 @@ class lock_history : lots {
       o.tickets = tickets_;
       if (chance(3)) o.on_revocation = [](auto&) {};
       if (chance(4)) o.on_enqueued = [](auto) {};
+      const bool has_wait_queue =
+          !k.gate && k.request.data != recipes::lock_request::data_format::owner_only;
+      if (keeps_ && has_wait_queue && !chance(5)) {
+        o.keep_for = 20ms + within(chance(2) ? 3s : 300ms);
+        o.local_handoffs = chance(2) ? 0 : draw(4);
+        if (chance(5)) o.on_released = [](auto&) {};
+      }
       if (k.request.data == recipes::lock_request::data_format::owner_only)
         o.owner = "candidate " + std::to_string(draw(2));
       users_.push_back(c_.add(client, k, o));
-      if (what_ == what::together) label_of_[users_.back().get()] = labels_[i];
+      if (on_one_path()) label_of_[users_.back().get()] = labels_[i];
     }
   }
 
   // --- one user
 
   void act(const locker_pointer& u) {
-    later(u, within(chance(3) ? 20ms : 300ms), [this, u] {
-      if (over_) return;
-      const bool shared = u->kind().request.role == role::writer;
-      call_as(u, shared && !chance(3) ? role::reader : u->kind().request.role);
-      // Those of an exclusive lock take turns in the object.
-      if (!u->kind().gate && !shared && chance(3)) call_as(u, role::exclusive);
-    });
+    // A lock is kept only while nobody else wants it, so most users of what::sticky come rarely.
+    const bool rarely = what_ == what::sticky && u != users_[0] && !chance(4);
+    later(u,
+          within(rarely      ? 6s
+                 : chance(3) ? 20ms
+                             : 300ms),
+          [this, u] {
+            if (over_) return;
+            const bool shared = u->kind().request.role == role::writer;
+            call_as(u, shared && !chance(3) ? role::reader : u->kind().request.role);
+            // The lock object serializes several calls of an exclusive lock.
+            if (!u->kind().gate && !shared && chance(3)) call_as(u, role::exclusive);
+          });
   }
 
   void call_as(const locker_pointer& u, role as) {
     ++busy_[u->client().index()];
     ++tally_["calls"];
-    const bool patient = !chance(8);
-    const auto a = patient ? u->lock(as) : u->try_lock(as);
+    if (keeps_ && as != role::reader && chance(2)) {
+      if (const auto a = u->lock_locally()) return granted(u, a);
+    }
+    const bool waits = !chance(8);
+    const auto a = waits ? u->lock(as) : u->try_lock(as);
     const std::weak_ptr<call> weak = a;
-    a->when_told = [this, u, weak] {
+    a->on_completed = [this, u, weak] {
       const auto mine = weak.lock();
       if (mine->ec) return done(u, mine);
-      has_it(u, mine);
+      granted(u, mine);
     };
-    if (a->told > 0) return a->when_told();  // it was not patient, and another caller has it
+    if (a->completions > 0) return a->on_completed();  // try_lock() failed at once
     if (chance(4))
       later(u, within(500ms), [this, u, a] {
-        if (a->told == 0) ++tally_["gave up"];
+        if (a->completions == 0) ++tally_["gave up"];
         u->give_up(a);
       });
   }
 
-  void has_it(const locker_pointer& u, const call_pointer& a) {
+  void granted(const locker_pointer& u, const call_pointer& a) {
     if (writes(u, a)) write(u, a);
-    a->when_lost = [this, u, a] {
+    a->on_lost = [this, u, a] {
       if (writes(u, a))
         later(u, within(chance(2) ? 200ms : 3s), [this, u, a] { write_late(u, a); });
     };
@@ -304,7 +357,7 @@ class lock_history : lots {
         if (!a->unlocked) u->downgrade(a);
       });
     if (what_ == what::together)
-      note(last_numbers_ ? "last_numbers" : numbers_round_ ? "numbers_round" : "none");
+      note(near_maximum_ ? "near_maximum" : wrapped_ ? "wrapped_numbers" : "none");
     const auto label = label_of_.find(u.get());
     if (what_ == what::recursive || (label != label_of_.end() && label->second == "recursive"))
       return enter_again(u, a);
@@ -319,7 +372,7 @@ class lock_history : lots {
     done(u, a);
   }
 
-  // --- of a recursive lock
+  // --- recursive locks
 
   void enter_again(const locker_pointer& u, const call_pointer& a) {
     const auto depth = std::make_shared<recipes::reentry>();
@@ -336,7 +389,8 @@ class lock_history : lots {
         const auto got = depth->again(1, a->held());
         const bool sound = a->held() && !a->lost();
         if ((got == answer::again) != sound || depth->count(1) != before + sound)
-          c_.judge->complain(a->hold->nodes().front() + ": locked again what was lost");
+          c_.judge->report_violation(a->hold->nodes().front() +
+                                     ": locked again although it was lost");
         ++tally_[sound ? "locked again" : "not locked again"];
       } else if (depth->unlock(1)) {
         return unlock(u, a);
@@ -345,19 +399,19 @@ class lock_history : lots {
     });
   }
 
-  // --- what the lock is for
+  // --- the protected resource
 
   static bool writes(const locker_pointer& u, const call_pointer& a) {
     return a->alone() && !u->kind().gate;
   }
   void write(const locker_pointer& u, const call_pointer& a) { c_.judge->write(*u, *a); }
-  // By one that does not look whether it still may.
+  // Writes without checking whether the lock is still held.
   void write_late(const locker_pointer& u, const call_pointer& a) {
     ++tally_["stale writes"];
     c_.judge->write(*u, *a);
   }
 
-  // A process that stands still does nothing; one that is dead never will.
+  // A paused process calls `f` when it is resumed, a killed one never.
   void later(const locker_pointer& u, instant d, std::function<void()> f) {
     c_.world.after(d, [this, u, f = std::move(f)] {
       if (u->client().killed()) return;
@@ -373,14 +427,35 @@ class lock_history : lots {
     } else if (mismatch_ && (a->ec == errc::layout_mismatch || a->ec == errc::permits_mismatch)) {
       ++tally_["refused"];
     } else if (a->ec && !a->gave_up && a->ec != errc::lock_busy) {
-      ++tally_["out of line"];
-      // Only what was done to its node by hand is a reason to fail.
-      if (a->ec != errc::waiter_node_deleted || !robbery_)
-        c_.judge->complain("a call for " + u->kind().resources()[0] + " failed: " + name_of(a->ec) +
-                           (a->who->waits ? "" : ", not patient"));
+      ++tally_["failed calls"];
+      // Only a change of its node by hand may make a call fail.
+      if (a->ec != errc::waiter_node_deleted || !node_was_deleted_)
+        c_.judge->report_violation("a call for " + u->kind().resources()[0] + " failed: " +
+                                   name_of(a->ec) + (a->who->waits ? "" : ", try_lock"));
     }
-    const auto mine = [](const call_pointer& x) { return x->told == 0 || x->holding(); };
+    const auto mine = [](const call_pointer& x) { return x->completions == 0 || x->holding(); };
     if (std::none_of(u->calls().begin(), u->calls().end(), mine)) act(u);
+  }
+
+  // The process continues for a moment. Its threads run before its I/O thread has received
+  // anything.
+  void call_before_events(const locker_pointer& u) {
+    const auto a = u->lock_locally();
+    if (!a) return;
+    ++busy_[u->client().index()];
+    ++tally_["calls"];
+    granted(u, a);
+  }
+
+  void check_recalls() {
+    c_.world.after(200ms, [this] {
+      for (const auto& u : users_) {
+        if (u->client().killed()) continue;
+        u->check_recall();
+        if (!over_ && u->client().paused() && chance(12)) call_before_events(u);
+      }
+      if (!over_) check_recalls();
+    });
   }
 
   bool all_done() {
@@ -389,17 +464,17 @@ class lock_history : lots {
     return true;
   }
 
-  // --- others who reach into the tree
+  // --- changes by hand
 
   void others() {
     c_.world.after(within(600ms), [this] {
       if (over_) return;
-      if (c_.world.server().up()) meddle();
+      if (c_.world.server().up()) change_by_hand();
       others();
     });
   }
 
-  void meddle() {
+  void change_by_hand() {
     auto& hand = c_.world.by_hand();
     const auto& kind = users_[draw(users_.size())]->kind();
     const auto parents = kind.parents();
@@ -408,35 +483,37 @@ class lock_history : lots {
     const bool named = kind.request.granted_when == recipes::lock_request::rule::fixed_name;
     if (named) names = {kind.request.name};
     if (names.empty()) return;
-    // A holder that does not know yet that its name is somebody else's would take that one's.
-    if (!robbers_ || named || !chance(3)) {
+    // A node with a fixed name is not deleted: a holder that does not know of the deletion would
+    // delete the node of the next holder.
+    if (!deletes_nodes_ || named || !chance(3)) {
       note("written_by_hand");
       hand.set(parent + '/' + names[draw(names.size())], chance(4) ? "scribble" : "__REVOKE__");
-      // Whose replies were lost cannot always tell then which of their nodes is whose.
-      for (const auto& k : kinds_) robbery_ = robbery_ || k.parents().size() > 1;
+      // After a lost reply, a contender with several nodes may not recognize overwritten nodes.
+      for (const auto& k : kinds_) node_was_deleted_ = node_was_deleted_ || k.parents().size() > 1;
       return;
     }
     const bool only_one = !chance(4);
     note(only_one ? "deleted_by_hand" : "parent_deleted");
-    if (only_one) return rob(parent + '/' + names[draw(names.size())]);
-    for (const auto& name : names) rob(parent + '/' + name);
+    if (only_one) return delete_by_hand(parent + '/' + names[draw(names.size())]);
+    for (const auto& name : names) delete_by_hand(parent + '/' + name);
     if (!hand.remove(parent)) ++tally_["parents deleted"];
   }
 
-  void rob(const std::string& path) {
+  void delete_by_hand(const std::string& path) {
     auto& hand = c_.world.by_hand();
-    robbery_ = true;
+    node_was_deleted_ = true;
     const auto node = hand.get(path).stat;
     const bool sure = !hand.remove(path);
-    for (const auto& f : foreign_) f->robbed(path);
+    for (const auto& f : foreign_) f->node_was_deleted(path);
     tally_["nodes deleted"] += sure;
-    c_.world.tell([&] { return path + " is deleted by hand" + (sure ? "" : ", perhaps"); });
-    tally_["nodes of holders deleted"] += c_.judge->note_robbery(path, node, sure);
+    c_.world.write_trace(
+        [&] { return path + " is deleted by hand" + (sure ? "" : ", outcome unknown"); });
+    tally_["nodes of holders deleted"] += c_.judge->note_deletion(path, node, sure);
   }
 
   // --- faults
 
-  // A fault that never hits a holder shows little.
+  // Prefers a holder, because faults of other clients test less.
   simulated::client* victim() {
     if (chance(2))
       for (const auto& u : users_)
@@ -448,7 +525,7 @@ class lock_history : lots {
     return nullptr;
   }
 
-  // Another process comes in its place.
+  // Another process replaces the killed one.
   void replace(simulated::client& dead) {
     for (const auto& u : users_)
       if (&u->client() == &dead)
@@ -459,34 +536,35 @@ class lock_history : lots {
     c_.world.after(within(2s), [this] {
       if (over_) return;
       const auto first = users_.size();
-      settle_in(c_.world.add_client().index());
+      add_process(c_.world.add_client().index());
       for (auto i = first; i < users_.size(); ++i) act(users_[i]);
     });
   }
 
   // --- the end
 
-  void complain_of_the_stuck() {
+  void report_stuck_calls() {
     for (const auto& parent : users_[0]->kind().parents())
       for (const auto& name : c_.world.by_hand().children(parent)) {
         const auto node = c_.world.by_hand().get(parent + '/' + name);
         char owner[20];
         std::snprintf(owner, sizeof owner, "%llx",
                       static_cast<unsigned long long>(node.stat.ephemeral_owner));
-        c_.judge->complain(parent + '/' + name + " of session " + owner + ": " + node.data);
+        c_.judge->report_violation(parent + '/' + name + " of session " + owner + ": " + node.data);
       }
     for (const auto& u : users_)
       for (const auto& a : u->calls())
-        if (!u->client().killed() && (a->told == 0 || a->holding()))
-          c_.judge->complain("stuck: " + u->client().name() + " at " + u->kind().resources()[0] +
-                             (a->told == 0 ? " waits" : " holds"));
+        if (!u->client().killed() && (a->completions == 0 || a->holding()))
+          c_.judge->report_violation("stuck: " + u->client().name() + " at " +
+                                     u->kind().resources()[0] +
+                                     (a->completions == 0 ? " waits" : " holds"));
   }
 
-  void look_for_a_herd() {
+  void check_message_count() {
     ++tally_["calm"];
-    // There everybody looks at everybody.
-    if (last_numbers_) return;
-    // What the others do is documented as a herd, or has a gate.
+    // With wrapped sequence numbers, all contenders read each other's nodes.
+    if (near_maximum_) return;
+    // The other kinds have a documented herd effect or a gate.
     if (what_ != what::mutex && what_ != what::recursive && what_ != what::election) return;
     std::uint64_t messages = 0, calls = 0;
     for (std::size_t i = 0; i < c_.world.clients(); ++i) {
@@ -494,21 +572,23 @@ class lock_history : lots {
       messages += static_cast<std::uint64_t>(t.all() + t.events);
     }
     for (const auto& u : users_) calls += u->calls().size();
-    if (messages > calls * most_messages_for_a_call)
-      c_.judge->complain(std::to_string(messages) + " messages for " + std::to_string(calls) +
-                         " calls");
+    if (messages > calls * max_messages_per_call)
+      c_.judge->report_violation(std::to_string(messages) + " messages for " +
+                                 std::to_string(calls) + " calls");
   }
 
   void count() {
     auto& j = *c_.judge;
     ++tally_["histories"];
-    tally_["faults"] += trouble_.count();
-    tally_["server crashes"] += trouble_.restarts();
-    tally_["clients stopped"] += trouble_.pauses();
-    tally_["clients killed"] += trouble_.kills();
+    tally_["faults"] += faults_.count();
+    tally_["server crashes"] += faults_.restarts();
+    tally_["clients stopped"] += faults_.pauses();
+    tally_["clients killed"] += faults_.kills();
     tally_["grants"] += static_cast<std::uint64_t>(j.grants);
     tally_["grants not judged"] += static_cast<std::uint64_t>(j.excused_grants);
     tally_["shared grants"] += static_cast<std::uint64_t>(j.shared_grants);
+    tally_["local grants"] += static_cast<std::uint64_t>(j.local_grants);
+    tally_["grants without the mutex"] += static_cast<std::uint64_t>(j.grants_without_mutex);
     tally_["holders expired"] += static_cast<std::uint64_t>(j.expiries_of_holders);
     tally_["stale writes refused"] += j.stale_writes_refused();
     for (const auto& f : foreign_)
@@ -519,45 +599,46 @@ class lock_history : lots {
       if (k.gate && j.most_holders(k.resources()[0]) == k.request.permits) ++tally_["all permits"];
       const auto lost = u->count("lost deadline_passed") + u->count("lost node_deleted") +
                         u->count("lost session_expired");
-      tally_["revocations told"] += static_cast<std::uint64_t>(u->count("revocation"));
+      tally_["revocations reported"] += static_cast<std::uint64_t>(u->count("revocation"));
       tally_["suspended"] += static_cast<std::uint64_t>(u->count("suspended"));
       tally_["losses"] += static_cast<std::uint64_t>(lost);
       for (const auto ec : u->downgrades()) ++tally_[ec ? "failed downgrades" : "downgrades"];
       if (u->count("restored") > u->count("suspended"))
-        j.complain("restored more often than suspended");
-      // The notice of a loss comes once, and only to one that held it.
+        j.report_violation("restored more often than suspended");
+      // Each loss is reported exactly once, and only to a holder.
       int losses = 0;
       for (const auto& a : u->calls()) losses += a->lost();
-      if (losses != lost) j.complain("a loss was not told once");
+      if (losses != lost) j.report_violation("a loss was not reported exactly once");
     }
   }
 
   what what_;
   bool impatient_;
+  bool keeps_;  // some lock objects have keep_for
   tally& tally_;
   lock_world c_;
-  trouble trouble_{c_.world,
-                   number(),
-                   {{wire::opcode::create2, wire::opcode::multi, wire::opcode::remove},
-                    [this] { return victim(); },
-                    [this](simulated::client& dead) { replace(dead); },
-                    [this](const char* fault) { note(fault); }}};
+  fault_injector faults_{c_.world,
+                         number(),
+                         {{wire::opcode::create2, wire::opcode::multi, wire::opcode::remove},
+                          [this] { return victim(); },
+                          [this](simulated::client& dead) { replace(dead); },
+                          [this](const char* fault) { note(fault); }}};
   std::vector<lock_kind> kinds_;
   std::vector<locker_pointer> users_;
-  std::string layout_name_;          // of what::together, as are these
-  std::vector<std::string> labels_;  // of kinds_
+  std::string layout_name_;          // this and the next five members: only for what::together
+  std::vector<std::string> labels_;  // by index in kinds_
   std::map<const locker*, std::string> label_of_;
-  std::vector<std::shared_ptr<classic>> foreign_;
-  bool mismatch_ = false;  // not all who are here may share the path
-  bool numbers_round_ = false;
-  std::vector<int> busy_;  // calls of each client that are not over
+  std::vector<std::shared_ptr<foreign_contender>> foreign_;
+  bool mismatch_ = false;  // some kinds cannot share the path
+  bool wrapped_ = false;
+  std::vector<int> busy_;  // the pending calls and holds of each client
   instant end_ = chance(4) ? 20s : 5s;
   bool tickets_ = chance(2);
   bool calm_ = chance(8);
-  bool robbers_ = chance(3);
-  bool robbery_ = false;
+  bool deletes_nodes_ = chance(3);
+  bool node_was_deleted_ = false;
   bool over_ = false;
-  bool last_numbers_ = false;
+  bool near_maximum_ = false;
 };
 
 template <what W>
@@ -569,15 +650,15 @@ std::vector<std::string> run(const history_options& o, tally& t) {
 
 std::vector<std::string> lock_combinations() {
   std::vector<std::string> all;
-  auto faults = trouble::all();
+  auto faults = fault_injector::all();
   faults.insert(faults_by_hand.begin(), faults_by_hand.end());
   for (const auto& l : layout_names)
     for (const auto& fault : faults) {
       for (std::size_t i = 0; i < our_kinds.size(); ++i)
         for (std::size_t j = i; j < our_kinds.size(); ++j)
           all.push_back(combination(our_kinds[i], our_kinds[j], l, fault));
-      // Other libraries know nothing of the end of the numbers.
-      if (fault == "last_numbers" || fault == "numbers_round") continue;
+      // Other libraries do not handle wrapped sequence numbers.
+      if (fault == "near_maximum" || fault == "wrapped_numbers") continue;
       for (const auto& f : foreign_kinds(l))
         for (const auto& ours : f.with) all.push_back(combination(f.what.kind, ours, l, fault));
     }
@@ -597,15 +678,20 @@ std::vector<workload> lock_workloads() {
       {"together",
        run<what::together>,
        {"shared grants", "downgrades", "locked again", "refused", "grants of other libraries",
-        "numbers come round"}}};
+        "wrapped numbers", "local grants", "grants without the mutex"}},
+      {"sticky",
+       run<what::sticky>,
+       {"local grants", "grants without the mutex", "shared grants", "downgrades", "locked again",
+        "grants of other libraries"}}};
   for (auto& w : all) {
     for (const auto* e :
          {"grants", "faults that hit a holder", "holders killed", "losses", "holders expired",
-          "gave up", "suspended", "revocations told", "calm", "not connected"})
+          "gave up", "suspended", "revocations reported", "calm", "not connected"})
       w.expected.emplace_back(e);
     if (w.name != "semaphore") w.expected.emplace_back("stale writes refused");
     if (w.name != "named")
-      for (const auto* e : {"nodes of holders deleted", "parents deleted", "near the last number"})
+      for (const auto* e :
+           {"nodes of holders deleted", "parents deleted", "numbers near the maximum"})
         w.expected.emplace_back(e);
   }
   return all;

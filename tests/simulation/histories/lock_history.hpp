@@ -1,6 +1,5 @@
-// Histories of locks and elections: users that lock, hold, lock again, downgrade, write, unlock and
-// give up, over links that break, on a server that crashes, while others write to their nodes and
-// delete them.
+// Histories of locks and elections. Users lock, lock again, downgrade, write, unlock and give up.
+// Connections are lost, the server crashes, and somebody overwrites and deletes nodes by hand.
 #pragma once
 
 #include <string>
@@ -13,9 +12,9 @@ namespace conclave::simulated {
 
 std::vector<workload> lock_workloads();
 
-// Of the workload `together`: two kinds of lock on one path, a layout and a fault that comes while
-// both contend. Its tally has those that happened, and this is all that can.
-inline constexpr std::string_view met = "met ";
+// For the workload `together`: all combinations of two kinds of locks on one path, a layout and a
+// fault while both contend. The tally contains the combinations that occurred, with this prefix.
+inline constexpr std::string_view combination_prefix = "met ";
 std::vector<std::string> lock_combinations();
 
 }  // namespace conclave::simulated

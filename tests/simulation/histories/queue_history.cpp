@@ -1,5 +1,6 @@
 #include "simulation/histories/queue_history.hpp"
 
+#include <algorithm>
 #include <list>
 #include <memory>
 #include <optional>
@@ -9,8 +10,8 @@
 #include "checkers/queue_account.hpp"
 #include "recipes/queue/consumer.hpp"
 #include "recipes/queue/producer.hpp"
+#include "simulation/world/fault_injector.hpp"
 #include "simulation/world/message_text.hpp"
-#include "simulation/world/trouble.hpp"
 
 namespace conclave::simulated {
 namespace {
@@ -32,17 +33,18 @@ world_options with_reaping(world_options w, bool reaps) {
   return w;
 }
 
-class queue_history : lots {
+class queue_history : random_choices {
  public:
   queue_history(consumer::mode mode, const history_options& o, tally& t)
-      : lots{o.seed * 2 + (mode == consumer::mode::claim)},
+      : random_choices{o.seed * 2 + (mode == consumer::mode::claim)},
         mode_{mode},
         impatient_{o.impatient()},
         in_container_{o.seed % 5 == 3},  // not drawn: see impatient()
+        written_by_hand_{o.seed % 3 == 1},
         tally_{t},
         world_{with_reaping(any_world(*this, o), in_container_)} {
     world_.trace = o.trace;
-    if (!world_.attach_all()) complain("not every client could connect");
+    if (!world_.wait_until_connected()) report_violation("not every client could connect");
     for (std::size_t i = 0; i < world_.clients(); ++i) users_.push_back(make(world_.client(i)));
   }
 
@@ -51,34 +53,37 @@ class queue_history : lots {
     const bool only_curator_produces =
         in_container_ && (chance(2) || mode_ == consumer::mode::claim);
     if (in_container_) produce_as_curator();
+    if (written_by_hand_) write_by_hand();
     for (std::size_t i = 0; i < users_.size(); ++i) {
       const bool produces = i == 0 || chance(2);
       begin(users_[i], produces && !only_curator_produces, i + 1 == users_.size() || chance(2));
     }
-    if (!calm_) trouble_.begin(400ms);
+    if (!calm_) faults_.start(400ms);
     world_.advance(end_);
     over_ = true;
-    trouble_.heal();
+    faults_.heal();
     if (!world_.run_until([&] { return all_completed(); }, 2h))
-      complain("a push or a claim did not complete");
+      report_violation("a push or a claim did not complete");
+    if (!world_.run_until([&] { return no_consumer_waits() || all_items_claimed(); }, 2min))
+      report_violation("a consumer waits although the queue has an item");
     world_.advance(5s);
     for (auto& u : users_) {
       if (u->client->killed()) continue;
       for (const auto& c : u->calls)
-        if (c->gave_up) complain("a call that gave up did not complete");
+        if (c->gave_up) report_violation("a call that gave up did not complete");
       close(*u);
     }
     // The nodes of killed clients are removed with their sessions.
-    world_.advance(trouble_.kills() > 0 ? instant{45s} : instant{5s});
+    world_.advance(faults_.kills() > 0 ? instant{45s} : instant{5s});
     for (const auto& u : users_) {
       if (u->client->killed()) continue;
-      if (!u->calls.empty()) complain("a call did not complete");
-      for (const auto& left : u->client->left_behind()) complain(left);
+      if (!u->calls.empty()) report_violation("a call did not complete");
+      for (const auto& left : u->client->leftovers()) report_violation(left);
     }
     drain();
     account_.close();
     count();
-    auto wrong = complaints_;
+    auto wrong = violations_;
     world_.finish();  // completes the calls of killed clients, which use this object
     return wrong;
   }
@@ -103,9 +108,9 @@ class queue_history : lots {
   };
   using user_ptr = std::shared_ptr<user>;
 
-  void complain(const std::string& what) {
-    world_.tell([&] { return "WRONG: " + what; });
-    complaints_.push_back(what);
+  void report_violation(const std::string& what) {
+    world_.write_trace([&] { return "WRONG: " + what; });
+    violations_.push_back(what);
   }
 
   user_ptr make(simulated::client& c) {
@@ -142,6 +147,40 @@ class queue_history : lots {
     return true;
   }
 
+  bool no_consumer_waits() const {
+    for (const auto& u : users_)
+      if (!u->client->killed())
+        for (const auto& c : u->calls)
+          if (!c->gave_up) return false;
+    return true;
+  }
+  bool all_items_claimed() {
+    auto& hand = world_.by_hand();
+    const auto claims = hand.children(names_->claims());
+    for (const auto& name : hand.children(names_->items()))
+      if (names_->parse(name) && !std::binary_search(claims.begin(), claims.end(), name))
+        return false;
+    return true;
+  }
+
+  // --- changes by hand
+
+  // Writes the data that a node already has. Its version changes, and no watch on children fires.
+  void write_by_hand() {
+    world_.after(within(300ms), [this] {
+      if (over_) return;
+      if (world_.server().up()) {
+        auto& hand = world_.by_hand();
+        const auto items = hand.children(names_->items());
+        const auto node = items.empty() || chance(3)
+                              ? names_->items()
+                              : names_->items() + '/' + items[draw(items.size())];
+        tally_["written by hand"] += !hand.set(node, hand.get(node).data);
+      }
+      write_by_hand();
+    });
+  }
+
   // --- producers
 
   void produce(const user_ptr& u) {
@@ -153,10 +192,10 @@ class queue_history : lots {
       const auto pending = u->pushes.insert(u->pushes.end(), what->items);
       what->complete = [this, u, pending](error_code ec) {
         const auto f = !ec                      ? queue_account::fate::done
-                       : is_outcome_unknown(ec) ? queue_account::fate::unclear
+                       : is_outcome_unknown(ec) ? queue_account::fate::unknown
                                                 : queue_account::fate::refused;
         for (const auto& item : *pending) account_.pushed(item, f);
-        tally_["unclear pushes"] += is_outcome_unknown(ec);
+        tally_["pushes with unknown outcome"] += is_outcome_unknown(ec);
         u->pushes.erase(pending);
       };
       {
@@ -187,7 +226,7 @@ class queue_history : lots {
           hand.create(names_->items() + "/qn-", item, create_mode::persistent_sequential);
       account_.pushed(item, !ec                   ? queue_account::fate::done
                             : ec == errc::no_node ? queue_account::fate::refused
-                                                  : queue_account::fate::unclear);
+                                                  : queue_account::fate::unknown);
     }
   }
   // The server does this when no consumer has an identity node in the folder. An operator can
@@ -228,7 +267,7 @@ class queue_history : lots {
         else if (impatient_ && ec == errc::not_connected)
           ++tally_["not connected"];
         else if (ec && ec.value() != ECANCELED)
-          complain("a consumer failed: " + ec.message());
+          report_violation("a consumer failed: " + ec.message());
       };
       {
         const scope inside{*u->client};
@@ -246,10 +285,10 @@ class queue_history : lots {
   }
 
   void note_unknown_outcome(const user_ptr& u) {
-    ++tally_["unclear takings"];
+    ++tally_["pops with unknown outcome"];
     u->outcome_unknown = true;
     // A claim removes no item.
-    if (mode_ == consumer::mode::pop) account_.lost_in_delivery();
+    if (mode_ == consumer::mode::pop) account_.pop_outcome_unknown();
   }
 
   void arrived(const user_ptr& u, const consumer::acquired_item& got) {
@@ -268,7 +307,7 @@ class queue_history : lots {
   // A single consumer gets the items in the order of the queue, unless an outcome was unknown.
   void in_order(const user_ptr& u, const std::string& name) {
     if (consumers_ == 1 && !u->outcome_unknown && !in_container_ && name <= u->last)
-      complain(name + " was popped after " + u->last);
+      report_violation(name + " was popped after " + u->last);
     u->last = name;
   }
 
@@ -277,7 +316,7 @@ class queue_history : lots {
     // The consumer has stopped to use the item, whatever the server replies.
     exclusion_.ended(reinterpret_cast<checkers::exclusion::id>(c.get()));
     if (chance(3)) {
-      ++tally_["given back"];
+      ++tally_["claims released"];
       --u->claims;
       return c->release();
     }
@@ -287,7 +326,7 @@ class queue_history : lots {
       if (!ec)
         account_.delivered(*pending);
       else if (ec == errc::session_expired)
-        account_.perhaps_delivered(*pending);
+        account_.delivery_unknown(*pending);
       else
         ++tally_["claims lost"];
       u->completions.erase(pending);
@@ -310,10 +349,10 @@ class queue_history : lots {
       produces = u->produces;
       consumes = u->consumes;
       for (const auto& items : u->pushes)
-        for (const auto& item : items) account_.pushed(item, queue_account::fate::unclear);
-      for (const auto& item : u->completions) account_.perhaps_delivered(item);
+        for (const auto& item : items) account_.pushed(item, queue_account::fate::unknown);
+      for (const auto& item : u->completions) account_.delivery_unknown(item);
       if (mode_ == consumer::mode::pop)
-        for (std::size_t n = u->calls.size(); n > 0; --n) account_.lost_in_delivery();
+        for (std::size_t n = u->calls.size(); n > 0; --n) account_.pop_outcome_unknown();
       tally_["consumers of claims killed"] += u->claims > 0;
     }
     world_.after(within(2s), [this, produces, consumes] {
@@ -327,22 +366,23 @@ class queue_history : lots {
   // Empties the queue with a client that had no faults.
   void drain() {
     auto& c = world_.add_client();
-    if (!world_.run_until([&] { return c.attached(); })) return complain("cannot connect");
+    if (!world_.run_until([&] { return c.is_connected(); }))
+      return report_violation("cannot connect");
     const auto u = make(c);
     bool empty = false;
-    while (!empty && complaints_.size() < 5) {
+    while (!empty && violations_.size() < 5) {
       bool completed = false;
       const auto who = std::make_shared<consumer::caller>();
       who->waits = false;
       who->complete = [&](error_code ec, std::optional<consumer::acquired_item> got) {
         completed = true;
         empty = !got;
-        if (ec) complain("the last consumer failed: " + ec.message());
+        if (ec) report_violation("the last consumer failed: " + ec.message());
         if (got && !got->claim) account_.delivered(got->item.data);
         if (got && got->claim) {
           const scope inside{*u->client};
           got->claim->complete([this, data = got->claim->item().data](error_code why) {
-            if (why) complain("the last claim failed: " + why.message());
+            if (why) report_violation("the last claim failed: " + why.message());
             account_.delivered(data);
           });
         }
@@ -352,47 +392,48 @@ class queue_history : lots {
         u->consumer->acquire(who);
       }
       if (!world_.run_until([&] { return completed; }))
-        return complain("the last consumer did not complete");
+        return report_violation("the last consumer did not complete");
     }
     world_.advance(1s);
     close(*u);
     world_.advance(1s);
     auto& hand = world_.by_hand();
-    if (!hand.children(names_->items()).empty()) complain("items are left");
+    if (!hand.children(names_->items()).empty()) report_violation("items are left");
     for (const auto& folder :
          {names_->producers(), names_->consumers(), names_->waiting_consumers(),
           names_->waiting_producers(), names_->claims()})
       for (const auto& name : hand.children(folder))
-        complain("left behind: " + folder + "/" + name);
+        report_violation("left behind: " + folder + "/" + name);
     // A forgotten watch that another watcher needed is removed with the next change.
     for (const auto& folder : {names_->items(), names_->claims()})
       if (!hand.create(folder + "/change")) hand.remove(folder + "/change");
     world_.advance(1s);
-    for (const auto& left : world_.watches_left()) complain(left);
+    for (const auto& left : world_.leftover_watches()) report_violation(left);
   }
 
   void count() {
     ++tally_["histories"];
     tally_["calm"] += calm_;
-    tally_["faults"] += trouble_.count();
-    tally_["server crashes"] += trouble_.restarts();
-    tally_["clients killed"] += trouble_.kills();
+    tally_["faults"] += faults_.count();
+    tally_["server crashes"] += faults_.restarts();
+    tally_["clients killed"] += faults_.kills();
     tally_["pushed"] += account_.pushes();
     tally_["delivered"] += account_.deliveries();
-    tally_["left open"] += account_.unclear();
+    tally_["unknown outcomes"] += account_.unknown();
   }
 
   consumer::mode mode_;
   bool impatient_;
   bool in_container_;
+  bool written_by_hand_;
   tally& tally_;
   simulated::world world_;
-  trouble trouble_{world_,
-                   number(),
-                   {{wire::opcode::multi, wire::opcode::create2, wire::opcode::get_data,
-                     wire::opcode::get_children2},
-                    {},
-                    [this](simulated::client& dead) { replace(dead); }}};
+  fault_injector faults_{world_,
+                         number(),
+                         {{wire::opcode::multi, wire::opcode::create2, wire::opcode::get_data,
+                           wire::opcode::get_children2},
+                          {},
+                          [this](simulated::client& dead) { replace(dead); }}};
   std::shared_ptr<const recipes::queue_names> names_ =
       std::make_shared<recipes::queue_names>("/queue", queue_layout::zookeeper);
   std::vector<user_ptr> users_;
@@ -401,10 +442,10 @@ class queue_history : lots {
     simulated::client* client = nullptr;
   };
   std::unordered_map<checkers::exclusion::id, claimed> claims_;
-  checkers::queue_account account_{[this](const std::string& what) { complain(what); }};
-  checkers::exclusion exclusion_{[this](const std::string& what) { complain(what); },
+  checkers::queue_account account_{[this](const std::string& what) { report_violation(what); }};
+  checkers::exclusion exclusion_{[this](const std::string& what) { report_violation(what); },
                                  [this](auto which) { return still_has(which); }};
-  std::vector<std::string> complaints_;
+  std::vector<std::string> violations_;
   instant end_ = chance(4) ? 10s : 3s;
   bool calm_ = chance(8);
   bool over_ = false;
@@ -421,12 +462,13 @@ std::vector<std::string> run(const history_options& o, tally& t) {
 std::vector<workload> queue_workloads() {
   return {{"queue",
            run<consumer::mode::pop>,
-           {"delivered", "unclear pushes", "unclear takings", "clients killed", "gave up", "calm",
-            "not connected", "containers"}},
+           {"delivered", "pushes with unknown outcome", "pops with unknown outcome",
+            "clients killed", "gave up", "calm", "not connected", "containers", "written by hand"}},
           {"claims",
            run<consumer::mode::claim>,
-           {"delivered", "unclear pushes", "claims", "claims lost", "given back",
-            "consumers of claims killed", "gave up", "calm", "not connected", "containers"}}};
+           {"delivered", "pushes with unknown outcome", "claims", "claims lost", "claims released",
+            "consumers of claims killed", "gave up", "calm", "not connected", "containers",
+            "written by hand"}}};
 }
 
 }  // namespace conclave::simulated

@@ -19,17 +19,17 @@ client_options options_of(const world_options& o) {
   return c;
 }
 
-// "door:1,door:2,..."
-std::string doors(std::size_t count) {
-  std::string all = "door:1";
-  for (std::size_t i = 2; i <= count; ++i) all += ",door:" + std::to_string(i);
+// "host:1,host:2,..."
+std::string connect_string_of(std::size_t addresses) {
+  std::string all = "host:1";
+  for (std::size_t i = 2; i <= addresses; ++i) all += ",host:" + std::to_string(i);
   return all;
 }
 
-// Tells the server to forget a watch; nobody waits for the answer.
-class forgetting final : public session::operation {
+// Removes a watch from the server. The reply is ignored.
+class watch_removal final : public session::operation {
  public:
-  explicit forgetting(requests::request<requests::nothing> r) : operation{r.type, r.rule} {
+  explicit watch_removal(requests::request<requests::nothing> r) : operation{r.type, r.rule} {
     frame = std::move(r.frame);
   }
   bool read_reply(const wire::reply_header&, wire::reader&) override { return true; }
@@ -42,12 +42,16 @@ client::client(world& w, std::size_t index, const world_options& options, std::u
     : session_context{std::make_shared<requests::defaults>(requests::defaults{{}, open_acl()})},
       world_{w},
       index_{index},
-      pace_{1000 + (options.drift == 0 ? 0
-                                       : static_cast<std::int64_t>(seed % (2 * options.drift + 1)) -
-                                             options.drift)},
+      clock_rate_{
+          1000 + (options.drift == 0
+                      ? 0
+                      : static_cast<std::int64_t>(seed % (2 * options.drift + 1)) - options.drift)},
       random_{seed},
-      machine_{connect_string::parse(doors(options.doors)), options_of(options),
-               options.doors == 1 ? 0 : seed} {}
+      machine_{connect_string::parse(connect_string_of(options.server_addresses)),
+               options_of(options), options.server_addresses == 1 ? 0 : seed} {
+  if (seed % 2 == 0)
+    listings.most_in_flight = 1;  // so that listings are shared even with few contenders
+}
 
 client::~client() = default;
 
@@ -58,18 +62,18 @@ void client::start() {
 
 void client::close() {
   machine_.close(now());
-  attention();
+  request_pump();
 }
 
-std::vector<std::string> client::left_behind() const {
+std::vector<std::string> client::leftovers() const {
   std::vector<std::string> all;
   if (!claimed.empty()) all.push_back("a node is still claimed");
-  if (machine_.watch_count() > 0) all.push_back("a watch stays behind");
-  if (machine_.outstanding() > 0) all.push_back("a request is under way");
+  if (machine_.watch_count() > 0) all.push_back("a watch was not removed");
+  if (machine_.outstanding() > 0) all.push_back("a request has not completed");
   return all;
 }
 
-// --- the port
+// --- session_context
 
 void client::submit(std::unique_ptr<session::operation> op) {
   if (const auto ec = machine_.submit(op, now())) {
@@ -78,14 +82,14 @@ void client::submit(std::unique_ptr<session::operation> op) {
   } else if (corks_ == 0 && !pumping_) {
     flush();
   }
-  attention();
+  request_pump();
 }
 
 void client::forget_watch(const std::string& path, watch_kind kind, const watcher& w) {
   error_code ec;
   if (machine_.forget_watch(kind, path, w, ec) && !ec)
-    submit(std::make_unique<forgetting>(requests::remove_watch(defaults(), path, kind)));
-  attention();
+    submit(std::make_unique<watch_removal>(requests::remove_watch(defaults(), path, kind)));
+  request_pump();
 }
 
 void client::uncork() {
@@ -93,34 +97,36 @@ void client::uncork() {
 }
 
 client::session_view client::session() const {
-  return {machine_.session_id(), attached(), machine_.end_reason(), machine_.session_deadline()};
+  return {machine_.session_id(), is_connected(), machine_.end_reason(),
+          machine_.session_deadline()};
 }
 
 recipes::time_point client::now() const { return own_time(world_.now()); }
 
 recipes::time_point client::own_time(instant t) const {
-  return recipes::time_point{std::chrono::hours{1} + t / 1000 * pace_ + t % 1000 * pace_ / 1000};
+  return recipes::time_point{std::chrono::hours{1} + t / 1000 * clock_rate_ +
+                             t % 1000 * clock_rate_ / 1000};
 }
 
-// The first moment at which its clock shows that.
+// The first moment at which the client's clock shows `t`.
 instant client::world_time(recipes::time_point t) const {
   const auto own = t - recipes::time_point{std::chrono::hours{1}};
-  if (pace_ == 1000) return own;
-  auto when = own / pace_ * 1000;
+  if (clock_rate_ == 1000) return own;
+  auto when = own / clock_rate_ * 1000;
   while (own_time(when) < t) when += instant{1000};
   return when;
 }
 
 void client::wake_at(recipes::time_point when) {
   wake_ = std::min(wake_, when);
-  attention();
+  request_pump();
 }
 
 // --- the driver
 
-void client::attention() {
-  if (pumping_ || std::exchange(listed_, true)) return;
-  world_.needs_attention(*this);
+void client::request_pump() {
+  if (pumping_ || std::exchange(pump_requested_, true)) return;
+  world_.request_pump(*this);
 }
 
 // The part of the machine's output that the socket accepts now.
@@ -141,13 +147,13 @@ void client::flush() {
   std::string bytes{accepted_output()};
   if (bytes.empty()) return;
   machine_.sent(bytes.size());
-  world_.tell([&] { return name() + " sends " + requests_text(bytes, l->greeted_up); });
+  world_.write_trace([&] { return name() + " sends " + requests_text(bytes, l->handshake_sent); });
   count_up(*l, bytes);
   send(*l, direction::up, {std::move(bytes)});
 }
 
 void client::pump() {
-  listed_ = false;
+  pump_requested_ = false;
   if (paused_ || killed_ || pumping_) return;
   pumping_ = true;
   for (;;) {
@@ -158,11 +164,11 @@ void client::pump() {
     const auto why = std::exchange(refusals_, {});
     if (command.index() == 0 && notices.empty() && refused.empty()) break;
     apply(command);
-    for (auto& n : notices) hand_out(n);
+    for (auto& n : notices) dispatch(n);
     for (std::size_t i = 0; i < refused.size(); ++i) refused[i]->complete(why[i]);
   }
   pumping_ = false;
-  plan_timer();
+  schedule_timer();
 }
 
 void client::apply(const session::machine::command& command) {
@@ -171,33 +177,34 @@ void client::apply(const session::machine::command& command) {
   if (auto* l = current()) close_here(*l);
   const auto* to = std::get_if<session::machine::connect_to>(&command);
   if (to == nullptr) return;
-  door_ = to->host.port - 1u;
+  address_ = to->host.port - 1u;
   connecting_ = true;
-  world_.plan(world_.now() + world_.draw_delay(), happening::connect, index_, ++attempt_);
+  world_.schedule(world_.now() + world_.draw_delay(), event_kind::connect, index_, ++attempt_);
 }
 
-void client::hand_out(session::notice& n) {
+void client::dispatch(session::notice& n) {
   if (auto* done = std::get_if<session::completion>(&n))
     done->op->complete(done->ec);
   else if (const auto* fired = std::get_if<session::triggered_watch>(&n))
     for (const auto& w : fired->watchers) w(fired->event);
   else if (const auto* e = std::get_if<session_event>(&n)) {
-    if (attached()) attached_since_ = world_.now();
+    if (is_connected()) connected_since_ = world_.now();
+    suspension_reported_ = e->type == session_event::kind::suspended;
     session_changed(*e);
   }
 }
 
-void client::plan_timer() {
+void client::schedule_timer() {
   const auto next = std::min(machine_.next_deadline(), wake_);
   if (next == recipes::time_point::max()) return;
   const auto when = next <= now() ? world_.now() : std::max(world_time(next), world_.now());
   if (when >= timer_) return;
   timer_ = when;
-  world_.plan(when, happening::client_timer, index_, static_cast<std::uint64_t>(when.count()));
+  world_.schedule(when, event_kind::client_timer, index_, static_cast<std::uint64_t>(when.count()));
 }
 
 void client::timer(std::uint64_t which) {
-  if (which != static_cast<std::uint64_t>(timer_.count())) return;  // one that is nearer came first
+  if (which != static_cast<std::uint64_t>(timer_.count())) return;  // replaced by an earlier timer
   timer_ = instant::max();
   if (machine_.next_deadline() <= now()) machine_.time_passed(now());
   if (wake_ <= now()) {
@@ -219,14 +226,14 @@ client::link* client::current() { return current_ == 0 ? nullptr : find(current_
 void client::connection_attempt(std::uint64_t attempt) {
   if (!connecting_ || attempt != attempt_) return;
   connecting_ = false;
-  if (refused_ || !world_.server().up() || !world_.door_open(door_)) {
+  if (refused_ || !world_.server().up() || !world_.is_reachable(address_)) {
     machine_.disconnected({ECONNREFUSED, boost::system::system_category()}, now());
     return pump();
   }
   current_ = world_.server().new_connection();
   auto& l = links_[current_];
   l.id = current_;
-  l.door = door_;
+  l.address = address_;
   world_.route(l.id, this);
   world_.serve([&](server_impl::core& c) { c.connected(l.id, {}); });
   machine_.connected(now());
@@ -237,7 +244,8 @@ void client::send(link& l, direction d, packet p) {
   auto& last = d == direction::up ? l.last_up : l.last_down;
   last = std::max(last, world_.now() + world_.draw_delay());
   (d == direction::up ? l.up : l.down).push_back(std::move(p));
-  world_.plan(last, d == direction::up ? happening::to_server : happening::to_client, index_, l.id);
+  world_.schedule(last, d == direction::up ? event_kind::to_server : event_kind::to_client, index_,
+                  l.id);
 }
 
 void client::from_server(server::connection_id id, std::string bytes, bool last) {
@@ -249,9 +257,9 @@ void client::from_server(server::connection_id id, std::string bytes, bool last)
     return;
   }
   if (!bytes.empty())
-    world_.tell([&] {
+    world_.write_trace([&] {
       return "  server answers " + name() + ": " +
-             answers_text(bytes, std::exchange(l->greeted_back, true));
+             replies_text(bytes, std::exchange(l->handshake_reply_traced, true));
     });
   if (!bytes.empty() || last) send(*l, direction::down, {std::move(bytes), last});
 }
@@ -262,11 +270,12 @@ void client::arrive_up(std::uint64_t id) {
   auto p = std::move(l->up.front());
   l->up.pop_front();
   if (!l->open_there) return;
-  const bool greeted = l->greeted_there;
-  const auto struck = strike(*l, direction::up, p.bytes);
+  const bool after_handshake = l->handshake_arrived;
+  const auto struck = apply_fault(*l, direction::up, p.bytes);
   if (!p.bytes.empty())
-    world_.tell(
-        [&] { return "  server hears " + name() + ": " + requests_text(p.bytes, greeted); });
+    world_.write_trace([&] {
+      return "  server receives " + name() + ": " + requests_text(p.bytes, after_handshake);
+    });
   l->in_up.feed(p.bytes);
   world_.serve([&](server_impl::core& c) {
     while (const auto frame = l->in_up.next()) c.receive(id, *frame);
@@ -274,7 +283,7 @@ void client::arrive_up(std::uint64_t id) {
   l = find(id);
   if (l == nullptr) return;
   if (struck) {
-    l->up.clear();  // a stream has no hole: what was sent behind it never arrives
+    l->up.clear();  // TCP has no gaps: later bytes never arrive
     return end_link(*l, *struck);
   }
   if (p.last) close_there(*l);
@@ -285,20 +294,21 @@ void client::arrive_down(std::uint64_t id) {
   if (l == nullptr || l->down.empty() || !l->open_here) return;
   auto p = std::move(l->down.front());
   l->down.pop_front();
-  const bool greeted = l->welcomed;
-  const auto struck = strike(*l, direction::down, p.bytes);
+  const bool after_handshake = l->handshake_reply_counted;
+  const auto struck = apply_fault(*l, direction::down, p.bytes);
   if (!p.bytes.empty())
-    world_.tell([&] { return name() + " hears " + answers_text(p.bytes, greeted); });
+    world_.write_trace(
+        [&] { return name() + " receives " + replies_text(p.bytes, after_handshake); });
   if (!p.bytes.empty()) machine_.received(p.bytes, now());
   if (struck || p.last) {
     if (!struck || !struck->before_notices) pump();
     l = find(id);
-    if (l != nullptr && l->open_here) end_link(*l, struck.value_or(cut_style{}));
+    if (l != nullptr && l->open_here) end_link(*l, struck.value_or(disconnect_style{}));
   }
   pump();
 }
 
-// The client lets go of it: what it has sent still arrives, and then the end.
+// The client closes the connection. Bytes already sent still arrive, followed by the FIN.
 void client::close_here(link& l) {
   if (l.id == current_) current_ = 0;
   l.open_here = false;
@@ -317,7 +327,7 @@ void client::close_there(link& l) {
   if (gone) links_.erase(id);
 }
 
-void client::end_link(link& l, cut_style how) {
+void client::end_link(link& l, disconnect_style how) {
   const bool was_current = l.id == current_;
   if (how.requests_arrive) {
     close_here(l);
@@ -329,15 +339,15 @@ void client::end_link(link& l, cut_style how) {
   }
   if (was_current && !paused_ && !killed_) {
     machine_.disconnected(connection_reset(), now());
-    attention();
+    request_pump();
   } else if (was_current) {
     end_unseen_ = true;
   }
 }
 
-void client::thrown_out(std::size_t door) {
+void client::address_blocked(std::size_t address) {
   auto* l = current();
-  if (l != nullptr && l->door == door) end_link(*l, {});
+  if (l != nullptr && l->address == address) end_link(*l, {});
 }
 
 void client::server_stopped() {

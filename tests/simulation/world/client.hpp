@@ -1,5 +1,5 @@
-// One client: a session's machine, the recipes' port on it, and the link to the server with all
-// that can befall it.
+// A simulated client process: a session machine, the session_context for its recipes, and the
+// connections to the server, with faults.
 #pragma once
 
 #include <cerrno>
@@ -20,23 +20,23 @@ namespace conclave::simulated {
 
 class world;
 struct world_options;
-enum class happening { to_server, to_client, connect, client_timer, server_timer, call };
+enum class event_kind { to_server, to_client, connect, client_timer, server_timer, call };
 
 inline error_code connection_reset() { return {ECONNRESET, boost::system::system_category()}; }
 
 enum class direction { up, down };  // up: to the server
 
-// How a connection ends.
-struct cut_style {
-  // What is on its way to the server still gets there; what is on its way back never does.
+// How a connection is lost.
+struct disconnect_style {
+  // Requests in flight still reach the server. Replies in flight never arrive.
   bool requests_arrive = false;
-  // The client sees the end before it has acted on what came last.
+  // The client sees the disconnect before it handles the messages that arrived last.
   bool before_notices = false;
 };
-inline constexpr cut_style cut_styles[] = {
+inline constexpr disconnect_style disconnect_styles[] = {
     {false, false}, {false, true}, {true, false}, {true, true}};
 
-// What went over a client's links, handshakes and pings not counted.
+// The messages of a client, without handshakes and pings.
 struct traffic {
   std::map<wire::opcode, int> requests;
   int packets = 0;  // writes of the client
@@ -59,50 +59,55 @@ class client final : public recipes::session_context, public std::enable_shared_
   std::size_t index() const noexcept { return index_; }
   std::string name() const { return "client " + std::to_string(index_ + 1); }
   session::machine& machine() noexcept { return machine_; }
-  bool attached() const { return machine_.state() == session_state::connected; }
+  bool is_connected() const { return machine_.state() == session_state::connected; }
   const simulated::traffic& traffic() const noexcept { return traffic_; }
   void close();
-  // What its recipes have left in its session, one line for each: nothing, when they are done.
-  std::vector<std::string> left_behind() const;
+  // What the recipes have not cleaned up in the session, one line each. Empty if all are done.
+  std::vector<std::string> leftovers() const;
 
-  // --- what can befall it
+  // --- faults
 
-  void cut(cut_style how = {});
-  // Of the next request of that kind: it is lost, or only its answer; then the link is cut.
-  void swallow_request(wire::opcode type, cut_style how = {});
-  void swallow_reply(wire::opcode type, cut_style how = {});
-  // The next request of that kind is done, and answered with this error.
-  void falsify_reply(wire::opcode type, errc answer);
-  // Behind the n-th frame, or the n-th byte, from now on.
-  void cut_after_frames(direction d, std::size_t n, cut_style how = {});
-  void cut_after_bytes(direction d, std::size_t n, cut_style how = {});
+  void disconnect(disconnect_style how = {});
+  // Drops the next request of this type, or only its reply, and then disconnects.
+  void drop_request(wire::opcode type, disconnect_style how = {});
+  void drop_reply(wire::opcode type, disconnect_style how = {});
+  // Executes the next request of this type, but replaces its reply with this error.
+  void replace_reply(wire::opcode type, errc answer);
+  // Disconnects after n more frames or bytes.
+  void disconnect_after_frames(direction d, std::size_t n, disconnect_style how = {});
+  void disconnect_after_bytes(direction d, std::size_t n, disconnect_style how = {});
   bool fault_pending() const noexcept { return fault_.has_value(); }
   void forget_fault() { fault_.reset(); }
-  // Nobody answers when it connects.
+  // Refuses new connections of this client.
   void refuse_connections(bool yes) noexcept { refused_ = yes; }
-  // Nothing moves on its link, nor gets lost: in either direction, or only to it.
+  // Delays all messages until the stall ends, in both directions or only to the client. No message
+  // is lost.
   void stall(bool yes, bool only_down = false);
-  // The socket accepts only so many more frames. The others wait in the client: they were never
-  // sent if the link is cut meanwhile.
+  // The socket accepts only this many more frames. The others stay in the client. If the connection
+  // is lost, they were never sent.
   void limit_writes(std::size_t frames);
   void end_write_limit();
-  // The process does not run: what is due waits for it.
+  // Stops the process, as SIGSTOP does. Its events are postponed until resume().
   void pause();
   void resume();
   bool paused() const noexcept { return paused_; }
-  // It is paused, or has been until this very moment, and so cannot have acted.
-  bool stood_still() const;
-  // When it last was paused or stalled: what it does then may be about what was long before.
-  instant slept_until() const;
-  // Until when it may act on what it knew at that time: it has a moment for it, and its sleep.
-  instant ignorant_until(instant then, instant moment) const;
-  // The process is gone. What it has sent arrives, or not; its session lives on for a while.
+  // True if the process is paused or was resumed at this moment, so it cannot have reacted yet.
+  bool paused_until_now() const;
+  // The end of the last pause, stall or write limit. Until then, the client may act on outdated
+  // information.
+  instant inactive_until() const;
+  // The time until which the client may not know what happened at `then`. It needs `moment` to
+  // react. Pauses, stalls and write limits extend this time.
+  instant may_be_unaware_until(instant then, instant moment) const;
+  // Kills the process, as SIGKILL does. Its session lives until it expires.
   void kill(bool requests_arrive);
   bool killed() const noexcept { return killed_; }
-  // When its connection was last answered.
-  instant attached_since() const noexcept { return attached_since_; }
+  // The time of the last successful handshake.
+  instant connected_since() const noexcept { return connected_since_; }
+  // True if the recipes were notified that the connection is lost.
+  bool suspension_reported() const noexcept { return suspension_reported_; }
 
-  // --- the recipes' port
+  // --- session_context
 
   void submit(std::unique_ptr<session::operation> op) override;
   void forget_watch(const std::string& path, watch_kind kind, const watcher& w) override;
@@ -118,7 +123,7 @@ class client final : public recipes::session_context, public std::enable_shared_
   // --- for the world
 
   void start();
-  // Sends, connects and tells until there is nothing left to do.
+  // Sends, connects and runs handlers until nothing is left to do.
   void pump();
   void connection_attempt(std::uint64_t attempt);
   void arrive_up(std::uint64_t link);
@@ -126,11 +131,12 @@ class client final : public recipes::session_context, public std::enable_shared_
   void timer(std::uint64_t which);
   void from_server(server::connection_id id, std::string bytes, bool last);
   void server_stopped();
-  void thrown_out(std::size_t door);
-  // Whatever it waits for is told it, although it is paused or was killed.
-  void come_to_an_end();
-  // Keeps an event for later, if it cannot have it now.
-  bool postpones(happening kind, std::uint64_t which);
+  void address_blocked(std::size_t address);
+  // Lets pending operations complete although the client is paused or killed.
+  void prepare_to_finish();
+  // Returns true if the client cannot handle the event now. The event is then postponed, or dropped
+  // if the client was killed.
+  bool postpone(event_kind kind, std::uint64_t which);
 
  protected:
   void wake_at(recipes::time_point when) override;
@@ -142,23 +148,24 @@ class client final : public recipes::session_context, public std::enable_shared_
   };
   struct link {
     server::connection_id id = 0;
-    std::size_t door = 0;
+    std::size_t address = 0;
     std::deque<packet> up, down;
-    instant last_up{0}, last_down{0};  // arrivals do not overtake one another
-    bool open_here = true;             // the client's end
-    bool open_there = true;            // the server's
-    // Whether the handshake was sent, has arrived; was answered, and that counted.
-    bool greeted_up = false, greeted_there = false, greeted_down = false, welcomed = false;
-    bool greeted_back = false;  // for the trace only
+    instant last_up{0}, last_down{0};  // messages keep their order
+    bool open_here = true;             // on the client's side
+    bool open_there = true;            // on the server's side
+    bool handshake_sent = false, handshake_arrived = false, handshake_reply_arrived = false,
+         handshake_reply_counted = false;
+    bool handshake_reply_traced = false;  // for the trace only
     wire::frame_splitter in_up{std::size_t{1} << 24};
-    std::optional<std::int32_t> marked;  // the request whose answer never comes, or another
+    std::optional<std::int32_t>
+        marked;  // the xid of the request whose reply is dropped or replaced
   };
   struct fault {
-    enum class kind { request, reply, falsify, frames, bytes } what;
+    enum class kind { request, reply, replaced_reply, frames, bytes } what;
     direction way = direction::up;
     wire::opcode type{};
     std::size_t left = 0;
-    cut_style how;
+    disconnect_style how;
     errc answer{};
   };
 
@@ -168,36 +175,37 @@ class client final : public recipes::session_context, public std::enable_shared_
   std::string_view accepted_output();
   void send(link& l, direction d, packet p);
   void apply(const session::machine::command& command);
-  void hand_out(session::notice& n);
+  void dispatch(session::notice& n);
   void close_here(link& l);
   void close_there(link& l);
-  void end_link(link& l, cut_style how);
+  void end_link(link& l, disconnect_style how);
   void count_up(link& l, std::string_view bytes);
   void count_down(link& l, std::string_view frame, std::int32_t xid);
-  void let_go();
-  // How much of it gets through before a fault strikes; then the fault is over.
-  std::optional<cut_style> strike(link& l, direction d, std::string& bytes);
-  void plan_timer();
-  bool asleep() const noexcept { return paused_ || stalled_ || frames_accepted_; }
-  void note_sleep();
-  void attention();
-  // Its own clock has no more to do with the world's than its pace.
+  void deliver_postponed();
+  // Truncates `bytes` to the part that arrives before the fault. Returns how to disconnect, if the
+  // fault happens now. A fault happens once.
+  std::optional<disconnect_style> apply_fault(link& l, direction d, std::string& bytes);
+  void schedule_timer();
+  bool is_inactive() const noexcept { return paused_ || stalled_ || frames_accepted_; }
+  void note_inactivity();
+  void request_pump();
+  // The client's clock runs at its own rate.
   recipes::time_point own_time(instant t) const;
   instant world_time(recipes::time_point t) const;
 
   world& world_;
   std::size_t index_;
-  std::int64_t pace_;  // in thousandths of the world's
-  std::size_t door_ = 0;
+  std::int64_t clock_rate_;  // in thousandths of the world's clock
+  std::size_t address_ = 0;
   std::mt19937_64 random_;
   session::machine machine_;
   std::map<std::uint64_t, link> links_;
-  std::uint64_t current_ = 0;  // the link in use
-  std::uint64_t attempt_ = 0;  // to connect
+  std::uint64_t current_ = 0;  // the id of the link in use
+  std::uint64_t attempt_ = 0;  // the number of the last connection attempt
   bool connecting_ = false;
   int corks_ = 0;
   bool pumping_ = false;
-  bool listed_ = false;  // among those that need attention
+  bool pump_requested_ = false;  // in world::pending_clients_
   std::vector<std::unique_ptr<session::operation>> refused_operations_;
   std::vector<error_code> refusals_;
   recipes::time_point wake_ = recipes::time_point::max();
@@ -208,17 +216,18 @@ class client final : public recipes::session_context, public std::enable_shared_
   bool refused_ = false;
   bool stalled_ = false;
   bool only_down_ = false;
-  std::optional<std::size_t> frames_accepted_;  // by the socket; see limit_writes()
+  std::optional<std::size_t> frames_accepted_;  // see limit_writes()
   bool paused_ = false;
   bool killed_ = false;
   std::optional<instant> resumed_;
-  struct sleep {
+  struct inactive_period {
     instant from, until;
   };
-  std::vector<sleep> sleeps_;
-  instant attached_since_{0};
-  bool end_unseen_ = false;  // the link ended while it was paused
-  std::vector<std::pair<happening, std::uint64_t>> postponed_;
+  std::vector<inactive_period> inactive_periods_;
+  instant connected_since_{0};
+  bool suspension_reported_ = false;
+  bool end_unseen_ = false;  // the connection was lost while the client was paused
+  std::vector<std::pair<event_kind, std::uint64_t>> postponed_;
 };
 
 }  // namespace conclave::simulated

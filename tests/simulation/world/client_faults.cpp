@@ -1,4 +1,4 @@
-// What can befall a client's link, and what is counted on it.
+// The faults and the traffic counters of a simulated client.
 #include <algorithm>
 #include <utility>
 
@@ -6,33 +6,34 @@
 
 namespace conclave::simulated {
 
-void client::cut(cut_style how) {
-  world_.tell([&] {
-    return "the link of " + name() + " is cut" + (how.requests_arrive ? ", requests arrive" : "");
+void client::disconnect(disconnect_style how) {
+  world_.write_trace([&] {
+    return "the connection of " + name() + " is lost" +
+           (how.requests_arrive ? ", requests arrive" : "");
   });
   if (auto* l = current()) end_link(*l, how);
-  attention();
+  request_pump();
 }
 
-void client::swallow_request(wire::opcode type, cut_style how) {
+void client::drop_request(wire::opcode type, disconnect_style how) {
   fault_ = {fault::kind::request, direction::up, type, 0, how};
 }
-void client::swallow_reply(wire::opcode type, cut_style how) {
+void client::drop_reply(wire::opcode type, disconnect_style how) {
   fault_ = {fault::kind::reply, direction::up, type, 0, how};
 }
-void client::falsify_reply(wire::opcode type, errc answer) {
-  fault_ = {fault::kind::falsify, direction::up, type, 0, {}, answer};
+void client::replace_reply(wire::opcode type, errc answer) {
+  fault_ = {fault::kind::replaced_reply, direction::up, type, 0, {}, answer};
 }
-void client::cut_after_frames(direction d, std::size_t n, cut_style how) {
+void client::disconnect_after_frames(direction d, std::size_t n, disconnect_style how) {
   fault_ = {fault::kind::frames, d, {}, n, how};
 }
-void client::cut_after_bytes(direction d, std::size_t n, cut_style how) {
+void client::disconnect_after_bytes(direction d, std::size_t n, disconnect_style how) {
   fault_ = {fault::kind::bytes, d, {}, n, how};
 }
 
-std::optional<cut_style> client::strike(link& l, direction d, std::string& bytes) {
+std::optional<disconnect_style> client::apply_fault(link& l, direction d, std::string& bytes) {
   if (!fault_ && d == direction::up) {
-    l.greeted_there = true;
+    l.handshake_arrived = true;
     return std::nullopt;
   }
   const auto struck = [&](std::size_t through) {
@@ -43,19 +44,19 @@ std::optional<cut_style> client::strike(link& l, direction d, std::string& bytes
   while (bytes.size() - at > wire::frame_prefix) {
     wire::reader in{std::string_view{bytes}.substr(at)};
     auto end = at + wire::frame_prefix + static_cast<std::size_t>(in.read<std::int32_t>());
-    auto& greeted = d == direction::up ? l.greeted_there : l.greeted_down;
+    auto& after_handshake = d == direction::up ? l.handshake_arrived : l.handshake_reply_arrived;
     const auto xid = in.read<std::int32_t>();
-    if (d == direction::up && std::exchange(greeted, true)) {
+    if (d == direction::up && std::exchange(after_handshake, true)) {
       const auto type = in.read<wire::opcode>();
       if (fault_->what == fault::kind::request && fault_->type == type) return struck(at);
       const bool by_reply =
-          fault_->what == fault::kind::reply || fault_->what == fault::kind::falsify;
+          fault_->what == fault::kind::reply || fault_->what == fault::kind::replaced_reply;
       if (by_reply && fault_->type == type && !l.marked) l.marked = xid;
-    } else if (d == direction::down && std::exchange(greeted, true)) {
+    } else if (d == direction::down && std::exchange(after_handshake, true)) {
       if (fault_ && l.marked == xid) {
         if (fault_->what == fault::kind::reply) return struck(at);
-        // Another fault may have taken its place since the request was marked.
-        if (fault_->what == fault::kind::falsify) {
+        // Another fault may have replaced this one since the request was marked.
+        if (fault_->what == fault::kind::replaced_reply) {
           std::string other;
           wire::append_frame(
               other,
@@ -82,92 +83,94 @@ std::optional<cut_style> client::strike(link& l, direction d, std::string& bytes
 
 void client::stall(bool yes, bool only_down) {
   if (stalled_ != yes)
-    world_.tell([&] { return "the link of " + name() + (yes ? " stalls" : " moves again"); });
+    world_.write_trace(
+        [&] { return "the connection of " + name() + (yes ? " stalls" : " continues"); });
   stalled_ = yes;
-  note_sleep();
+  note_inactivity();
   only_down_ = only_down;
-  if (!yes) let_go();
+  if (!yes) deliver_postponed();
 }
 
 void client::limit_writes(std::size_t frames) {
-  world_.tell(
+  world_.write_trace(
       [&] { return "the socket of " + name() + " accepts " + std::to_string(frames) + " frames"; });
   frames_accepted_ = frames;
-  note_sleep();
+  note_inactivity();
 }
 
 void client::end_write_limit() {
   if (!frames_accepted_) return;
-  world_.tell([&] { return "the socket of " + name() + " accepts everything"; });
+  world_.write_trace([&] { return "the socket of " + name() + " accepts everything"; });
   frames_accepted_.reset();
-  note_sleep();
-  attention();
+  note_inactivity();
+  request_pump();
 }
 
 void client::pause() {
-  world_.tell([&] { return name() + " is stopped"; });
+  world_.write_trace([&] { return name() + " is stopped"; });
   paused_ = true;
-  note_sleep();
+  note_inactivity();
 }
 
 void client::kill(bool requests_arrive) {
-  world_.tell([&] { return name() + " is killed"; });
+  world_.write_trace([&] { return name() + " is killed"; });
   killed_ = true;
   connecting_ = false;
   if (auto* l = current()) end_link(*l, {requests_arrive});
 }
 
-void client::come_to_an_end() {
+void client::prepare_to_finish() {
   killed_ = false;
   resume();
 }
 
-void client::note_sleep() {
-  const bool noted = !sleeps_.empty() && sleeps_.back().until == instant::max();
-  if (asleep() && !noted) sleeps_.push_back({world_.now(), instant::max()});
-  if (!asleep() && noted) sleeps_.back().until = world_.now();
+void client::note_inactivity() {
+  const bool noted = !inactive_periods_.empty() && inactive_periods_.back().until == instant::max();
+  if (is_inactive() && !noted) inactive_periods_.push_back({world_.now(), instant::max()});
+  if (!is_inactive() && noted) inactive_periods_.back().until = world_.now();
 }
 
-instant client::slept_until() const {
-  if (asleep()) return world_.now();
-  return sleeps_.empty() ? instant{0} : sleeps_.back().until;
+instant client::inactive_until() const {
+  if (is_inactive()) return world_.now();
+  return inactive_periods_.empty() ? instant{0} : inactive_periods_.back().until;
 }
 
-instant client::ignorant_until(instant then, instant moment) const {
+instant client::may_be_unaware_until(instant then, instant moment) const {
   auto end = then + moment;
-  for (const auto& s : sleeps_)
+  for (const auto& s : inactive_periods_)
     if (s.until > then && s.from <= end) end = std::min(s.until, world_.now()) + moment;
   return end;
 }
 
-bool client::stood_still() const { return paused_ || resumed_ == world_.now(); }
+bool client::paused_until_now() const { return paused_ || resumed_ == world_.now(); }
 
 void client::resume() {
-  if (paused_) world_.tell([&] { return name() + " goes on"; });
+  if (paused_) world_.write_trace([&] { return name() + " is resumed"; });
   if (std::exchange(paused_, false)) resumed_ = world_.now();
-  note_sleep();
+  note_inactivity();
   if (std::exchange(end_unseen_, false)) machine_.disconnected(connection_reset(), now());
-  let_go();
-  attention();
+  deliver_postponed();
+  request_pump();
 }
 
-bool client::postpones(happening kind, std::uint64_t which) {
-  const bool for_process = kind != happening::to_server;
+bool client::postpone(event_kind kind, std::uint64_t which) {
+  const bool for_process = kind != event_kind::to_server;
   if (killed_ && for_process) return true;
-  const bool on_link = only_down_ ? kind == happening::to_client : kind != happening::client_timer;
+  const bool on_link =
+      only_down_ ? kind == event_kind::to_client : kind != event_kind::client_timer;
   if (!(paused_ && for_process) && !(stalled_ && on_link)) return false;
   postponed_.emplace_back(kind, which);
   return true;
 }
 
-// Whether a process that was stopped first reads or first looks at the clock is anybody's guess.
-void client::let_go() {
+// A resumed process may handle its timers before or after its messages. Both orders are tested.
+void client::deliver_postponed() {
   auto due = std::exchange(postponed_, {});
   const bool clock_first = (world_.random()() & 1) != 0;
   std::stable_partition(due.begin(), due.end(), [&](const auto& e) {
-    return (e.first == happening::client_timer) == clock_first;
+    return (e.first == event_kind::client_timer) == clock_first;
   });
-  for (const auto& [kind, which] : due) world_.plan(world_.now(), kind, index_, which);
+  for (const auto& [kind, which] : due) world_.schedule(world_.now(), kind, index_, which);
 }
 
 // --- counting
@@ -179,7 +182,7 @@ void client::count_up(link& l, std::string_view bytes) {
     const auto size = wire::frame_prefix + static_cast<std::size_t>(in.read<std::int32_t>());
     in.read<std::int32_t>();
     const auto type = in.read<wire::opcode>();
-    if (std::exchange(l.greeted_up, true) && type != wire::opcode::ping) {
+    if (std::exchange(l.handshake_sent, true) && type != wire::opcode::ping) {
       ++traffic_.requests[type];
       traffic_.bytes_up += size;
       counted = true;
@@ -190,7 +193,7 @@ void client::count_up(link& l, std::string_view bytes) {
 }
 
 void client::count_down(link& l, std::string_view frame, std::int32_t xid) {
-  if (!std::exchange(l.welcomed, true) || xid == wire::special_xid::ping) return;
+  if (!std::exchange(l.handshake_reply_counted, true) || xid == wire::special_xid::ping) return;
   ++(xid == wire::special_xid::watch_event ? traffic_.events : traffic_.answers);
   traffic_.bytes_down += frame.size();
 }

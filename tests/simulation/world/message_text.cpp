@@ -42,9 +42,9 @@ std::string part_text(const wire::multi_part& p) {
          std::visit([](const auto& body) { return std::string{body.path}; }, p.body);
 }
 
-std::string request_text(std::string_view payload, bool greeting) {
+std::string request_text(std::string_view payload, bool is_handshake) {
   wire::reader in{payload};
-  if (greeting) {
+  if (is_handshake) {
     const auto hello = in.read<wire::connect_request>();
     return hello.session_id == 0 ? "hello" : "hello again";
   }
@@ -74,9 +74,9 @@ std::string request_text(std::string_view payload, bool greeting) {
   }
 }
 
-std::string answer_text(std::string_view payload, bool greeting) {
+std::string reply_text(std::string_view payload, bool is_handshake) {
   wire::reader in{payload};
-  if (greeting) return "welcome";
+  if (is_handshake) return "welcome";
   const auto header = in.read<wire::reply_header>();
   if (header.xid == wire::special_xid::ping) return "pong";
   if (header.xid == wire::special_xid::watch_event) {
@@ -92,7 +92,7 @@ std::string answer_text(std::string_view payload, bool greeting) {
 }
 
 template <class F>
-std::string all_frames(std::string_view bytes, bool greeted, F&& text_of) {
+std::string all_frames(std::string_view bytes, bool after_handshake, F&& text_of) {
   std::string text;
   while (!bytes.empty()) {
     wire::reader in{bytes};
@@ -101,8 +101,8 @@ std::string all_frames(std::string_view bytes, bool greeted, F&& text_of) {
     if (bytes.size() < size)
       return text + "and " + std::to_string(bytes.size()) + " of " + std::to_string(size) +
              " bytes";
-    text += text_of(bytes.substr(wire::frame_prefix, size - wire::frame_prefix), !greeted);
-    greeted = true;
+    text += text_of(bytes.substr(wire::frame_prefix, size - wire::frame_prefix), !after_handshake);
+    after_handshake = true;
     bytes.remove_prefix(size);
   }
   return text;
@@ -110,12 +110,12 @@ std::string all_frames(std::string_view bytes, bool greeted, F&& text_of) {
 
 }  // namespace
 
-std::string requests_text(std::string_view bytes, bool greeted) {
-  return all_frames(bytes, greeted, request_text);
+std::string requests_text(std::string_view bytes, bool after_handshake) {
+  return all_frames(bytes, after_handshake, request_text);
 }
 
-std::string answers_text(std::string_view bytes, bool greeted) {
-  return all_frames(bytes, greeted, answer_text);
+std::string replies_text(std::string_view bytes, bool after_handshake) {
+  return all_frames(bytes, after_handshake, reply_text);
 }
 
 std::string name_of(error_code ec) {

@@ -1,4 +1,4 @@
-// Messages in words, for traces.
+// Protocol messages as text, for traces.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace conclave::simulated {
 
-// All frames of what was sent; `greeted`: the handshake is not the first of them.
-std::string requests_text(std::string_view bytes, bool greeted);
-std::string answers_text(std::string_view bytes, bool greeted);
+// All frames in `bytes`. `after_handshake` is false if the first frame is the handshake.
+std::string requests_text(std::string_view bytes, bool after_handshake);
+std::string replies_text(std::string_view bytes, bool after_handshake);
 
 std::string name_of(error_code ec);
 

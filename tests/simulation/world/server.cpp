@@ -78,13 +78,13 @@ void server::set_counter(const std::string& path, std::int32_t next) {
   disk_->power_off();
 }
 
-// --- hands
+// --- direct_client
 
-hand::~hand() { end(); }
+direct_client::~direct_client() { end(); }
 
-void hand::end() {
+void direct_client::end() {
   if (id_ == 0 || !server_.up() || generation_ != server_.generation()) return;
-  // What a dead process leaves: its connection ends, and with it its session.
+  // As for a dead process: the connection ends, and the session with it.
   const auto session = server_.core().session_of(id_);
   server_.turn(server_.now(), [&](server_impl::core& c) {
     c.disconnected(id_);
@@ -93,8 +93,8 @@ void hand::end() {
   id_ = 0;
 }
 
-void hand::connect() {
-  constexpr std::int32_t binding = 4711;  // a hand lives as long as its connection
+void direct_client::connect() {
+  constexpr std::int32_t binding = 4711;  // the session ends with its connection
   generation_ = server_.generation();
   id_ = server_.new_connection();
   std::string hello;
@@ -110,8 +110,8 @@ void hand::connect() {
   });
 }
 
-// What the turn has for us; the rest goes where it always goes.
-std::string hand::turn(const std::function<void(server_impl::core&)>& work) {
+// Returns the output for this client. The output for other connections is passed on as usual.
+std::string direct_client::turn(const std::function<void(server_impl::core&)>& work) {
   if (!server_.up()) return {};
   std::string answer;
   const auto others = server_.output;
@@ -126,7 +126,7 @@ std::string hand::turn(const std::function<void(server_impl::core&)>& work) {
   return answer;
 }
 
-wire::reply_header hand::exchange_frame(const std::string& frame, std::string& body) {
+wire::reply_header direct_client::exchange_frame(const std::string& frame, std::string& body) {
   if (id_ == 0 || generation_ != server_.generation()) connect();
   const auto answer = turn([&](server_impl::core& c) {
     c.receive(id_, std::string_view{frame}.substr(wire::frame_prefix));
@@ -143,41 +143,42 @@ wire::reply_header hand::exchange_frame(const std::string& frame, std::string& b
   return header;
 }
 
-error_code hand::create(std::string_view path, std::string_view data, const create_options& how) {
+error_code direct_client::create(std::string_view path, std::string_view data,
+                                 const create_options& how) {
   create_result made;
   return ask(requests::create(defaults_, path, data, how), made);
 }
 
-std::string hand::create_numbered(std::string_view path, std::string_view data) {
+std::string direct_client::create_sequential(std::string_view path, std::string_view data) {
   create_result made;
   const auto ec =
       ask(requests::create(defaults_, path, data, create_mode::ephemeral_sequential), made);
   return ec ? std::string{} : made.path;
 }
 
-error_code hand::remove(std::string_view path) {
+error_code direct_client::remove(std::string_view path) {
   requests::nothing none;
   return ask(requests::remove(defaults_, path, any_version), none);
 }
 
-error_code hand::set(std::string_view path, std::string_view data) {
+error_code direct_client::set(std::string_view path, std::string_view data) {
   node_stat stat;
   return ask(requests::set(defaults_, path, data, any_version), stat);
 }
 
-bool hand::exists(std::string_view path) {
+bool direct_client::exists(std::string_view path) {
   std::optional<node_stat> stat;
   ask(requests::exists(defaults_, path, {}), stat);
   return stat.has_value();
 }
 
-get_result hand::get(std::string_view path) {
+get_result direct_client::get(std::string_view path) {
   get_result got;
   ask(requests::get(defaults_, path, {}), got);
   return got;
 }
 
-std::vector<std::string> hand::children(std::string_view path) {
+std::vector<std::string> direct_client::children(std::string_view path) {
   children_result got;
   if (ask(requests::children(defaults_, path, {}), got)) return {};
   std::sort(got.names.begin(), got.names.end());

@@ -1,7 +1,7 @@
-// The embedded server's core on a simulated disk, and hands that reach into the tree.
+// The core of the embedded server on a simulated disk, and a client that calls it directly.
 //
-// Nothing here has a clock or a network: a turn is given the time, and what it has to send is
-// handed on at its end, after what changed was stored.
+// The server has no clock and no network. The caller of a turn passes the time. At the end of the
+// turn, the changes are stored, and then the replies are passed to `output`.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@
 
 namespace conclave::simulated {
 
-using instant = std::chrono::nanoseconds;  // since the beginning of the world
+using instant = std::chrono::nanoseconds;  // since the start of the simulation
 
 class server {
  public:
@@ -31,20 +31,20 @@ class server {
   server(const server&) = delete;
   server& operator=(const server&) = delete;
 
-  // Who gets what a turn has to send. `last`: the connection ends behind it.
+  // Receives the output of a turn. If `last` is true, the server closes the connection after it.
   std::function<void(connection_id, std::string bytes, bool last)> output;
-  // A session that the server itself ended.
+  // Called when the server has expired a session.
   std::function<void(std::int64_t session)> expired;
-  // The power failed in the middle of a turn: nobody is told what it did.
+  // Called when the power failed during a turn. The replies of that turn are lost.
   std::function<void()> failed;
 
   bool up() const noexcept { return core_ != nullptr; }
-  // Everything in memory is gone; what was stored stays.
+  // Loses everything in memory. Stored data stays.
   void crash();
   void crash_in_next_commit(std::uint64_t seed) { disk_->fail_in_next_commit(seed); }
   void forget_commit_fault() { disk_->forget_fault(); }
   void start(instant now);
-  int generation() const noexcept { return generation_; }  // how often it was started
+  int generation() const noexcept { return generation_; }  // the number of starts
 
   template <class F>
   void turn(instant now, F&& work) {
@@ -59,7 +59,7 @@ class server {
   instant now() const noexcept { return now_; }
   void clock(instant now) noexcept { now_ = now; }
 
-  // The number of the next sequential child. For a server that is down.
+  // Sets the sequence number of the next sequential child. The server must be down.
   void set_counter(const std::string& path, std::int32_t next);
 
  private:
@@ -76,14 +76,15 @@ class server {
   connection_id last_connection_ = 0;
 };
 
-// Somebody who is always connected and answered at once: an operator, a contender of another
-// library, whoever writes over our data. Its session lives as long as it does.
-class hand {
+// A client without a network: each request is executed and answered at once. Used for operators,
+// contenders of other libraries and programs that overwrite nodes. Its session ends with the
+// object.
+class direct_client {
  public:
-  explicit hand(server& s, bool super = false) : server_{s}, super_{super} {}
-  ~hand();
-  hand(const hand&) = delete;
-  hand& operator=(const hand&) = delete;
+  explicit direct_client(server& s, bool super = false) : server_{s}, super_{super} {}
+  ~direct_client();
+  direct_client(const direct_client&) = delete;
+  direct_client& operator=(const direct_client&) = delete;
 
   template <class Result>
   error_code ask(requests::request<Result> r, Result& into) {
@@ -99,14 +100,15 @@ class hand {
 
   error_code create(std::string_view path, std::string_view data = {},
                     const create_options& how = create_mode::persistent);
-  // The path with the number that the server gave it.
-  std::string create_numbered(std::string_view path, std::string_view data = {});
+  // Creates an ephemeral sequential node. Returns its path, or an empty string if it failed.
+  std::string create_sequential(std::string_view path, std::string_view data = {});
   error_code remove(std::string_view path);
   error_code set(std::string_view path, std::string_view data);
   bool exists(std::string_view path);
   get_result get(std::string_view path);
-  std::vector<std::string> children(std::string_view path);  // sorted; none if there is no node
-  void end();                                                // its session and its nodes go
+  std::vector<std::string> children(
+      std::string_view path);  // sorted; empty if the node does not exist
+  void end();                  // ends the session and removes its nodes
 
  private:
   wire::reply_header exchange_frame(const std::string& frame, std::string& body);
@@ -117,7 +119,7 @@ class hand {
   bool super_;
   requests::defaults defaults_{{}, open_acl()};
   server_impl::connection_id id_ = 0;
-  int generation_ = 0;  // of the server it is connected to
+  int generation_ = 0;  // the generation of the server to which it is connected
 };
 
 }  // namespace conclave::simulated

@@ -10,6 +10,7 @@ server_impl::store& sqlite_storage::power_on() {
   server_impl::sqlite_store_options o;
   o.custom_disk = &disk_;
   o.wal_bytes = 64 << 10;
+  o.shrink_pages = 2;
   store_ = std::make_unique<server_impl::sqlite_store>("/data", o);
   return *this;
 }
@@ -31,7 +32,10 @@ server_impl::image sqlite_storage::load() { return store_->load(); }
 void sqlite_storage::commit(const server_impl::batch& changes) {
   try {
     store_->commit(changes);
-    if (!disk_.is_off()) return;  // it can fail behind the commit, when the log is taken over
+    // Shrinks after every commit. The power can also fail after the commit: during this step or
+    // during a checkpoint.
+    if (!disk_.is_off()) store_->shrink();
+    if (!disk_.is_off()) return;
   } catch (const server_impl::store_error&) {
   }
   lose_what_was_not_synced();

@@ -1,7 +1,8 @@
-// Where the simulated server keeps what it knows, and what becomes of that when the power fails.
+// The disk of the simulated server, and the effect of power failures on it.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -10,23 +11,23 @@
 
 namespace conclave::simulated {
 
-// Thrown by a commit: nothing works any more until power_on().
+// Thrown by commit(). The storage must not be used until power_on().
 struct power_failure {};
 
 class storage {
  public:
   virtual ~storage() = default;
 
-  // What survived, in the hands of a server that starts.
+  // Returns a store with the surviving data, for a server that starts.
   virtual server_impl::store& power_on() = 0;
-  // What was not synced is gone.
+  // Loses all data that was not synced.
   virtual void power_off() = 0;
-  // The power fails during the next commit, of which all or nothing survives.
+  // The power fails during the next commit. Either all or nothing of the commit survives.
   virtual void fail_in_next_commit(std::uint64_t seed) = 0;
   virtual void forget_fault() = 0;
 };
 
-// A map in the place of a disk: fast.
+// A map instead of a disk, because it is fast.
 class memory_storage final : public storage, public server_impl::store {
  public:
   server_impl::store& power_on() override { return *this; }
@@ -46,7 +47,7 @@ class memory_storage final : public storage, public server_impl::store {
   bool failing_ = false;
   bool survives_ = false;
   std::int64_t zxid_ = 0;
-  std::unordered_map<std::string, server_impl::image::node> nodes_;
+  std::map<std::string, server_impl::image::node> nodes_;  // sorted, as an image must be
   std::unordered_map<std::int64_t, server_impl::session_row> sessions_;
 };
 

@@ -8,10 +8,10 @@ namespace conclave::simulated {
 world::world(const world_options& options)
     : options_{options},
       random_{options.seed},
-      closed_(options.doors),
+      blocked_(options.server_addresses),
       server_{options.server, random_(),
               options.disk ? options.disk() : std::make_unique<memory_storage>()},
-      hand_{server_, true} {
+      direct_client_{server_, true} {
   server_.output = [this](server::connection_id id, std::string bytes, bool last) {
     const auto to = routes_.find(id);
     if (to == routes_.end()) return;
@@ -23,8 +23,8 @@ world::world(const world_options& options)
     if (expired) expired(session);
   };
   server_.failed = [this] {
-    tell([] { return "the server's power fails in the middle of a commit"; });
-    everybody_is_cut_off();
+    write_trace([] { return "the server's power fails in the middle of a commit"; });
+    disconnect_all();
   };
   server_.start(now_);
   for (std::size_t i = 0; i < options.clients; ++i) add_client();
@@ -38,7 +38,7 @@ void world::finish() {
   server_.output = nullptr;
   server_.failed = nullptr;
   for (const auto& c : clients_) {
-    c->come_to_an_end();
+    c->prepare_to_finish();
     c->machine().close(c->now());
     c->machine().disconnected(connection_reset(), c->now());
     c->pump();
@@ -60,61 +60,61 @@ instant world::draw_delay() {
                      random_() % static_cast<std::uint64_t>((most - least).count() + 1))};
 }
 
-void world::plan(instant when, happening what, std::size_t client, std::uint64_t which) {
+void world::schedule(instant when, event_kind what, std::size_t client, std::uint64_t which) {
   events_.push({when, ++order_, what, client, which});
 }
 
 void world::after(instant d, std::function<void()> f) {
-  plan(now_ + d, happening::call, 0, order_ + 1);
+  schedule(now_ + d, event_kind::call, 0, order_ + 1);
   calls_.emplace(order_, std::move(f));
 }
 
-void world::settle() {
-  while (!attention_.empty()) {
-    const auto all = std::exchange(attention_, {});
+void world::pump_pending_clients() {
+  while (!pending_clients_.empty()) {
+    const auto all = std::exchange(pending_clients_, {});
     for (auto* c : all) c->pump();
   }
-  plan_server_timer();
+  schedule_server_timer();
 }
 
-void world::plan_server_timer() {
+void world::schedule_server_timer() {
   const auto next = server_.next_deadline();
   if (next >= server_timer_) return;
   server_timer_ = std::max(next, now_);
-  plan(server_timer_, happening::server_timer, 0);
+  schedule(server_timer_, event_kind::server_timer, 0);
 }
 
 bool world::step(instant limit) {
-  settle();
+  pump_pending_clients();
   if (events_.empty() || events_.top().at > limit) return false;
   const auto e = events_.top();
   events_.pop();
   now_ = e.at;
   server_.clock(now_);
   handle(e);
-  settle();
+  pump_pending_clients();
   return true;
 }
 
 void world::handle(const event& e) {
   switch (e.kind) {
-    case happening::server_timer:
+    case event_kind::server_timer:
       if (e.at != server_timer_) return;
       server_timer_ = instant::max();
       return serve([](auto&) {});
-    case happening::call: {
+    case event_kind::call: {
       const auto f = calls_.extract(e.which);
       return f.mapped()();
     }
     default: break;
   }
   auto& c = *clients_[e.client];
-  if (c.postpones(e.kind, e.which)) return;
+  if (c.postpone(e.kind, e.which)) return;
   switch (e.kind) {
-    case happening::to_server: return c.arrive_up(e.which);
-    case happening::to_client: return c.arrive_down(e.which);
-    case happening::connect: return c.connection_attempt(e.which);
-    case happening::client_timer: return c.timer(e.which);
+    case event_kind::to_server: return c.arrive_up(e.which);
+    case event_kind::to_client: return c.arrive_down(e.which);
+    case event_kind::connect: return c.connection_attempt(e.which);
+    case event_kind::client_timer: return c.timer(e.which);
     default: return;
   }
 }
@@ -129,26 +129,25 @@ void world::advance(instant d) {
 
 bool world::run_until(const std::function<bool()>& done, instant within) {
   const auto until = now_ + within;
-  settle();
+  pump_pending_clients();
   while (!done())
     if (!step(until)) return done();
   return true;
 }
 
-bool world::attach_all() {
+bool world::wait_until_connected() {
   return run_until([&] {
-    return std::all_of(clients_.begin(), clients_.end(), [](auto& c) { return c->attached(); });
+    return std::all_of(clients_.begin(), clients_.end(), [](auto& c) { return c->is_connected(); });
   });
 }
 
-std::vector<std::string> world::watches_left() {
+std::vector<std::string> world::leftover_watches() {
   std::vector<std::string> all;
   const auto& core = server_.core();
   for (const auto& [id, c] : routes_)
     if (const auto n = core.data_watches().count_of(id) + core.child_watches().count_of(id); n > 0)
-      all.push_back(std::to_string(n) + " watches of " + c->name() +
-                    " stay behind at the server, " + std::to_string(c->machine().watch_count()) +
-                    " in its session");
+      all.push_back(std::to_string(n) + " watches of " + c->name() + " are left on the server, " +
+                    std::to_string(c->machine().watch_count()) + " in its session");
   return all;
 }
 
@@ -160,23 +159,23 @@ void world::serve(const std::function<void(server_impl::core&)>& work) {
 
 void world::stop_server() {
   if (!server_.up()) return;
-  tell([] { return "the server stops"; });
+  write_trace([] { return "the server stops"; });
   server_.crash();
-  everybody_is_cut_off();
+  disconnect_all();
 }
 
-void world::everybody_is_cut_off() {
+void world::disconnect_all() {
   routes_.clear();
   for (const auto& c : clients_) c->server_stopped();
 }
 
-void world::close_door(std::size_t door) {
-  closed_[door] = true;
-  for (const auto& c : clients_) c->thrown_out(door);
+void world::block_address(std::size_t address) {
+  blocked_[address] = true;
+  for (const auto& c : clients_) c->address_blocked(address);
 }
 
 void world::start_server() {
-  tell([] { return "the server starts"; });
+  write_trace([] { return "the server starts"; });
   server_.start(now_);
   server_timer_ = instant::max();
 }
@@ -185,9 +184,9 @@ void world::set_counter(const std::string& path, std::int32_t next) {
   stop_server();
   server_.set_counter(path, next);
   start_server();
-  // Everybody notices that, and comes back.
+  // All clients notice the restart and reconnect.
   advance(2 * instant{options_.most_delay});
-  attach_all();
+  wait_until_connected();
 }
 
 }  // namespace conclave::simulated

@@ -1,13 +1,13 @@
-// Clients, a network and the server in one thread on a virtual clock: the same seed, the same
-// history.
+// Clients, a network and the server in one thread on a virtual clock. The same seed always gives
+// the same history.
 //
-// Each client is a session's machine with a port for recipes on it; the server is the embedded
-// one's core. What happens next is the earliest event of the queue, and what happens at one moment
-// happens in the order in which it was begun.
+// Each client is a session machine with a session_context for recipes. The server is the core of
+// the embedded server. Events are handled in the order of their time. Events with the same time are
+// handled in the order in which they were scheduled.
 //
 //   world w{{.clients = 2}};
 //   w.run_until([&] { return w.client(0).attached(); });
-//   w.client(0).swallow_reply(wire::opcode::create2);
+//   w.client(0).drop_reply(wire::opcode::create2);
 //   ...
 #pragma once
 
@@ -30,19 +30,19 @@ namespace conclave::simulated {
 struct world_options {
   std::uint64_t seed = 1;
   std::size_t clients = 1;
-  // So long that the end of a session cannot hide a node that was left behind.
+  // Long, so that the expiry of a session does not remove a node that a recipe forgot.
   std::chrono::milliseconds session_timeout{600'000};
   std::chrono::milliseconds connect_wait{0};
   bool renew_expired = true;
-  // Of a packet in one direction, drawn between these.
+  // The delay of a packet in one direction is random between these two.
   std::chrono::microseconds least_delay{1000};
   std::chrono::microseconds most_delay{1000};
-  // Names under which clients know the server. One may be out of reach while another is not.
-  std::size_t doors = 1;
-  // How much faster or slower than the server's a client's clock may run, in thousandths.
+  // The number of addresses in the clients' connect string. Each can be blocked separately.
+  std::size_t server_addresses = 1;
+  // The largest difference between the rates of a client's clock and the server's, in thousandths.
   int drift = 0;
   server_impl::core_options server = long_lived();
-  // None: a map.
+  // Creates the server's storage. If empty, memory_storage is used.
   std::function<std::unique_ptr<storage>()> disk = {};
 
   static server_impl::core_options long_lived() {
@@ -62,50 +62,50 @@ class world {
   instant now() const noexcept { return now_; }
   simulated::client& client(std::size_t i) { return *clients_[i]; }
   std::size_t clients() const noexcept { return clients_.size(); }
-  // Comes at once; further ones may join at any time.
+  // Starts another client. Allowed at any time.
   simulated::client& add_client();
   simulated::server& server() noexcept { return server_; }
-  // Reaches into the tree, and may do anything.
-  hand& by_hand() noexcept { return hand_; }
+  // A client with all permissions, for changes made by hand.
+  direct_client& by_hand() noexcept { return direct_client_; }
 
   // --- time
 
-  // One event; false if there was none up to then.
+  // Handles one event. Returns false if there is none until `limit`.
   bool step(instant limit = instant::max());
   void advance(instant d);
-  // False if it did not come about within that time.
+  // Returns false if done() is still false after `within`.
   bool run_until(const std::function<bool()>& done, instant within = std::chrono::minutes{10});
-  bool attach_all();
-  // Nothing happens any more; whatever is under way completes, and lets go of the client that it
-  // keeps.
+  bool wait_until_connected();
+  // Ends the simulation. Pending operations complete, so they no longer keep their client alive.
   void finish();
-  // Calls it then; for whoever acts in a history.
+  // Calls f after this time.
   void after(instant d, std::function<void()> f);
 
-  // --- faults of the server; those of one client's link are the client's
+  // --- faults of the server; for faults of one connection see client
 
-  // Everybody's connection ends; nobody can connect until it is started.
+  // Disconnects all clients. They cannot connect until start_server().
   void stop_server();
   void start_server();
-  // It stops in the middle of what it stores next.
+  // The server's power fails during its next commit.
   void fail_in_next_commit(std::uint64_t seed) {
     if (server_.up()) server_.crash_in_next_commit(seed);
   }
   void forget_commit_fault() { server_.forget_commit_fault(); }
-  // What comes by this name is refused, and whoever is there is thrown out.
-  void close_door(std::size_t door);
-  void open_door(std::size_t door) { closed_[door] = false; }
-  bool door_open(std::size_t door) const { return !closed_[door]; }
-  std::size_t doors() const noexcept { return closed_.size(); }
+  // Closes all connections to this address and refuses new ones.
+  void block_address(std::size_t address);
+  void unblock_address(std::size_t address) { blocked_[address] = false; }
+  bool is_reachable(std::size_t address) const { return !blocked_[address]; }
+  std::size_t server_addresses() const noexcept { return blocked_.size(); }
   void restart_server() { stop_server(), start_server(); }
-  // Of the next sequential child; takes a restart, behind which everybody is attached again.
+  // Sets the sequence number of the next sequential child. Restarts the server and returns when all
+  // clients are connected again.
   void set_counter(const std::string& path, std::int32_t next);
 
-  // --- for who wants to read what happened
+  // --- trace
 
   std::function<void(instant at, const std::string& what)> trace;
   template <class F>
-  void tell(F&& what) {
+  void write_trace(F&& what) {
     if (trace) trace(now_, what());
   }
 
@@ -113,31 +113,31 @@ class world {
 
   std::mt19937_64& random() noexcept { return random_; }
   instant draw_delay();
-  void plan(instant when, happening what, std::size_t client, std::uint64_t which = 0);
-  void needs_attention(simulated::client& c) { attention_.push_back(&c); }
+  void schedule(instant when, event_kind what, std::size_t client, std::uint64_t which = 0);
+  void request_pump(simulated::client& c) { pending_clients_.push_back(&c); }
   void route(server::connection_id id, simulated::client* c);
-  // A turn of the server, if it is up.
+  // Runs a turn of the server, if the server is up.
   void serve(const std::function<void(server_impl::core&)>& work);
 
-  // Watches that the server keeps and whose clients, for each of them.
-  std::vector<std::string> watches_left();
+  // The watches that are still on the server, one line for each client that has some.
+  std::vector<std::string> leftover_watches();
 
-  // Who wants to know of sessions that the server ended.
+  // Called when the server has expired a session.
   std::function<void(std::int64_t session)> expired;
 
  private:
   struct event {
     instant at;
     std::uint64_t order;
-    happening kind;
+    event_kind kind;
     std::size_t client;
     std::uint64_t which;
     bool operator>(const event& o) const { return at != o.at ? at > o.at : order > o.order; }
   };
-  void settle();
+  void pump_pending_clients();
   void handle(const event& e);
-  void plan_server_timer();
-  void everybody_is_cut_off();
+  void schedule_server_timer();
+  void disconnect_all();
 
   world_options options_;
   std::mt19937_64 random_;
@@ -145,13 +145,13 @@ class world {
   std::uint64_t order_ = 0;
   std::priority_queue<event, std::vector<event>, std::greater<>> events_;
   std::unordered_map<std::uint64_t, std::function<void()>> calls_;
-  std::vector<simulated::client*> attention_;
+  std::vector<simulated::client*> pending_clients_;
   instant server_timer_ = instant::max();
-  std::vector<bool> closed_;  // doors
+  std::vector<bool> blocked_;  // by address
   simulated::server server_;
   std::unordered_map<server::connection_id, simulated::client*> routes_;
   std::vector<std::shared_ptr<simulated::client>> clients_;
-  hand hand_;
+  direct_client direct_client_;
 };
 
 }  // namespace conclave::simulated

@@ -1,4 +1,4 @@
-// How names of contenders are read and made.
+// Parsing and formatting of contender names.
 #include "conclave/layout.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ void expect(const layout& l, const std::string& name, role r, std::int32_t numbe
   EXPECT_EQ(parsed->number, number) << name;
 }
 
-TEST(layout, reads_its_own_names_and_those_of_the_peers) {
+TEST(layout, parses_its_own_names_and_those_of_other_libraries) {
   const auto curator = layout::curator();
   expect(curator, "lock-0000000042", role::exclusive, 42);
   expect(curator, "_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000007", role::exclusive, 7);
@@ -40,7 +40,7 @@ TEST(layout, reads_its_own_names_and_those_of_the_peers) {
   EXPECT_EQ(latch.name_prefix(role::exclusive), "latch-");
 }
 
-TEST(layout, reads_numbers_beyond_the_end_of_the_counter) {
+TEST(layout, parses_wrapped_sequence_numbers) {
   const auto l = layout::curator();
   expect(l, "lock-2147483647", role::exclusive, 2147483647);
   expect(l, "lock--2147483648", role::exclusive, -2147483647 - 1);
@@ -53,7 +53,7 @@ TEST(layout, reads_numbers_beyond_the_end_of_the_counter) {
   expect(z, "x--999999999", role::exclusive, -999999999);
 }
 
-TEST(layout, takes_nothing_else_for_a_contender) {
+TEST(layout, rejects_other_names) {
   const auto l = layout::curator();
   for (const auto* name : {"", "lock-", "lock-42", "lock-000000004x", "lock-00000000042",
                            "clock-0000000042", "lock-9999999999", "notes", "0000000042"}) {
@@ -68,7 +68,7 @@ TEST(layout, takes_nothing_else_for_a_contender) {
   }
 }
 
-TEST(layout, knows_its_own_nodes_and_those_of_writers) {
+TEST(layout, recognizes_its_own_nodes_and_those_of_writers) {
   const auto curator = layout::curator();
   EXPECT_TRUE(curator.parse("lock-0000000001")->ours);
   EXPECT_TRUE(curator.parse("__READ__0000000001")->ours);
@@ -91,7 +91,7 @@ TEST(layout, knows_its_own_nodes_and_those_of_writers) {
             "node __rlock__0000000001 has the layout kazoo, this lock the layout curator");
 }
 
-TEST(layout, fills_the_star_of_a_custom_pattern) {
+TEST(layout, replaces_the_star_of_a_custom_pattern) {
   const auto l = layout::custom("lock-*-", "17");
   EXPECT_EQ(l.name_prefix(role::exclusive), "lock-17-");
   EXPECT_EQ(l.name_prefix(role::reader), "");
@@ -110,7 +110,7 @@ TEST(layout, has_no_slash_in_its_names) {
   }
 }
 
-TEST(layout, refuses_patterns_that_make_no_names) {
+TEST(layout, refuses_invalid_patterns) {
   for (const auto* pattern : {"", "a/b", "*-*"}) {
     try {
       layout::custom(pattern);

@@ -1,4 +1,4 @@
-// What stands in the nodes of a lock.
+// The data of a lock's nodes.
 #include <gtest/gtest.h>
 
 #include "recipes/contender_data.hpp"
@@ -14,7 +14,7 @@ node_stat parent(std::int64_t czxid) {
   return s;
 }
 
-TEST(parent_record, tells_the_last_ticket_served) {
+TEST(parent_record, contains_the_last_served_ticket) {
   const auto text = format_served_record(7, 42);
   EXPECT_EQ(text, "conclave 1 7 42\n");
   const auto r = parse_parent_record(text, parent(7));
@@ -22,18 +22,18 @@ TEST(parent_record, tells_the_last_ticket_served) {
   EXPECT_EQ(r.served, 42);
 }
 
-TEST(parent_record, of_another_parent_is_not_believed_but_may_be_replaced) {
+TEST(parent_record, of_another_parent_is_ignored_but_may_be_replaced) {
   const auto r = parse_parent_record(format_served_record(7, 42), parent(8));
   EXPECT_TRUE(r.writable);
   EXPECT_FALSE(r.served);
 }
 
-TEST(parent_record, an_empty_node_may_be_written) {
+TEST(parent_record, may_be_written_to_an_empty_node) {
   EXPECT_TRUE(parse_parent_record("", parent(7)).writable);
   EXPECT_FALSE(parse_parent_record("", parent(7)).served);
 }
 
-TEST(parent_record, anybody_elses_data_is_left_alone) {
+TEST(parent_record, does_not_replace_foreign_data) {
   for (const auto* data :
        {"192.168.0.1", "conclave", "conclave 1 7 42", "conclave 2 7 42\n", "conclave 1 7 \n",
         "conclave 1 x 42\n", "conclave 1 7 42\nmore", "conclave 1 7 99999999999\n"}) {
@@ -46,7 +46,7 @@ TEST(parent_record, anybody_elses_data_is_left_alone) {
   EXPECT_TRUE(is_parent_record(format_permits_record(7, 3)));
 }
 
-TEST(semaphore_names, a_lease_is_known_by_its_name) {
+TEST(semaphore_names, a_lease_is_recognized_by_its_name) {
   EXPECT_TRUE(is_lease("lease-0000000001"));
   EXPECT_TRUE(is_lease("_c_1b4e28ba-2fa1-11d2-883f-0016d3cca427-lease-0000000001"));
   EXPECT_FALSE(is_lease("lease-1"));
@@ -54,7 +54,7 @@ TEST(semaphore_names, a_lease_is_known_by_its_name) {
   EXPECT_EQ(lease_layout().name_prefix(layout::role::exclusive), "lease-");
 }
 
-TEST(contender_data, keeps_the_owner_and_the_id) {
+TEST(contender_data, contains_the_owner_and_the_id) {
   const auto b = parse_contender_data(format_contender_data("web1:17\nsecond line", "abc"));
   EXPECT_EQ(b.owner, "web1:17\nsecond line");
   EXPECT_EQ(b.id, "abc");
@@ -68,7 +68,7 @@ TEST(contender_data, other_data_is_an_owner_without_an_id) {
   }
 }
 
-TEST(contender_data, a_request_to_release_keeps_the_owner_and_the_id) {
+TEST(contender_data, a_revocation_request_keeps_the_owner_and_the_id) {
   const auto asked = ask_to_release(format_contender_data("web1:17", "abc"));
   const auto b = parse_contender_data(asked);
   EXPECT_EQ(b.owner, "web1:17");
@@ -77,7 +77,7 @@ TEST(contender_data, a_request_to_release_keeps_the_owner_and_the_id) {
   EXPECT_EQ(ask_to_release(asked), asked);
 }
 
-TEST(contender_data, other_libraries_know_the_request_alone) {
+TEST(contender_data, a_revocation_request_of_another_library_has_no_owner) {
   EXPECT_EQ(ask_to_release("10.0.0.1"), "__REVOKE__");
   EXPECT_TRUE(parse_contender_data("__REVOKE__").asked_to_release);
   EXPECT_TRUE(parse_contender_data("__REVOKE__").owner.empty());

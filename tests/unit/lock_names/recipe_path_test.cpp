@@ -1,4 +1,4 @@
-// Paths at which a lock would be taken for a contender of the lock above it.
+// Paths that are refused because a lock there would look like a contender of its parent's lock.
 #include "recipes/recipe_path.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace conclave::recipes {
 namespace {
 
-// Why it is refused; empty if it is not.
+// The reason for a refusal, or empty.
 std::string refusal(const std::string& path, const layout& names = layout::curator()) {
   try {
     require_recipe_path("lock", path, names);
@@ -19,7 +19,7 @@ std::string refusal(const std::string& path, const layout& names = layout::curat
   }
 }
 
-TEST(recipe_path, with_a_name_of_a_recipes_own_nodes_is_refused) {
+TEST(recipe_path, with_the_name_of_a_recipes_node_is_refused) {
   for (const auto* name : {"lock-1763287000",
                            "lock--000000001",
                            "lock--2000000000",
@@ -65,16 +65,15 @@ TEST(recipe_path, with_a_name_of_its_own_layout_is_refused) {
   EXPECT_EQ(refusal(path, layout::custom("task-")), "");
 }
 
-TEST(recipe_path, that_is_none_is_refused) {
+TEST(recipe_path, that_is_not_a_valid_path_is_refused) {
   for (const auto* path : {"", "/", "backups", "/backups/", "/a//b", "/a/../b"})
     EXPECT_NE(refusal(path), "") << path;
 }
 
 TEST(recipe_path, the_message_says_why_and_what_to_do) {
   EXPECT_EQ(refusal("/a/b/lock-1763287000/c"),
-            "lock /a/b/lock-1763287000/c ('lock-1763287000' has the name of a contender's node of "
-            "/a/b, and would be taken for one; use a name that does not end with a number of ten "
-            "digits): not a valid node path");
+            "lock /a/b/lock-1763287000/c ('lock-1763287000' looks like the node of a contender at "
+            "/a/b; use a name that does not end with ten digits): not a valid node path");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Contenders in a simulated world, what they were told, and a referee who sees all of them.
+// Contenders in a simulated world, the events that they report, and a checker for all of them.
 #pragma once
 
 #include <functional>
@@ -14,21 +14,21 @@
 
 namespace conclave::simulated {
 
-class referee;
+class hold_checker;
 
-// One contender and its user.
+// One contender and its user. Records the events.
 class attempt final : public recipes::contender_events,
                       public std::enable_shared_from_this<attempt> {
  public:
-  attempt(simulated::client& c, recipes::lock_request t, std::shared_ptr<referee> r);
+  attempt(simulated::client& owner, recipes::lock_request r, std::shared_ptr<hold_checker> c);
 
   void start();
   void leave();
   void report_revocations();
 
   simulated::client& client() noexcept { return *client_; }
-  const recipes::lock_request& request() const noexcept { return terms_; }
-  // What was told, in order: "granted", "lost deadline_passed", ...
+  const recipes::lock_request& request() const noexcept { return request_; }
+  // The reported events in order: "granted", "lost deadline_passed", ...
   const std::vector<std::string>& journal() const noexcept { return journal_; }
   int count(std::string_view what) const;
   bool was_granted() const noexcept { return granted_; }
@@ -44,15 +44,15 @@ class attempt final : public recipes::contender_events,
   instant granted_at{0};
   instant ended_at{0};
 
-  // What the user does when it is told.
-  std::function<void()> when_granted, when_lost, when_gone;
-  // Of its contender and its referee, who keep it as well.
-  void let_go();
+  // Called when the event is reported.
+  std::function<void()> when_granted, on_lost, when_gone;
+  // Ends the reference cycles with the contender and the checker.
+  void drop_references();
 
  private:
-  void tell(std::string what, std::function<void(attempt&)> act);
+  void report(std::string what, std::function<void(attempt&)> act);
 
-  void enqueued(std::size_t before_us) override;
+  void enqueued(std::size_t position) override;
   void granted() override;
   void failed(error_code why) override;
   void suspended() override;
@@ -62,8 +62,8 @@ class attempt final : public recipes::contender_events,
   void gone() override;
 
   std::shared_ptr<simulated::client> client_;
-  recipes::lock_request terms_;
-  std::shared_ptr<referee> referee_;
+  recipes::lock_request request_;
+  std::shared_ptr<hold_checker> checker_;
   std::shared_ptr<recipes::contender> contender_;
   std::vector<std::string> journal_;
   bool granted_ = false;
@@ -73,16 +73,18 @@ class attempt final : public recipes::contender_events,
   error_code failure_;
   std::int64_t token_ = 0;
   std::vector<std::string> paths_;  // of a hold
-  friend class referee;
+  friend class hold_checker;
 };
 using attempt_pointer = std::shared_ptr<attempt>;
 
-// Fails the test when two hold one lock at a time, when a token does not rise, when a lock is
-// granted to somebody whose time is up, and when the server ends a session whose holder was not
-// told before.
-class referee {
+// Fails the test if
+// - two contenders hold one lock at the same time,
+// - a fencing token does not increase,
+// - a lock is granted after the deadline of the session, or
+// - the server expires a session before its holder was notified.
+class hold_checker {
  public:
-  explicit referee(world& w);
+  explicit hold_checker(world& w);
   void add(const attempt_pointer& a) { attempts_.push_back(a); }
   void granted(attempt& a);
   void expired(std::int64_t session);
@@ -91,35 +93,35 @@ class referee {
   int grants() const noexcept { return grants_; }
   int expiries_of_holders() const noexcept { return expiries_of_holders_; }
   const std::vector<attempt_pointer>& attempts() const noexcept { return attempts_; }
-  // That the children of each parent are exactly those still in line.
+  // Checks that the children of each parent are exactly the nodes of the current contenders.
   void expect_no_orphans();
-  const std::vector<std::string>& complaints() const noexcept { return complaints_; }
-  bool quiet = false;  // keeps complaints to itself
+  const std::vector<std::string>& violations() const noexcept { return violations_; }
+  bool record_only = false;  // violations do not fail the test
 
  private:
-  void complain(const attempt& a, const std::string& what);
+  void report_violation(const attempt& a, const std::string& what);
 
   world& world_;
   std::vector<attempt_pointer> attempts_;
   std::map<std::string, std::int64_t> highest_;
-  std::vector<std::string> complaints_;
+  std::vector<std::string> violations_;
   int grants_ = 0;
   int expiries_of_holders_ = 0;
 };
 
 // A world with one lock in it.
-class contest {
-  // Goes last, behind the world, in which everything comes to its end.
+class contender_world {
+  // Declared first, so it is destroyed after the world.
   struct all_attempts {
     std::vector<attempt_pointer> list;
     ~all_attempts() {
-      for (const auto& a : list) a->let_go();
+      for (const auto& a : list) a->drop_references();
     }
   } finally_;
 
  public:
-  explicit contest(const world_options& options = {}, bool tickets = true);
-  ~contest() { finally_.list = referee_->release_all(); }
+  explicit contender_world(const world_options& options = {}, bool tickets = true);
+  ~contender_world() { finally_.list = checker_->release_all(); }
 
   simulated::world world;
   recipes::lock_request request;
@@ -133,13 +135,13 @@ class contest {
   bool gone(const attempt_pointer& a) {
     return world.run_until([&] { return a->done(); });
   }
-  // Until nothing happens any more but what keeps sessions alive.
-  void quieten() { world.advance(std::chrono::seconds{3}); }
+  // Runs until only pings are left.
+  void finish_pending_work() { world.advance(std::chrono::seconds{3}); }
   std::vector<std::string> children() { return world.by_hand().children(request.parents[0]); }
-  simulated::referee& referee() { return *referee_; }
+  simulated::hold_checker& checker() { return *checker_; }
 
  private:
-  std::shared_ptr<simulated::referee> referee_;
+  std::shared_ptr<simulated::hold_checker> checker_;
 };
 
 }  // namespace conclave::simulated

@@ -1,8 +1,8 @@
-// A writer that becomes a reader: nobody comes between, and nothing is left behind whatever breaks.
+// A writer becomes a reader. No other writer is granted in between, and no fault leaves a node.
 #include <gtest/gtest.h>
 
 #include "attempt.hpp"
-#include "lock_contest.hpp"
+#include "lock_test_world.hpp"
 
 namespace conclave::simulated {
 namespace {
@@ -11,10 +11,10 @@ using namespace std::chrono_literals;
 using wire::opcode;
 using lines = std::vector<std::string>;
 
-// A writer in, and behind it a reader, a writer and a reader, each of a client of its own.
-class line_of_four {
+// A writer holds the lock. A reader, a writer and a reader wait. Each has its own client.
+class four_contenders {
  public:
-  explicit line_of_four(std::chrono::milliseconds timeout = 600s) : c{with(timeout)} {
+  explicit four_contenders(std::chrono::milliseconds timeout = 600s) : c{with(timeout)} {
     c.world.by_hand().create("/locks");
     c.world.by_hand().create(path);
     for (std::size_t i = 0; i < 4; ++i) {
@@ -35,35 +35,35 @@ class line_of_four {
   bool downgraded() {
     return c.run_until([&] { return !lockers[0]->downgrades().empty(); });
   }
-  void out(std::size_t i) { lockers[i]->unlock(calls[i]); }
-  // Everybody behind gets it, in order, and nothing is left.
+  void release(std::size_t i) { lockers[i]->unlock(calls[i]); }
+  // Checks that all waiters are granted in order and no node is left.
   void finish() {
     for (std::size_t i = 1; i < 4; ++i) {
       ASSERT_TRUE(c.granted(calls[i])) << i;
-      out(i);
+      release(i);
     }
     c.check_end();
     EXPECT_EQ(lockers[0]->downgrades().size(), 1u);
   }
 
-  lock_contest c;
+  lock_test_world c;
   const std::string path = "/locks/one";
   std::vector<locker_pointer> lockers;
   std::vector<call_pointer> calls;
 };
 
-TEST(downgrade, lets_the_readers_behind_it_in_and_no_writer) {
-  for (const auto age : {0ms, 200ms}) {  // whether it watches itself
-    line_of_four l;
+TEST(downgrade, grants_the_lock_to_the_next_readers_but_to_no_writer) {
+  for (const auto age : {0ms, 200ms}) {  // without and with a watch on its own node
+    four_contenders l;
     l.c.world.advance(age);
     const auto token = l.calls[0]->hold->token();
     l.downgrade();
     ASSERT_TRUE(l.downgraded());
     EXPECT_FALSE(l.lockers[0]->downgrades()[0]);
     ASSERT_TRUE(l.c.granted(l.calls[1]));
-    l.c.quieten();
-    EXPECT_EQ(l.calls[2]->told, 0);
-    EXPECT_EQ(l.calls[3]->told, 0);  // behind a writer
+    l.c.finish_pending_work();
+    EXPECT_EQ(l.calls[2]->completions, 0);
+    EXPECT_EQ(l.calls[3]->completions, 0);  // waits for a writer
     EXPECT_TRUE(l.calls[0]->held());
     EXPECT_EQ(l.calls[0]->hold->token(), token);
     EXPECT_EQ(l.lockers[0]->hold(role::writer), nullptr);
@@ -72,131 +72,132 @@ TEST(downgrade, lets_the_readers_behind_it_in_and_no_writer) {
     EXPECT_EQ(node, l.path + "/__READ__0000000000");
     EXPECT_TRUE(l.c.world.by_hand().exists(node));
     EXPECT_EQ(l.lockers[0]->journal(), lines{});
-    l.out(1);
-    l.c.quieten();
-    EXPECT_EQ(l.calls[2]->told, 0);
-    l.out(0);
+    l.release(1);
+    l.c.finish_pending_work();
+    EXPECT_EQ(l.calls[2]->completions, 0);
+    l.release(0);
     l.calls[1]->unlocked = true;
     ASSERT_TRUE(l.c.granted(l.calls[2]));
-    l.out(2);
+    l.release(2);
     ASSERT_TRUE(l.c.granted(l.calls[3]));
-    l.out(3);
+    l.release(3);
     l.c.check_end();
   }
 }
 
-TEST(downgrade, a_writer_of_the_same_object_goes_into_the_line_behind_it) {
-  line_of_four l;
+TEST(downgrade, a_writer_of_the_same_object_enters_the_wait_queue) {
+  four_contenders l;
   const auto next = l.lockers[0]->lock(role::writer);
   l.downgrade();
   ASSERT_TRUE(l.downgraded());
   l.c.world.advance(20ms);
   EXPECT_EQ(l.c.children(l.path).size(), 5u);
-  l.out(0);
+  l.release(0);
   for (std::size_t i = 1; i < 4; ++i) {
     ASSERT_TRUE(l.c.granted(l.calls[i])) << i;
-    l.out(i);
+    l.release(i);
   }
   ASSERT_TRUE(l.c.granted(next));
   l.lockers[0]->unlock(next);
   l.c.check_end();
 }
 
-TEST(downgrade, a_downgraded_hold_is_watched_suspended_restored_and_lost_like_any) {
-  line_of_four l{10s};
+TEST(downgrade, a_downgraded_hold_is_suspended_restored_and_lost_like_any_other) {
+  four_contenders l{10s};
   l.downgrade();
   ASSERT_TRUE(l.downgraded());
-  l.first().cut();
-  l.c.quieten();
+  l.first().disconnect();
+  l.c.finish_pending_work();
   EXPECT_EQ(l.lockers[0]->journal(), (lines{"suspended", "restored"}));
   EXPECT_TRUE(l.calls[0]->held());
   l.c.world.by_hand().remove(l.calls[0]->hold->nodes()[0]);
   ASSERT_TRUE(l.c.lost(l.calls[0]));
-  l.out(0);
+  l.release(0);
   l.finish();
 }
 
-TEST(downgrade, of_nothing_or_of_a_lost_hold_is_refused) {
-  line_of_four l{10s};
+TEST(downgrade, fails_without_a_hold_or_with_a_lost_hold) {
+  four_contenders l{10s};
   const auto other = l.c.add(3, a_shared_mutex("/locks/two"));
   other->downgrade(std::make_shared<call>());
   l.c.world.advance(10ms);
   EXPECT_EQ(other->downgrades(), std::vector<error_code>{errc::lock_lost});
   l.c.world.advance(200ms);
+  l.calls[0]->node_was_deleted = true;
   l.c.world.by_hand().remove(l.calls[0]->hold->nodes()[0]);
   ASSERT_TRUE(l.c.lost(l.calls[0]));
   l.downgrade();
   ASSERT_TRUE(l.downgraded());
   EXPECT_EQ(l.lockers[0]->downgrades()[0], errc::lock_lost);
-  l.out(0);
+  l.release(0);
   l.finish();
 }
 
-TEST(downgrade, of_a_hold_whose_node_was_deleted_by_hand_is_refused_and_lost) {
-  line_of_four l;
-  l.calls[0]->robbed = true;
+TEST(downgrade, fails_if_the_node_was_deleted) {
+  four_contenders l;
+  l.calls[0]->node_was_deleted = true;
   l.c.world.by_hand().remove(l.calls[0]->hold->nodes()[0]);
-  l.downgrade();  // before it can know
+  l.downgrade();  // before the holder notices
   ASSERT_TRUE(l.downgraded());
   EXPECT_EQ(l.lockers[0]->downgrades()[0], errc::lock_lost);
   ASSERT_TRUE(l.c.lost(l.calls[0]));
-  l.out(0);
+  l.release(0);
   l.finish();
 }
 
-TEST(downgrade, asked_for_twice_is_told_twice) {
-  line_of_four l;
-  l.first().cut();  // it looks at its node on the new connection first
-  ASSERT_TRUE(l.c.run_until([&] { return l.first().attached(); }));
+TEST(downgrade, two_requests_complete_separately) {
+  four_contenders l;
+  l.first().disconnect();  // the holder first verifies its node on the new connection
+  ASSERT_TRUE(l.c.run_until([&] { return l.first().is_connected(); }));
   l.downgrade();
   l.downgrade();
-  l.c.quieten();
+  l.c.finish_pending_work();
   EXPECT_EQ(l.lockers[0]->downgrades().size(), 2u);
-  l.out(0);
+  l.release(0);
   for (std::size_t i = 1; i < 4; ++i) {
     ASSERT_TRUE(l.c.granted(l.calls[i])) << i;
-    l.out(i);
+    l.release(i);
   }
   l.c.check_end();
 }
 
 // --- faults
 
-TEST(downgrade, with_its_request_or_its_reply_lost_happens_once) {
+TEST(downgrade, happens_once_if_its_request_or_reply_is_lost) {
   for (const bool request : {true, false})
-    for (const auto how : cut_styles) {
-      line_of_four l;
-      request ? l.first().swallow_request(opcode::multi, how)
-              : l.first().swallow_reply(opcode::multi, how);
+    for (const auto how : disconnect_styles) {
+      four_contenders l;
+      request ? l.first().drop_request(opcode::multi, how)
+              : l.first().drop_reply(opcode::multi, how);
       l.downgrade();
       ASSERT_TRUE(l.downgraded());
       EXPECT_FALSE(l.lockers[0]->downgrades()[0]);
-      l.c.quieten();
+      l.c.finish_pending_work();
       EXPECT_EQ(l.c.children(l.path).size(), 4u);
       EXPECT_TRUE(l.calls[0]->held());
-      EXPECT_EQ(l.calls[2]->told, 0);
-      l.out(0);
+      EXPECT_EQ(l.calls[2]->completions, 0);
+      l.release(0);
       l.finish();
       ASSERT_FALSE(testing::Test::HasFailure());
     }
 }
 
-TEST(downgrade, with_an_answer_that_leaves_it_open_happens_once) {
-  line_of_four l;
-  l.first().falsify_reply(opcode::multi, errc::operation_timeout);
+TEST(downgrade, happens_once_if_the_server_times_out) {
+  four_contenders l;
+  l.first().replace_reply(opcode::multi, errc::operation_timeout);
   l.downgrade();
   ASSERT_TRUE(l.downgraded());
   EXPECT_FALSE(l.lockers[0]->downgrades()[0]);
-  l.c.quieten();
+  l.c.finish_pending_work();
   EXPECT_EQ(l.c.children(l.path).size(), 4u);
   EXPECT_TRUE(l.calls[0]->held());
-  l.out(0);
+  l.release(0);
   l.finish();
 }
 
-TEST(downgrade, with_its_reply_lost_and_the_readers_data_written_over) {
-  line_of_four l;
-  l.first().swallow_reply(opcode::multi);
+TEST(downgrade, succeeds_if_its_reply_is_lost_and_the_readers_node_is_overwritten) {
+  four_contenders l;
+  l.first().drop_reply(opcode::multi);
   l.first().refuse_connections(true);
   l.downgrade();
   l.c.world.advance(50ms);
@@ -204,32 +205,31 @@ TEST(downgrade, with_its_reply_lost_and_the_readers_data_written_over) {
   l.first().refuse_connections(false);
   ASSERT_TRUE(l.downgraded());
   EXPECT_FALSE(l.lockers[0]->downgrades()[0]) << name_of(l.lockers[0]->downgrades()[0]);
-  l.c.quieten();
+  l.c.finish_pending_work();
   EXPECT_TRUE(l.calls[0]->held());
-  l.out(0);
+  l.release(0);
   l.finish();
 }
 
-// A cut behind each frame; then it leaves behind each event, too.
-TEST(downgrade, cut_behind_each_frame_keeps_the_order_and_leaves_nothing) {
+TEST(downgrade, keeps_the_order_if_the_connection_is_lost_after_any_frame) {
   int cuts = 0;
   for (const auto way : {direction::up, direction::down})
-    for (const auto how : cut_styles)
+    for (const auto how : disconnect_styles)
       for (const auto age : {0ms, 200ms})
         for (std::size_t n = 1;; ++n) {
           SCOPED_TRACE(testing::Message() << "frame " << n << (way == direction::up ? " up" : "")
                                           << ", late " << how.requests_arrive << ", at once "
                                           << how.before_notices << ", age " << age.count());
-          line_of_four l;
+          four_contenders l;
           l.c.world.advance(age);
-          l.first().cut_after_frames(way, n, how);
+          l.first().disconnect_after_frames(way, n, how);
           l.downgrade();
           ASSERT_TRUE(l.downgraded());
           EXPECT_FALSE(l.lockers[0]->downgrades()[0]);
           l.c.world.advance(100ms);
           EXPECT_TRUE(l.calls[0]->held());
-          EXPECT_EQ(l.calls[2]->told, 0);
-          l.out(0);
+          EXPECT_EQ(l.calls[2]->completions, 0);
+          l.release(0);
           l.finish();
           ASSERT_FALSE(testing::Test::HasFailure());
           if (l.first().fault_pending()) break;
@@ -238,23 +238,23 @@ TEST(downgrade, cut_behind_each_frame_keeps_the_order_and_leaves_nothing) {
   EXPECT_GT(cuts, 20);
 }
 
-TEST(downgrade, leaving_behind_each_event_of_it_leaves_nothing) {
+TEST(downgrade, a_release_during_it_leaves_no_node) {
   int in_the_middle = 0;
   for (int fault = 0; fault < 4; ++fault)
-    for (const auto how : cut_styles)
+    for (const auto how : disconnect_styles)
       for (int k = 0;; ++k) {
         SCOPED_TRACE(testing::Message()
                      << "event " << k << ", fault " << fault << ", late " << how.requests_arrive
                      << ", at once " << how.before_notices);
-        line_of_four l;
-        if (fault == 1) l.first().swallow_request(opcode::multi, how);
-        if (fault == 2) l.first().swallow_reply(opcode::multi, how);
-        if (fault == 3) l.first().cut_after_frames(direction::down, 1, how);
+        four_contenders l;
+        if (fault == 1) l.first().drop_request(opcode::multi, how);
+        if (fault == 2) l.first().drop_reply(opcode::multi, how);
+        if (fault == 3) l.first().disconnect_after_frames(direction::down, 1, how);
         l.downgrade();
         for (int i = 0; i < k; ++i) l.c.world.step();
         const bool over = !l.lockers[0]->downgrades().empty();
         in_the_middle += !over;
-        l.out(0);
+        l.release(0);
         l.finish();
         ASSERT_FALSE(testing::Test::HasFailure());
         if (over) break;
@@ -262,14 +262,14 @@ TEST(downgrade, leaving_behind_each_event_of_it_leaves_nothing) {
   EXPECT_GT(in_the_middle, 30);
 }
 
-TEST(downgrade, session_ended_behind_each_frame_is_lost_and_told) {
+TEST(downgrade, the_hold_is_lost_if_the_session_expires_after_any_frame) {
   int lost = 0;
   for (const auto way : {direction::up, direction::down})
-    for (const auto how : cut_styles)
+    for (const auto how : disconnect_styles)
       for (std::size_t n = 1; n < 6; ++n) {
         SCOPED_TRACE(testing::Message() << "frame " << n << (way == direction::up ? " up" : ""));
-        line_of_four l{10s};
-        l.first().cut_after_frames(way, n, how);
+        four_contenders l{10s};
+        l.first().disconnect_after_frames(way, n, how);
         l.first().refuse_connections(true);
         l.downgrade();
         ASSERT_TRUE(
@@ -277,36 +277,36 @@ TEST(downgrade, session_ended_behind_each_frame_is_lost_and_told) {
         if (l.first().fault_pending()) break;
         ASSERT_TRUE(l.c.lost(l.calls[0]));
         ++lost;
-        // Nobody who was told that it is lost is told later that all went well.
-        const bool told_before = !l.lockers[0]->downgrades().empty();
+        // After the loss was reported, the downgrade must not report success.
+        const bool completed_before = !l.lockers[0]->downgrades().empty();
         l.c.world.advance(20s);
         l.first().refuse_connections(false);
         ASSERT_TRUE(l.downgraded());
-        EXPECT_TRUE(told_before || l.lockers[0]->downgrades()[0]);
-        l.out(0);
+        EXPECT_TRUE(completed_before || l.lockers[0]->downgrades()[0]);
+        l.release(0);
         l.finish();
         ASSERT_FALSE(testing::Test::HasFailure());
       }
   EXPECT_GT(lost, 8);
 }
 
-// Who waits for it must not wait for a server that never comes back.
-TEST(downgrade, whose_hold_is_lost_is_told_without_a_connection) {
-  line_of_four l{10s};
+// The caller must not wait for a reconnect.
+TEST(downgrade, fails_while_disconnected_when_the_hold_is_lost) {
+  four_contenders l{10s};
   l.first().refuse_connections(true);
-  l.first().cut();
+  l.first().disconnect();
   l.downgrade();
   ASSERT_TRUE(l.c.lost(l.calls[0]));
   l.c.world.advance(1ms);
   EXPECT_EQ(l.lockers[0]->downgrades(), std::vector<error_code>{errc::lock_lost});
   l.first().refuse_connections(false);
-  l.out(0);
+  l.release(0);
   l.finish();
 }
 
-// There the order is that of creation, and the reader's node is younger than the writers' behind.
-TEST(downgrade, near_the_end_of_the_numbers_is_refused_and_lets_no_writer_in) {
-  lock_contest c{{.clients = 3}};
+// There contenders are ordered by czxid, and the reader's node would be newer than the waiters'.
+TEST(downgrade, near_the_last_sequence_number_fails_and_grants_no_writer) {
+  lock_test_world c{{.clients = 3}};
   const std::string path = "/locks/one";
   auto& hand = c.world.by_hand();
   hand.create("/locks");
@@ -322,19 +322,19 @@ TEST(downgrade, near_the_end_of_the_numbers_is_refused_and_lets_no_writer_in) {
   l->downgrade(a);
   ASSERT_TRUE(c.run_until([&] { return !l->downgrades().empty(); }));
   EXPECT_EQ(l->downgrades()[0], errc::not_supported);
-  c.quieten();
-  EXPECT_EQ(b->told, 0);
+  c.finish_pending_work();
+  EXPECT_EQ(b->completions, 0);
   l->unlock(a);
   ASSERT_TRUE(c.granted(b));
   m->unlock(b);
   c.check_end();
 }
 
-// The numbers of those who wait do not order them any more, but the reader is before them.
-TEST(downgrade, just_before_the_end_of_the_numbers_lets_no_writer_in) {
+// The waiters are no longer ordered by number, but the reader must still precede them.
+TEST(downgrade, shortly_before_the_last_sequence_numbers_grants_no_writer) {
   for (const auto& names : {layout::curator(), layout::kazoo()}) {
     SCOPED_TRACE(names.name());
-    lock_contest c{line_of_four::with(600s)};
+    lock_test_world c{four_contenders::with(600s)};
     const std::string path = "/locks/one";
     c.world.by_hand().create("/locks");
     c.world.by_hand().create(path);
@@ -348,20 +348,20 @@ TEST(downgrade, just_before_the_end_of_the_numbers_lets_no_writer_in) {
     const auto behind = second->lock(role::writer);
     c.world.advance(50ms);
     const auto last = third->lock(role::exclusive);
-    c.quieten();
+    c.finish_pending_work();
     first->downgrade(w);
     ASSERT_TRUE(c.run_until([&] { return !first->downgrades().empty(); }));
     EXPECT_FALSE(first->downgrades()[0]);
-    c.quieten();
-    EXPECT_EQ(behind->told + last->told, 0);
+    c.finish_pending_work();
+    EXPECT_EQ(behind->completions + last->completions, 0);
     first->unlock(w);
     ASSERT_TRUE(c.granted(behind));
-    c.quieten();
-    EXPECT_EQ(last->told, 0);
+    c.finish_pending_work();
+    EXPECT_EQ(last->completions, 0);
     second->unlock(behind);
     ASSERT_TRUE(c.granted(last));
     third->unlock(last);
-    c.quieten();
+    c.finish_pending_work();
   }
 }
 

@@ -1,4 +1,4 @@
-// Candidates of an election: who leads, and what they are told on the way.
+// Candidates of an election: the leader and the reported steps.
 #include <algorithm>
 #include <random>
 
@@ -32,7 +32,7 @@ class election : public testing::Test, protected election_world {
 
 // --- steps
 
-TEST_F(election, of_one_candidate_goes_through_every_step_in_order) {
+TEST_F(election, one_candidate_reports_every_step_in_order) {
   const auto l = candidate(0);
   EXPECT_EQ(l->state(), election_state::stop);
   const auto a = leader(l);
@@ -48,12 +48,12 @@ TEST_F(election, of_one_candidate_goes_through_every_step_in_order) {
     EXPECT_EQ(l->events()[i].node, path + "/n_0000000000") << i;
 }
 
-TEST_F(election, a_candidate_behind_another_is_ready_and_then_elected_without_another_look) {
+TEST_F(election, a_waiting_candidate_is_ready_and_then_elected_without_a_request) {
   const auto l = candidate(0), m = candidate(1);
   const auto a = leader(l);
   const auto b = ready(m);
   EXPECT_EQ(m->state(), election_state::ready);
-  c.quieten();
+  c.finish_pending_work();
   const auto before = c.world.client(1).traffic();
   l->unlock(a);
   ASSERT_TRUE(c.granted(b));
@@ -68,15 +68,15 @@ TEST_F(election, a_candidate_behind_another_is_ready_and_then_elected_without_an
   c.check_end();
 }
 
-TEST_F(election, steps_are_told_once_though_the_connection_is_lost_in_between) {
+TEST_F(election, steps_are_reported_once_although_the_connection_is_lost) {
   const auto l = candidate(1), m = candidate(0);
   const auto a = leader(l);
   const auto b = ready(m);
   const auto told = m->events().size();
-  first().cut();
-  c.quieten();
+  first().disconnect();
+  c.finish_pending_work();
   c.world.by_hand().set(a->hold->nodes()[0], "something else");
-  c.quieten();
+  c.finish_pending_work();
   EXPECT_EQ(steps(m, told), lines{});
   l->unlock(a);
   ASSERT_TRUE(c.granted(b));
@@ -84,13 +84,13 @@ TEST_F(election, steps_are_told_once_though_the_connection_is_lost_in_between) {
   c.check_end();
 }
 
-TEST_F(election, a_candidate_that_resigns_while_it_waits_is_told_so) {
+TEST_F(election, a_waiting_candidate_that_resigns_is_notified) {
   const auto l = candidate(0), m = candidate(1);
   const auto a = leader(l);
   const auto b = ready(m);
   const auto told = m->events().size();
   m->close();
-  EXPECT_EQ(b->told, 1);
+  EXPECT_EQ(b->completions, 1);
   EXPECT_EQ(b->ec, errc::closed);
   EXPECT_EQ(m->state(), election_state::stop);
   int gone = 0;
@@ -102,10 +102,10 @@ TEST_F(election, a_candidate_that_resigns_while_it_waits_is_told_so) {
   l->unlock(a);
   c.check_end();
   m->when_all_gone([&] { ++gone; });
-  EXPECT_EQ(gone, 2);  // nothing is left to wait for
+  EXPECT_EQ(gone, 2);  // called at once
 }
 
-TEST_F(election, resigned_and_standing_again_at_once_is_the_last_of_the_line) {
+TEST_F(election, a_leader_that_resigns_and_campaigns_again_is_last) {
   const auto l = candidate(0), m = candidate(1);
   const auto a = leader(l);
   const auto b = ready(m);
@@ -113,7 +113,7 @@ TEST_F(election, resigned_and_standing_again_at_once_is_the_last_of_the_line) {
   const auto again = l->lock();
   EXPECT_EQ(l->state(), election_state::offer);
   ASSERT_TRUE(c.granted(b));
-  c.quieten();
+  c.finish_pending_work();
   EXPECT_EQ(l->state(), election_state::ready);
   EXPECT_EQ(l->events().back().type, election_event::kind::ready_complete);
   const auto all = steps(l);
@@ -124,44 +124,44 @@ TEST_F(election, resigned_and_standing_again_at_once_is_the_last_of_the_line) {
   c.check_end();
 }
 
-TEST_F(election, one_that_would_not_wait_stops_without_having_failed) {
+TEST_F(election, a_candidate_that_does_not_wait_stops_without_a_failure) {
   const auto l = candidate(0), m = candidate(1);
   const auto a = leader(l);
   const auto b = m->try_lock();
-  ASSERT_TRUE(c.told(b));
+  ASSERT_TRUE(c.completed(b));
   EXPECT_EQ(b->ec, errc::lock_busy);
   EXPECT_EQ(m->state(), election_state::stop);
-  c.quieten();
+  c.finish_pending_work();
   EXPECT_EQ(steps(m), (lines{"start", "offer_start", "offer_complete", "determine_start",
                              "stop_start", "stop_complete"}));
   l->unlock(a);
   c.check_end();
 }
 
-// --- the line
+// --- the wait queue
 
-TEST_F(election, a_candidate_that_fails_in_the_middle_wakes_one_neighbour_and_elects_nobody) {
+TEST_F(election, a_waiting_candidate_that_fails_wakes_one_candidate_and_elects_none) {
   for (int i = 0; i < 2; ++i) c.world.add_client();
-  ASSERT_TRUE(c.world.attach_all());
+  ASSERT_TRUE(c.world.wait_until_connected());
   std::vector<locker_pointer> all;
   std::vector<call_pointer> calls;
   for (std::size_t i = 0; i < 5; ++i) {
     all.push_back(candidate(i));
     calls.push_back(i == 0 ? leader(all[0]) : ready(all[i]));
   }
-  c.quieten();
+  c.finish_pending_work();
   std::vector<traffic> before;
   for (std::size_t i = 0; i < 5; ++i) before.push_back(c.world.client(i).traffic());
   all[2]->give_up(calls[2]);
-  c.quieten();
+  c.finish_pending_work();
   for (std::size_t i = 0; i < 5; ++i) {
     const auto cost = c.world.client(i).traffic() - before[i];
     if (i == 2) continue;
     EXPECT_EQ(cost.events, i == 3 ? 1 : 0) << i;
-    // The neighbour looks at the line, and watches the one who is before it now.
-    EXPECT_EQ(cost.all(), i == 3 ? 2 : 0) << i << ": " << to_string(cost);
+    // The successor reads the record, lists the wait queue and watches its new predecessor.
+    EXPECT_EQ(cost.all(), i == 3 ? 3 : 0) << i << ": " << to_string(cost);
   }
-  EXPECT_EQ(calls[3]->told, 0);
+  EXPECT_EQ(calls[3]->completions, 0);
   EXPECT_EQ(all[3]->state(), election_state::ready);
   for (const std::size_t i : {0u, 1u, 3u, 4u}) {
     ASSERT_TRUE(c.granted(calls[i])) << i;
@@ -200,13 +200,13 @@ class candidates : public testing::TestWithParam<std::size_t>, protected electio
 };
 INSTANTIATE_TEST_SUITE_P(of, candidates, testing::Values(3, 9, 20, 100));
 
-TEST_P(candidates, each_leads_once_in_the_order_of_the_offers) {
+TEST_P(candidates, lead_once_each_in_the_order_of_their_offers) {
   std::vector<std::size_t> clients;
   for (std::size_t i = 0; i < GetParam(); ++i) clients.push_back(i % 7);
   expect_all_lead_in_order(clients);
 }
 
-TEST_P(candidates, each_leads_once_when_offers_come_in_any_order) {
+TEST_P(candidates, lead_once_each_if_their_offers_arrive_in_any_order) {
   std::mt19937 random{GetParam() * 17u};
   for (int round = 0; round < 3; ++round) {
     std::vector<std::size_t> clients;
@@ -215,8 +215,8 @@ TEST_P(candidates, each_leads_once_when_offers_come_in_any_order) {
   }
 }
 
-// They resign in any order, leading or not: there is always exactly one leader, the oldest left.
-TEST_P(candidates, going_in_any_order_leaves_the_oldest_to_lead) {
+// Candidates resign in any order, leading or not. The oldest remaining candidate always leads.
+TEST_P(candidates, leave_in_any_order_and_the_oldest_leads) {
   std::vector<locker_pointer> all;
   std::vector<call_pointer> calls;
   std::vector<std::size_t> left;
@@ -232,37 +232,37 @@ TEST_P(candidates, going_in_any_order_leaves_the_oldest_to_lead) {
     left.erase(left.begin() + static_cast<std::ptrdiff_t>(k));
     ASSERT_TRUE(c.granted(calls[left.front()]));
     c.world.advance(50ms);
-    for (std::size_t i = 1; i < left.size(); ++i) ASSERT_EQ(calls[left[i]]->told, 0);
+    for (std::size_t i = 1; i < left.size(); ++i) ASSERT_EQ(calls[left[i]]->completions, 0);
   }
   all[left[0]]->close();
   c.check_end();
 }
 
-// --- the end of sessions, and hands that reach into the tree
+// --- expired sessions and nodes deleted by hand
 
-TEST_F(election, a_waiting_candidate_whose_session_expires_stands_again) {
+TEST_F(election, a_waiting_candidate_whose_session_expires_campaigns_again) {
   const auto l = candidate(1), m = candidate(0), n = candidate(2);
   const auto a = leader(l);
   const auto b = ready(m);
   const auto d = ready(n);
   const auto told = m->events().size();
   expire(0);
-  c.quieten();
-  EXPECT_EQ(b->told, 0);
+  c.finish_pending_work();
+  EXPECT_EQ(b->completions, 0);
   EXPECT_EQ(steps(m, told), (lines{"offer_start", "offer_complete", "determine_start",
                                    "determine_complete", "ready_start", "ready_complete"}));
   EXPECT_EQ(m->events()[told].node, "");
   EXPECT_EQ(m->events()[told + 1].node, path + "/n_0000000003");
   l->unlock(a);
   ASSERT_TRUE(c.granted(d));
-  EXPECT_EQ(b->told, 0);
+  EXPECT_EQ(b->completions, 0);
   n->unlock(d);
   ASSERT_TRUE(c.granted(b));
   m->unlock(b);
   c.check_end();
 }
 
-TEST_F(election, a_leader_that_is_lost_may_stand_again_without_resigning) {
+TEST_F(election, a_leader_may_campaign_again_after_a_loss_without_resigning) {
   const auto l = candidate(0), m = candidate(1);
   const auto a = leader(l);
   const auto b = ready(m);
@@ -274,12 +274,12 @@ TEST_F(election, a_leader_that_is_lost_may_stand_again_without_resigning) {
   EXPECT_EQ(l->events().back().why, errc::deadline_passed);
   EXPECT_EQ(l->state(), election_state::failed);
   ASSERT_TRUE(c.granted(b));
-  EXPECT_GT(b->told_at, a->lost_at);
+  EXPECT_GT(b->completed_at, a->lost_at);
   const auto again = l->lock();
-  c.quieten();
+  c.finish_pending_work();
   EXPECT_EQ(l->state(), election_state::ready);
-  l->unlock(a);  // what is over already harms nobody
-  c.quieten();
+  l->unlock(a);  // has no effect: the hold was lost
+  c.finish_pending_work();
   EXPECT_EQ(l->state(), election_state::ready);
   m->unlock(b);
   ASSERT_TRUE(c.granted(again));
@@ -288,7 +288,7 @@ TEST_F(election, a_leader_that_is_lost_may_stand_again_without_resigning) {
   c.check_end();
 }
 
-TEST_F(election, a_caller_that_waits_its_turn_in_the_object_stands_when_leadership_is_lost) {
+TEST_F(election, a_local_waiter_campaigns_when_leadership_is_lost) {
   const auto l = candidate(0);
   const auto a = leader(l);
   const auto b = l->lock();
@@ -300,13 +300,13 @@ TEST_F(election, a_caller_that_waits_its_turn_in_the_object_stands_when_leadersh
   c.check_end();
 }
 
-TEST_F(election, whose_path_is_removed_while_it_waits_fails_and_works_again) {
+TEST_F(election, waiting_fails_if_the_path_is_removed_and_then_works_again) {
   const auto l = candidate(0), m = candidate(1);
   const auto a = leader(l);
   const auto b = ready(m);
   for (const auto& name : {"/n_0000000001", "/n_0000000000", ""})
     ASSERT_FALSE(c.world.by_hand().remove(path + name));
-  ASSERT_TRUE(c.told(b));
+  ASSERT_TRUE(c.completed(b));
   EXPECT_EQ(b->ec, errc::waiter_node_deleted);
   EXPECT_EQ(m->events().back().type, election_event::kind::failed);
   EXPECT_EQ(m->events().back().why, errc::waiter_node_deleted);
@@ -321,13 +321,13 @@ TEST_F(election, whose_path_is_removed_while_it_waits_fails_and_works_again) {
   c.check_end();
 }
 
-TEST_F(election, whose_node_is_removed_while_it_leads_is_over) {
+TEST_F(election, leadership_is_lost_if_the_node_is_removed) {
   const auto l = candidate(0), m = candidate(1);
   const auto a = leader(l);
   const auto b = ready(m);
   c.world.advance(200ms);
   const auto node = a->hold->nodes()[0];
-  c.judge->note_robbery(node, c.world.by_hand().get(node).stat, true);
+  c.judge->note_deletion(node, c.world.by_hand().get(node).stat, true);
   c.world.by_hand().remove(node);
   ASSERT_TRUE(c.lost(a));
   EXPECT_EQ(l->events().back().type, election_event::kind::failed);
@@ -336,18 +336,18 @@ TEST_F(election, whose_node_is_removed_while_it_leads_is_over) {
   c.check_end();
 }
 
-TEST_F(election, among_nodes_of_another_layout_fails) {
+TEST_F(election, fails_if_nodes_have_another_layout) {
   ASSERT_FALSE(c.world.by_hand().create(path + "/latch-0000000000"));
   const auto l = candidate(0);
   const auto a = l->lock();
-  ASSERT_TRUE(c.told(a));
+  ASSERT_TRUE(c.completed(a));
   EXPECT_EQ(a->ec, errc::layout_mismatch);
   EXPECT_EQ(l->events().back().type, election_event::kind::failed);
-  c.quieten();
+  c.finish_pending_work();
   EXPECT_EQ(c.children(path), lines{"latch-0000000000"});
 }
 
-TEST_F(election, ends_with_its_client) {
+TEST_F(election, leadership_is_lost_when_the_client_is_closed) {
   const auto l = candidate(0), m = candidate(1);
   const auto a = leader(l);
   const auto b = ready(m);
@@ -356,7 +356,7 @@ TEST_F(election, ends_with_its_client) {
   EXPECT_EQ(l->events().back().why, errc::closed);
   ASSERT_TRUE(c.granted(b));
   m->unlock(b);
-  c.quieten();
+  c.finish_pending_work();
   EXPECT_TRUE(c.children(path).empty());
 }
 

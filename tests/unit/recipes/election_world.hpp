@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "attempt.hpp"
-#include "lock_contest.hpp"
+#include "lock_test_world.hpp"
 
 namespace conclave::simulated {
 
@@ -42,7 +42,7 @@ class election_world {
   void expire(std::size_t client) {
     auto& link = c.world.client(client);
     link.refuse_connections(true);
-    link.cut();
+    link.disconnect();
     c.world.advance(std::chrono::seconds{30});
     link.refuse_connections(false);
   }
@@ -53,7 +53,7 @@ class election_world {
     return all;
   }
 
-  lock_contest c;
+  lock_test_world c;
 };
 
 }  // namespace conclave::simulated

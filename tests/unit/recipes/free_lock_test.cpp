@@ -1,4 +1,4 @@
-// A lock that nobody holds, and what it costs.
+// A lock without contention: number of requests and round trips.
 #include <gtest/gtest.h>
 
 #include "attempt.hpp"
@@ -11,7 +11,7 @@ using wire::opcode;
 
 class free_lock : public testing::TestWithParam<bool> {
  protected:
-  contest c{{.clients = 2}, GetParam()};
+  contender_world c{{.clients = 2}, GetParam()};
   client& first() { return c.world.client(0); }
   void SetUp() override { c.world.by_hand().create("/locks"); }
 };
@@ -51,7 +51,7 @@ TEST_P(free_lock, release_is_one_request) {
   EXPECT_EQ(a->journal(), (std::vector<std::string>{"granted", "gone"}));
 }
 
-TEST_P(free_lock, the_same_client_acquires_again_behind_its_release_without_waiting_for_it) {
+TEST_P(free_lock, the_same_client_acquires_again_without_waiting_for_the_release) {
   const auto a = c.begin(0);
   ASSERT_TRUE(c.granted(a));
   const auto before = first().traffic();
@@ -65,11 +65,11 @@ TEST_P(free_lock, the_same_client_acquires_again_behind_its_release_without_wait
   EXPECT_EQ(sent.of(opcode::get_children2), GetParam() ? 0 : 1);
   EXPECT_GT(b->token(), a->token());
   b->leave();
-  c.quieten();
-  c.referee().expect_no_orphans();
+  c.finish_pending_work();
+  c.checker().expect_no_orphans();
 }
 
-TEST_P(free_lock, makes_its_parents_as_containers_and_the_server_removes_them) {
+TEST_P(free_lock, creates_its_parents_as_containers_that_the_server_removes) {
   c.request.parents = {"/deep/down/one"};
   const auto a = c.begin(0);
   ASSERT_TRUE(c.granted(a));
@@ -82,15 +82,15 @@ TEST_P(free_lock, makes_its_parents_as_containers_and_the_server_removes_them) {
   EXPECT_GT(b->token(), a->token());
 }
 
-TEST_P(free_lock, leaves_nothing_behind_but_the_parent) {
+TEST_P(free_lock, leaves_only_the_parent) {
   for (int i = 0; i < 20; ++i) {
     const auto a = c.begin(static_cast<std::size_t>(i % 2));
     ASSERT_TRUE(c.granted(a));
-    c.world.advance(150ms);  // it watches itself
+    c.world.advance(150ms);  // the holder now watches its own node
     a->leave();
   }
-  c.quieten();
-  c.referee().expect_no_orphans();
+  c.finish_pending_work();
+  c.checker().expect_no_orphans();
   EXPECT_EQ(first().machine().watch_count(), 0u);
   EXPECT_EQ(first().machine().outstanding(), 0u);
   EXPECT_TRUE(first().claimed.empty());

@@ -1,4 +1,4 @@
-// What becomes of a hold, and of a place in the line, when the connection or the session ends.
+// Holds and waiters when the connection is lost or the session expires.
 #include <gtest/gtest.h>
 
 #include "one_lock.hpp"
@@ -25,7 +25,7 @@ class hold : public testing::TestWithParam<bool>, protected one_lock {
     c.world.by_hand().create("/locks");
     c.world.by_hand().create("/locks/one");
     c.world.expired = [this](std::int64_t session) {
-      c.referee().expired(session);
+      c.checker().expired(session);
       expired_at = c.world.now();
     };
   }
@@ -33,15 +33,15 @@ class hold : public testing::TestWithParam<bool>, protected one_lock {
 INSTANTIATE_TEST_SUITE_P(tickets, hold, testing::Bool(),
                          [](auto& i) { return i.param ? "on" : "off"; });
 
-TEST_P(hold, lasts_as_long_as_the_session_is_kept_alive) {
+TEST_P(hold, lasts_while_the_session_is_alive) {
   const auto a = holder();
   c.world.advance(10min);
   EXPECT_TRUE(a->holding());
   EXPECT_EQ(a->journal(), lines{"granted"});
 }
 
-// A program that ends closes its client right behind the release.
-TEST_P(hold, is_released_at_once_while_it_sets_its_watch) {
+// A program that exits closes its client right after the release.
+TEST_P(hold, is_released_without_waiting_for_its_own_watch) {
   const auto a = holder();
   const auto before = first().traffic();
   ASSERT_TRUE(
@@ -55,27 +55,27 @@ TEST_P(hold, is_released_at_once_while_it_sets_its_watch) {
   EXPECT_EQ(first().machine().watch_count(), 0u);
 }
 
-TEST_P(hold, is_suspended_and_restored_behind_a_look_at_its_node) {
+TEST_P(hold, is_restored_after_its_node_was_verified) {
   const auto a = holder();
-  first().cut();
+  first().disconnect();
   c.world.advance(10us);
   EXPECT_EQ(a->journal(), (lines{"granted", "suspended"}));
-  ASSERT_TRUE(c.run_until([&] { return first().attached(); }));
+  ASSERT_TRUE(c.run_until([&] { return first().is_connected(); }));
   EXPECT_EQ(a->journal(), (lines{"granted", "suspended"}));
   const auto before = first().traffic();
-  c.quieten();
+  c.finish_pending_work();
   EXPECT_GE((first().traffic() - before).answers, 1);
   EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "restored"}));
   a->leave();
   check_end();
 }
 
-TEST_P(hold, whose_node_went_while_it_was_suspended_is_lost_and_never_restored) {
+TEST_P(hold, is_lost_if_its_node_was_deleted_while_suspended) {
   for (const auto age : {0ms, 1000ms}) {
     const auto a = holder();
     c.world.advance(age);
     first().refuse_connections(true);
-    first().cut();
+    first().disconnect();
     c.world.advance(20ms);
     c.world.by_hand().remove(a->path());
     first().refuse_connections(false);
@@ -85,20 +85,20 @@ TEST_P(hold, whose_node_went_while_it_was_suspended_is_lost_and_never_restored) 
   }
 }
 
-// An answer that tells nothing about its node is not a good one.
-TEST_P(hold, is_restored_only_when_its_node_was_seen) {
+// An error reply does not prove that the node exists.
+TEST_P(hold, is_not_restored_if_the_reply_about_its_node_is_an_error) {
   const auto a = holder();
-  first().cut();
+  first().disconnect();
   c.world.by_hand().remove(a->path());
-  first().falsify_reply(wire::opcode::exists, errc::operation_timeout);
+  first().replace_reply(wire::opcode::exists, errc::operation_timeout);
   ASSERT_TRUE(c.gone(a));
   EXPECT_FALSE(first().fault_pending());
   EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "lost node_deleted", "gone"}));
   check_end();
 }
 
-// As a busy client is.
-TEST_P(hold, is_had_watched_and_restored_with_a_full_backlog) {
+// The client is busy with other requests.
+TEST_P(hold, is_granted_watched_and_restored_with_a_full_backlog) {
   const auto fill = [&] {
     const recipes::session_context::scope inside{first()};
     while (!first().machine().full())
@@ -112,8 +112,8 @@ TEST_P(hold, is_had_watched_and_restored_with_a_full_backlog) {
   fill();
   c.world.advance(200ms);
   fill();
-  first().cut();
-  c.quieten();
+  first().disconnect();
+  c.finish_pending_work();
   EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "restored"}));
   fill();
   c.world.by_hand().remove(a->path());
@@ -122,12 +122,12 @@ TEST_P(hold, is_had_watched_and_restored_with_a_full_backlog) {
   check_end();
 }
 
-TEST_P(hold, is_lost_before_the_server_may_end_the_session) {
+TEST_P(hold, is_lost_before_the_server_can_expire_the_session) {
   const auto a = holder();
   const auto b = c.begin(1);
   c.world.advance(5s);
   first().refuse_connections(true);
-  first().cut();
+  first().disconnect();
   ASSERT_TRUE(c.run_until([&] { return !a->holding(); }));
   EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "lost deadline_passed"}));
   EXPECT_EQ(expired_at, 0ms);
@@ -135,14 +135,14 @@ TEST_P(hold, is_lost_before_the_server_may_end_the_session) {
   ASSERT_TRUE(c.granted(b));
   EXPECT_GT(expired_at, a->ended_at);
   EXPECT_GE(b->granted_at, expired_at);
-  EXPECT_EQ(c.referee().expiries_of_holders(), 1);
+  EXPECT_EQ(c.checker().expiries_of_holders(), 1);
   first().refuse_connections(false);
   ASSERT_TRUE(c.gone(a));
   b->leave();
   check_end();
 }
 
-TEST_P(hold, on_a_silent_link_is_lost_before_the_server_may_end_the_session) {
+TEST_P(hold, is_lost_in_time_on_a_connection_without_traffic) {
   const auto a = holder();
   const auto b = c.begin(1);
   c.world.advance(5s);
@@ -156,7 +156,7 @@ TEST_P(hold, on_a_silent_link_is_lost_before_the_server_may_end_the_session) {
   check_end();
 }
 
-TEST_P(hold, of_a_process_that_stood_still_is_over_when_it_goes_on) {
+TEST_P(hold, of_a_stopped_process_is_lost_when_it_is_resumed) {
   const auto a = holder();
   const auto b = c.begin(1);
   c.world.advance(5s);
@@ -171,10 +171,10 @@ TEST_P(hold, of_a_process_that_stood_still_is_over_when_it_goes_on) {
   check_end();
 }
 
-TEST_P(hold, released_without_a_connection_is_released_when_there_is_one) {
+TEST_P(hold, a_release_while_disconnected_is_sent_after_the_reconnect) {
   const auto a = holder();
   first().refuse_connections(true);
-  first().cut();
+  first().disconnect();
   c.world.advance(20ms);
   a->leave();
   const auto b = c.begin(1);
@@ -188,10 +188,10 @@ TEST_P(hold, released_without_a_connection_is_released_when_there_is_one) {
   check_end();
 }
 
-TEST_P(hold, released_without_a_connection_ends_with_its_session) {
+TEST_P(hold, a_release_while_disconnected_ends_with_the_session) {
   const auto a = holder();
   first().refuse_connections(true);
-  first().cut();
+  first().disconnect();
   c.world.advance(20ms);
   a->leave();
   const auto b = c.begin(1);
@@ -220,8 +220,8 @@ TEST_P(hold, survives_a_restart_of_the_server) {
   check_end();
 }
 
-// A new hold and one that watches its own node, which the server deletes before it answers.
-TEST_P(hold, ends_with_the_client) {
+// A new hold, and one that watches its own node. The server deletes the node before it replies.
+TEST_P(hold, is_lost_when_the_client_is_closed) {
   for (const auto age : {0ms, 1000ms}) {
     const auto closing = age == 0ms ? 0u : 1u;
     const auto a = holder(closing);
@@ -236,8 +236,8 @@ TEST_P(hold, ends_with_the_client) {
   }
 }
 
-// The deadline is gone as soon as the client is being closed, but that is not why the hold ends.
-TEST_P(hold, ends_with_the_client_whose_server_does_not_answer) {
+// Closing the client also removes the deadline, but the reported reason must be the close.
+TEST_P(hold, is_lost_when_the_client_is_closed_and_the_server_does_not_answer) {
   const auto a = holder();
   first().stall(true);
   first().close();
@@ -249,9 +249,9 @@ TEST_P(hold, ends_with_the_client_whose_server_does_not_answer) {
   EXPECT_EQ(a->journal(), (lines{"granted", "lost closed", "gone"}));
 }
 
-// Nobody is granted anything after its time: what came in while the process stood still is old.
-TEST_P(hold, does_not_begin_when_its_time_is_up) {
-  for (int i = 0; i < 8; ++i) {  // whether it first reads or first looks at the clock
+// Events that arrived while the process was stopped are outdated.
+TEST_P(hold, is_not_granted_after_the_deadline) {
+  for (int i = 0; i < 8; ++i) {  // a resumed client handles input or timers first, at random
     const auto a = holder(1);
     const auto b = c.begin(0);
     c.world.advance(50ms);
@@ -269,46 +269,45 @@ TEST_P(hold, does_not_begin_when_its_time_is_up) {
   }
 }
 
-// The answer to its creation was the last that came before the session ended.
-TEST_P(hold, does_not_begin_in_a_session_that_is_over) {
+// The reply to the creation is the last frame before the session expires.
+TEST_P(hold, is_not_granted_in_an_expired_session) {
   auto o = ten_seconds();
   o.connect_wait = 10min;
-  contest patient{o, GetParam()};
-  auto& link = patient.world.client(0);
-  patient.world.by_hand().create("/locks");
+  contender_world long_wait{o, GetParam()};
+  auto& link = long_wait.world.client(0);
+  long_wait.world.by_hand().create("/locks");
   for (std::size_t n = 1; n < 4; ++n) {
     SCOPED_TRACE(n);
-    patient.world.by_hand().create("/locks/one");
-    link.cut_after_frames(direction::down, n);
+    long_wait.world.by_hand().create("/locks/one");
+    link.disconnect_after_frames(direction::down, n);
     link.refuse_connections(true);
-    const auto a = patient.begin(0);
-    patient.world.advance(30s);
-    if (a->was_granted()) break;  // it held the lock before the cut, and was told
+    const auto a = long_wait.begin(0);
+    long_wait.world.advance(30s);
+    if (a->was_granted()) break;  // the grant preceded the connection loss
     link.forget_fault();
     link.refuse_connections(false);
-    ASSERT_TRUE(patient.granted(a)) << testing::PrintToString(a->journal());
-    EXPECT_EQ(patient.children(), lines{a->name()});
-    patient.quieten();
+    ASSERT_TRUE(long_wait.granted(a)) << testing::PrintToString(a->journal());
+    EXPECT_EQ(long_wait.children(), lines{a->name()});
+    long_wait.finish_pending_work();
     EXPECT_EQ(a->journal(), lines{"granted"});
     a->leave();
-    patient.quieten();
-    patient.referee().expect_no_orphans();
-    patient.world.by_hand().remove(
-        "/locks/one");  // so that the next one has the first ticket again
+    long_wait.finish_pending_work();
+    long_wait.checker().expect_no_orphans();
+    long_wait.world.by_hand().remove("/locks/one");  // so that the numbering restarts
   }
 }
 
-TEST_P(hold, a_waiter_begins_again_in_a_new_session) {
+TEST_P(hold, a_waiter_starts_again_in_a_new_session) {
   const auto a = holder(1);
   const auto b = c.begin(0);
   c.world.advance(50ms);
   const auto old_path = b->path();
   first().refuse_connections(true);
-  first().cut();
+  first().disconnect();
   c.world.advance(30s);
   EXPECT_EQ(c.children().size(), 1u);
   first().refuse_connections(false);
-  c.quieten();
+  c.finish_pending_work();
   EXPECT_EQ(b->journal(), lines{});
   EXPECT_NE(b->path(), old_path);
   EXPECT_EQ(c.children().size(), 2u);
@@ -319,15 +318,15 @@ TEST_P(hold, a_waiter_begins_again_in_a_new_session) {
   check_end();
 }
 
-// Its own node's end is told by an event before it hears of the session's.
-TEST_P(hold, a_waiter_whose_session_ends_on_a_silent_link_begins_again) {
+// The waiter receives the watch event for its own node before the session event.
+TEST_P(hold, a_stopped_waiter_starts_again_in_a_new_session) {
   const auto a = holder(1);
   const auto b = c.begin(0);
   c.world.advance(50ms);
   first().pause();
   c.world.advance(30s);
   first().resume();
-  c.quieten();
+  c.finish_pending_work();
   EXPECT_EQ(b->journal(), lines{});
   a->leave();
   ASSERT_TRUE(c.granted(b));
@@ -335,13 +334,13 @@ TEST_P(hold, a_waiter_whose_session_ends_on_a_silent_link_begins_again) {
   check_end();
 }
 
-TEST_P(hold, a_waiter_keeps_its_place_over_many_reconnects) {
+TEST_P(hold, a_waiter_keeps_its_position_after_many_reconnects) {
   const auto a = holder(1);
   const auto b = c.begin(0);
   c.world.advance(20ms);
   const auto d = c.begin(2);
   for (int i = 0; i < 20; ++i) {
-    first().cut({i % 2 == 0, false});
+    first().disconnect({i % 2 == 0, false});
     c.world.advance(std::chrono::milliseconds{i * 37});
   }
   a->leave();
@@ -353,71 +352,71 @@ TEST_P(hold, a_waiter_keeps_its_place_over_many_reconnects) {
   check_end();
 }
 
-TEST_P(hold, a_waiter_without_a_new_session_fails) {
+TEST_P(hold, a_waiter_fails_if_the_client_starts_no_new_session) {
   auto o = ten_seconds();
   o.renew_expired = false;
-  contest final_one{o, GetParam()};
-  const auto a = final_one.begin(1);
-  ASSERT_TRUE(final_one.granted(a));
-  const auto b = final_one.begin(0);
-  final_one.world.advance(50ms);
-  final_one.world.client(0).refuse_connections(true);
-  final_one.world.client(0).cut();
-  final_one.world.advance(30s);
-  final_one.world.client(0).refuse_connections(false);
-  ASSERT_TRUE(final_one.gone(b));
+  contender_world without_renewal{o, GetParam()};
+  const auto a = without_renewal.begin(1);
+  ASSERT_TRUE(without_renewal.granted(a));
+  const auto b = without_renewal.begin(0);
+  without_renewal.world.advance(50ms);
+  without_renewal.world.client(0).refuse_connections(true);
+  without_renewal.world.client(0).disconnect();
+  without_renewal.world.advance(30s);
+  without_renewal.world.client(0).refuse_connections(false);
+  ASSERT_TRUE(without_renewal.gone(b));
   EXPECT_EQ(b->journal(), (lines{"failed session_expired", "gone"}));
 }
 
-TEST_P(hold, nobody_waits_longer_for_a_connection_than_the_client_was_told_to) {
+TEST_P(hold, waiting_for_a_connection_ends_after_connect_wait) {
   auto o = ten_seconds();
   o.connect_wait = 1s;
-  contest impatient{o, GetParam()};
-  auto& link = impatient.world.client(0);
+  contender_world short_wait{o, GetParam()};
+  auto& link = short_wait.world.client(0);
   link.refuse_connections(true);
-  link.cut();
-  const auto a = impatient.begin(0);
-  ASSERT_TRUE(impatient.gone(a));
+  link.disconnect();
+  const auto a = short_wait.begin(0);
+  ASSERT_TRUE(short_wait.gone(a));
   EXPECT_EQ(a->journal(), (lines{"failed not_connected", "gone"}));
-  // One whose reply was lost is told in time, too, and its node is removed later.
+  // The same after a lost reply. The node is removed later.
   link.refuse_connections(false);
-  impatient.world.by_hand().create("/locks");
-  impatient.world.by_hand().create("/locks/one");
-  ASSERT_TRUE(impatient.world.attach_all());
-  link.swallow_reply(wire::opcode::create2);
+  short_wait.world.by_hand().create("/locks");
+  short_wait.world.by_hand().create("/locks/one");
+  ASSERT_TRUE(short_wait.world.wait_until_connected());
+  link.drop_reply(wire::opcode::create2);
   link.refuse_connections(true);
-  const auto b = impatient.begin(0);
-  impatient.world.advance(3s);
+  const auto b = short_wait.begin(0);
+  short_wait.world.advance(3s);
   EXPECT_EQ(b->journal(), lines{"failed not_connected"});
-  EXPECT_EQ(impatient.children().size(), 1u);
+  EXPECT_EQ(short_wait.children().size(), 1u);
   link.refuse_connections(false);
-  ASSERT_TRUE(impatient.gone(b));
-  EXPECT_TRUE(impatient.children().empty());
+  ASSERT_TRUE(short_wait.gone(b));
+  EXPECT_TRUE(short_wait.children().empty());
 }
 
-// There was no connection when it wanted to leave its watch.
-TEST_P(hold, watches_its_node_as_soon_as_it_can) {
+// The connection is lost before the watch is set.
+TEST_P(hold, watches_its_node_after_a_reconnect) {
   auto o = ten_seconds();
   o.connect_wait = 50ms;
-  contest impatient{o, GetParam()};
-  auto& link = impatient.world.client(0);
-  const auto a = impatient.begin(0);
-  ASSERT_TRUE(impatient.granted(a));
+  contender_world short_wait{o, GetParam()};
+  auto& link = short_wait.world.client(0);
+  const auto a = short_wait.begin(0);
+  ASSERT_TRUE(short_wait.granted(a));
   link.refuse_connections(true);
-  link.cut();
-  impatient.world.advance(1s);
+  link.disconnect();
+  short_wait.world.advance(1s);
   link.refuse_connections(false);
-  impatient.quieten();
+  short_wait.finish_pending_work();
   EXPECT_EQ(a->journal(), (lines{"granted", "suspended", "restored"}));
-  impatient.world.by_hand().remove(a->path());
-  impatient.world.advance(100ms);
+  short_wait.world.by_hand().remove(a->path());
+  short_wait.world.advance(100ms);
   EXPECT_EQ(a->count("lost node_deleted"), 1);
 }
 
-// The server itself did not hear in time what became of the look that was to leave a watch.
-TEST_P(hold, watches_its_node_though_the_server_was_too_slow_for_that) {
+// The server times out the read that sets the watch.
+TEST_P(hold, watches_its_node_although_the_server_timed_out) {
   const auto a = holder();
-  first().falsify_reply(wire::opcode::get_data, errc::request_timeout);
+  first().replace_reply(wire::opcode::get_data, errc::request_timeout);
   c.world.advance(1s);
   ASSERT_FALSE(first().fault_pending());
   c.world.by_hand().remove(a->path());

@@ -1,4 +1,4 @@
-// Requests and replies that never arrive. Sessions live so long here that their end cannot tidy up.
+// Lost requests and replies. The session timeout is so long that no expiry removes leftover nodes.
 #include <gtest/gtest.h>
 
 #include "one_lock.hpp"
@@ -12,7 +12,7 @@ using lines = std::vector<std::string>;
 
 struct setting {
   bool tickets;
-  cut_style how;
+  disconnect_style how;
 };
 std::string name_of_setting(const testing::TestParamInfo<setting>& i) {
   return std::string{i.param.tickets ? "tickets" : "lists"} +
@@ -30,9 +30,9 @@ std::vector<setting> settings() {
 class lost_reply : public testing::TestWithParam<setting>, protected one_lock {
  protected:
   lost_reply() : one_lock{{.clients = 3}, GetParam().tickets} {}
-  cut_style how() const { return GetParam().how; }
+  disconnect_style how() const { return GetParam().how; }
   opcode release() const { return GetParam().tickets ? opcode::multi : opcode::remove; }
-  hand& by_hand() { return c.world.by_hand(); }
+  direct_client& by_hand() { return c.world.by_hand(); }
   client& first() { return c.world.client(0); }
   void SetUp() override {
     by_hand().create("/locks");
@@ -46,8 +46,8 @@ class lost_reply : public testing::TestWithParam<setting>, protected one_lock {
 };
 INSTANTIATE_TEST_SUITE_P(how, lost_reply, testing::ValuesIn(settings()), name_of_setting);
 
-TEST_P(lost_reply, to_a_creation_the_node_is_found_again) {
-  first().swallow_reply(opcode::create2, how());
+TEST_P(lost_reply, to_a_creation_the_node_is_found) {
+  first().drop_reply(opcode::create2, how());
   const auto a = holder(0);
   EXPECT_EQ(c.children(), lines{"lock-0000000000"});
   EXPECT_EQ(a->path(), "/locks/one/lock-0000000000");
@@ -60,13 +60,13 @@ TEST_P(lost_reply, to_a_creation_the_node_is_found_again) {
   check_end();
 }
 
-TEST_P(lost_reply, to_a_creation_behind_others_keeps_the_place) {
+TEST_P(lost_reply, to_the_creation_of_a_waiter_keeps_its_position) {
   const auto a = holder(1);
-  first().swallow_reply(opcode::create2, how());
+  first().drop_reply(opcode::create2, how());
   const auto b = c.begin(0);
-  c.world.advance(1500us);  // it is in line
+  c.world.advance(1500us);  // the node is created
   const auto d = c.begin(2);
-  c.quieten();
+  c.finish_pending_work();
   EXPECT_EQ(c.children().size(), 3u);
   a->leave();
   ASSERT_TRUE(c.granted(b));
@@ -77,20 +77,20 @@ TEST_P(lost_reply, to_a_creation_behind_others_keeps_the_place) {
   check_end();
 }
 
-// Done, but the server itself did not hear in time what became of it.
-TEST_P(lost_reply, to_a_creation_within_the_ensemble) {
+// The server executes the creation, but times out before it learns the result.
+TEST_P(lost_reply, to_a_creation_inside_the_ensemble) {
   for (const auto answer : {errc::operation_timeout, errc::request_timeout}) {
-    first().falsify_reply(opcode::create2, answer);
+    first().replace_reply(opcode::create2, answer);
     const auto a = holder(0);
     EXPECT_EQ(c.children().size(), 1u);
     a->leave();
     check_end();
-    // And then to what is asked about it.
+    // The same for the requests that resolve the outcome.
     for (const auto asked : {opcode::sync, opcode::get_ephemerals, opcode::get_data}) {
-      first().swallow_reply(opcode::create2, how());
+      first().drop_reply(opcode::create2, how());
       const auto b = c.begin(0);
       ASSERT_TRUE(c.run_until([&] { return !first().fault_pending(); }));
-      first().falsify_reply(asked, answer);
+      first().replace_reply(asked, answer);
       ASSERT_TRUE(c.granted(b)) << b->failure().message();
       EXPECT_EQ(c.children().size(), 1u);
       first().forget_fault();
@@ -100,21 +100,21 @@ TEST_P(lost_reply, to_a_creation_within_the_ensemble) {
   }
 }
 
-TEST_P(lost_reply, a_creation_that_never_arrived_is_repeated) {
-  first().swallow_request(opcode::create2, how());
+TEST_P(lost_reply, a_creation_that_did_not_arrive_is_repeated) {
+  first().drop_request(opcode::create2, how());
   const auto a = holder(0);
   EXPECT_EQ(c.children(), lines{"lock-0000000000"});
   a->leave();
   check_end();
 }
 
-TEST_P(lost_reply, to_a_creation_while_its_siblings_of_the_same_session_wait) {
+TEST_P(lost_reply, to_a_creation_while_others_of_the_same_session_wait) {
   const auto a = holder(0);
   const auto b = c.begin(0);
   c.world.advance(20ms);
-  first().swallow_reply(opcode::create2, how());
+  first().drop_reply(opcode::create2, how());
   const auto d = c.begin(0);
-  c.quieten();
+  c.finish_pending_work();
   EXPECT_EQ(c.children().size(), 3u);
   a->leave();
   ASSERT_TRUE(c.granted(b));
@@ -125,10 +125,10 @@ TEST_P(lost_reply, to_a_creation_while_its_siblings_of_the_same_session_wait) {
 }
 
 TEST_P(lost_reply, to_two_creations_of_one_session) {
-  first().swallow_reply(opcode::create2, how());
+  first().drop_reply(opcode::create2, how());
   const auto a = c.begin(0);
   const auto b = c.begin(0);
-  c.quieten();
+  c.finish_pending_work();
   EXPECT_EQ(c.children().size(), 2u);
   EXPECT_NE(a->path(), b->path());
   for (int i = 0; i < 2; ++i) {
@@ -138,8 +138,8 @@ TEST_P(lost_reply, to_two_creations_of_one_session) {
   check_end();
 }
 
-TEST_P(lost_reply, to_a_creation_whose_data_was_written_over) {
-  first().swallow_reply(opcode::create2, how());
+TEST_P(lost_reply, to_a_creation_of_a_node_that_was_overwritten) {
+  first().drop_reply(opcode::create2, how());
   first().refuse_connections(true);
   const auto a = c.begin(0);
   c.world.advance(50ms);
@@ -151,9 +151,9 @@ TEST_P(lost_reply, to_a_creation_whose_data_was_written_over) {
   check_end();
 }
 
-// Then nobody can tell which is whose, and none may stay behind.
-TEST_P(lost_reply, to_two_creations_whose_data_was_written_over) {
-  first().swallow_reply(opcode::create2, how());
+// The nodes cannot be assigned to the contenders. None of them may be left.
+TEST_P(lost_reply, to_two_creations_of_nodes_that_were_overwritten) {
+  first().drop_reply(opcode::create2, how());
   first().refuse_connections(true);
   const auto a = c.begin(0);
   const auto b = c.begin(0);
@@ -167,8 +167,8 @@ TEST_P(lost_reply, to_two_creations_whose_data_was_written_over) {
   check_end();
 }
 
-TEST_P(lost_reply, to_a_creation_and_the_user_gives_up) {
-  first().swallow_reply(opcode::create2, how());
+TEST_P(lost_reply, to_a_creation_whose_caller_gives_up) {
+  first().drop_reply(opcode::create2, how());
   const auto a = c.begin(0);
   c.world.advance(4ms);
   a->leave();
@@ -178,12 +178,12 @@ TEST_P(lost_reply, to_a_creation_and_the_user_gives_up) {
   check_end();
 }
 
-TEST_P(lost_reply, to_a_creation_and_again_to_each_step_of_the_search) {
+TEST_P(lost_reply, to_a_creation_and_to_each_request_that_resolves_it) {
   for (const auto again : {opcode::sync, opcode::get_ephemerals, opcode::get_data}) {
-    first().swallow_reply(opcode::create2, how());
+    first().drop_reply(opcode::create2, how());
     const auto a = c.begin(0);
     ASSERT_TRUE(c.run_until([&] { return !first().fault_pending(); }));
-    first().swallow_reply(again, how());
+    first().drop_reply(again, how());
     ASSERT_TRUE(c.run_until([&] { return a->was_granted() || a->done(); }));
     EXPECT_TRUE(a->holding()) << static_cast<int>(again);
     EXPECT_EQ(c.children().size(), 1u);
@@ -193,21 +193,21 @@ TEST_P(lost_reply, to_a_creation_and_again_to_each_step_of_the_search) {
   }
 }
 
-TEST_P(lost_reply, to_a_release_the_node_is_gone_and_nothing_else) {
+TEST_P(lost_reply, to_a_release_removes_only_that_node) {
   const auto a = holder(0);
-  first().swallow_reply(release(), how());
+  first().drop_reply(release(), how());
   a->leave();
   const auto b = holder(1);
-  c.quieten();
+  c.finish_pending_work();
   EXPECT_TRUE(a->done());
   EXPECT_EQ(c.children(), lines{b->name()});
   b->leave();
   check_end();
 }
 
-TEST_P(lost_reply, a_release_that_never_arrived_is_repeated) {
+TEST_P(lost_reply, a_release_that_did_not_arrive_is_repeated) {
   const auto a = holder(0);
-  first().swallow_request(release(), how());
+  first().drop_request(release(), how());
   const auto b = c.begin(1);
   c.world.advance(20ms);
   a->leave();
@@ -220,7 +220,7 @@ TEST_P(lost_reply, a_waiter_that_gives_up_repeats_its_removal) {
   const auto a = holder(1);
   const auto b = c.begin(0);
   c.world.advance(20ms);
-  first().swallow_request(opcode::remove, how());
+  first().drop_request(opcode::remove, how());
   b->leave();
   ASSERT_TRUE(c.gone(b));
   EXPECT_EQ(c.children(), lines{a->name()});
@@ -228,9 +228,9 @@ TEST_P(lost_reply, a_waiter_that_gives_up_repeats_its_removal) {
   check_end();
 }
 
-TEST_P(lost_reply, to_a_release_whose_name_came_back_for_somebody_else) {
+TEST_P(lost_reply, to_a_release_and_another_session_has_a_node_of_that_name) {
   const auto a = holder(0);
-  first().swallow_reply(release(), how());
+  first().drop_reply(release(), how());
   first().refuse_connections(true);
   a->leave();
   c.world.advance(50ms);
@@ -242,15 +242,15 @@ TEST_P(lost_reply, to_a_release_whose_name_came_back_for_somebody_else) {
   first().refuse_connections(false);
   ASSERT_TRUE(c.gone(a));
   EXPECT_EQ(c.children(), lines{b->name()});
-  c.quieten();
+  c.finish_pending_work();
   EXPECT_TRUE(b->holding());
   b->leave();
   check_end();
 }
 
-TEST_P(lost_reply, to_a_release_whose_name_came_back_for_the_same_session) {
+TEST_P(lost_reply, to_a_release_and_the_same_session_has_a_node_of_that_name) {
   const auto a = holder(0);
-  first().swallow_reply(release(), how());
+  first().drop_reply(release(), how());
   a->leave();
   c.world.advance(1500us);
   ASSERT_TRUE(c.children().empty());
@@ -259,15 +259,15 @@ TEST_P(lost_reply, to_a_release_whose_name_came_back_for_the_same_session) {
   const auto b = holder(0);
   EXPECT_EQ(b->path(), a->path());
   ASSERT_TRUE(c.gone(a));
-  c.quieten();
+  c.finish_pending_work();
   EXPECT_TRUE(b->holding());
   EXPECT_EQ(c.children(), lines{b->name()});
   b->leave();
   check_end();
 }
 
-TEST_P(lost_reply, to_a_creation_and_the_parent_is_made_again) {
-  first().swallow_reply(opcode::create2, how());
+TEST_P(lost_reply, to_a_creation_and_the_parent_is_deleted) {
+  first().drop_reply(opcode::create2, how());
   first().refuse_connections(true);
   const auto a = c.begin(0);
   c.world.advance(50ms);

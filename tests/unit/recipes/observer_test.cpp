@@ -1,4 +1,4 @@
-// Who leads, as an observer is told: every change, and at what cost.
+// The changes that an observer reports, and the requests that they cost.
 #include "recipes/observer.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ const std::string election_path = "/services/leader";
 class observer : public testing::Test {
  protected:
   observer() {
-    EXPECT_TRUE(w.attach_all());
+    EXPECT_TRUE(w.wait_until_connected());
     w.by_hand().create("/services");
   }
   ~observer() override { stop(); }
@@ -29,7 +29,7 @@ class observer : public testing::Test {
   }
 
   client& link() { return w.client(0); }
-  hand& by_hand() { return w.by_hand(); }
+  direct_client& by_hand() { return w.by_hand(); }
   void start(const layout& names = layout::election()) { start_on(link(), names); }
   void start_on(client& c, const layout& names = layout::election()) {
     const recipes::session_context::scope inside{c};
@@ -37,7 +37,7 @@ class observer : public testing::Test {
     watching =
         std::make_shared<recipes::observer>(c.shared_from_this(), election_path, names,
                                             [this](const std::optional<contender_info>& who) {
-                                              told.push_back(who ? who->owner : "nobody");
+                                              reported.push_back(who ? who->owner : "none");
                                               if (who) last = *who;
                                             });
     watching->start();
@@ -48,29 +48,29 @@ class observer : public testing::Test {
     watching->stop();
     watching.reset();
   }
-  void quieten() { w.advance(3s); }
-  std::string stand(const std::string& id) {
-    return by_hand().create_numbered(election_path + "/n_", id);
+  void finish_pending_work() { w.advance(3s); }
+  std::string add_candidate(const std::string& id) {
+    return by_hand().create_sequential(election_path + "/n_", id);
   }
-  // The cost of what it does.
+  // The requests that the observer sends because of `f`.
   template <class F>
   traffic cost(F&& f) {
-    quieten();
+    finish_pending_work();
     const auto before = link().traffic();
     f();
-    quieten();
+    finish_pending_work();
     return link().traffic() - before;
   }
   void expire() {
     link().refuse_connections(true);
-    link().cut();
+    link().disconnect();
     w.advance(30s);
     link().refuse_connections(false);
-    quieten();
+    finish_pending_work();
   }
   void check_end() {
     stop();
-    quieten();
+    finish_pending_work();
     EXPECT_EQ(link().machine().watch_count(), 0u);
     EXPECT_EQ(link().machine().outstanding(), 0u);
   }
@@ -78,39 +78,39 @@ class observer : public testing::Test {
   world w{options()};
   std::shared_ptr<recipes::observer> watching;
   client* observing = nullptr;
-  lines told;
+  lines reported;
   contender_info last;
 };
 
-TEST_F(observer, is_told_who_leads_and_then_at_every_change) {
+TEST_F(observer, reports_the_leader_and_then_every_change) {
   by_hand().create(election_path);
-  const auto a = stand("a"), b = stand("b"), d = stand("d");
+  const auto a = add_candidate("a"), b = add_candidate("b"), d = add_candidate("d");
   start();
-  quieten();
-  EXPECT_EQ(told, lines{"a"});
+  finish_pending_work();
+  EXPECT_EQ(reported, lines{"a"});
   EXPECT_EQ(last.node, a);
   EXPECT_TRUE(last.holds);
   EXPECT_EQ(last.fencing_token, by_hand().get(a).stat.czxid);
   EXPECT_EQ(last.session_id, by_hand().get(a).stat.ephemeral_owner);
   by_hand().remove(a);
-  quieten();
+  finish_pending_work();
   by_hand().remove(b);
-  quieten();
+  finish_pending_work();
   by_hand().remove(d);
-  quieten();
-  stand("e");
-  quieten();
-  EXPECT_EQ(told, (lines{"a", "b", "d", "nobody", "e"}));
+  finish_pending_work();
+  add_candidate("e");
+  finish_pending_work();
+  EXPECT_EQ(reported, (lines{"a", "b", "d", "none", "e"}));
   check_end();
 }
 
-TEST_F(observer, pays_one_look_for_a_change_and_nothing_for_candidates) {
+TEST_F(observer, sends_one_listing_per_change_and_nothing_for_candidates) {
   by_hand().create(election_path);
-  const auto a = stand("a");
+  const auto a = add_candidate("a");
   start();
   const auto of_candidates = cost([&] {
-    const auto x = stand("x");
-    stand("y");
+    const auto x = add_candidate("x");
+    add_candidate("y");
     by_hand().remove(x);
   });
   EXPECT_EQ(of_candidates.all(), 0) << to_string(of_candidates);
@@ -120,224 +120,227 @@ TEST_F(observer, pays_one_look_for_a_change_and_nothing_for_candidates) {
   EXPECT_EQ(of_change.events, 1);
   const auto of_nothing = cost([&] { w.advance(60s); });
   EXPECT_EQ(of_nothing.all(), 0) << to_string(of_nothing);
-  EXPECT_EQ(told, (lines{"a", "y"}));
+  EXPECT_EQ(reported, (lines{"a", "y"}));
   check_end();
 }
 
-TEST_F(observer, waits_for_a_path_that_is_not_there) {
+TEST_F(observer, waits_for_a_path_that_does_not_exist) {
   start();
-  quieten();
-  EXPECT_EQ(told, lines{"nobody"});
+  finish_pending_work();
+  EXPECT_EQ(reported, lines{"none"});
   const auto idle = cost([&] { w.advance(60s); });
   EXPECT_EQ(idle.all(), 0) << to_string(idle);
   by_hand().create(election_path);
-  quieten();
-  EXPECT_EQ(told, lines{"nobody"});
-  const auto a = stand("a");
-  quieten();
-  EXPECT_EQ(told, (lines{"nobody", "a"}));
+  finish_pending_work();
+  EXPECT_EQ(reported, lines{"none"});
+  const auto a = add_candidate("a");
+  finish_pending_work();
+  EXPECT_EQ(reported, (lines{"none", "a"}));
   by_hand().remove(a);
   by_hand().remove(election_path);
-  quieten();
-  EXPECT_EQ(told, (lines{"nobody", "a", "nobody"}));
+  finish_pending_work();
+  EXPECT_EQ(reported, (lines{"none", "a", "none"}));
   by_hand().create(election_path);
-  stand("b");
-  quieten();
-  EXPECT_EQ(told.back(), "b");
+  add_candidate("b");
+  finish_pending_work();
+  EXPECT_EQ(reported.back(), "b");
   check_end();
 }
 
-TEST_F(observer, is_not_told_the_same_leader_twice) {
+TEST_F(observer, does_not_report_the_same_leader_twice) {
   by_hand().create(election_path);
-  const auto a = stand("a");
+  const auto a = add_candidate("a");
   start();
-  quieten();
+  finish_pending_work();
   by_hand().set(a, "a again");
-  quieten();
+  finish_pending_work();
   by_hand().set(a, "and again");
-  quieten();
-  EXPECT_EQ(told, lines{"a"});
+  finish_pending_work();
+  EXPECT_EQ(reported, lines{"a"});
   by_hand().remove(a);
-  quieten();
-  EXPECT_EQ(told, (lines{"a", "nobody"}));
+  finish_pending_work();
+  EXPECT_EQ(reported, (lines{"a", "none"}));
   check_end();
 }
 
-TEST_F(observer, tells_two_with_one_id_apart) {
+TEST_F(observer, distinguishes_two_candidates_with_the_same_id) {
   by_hand().create(election_path);
-  const auto a = stand("host");
-  stand("host");
+  const auto a = add_candidate("host");
+  add_candidate("host");
   start();
-  quieten();
+  finish_pending_work();
   by_hand().remove(a);
-  quieten();
-  EXPECT_EQ(told, (lines{"host", "host"}));
+  finish_pending_work();
+  EXPECT_EQ(reported, (lines{"host", "host"}));
   check_end();
 }
 
-TEST_F(observer, orders_by_age_near_the_end_of_the_numbers) {
+TEST_F(observer, orders_by_age_near_the_last_sequence_number) {
   by_hand().create(election_path);
   w.set_counter(election_path, 2'147'483'647);
-  stand("older");
-  EXPECT_EQ(stand("younger"), election_path + "/n_-2147483648");
+  add_candidate("older");
+  EXPECT_EQ(add_candidate("younger"), election_path + "/n_-2147483648");
   start();
-  quieten();
-  EXPECT_EQ(told, lines{"older"});
+  finish_pending_work();
+  EXPECT_EQ(reported, lines{"older"});
   by_hand().remove(last.node);
-  quieten();
-  EXPECT_EQ(told, (lines{"older", "younger"}));
+  finish_pending_work();
+  EXPECT_EQ(reported, (lines{"older", "younger"}));
   check_end();
 }
 
-TEST_F(observer, does_not_see_nodes_of_another_layout) {
+TEST_F(observer, ignores_nodes_of_another_layout) {
   by_hand().create(election_path);
-  by_hand().create_numbered(election_path + "/latch-", "latch");
-  by_hand().create_numbered(election_path + "/x", "a stray node");
+  by_hand().create_sequential(election_path + "/latch-", "latch");
+  by_hand().create_sequential(election_path + "/x", "a stray node");
   start();
-  quieten();
-  EXPECT_EQ(told, lines{"nobody"});
+  finish_pending_work();
+  EXPECT_EQ(reported, lines{"none"});
   stop();
-  told.clear();
+  reported.clear();
   start(layout::leader_latch());
-  quieten();
-  EXPECT_EQ(told, lines{"latch"});
+  finish_pending_work();
+  EXPECT_EQ(reported, lines{"latch"});
   check_end();
 }
 
-TEST_F(observer, sees_its_leader_whoever_of_another_layout_stands_behind) {
+TEST_F(observer, reports_its_leader_although_a_later_node_has_another_layout) {
   by_hand().create(election_path);
-  const auto leader = stand("a");
+  const auto leader = add_candidate("a");
   start();
-  quieten();
-  by_hand().create_numbered(election_path + "/lock-", "of another layout");
-  by_hand().set(leader, "a");  // the watch fires, and it looks
-  quieten();
-  EXPECT_EQ(told, lines{"a"});
+  finish_pending_work();
+  by_hand().create_sequential(election_path + "/lock-", "of another layout");
+  by_hand().set(leader, "a");  // the watch fires, and the observer lists the candidates
+  finish_pending_work();
+  EXPECT_EQ(reported, lines{"a"});
   check_end();
 }
 
-TEST_F(observer, is_not_deaf_after_an_answer_that_says_nothing) {
+TEST_F(observer, continues_after_an_error_reply) {
   by_hand().create(election_path);
-  stand("a");
+  add_candidate("a");
   for (const auto passing :
        {errc::throttled, errc::request_timeout, errc::operation_timeout, errc::system_error}) {
-    told.clear();
-    link().falsify_reply(opcode::get_children2, passing);
+    reported.clear();
+    link().replace_reply(opcode::get_children2, passing);
     start();
-    quieten();
-    EXPECT_EQ(told, lines{"a"}) << make_error_code(passing).message();
+    finish_pending_work();
+    EXPECT_EQ(reported, lines{"a"}) << make_error_code(passing).message();
     stop();
   }
   check_end();
 }
 
-TEST_F(observer, keeps_watching_over_a_lost_connection) {
+TEST_F(observer, continues_after_a_reconnect) {
   by_hand().create(election_path);
-  const auto a = stand("a");
+  const auto a = add_candidate("a");
   start();
-  quieten();
-  link().cut();
-  quieten();
-  EXPECT_EQ(told, lines{"a"});
+  finish_pending_work();
+  link().disconnect();
+  finish_pending_work();
+  EXPECT_EQ(reported, lines{"a"});
   link().refuse_connections(true);
-  link().cut();
+  link().disconnect();
   w.advance(1s);
   by_hand().remove(a);
-  stand("b");
+  add_candidate("b");
   w.advance(1s);
-  EXPECT_EQ(told, lines{"a"});
+  EXPECT_EQ(reported, lines{"a"});
   link().refuse_connections(false);
-  quieten();
-  EXPECT_EQ(told, (lines{"a", "b"}));
+  finish_pending_work();
+  EXPECT_EQ(reported, (lines{"a", "b"}));
   check_end();
 }
 
-// Nobody waits for ever for a connection, but an observer has nothing better to do.
-TEST_F(observer, looks_when_there_is_a_connection_however_long_that_takes) {
+// connect_wait does not apply to observers.
+TEST_F(observer, waits_for_a_connection_without_a_time_limit) {
   auto& late = w.add_client();
   late.refuse_connections(true);
   by_hand().create(election_path);
-  stand("a");
+  add_candidate("a");
   start_on(late);
   w.advance(1h);
-  EXPECT_EQ(told, lines{});
+  EXPECT_EQ(reported, lines{});
   late.refuse_connections(false);
-  quieten();
-  EXPECT_EQ(told, lines{"a"});
+  finish_pending_work();
+  EXPECT_EQ(reported, lines{"a"});
   stop();
 }
 
-TEST_F(observer, begins_again_in_a_new_session) {
+TEST_F(observer, continues_in_a_new_session) {
   by_hand().create(election_path);
-  const auto a = stand("a");
+  const auto a = add_candidate("a");
   start();
-  quieten();
+  finish_pending_work();
   expire();
-  EXPECT_EQ(told, lines{"a"});  // it still leads
+  EXPECT_EQ(reported, lines{"a"});  // the leader has not changed
   by_hand().remove(a);
-  quieten();
-  EXPECT_EQ(told, (lines{"a", "nobody"}));
+  finish_pending_work();
+  EXPECT_EQ(reported, (lines{"a", "none"}));
   expire();
-  stand("b");
-  quieten();
-  EXPECT_EQ(told, (lines{"a", "nobody", "b"}));
+  add_candidate("b");
+  finish_pending_work();
+  EXPECT_EQ(reported, (lines{"a", "none", "b"}));
   check_end();
 }
 
-TEST_F(observer, ends_with_its_client) {
+TEST_F(observer, stops_when_the_client_is_closed) {
   by_hand().create(election_path);
-  stand("a");
+  add_candidate("a");
   start();
-  quieten();
+  finish_pending_work();
   link().close();
-  quieten();
-  EXPECT_EQ(told, lines{"a"});
+  finish_pending_work();
+  EXPECT_EQ(reported, lines{"a"});
 }
 
-TEST_F(observer, stopped_at_any_moment_leaves_no_watch) {
+TEST_F(observer, leaves_no_watch_when_it_is_stopped) {
   by_hand().create(election_path);
-  const auto a = stand("a");
+  const auto a = add_candidate("a");
   for (int k = 0; k < 12; ++k) {
-    told.clear();
+    reported.clear();
     start();
     for (int i = 0; i < k; ++i) w.step();
-    const auto before = told.size();
+    const auto before = reported.size();
     check_end();
-    EXPECT_EQ(told.size(), before) << k;
+    EXPECT_EQ(reported.size(), before) << k;
   }
-  EXPECT_EQ(told, lines{"a"});
+  EXPECT_EQ(reported, lines{"a"});
 }
 
-class cut_observer : public observer, public testing::WithParamInterface<cut_style> {};
-INSTANTIATE_TEST_SUITE_P(cut, cut_observer,
-                         testing::Values(cut_style{false, false}, cut_style{false, true},
-                                         cut_style{true, false}, cut_style{true, true}));
+class disconnected_observer : public observer,
+                              public testing::WithParamInterface<disconnect_style> {};
+INSTANTIATE_TEST_SUITE_P(cut, disconnected_observer,
+                         testing::Values(disconnect_style{false, false},
+                                         disconnect_style{false, true},
+                                         disconnect_style{true, false},
+                                         disconnect_style{true, true}));
 
-// Leaders come and go while the link is cut behind each frame, in each direction.
-TEST_P(cut_observer, knows_the_last_leader_wherever_the_link_is_cut) {
+// Leaders change while the connection is lost after each frame, in each direction.
+TEST_P(disconnected_observer, reports_the_last_leader_after_a_connection_loss_after_any_frame) {
   by_hand().create(election_path);
   int cuts = 0;
   for (const auto way : {direction::up, direction::down})
     for (std::size_t n = 1;; ++n) {
       SCOPED_TRACE(testing::Message() << "frame " << n << (way == direction::up ? " up" : " down"));
-      told.clear();
-      link().cut_after_frames(way, n, GetParam());
+      reported.clear();
+      link().disconnect_after_frames(way, n, GetParam());
       start();
-      auto leader = stand("first");
+      auto leader = add_candidate("first");
       for (const auto* next : {"second", "third"}) {
         w.advance(5ms);
-        const auto behind = stand(next);
+        const auto behind = add_candidate(next);
         by_hand().remove(leader);
         leader = behind;
       }
       w.advance(5ms);
       by_hand().remove(leader);
-      quieten();
-      ASSERT_FALSE(told.empty());
-      EXPECT_EQ(told.back(), "nobody");
-      const auto last_one = stand("last");
-      quieten();
-      EXPECT_EQ(told.back(), "last");
+      finish_pending_work();
+      ASSERT_FALSE(reported.empty());
+      EXPECT_EQ(reported.back(), "none");
+      const auto last_one = add_candidate("last");
+      finish_pending_work();
+      EXPECT_EQ(reported.back(), "last");
       const bool struck = !link().fault_pending();
       link().forget_fault();
       check_end();

@@ -1,4 +1,4 @@
-// What tests of one lock share: a contest for it, somebody who holds it, and a look at the end.
+// A base for tests of one lock: its world, a function that acquires it, and the final check.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,11 +17,11 @@ class one_lock {
     return a;
   }
   void check_end() {
-    c.quieten();
-    c.referee().expect_no_orphans();
+    c.finish_pending_work();
+    c.checker().expect_no_orphans();
   }
 
-  contest c;
+  contender_world c;
 };
 
 }  // namespace conclave::simulated

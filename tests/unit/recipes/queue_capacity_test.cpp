@@ -12,7 +12,7 @@ using wire::opcode;
 class queue_capacity : public testing::Test {
  protected:
   queue_capacity() {
-    EXPECT_TRUE(w.attach_all());
+    EXPECT_TRUE(w.wait_until_connected());
     hand.create("/queue");
   }
   static world_options options() {
@@ -23,11 +23,11 @@ class queue_capacity : public testing::Test {
   }
   client& link() { return w.client(0); }
   void fill(int items) {
-    for (int i = 0; i < items; ++i) made.push_back(hand.create_numbered("/queue/qn-", "item"));
+    for (int i = 0; i < items; ++i) made.push_back(hand.create_sequential("/queue/qn-", "item"));
   }
 
   world w{options()};
-  simulated::hand& hand = w.by_hand();
+  simulated::direct_client& hand = w.by_hand();
   std::vector<std::string> made;
 };
 
@@ -44,7 +44,7 @@ TEST_F(queue_capacity, a_push_continues_after_any_item_was_removed) {
 
 TEST_F(queue_capacity, a_push_continues_on_servers_without_persistent_watches) {
   fill(4);
-  link().falsify_reply(opcode::add_watch, errc::unimplemented);
+  link().replace_reply(opcode::add_watch, errc::unimplemented);
   test_producer to{link(), 4};
   const auto pushed = to.push("x");
   w.advance(1s);
@@ -61,7 +61,7 @@ TEST_F(queue_capacity, a_push_continues_after_a_reconnect) {
   const auto pushed = to.push("x");
   w.advance(1s);
   link().refuse_connections(true);
-  link().cut();
+  link().disconnect();
   hand.remove(made[0]);
   w.advance(500ms);
   link().refuse_connections(false);
@@ -134,7 +134,7 @@ TEST_F(queue_capacity, the_watch_is_removed_when_no_push_waits) {
 TEST_F(queue_capacity, an_error_is_not_reported_to_the_next_push) {
   fill(1);
   test_producer to{link(), 1};
-  link().swallow_request(opcode::create2);  // of the node in the wait queue
+  link().drop_request(opcode::create2);  // of the node in the wait queue
   const auto first = to.push("x");
   ASSERT_TRUE(w.run_until([&] { return !link().fault_pending(); }));
   link().refuse_connections(true);
@@ -150,7 +150,7 @@ TEST_F(queue_capacity, an_error_is_not_reported_to_the_next_push) {
 TEST_F(queue_capacity, a_producer_whose_node_was_deleted_enters_again) {
   fill(1);
   hand.create("/queue.conclave"), hand.create("/queue.conclave/room");
-  const auto predecessor = hand.create_numbered("/queue.conclave/room/lock-");
+  const auto predecessor = hand.create_sequential("/queue.conclave/room/lock-");
   test_producer to{link(), 1};
   const auto pushed = to.push("x");
   w.advance(1s);

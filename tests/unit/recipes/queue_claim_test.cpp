@@ -12,7 +12,7 @@ using wire::opcode;
 class queue_claims : public testing::Test {
  protected:
   queue_claims() {
-    EXPECT_TRUE(w.attach_all());
+    EXPECT_TRUE(w.wait_until_connected());
     hand.create("/queue");
   }
   static world_options options() {
@@ -37,7 +37,7 @@ class queue_claims : public testing::Test {
   }
 
   world w{options()};
-  simulated::hand& hand = w.by_hand();
+  simulated::direct_client& hand = w.by_hand();
   std::string item;  // the path of the item that was pushed last
 };
 
@@ -49,6 +49,21 @@ TEST_F(queue_claims, completing_fails_if_the_item_cannot_be_removed) {
   EXPECT_EQ(complete(who), errc::not_empty);
   EXPECT_TRUE(hand.exists(item));
   EXPECT_TRUE(hand.children("/queue.conclave/taken").empty()) << "the item is not available";
+}
+
+// The server closes the connection of a client that sends a request that is too large.
+TEST_F(queue_claims, an_item_that_seemed_too_large_is_tried_again) {
+  push(std::string(20'000, 'x'));
+  test_consumer who{w.client(0), test_consumer::claiming()};
+  who.acquire();
+  for (int i = 0; i < 5; ++i) {
+    w.client(0).drop_request(opcode::multi);
+    ASSERT_TRUE(w.run_until([&] { return !w.client(0).fault_pending(); }));
+  }
+  w.advance(30s);
+  EXPECT_EQ(who.completions, 0);
+  ASSERT_TRUE(w.run_until([&] { return who.completions > 0; }, 2min));
+  EXPECT_TRUE(who.acquired) << who.ec.message();
 }
 
 TEST_F(queue_claims, completing_an_item_that_was_removed_by_hand_succeeds) {
@@ -110,7 +125,7 @@ TEST_F(queue_claims, a_claim_whose_node_was_deleted_while_disconnected_is_lost) 
   ASSERT_TRUE(claim(who));
   auto& link = w.client(0);
   link.refuse_connections(true);
-  link.cut();
+  link.disconnect();
   remove_claim_node();
   const auto result = who.complete();
   w.advance(1s);
@@ -185,7 +200,7 @@ TEST_F(queue_claims, an_item_that_is_larger_than_the_server_accepts_is_skipped) 
   test_consumer who{w.client(0), test_consumer::claiming()};
   who.acquire();
   for (int lost = 0; lost < 5; ++lost) {
-    w.client(0).swallow_request(wire::opcode::multi);
+    w.client(0).drop_request(wire::opcode::multi);
     ASSERT_TRUE(w.run_until([&] { return !w.client(0).fault_pending(); }));
   }
   w.advance(10s);

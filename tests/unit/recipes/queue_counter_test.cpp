@@ -12,7 +12,7 @@ using wire::opcode;
 class queue_counters : public testing::Test {
  protected:
   queue_counters() {
-    EXPECT_TRUE(w.attach_all());
+    EXPECT_TRUE(w.wait_until_connected());
     w.by_hand().create("/queue");
   }
   static world_options options() {
@@ -25,7 +25,7 @@ class queue_counters : public testing::Test {
   template <class F>
   void lose_reply_of(F&& f, opcode type = opcode::multi) {
     auto& link = w.client(0);
-    link.swallow_reply(type);
+    link.drop_reply(type);
     f();
     ASSERT_TRUE(w.run_until([&] { return !link.fault_pending(); }));
     disconnect_during([] {});
@@ -35,7 +35,7 @@ class queue_counters : public testing::Test {
     auto& link = w.client(0);
     const auto session = link.session().id;
     link.refuse_connections(true);
-    link.cut();
+    link.disconnect();
     f();
     w.advance(5s);
     link.refuse_connections(false);
@@ -45,7 +45,7 @@ class queue_counters : public testing::Test {
   // One after the other, each with its connection.
   bool lose_requests(int n, opcode type = opcode::multi) {
     for (; n > 0; --n) {
-      w.client(0).swallow_request(type);
+      w.client(0).drop_request(type);
       if (!w.run_until([&] { return !w.client(0).fault_pending(); })) return false;
     }
     return true;
@@ -74,7 +74,7 @@ class queue_counters : public testing::Test {
 };
 
 TEST_F(queue_counters, a_lost_reply_does_not_lose_a_popped_item) {
-  w.by_hand().create_numbered("/queue/qn-", "item");
+  w.by_hand().create_sequential("/queue/qn-", "item");
   test_consumer who{w.client(0)};
   lose_reply_of([&] { who.acquire(); });
   ASSERT_EQ(who.completions, 1);
@@ -140,7 +140,7 @@ TEST_F(queue_counters, a_push_larger_than_the_server_accepts_fails_without_effec
 
 TEST_F(queue_counters, a_push_that_was_executed_before_the_connections_were_lost_succeeds) {
   test_producer to{w.client(0)};
-  w.client(0).swallow_reply(opcode::multi);
+  w.client(0).drop_reply(opcode::multi);
   const auto pushed = to.push(std::string(20'000, 'x'));
   ASSERT_TRUE(w.run_until([&] { return !w.client(0).fault_pending(); }));
   ASSERT_TRUE(lose_requests(4));
@@ -154,7 +154,7 @@ TEST_F(queue_counters, a_push_fails_without_effect_if_the_reply_to_its_withdrawa
   test_producer to{w.client(0)};
   const auto large = to.push(std::string(20'000, 'x'));
   ASSERT_TRUE(lose_requests(5));
-  w.client(0).swallow_reply(opcode::set_data);
+  w.client(0).drop_reply(opcode::set_data);
   w.advance(10s);
   EXPECT_FALSE(w.client(0).fault_pending());
   ASSERT_TRUE(*large);
@@ -256,7 +256,7 @@ TEST_F(queue_counters, a_push_succeeds_after_its_counter_node_was_deleted_or_wri
       w.by_hand().set(node(), "something");
     else
       w.by_hand().remove(node());
-    link.swallow_request(next);
+    link.drop_request(next);
     link.refuse_connections(true);
     const auto result = push();
     ASSERT_FALSE(link.fault_pending());
@@ -274,7 +274,7 @@ TEST_F(queue_counters, a_push_succeeds_after_its_counter_node_was_deleted_or_wri
 // A server that times out does not know the outcome of a transaction.
 TEST(queue_counter, resolves_a_server_side_timeout) {
   world w{{.clients = 1}};
-  ASSERT_TRUE(w.attach_all());
+  ASSERT_TRUE(w.wait_until_connected());
   const auto names = std::make_shared<recipes::queue_names>("/queue", queue_layout::zookeeper);
   const auto p = w.client(0).shared_from_this();
   const auto from = std::make_shared<recipes::consumer>(p, names, recipes::consumer::options{});
@@ -298,11 +298,11 @@ TEST(queue_counter, resolves_a_server_side_timeout) {
     from->acquire(who);
   };
   for (const auto open : {errc::operation_timeout, errc::request_timeout}) {
-    w.client(0).falsify_reply(wire::opcode::multi, open);
+    w.client(0).replace_reply(wire::opcode::multi, open);
     push("item");
     w.advance(1s);
     EXPECT_FALSE(w.client(0).fault_pending());
-    w.client(0).falsify_reply(wire::opcode::multi, open);
+    w.client(0).replace_reply(wire::opcode::multi, open);
     pop();
     w.advance(1s);
     EXPECT_FALSE(w.client(0).fault_pending());

@@ -12,7 +12,7 @@ using wire::opcode;
 
 class queue_folder : public testing::Test {
  protected:
-  queue_folder() { EXPECT_TRUE(w.attach_all()); }
+  queue_folder() { EXPECT_TRUE(w.wait_until_connected()); }
   static world_options options() {
     world_options o;
     o.server.reap_interval = 100ms;
@@ -42,7 +42,7 @@ class queue_folder : public testing::Test {
   // Loses the next transaction of the consumer, and calls `f` before it can be sent again.
   template <class Do>
   void before_it_is_sent_again(Do f) {
-    link.swallow_request(opcode::multi);
+    link.drop_request(opcode::multi);
     ASSERT_TRUE(w.run_until([&] { return !link.fault_pending(); }));
     link.refuse_connections(true);
     w.advance(1s);
@@ -52,7 +52,7 @@ class queue_folder : public testing::Test {
 
   world w{options()};
   simulated::client& link = w.client(0);
-  simulated::hand& hand = w.by_hand();
+  simulated::direct_client& hand = w.by_hand();
 };
 
 TEST_F(queue_folder, data_read_ahead_is_dropped_when_the_folder_is_replaced) {

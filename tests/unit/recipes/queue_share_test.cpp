@@ -10,19 +10,25 @@ using numbers = std::vector<std::uint32_t>;
 
 class queue_share : public testing::Test {
  protected:
+  using part = consumer_share::part;
+
   // Selects from these items, as the consumer "b" of "a" and "b".
-  numbers select(const numbers& items, bool never_empty = false) {
-    return select_as("b", {"b", "a"}, items, never_empty);
-  }
+  numbers select(const numbers& items) { return select_as("b", {"b", "a"}, items); }
   numbers select_as(const std::string& own, const std::vector<std::string>& consumers,
-                    const numbers& items, bool never_empty = false) {
-    std::vector<item_name> all;
-    for (const auto n : items) all.push_back({"qn-" + std::to_string(n), 100, n});
+                    const numbers& items) {
+    const auto selection = share.select(named(items), consumers, own);
+    selected_part = selection.acquires;
     numbers selected;
-    for (const auto& item : share.select(all, consumers, own, never_empty))
-      selected.push_back(item.number);
+    for (const auto& item : selection.items) selected.push_back(item.number);
     return selected;
   }
+  static std::vector<item_name> named(const numbers& items) {
+    std::vector<item_name> all;
+    for (const auto n : items) all.push_back({"qn-" + std::to_string(n), 100, n});
+    return all;
+  }
+
+  part selected_part = part::all_in_order;  // of the last selection
 
   consumer_share share;
 };
@@ -35,6 +41,7 @@ TEST_F(queue_share, items_are_divided_by_number) {
   EXPECT_TRUE(share.begin());
   EXPECT_FALSE(share.begin());
   EXPECT_EQ(select({0, 1, 2, 3}), (numbers{1, 3}));
+  EXPECT_EQ(selected_part, part::share_in_order);
 }
 
 TEST_F(queue_share, items_are_not_divided_by_a_consumer_alone) {
@@ -59,12 +66,29 @@ TEST_F(queue_share, all_items_are_selected_if_others_make_no_progress) {
   EXPECT_EQ(select({6, 7}), (numbers{7}));
 }
 
-TEST_F(queue_share, an_empty_share_is_empty_only_if_callers_wait) {
+// Otherwise the consumer would wait although the queue contains items.
+TEST_F(queue_share, a_consumer_with_an_empty_share_competes_for_all_items) {
   share.begin();
-  EXPECT_EQ(select({2}), numbers{});
-  share = {};
+  EXPECT_EQ(select({2, 4}), (numbers{2, 4}));
+  EXPECT_EQ(selected_part, part::all_in_random_order);
+}
+
+TEST_F(queue_share, many_consumers_of_a_short_queue_are_a_crowd) {
+  EXPECT_FALSE(consumer_share::is_crowd(64, 10));
+  EXPECT_TRUE(consumer_share::is_crowd(65, 10));
+  EXPECT_TRUE(consumer_share::is_crowd(100, 399));
+  EXPECT_FALSE(consumer_share::is_crowd(100, 400)) << "enough items for exact shares";
+}
+
+TEST_F(queue_share, a_crowd_acquires_in_random_order_while_consumers_meet) {
+  EXPECT_EQ(share.select_in_crowd(named({1, 2})).acquires, part::all_in_order);
   share.begin();
-  EXPECT_EQ(select({2}, true), numbers{2});
+  EXPECT_EQ(share.select_in_crowd(named({1, 2})).acquires, part::all_in_random_order);
+  share.begin();
+  EXPECT_EQ(share.select_in_crowd(named({1, 2})).acquires, part::all_in_random_order);
+  EXPECT_EQ(share.select_in_crowd(named({1, 2})).acquires, part::all_in_order)
+      << "met no other consumer since the last selection";
+  EXPECT_TRUE(share.begin()) << "the division has ended";
 }
 
 }  // namespace

@@ -10,14 +10,14 @@ using namespace std::chrono_literals;
 
 class queue_wait_queue : public testing::Test {
  protected:
-  queue_wait_queue() { EXPECT_TRUE(w.attach_all()); }
+  queue_wait_queue() { EXPECT_TRUE(w.wait_until_connected()); }
   static world_options options() {
     world_options o;
     o.clients = 3;
     o.connect_wait = 1s;
     return o;
   }
-  void push(const std::string& item) { w.by_hand().create_numbered("/queue/qn-", item); }
+  void push(const std::string& item) { w.by_hand().create_sequential("/queue/qn-", item); }
   // Whether the consumer acquires a new item before it would list the queue by itself.
   testing::AssertionResult acquires_at_once(test_consumer& who) {
     const auto before = who.completions;
@@ -49,12 +49,57 @@ TEST_F(queue_wait_queue, a_consumer_that_gives_up_does_not_delay_its_successors)
   EXPECT_TRUE(acquires_at_once(c));
 }
 
+// Changes by other programs at any time between the push and the acquisition. Each of them makes
+// the first attempt to acquire the item fail, although no child is created or deleted.
+class changed_by_hand : public queue_wait_queue {
+ protected:
+  template <class Change>
+  void expect_items_in_spite_of(recipes::consumer::options mode, Change change) {
+    for (auto after = 0us; after <= 10ms; after += 250us) {
+      test_consumer a{w.client(0), mode};
+      a.acquire();
+      w.advance(1s);
+      push("item");
+      w.advance(after);
+      change();
+      w.advance(500ms);
+      EXPECT_EQ(a.completions, 1) << "after " << after.count() << " us";
+      if (a.acquired && a.acquired->claim) a.complete();
+      w.advance(1s);
+    }
+  }
+  void write_items() {
+    for (const auto& name : w.by_hand().children("/queue"))
+      w.by_hand().set("/queue/" + name, "changed");
+  }
+};
+
+TEST_F(changed_by_hand, an_item_is_claimed) {
+  expect_items_in_spite_of(test_consumer::claiming(), [&] { write_items(); });
+}
+
+TEST_F(changed_by_hand, an_item_is_popped) {
+  expect_items_in_spite_of({}, [&] { write_items(); });
+}
+
+TEST_F(changed_by_hand, an_item_of_a_written_folder_is_popped) {
+  expect_items_in_spite_of({}, [&] { w.by_hand().set("/queue", "changed"); });
+}
+
+TEST_F(changed_by_hand, an_item_of_a_folder_without_its_identity_is_popped) {
+  w.by_hand().create("/queue");
+  expect_items_in_spite_of({}, [&] {
+    for (const auto& name : w.by_hand().children("/queue/conclave"))
+      w.by_hand().remove("/queue/conclave/" + name);
+  });
+}
+
 TEST_F(queue_wait_queue, an_item_that_could_not_be_read_is_acquired_by_the_next_call) {
   test_consumer a{w.client(0)};
   a.acquire();
   w.advance(1s);
   auto& link = w.client(0);
-  link.swallow_request(wire::opcode::get_data);
+  link.drop_request(wire::opcode::get_data);
   push("item");
   ASSERT_TRUE(w.run_until([&] { return !link.fault_pending(); }));
   link.refuse_connections(true);
@@ -76,9 +121,9 @@ TEST_F(queue_wait_queue, the_first_consumer_leaves_if_it_cannot_watch) {
   b.acquire();
   w.advance(1s);
   auto& link = w.client(0);
-  link.swallow_request(wire::opcode::get_children2);
+  link.drop_request(wire::opcode::get_children2);
   w.by_hand().remove(
-      w.by_hand().create_numbered("/queue/qn-"));  // the watch fires, and a lists the queue
+      w.by_hand().create_sequential("/queue/qn-"));  // the watch fires, and a lists the queue
   ASSERT_TRUE(w.run_until([&] { return !link.fault_pending(); }));
   link.refuse_connections(true);
   w.advance(3s);
@@ -92,7 +137,7 @@ TEST_F(queue_wait_queue, the_first_consumer_leaves_if_it_cannot_watch) {
 TEST_F(queue_wait_queue, a_consumer_whose_node_was_deleted_enters_again) {
   auto& hand = w.by_hand();
   hand.create("/queue"), hand.create("/queue.conclave"), hand.create("/queue.conclave/waiting");
-  const auto predecessor = hand.create_numbered("/queue.conclave/waiting/lock-");
+  const auto predecessor = hand.create_sequential("/queue.conclave/waiting/lock-");
   test_consumer who{w.client(0)};
   who.acquire();
   w.advance(1s);
@@ -111,7 +156,7 @@ TEST_F(queue_wait_queue, a_failed_listing_does_not_discard_the_watch) {
     w.advance(1s);
     const auto watches = link.machine().watch_count();
     link.refuse_connections(true);
-    link.cut();
+    link.disconnect();
     a.acquire(false);
     w.advance(5s);
     EXPECT_EQ(a.ec, errc::not_connected);
@@ -128,10 +173,10 @@ TEST_F(queue_wait_queue, a_failed_listing_does_not_discard_the_watch) {
 
 TEST(queue_session, a_session_that_ends_before_a_removal_is_no_error) {
   world w{{.session_timeout = 10s, .connect_wait = 10min}};
-  ASSERT_TRUE(w.attach_all());
+  ASSERT_TRUE(w.wait_until_connected());
   w.by_hand().create("/queue");
   const auto push = [&](const std::string& item) {
-    w.by_hand().create_numbered("/queue/qn-", item);
+    w.by_hand().create_sequential("/queue/qn-", item);
   };
   auto& link = w.client(0);
   test_consumer a{link};
@@ -139,7 +184,7 @@ TEST(queue_session, a_session_that_ends_before_a_removal_is_no_error) {
     SCOPED_TRACE(static_cast<int>(what));
     const auto session = link.session().id;
     const auto before = a.completions;
-    link.swallow_request(what);
+    link.drop_request(what);
     a.acquire();
     if (what == wire::opcode::get_data) push("item");
     ASSERT_TRUE(w.run_until([&] { return !link.fault_pending(); }));

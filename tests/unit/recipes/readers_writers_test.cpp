@@ -1,9 +1,8 @@
-// Readers together, writers alone, in the order of their coming; and a writer that becomes a
-// reader.
+// Readers share the lock, writers hold it alone, and all are granted in order.
 #include <gtest/gtest.h>
 
 #include "attempt.hpp"
-#include "lock_contest.hpp"
+#include "lock_test_world.hpp"
 
 namespace conclave::simulated {
 namespace {
@@ -14,93 +13,94 @@ using lines = std::vector<std::string>;
 
 class readers_writers : public testing::Test {
  protected:
-  lock_contest c{{.clients = 6}};
+  lock_test_world c{{.clients = 6}};
   const std::string path = "/locks/one";
   const lock_kind kind = a_shared_mutex(path);
-  hand& by_hand() { return c.world.by_hand(); }
+  direct_client& by_hand() { return c.world.by_hand(); }
   void SetUp() override {
     by_hand().create("/locks");
     by_hand().create(path);
   }
-  struct one {
+  struct caller {
     locker_pointer l;
     call_pointer a;
-    bool in() const { return a->holding(); }
-    void out() const { l->unlock(a); }
+    bool holds() const { return a->holding(); }
+    void release() const { l->unlock(a); }
   };
-  one comes(std::size_t client, role as) {
+  caller enter(std::size_t client, role as) {
     const auto l = c.add(client, kind);
-    one o{l, l->lock(as)};
+    caller o{l, l->lock(as)};
     c.world.advance(20ms);
     return o;
   }
-  one reader(std::size_t client) { return comes(client, role::reader); }
-  one writer(std::size_t client) { return comes(client, role::writer); }
+  caller reader(std::size_t client) { return enter(client, role::reader); }
+  caller writer(std::size_t client) { return enter(client, role::writer); }
 };
 
-TEST_F(readers_writers, readers_together_and_a_writer_alone_in_order) {
+TEST_F(readers_writers, readers_share_the_lock_and_writers_hold_it_alone_in_order) {
   const auto r1 = reader(0), r2 = reader(1), w1 = writer(2), r3 = reader(3), r4 = reader(4),
              w2 = writer(5);
-  EXPECT_TRUE(r1.in() && r2.in());
-  EXPECT_FALSE(w1.in() || r3.in() || r4.in() || w2.in());  // nobody overtakes the writer
-  r1.out();
-  c.quieten();
-  EXPECT_FALSE(w1.in());
-  r2.out();
-  c.quieten();
-  EXPECT_TRUE(w1.in());
-  EXPECT_FALSE(r3.in() || r4.in());
-  w1.out();
-  c.quieten();
-  EXPECT_TRUE(r3.in() && r4.in());
-  EXPECT_FALSE(w2.in());
-  r4.out();
-  r3.out();
+  EXPECT_TRUE(r1.holds() && r2.holds());
+  EXPECT_FALSE(w1.holds() || r3.holds() || r4.holds() ||
+               w2.holds());  // no reader overtakes the writer
+  r1.release();
+  c.finish_pending_work();
+  EXPECT_FALSE(w1.holds());
+  r2.release();
+  c.finish_pending_work();
+  EXPECT_TRUE(w1.holds());
+  EXPECT_FALSE(r3.holds() || r4.holds());
+  w1.release();
+  c.finish_pending_work();
+  EXPECT_TRUE(r3.holds() && r4.holds());
+  EXPECT_FALSE(w2.holds());
+  r4.release();
+  r3.release();
   ASSERT_TRUE(c.granted(w2.a));
-  w2.out();
+  w2.release();
   c.check_end();
 }
 
-TEST_F(readers_writers, a_writer_does_not_starve_though_readers_never_stop_coming) {
+TEST_F(readers_writers, readers_that_arrive_later_do_not_delay_a_writer) {
   auto r = reader(0);
   const auto w = writer(1);
-  std::vector<one> behind;
+  std::vector<caller> behind;
   for (std::size_t i = 0; i < 20; ++i) behind.push_back(reader(2 + i % 4));
-  r.out();
+  r.release();
   ASSERT_TRUE(c.granted(w.a));
-  for (const auto& b : behind) EXPECT_FALSE(b.in());
-  w.out();
+  for (const auto& b : behind) EXPECT_FALSE(b.holds());
+  w.release();
   for (const auto& b : behind) {
     ASSERT_TRUE(c.granted(b.a));
-    b.out();
+    b.release();
   }
   c.check_end();
 }
 
-TEST_F(readers_writers, those_who_go_in_the_middle_let_nobody_in_too_early) {
+TEST_F(readers_writers, a_waiter_that_leaves_grants_nothing_too_early) {
   const auto w1 = writer(0), w2 = writer(1), r1 = reader(2), w3 = writer(3), r2 = reader(4);
-  c.world.client(1).close();  // dead
-  c.quieten();
-  EXPECT_FALSE(r1.in() || w3.in() || r2.in());
+  c.world.client(1).close();
+  c.finish_pending_work();
+  EXPECT_FALSE(r1.holds() || w3.holds() || r2.holds());
   w3.l->give_up(w3.a);
-  c.quieten();
-  EXPECT_FALSE(r1.in() || r2.in());
-  w1.out();
-  c.quieten();
-  EXPECT_TRUE(r1.in() && r2.in());
-  r1.out();
-  r2.out();
+  c.finish_pending_work();
+  EXPECT_FALSE(r1.holds() || r2.holds());
+  w1.release();
+  c.finish_pending_work();
+  EXPECT_TRUE(r1.holds() && r2.holds());
+  r1.release();
+  r2.release();
   c.check_end();
-  EXPECT_EQ(w2.a->told, 1);
+  EXPECT_EQ(w2.a->completions, 1);
 }
 
-TEST_F(readers_writers, a_reader_that_goes_wakes_no_reader) {
-  std::vector<one> in;
+TEST_F(readers_writers, a_reader_that_releases_wakes_no_reader) {
+  std::vector<caller> in;
   for (std::size_t i = 0; i < 12; ++i) in.push_back(reader(i % 6));
   const auto w = writer(0);
-  std::vector<one> behind;
+  std::vector<caller> behind;
   for (std::size_t i = 0; i < 12; ++i) behind.push_back(reader(i % 6));
-  c.quieten();
+  c.finish_pending_work();
   const auto sum = [&] {
     int requests = 0, events = 0;
     for (std::size_t i = 0; i < 6; ++i) {
@@ -109,39 +109,39 @@ TEST_F(readers_writers, a_reader_that_goes_wakes_no_reader) {
     }
     return std::pair{requests, events};
   };
-  // One in the middle: its own release, and the event of its own watch.
+  // A reader in the middle: its release and the event of its own watch.
   auto before = sum();
-  in[5].out();
+  in[5].release();
   c.world.advance(50ms);
   EXPECT_LE(sum().first - before.first, 2);
   EXPECT_LE(sum().second - before.second, 1);
-  // The last one before the writer: it looks for the next one before it.
+  // The writer's predecessor: the writer looks for its new predecessor.
   before = sum();
-  in[11].out();
+  in[11].release();
   c.world.advance(50ms);
   EXPECT_LE(sum().first - before.first, 5);
   EXPECT_LE(sum().second - before.second, 2);
   for (std::size_t i = 0; i < 11; ++i)
-    if (i != 5) in[i].out();
+    if (i != 5) in[i].release();
   ASSERT_TRUE(c.granted(w.a));
-  c.quieten();
-  // The writer lets all of them in: an event and a list for each, and nothing more.
+  c.finish_pending_work();
+  // The writer's release grants all readers: at most one event and one request each.
   before = sum();
-  w.out();
+  w.release();
   for (const auto& b : behind) ASSERT_TRUE(c.granted(b.a));
   EXPECT_LE(sum().first - before.first, 1 + 12);
   EXPECT_LE(sum().second - before.second, 12 + 1);
-  for (const auto& b : behind) b.out();
+  for (const auto& b : behind) b.release();
   c.check_end();
 }
 
-TEST_F(readers_writers, of_one_object_readers_share_it_and_writers_take_turns) {
+TEST_F(readers_writers, readers_of_one_object_share_the_lock_and_writers_take_turns) {
   const auto l = c.add(0, kind);
   const auto r1 = l->lock(role::reader), r2 = l->lock(role::reader);
   ASSERT_TRUE(c.granted(r1) && c.granted(r2));
   EXPECT_EQ(c.children(path).size(), 2u);
   const auto w1 = l->lock(role::writer), w2 = l->lock(role::writer);
-  c.quieten();
+  c.finish_pending_work();
   EXPECT_EQ(c.children(path).size(), 3u);
   l->unlock(r1);
   l->unlock(r2);
@@ -154,43 +154,43 @@ TEST_F(readers_writers, of_one_object_readers_share_it_and_writers_take_turns) {
   c.check_end();
 }
 
-TEST_F(readers_writers, one_that_is_not_patient_never_stays) {
+TEST_F(readers_writers, try_lock_leaves_no_node) {
   const auto r = reader(0);
   const auto l = c.add(1, kind), m = c.add(2, kind);
   const auto w = l->try_lock(role::writer);
-  ASSERT_TRUE(c.told(w));
+  ASSERT_TRUE(c.completed(w));
   EXPECT_EQ(w->ec, errc::lock_busy);
   const auto r2 = l->try_lock(role::reader);
   ASSERT_TRUE(c.granted(r2));
   c.world.advance(20ms);
   EXPECT_EQ(c.children(path).size(), 2u);
-  r.out();
+  r.release();
   l->unlock(r2);
   const auto w2 = m->try_lock(role::writer);
   ASSERT_TRUE(c.granted(w2));
   const auto r3 = l->try_lock(role::reader);
-  ASSERT_TRUE(c.told(r3));
+  ASSERT_TRUE(c.completed(r3));
   EXPECT_EQ(r3->ec, errc::lock_busy);
   m->unlock(w2);
   c.check_end();
 }
 
-TEST_F(readers_writers, kazoos_writers_are_named_like_exclusive_ones) {
+TEST_F(readers_writers, kazoo_writers_are_named_like_exclusive_contenders) {
   auto k = kind;
   k.request.layout = layout::kazoo();
   const auto l = c.add(0, k), m = c.add(1, k), n = c.add(2, k);
   const auto w = l->lock(role::writer);
   ASSERT_TRUE(c.granted(w));
   const auto r = m->lock(role::reader);
-  hand kazoo{c.world.server()};
+  direct_client kazoo{c.world.server()};
   c.world.advance(20ms);
-  kazoo.create_numbered(path + "/0123456789abcdef0123456789abcdef__lock__");
+  kazoo.create_sequential(path + "/0123456789abcdef0123456789abcdef__lock__");
   const auto r2 = n->lock(role::reader);
-  c.quieten();
+  c.finish_pending_work();
   l->unlock(w);
   ASSERT_TRUE(c.granted(r));
-  c.quieten();
-  EXPECT_EQ(r2->told, 0);
+  c.finish_pending_work();
+  EXPECT_EQ(r2->completions, 0);
   kazoo.end();
   ASSERT_TRUE(c.granted(r2));
   m->unlock(r);
@@ -198,8 +198,8 @@ TEST_F(readers_writers, kazoos_writers_are_named_like_exclusive_ones) {
   c.check_end();
 }
 
-// So a mutex and readers can share one path: decision 10.
-TEST_F(readers_writers, where_writers_are_named_like_exclusive_ones_a_mutex_waits_for_readers) {
+// A mutex and readers can share one path.
+TEST_F(readers_writers, a_mutex_waits_for_readers_in_the_kazoo_layout) {
   auto shared = kind, exclusive = a_mutex({path});
   shared.request.layout = exclusive.request.layout = layout::kazoo();
   const auto l = c.add(0, exclusive), m = c.add(1, shared), n = c.add(2, exclusive),
@@ -212,20 +212,20 @@ TEST_F(readers_writers, where_writers_are_named_like_exclusive_ones_a_mutex_wait
     const auto second = n->lock(role::exclusive);
     c.world.advance(20ms);
     const auto also_reading = o->lock(role::reader);
-    c.quieten();
-    EXPECT_EQ(reading->told, 0);
+    c.finish_pending_work();
+    EXPECT_EQ(reading->completions, 0);
     l->unlock(first);
     ASSERT_TRUE(c.granted(reading));
-    c.quieten();
-    EXPECT_EQ(second->told, 0);
+    c.finish_pending_work();
+    EXPECT_EQ(second->completions, 0);
     m->unlock(reading);
     ASSERT_TRUE(c.granted(second));
-    c.quieten();
-    EXPECT_EQ(also_reading->told, 0);
+    c.finish_pending_work();
+    EXPECT_EQ(also_reading->completions, 0);
     n->unlock(second);
     ASSERT_TRUE(c.granted(also_reading));
     o->unlock(also_reading);
-    c.quieten();
+    c.finish_pending_work();
   }
   c.check_end();
 }

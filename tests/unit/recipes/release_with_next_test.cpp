@@ -1,12 +1,12 @@
-// A release that goes along with the next creation of the same lock object: one transaction for
-// both. Users who lock again the moment they have unlocked, with faults at every place.
+// A release in the transaction that creates the next node of the same lock object. The users lock
+// again right after they unlock, with faults at every place.
 #include <algorithm>
 #include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "lock_contest.hpp"
+#include "lock_test_world.hpp"
 
 namespace conclave::simulated {
 namespace {
@@ -14,35 +14,35 @@ namespace {
 using namespace std::chrono_literals;
 using wire::opcode;
 
-// Locks, holds for a moment, unlocks and locks again, so many times.
-class hurried {
+// Locks, holds the lock for 5 ms, unlocks and locks again, for a number of rounds.
+class repeated_locker {
  public:
-  hurried(lock_contest& c, std::size_t client, const std::string& path, int rounds)
-      : contest_{c}, locker_{c.add(client, a_mutex({path}))}, left_{rounds} {}
+  repeated_locker(lock_test_world& c, std::size_t client, const std::string& path, int rounds)
+      : world_{c}, locker_{c.add(client, a_mutex({path}))}, left_{rounds} {}
 
-  void go() {
-    now_ = locker_->lock(role::exclusive, [this] { told(); });
+  void lock() {
+    call_ = locker_->lock(role::exclusive, [this] { completed(); });
   }
   bool done() const { return left_ == 0; }
   int failures() const { return failures_; }
 
  private:
-  void told() {
-    contest_.world.after(5ms, [this] {
-      if (now_->granted()) {
-        now_->unlocked = true;
+  void completed() {
+    world_.world.after(5ms, [this] {
+      if (call_->granted()) {
+        call_->unlocked = true;
         const recipes::session_context::scope inside{locker_->client()};
         locker_->object().release(role::exclusive);
       } else {
         ++failures_;
       }
-      if (--left_ > 0) go();
+      if (--left_ > 0) lock();
     });
   }
 
-  lock_contest& contest_;
+  lock_test_world& world_;
   locker_pointer locker_;
-  call_pointer now_;
+  call_pointer call_;
   int left_;
   int failures_ = 0;
 };
@@ -54,31 +54,31 @@ class release_with_next {
     c.world.by_hand().create("/locks");
     c.world.by_hand().create(path);
     for (std::size_t i = 0; i < users; ++i)
-      all.push_back(std::make_unique<hurried>(c, i, path, rounds));
+      all.push_back(std::make_unique<repeated_locker>(c, i, path, rounds));
   }
   bool run() {
-    for (auto& u : all) u->go();
+    for (auto& u : all) u->lock();
     return c.run_until([&] {
       return std::all_of(all.begin(), all.end(), [](const auto& u) { return u->done(); });
     });
   }
   const std::string path = "/locks/one";
-  lock_contest c;
-  std::vector<std::unique_ptr<hurried>> all;
+  lock_test_world c;
+  std::vector<std::unique_ptr<repeated_locker>> all;
 };
 
-TEST(with_next, alone_it_is_one_request_for_each_cycle) {
+TEST(with_next, one_client_alone_sends_one_request_per_cycle) {
   release_with_next r{1, 50};
   ASSERT_TRUE(r.run());
   const auto& sent = r.c.world.client(0).traffic();
-  // The first two cycles tell that it is worth it.
+  // The first two cycles use separate requests.
   EXPECT_GE(sent.of(opcode::multi), 48);
   EXPECT_LE(sent.of(opcode::create2), 2);
   EXPECT_LE(sent.of(opcode::get_data), 4);
   r.c.check_end();
 }
 
-TEST(with_next, others_come_in_between_in_their_order) {
+TEST(with_next, other_clients_are_granted_in_order) {
   release_with_next r{3, 20};
   ASSERT_TRUE(r.run());
   EXPECT_EQ(r.c.judge->grants, 60);
@@ -86,13 +86,50 @@ TEST(with_next, others_come_in_between_in_their_order) {
   r.c.check_end();
 }
 
-TEST(with_next, a_cut_behind_any_frame_loses_nothing) {
+// The path is deleted and created again while the transaction is on its way. The transaction finds
+// a node with the name that it deletes, and the number of the new node follows that of the old one.
+TEST(with_next, a_ticket_of_a_deleted_wait_queue_grants_nothing) {
+  const std::string path = "/locks/one";
+  lock_test_world c{{.clients = 1}};
+  auto& operators = c.world.by_hand();
+  operators.create("/locks");
+  operators.create(path);
+  const auto l = c.add(0, a_mutex({path}));
+  const auto first = l->lock();
+  ASSERT_TRUE(c.granted(first));
+  l->unlock(first);
+  c.finish_pending_work();
+  const auto a = l->lock();
+  ASSERT_TRUE(c.granted(a));
+  const auto b = l->lock();  // waits locally
+  const auto node = a->hold->nodes()[0];
+  auto& link = c.world.client(0);
+  link.stall(true);
+  l->unlock(a);
+  operators.remove(node);
+  operators.remove(path);
+  operators.create(path);
+  std::string last;
+  std::vector<std::string> ahead;
+  while (last != node) ahead.push_back(last = operators.create_sequential(path + "/lock-"));
+  ASSERT_GT(ahead.size(), 1u);
+  link.stall(false);
+  c.finish_pending_work();
+  EXPECT_FALSE(b->granted());
+  ahead.pop_back();  // deleted by the transaction
+  for (const auto& each : ahead) operators.remove(each);
+  ASSERT_TRUE(c.granted(b));
+  l->unlock(b);
+  c.check_end();
+}
+
+TEST(with_next, a_connection_loss_after_any_frame_fails_no_call) {
   for (const auto way : {direction::up, direction::down})
     for (std::size_t n = 1;; ++n) {
       SCOPED_TRACE(std::to_string(n) + (way == direction::up ? " up" : " down"));
       release_with_next r{2, 6};
       auto& link = r.c.world.client(0);
-      link.cut_after_frames(way, n);
+      link.disconnect_after_frames(way, n);
       ASSERT_TRUE(r.run());
       for (const auto& u : r.all) ASSERT_EQ(u->failures(), 0);
       const bool none_left = link.fault_pending();
@@ -102,14 +139,14 @@ TEST(with_next, a_cut_behind_any_frame_loses_nothing) {
     }
 }
 
-TEST(with_next, a_lost_request_or_reply_of_it_is_settled) {
+TEST(with_next, a_lost_request_or_reply_is_resolved) {
   for (const bool reply : {false, true})
     for (int skipped = 0; skipped < 4; ++skipped) {
       release_with_next r{2, 8};
       auto& link = r.c.world.client(0);
-      // Between the rounds, so that other transactions are hit as well.
+      // At different times, so that the fault hits different transactions.
       r.c.world.after(std::chrono::milliseconds{40 + 17 * skipped}, [&] {
-        reply ? link.swallow_reply(opcode::multi) : link.swallow_request(opcode::multi);
+        reply ? link.drop_reply(opcode::multi) : link.drop_request(opcode::multi);
       });
       ASSERT_TRUE(r.run());
       for (const auto& u : r.all) ASSERT_EQ(u->failures(), 0);
@@ -119,12 +156,12 @@ TEST(with_next, a_lost_request_or_reply_of_it_is_settled) {
     }
 }
 
-TEST(with_next, an_answer_that_leaves_it_open_is_settled) {
+TEST(with_next, a_server_side_timeout_is_resolved) {
   for (int skipped = 0; skipped < 4; ++skipped) {
     release_with_next r{2, 8};
     auto& link = r.c.world.client(0);
     r.c.world.after(std::chrono::milliseconds{40 + 17 * skipped},
-                    [&] { link.falsify_reply(opcode::multi, errc::operation_timeout); });
+                    [&] { link.replace_reply(opcode::multi, errc::operation_timeout); });
     ASSERT_TRUE(r.run());
     for (const auto& u : r.all) ASSERT_EQ(u->failures(), 0);
     EXPECT_FALSE(link.fault_pending());
@@ -133,11 +170,11 @@ TEST(with_next, an_answer_that_leaves_it_open_is_settled) {
   }
 }
 
-// The creation waits for a connection with the release, and not a second time without it.
-TEST(with_next, without_a_server_it_fails_in_the_time_of_one_wait) {
+// The creation must not wait for a second connect_wait after the release has failed.
+TEST(with_next, without_a_connection_it_fails_after_connect_wait) {
   world_options o;
   o.connect_wait = 2s;
-  lock_contest c{o};
+  lock_test_world c{o};
   const auto l = c.add(0, a_mutex({"/locks/one"}));
   const auto a = l->lock();
   ASSERT_TRUE(c.granted(a));
@@ -145,24 +182,24 @@ TEST(with_next, without_a_server_it_fails_in_the_time_of_one_wait) {
   const auto b = l->lock();
   auto& link = c.world.client(0);
   link.refuse_connections(true);
-  link.cut();
+  link.disconnect();
   const auto since = c.world.now();
   l->unlock(a);
-  ASSERT_TRUE(c.told(b));
+  ASSERT_TRUE(c.completed(b));
   EXPECT_EQ(b->ec, errc::not_connected);
   EXPECT_LT(c.world.now() - since, 3s);
   link.refuse_connections(false);
   c.check_end();
 }
 
-TEST(with_next, the_sessions_end_at_any_moment_leaves_nothing_behind) {
+TEST(with_next, an_expiry_at_any_time_leaves_no_node) {
   for (int after = 0; after < 60; after += 3) {
     SCOPED_TRACE(after);
     release_with_next r{2, 6};
     auto& link = r.c.world.client(0);
     r.c.world.after(std::chrono::milliseconds{after}, [&] {
       link.refuse_connections(true);
-      link.cut();
+      link.disconnect();
       r.c.world.after(90s, [&] { link.refuse_connections(false); });
     });
     ASSERT_TRUE(r.run());
@@ -171,14 +208,14 @@ TEST(with_next, the_sessions_end_at_any_moment_leaves_nothing_behind) {
   }
 }
 
-TEST(with_next, a_node_deleted_by_hand_at_any_moment_harms_nobody_else) {
+TEST(with_next, a_node_deleted_at_any_time_harms_no_other_client) {
   for (int after = 1; after < 60; after += 3) {
     SCOPED_TRACE(after);
     release_with_next r{2, 6};
-    r.c.judge->hear({});  // who is robbed may be the last to know
+    r.c.judge->set_violation_callback({});  // a holder may notice the deletion after the next grant
     r.c.world.after(std::chrono::milliseconds{after}, [&] {
-      const auto line = r.c.children(r.path);
-      if (!line.empty()) r.c.world.by_hand().remove(r.path + "/" + line.front());
+      const auto nodes = r.c.children(r.path);
+      if (!nodes.empty()) r.c.world.by_hand().remove(r.path + "/" + nodes.front());
     });
     ASSERT_TRUE(r.run());
     r.c.check_end();
@@ -186,19 +223,19 @@ TEST(with_next, a_node_deleted_by_hand_at_any_moment_harms_nobody_else) {
   }
 }
 
-// The transaction stays on its way while the path is deleted by hand and made again, and the names
-// in it are others' when it arrives. It has done harm then, but what was served in the old line
-// must not make it the holder in the new one.
-TEST(with_next, a_release_that_arrives_in_another_line_grants_nothing) {
+// The path is deleted by hand and created again before the transaction arrives. The transaction
+// then deletes another contender's node. A ticket that was served in the old wait queue must not
+// grant the lock in the new one.
+TEST(with_next, a_release_that_arrives_in_a_new_wait_queue_grants_nothing) {
   world_options o;
   o.clients = 3;
-  lock_contest c{o};
+  lock_test_world c{o};
   const std::string path = "/locks/one";
   const auto ours = c.add(0, a_mutex({path}));
-  const auto burnt = ours->lock();  // number 0
-  ASSERT_TRUE(c.granted(burnt));
-  ours->unlock(burnt);
-  c.quieten();
+  const auto earlier = ours->lock();  // sequence number 0
+  ASSERT_TRUE(c.granted(earlier));
+  ours->unlock(earlier);
+  c.finish_pending_work();
   const auto first = ours->lock();
   ASSERT_TRUE(c.granted(first));
   const auto second = ours->lock();
@@ -217,12 +254,12 @@ TEST(with_next, a_release_that_arrives_in_another_line_grants_nothing) {
   ASSERT_EQ(c.children(path).back(), "lock-0000000001");
   link.stall(false);
   c.world.advance(1s);
-  EXPECT_EQ(second->told, 0);
+  EXPECT_EQ(second->completions, 0);
   EXPECT_TRUE(held->holding());
   holder->unlock(held);
   ASSERT_TRUE(c.granted(second));
   ours->unlock(second);
-  EXPECT_TRUE(c.told(waits));
+  EXPECT_TRUE(c.completed(waits));
   EXPECT_EQ(waits->ec, errc::waiter_node_deleted);
   c.check_end();
 }

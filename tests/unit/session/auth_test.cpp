@@ -1,4 +1,4 @@
-// Showing the server who we are.
+// Authentication.
 
 #include <chrono>
 #include <string>
@@ -21,7 +21,7 @@ client_options with_credentials() {
   return options;
 }
 
-TEST(auth, credentials_are_shown_on_every_connection) {
+TEST(auth, credentials_are_sent_on_every_connection) {
   virtual_loop loop{with_credentials()};
   for (int i = 0; i < 3; ++i) {
     loop.attach();
@@ -38,11 +38,11 @@ TEST(auth, credentials_are_shown_on_every_connection) {
     loop.answer(first);
     loop.answer(first);
     EXPECT_EQ(loop.machine().state(), session_state::connected);
-    loop.cut();
+    loop.lose_connection();
   }
 }
 
-TEST(auth, is_not_waited_for) {
+TEST(auth, requests_do_not_wait_for_the_reply) {
   virtual_loop loop{with_credentials()};
   loop.attach();
   loop.take_list();
@@ -51,7 +51,7 @@ TEST(auth, is_not_waited_for) {
   EXPECT_TRUE(op->succeeded());
 }
 
-TEST(auth, refused_credentials_end_everything) {
+TEST(auth, refused_credentials_end_the_client) {
   virtual_loop loop{with_credentials()};
   loop.attach();
   const auto auth = loop.take_request();
@@ -62,20 +62,20 @@ TEST(auth, refused_credentials_end_everything) {
   const auto read = loop.submit(get("/a"));
   const auto more = loop.submit(add_auth("digest", "v:q"));
   loop.take_journal();
-  loop.take_wishes();
+  loop.take_commands();
   loop.answer_error(auth, errc::auth_failed);
   EXPECT_EQ(loop.take_journal(), (lines{"authentication failed", "done get /a: auth_failed",
                                         "done auth: auth_failed", "w session_ended /w"}));
   EXPECT_EQ(loop.machine().state(), session_state::authentication_failed);
   EXPECT_TRUE(loop.machine().finished());
-  EXPECT_EQ(loop.take_wishes(), lines{"disconnect"});
+  EXPECT_EQ(loop.take_commands(), lines{"disconnect"});
   EXPECT_EQ(loop.refused(get("/a")), error_code{errc::auth_failed});
   EXPECT_EQ(loop.machine().next_deadline(), time_point::max());
   EXPECT_TRUE(read->ec == condition::session_dead);
   EXPECT_TRUE(more->failed(errc::auth_failed));
 }
 
-TEST(auth, refused_credentials_leave_a_write_in_flight_unclear) {
+TEST(auth, refused_credentials_leave_the_outcome_of_a_sent_write_unknown) {
   virtual_loop loop{with_credentials()};
   loop.attach();
   const auto auth = loop.take_request();
@@ -85,8 +85,8 @@ TEST(auth, refused_credentials_leave_a_write_in_flight_unclear) {
   EXPECT_TRUE(write->ec == condition::outcome_unknown) << write->ec.message();
 }
 
-// As Apache's server answers with enforce.auth.enabled, and ours with required_auth.
-TEST(auth, a_server_that_requires_it_ends_a_client_that_shows_none) {
+// Apache's server replies like this with enforce.auth.enabled, and conclave's with required_auth.
+TEST(auth, a_client_without_required_credentials_ends) {
   constexpr auto required = errc::session_closed_require_sasl_auth;
   for (const bool by_ping : {false, true}) {
     virtual_loop loop;
@@ -97,14 +97,14 @@ TEST(auth, a_server_that_requires_it_ends_a_client_that_shows_none) {
     const auto behind = loop.submit(get("/b"));
     loop.answer_error(asked, required);
     EXPECT_EQ(loop.machine().state(), session_state::authentication_failed);
-    EXPECT_TRUE(loop.machine().finished()) << "it does not try again";
+    EXPECT_TRUE(loop.machine().finished()) << "must not reconnect";
     EXPECT_TRUE(by_ping || write->failed(required));
     EXPECT_TRUE(behind->failed(required)) << behind->ec.message();
     EXPECT_EQ(loop.refused(get("/a")), error_code{errc::auth_failed});
   }
 }
 
-TEST(add_auth, is_answered_on_a_number_of_its_own) {
+TEST(add_auth, has_its_own_xid) {
   virtual_loop loop;
   loop.attach();
   const auto before = loop.submit(get("/before"));
@@ -114,7 +114,7 @@ TEST(add_auth, is_answered_on_a_number_of_its_own) {
   const auto first = loop.take_request();
   const auto second = loop.take_request();
   EXPECT_EQ(second.xid, wire::special_xid::auth);
-  loop.answer(second);  // ZooKeeper answers it at once, ahead of others
+  loop.answer(second);  // ZooKeeper replies to it before other requests
   EXPECT_TRUE(auth->succeeded());
   EXPECT_TRUE(before->pending());
   loop.answer(first);
@@ -122,7 +122,7 @@ TEST(add_auth, is_answered_on_a_number_of_its_own) {
   EXPECT_TRUE(before->succeeded() && after->succeeded());
 }
 
-TEST(add_auth, refused) {
+TEST(add_auth, fails_if_the_server_refuses_it) {
   virtual_loop loop;
   loop.attach();
   const auto auth = loop.submit(add_auth("digest", "user:password"));
@@ -131,7 +131,7 @@ TEST(add_auth, refused) {
   EXPECT_EQ(loop.machine().state(), session_state::authentication_failed);
 }
 
-TEST(add_auth, waits_for_a_connection_as_others_do) {
+TEST(add_auth, waits_for_a_connection) {
   virtual_loop loop;
   const auto auth = loop.submit(add_auth("digest", "user:password"));
   loop.submit(get("/a"));
@@ -141,11 +141,11 @@ TEST(add_auth, waits_for_a_connection_as_others_do) {
   EXPECT_TRUE(auth->succeeded());
 }
 
-TEST(add_auth, is_repeated_after_a_cut) {
+TEST(add_auth, is_repeated_after_a_connection_loss) {
   virtual_loop loop;
   loop.attach();
   const auto auth = loop.submit(add_auth("digest", "user:password"));
-  loop.cut();
+  loop.lose_connection();
   EXPECT_TRUE(auth->pending());
   loop.attach();
   EXPECT_EQ(loop.take_list(), lines{"auth"});
@@ -154,26 +154,26 @@ TEST(add_auth, is_repeated_after_a_cut) {
 }
 
 // A read that needs the credentials must not overtake them.
-TEST(add_auth, keeps_its_place_before_what_followed_it) {
+TEST(add_auth, is_repeated_before_later_requests) {
   virtual_loop loop;
   loop.attach();
   loop.submit(add_auth("digest", "user:password"));
   loop.submit(get("/a"));
-  loop.cut();
+  loop.lose_connection();
   loop.submit(get("/b"));
   loop.attach();
   EXPECT_EQ(loop.take_list(), (lines{"auth", "get /a", "get /b"}));
 }
 
-// The server forgets what a connection was told when it ends.
-TEST(add_auth, is_shown_on_later_connections_too) {
+// The server forgets credentials when the connection ends.
+TEST(add_auth, is_sent_on_later_connections) {
   virtual_loop loop;
   loop.attach();
   loop.submit(add_auth("digest", "user:password"));
   const auto first = loop.take_request();
   loop.answer(first);
   loop.submit(get("/a"));
-  loop.cut();
+  loop.lose_connection();
   loop.attach();
   ASSERT_TRUE(loop.has_request());
   const auto again = loop.take_request();
@@ -184,7 +184,7 @@ TEST(add_auth, is_shown_on_later_connections_too) {
   EXPECT_EQ(loop.machine().state(), session_state::connected);
 }
 
-TEST(auth, an_answer_nobody_asked_for_is_a_protocol_error) {
+TEST(auth, an_unexpected_reply_is_a_protocol_error) {
   virtual_loop loop;
   loop.attach();
   loop.answer({wire::special_xid::auth, {}, {}});

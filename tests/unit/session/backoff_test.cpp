@@ -1,4 +1,4 @@
-// The default delays between tries.
+// The default delays between connection attempts.
 
 #include <chrono>
 #include <set>
@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(exponential_backoff, each_delay_is_in_the_upper_half_of_its_doubling) {
+TEST(exponential_backoff, delays_double_with_random_jitter) {
   const auto policy = exponential_backoff(100ms, 5s);
   for (int i = 0; i < 200; ++i) {
     auto full = 100ms;
@@ -33,13 +33,13 @@ TEST(exponential_backoff, does_not_overflow) {
   }
 }
 
-TEST(exponential_backoff, clients_do_not_come_back_in_step) {
+TEST(exponential_backoff, clients_have_different_delays) {
   std::set<std::chrono::milliseconds> delays;
   for (int i = 0; i < 50; ++i) delays.insert(exponential_backoff(10s, 10s)(1));
   EXPECT_GT(delays.size(), 10u);
 }
 
-TEST(exponential_backoff, odd_limits) {
+TEST(exponential_backoff, handles_unusual_limits) {
   EXPECT_EQ(exponential_backoff(0ms, 0ms)(5), 0ms);
   EXPECT_LE(exponential_backoff(100ms, 10ms)(1), 10ms);
   EXPECT_EQ(exponential_backoff(-5ms, -5ms)(3), 0ms);

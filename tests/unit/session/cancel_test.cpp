@@ -1,4 +1,4 @@
-// Giving up on an operation.
+// Cancellation of operations.
 
 #include <cerrno>
 #include <chrono>
@@ -29,7 +29,7 @@ TEST(cancel, while_waiting_for_a_connection) {
   EXPECT_TRUE(kept->pending());
 }
 
-TEST(cancel, in_flight_drops_the_late_answer_only) {
+TEST(cancel, in_flight_discards_only_the_late_reply) {
   virtual_loop loop;
   loop.attach();
   const auto a = loop.submit(get("/a"));
@@ -51,18 +51,18 @@ TEST(cancel, in_flight_may_have_had_an_effect) {
   EXPECT_TRUE(write->ec == condition::outcome_unknown);
 }
 
-TEST(cancel, in_flight_is_not_repeated_after_a_cut) {
+TEST(cancel, in_flight_is_not_repeated_after_a_connection_loss) {
   virtual_loop loop;
   loop.attach();
   const auto op = loop.submit(get("/a"));
   loop.cancel(op);
-  loop.cut();
+  loop.lose_connection();
   loop.attach();
   EXPECT_FALSE(loop.has_request());
   EXPECT_EQ(op->completions, 1);
 }
 
-TEST(cancel, a_late_answer_proves_that_the_session_lives) {
+TEST(cancel, a_late_reply_proves_that_the_session_is_alive) {
   virtual_loop loop;
   loop.attach();
   loop.advance(1s);
@@ -72,7 +72,7 @@ TEST(cancel, a_late_answer_proves_that_the_session_lives) {
   EXPECT_EQ(loop.machine().session_deadline(), loop.now() + 8100ms);
 }
 
-TEST(cancel, leaves_no_watch_behind) {
+TEST(cancel, leaves_no_watch) {
   virtual_loop loop;
   loop.attach();
   const auto w = loop.journal_watcher("w");
@@ -85,7 +85,7 @@ TEST(cancel, leaves_no_watch_behind) {
   EXPECT_TRUE(loop.take_journal().empty());
 }
 
-TEST(cancel, of_something_unknown_or_done_is_harmless) {
+TEST(cancel, of_an_unknown_or_completed_operation_has_no_effect) {
   virtual_loop loop;
   loop.attach();
   const auto op = loop.submit(get("/a"));
@@ -109,7 +109,7 @@ TEST(cancel, twice_completes_once) {
   EXPECT_EQ(sent->completions, 1);
 }
 
-TEST(cancel, of_shown_credentials) {
+TEST(cancel, of_sent_credentials) {
   virtual_loop loop;
   loop.attach();
   const auto auth = loop.submit(add_auth("digest", "u:p"));
@@ -120,7 +120,7 @@ TEST(cancel, of_shown_credentials) {
   EXPECT_TRUE(second->succeeded());
 }
 
-TEST(cancel, gives_back_the_room_of_what_waited) {
+TEST(cancel, frees_capacity) {
   auto options = nine_seconds();
   options.max_outstanding_bytes = 100;
   virtual_loop loop{options};

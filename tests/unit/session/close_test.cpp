@@ -1,4 +1,4 @@
-// Ending a session on purpose.
+// Closing a session.
 
 #include <chrono>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using lines = std::vector<std::string>;
 
-TEST(close, earlier_requests_are_answered_first) {
+TEST(close, waits_for_replies_to_earlier_requests) {
   virtual_loop loop;
   loop.attach();
   const auto write = loop.submit(set("/a"));
@@ -26,7 +26,7 @@ TEST(close, earlier_requests_are_answered_first) {
   EXPECT_EQ(close_request.type, wire::opcode::close_session);
   EXPECT_EQ(close_request.xid, set_request.xid + 1);
   EXPECT_TRUE(close_request.body.empty());
-  loop.take_wishes();
+  loop.take_commands();
   loop.answer(set_request);
   EXPECT_TRUE(write->succeeded());
   EXPECT_FALSE(loop.machine().finished());
@@ -35,11 +35,11 @@ TEST(close, earlier_requests_are_answered_first) {
   EXPECT_EQ(loop.machine().state(), session_state::closed);
   EXPECT_EQ(loop.machine().session_id(), 0);
   EXPECT_EQ(loop.machine().session_deadline(), time_point::min());
-  EXPECT_EQ(loop.take_wishes(), lines{"disconnect"});
+  EXPECT_EQ(loop.take_commands(), lines{"disconnect"});
   EXPECT_EQ(loop.take_journal(), (lines{"connected", "done set /a: ok", "closed"}));
 }
 
-TEST(close, at_once_there_is_no_session_to_rely_on) {
+TEST(close, removes_the_session_deadline_at_once) {
   virtual_loop loop;
   loop.attach();
   loop.submit(get("/a"));
@@ -60,7 +60,7 @@ TEST(close, nothing_can_be_submitted_afterwards) {
   EXPECT_TRUE(error_code{errc::closed} == condition::session_dead);
 }
 
-TEST(close, twice_is_once) {
+TEST(close, twice_has_no_further_effect) {
   virtual_loop loop;
   loop.attach();
   loop.close();
@@ -77,7 +77,7 @@ TEST(close, before_the_first_connection) {
   loop.close();
   EXPECT_TRUE(op->failed(errc::closed));
   EXPECT_EQ(loop.machine().state(), session_state::closed);
-  EXPECT_EQ(loop.take_wishes(), (lines{"connect one:1", "disconnect"}));
+  EXPECT_EQ(loop.take_commands(), (lines{"connect one:1", "disconnect"}));
   EXPECT_EQ(loop.machine().next_deadline(), time_point::max());
 }
 
@@ -88,15 +88,15 @@ TEST(close, while_suspended) {
   loop.submit(get("/w", w));
   loop.answer_all();
   const auto read = loop.submit(get("/a"));
-  loop.cut();
+  loop.lose_connection();
   loop.take_journal();
   loop.close();
   EXPECT_TRUE(read->failed(errc::closed));
   EXPECT_EQ(loop.take_journal(), (lines{"closed", "done get /a: closed"}));
-  EXPECT_FALSE(loop.wants_connection());
+  EXPECT_FALSE(loop.is_connecting());
 }
 
-TEST(close, without_an_answer_ends_after_a_third_of_the_timeout) {
+TEST(close, without_a_reply_completes_after_a_third_of_the_timeout) {
   virtual_loop loop;
   loop.attach();
   loop.close();
@@ -108,41 +108,41 @@ TEST(close, without_an_answer_ends_after_a_third_of_the_timeout) {
   EXPECT_EQ(loop.take_journal(), (lines{"connected", "closed"}));
 }
 
-// A blocking close() waits for it.
-TEST(close, an_absurd_timeout_of_the_servers_does_not_make_it_wait_for_days) {
+// A blocking close() would wait for days.
+TEST(close, does_not_wait_for_an_extreme_session_timeout) {
   virtual_loop loop;
   loop.accept();
-  loop.welcome(first_session, std::numeric_limits<std::int32_t>::max());
+  loop.accept_session(first_session, std::numeric_limits<std::int32_t>::max());
   loop.close();
   loop.advance(9s);
   EXPECT_TRUE(loop.machine().finished());
 }
 
-TEST(close, a_cut_instead_of_an_answer_ends_it) {
+TEST(close, completes_if_the_connection_is_lost) {
   virtual_loop loop;
   loop.attach();
   const auto read = loop.submit(get("/a"));
   loop.close();
-  loop.cut();
+  loop.lose_connection();
   EXPECT_TRUE(loop.machine().finished());
   EXPECT_EQ(loop.machine().state(), session_state::closed);
   EXPECT_EQ(read->completions, 1);
   EXPECT_TRUE(read->ec);
-  EXPECT_FALSE(loop.wants_connection());
+  EXPECT_FALSE(loop.is_connecting());
 }
 
-// It was sent, and the server may have done it: closed alone would say that it was not.
-TEST(close, a_cut_leaves_a_write_in_flight_unclear) {
+// The server may have executed the write. errc::closed would mean that it did not.
+TEST(close, a_connection_loss_leaves_the_outcome_of_a_sent_write_unknown) {
   virtual_loop loop;
   loop.attach();
   const auto write = loop.submit(set("/a"));
   loop.close();
-  loop.cut();
+  loop.lose_connection();
   EXPECT_EQ(write->completions, 1);
   EXPECT_TRUE(write->ec == condition::outcome_unknown) << write->ec.message();
 }
 
-TEST(close, no_answer_leaves_a_write_in_flight_unclear) {
+TEST(close, a_missing_reply_leaves_the_outcome_of_a_sent_write_unknown) {
   virtual_loop loop;
   loop.attach();
   const auto write = loop.submit(set("/a"));
@@ -152,7 +152,7 @@ TEST(close, no_answer_leaves_a_write_in_flight_unclear) {
   EXPECT_TRUE(write->ec == condition::outcome_unknown) << write->ec.message();
 }
 
-TEST(close, an_answer_out_of_order_ends_it) {
+TEST(close, completes_on_a_reply_out_of_order) {
   virtual_loop loop;
   loop.attach();
   const auto write = loop.submit(set("/a"));
@@ -164,8 +164,8 @@ TEST(close, an_answer_out_of_order_ends_it) {
   EXPECT_TRUE(write->ec);
 }
 
-// Who closes a client may have let go of what its watchers use.
-TEST(close, watchers_are_not_called_any_more) {
+// After close(), the user may have destroyed objects that the watchers use.
+TEST(close, calls_no_more_watchers) {
   virtual_loop loop;
   loop.attach();
   const auto w = loop.journal_watcher("w");
@@ -179,7 +179,7 @@ TEST(close, watchers_are_not_called_any_more) {
   EXPECT_EQ(loop.discarded(), 1);
 }
 
-TEST(close, events_and_pings_on_their_way_do_no_harm) {
+TEST(close, events_and_pings_in_flight_are_accepted) {
   virtual_loop loop;
   loop.attach();
   loop.advance(3s);
@@ -191,20 +191,20 @@ TEST(close, events_and_pings_on_their_way_do_no_harm) {
   EXPECT_TRUE(loop.machine().finished());
 }
 
-TEST(close, what_comes_afterwards_is_ignored) {
+TEST(close, later_input_is_ignored) {
   virtual_loop loop;
   loop.attach();
   loop.close();
   loop.answer_all();
   loop.take_journal();
-  loop.take_wishes();
+  loop.take_commands();
   loop.deliver(std::string(100, '\xff'));
   loop.machine().connected(loop.now());
   loop.machine().disconnected({}, loop.now());
   loop.machine().time_passed(loop.now() + 1h);
   loop.pump();
   EXPECT_TRUE(loop.take_journal().empty());
-  EXPECT_TRUE(loop.take_wishes().empty());
+  EXPECT_TRUE(loop.take_commands().empty());
   EXPECT_TRUE(loop.machine().output().empty());
 }
 

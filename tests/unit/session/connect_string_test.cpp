@@ -19,7 +19,7 @@ std::string parsed(const std::string& text) {
   return all + '|' + result.chroot;
 }
 
-TEST(connect_string, good) {
+TEST(connect_string, accepts_valid_strings) {
   EXPECT_EQ(parsed("zk1"), "zk1:2181 |");
   EXPECT_EQ(parsed("zk1:2182"), "zk1:2182 |");
   EXPECT_EQ(parsed("zk1:1,zk2,10.0.0.3:65535"), "zk1:1 zk2:2181 10.0.0.3:65535 |");
@@ -59,7 +59,7 @@ TEST(connect_string, unix_sockets_among_others) {
   EXPECT_EQ(parsed("zk1:1,unix:/s:/app"), "zk1:1 unix:/s |/app");
 }
 
-TEST(connect_string, a_socket_path_fits_the_system) {
+TEST(connect_string, a_socket_path_has_the_length_limit_of_the_system) {
   const std::string longest = '/' + std::string(106, 'x');
   EXPECT_EQ(parsed("unix:" + longest), "unix:" + longest + " |");
   EXPECT_THROW(parsed("unix:" + longest + 'x'), error);
@@ -72,7 +72,7 @@ TEST(connect_string, a_host_may_be_called_unix) {
   EXPECT_EQ(connect_string::parse("[unix]:5").hosts.at(0), (endpoint{"unix", 5}));
 }
 
-TEST(connect_string, bad) {
+TEST(connect_string, refuses_invalid_strings) {
   const std::vector<std::string> all{"",
                                      " ",
                                      ",",

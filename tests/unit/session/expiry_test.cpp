@@ -1,4 +1,4 @@
-// The server says that the session is gone.
+// The server reports an expired session.
 
 #include <algorithm>
 #include <chrono>
@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using lines = std::vector<std::string>;
 
-// Attached, with a watch on /w, cut, with a read and a write waiting.
+// A disconnected session with a watch on /w and with a pending read and a pending write.
 struct suspended_session {
   explicit suspended_session(const client_options& options) : loop{options} {
     const auto w = loop.journal_watcher("w");
@@ -24,18 +24,18 @@ struct suspended_session {
     loop.submit(get("/w", w));
     loop.answer_all();
     read = loop.submit(get("/read"));
-    loop.cut();
+    loop.lose_connection();
     write = loop.submit(set("/write"));
     loop.accept();
     loop.take_journal();
-    loop.take_wishes();
+    loop.take_commands();
   }
   virtual_loop loop;
-  std::shared_ptr<fate> read;
-  std::shared_ptr<fate> write;
+  std::shared_ptr<operation_state> read;
+  std::shared_ptr<operation_state> write;
 };
 
-TEST(expiry, everything_that_belonged_to_the_session_ends) {
+TEST(expiry, operations_and_watches_of_the_session_end) {
   suspended_session s{nine_seconds()};
   s.loop.refuse_session();
   EXPECT_TRUE(s.read->failed(errc::session_expired));
@@ -49,7 +49,7 @@ TEST(expiry, everything_that_belonged_to_the_session_ends) {
   EXPECT_EQ(s.loop.machine().outstanding(), 0u);
 }
 
-TEST(expiry, begins_a_new_session) {
+TEST(expiry, starts_a_new_session) {
   suspended_session s{nine_seconds()};
   s.loop.refuse_session();
   EXPECT_EQ(s.loop.machine().state(), session_state::connecting);
@@ -57,33 +57,33 @@ TEST(expiry, begins_a_new_session) {
   EXPECT_EQ(s.loop.machine().session_deadline(), time_point::min());
   s.loop.take_journal();
   s.loop.accept();
-  EXPECT_EQ(s.loop.greeting().session_id, 0);
-  EXPECT_EQ(s.loop.greeting().password, std::string(16, '\0'));
-  s.loop.welcome(0x99);
-  EXPECT_FALSE(s.loop.has_request());  // no watches, nothing that waited
+  EXPECT_EQ(s.loop.last_handshake().session_id, 0);
+  EXPECT_EQ(s.loop.last_handshake().password, std::string(16, '\0'));
+  s.loop.accept_session(0x99);
+  EXPECT_FALSE(s.loop.has_request());  // no watches and no pending operations
   EXPECT_EQ(s.loop.take_journal(), lines{"connected"});
   EXPECT_EQ(s.loop.machine().session_id(), 0x99);
 }
 
-TEST(expiry, the_new_session_may_begin_on_a_server_that_was_set_up_anew) {
+TEST(expiry, the_new_session_may_start_on_a_server_without_data) {
   suspended_session s{nine_seconds()};
-  EXPECT_GT(s.loop.greeting().last_zxid_seen, 0);
+  EXPECT_GT(s.loop.last_handshake().last_zxid_seen, 0);
   s.loop.refuse_session();
   s.loop.accept();
-  EXPECT_EQ(s.loop.greeting().last_zxid_seen, 0);
+  EXPECT_EQ(s.loop.last_handshake().last_zxid_seen, 0);
 }
 
-TEST(expiry, what_is_submitted_afterwards_waits_for_the_new_session) {
+TEST(expiry, later_operations_wait_for_the_new_session) {
   suspended_session s{nine_seconds()};
   s.loop.refuse_session();
   const auto op = s.loop.submit(set("/later"));
   s.loop.accept();
-  s.loop.welcome(0x99);
+  s.loop.accept_session(0x99);
   s.loop.answer_all();
   EXPECT_TRUE(op->succeeded());
 }
 
-TEST(expiry, stays_dead_when_told_to) {
+TEST(expiry, starts_no_new_session_if_renewal_is_off) {
   auto options = nine_seconds();
   options.renew_expired = false;
   suspended_session s{options};
@@ -93,36 +93,36 @@ TEST(expiry, stays_dead_when_told_to) {
                    "w session_ended /w"}));
   EXPECT_EQ(s.loop.machine().state(), session_state::expired);
   EXPECT_TRUE(s.loop.machine().finished());
-  EXPECT_EQ(s.loop.take_wishes(), lines{"disconnect"});
+  EXPECT_EQ(s.loop.take_commands(), lines{"disconnect"});
   EXPECT_EQ(s.loop.machine().next_deadline(), time_point::max());
   EXPECT_EQ(s.loop.refused(get("/a")), error_code{errc::session_expired});
   s.loop.advance(1h);
-  EXPECT_TRUE(s.loop.take_wishes().empty());
+  EXPECT_TRUE(s.loop.take_commands().empty());
 }
 
-TEST(expiry, is_not_told_for_a_suspension_however_long) {
+TEST(expiry, is_not_reported_while_only_suspended) {
   virtual_loop loop;
   loop.attach();
-  loop.cut();
+  loop.lose_connection();
   loop.advance(1h);
   EXPECT_EQ(loop.take_journal(), (lines{"connected", "suspended"}));
   EXPECT_EQ(loop.machine().session_id(), first_session);
 }
 
-TEST(expiry, the_new_session_asks_for_the_configured_timeout) {
+TEST(expiry, the_new_session_requests_the_configured_timeout) {
   virtual_loop loop;
   loop.accept();
-  loop.welcome(first_session, 30'000);
-  loop.cut();
+  loop.accept_session(first_session, 30'000);
+  loop.lose_connection();
   loop.accept();
   loop.refuse_session();
   EXPECT_EQ(loop.machine().session_timeout(), 9s);
 }
 
-// No ZooKeeper does this; a load balancer in front of two ensembles might.
+// ZooKeeper does not do this, but a load balancer in front of two ensembles can.
 TEST(another_session, is_an_expiry_and_a_new_session) {
   suspended_session s{nine_seconds()};
-  s.loop.welcome(0x99);
+  s.loop.accept_session(0x99);
   const auto journal = s.loop.take_journal();
   ASSERT_GE(journal.size(), 3u);
   EXPECT_EQ(journal.front(), "expired");
@@ -133,20 +133,20 @@ TEST(another_session, is_an_expiry_and_a_new_session) {
   EXPECT_EQ(s.loop.events().back().session_id, 0x99);
 }
 
-// What was meant for the old session must not happen in the new one.
-TEST(another_session, operations_are_not_carried_into_it) {
+// Operations for the old session must not be executed in the new one.
+TEST(another_session, pending_operations_fail) {
   suspended_session s{nine_seconds()};
-  s.loop.welcome(0x99);
+  s.loop.accept_session(0x99);
   EXPECT_TRUE(s.write->failed(errc::session_expired));
   EXPECT_TRUE(s.read->failed(errc::session_expired));
   EXPECT_FALSE(s.loop.has_request());
 }
 
-TEST(another_session, is_not_accepted_by_a_client_that_is_to_stay_dead) {
+TEST(another_session, is_not_accepted_if_renewal_is_off) {
   auto options = nine_seconds();
   options.renew_expired = false;
   suspended_session s{options};
-  s.loop.welcome(0x99);
+  s.loop.accept_session(0x99);
   EXPECT_EQ(s.loop.machine().state(), session_state::expired);
   EXPECT_TRUE(s.write->failed(errc::session_expired));
 }

@@ -1,4 +1,4 @@
-// Taking watches away: the server is told only when nobody needs its watch any more.
+// Removal of watchers. A watch is removed from the server only if no watcher needs it.
 
 #include <string>
 #include <utility>
@@ -15,7 +15,7 @@ using lines = std::vector<std::string>;
 
 struct attached {
   attached() { loop.attach(); }
-  void leave(test_operation_ptr op) {
+  void set_watch(test_operation_ptr op) {
     loop.submit(std::move(op));
     loop.answer(loop.take_request());
   }
@@ -29,23 +29,23 @@ struct attached {
   error_code ec;
 };
 
-TEST(forget_watch, the_only_watcher) {
+TEST(forget_watch, removes_the_watch_with_the_only_watcher) {
   attached a;
-  a.leave(get("/a", a.w));
+  a.set_watch(get("/a", a.w));
   EXPECT_TRUE(a.forget(watch_kind::data, a.w));
   EXPECT_FALSE(a.ec);
   EXPECT_EQ(a.loop.machine().watch_count(), 0u);
   a.loop.pump();
-  EXPECT_EQ(a.loop.discarded(), 1);  // the user's object is destroyed outside the machine
+  EXPECT_EQ(a.loop.discarded(), 1);  // the watcher is destroyed outside the machine
   a.loop.take_journal();
   a.loop.event(watch_event::kind::changed, "/a");
   EXPECT_TRUE(a.loop.take_journal().empty());
 }
 
-TEST(forget_watch, one_of_two_keeps_the_servers_watch) {
+TEST(forget_watch, keeps_the_watch_while_another_watcher_is_left) {
   attached a;
-  a.leave(get("/a", a.v));
-  a.leave(get("/a", a.w));
+  a.set_watch(get("/a", a.v));
+  a.set_watch(get("/a", a.w));
   EXPECT_FALSE(a.forget(watch_kind::data, a.v));
   EXPECT_FALSE(a.ec);
   a.loop.take_journal();
@@ -53,19 +53,19 @@ TEST(forget_watch, one_of_two_keeps_the_servers_watch) {
   EXPECT_EQ(a.loop.take_journal(), lines{"w changed /a"});
 }
 
-TEST(forget_watch, the_last_of_two_tells_the_server) {
+TEST(forget_watch, removes_the_watch_with_the_last_of_two_watchers) {
   attached a;
-  a.leave(get("/a", a.v));
-  a.leave(get("/a", a.w));
+  a.set_watch(get("/a", a.v));
+  a.set_watch(get("/a", a.w));
   EXPECT_FALSE(a.forget(watch_kind::data, a.v));
   EXPECT_TRUE(a.forget(watch_kind::data, a.w));
 }
 
-TEST(forget_watch, unknown) {
+TEST(forget_watch, of_an_unknown_watcher_fails) {
   attached a;
   EXPECT_FALSE(a.forget(watch_kind::any, a.w));
   EXPECT_EQ(a.ec, error_code{errc::no_watcher});
-  a.leave(get("/a", a.v));
+  a.set_watch(get("/a", a.v));
   EXPECT_FALSE(a.forget(watch_kind::any, a.w));
   EXPECT_EQ(a.ec, error_code{errc::no_watcher});
   EXPECT_FALSE(a.forget(watch_kind::children, a.v));
@@ -73,20 +73,20 @@ TEST(forget_watch, unknown) {
   EXPECT_EQ(a.loop.machine().watch_count(), 1u);
 }
 
-TEST(forget_watch, without_a_watcher_means_all) {
+TEST(forget_watch, without_a_watcher_removes_all) {
   attached a;
-  a.leave(get("/a", a.v));
-  a.leave(children("/a", a.w));
-  a.leave(add_watch("/a", watch_mode::persistent, a.v));
-  a.leave(add_watch("/a", watch_mode::recursive, a.w));
+  a.set_watch(get("/a", a.v));
+  a.set_watch(children("/a", a.w));
+  a.set_watch(add_watch("/a", watch_mode::persistent, a.v));
+  a.set_watch(add_watch("/a", watch_mode::recursive, a.w));
   EXPECT_TRUE(a.forget(watch_kind::any));
   EXPECT_EQ(a.loop.machine().watch_count(), 0u);
 }
 
-TEST(forget_watch, of_one_kind_leaves_the_others) {
+TEST(forget_watch, of_one_kind_keeps_the_others) {
   attached a;
-  a.leave(get("/a", a.w));
-  a.leave(children("/a", a.w));
+  a.set_watch(get("/a", a.w));
+  a.set_watch(children("/a", a.w));
   EXPECT_TRUE(a.forget(watch_kind::children, a.w));
   a.loop.take_journal();
   a.loop.event(watch_event::kind::children_changed, "/a");
@@ -95,30 +95,30 @@ TEST(forget_watch, of_one_kind_leaves_the_others) {
   EXPECT_EQ(a.loop.take_journal(), lines{"w changed /a"});
 }
 
-// Removing "any" at the server would take everybody's.
-TEST(forget_watch, of_any_kind_counts_watchers_of_every_kind) {
+// Removing "any" on the server would remove the watches of all watchers.
+TEST(forget_watch, of_any_kind_considers_watchers_of_every_kind) {
   attached a;
-  a.leave(get("/a", a.v));
-  a.leave(children("/a", a.w));
+  a.set_watch(get("/a", a.v));
+  a.set_watch(children("/a", a.w));
   EXPECT_FALSE(a.forget(watch_kind::any, a.v));
   EXPECT_FALSE(a.ec);
   EXPECT_TRUE(a.forget(watch_kind::any, a.w));
 }
 
-// The server keeps a persistent watch as both a data and a child watch.
-TEST(forget_watch, a_persistent_watch_of_somebody_protects_the_servers) {
+// The server stores a persistent watch as a data watch and a child watch.
+TEST(forget_watch, keeps_the_watch_if_a_persistent_watch_needs_it) {
   for (const auto mode : {watch_mode::persistent, watch_mode::recursive}) {
     attached a;
-    a.leave(get("/a", a.w));
-    a.leave(add_watch("/a", mode, a.v));
+    a.set_watch(get("/a", a.w));
+    a.set_watch(add_watch("/a", mode, a.v));
     EXPECT_FALSE(a.forget(watch_kind::data, a.w));
     EXPECT_FALSE(a.ec);
   }
 }
 
-TEST(forget_watch, a_read_in_flight_may_leave_the_same_watch) {
+TEST(forget_watch, keeps_the_watch_if_a_sent_read_may_set_it) {
   attached a;
-  a.leave(get("/a", a.v));
+  a.set_watch(get("/a", a.v));
   const auto read = a.loop.submit(get("/a", a.w));
   EXPECT_FALSE(a.forget(watch_kind::data, a.v));
   EXPECT_FALSE(a.ec);
@@ -129,37 +129,38 @@ TEST(forget_watch, a_read_in_flight_may_leave_the_same_watch) {
   EXPECT_EQ(a.loop.take_journal(), lines{"w changed /a"});
 }
 
-TEST(forget_watch, reads_of_other_paths_or_without_a_watch_do_not_count) {
+TEST(forget_watch, ignores_reads_of_other_paths_or_without_a_watch) {
   attached a;
-  a.leave(get("/a", a.v));
+  a.set_watch(get("/a", a.v));
   a.loop.submit(get("/b", a.w));
   a.loop.submit(get("/a"));
   EXPECT_TRUE(a.forget(watch_kind::data, a.v));
 }
 
-TEST(forget_watch, without_a_connection_no_server_has_it) {
+TEST(forget_watch, while_disconnected_sends_nothing) {
   attached a;
-  a.leave(get("/a", a.w));
-  a.loop.cut();
+  a.set_watch(get("/a", a.w));
+  a.loop.lose_connection();
   EXPECT_FALSE(a.forget(watch_kind::data, a.w));
   EXPECT_FALSE(a.ec);
   a.loop.attach();
-  EXPECT_FALSE(a.loop.has_request());  // nor is it told again
+  EXPECT_FALSE(a.loop.has_request());  // and the watch is not set again
 }
 
-TEST(forget_watch, one_left_on_a_missing_node_is_a_data_watch) {
+TEST(forget_watch, treats_a_watch_on_a_missing_node_as_a_data_watch) {
   attached a;
   a.loop.submit(exists("/a", a.w));
   a.loop.answer_error(a.loop.take_request(), errc::no_node);
   EXPECT_TRUE(a.forget(watch_kind::data, a.w));
 }
 
-// A one-shot watch beside a lasting one is not asked for: the lasting one brings its event. So it
-// stays at the server when it is forgotten, until an event comes that nobody wants.
-TEST(forget_watch, a_lasting_one_that_others_needed_is_removed_later) {
+// While a persistent watch exists, one-shot watches are not set, because the persistent watch
+// delivers their events. So a forgotten persistent watch stays on the server until an event arrives
+// for which there is no watcher.
+TEST(forget_watch, removes_a_persistent_watch_later_if_others_needed_it) {
   attached a;
-  a.leave(add_watch("/a", watch_mode::persistent, a.v));
-  a.leave(children("/a", a.w));
+  a.set_watch(add_watch("/a", watch_mode::persistent, a.v));
+  a.set_watch(children("/a", a.w));
   EXPECT_FALSE(a.forget(watch_kind::any, a.v));
   a.loop.pump();
   EXPECT_FALSE(a.loop.has_request());
@@ -178,10 +179,10 @@ TEST(forget_watch, a_lasting_one_that_others_needed_is_removed_later) {
   EXPECT_TRUE(a.loop.connected());
 }
 
-TEST(forget_watch, a_lasting_one_is_not_removed_while_a_watch_is_under_way) {
+TEST(forget_watch, keeps_a_persistent_watch_while_a_read_sets_a_watch) {
   attached a;
-  a.leave(add_watch("/a", watch_mode::persistent, a.v));
-  a.leave(children("/a", a.w));
+  a.set_watch(add_watch("/a", watch_mode::persistent, a.v));
+  a.set_watch(children("/a", a.w));
   EXPECT_FALSE(a.forget(watch_kind::any, a.v));
   a.loop.event(watch_event::kind::children_changed, "/a");
   a.loop.take_journal();
@@ -196,22 +197,22 @@ TEST(forget_watch, a_lasting_one_is_not_removed_while_a_watch_is_under_way) {
   EXPECT_EQ(a.loop.take_request().type, wire::opcode::remove_watches);
 }
 
-TEST(forget_watch, a_lasting_one_is_not_removed_while_another_relies_on_it) {
+TEST(forget_watch, keeps_a_persistent_watch_while_another_watcher_needs_it) {
   attached a;
-  a.leave(add_watch("/a", watch_mode::persistent, a.v));
-  a.leave(children("/a", a.w));
+  a.set_watch(add_watch("/a", watch_mode::persistent, a.v));
+  a.set_watch(children("/a", a.w));
   EXPECT_FALSE(a.forget(watch_kind::any, a.v));
   a.loop.take_journal();
-  a.loop.event(watch_event::kind::changed, "/a");  // which nobody wants
+  a.loop.event(watch_event::kind::changed, "/a");  // without a watcher
   EXPECT_FALSE(a.loop.has_request());
   a.loop.event(watch_event::kind::children_changed, "/a");
   EXPECT_EQ(a.loop.take_journal(), lines{"w children_changed /a"});
 }
 
-TEST(forget_watch, a_recursive_one_is_removed_by_what_happens_below_it) {
+TEST(forget_watch, removes_a_recursive_watch_after_an_event_below_it) {
   attached a;
-  a.leave(add_watch("/a", watch_mode::recursive, a.v));
-  a.leave(get("/a", a.w));
+  a.set_watch(add_watch("/a", watch_mode::recursive, a.v));
+  a.set_watch(get("/a", a.w));
   EXPECT_FALSE(a.forget(watch_kind::any, a.v));
   a.loop.event(watch_event::kind::created, "/a/b/c");
   EXPECT_FALSE(a.loop.has_request());

@@ -45,25 +45,25 @@ TEST(handshake, bytes_of_a_new_session) {
             "00");                              // not read-only
 }
 
-TEST(handshake, asks_for_a_read_only_server_when_told_to) {
+TEST(handshake, accepts_a_read_only_server_if_configured) {
   auto options = nine_seconds();
   options.allow_read_only = true;
   virtual_loop loop{options};
   loop.accept();
-  EXPECT_EQ(loop.greeting().read_only, true);
+  EXPECT_EQ(loop.last_handshake().read_only, true);
 }
 
-TEST(handshake, makes_a_session) {
+TEST(handshake, starts_a_session) {
   virtual_loop loop;
   EXPECT_EQ(loop.machine().state(), session_state::connecting);
   EXPECT_EQ(loop.machine().session_id(), 0);
   loop.accept();
-  EXPECT_EQ(loop.greeting().session_id, 0);
-  EXPECT_EQ(loop.greeting().timeout_ms, 9000);
-  EXPECT_EQ(loop.greeting().password, std::string(16, '\0'));
-  EXPECT_EQ(loop.greeting().read_only, false);
+  EXPECT_EQ(loop.last_handshake().session_id, 0);
+  EXPECT_EQ(loop.last_handshake().timeout_ms, 9000);
+  EXPECT_EQ(loop.last_handshake().password, std::string(16, '\0'));
+  EXPECT_EQ(loop.last_handshake().read_only, false);
   EXPECT_EQ(loop.machine().state(), session_state::connecting);
-  loop.welcome(0x77);
+  loop.accept_session(0x77);
   EXPECT_EQ(loop.machine().state(), session_state::connected);
   EXPECT_EQ(loop.machine().session_id(), 0x77);
   EXPECT_FALSE(loop.machine().read_only());
@@ -71,11 +71,11 @@ TEST(handshake, makes_a_session) {
   EXPECT_EQ(loop.events().back().session_id, 0x77);
 }
 
-TEST(handshake, the_servers_timeout_counts) {
+TEST(handshake, uses_the_timeout_of_the_server) {
   virtual_loop loop;
   EXPECT_EQ(loop.machine().session_timeout(), 9s);
   loop.accept();
-  loop.welcome(first_session, 30'000);
+  loop.accept_session(first_session, 30'000);
   EXPECT_EQ(loop.machine().session_timeout(), 30s);
   loop.advance(9999ms);
   EXPECT_FALSE(loop.has_request());
@@ -83,19 +83,19 @@ TEST(handshake, the_servers_timeout_counts) {
   EXPECT_EQ(loop.take_list(), lines{"ping"});
 }
 
-TEST(handshake, every_connection_asks_for_the_configured_timeout) {
+TEST(handshake, every_connection_requests_the_configured_timeout) {
   virtual_loop loop;
   loop.accept();
-  loop.welcome(first_session, 4000);
-  loop.cut();
+  loop.accept_session(first_session, 4000);
+  loop.lose_connection();
   loop.accept();
-  EXPECT_EQ(loop.greeting().timeout_ms, 9000);
+  EXPECT_EQ(loop.last_handshake().timeout_ms, 9000);
 }
 
-TEST(handshake, old_servers_leave_the_last_byte_out) {
+TEST(handshake, old_servers_omit_the_last_byte) {
   virtual_loop loop;
   loop.accept();
-  loop.welcome(first_session, 9000, std::nullopt);
+  loop.accept_session(first_session, 9000, std::nullopt);
   EXPECT_EQ(loop.machine().state(), session_state::connected);
   EXPECT_FALSE(loop.machine().read_only());
 }
@@ -113,13 +113,13 @@ TEST(handshake, may_arrive_byte_by_byte) {
   EXPECT_EQ(loop.machine().session_id(), 5);
 }
 
-TEST(handshake, may_arrive_together_with_what_follows) {
+TEST(handshake, may_arrive_together_with_later_frames) {
   virtual_loop loop;
   const auto w = loop.journal_watcher("w");
   loop.attach();
   loop.submit(get("/a", w));
   loop.answer_all();
-  loop.cut();
+  loop.lose_connection();
   loop.accept();
   loop.take_journal();
   std::string bytes;
@@ -130,58 +130,58 @@ TEST(handshake, may_arrive_together_with_what_follows) {
   EXPECT_EQ(loop.take_journal(), (lines{"reconnected", "w changed /a"}));
 }
 
-TEST(handshake, a_session_of_a_read_only_server_is_not_asked_for_again) {
+TEST(handshake, a_session_of_a_read_only_server_is_not_resumed) {
   auto options = nine_seconds();
   options.allow_read_only = true;
   virtual_loop loop{options};
   loop.accept();
-  loop.welcome(0x55, 9000, true);
+  loop.accept_session(0x55, 9000, true);
   EXPECT_TRUE(loop.machine().read_only());
-  loop.cut();
+  loop.lose_connection();
   loop.accept();
-  EXPECT_EQ(loop.greeting().session_id, 0);
-  EXPECT_EQ(loop.greeting().password, std::string(16, '\0'));
-  loop.welcome(0x66);
+  EXPECT_EQ(loop.last_handshake().session_id, 0);
+  EXPECT_EQ(loop.last_handshake().password, std::string(16, '\0'));
+  loop.accept_session(0x66);
   EXPECT_FALSE(loop.machine().read_only());
   EXPECT_EQ(loop.take_journal(), (lines{"connected", "suspended", "expired", "connected"}));
 }
 
-TEST(handshake, a_real_session_may_be_kept_by_a_read_only_server) {
+TEST(handshake, a_session_may_continue_on_a_read_only_server) {
   auto options = nine_seconds();
   options.allow_read_only = true;
   virtual_loop loop{options};
   loop.attach();
-  loop.cut();
+  loop.lose_connection();
   loop.accept();
-  loop.welcome(first_session, 9000, true);
+  loop.accept_session(first_session, 9000, true);
   EXPECT_TRUE(loop.machine().read_only());
-  loop.cut();
+  loop.lose_connection();
   loop.accept();
-  EXPECT_EQ(loop.greeting().session_id, first_session);
+  EXPECT_EQ(loop.last_handshake().session_id, first_session);
 }
 
-TEST(handshake, without_an_answer_the_next_host_is_tried) {
+TEST(handshake, without_a_reply_the_next_host_is_tried) {
   virtual_loop loop;
   loop.accept();
-  EXPECT_EQ(loop.take_wishes(), lines{"connect one:1"});
+  EXPECT_EQ(loop.take_commands(), lines{"connect one:1"});
   loop.advance(2999ms);
-  EXPECT_TRUE(loop.take_wishes().empty());
+  EXPECT_TRUE(loop.take_commands().empty());
   loop.advance(1ms);
-  EXPECT_EQ(loop.take_wishes(), lines{"connect two:2"});
+  EXPECT_EQ(loop.take_commands(), lines{"connect two:2"});
   EXPECT_TRUE(loop.take_journal().empty());
 }
 
-TEST(handshake, refused_for_a_new_session_is_no_expiry) {
+TEST(handshake, a_refused_new_session_is_not_an_expiry) {
   virtual_loop loop;
   loop.accept();
   loop.refuse_session();
   EXPECT_TRUE(loop.take_journal().empty());
-  EXPECT_EQ(loop.wanted_host(), "two:2");
+  EXPECT_EQ(loop.requested_host(), "two:2");
 }
 
-TEST(handshake, malformed_answers_lead_to_the_next_host) {
+TEST(handshake, after_malformed_replies_the_next_host_is_tried) {
   const std::vector<std::function<void(virtual_loop&)>> answers{
-      [](virtual_loop& l) { l.welcome(0, 9000); },
+      [](virtual_loop& l) { l.accept_session(0, 9000); },
       [](virtual_loop& l) { l.send_frame(); },
       [](virtual_loop& l) {
         l.send_frame(wire::reply_header{1, 2, 0});
@@ -196,7 +196,7 @@ TEST(handshake, malformed_answers_lead_to_the_next_host) {
     virtual_loop loop;
     loop.accept();
     answer(loop);
-    EXPECT_EQ(loop.wanted_host(), "two:2");
+    EXPECT_EQ(loop.requested_host(), "two:2");
     EXPECT_EQ(loop.machine().state(), session_state::connecting);
     EXPECT_TRUE(loop.take_journal().empty());
   }

@@ -1,4 +1,4 @@
-// Which server is tried next, and after which delay.
+// The order of connection attempts and their delays.
 
 #include "session/host_rotation.hpp"
 
@@ -18,13 +18,13 @@ namespace {
 using namespace std::chrono_literals;
 using lines = std::vector<std::string>;
 
-// The hosts that are asked for until the clock reaches the end, each refused at once.
+// The hosts that are tried until that time. Each connection is refused at once.
 lines attempts(virtual_loop& loop, duration until) {
   lines seen;
   const auto end = loop.now() + until;
   while (loop.now() < end) {
-    while (loop.wants_connection()) {
-      seen.push_back(std::to_string(loop.clock().count()) + ' ' + loop.wanted_host());
+    while (loop.is_connecting()) {
+      seen.push_back(std::to_string(loop.clock().count()) + ' ' + loop.requested_host());
       loop.refuse();
     }
     loop.advance(100ms);
@@ -37,7 +37,7 @@ TEST(hosts, all_are_tried_before_the_first_delay) {
   EXPECT_EQ(attempts(loop, 500ms), (lines{"0 one:1", "0 two:2", "0 three:3"}));
 }
 
-TEST(hosts, delays_come_from_the_policy_one_for_each_round) {
+TEST(hosts, the_policy_gives_one_delay_per_round) {
   virtual_loop loop{nine_seconds(), "one:1,two:2"};  // 1 s, 2 s, 3 s, ...
   EXPECT_EQ(attempts(loop, 6500ms),
             (lines{"0 one:1", "0 two:2", "1000 one:1", "1000 two:2", "3000 one:1", "3000 two:2",
@@ -49,57 +49,57 @@ TEST(hosts, a_single_host_is_tried_again_after_a_delay) {
   EXPECT_EQ(attempts(loop, 3500ms), (lines{"0 one:1", "1000 one:1", "3000 one:1"}));
 }
 
-// A server that ends every connection after its handshake would be asked without a pause.
-TEST(hosts, a_handshake_alone_is_no_success) {
+// A server that closes every connection after the handshake would be tried without a delay.
+TEST(hosts, a_handshake_does_not_reset_the_delays) {
   virtual_loop loop{nine_seconds(), "one:1"};
   loop.attach();
-  loop.cut();
-  EXPECT_FALSE(loop.wants_connection());
+  loop.lose_connection();
+  EXPECT_FALSE(loop.is_connecting());
   loop.advance(1s);
   loop.attach();
-  loop.cut();
+  loop.lose_connection();
   loop.advance(1999ms);
-  EXPECT_FALSE(loop.wants_connection());
+  EXPECT_FALSE(loop.is_connecting());
   loop.advance(1ms);
-  EXPECT_TRUE(loop.wants_connection());
+  EXPECT_TRUE(loop.is_connecting());
 }
 
-TEST(hosts, a_session_starts_the_delays_anew) {
+TEST(hosts, a_session_resets_the_delays) {
   virtual_loop loop{nine_seconds(), "one:1,two:2"};
   attempts(loop, 4s);
   loop.advance(2s);
-  ASSERT_TRUE(loop.wants_connection());
+  ASSERT_TRUE(loop.is_connecting());
   loop.attach();
   loop.submit(get("/a"));
   loop.answer_all();
-  loop.cut();
+  loop.lose_connection();
   const auto begin = loop.clock();
   const auto seen = attempts(loop, 1500ms);
   ASSERT_EQ(seen.size(), 4u);
-  EXPECT_EQ(seen[0], std::to_string(begin.count()) + " two:2");  // the next one, at once
+  EXPECT_EQ(seen[0], std::to_string(begin.count()) + " two:2");  // the next host, without a delay
   EXPECT_EQ(seen[1], std::to_string(begin.count()) + " one:1");
   EXPECT_EQ(seen[2], std::to_string((begin + 1s).count()) + " two:2");
 }
 
-TEST(hosts, a_connection_without_a_session_is_no_success) {
+TEST(hosts, a_connection_without_a_session_does_not_reset_the_delays) {
   virtual_loop loop{nine_seconds(), "one:1"};
   loop.accept();
-  loop.cut();
-  EXPECT_FALSE(loop.wants_connection());
+  loop.lose_connection();
+  EXPECT_FALSE(loop.is_connecting());
   loop.advance(1s);
-  EXPECT_TRUE(loop.wants_connection());
+  EXPECT_TRUE(loop.is_connecting());
 }
 
-TEST(hosts, one_that_does_not_answer_is_given_up) {
+TEST(hosts, a_host_that_does_not_answer_is_skipped) {
   virtual_loop loop{nine_seconds(), "one:1,two:2,three:3,four:4,five:5,six:6"};
-  loop.take_wishes();
+  loop.take_commands();
   loop.advance(1499ms);
-  EXPECT_TRUE(loop.take_wishes().empty());
+  EXPECT_TRUE(loop.take_commands().empty());
   loop.advance(1ms);
-  EXPECT_EQ(loop.take_wishes(), lines{"connect two:2"});
+  EXPECT_EQ(loop.take_commands(), lines{"connect two:2"});
 }
 
-TEST(hosts, a_policy_below_zero_means_at_once) {
+TEST(hosts, a_negative_delay_means_none) {
   auto options = nine_seconds();
   int asked = 0;
   options.reconnect = [&](unsigned) { return ++asked < 3 ? -5ms : 1000ms; };
@@ -107,7 +107,7 @@ TEST(hosts, a_policy_below_zero_means_at_once) {
   EXPECT_EQ(attempts(loop, 500ms), (lines{"0 one:1", "0 one:1", "0 one:1"}));
 }
 
-TEST(hosts, shuffled_from_a_seed) {
+TEST(hosts, are_shuffled_with_a_seed) {
   const auto where = connect_string::parse("a,b,c,d,e,f,g,h");
   const auto order = [&](std::uint64_t seed) {
     host_rotation hosts{where.hosts, nine_seconds().reconnect, seed};

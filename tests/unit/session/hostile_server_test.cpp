@@ -1,4 +1,4 @@
-// A server, or something in its place, that sends what no server should.
+// A peer that sends invalid data.
 
 #include <chrono>
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(hostile_server, frames_of_absurd_length) {
+TEST(hostile_server, frames_with_extreme_lengths) {
   for (const auto* prefix : {"\xff\xff\xff\xff", "\x80\x00\x00\x00", "\x7f\xff\xff\xff"}) {
     virtual_loop loop;
     loop.attach();
     loop.deliver(std::string_view{prefix, 4});
     EXPECT_EQ(loop.events().back().reason, error_code{errc::protocol_error});
-    EXPECT_TRUE(loop.wants_connection());
+    EXPECT_TRUE(loop.is_connecting());
   }
 }
 
@@ -37,7 +37,7 @@ TEST(hostile_server, frames_too_short_for_a_header) {
   }
 }
 
-TEST(hostile_server, events_cut_off_in_the_middle) {
+TEST(hostile_server, truncated_events) {
   std::string event;
   wire::writer{event}(wire::reply_header{-1, -1, 0}, wire::watcher_event{1, 3, "/a"});
   for (std::size_t size = 16; size < event.size(); ++size) {
@@ -50,7 +50,7 @@ TEST(hostile_server, events_cut_off_in_the_middle) {
   }
 }
 
-TEST(hostile_server, events_with_paths_that_are_none) {
+TEST(hostile_server, events_with_invalid_paths) {
   for (const auto path : {std::string_view{}, std::string_view{""}, std::string_view{"a"},
                           std::string_view{"no slash"}, std::string_view{"//"},
                           std::string_view{"a/b"}, std::string_view{"/\0/", 3}}) {
@@ -65,14 +65,14 @@ TEST(hostile_server, events_with_paths_that_are_none) {
   }
 }
 
-// A zxid that no server has reached would make every honest one refuse us, for ever.
-TEST(hostile_server, a_message_that_is_refused_does_not_move_the_zxid) {
+// With a zxid that no server has reached, all correct servers would refuse the client.
+TEST(hostile_server, a_refused_message_does_not_change_the_zxid) {
   virtual_loop loop;
   loop.attach();
   loop.submit(get("/a"));
   loop.send_frame(wire::reply_header{99, 0x7fffffffffffffff, 0});
   loop.accept();
-  EXPECT_EQ(loop.greeting().last_zxid_seen, 0);
+  EXPECT_EQ(loop.last_handshake().last_zxid_seen, 0);
 }
 
 client_options with_small_replies() {
@@ -81,8 +81,8 @@ client_options with_small_replies() {
   return options;
 }
 
-// The others on the connection must not suffer.
-TEST(hostile_server, an_answer_above_the_limit_fails_its_call_only) {
+// Other operations on the connection must not fail.
+TEST(hostile_server, a_reply_above_the_limit_fails_only_its_call) {
   virtual_loop loop{with_small_replies()};
   loop.attach();
   const auto read = loop.submit(children("/large"));
@@ -99,10 +99,10 @@ TEST(hostile_server, an_answer_above_the_limit_fails_its_call_only) {
   loop.answer_all();
   EXPECT_TRUE(behind->succeeded());
   EXPECT_EQ(loop.machine().state(), session_state::connected);
-  EXPECT_FALSE(loop.wants_connection());
+  EXPECT_FALSE(loop.is_connecting());
 }
 
-TEST(hostile_server, an_operation_may_have_a_limit_of_its_own) {
+TEST(hostile_server, an_operation_may_have_its_own_limit) {
   virtual_loop loop{with_small_replies()};
   loop.attach();
   auto op = get("/large");
@@ -118,7 +118,7 @@ TEST(hostile_server, an_operation_may_have_a_limit_of_its_own) {
   EXPECT_EQ(loop.machine().state(), session_state::connected);
 }
 
-TEST(hostile_server, an_answer_above_the_limit_leaves_its_write_unclear) {
+TEST(hostile_server, a_reply_above_the_limit_leaves_the_outcome_of_its_write_unknown) {
   virtual_loop loop{with_small_replies()};
   loop.attach();
   const auto write = loop.submit(set("/a"));
@@ -127,8 +127,8 @@ TEST(hostile_server, an_answer_above_the_limit_leaves_its_write_unclear) {
   EXPECT_EQ(loop.machine().state(), session_state::connected);
 }
 
-// Nobody has asked for it: it cannot be an answer.
-TEST(hostile_server, a_frame_above_the_limit_that_nobody_asked_for_ends_the_connection) {
+// Without a request, the frame cannot be a reply.
+TEST(hostile_server, an_unexpected_frame_above_the_limit_ends_the_connection) {
   for (const std::int32_t xid : {-1, -2, 99}) {
     virtual_loop loop{with_small_replies()};
     loop.attach();
@@ -138,7 +138,7 @@ TEST(hostile_server, a_frame_above_the_limit_that_nobody_asked_for_ends_the_conn
   }
 }
 
-TEST(hostile_server, an_answer_that_cannot_be_read_ends_its_read) {
+TEST(hostile_server, a_malformed_reply_fails_its_read) {
   virtual_loop loop;
   loop.attach();
   auto op = get("/a");
@@ -152,7 +152,7 @@ TEST(hostile_server, an_answer_that_cannot_be_read_ends_its_read) {
   EXPECT_TRUE(read->failed(errc::protocol_error));
 }
 
-TEST(hostile_server, an_answer_that_cannot_be_read_leaves_its_write_unclear) {
+TEST(hostile_server, a_malformed_reply_leaves_the_outcome_of_its_write_unknown) {
   virtual_loop loop;
   loop.attach();
   auto op = set("/a");
@@ -168,7 +168,7 @@ TEST(hostile_server, a_tiny_timeout_does_not_stop_the_clock) {
   for (const std::int32_t timeout_ms : {1, 2, 3}) {
     virtual_loop loop;
     loop.accept();
-    loop.welcome(first_session, timeout_ms);
+    loop.accept_session(first_session, timeout_ms);
     loop.advance(1s);
     SUCCEED();
   }
@@ -177,15 +177,15 @@ TEST(hostile_server, a_tiny_timeout_does_not_stop_the_clock) {
 TEST(hostile_server, the_largest_timeout_does_not_overflow) {
   virtual_loop loop;
   loop.accept();
-  loop.welcome(first_session, std::numeric_limits<std::int32_t>::max());
+  loop.accept_session(first_session, std::numeric_limits<std::int32_t>::max());
   EXPECT_GT(loop.machine().next_deadline(), loop.now());
   EXPECT_GT(loop.machine().session_deadline(), loop.now());
 }
 
-TEST(hostile_server, bytes_before_the_connection_is_there_are_ignored) {
+TEST(hostile_server, bytes_before_the_connection_are_ignored) {
   virtual_loop loop;
   loop.deliver("early");
-  EXPECT_TRUE(loop.wants_connection());
+  EXPECT_TRUE(loop.is_connecting());
   loop.attach();
   EXPECT_EQ(loop.machine().state(), session_state::connected);
 }

@@ -1,4 +1,4 @@
-// Bounds on what may be outstanding, and on how long it waits for a connection.
+// Limits for outstanding operations, and for the time that they wait for a connection.
 
 #include <chrono>
 #include <string>
@@ -30,7 +30,7 @@ TEST(limits, number_of_outstanding_operations) {
   loop.submit(get("/more"));
 }
 
-TEST(limits, cancelled_operations_count_until_they_are_answered) {
+TEST(limits, cancelled_operations_count_until_their_reply) {
   auto options = nine_seconds();
   options.max_outstanding = 1;
   virtual_loop loop{options};
@@ -58,16 +58,16 @@ TEST(limits, bytes_that_wait_for_the_socket) {
   options.max_outstanding_bytes = 1000;
   virtual_loop loop{options};
   loop.attach();
-  loop.socket_takes(0);
+  loop.limit_socket(0);
   loop.submit(set("/a", std::string(1000, 'x')));
   EXPECT_EQ(loop.refused(get("/b")), error_code{errc::backlog_full});
-  loop.socket_takes();
+  loop.limit_socket();
   loop.answer_all();
   loop.submit(get("/b"));
 }
 
-// A request is kept until it is answered, since it may have to be repeated: it takes memory.
-TEST(limits, bytes_that_wait_for_an_answer) {
+// A request stays in memory until its reply arrives, because it may have to be repeated.
+TEST(limits, bytes_that_wait_for_a_reply) {
   auto options = nine_seconds();
   options.max_outstanding_bytes = 1000;
   virtual_loop loop{options};
@@ -117,7 +117,7 @@ TEST(connect_wait, ends_with_not_connected) {
   EXPECT_EQ(loop.machine().outstanding(), 0u);
 }
 
-TEST(connect_wait, is_the_session_timeout_unless_given) {
+TEST(connect_wait, defaults_to_the_session_timeout) {
   virtual_loop loop;
   const auto op = loop.submit(get("/a"));
   loop.advance(8999ms);
@@ -126,7 +126,7 @@ TEST(connect_wait, is_the_session_timeout_unless_given) {
   EXPECT_TRUE(op->failed(errc::not_connected));
 }
 
-TEST(connect_wait, does_not_count_once_sent) {
+TEST(connect_wait, does_not_apply_to_sent_requests) {
   auto options = nine_seconds();
   options.connect_wait = 2s;
   virtual_loop loop{options};
@@ -136,21 +136,21 @@ TEST(connect_wait, does_not_count_once_sent) {
   EXPECT_TRUE(op->pending());
 }
 
-TEST(connect_wait, begins_anew_for_a_repeated_read) {
+TEST(connect_wait, starts_again_for_a_repeated_read) {
   auto options = nine_seconds();
   options.connect_wait = 2s;
   virtual_loop loop{options};
   loop.attach();
   const auto op = loop.submit(get("/a"));
   loop.advance(5s);
-  loop.cut();
+  loop.lose_connection();
   loop.advance(1999ms);
   EXPECT_TRUE(op->pending());
   loop.advance(1ms);
   EXPECT_TRUE(op->failed(errc::not_connected));
 }
 
-TEST(connect_wait, gives_the_room_back) {
+TEST(connect_wait, frees_capacity_when_it_ends) {
   auto options = nine_seconds();
   options.max_outstanding_bytes = 1000;
   virtual_loop loop{options};

@@ -1,4 +1,4 @@
-// Completions, watch events and session events come in one order: the order of their causes.
+// Completions, watch events and session events are delivered in the order of their causes.
 
 #include <string>
 #include <string_view>
@@ -34,9 +34,9 @@ TEST(notices, follow_the_order_of_the_servers_messages) {
                                         "done get /2: ok", "w deleted /p"}));
 }
 
-// The event that a change caused arrives before the answer that shows it; the watch is there as
-// soon as the read that left it is answered.
-TEST(notices, a_watch_is_there_for_an_event_right_behind_its_read) {
+// The server sends a watch event before the reply that shows the change. A watch is active from the
+// reply to the read that set it.
+TEST(notices, a_watch_receives_an_event_right_after_its_read) {
   virtual_loop loop;
   const auto w = loop.journal_watcher("w");
   loop.attach();
@@ -49,39 +49,39 @@ TEST(notices, a_watch_is_there_for_an_event_right_behind_its_read) {
   EXPECT_EQ(loop.take_journal(), (lines{"done get /a: ok", "w changed /a"}));
 }
 
-TEST(notices, a_suspension_is_told_before_the_operations_it_failed) {
+TEST(notices, a_suspension_precedes_the_operations_that_it_fails) {
   virtual_loop loop;
   loop.attach();
   loop.submit(set("/1"));
   loop.submit(set("/2"));
   loop.take_journal();
-  loop.cut();
+  loop.lose_connection();
   EXPECT_EQ(loop.take_journal(),
             (lines{"suspended", "done set /1: connection_loss", "done set /2: connection_loss"}));
 }
 
-TEST(notices, a_reconnect_is_told_before_the_answers_it_brings) {
+TEST(notices, a_reconnect_precedes_the_replies_on_the_new_connection) {
   virtual_loop loop;
   loop.attach();
   loop.submit(get("/1"));
-  loop.cut();
+  loop.lose_connection();
   loop.take_journal();
   loop.attach();
   loop.answer_all();
   EXPECT_EQ(loop.take_journal(), (lines{"reconnected", "done get /1: ok"}));
 }
 
-TEST(notices, are_handed_out_once) {
+TEST(notices, are_delivered_once) {
   virtual_loop loop;
   loop.attach();
   EXPECT_FALSE(loop.machine().has_notices());
   EXPECT_TRUE(loop.machine().take_notices().empty());
 }
 
-TEST(notices, log_lines_come_only_if_somebody_reads_them) {
+TEST(notices, log_lines_are_produced_only_for_a_configured_log) {
   virtual_loop silent;
   silent.attach();
-  silent.cut();
+  silent.lose_connection();
   EXPECT_TRUE(silent.log().empty());
 
   auto options = nine_seconds();
@@ -92,11 +92,11 @@ TEST(notices, log_lines_come_only_if_somebody_reads_them) {
   EXPECT_EQ(loop.log()[0].level, log_level::warning);
   EXPECT_NE(loop.log()[0].text.find("one:1"), std::string::npos);
   loop.attach();
-  loop.cut();
+  loop.lose_connection();
   EXPECT_NE(loop.log().back().text.find("two:2"), std::string::npos);
 }
 
-TEST(notices, the_log_never_holds_secrets_or_data) {
+TEST(notices, the_log_contains_no_secrets_or_data) {
   auto options = nine_seconds();
   options.log = [](log_level, std::string_view) {};
   options.credentials.emplace_back("digest", secret::from_memory("user:TOPSECRET"));

@@ -6,20 +6,20 @@
 namespace conclave::session {
 namespace {
 
-TEST(chroot, is_put_before_every_path) {
+TEST(chroot, is_prepended_to_every_path) {
   EXPECT_EQ(with_chroot("", "/"), "/");
   EXPECT_EQ(with_chroot("", "/a"), "/a");
   EXPECT_EQ(with_chroot("/app", "/"), "/app");
   EXPECT_EQ(with_chroot("/app", "/a/b"), "/app/a/b");
 }
 
-TEST(chroot, is_taken_off_again) {
+TEST(chroot, is_removed_from_paths) {
   EXPECT_EQ(without_chroot("", "/a"), "/a");
   EXPECT_EQ(without_chroot("/app", "/app"), "/");
   EXPECT_EQ(without_chroot("/app", "/app/a/b"), "/a/b");
 }
 
-TEST(chroot, what_is_in_it) {
+TEST(chroot, contains_its_descendants) {
   EXPECT_TRUE(in_chroot("", "/a"));
   EXPECT_TRUE(in_chroot("/app", "/app"));
   EXPECT_TRUE(in_chroot("/app", "/app/a"));
@@ -29,7 +29,7 @@ TEST(chroot, what_is_in_it) {
   EXPECT_FALSE(in_chroot("/app", ""));
 }
 
-TEST(chroot, paths_outside_stay_as_they_are) {
+TEST(chroot, leaves_paths_outside_unchanged) {
   EXPECT_EQ(without_chroot("/app", "/"), "/");
   EXPECT_EQ(without_chroot("/app", "/apple"), "/apple");
   EXPECT_EQ(without_chroot("/app", "/other/app"), "/other/app");

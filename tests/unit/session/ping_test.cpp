@@ -1,4 +1,4 @@
-// Keeping a quiet connection alive, and noticing a dead one. The timeout is 9 s.
+// Pings keep an idle connection alive and detect a dead one. The session timeout is 9 s.
 
 #include <chrono>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using lines = std::vector<std::string>;
 
-TEST(ping, after_a_third_of_the_timeout_without_a_request) {
+TEST(ping, is_sent_after_a_third_of_the_timeout_without_a_request) {
   virtual_loop loop;
   loop.attach();
   loop.advance(2999ms);
@@ -27,25 +27,25 @@ TEST(ping, after_a_third_of_the_timeout_without_a_request) {
   EXPECT_TRUE(ping.body.empty());
 }
 
-TEST(ping, only_one_at_a_time) {
+TEST(ping, only_one_is_pending) {
   virtual_loop loop;
   loop.attach();
   loop.advance(5999ms);
   EXPECT_EQ(loop.take_list(), lines{"ping"});
 }
 
-TEST(ping, no_second_one_while_the_server_says_other_things) {
+TEST(ping, no_second_one_is_sent_while_other_frames_arrive) {
   virtual_loop loop;
   loop.attach();
   loop.advance(5s);
   loop.event(watch_event::kind::changed, "/a");
   loop.advance(5s);
-  loop.machine().time_passed(loop.now());  // earlier than it asked for
+  loop.machine().time_passed(loop.now());  // before its deadline
   loop.pump();
   EXPECT_EQ(loop.take_list(), lines{"ping"});
 }
 
-TEST(ping, again_after_an_answer) {
+TEST(ping, is_sent_again_after_the_reply) {
   virtual_loop loop;
   loop.attach();
   loop.advance(3s);
@@ -57,7 +57,7 @@ TEST(ping, again_after_an_answer) {
   EXPECT_EQ(loop.take_list(), lines{"ping"});
 }
 
-TEST(ping, not_while_requests_flow) {
+TEST(ping, is_not_sent_while_requests_are_sent) {
   virtual_loop loop;
   loop.attach();
   for (int i = 0; i < 10; ++i) {
@@ -69,7 +69,7 @@ TEST(ping, not_while_requests_flow) {
   EXPECT_EQ(loop.machine().state(), session_state::connected);
 }
 
-TEST(ping, for_hours) {
+TEST(ping, keeps_a_session_alive_for_hours) {
   virtual_loop loop;
   loop.attach();
   for (int pings = 0; pings < 1200; ++pings) {
@@ -83,17 +83,17 @@ TEST(ping, for_hours) {
 TEST(silence, of_two_thirds_of_the_timeout_ends_the_connection) {
   virtual_loop loop;
   loop.attach();
-  loop.take_wishes();
+  loop.take_commands();
   loop.advance(5999ms);
   EXPECT_EQ(loop.machine().state(), session_state::connected);
   loop.advance(1ms);
   EXPECT_EQ(loop.machine().state(), session_state::suspended);
   EXPECT_EQ(loop.take_journal(), (lines{"connected", "suspended"}));
   EXPECT_EQ(loop.events().back().reason, boost::system::errc::timed_out);
-  EXPECT_EQ(loop.take_wishes(), lines{"connect two:2"});
+  EXPECT_EQ(loop.take_commands(), lines{"connect two:2"});
 }
 
-TEST(silence, is_broken_by_any_bytes) {
+TEST(silence, ends_with_any_received_byte) {
   virtual_loop loop;
   loop.attach();
   loop.advance(5s);
@@ -104,7 +104,7 @@ TEST(silence, is_broken_by_any_bytes) {
   EXPECT_EQ(loop.machine().state(), session_state::suspended);
 }
 
-TEST(silence, is_not_broken_by_our_own_requests) {
+TEST(silence, does_not_end_with_sent_requests) {
   virtual_loop loop;
   loop.attach();
   for (int i = 0; i < 6; ++i) {
@@ -114,7 +114,7 @@ TEST(silence, is_not_broken_by_our_own_requests) {
   EXPECT_EQ(loop.machine().state(), session_state::suspended);
 }
 
-TEST(silence, a_new_connection_starts_counting_anew) {
+TEST(silence, a_new_connection_restarts_the_timer) {
   virtual_loop loop;
   loop.attach();
   loop.advance(6s);
@@ -128,8 +128,8 @@ TEST(silence, a_new_connection_starts_counting_anew) {
   EXPECT_EQ(loop.machine().state(), session_state::connected);
 }
 
-// Stopped for less and for more than the connection may be silent, and than the session may live.
-TEST(silence, of_a_server_that_was_not_asked_does_not_end_the_connection) {
+// The process is stopped for less and for more than the silence limit and the session timeout.
+TEST(silence, without_a_pending_request_does_not_end_the_connection) {
   for (const auto pause : {5999ms, 6001ms, 8000ms, 9000ms, 3'600'000ms}) {
     virtual_loop loop;
     loop.attach();
@@ -143,7 +143,7 @@ TEST(silence, of_a_server_that_was_not_asked_does_not_end_the_connection) {
   }
 }
 
-TEST(silence, a_server_that_was_asked_late_has_a_third_of_the_timeout) {
+TEST(silence, after_a_late_request_is_allowed_for_a_third_of_the_timeout) {
   virtual_loop loop;
   loop.attach();
   loop.stop_for(20s);
@@ -154,8 +154,8 @@ TEST(silence, a_server_that_was_asked_late_has_a_third_of_the_timeout) {
   EXPECT_EQ(loop.machine().state(), session_state::suspended);
 }
 
-// A machine that sleeps stops the server together with the client.
-TEST(silence, counts_anew_for_a_request_that_was_sent_before_a_stop) {
+// A suspended computer stops the server together with the client.
+TEST(silence, a_stop_restarts_the_timer_of_a_pending_request) {
   virtual_loop loop;
   loop.attach();
   loop.advance(1s);
@@ -168,7 +168,7 @@ TEST(silence, counts_anew_for_a_request_that_was_sent_before_a_stop) {
   EXPECT_EQ(loop.machine().state(), session_state::connected);
 }
 
-TEST(silence, a_request_of_a_thread_that_runs_first_after_a_stop_has_its_time) {
+TEST(silence, a_request_right_after_a_stop_restarts_the_timer) {
   virtual_loop loop;
   loop.attach();
   loop.stop_without_a_timer(6s);
@@ -188,7 +188,7 @@ TEST(silence, a_stop_does_not_move_the_session_deadline) {
   EXPECT_LT(deadline, loop.now());
 }
 
-TEST(ping, an_answer_nobody_asked_for_is_a_protocol_error) {
+TEST(ping, an_unexpected_reply_is_a_protocol_error) {
   virtual_loop loop;
   loop.attach();
   loop.answer({wire::special_xid::ping, {}, {}});

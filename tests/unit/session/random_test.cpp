@@ -1,8 +1,7 @@
-// Two thousand short lives of a session: users, a network and a server that do anything at any
-// time. Whatever happens, every operation completes exactly once and no write is sent twice.
+// Two thousand short sessions with random actions of the user, the network and the server. Every
+// operation must complete exactly once, and no write may be sent twice.
 //
-// A failing seed prints its number; with CONCLAVE_SEED=number in the environment that one runs
-// alone.
+// A failure prints its seed. CONCLAVE_SEED=number in the environment runs only that seed.
 
 #include <chrono>
 #include <cstdint>
@@ -25,24 +24,24 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How often what happened: a test in which nothing happens shows nothing.
-struct tally {
+// The number of each result. The test fails if a result was too rare.
+struct counts {
   int succeeded = 0, lost = 0, aborted = 0, expired = 0, not_connected = 0, repeated_reads = 0;
 };
 
-class life {
+class random_session {
  public:
-  life(unsigned seed, tally& count)
-      : tally_{count}, random_{seed}, loop_{options(seed), "one:1,two:2,three:3"} {}
+  random_session(unsigned seed, counts& count)
+      : counts_{count}, random_{seed}, loop_{options(seed), "one:1,two:2,three:3"} {}
 
   void run() {
     for (int step = 0; step < 150 && !loop_.machine().finished(); ++step) {
       act();
-      look_at_requests();
+      receive_requests();
     }
-    // Everything comes to an end: at the latest when the client is closed and nobody answers.
+    // After close(), all operations complete although the server does not answer.
     loop_.close();
-    look_at_requests();
+    receive_requests();
     loop_.advance(1h);
     EXPECT_TRUE(loop_.machine().finished());
     EXPECT_EQ(loop_.machine().outstanding(), 0u);
@@ -77,10 +76,10 @@ class life {
         }
         return;
       case 6:
-        if (loop_.connected()) loop_.cut();
+        if (loop_.connected()) loop_.lose_connection();
         return;
-      case 7: return loop_.socket_takes(up_to(60));
-      case 8: return loop_.socket_takes();
+      case 7: return loop_.limit_socket(up_to(60));
+      case 8: return loop_.limit_socket();
       case 9: return loop_.advance(std::chrono::milliseconds{up_to(4000)});
       case 10:
         if (up_to(3) == 0) garbage();
@@ -96,15 +95,15 @@ class life {
   void submit(bool write) {
     auto path = (write ? "/w/" : "/r/") + std::to_string(++count_);
     auto op = write ? set(path) : read(path);
-    const auto told = op->told;
+    const auto state = op->state;
     op->submitted = true;
     std::unique_ptr<operation> moved = std::move(op);
-    told->id = moved->id();
+    state->id = moved->id();
     const auto ec = loop_.machine().submit(moved, loop_.now());
-    if (ec)  // refused: nobody may complete it
+    if (ec)  // refused: the machine does not complete it
       moved->complete(ec);
     else
-      operations_.emplace(path, told);
+      operations_.emplace(path, state);
     loop_.pump();
   }
 
@@ -120,9 +119,9 @@ class life {
     }
   }
 
-  // Now and then it looks like an answer, perhaps to a request that has not arrived.
+  // Half of the garbage looks like a reply, in some cases to a request that has not arrived.
   void garbage() {
-    lied_ = true;
+    sent_garbage_ = true;
     std::string bytes;
     for (int n = up_to(40); n > 0; --n) bytes.push_back(static_cast<char>(up_to(255)));
     if (up_to(1) == 0)
@@ -132,17 +131,17 @@ class life {
   }
 
   void serve() {
-    if (loop_.wants_connection()) {
+    if (loop_.is_connecting()) {
       up_to(3) == 0 ? loop_.refuse() : loop_.accept();
       return;
     }
     if (!loop_.connected()) return;
     if (loop_.machine().state() != session_state::connected) {
-      const auto asked = loop_.greeting().session_id;
+      const auto asked = loop_.last_handshake().session_id;
       switch (up_to(9)) {
         case 0: return loop_.refuse_session();
-        case 1: return loop_.welcome(++sessions_, 3000 + up_to(9000));
-        default: return loop_.welcome(asked != 0 ? asked : ++sessions_, 9000);
+        case 1: return loop_.accept_session(++sessions_, 3000 + up_to(9000));
+        default: return loop_.accept_session(asked != 0 ? asked : ++sessions_, 9000);
       }
     }
     for (int n = up_to(4); n > 0 && !unanswered_.empty(); --n) {
@@ -152,12 +151,12 @@ class life {
         loop_.answer_error(r, errc::no_node);
       else
         loop_.answer(r);
-      look_at_requests();
+      receive_requests();
     }
   }
 
-  // Takes over what the server got; what it had not answered is gone with its connection.
-  void look_at_requests() {
+  // Collects the requests that the server received. Requests of an earlier connection are dropped.
+  void receive_requests() {
     if (!loop_.connected() || loop_.connections() != connection_) unanswered_.clear();
     connection_ = loop_.connections();
     while (loop_.has_request()) {
@@ -167,23 +166,23 @@ class life {
         ++seen_[r.path()];
     }
     loop_.take_journal();
-    loop_.take_wishes();
+    loop_.take_commands();
   }
 
-  void check(const std::string& path, const fate& op) {
+  void check(const std::string& path, const operation_state& op) {
     EXPECT_EQ(op.completions, 1) << path;
-    tally_.succeeded += !op.ec;
-    tally_.lost += op.ec == error_code{errc::connection_loss};
-    tally_.expired += op.ec == error_code{errc::session_expired};
-    tally_.not_connected += op.ec == error_code{errc::not_connected};
-    tally_.aborted += op.ec == boost::system::errc::operation_canceled;
+    counts_.succeeded += !op.ec;
+    counts_.lost += op.ec == error_code{errc::connection_loss};
+    counts_.expired += op.ec == error_code{errc::session_expired};
+    counts_.not_connected += op.ec == error_code{errc::not_connected};
+    counts_.aborted += op.ec == boost::system::errc::operation_canceled;
     if (!path.starts_with("/w/")) {
-      tally_.repeated_reads += seen_[path] > 1;
+      counts_.repeated_reads += seen_[path] > 1;
       return;
     }
     EXPECT_LE(seen_[path], 1) << path << " was written twice";
     const bool answered = !op.ec || op.server_error != 0;
-    if (answered && !lied_) {
+    if (answered && !sent_garbage_) {
       EXPECT_EQ(seen_[path], 1) << path;
     }
     if (op.ec == error_code{errc::not_connected}) {
@@ -191,26 +190,26 @@ class life {
     }
   }
 
-  tally& tally_;
+  counts& counts_;
   std::mt19937 random_;
   virtual_loop loop_;
-  std::map<std::string, std::shared_ptr<fate>> operations_;
+  std::map<std::string, std::shared_ptr<operation_state>> operations_;
   std::map<std::string, int> seen_;
   std::vector<request> unanswered_;
   std::size_t connection_ = 0;
   std::int64_t sessions_ = 0;
   int count_ = 0;
-  bool lied_ = false;
+  bool sent_garbage_ = false;
 };
 
-TEST(random, lives) {
-  tally count;
+TEST(random_faults, every_operation_completes_once) {
+  counts count;
   if (const char* seed = std::getenv("CONCLAVE_SEED")) {
-    life{static_cast<unsigned>(std::stoul(seed)), count}.run();
+    random_session{static_cast<unsigned>(std::stoul(seed)), count}.run();
     return;
   }
   for (unsigned seed = 0; seed < 2000; ++seed) {
-    life{seed, count}.run();
+    random_session{seed, count}.run();
     ASSERT_FALSE(::testing::Test::HasFailure()) << "replay with CONCLAVE_SEED=" << seed;
   }
   EXPECT_GT(count.succeeded, 1000);

@@ -1,4 +1,4 @@
-// Leaving all watches with the server of a new connection.
+// Setting all watches again on a new connection.
 
 #include <algorithm>
 #include <string>
@@ -18,15 +18,15 @@ using lines = std::vector<std::string>;
 
 constexpr std::size_t chunk = 131'072;
 
-const watcher nobody = [](const watch_event&) {};
+const watcher ignored = [](const watch_event&) {};
 
-// Everything that a list of frames asks for.
-struct asked {
+// The parsed content of a list of frames.
+struct parsed_requests {
   lines slots[watch_slots];
   std::vector<wire::opcode> types;
   std::vector<std::int64_t> zxids;
 
-  explicit asked(const std::vector<std::string>& frames) {
+  explicit parsed_requests(const std::vector<std::string>& frames) {
     for (const auto& frame : frames) {
       wire::reader in{frame};
       EXPECT_EQ(in.read<std::int32_t>(), static_cast<std::int32_t>(frame.size() - 4));
@@ -49,14 +49,16 @@ struct asked {
   }
 };
 
-TEST(rearm, nothing_to_say) { EXPECT_TRUE(watch_registry{}.rearm_frames(7, chunk).empty()); }
+TEST(rearm, sends_nothing_without_watches) {
+  EXPECT_TRUE(watch_registry{}.rearm_frames(7, chunk).empty());
+}
 
-TEST(rearm, old_request_where_it_says_it_all) {
+TEST(rearm, uses_set_watches_if_it_is_sufficient) {
   watch_registry watches;
-  watches.add(watch_slot::data, "/d", nobody);
-  watches.add(watch_slot::exist, "/e", nobody);
-  watches.add(watch_slot::child, "/c", nobody);
-  const asked a{watches.rearm_frames(7, chunk)};
+  watches.add(watch_slot::data, "/d", ignored);
+  watches.add(watch_slot::exist, "/e", ignored);
+  watches.add(watch_slot::child, "/c", ignored);
+  const parsed_requests a{watches.rearm_frames(7, chunk)};
   EXPECT_EQ(a.types, std::vector{wire::opcode::set_watches});
   EXPECT_EQ(a.zxids, std::vector<std::int64_t>{7});
   EXPECT_EQ(a.slots[0], lines{"/d"});
@@ -64,26 +66,26 @@ TEST(rearm, old_request_where_it_says_it_all) {
   EXPECT_EQ(a.slots[2], lines{"/c"});
 }
 
-TEST(rearm, new_request_for_persistent_watches) {
+TEST(rearm, uses_set_watches2_for_persistent_watches) {
   for (const auto slot : {watch_slot::persistent, watch_slot::recursive}) {
     watch_registry watches;
-    watches.add(watch_slot::data, "/d", nobody);
-    watches.add(slot, "/p", nobody);
-    const asked a{watches.rearm_frames(7, chunk)};
+    watches.add(watch_slot::data, "/d", ignored);
+    watches.add(slot, "/p", ignored);
+    const parsed_requests a{watches.rearm_frames(7, chunk)};
     EXPECT_EQ(a.types, std::vector{wire::opcode::set_watches2});
     EXPECT_EQ(a.slots[0], lines{"/d"});
     EXPECT_EQ(a.slots[static_cast<std::size_t>(slot)], lines{"/p"});
   }
 }
 
-TEST(rearm, many_watches_go_in_chunks) {
+TEST(rearm, sends_many_watches_in_chunks) {
   watch_registry watches;
   lines expected[watch_slots];
   for (std::size_t slot = 0; slot < watch_slots; ++slot) {
     for (int i = 0; i < 5000; ++i) {
       expected[slot].push_back("/" + std::to_string(slot) + "/" + std::string(30, 'x') +
                                std::to_string(i));
-      watches.add(static_cast<watch_slot>(slot), expected[slot].back(), nobody);
+      watches.add(static_cast<watch_slot>(slot), expected[slot].back(), ignored);
     }
     std::sort(expected[slot].begin(), expected[slot].end());
   }
@@ -91,18 +93,18 @@ TEST(rearm, many_watches_go_in_chunks) {
   EXPECT_GT(frames.size(), 5u);
   EXPECT_LT(frames.size(), 12u);
   for (const auto& frame : frames) EXPECT_LE(frame.size(), chunk);
-  const asked a{frames};
+  const parsed_requests a{frames};
   for (std::size_t slot = 0; slot < watch_slots; ++slot) EXPECT_EQ(a.slots[slot], expected[slot]);
 }
 
-TEST(rearm, a_path_above_the_limit_stands_alone) {
+TEST(rearm, sends_a_path_above_the_limit_alone) {
   watch_registry watches;
   const auto large = "/" + std::string(1000, 'x');
-  watches.add(watch_slot::data, large, nobody);
-  watches.add(watch_slot::data, "/small", nobody);
+  watches.add(watch_slot::data, large, ignored);
+  watches.add(watch_slot::data, "/small", ignored);
   const auto frames = watches.rearm_frames(7, 500);
   EXPECT_EQ(frames.size(), 2u);
-  EXPECT_EQ(asked{frames}.slots[0], (lines{"/small", large}));
+  EXPECT_EQ(parsed_requests{frames}.slots[0], (lines{"/small", large}));
 }
 
 TEST(rearm, happens_on_every_new_connection_with_the_last_zxid_seen) {
@@ -113,7 +115,7 @@ TEST(rearm, happens_on_every_new_connection_with_the_last_zxid_seen) {
   loop.submit(get("/a", w));
   loop.answer_all();
   for (int i = 0; i < 3; ++i) {
-    loop.cut();
+    loop.lose_connection();
     loop.attach();
     const auto r = loop.take_request();
     EXPECT_EQ(r.type, wire::opcode::set_watches);
@@ -126,25 +128,25 @@ TEST(rearm, happens_on_every_new_connection_with_the_last_zxid_seen) {
   }
 }
 
-TEST(rearm, what_happened_meanwhile_is_delivered) {
+TEST(rearm, missed_events_are_delivered) {
   virtual_loop loop;
   loop.attach();
   const auto w = loop.journal_watcher("w");
   loop.submit(get("/a", w));
   loop.answer_all();
-  loop.cut();
+  loop.lose_connection();
   loop.attach();
   loop.take_journal();
   loop.event(watch_event::kind::changed, "/a");
   loop.answer_all();
   EXPECT_EQ(loop.take_journal(), lines{"w changed /a"});
-  loop.cut();
+  loop.lose_connection();
   loop.attach();
-  EXPECT_FALSE(loop.has_request());  // it was used up
+  EXPECT_FALSE(loop.has_request());  // the watch has fired
 }
 
-// ZooKeeper does not look back for them as it does for one-shot watches.
-TEST(rearm, lasting_watchers_are_told_that_they_may_have_missed_something) {
+// ZooKeeper does not deliver missed events to persistent watches, only to one-shot watches.
+TEST(rearm, persistent_watchers_are_notified_of_possibly_missed_events) {
   virtual_loop loop;
   loop.attach();
   const auto once = loop.journal_watcher("once");
@@ -155,28 +157,28 @@ TEST(rearm, lasting_watchers_are_told_that_they_may_have_missed_something) {
   loop.submit(add_watch("/r", watch_mode::recursive, r));
   loop.answer_all();
   loop.take_journal();
-  loop.cut();
+  loop.lose_connection();
   loop.attach();
   EXPECT_EQ(loop.take_journal(),
             (lines{"suspended", "reconnected", "p possibly_missed /p", "r possibly_missed /r"}));
   EXPECT_EQ(loop.machine().watch_count(), 3u);
 }
 
-TEST(rearm, an_overloaded_server_is_asked_again) {
+TEST(rearm, is_repeated_if_the_server_is_overloaded) {
   virtual_loop loop;
   loop.attach();
   const auto w = loop.journal_watcher("w");
   loop.submit(get("/a", w));
   loop.answer_all();
-  loop.cut();
+  loop.lose_connection();
   loop.attach();
   loop.take_journal();
   loop.answer_error(loop.take_request(), errc::throttled);
   EXPECT_EQ(loop.machine().state(), session_state::suspended);
-  EXPECT_EQ(loop.machine().watch_count(), 1u) << "nothing is forgotten";
+  EXPECT_EQ(loop.machine().watch_count(), 1u) << "all watches are kept";
 }
 
-TEST(rearm, a_server_that_does_not_take_the_watches_ends_them) {
+TEST(rearm, watches_are_lost_if_the_server_refuses_them) {
   virtual_loop loop;
   loop.attach();
   const auto once = loop.journal_watcher("once");
@@ -184,7 +186,7 @@ TEST(rearm, a_server_that_does_not_take_the_watches_ends_them) {
   loop.submit(get("/once", once));
   loop.submit(add_watch("/a", watch_mode::recursive, w));
   loop.answer_all();
-  loop.cut();
+  loop.lose_connection();
   loop.attach();
   loop.take_journal();
   loop.answer_error(loop.take_request(), errc::unimplemented);

@@ -1,4 +1,4 @@
-// Requests get numbers, and answers come in the order of the requests.
+// Requests get xids, and replies arrive in the order of the requests.
 
 #include <chrono>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using lines = std::vector<std::string>;
 
-TEST(request_order, xids_increase_and_stand_in_the_frames) {
+TEST(request_order, xids_increase_and_are_written_to_the_frames) {
   virtual_loop loop;
   loop.attach();
   for (int i = 1; i <= 5; ++i) {
@@ -36,14 +36,14 @@ TEST(request_order, xids_increase_and_stand_in_the_frames) {
   EXPECT_EQ(loop.machine().in_flight(), 5u);
 }
 
-TEST(request_order, xids_stand_in_frames_that_wait_for_the_socket_too) {
+TEST(request_order, xids_are_written_to_frames_that_wait_for_the_socket) {
   virtual_loop loop;
   loop.attach();
-  loop.socket_takes(0);
+  loop.limit_socket(0);
   for (const auto* path : {"/1", "/2", "/3"}) loop.submit(set(path));
-  loop.socket_takes(10);  // in the middle of the first
+  loop.limit_socket(10);  // part of the first frame
   loop.submit(set("/4"));
-  loop.socket_takes();
+  loop.limit_socket();
   for (int i = 1; i <= 4; ++i) {
     const auto r = loop.take_request();
     EXPECT_EQ(r.xid, i);
@@ -51,7 +51,7 @@ TEST(request_order, xids_stand_in_frames_that_wait_for_the_socket_too) {
   }
 }
 
-TEST(request_order, answers_complete_their_requests) {
+TEST(request_order, replies_complete_their_requests) {
   virtual_loop loop;
   loop.attach();
   const auto a = loop.submit(get("/a"));
@@ -81,11 +81,11 @@ TEST(request_order, an_error_may_be_a_result) {
   EXPECT_TRUE(forbidden->failed(errc::no_auth));
 }
 
-TEST(request_order, answers_may_come_in_pieces_or_together) {
+TEST(request_order, replies_may_arrive_in_pieces_or_together) {
   for (const std::size_t piece : {1u, 3u, 16u, 1000u}) {
     virtual_loop loop;
     loop.attach();
-    std::vector<std::shared_ptr<fate>> all;
+    std::vector<std::shared_ptr<operation_state>> all;
     std::string bytes;
     for (int i = 1; i <= 20; ++i) {
       all.push_back(loop.submit(get("/a")));
@@ -98,7 +98,7 @@ TEST(request_order, answers_may_come_in_pieces_or_together) {
   }
 }
 
-TEST(request_order, another_answer_than_the_next_is_a_protocol_error) {
+TEST(request_order, a_reply_out_of_order_is_a_protocol_error) {
   for (const std::int32_t xid : {2, 3, 99, -3, -9, std::numeric_limits<std::int32_t>::min()}) {
     virtual_loop loop;
     loop.attach();
@@ -109,23 +109,23 @@ TEST(request_order, another_answer_than_the_next_is_a_protocol_error) {
     EXPECT_EQ(loop.machine().state(), session_state::suspended) << xid;
     EXPECT_EQ(loop.events().back().reason, error_code{errc::protocol_error});
     EXPECT_TRUE(write->failed(errc::connection_loss));
-    EXPECT_TRUE(read->failed(errc::protocol_error));  // it was its turn
+    EXPECT_TRUE(read->failed(errc::protocol_error));  // the next reply belonged to it
     EXPECT_TRUE(later->pending());
-    ASSERT_TRUE(loop.wants_connection());
+    ASSERT_TRUE(loop.is_connecting());
     loop.attach();
     EXPECT_EQ(loop.take_list(), lines{"get /c"});
   }
 }
 
-TEST(request_order, an_answer_without_a_request_is_a_protocol_error) {
+TEST(request_order, a_reply_without_a_request_is_a_protocol_error) {
   virtual_loop loop;
   loop.attach();
   loop.answer({1, {}, {}});
   EXPECT_EQ(loop.events().back().reason, error_code{errc::protocol_error});
-  EXPECT_TRUE(loop.wants_connection());
+  EXPECT_TRUE(loop.is_connecting());
 }
 
-TEST(request_order, what_follows_a_protocol_error_is_not_read) {
+TEST(request_order, input_after_a_protocol_error_is_discarded) {
   virtual_loop loop;
   loop.attach();
   const auto op = loop.submit(get("/a"));
@@ -134,16 +134,16 @@ TEST(request_order, what_follows_a_protocol_error_is_not_read) {
   wire::append_frame(bytes, wire::reply_header{1, 1, 0});
   loop.deliver(bytes);
   EXPECT_TRUE(op->failed(errc::protocol_error));
-  loop.deliver(bytes);  // still on its way when we left
+  loop.deliver(bytes);  // still in flight when the connection was closed
   EXPECT_EQ(op->completions, 1);
 }
 
-TEST(request_order, numbers_go_on_over_connections) {
+TEST(request_order, xids_continue_on_the_next_connection) {
   virtual_loop loop;
   loop.attach();
   loop.submit(set("/a"));
   EXPECT_EQ(loop.take_request().xid, 1);
-  loop.cut();
+  loop.lose_connection();
   loop.attach();
   loop.submit(set("/a"));
   EXPECT_GT(loop.take_request().xid, 1);
@@ -158,9 +158,9 @@ TEST(request_order, the_highest_zxid_is_kept) {
   loop.send_frame(wire::reply_header{2, 400, 0});
   loop.event(watch_event::kind::changed, "/a");
   EXPECT_EQ(loop.machine().last_zxid(), 500);
-  loop.cut();
+  loop.lose_connection();
   loop.accept();
-  EXPECT_EQ(loop.greeting().last_zxid_seen, 500);
+  EXPECT_EQ(loop.last_handshake().last_zxid_seen, 500);
 }
 
 }  // namespace

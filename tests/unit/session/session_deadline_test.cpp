@@ -1,4 +1,5 @@
-// Until when the server cannot have expired the session. The timeout is 9 s, a tenth is off.
+// The deadline before which the server cannot have expired the session. The session timeout is 9 s.
+// The deadline is a tenth earlier.
 
 #include <chrono>
 #include <string>
@@ -21,16 +22,16 @@ TEST(session_deadline, is_in_the_past_without_a_session) {
   EXPECT_EQ(loop.machine().session_deadline(), time_point::min());
 }
 
-TEST(session_deadline, counts_from_when_the_handshake_was_sent) {
+TEST(session_deadline, counts_from_the_sending_of_the_handshake) {
   virtual_loop loop;
   loop.accept();
   const auto sent = loop.now();
   loop.advance(2s);
-  loop.welcome();
+  loop.accept_session();
   EXPECT_EQ(loop.machine().session_deadline(), sent + 8100ms);
 }
 
-TEST(session_deadline, counts_from_when_the_last_answered_request_was_sent) {
+TEST(session_deadline, counts_from_the_sending_of_the_last_answered_request) {
   virtual_loop loop;
   loop.attach();
   loop.advance(1s);
@@ -41,7 +42,7 @@ TEST(session_deadline, counts_from_when_the_last_answered_request_was_sent) {
   EXPECT_EQ(loop.machine().session_deadline(), sent + 8100ms);
 }
 
-TEST(session_deadline, counts_from_when_an_answered_ping_was_sent) {
+TEST(session_deadline, counts_from_the_sending_of_an_answered_ping) {
   virtual_loop loop;
   loop.attach();
   loop.advance(3s);
@@ -51,7 +52,7 @@ TEST(session_deadline, counts_from_when_an_answered_ping_was_sent) {
   EXPECT_EQ(loop.machine().session_deadline(), sent + 8100ms);
 }
 
-TEST(session_deadline, is_not_moved_by_requests_without_an_answer) {
+TEST(session_deadline, is_not_extended_by_requests_without_a_reply) {
   virtual_loop loop;
   loop.attach();
   const auto deadline = loop.machine().session_deadline();
@@ -62,7 +63,7 @@ TEST(session_deadline, is_not_moved_by_requests_without_an_answer) {
   EXPECT_EQ(loop.machine().session_deadline(), deadline);
 }
 
-TEST(session_deadline, is_not_moved_by_events) {
+TEST(session_deadline, is_not_extended_by_events) {
   virtual_loop loop;
   loop.attach();
   const auto deadline = loop.machine().session_deadline();
@@ -71,7 +72,7 @@ TEST(session_deadline, is_not_moved_by_events) {
   EXPECT_EQ(loop.machine().session_deadline(), deadline);
 }
 
-TEST(session_deadline, is_not_moved_back_by_an_older_request) {
+TEST(session_deadline, is_not_reduced_by_an_older_request) {
   virtual_loop loop;
   loop.attach();
   loop.advance(1s);
@@ -86,12 +87,12 @@ TEST(session_deadline, is_not_moved_back_by_an_older_request) {
   EXPECT_EQ(loop.machine().session_deadline(), ping_sent + 8100ms);
 }
 
-TEST(session_deadline, stands_still_while_suspended) {
+TEST(session_deadline, does_not_change_while_suspended) {
   virtual_loop loop;
   loop.attach();
   const auto deadline = loop.machine().session_deadline();
   loop.advance(1s);
-  loop.cut();
+  loop.lose_connection();
   loop.accept();
   loop.advance(1s);
   EXPECT_EQ(loop.machine().session_deadline(), deadline);
@@ -102,7 +103,7 @@ TEST(session_deadline, a_repeated_read_counts_from_its_second_sending) {
   loop.attach();
   loop.submit(get("/a"));
   loop.advance(1s);
-  loop.cut();
+  loop.lose_connection();
   loop.advance(1s);
   loop.attach();
   const auto sent = loop.now();
@@ -111,7 +112,7 @@ TEST(session_deadline, a_repeated_read_counts_from_its_second_sending) {
   EXPECT_EQ(loop.machine().session_deadline(), sent + 8100ms);
 }
 
-TEST(session_deadline, is_reached_by_a_quiet_healthy_connection_never) {
+TEST(session_deadline, is_not_reached_on_an_idle_connection) {
   virtual_loop loop;
   loop.attach();
   for (int i = 0; i < 1000; ++i) {
@@ -124,36 +125,36 @@ TEST(session_deadline, is_reached_by_a_quiet_healthy_connection_never) {
   }
 }
 
-// What a server without its ensemble says proves nothing about the session at the others.
-TEST(session_deadline, is_not_moved_by_a_read_only_server) {
+// Replies of a server without a quorum prove nothing about the session.
+TEST(session_deadline, is_not_extended_by_a_read_only_server) {
   auto options = nine_seconds();
   options.allow_read_only = true;
   virtual_loop loop{options};
   loop.attach();
   const auto deadline = loop.machine().session_deadline();
   loop.advance(1s);
-  loop.cut();
+  loop.lose_connection();
   loop.accept();
-  loop.welcome(first_session, 9000, true);
+  loop.accept_session(first_session, 9000, true);
   loop.submit(get("/a"));
   loop.answer_all();
   EXPECT_EQ(loop.machine().session_deadline(), deadline);
 }
 
-TEST(session_deadline, is_not_stretched_by_a_read_only_servers_longer_timeout) {
+TEST(session_deadline, is_not_extended_by_a_longer_timeout_of_a_read_only_server) {
   auto options = nine_seconds();
   options.allow_read_only = true;
   virtual_loop loop{options};
   loop.attach();
   const auto deadline = loop.machine().session_deadline();
-  loop.cut();
+  loop.lose_connection();
   loop.accept();
-  loop.welcome(first_session, 30'000, true);
+  loop.accept_session(first_session, 30'000, true);
   EXPECT_EQ(loop.machine().session_deadline(), deadline);
 }
 
-// A follower passes on what the leader says; the next handshake will tell for sure.
-TEST(session_deadline, is_over_when_an_answer_calls_the_session_dead) {
+// A follower forwards the leader's reply. The next handshake confirms the expiry.
+TEST(session_deadline, has_passed_when_a_reply_reports_an_expired_session) {
   virtual_loop loop;
   loop.attach();
   const auto write = loop.submit(set("/a"));
@@ -162,7 +163,7 @@ TEST(session_deadline, is_over_when_an_answer_calls_the_session_dead) {
   EXPECT_EQ(loop.machine().session_deadline(), time_point::min());
   EXPECT_EQ(loop.machine().state(), session_state::suspended);
   loop.attach();
-  EXPECT_GT(loop.machine().session_deadline(), loop.now()) << "it lived after all";
+  EXPECT_GT(loop.machine().session_deadline(), loop.now()) << "the session was still alive";
 }
 
 // The reply ends its connection once, as malformed. It has no effect on the next connection.
@@ -178,19 +179,19 @@ TEST(session_deadline, a_malformed_reply_about_an_expired_session_ends_one_conne
   EXPECT_EQ(loop.machine().state(), session_state::connected);
 }
 
-TEST(session_deadline, a_read_only_server_gives_none) {
+TEST(session_deadline, does_not_exist_with_a_read_only_server) {
   auto options = nine_seconds();
   options.allow_read_only = true;
   virtual_loop loop{options};
   loop.accept();
-  loop.welcome(first_session, 9000, true);
+  loop.accept_session(first_session, 9000, true);
   EXPECT_EQ(loop.machine().session_deadline(), time_point::min());
 }
 
-TEST(session_deadline, is_over_after_an_expiry) {
+TEST(session_deadline, has_passed_after_an_expiry) {
   virtual_loop loop;
   loop.attach();
-  loop.cut();
+  loop.lose_connection();
   loop.accept();
   loop.refuse_session();
   EXPECT_EQ(loop.machine().session_deadline(), time_point::min());

@@ -1,4 +1,4 @@
-// The names of states and events, as they stand in logs.
+// The names of states and events in logs.
 
 #include "conclave/session_event.hpp"
 
@@ -10,7 +10,7 @@
 namespace conclave {
 namespace {
 
-TEST(names, of_states_and_events) {
+TEST(names, states_and_events_have_names) {
   using kind = session_event::kind;
   std::set<std::string> names;
   for (const auto s :

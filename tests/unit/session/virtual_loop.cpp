@@ -73,19 +73,19 @@ test_operation_ptr read(wire::opcode type, std::string_view path, watch_slot slo
 // --- operations
 
 test_operation::~test_operation() {
-  if (submitted && told->completions == 0)
+  if (submitted && state->completions == 0)
     ADD_FAILURE() << "an operation on " << path << " was dropped without a completion";
 }
 
 bool test_operation::read_reply(const wire::reply_header& header, wire::reader& body) {
-  told->server_error = header.error;
-  while (!body.at_end()) told->body.push_back(static_cast<char>(body.read<std::uint8_t>()));
+  state->server_error = header.error;
+  while (!body.at_end()) state->body.push_back(static_cast<char>(body.read<std::uint8_t>()));
   return !malformed_reply;
 }
 
 void test_operation::complete(error_code ec) noexcept {
-  EXPECT_EQ(++told->completions, 1) << "an operation on " << path << " completed again";
-  told->ec = ec;
+  EXPECT_EQ(++state->completions, 1) << "an operation on " << path << " completed again";
+  state->ec = ec;
 }
 
 test_operation_ptr get(std::string_view path, watcher w) {
@@ -156,16 +156,16 @@ virtual_loop::~virtual_loop() {
   EXPECT_EQ(machine_.outstanding(), 0u);
 }
 
-std::shared_ptr<fate> virtual_loop::submit(test_operation_ptr op) {
-  auto told = op->told;
-  told->id = op->id();
+std::shared_ptr<operation_state> virtual_loop::submit(test_operation_ptr op) {
+  auto state = op->state;
+  state->id = op->id();
   op->submitted = true;
   std::unique_ptr<operation> moved = std::move(op);
   const auto ec = machine_.submit(moved, now_);
   EXPECT_FALSE(ec) << ec.message();
   EXPECT_EQ(moved == nullptr, !ec);
   pump();
-  return told;
+  return state;
 }
 
 error_code virtual_loop::refused(test_operation_ptr op) {
@@ -177,7 +177,7 @@ error_code virtual_loop::refused(test_operation_ptr op) {
   return ec;
 }
 
-void virtual_loop::cancel(const std::shared_ptr<fate>& op) {
+void virtual_loop::cancel(const std::shared_ptr<operation_state>& op) {
   machine_.cancel(op->id);
   pump();
 }
@@ -199,16 +199,16 @@ void virtual_loop::pump() {
   const auto command = machine_.take_command();
   if (const auto* to = std::get_if<machine::connect_to>(&command)) {
     close_connection();
-    wanted_ = to->host;
-    wishes_.push_back("connect " + to_string(to->host));
+    requested_ = to->host;
+    commands_.push_back("connect " + to_string(to->host));
   } else if (std::holds_alternative<machine::disconnect>(command)) {
     close_connection();
-    wishes_.emplace_back("disconnect");
+    commands_.emplace_back("disconnect");
   }
   if (connected_) {
     auto bytes = machine_.output();
-    if (socket_room_) bytes = bytes.substr(0, std::min(*socket_room_, bytes.size()));
-    if (socket_room_) *socket_room_ -= bytes.size();
+    if (socket_capacity_) bytes = bytes.substr(0, std::min(*socket_capacity_, bytes.size()));
+    if (socket_capacity_) *socket_capacity_ -= bytes.size();
     stream_ += bytes;
     received_bytes_ += bytes.size();
     machine_.sent(bytes.size());
@@ -223,13 +223,13 @@ void virtual_loop::read_stream() {
     const auto length = in.read<std::int32_t>();
     if (!in.ok() || length < 0 || in.remaining() < static_cast<std::size_t>(length)) return;
     wire::reader frame{std::string_view{stream_}.substr(4, static_cast<std::size_t>(length))};
-    if (!greeted_) {
+    if (!handshake_received_) {
       const auto r = frame.read<wire::connect_request>();
-      greeting_ = {r.protocol_version, r.last_zxid_seen,        r.timeout_ms,
-                   r.session_id,       std::string{r.password}, {}};
-      if (!frame.at_end()) greeting_.read_only = frame.read<bool>();
+      handshake_ = {r.protocol_version, r.last_zxid_seen,        r.timeout_ms,
+                    r.session_id,       std::string{r.password}, {}};
+      if (!frame.at_end()) handshake_.read_only = frame.read<bool>();
       EXPECT_TRUE(frame.ok() && frame.at_end()) << "a malformed handshake";
-      greeted_ = true;
+      handshake_received_ = true;
     } else {
       const auto header = frame.read<wire::request_header>();
       EXPECT_TRUE(frame.ok()) << "a frame without a header";
@@ -240,19 +240,19 @@ void virtual_loop::read_stream() {
 }
 
 void virtual_loop::close_connection() {
-  wanted_.reset();
+  requested_.reset();
   connected_ = false;
-  greeted_ = false;
+  handshake_received_ = false;
   stream_.clear();
   requests_.clear();
 }
 
 void virtual_loop::accept() {
-  for (int pauses = 0; !wanted_ && pauses < 10 && machine_.next_deadline() != time_point::max();
+  for (int pauses = 0; !requested_ && pauses < 10 && machine_.next_deadline() != time_point::max();
        ++pauses)
     advance(machine_.next_deadline() - now_);
-  ASSERT_TRUE(wanted_) << "no connection is wanted";
-  wanted_.reset();
+  ASSERT_TRUE(requested_) << "no connection was requested";
+  requested_.reset();
   connected_ = true;
   ++connections_;
   machine_.connected(now_);
@@ -260,30 +260,30 @@ void virtual_loop::accept() {
 }
 
 void virtual_loop::refuse() {
-  ASSERT_TRUE(wanted_) << "no connection is wanted";
-  wanted_.reset();
+  ASSERT_TRUE(requested_) << "no connection was requested";
+  requested_.reset();
   machine_.disconnected(
       boost::system::errc::make_error_code(boost::system::errc::connection_refused), now_);
   pump();
 }
 
-void virtual_loop::cut() {
-  ASSERT_TRUE(connected_) << "there is no connection to cut";
+void virtual_loop::lose_connection() {
+  ASSERT_TRUE(connected_) << "there is no connection";
   close_connection();
   machine_.disconnected(boost::system::errc::make_error_code(boost::system::errc::connection_reset),
                         now_);
   pump();
 }
 
-void virtual_loop::socket_takes(std::optional<std::size_t> bytes) {
-  socket_room_ = bytes;
+void virtual_loop::limit_socket(std::optional<std::size_t> bytes) {
+  socket_capacity_ = bytes;
   pump();
 }
 
 // --- the server
 
-void virtual_loop::welcome(std::int64_t session_id, std::int32_t timeout_ms,
-                           std::optional<bool> read_only) {
+void virtual_loop::accept_session(std::int64_t session_id, std::int32_t timeout_ms,
+                                  std::optional<bool> read_only) {
   const wire::connect_response response{0, timeout_ms, session_id, password};
   if (read_only)
     send_frame(response, wire::read_only_flag{*read_only});
@@ -332,7 +332,7 @@ void virtual_loop::event(std::int32_t type, std::string_view path) {
 }
 
 void virtual_loop::deliver(std::string_view bytes) {
-  const std::vector<char> exact{bytes.begin(), bytes.end()};  // gone afterwards
+  const std::vector<char> exact{bytes.begin(), bytes.end()};  // freed after the call
   machine_.received({exact.data(), exact.size()}, now_);
   pump();
 }
@@ -372,9 +372,9 @@ void virtual_loop::deliver_notice(notice n) {
     done->op->complete(done->ec);
   } else if (const auto* fired = std::get_if<triggered_watch>(&n)) {
     for (const auto& w : fired->watchers) w(fired->event);
-  } else if (const auto* told = std::get_if<session_event>(&n)) {
-    journal_.emplace_back(to_string(told->type));
-    events_.push_back(*told);
+  } else if (const auto* event = std::get_if<session_event>(&n)) {
+    journal_.emplace_back(to_string(event->type));
+    events_.push_back(*event);
   } else if (auto* line = std::get_if<log_line>(&n)) {
     log_.push_back(std::move(*line));
   } else {

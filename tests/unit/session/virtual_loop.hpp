@@ -1,8 +1,7 @@
-// A session's machine with a clock, a network and a server that exist only in the test.
+// A session's machine with a simulated clock, network and server.
 //
-// One thread; nothing happens unless the test says so: it accepts connections, answers requests,
-// cuts links and lets time pass. What the machine does with its deadlines it does at exactly those
-// times.
+// Runs in one thread. The test accepts and closes connections, answers requests and advances the
+// clock. Timers of the machine run exactly at their deadlines.
 //
 //   virtual_loop loop;
 //   loop.attach();
@@ -24,12 +23,12 @@
 
 namespace conclave::session {
 
-// What became of an operation.
-struct fate {
+// The completion of an operation.
+struct operation_state {
   int completions = 0;
   error_code ec;
   std::int32_t server_error = 0;
-  std::string body;  // the answer's, without its header
+  std::string body;  // of the reply, without its header
   std::uint64_t id = 0;
 
   bool pending() const { return completions == 0; }
@@ -37,7 +36,7 @@ struct fate {
   bool failed(error_code with) const { return completions == 1 && ec == with; }
 };
 
-// An operation that keeps its answer and counts its completions.
+// An operation that stores its reply and counts its completions.
 class test_operation final : public operation {
  public:
   test_operation(wire::opcode type, on_disconnect rule) : operation{type, rule} {}
@@ -49,23 +48,23 @@ class test_operation final : public operation {
     return result && answered == *result ? error_code{} : answered;
   }
 
-  std::shared_ptr<fate> told = std::make_shared<fate>();
+  std::shared_ptr<operation_state> state = std::make_shared<operation_state>();
   bool submitted = false;
   std::optional<errc> result;    // an error that is a result
-  bool malformed_reply = false;  // read_reply() says so
+  bool malformed_reply = false;  // read_reply() returns this
   std::string path;
 };
 
 using test_operation_ptr = std::unique_ptr<test_operation>;
 
-// Reads, repeated after a cut. With a watcher they leave a watch.
+// Reads are repeated after a connection loss. With a watcher they set a watch.
 test_operation_ptr get(std::string_view path, watcher w = {});
 test_operation_ptr exists(std::string_view path, watcher w = {});
 test_operation_ptr children(std::string_view path, watcher w = {});
 test_operation_ptr add_watch(std::string_view path, watch_mode mode, watcher w);
-// Writes, whose outcome a cut leaves unknown.
+// The outcome of a write is unknown after a connection loss.
 test_operation_ptr set(std::string_view path, std::string_view data = "data");
-// Done by a cut as well as by an answer.
+// A connection loss completes the operation like a reply.
 test_operation_ptr remove_watches(std::string_view path);
 test_operation_ptr add_auth(std::string_view scheme, std::string_view auth);
 
@@ -74,7 +73,7 @@ struct request {
   std::int32_t xid = 0;
   wire::opcode type{};
   std::string body;
-  std::string path() const;  // where the body begins with one
+  std::string path() const;  // valid if the body begins with a path
 };
 
 struct handshake {
@@ -88,52 +87,52 @@ struct handshake {
 
 inline constexpr std::int64_t first_session = 0x1234;
 
-// Short enough to read: pings after 3 s, silence for 6 s is a lost connection.
+// A session timeout of 9 s: pings after 3 s, and the connection is lost after 6 s of silence.
 client_options nine_seconds();
 
 class virtual_loop {
  public:
   explicit virtual_loop(const client_options& options = nine_seconds(),
                         std::string_view where = "one:1,two:2", std::uint64_t shuffle_seed = 0);
-  // Closes the client, waits in vain, and so sees that whatever is left completes.
+  // Closes the client without an answer and checks that all operations complete.
   ~virtual_loop();
   virtual_loop(const virtual_loop&) = delete;
   virtual_loop& operator=(const virtual_loop&) = delete;
 
   // --- the user
 
-  std::shared_ptr<fate> submit(test_operation_ptr op);
-  error_code refused(test_operation_ptr op);  // submit() must say why not
-  void cancel(const std::shared_ptr<fate>& op);
+  std::shared_ptr<operation_state> submit(test_operation_ptr op);
+  error_code refused(test_operation_ptr op);  // the error of submit()
+  void cancel(const std::shared_ptr<operation_state>& op);
   void close();
   // A watcher that writes "NAME KIND PATH" into the journal.
   watcher journal_watcher(std::string name);
 
   // --- the network
 
-  // Whether the machine is waiting for a connection, and to whom.
-  bool wants_connection() const { return wanted_.has_value(); }
-  std::string wanted_host() const { return wanted_ ? to_string(*wanted_) : std::string{}; }
+  bool is_connecting() const { return requested_.has_value(); }
+  std::string requested_host() const { return requested_ ? to_string(*requested_) : std::string{}; }
   bool connected() const { return connected_; }
   std::size_t connections() const { return connections_; }  // accepted so far
-  // The connection that is wanted, now or after a pause; the handshake is sent.
+  // Accepts the requested connection, after the delay if there is one. The machine then sends its
+  // handshake.
   void accept();
-  void refuse();  // it
-  void cut();
-  // How many bytes the socket takes from now on; without a number: all.
-  void socket_takes(std::optional<std::size_t> bytes = {});
+  void refuse();  // refuses the requested connection
+  void lose_connection();
+  // The number of bytes that the socket still accepts. Without an argument: no limit.
+  void limit_socket(std::optional<std::size_t> bytes = {});
 
   // --- the server
 
-  const handshake& greeting() const { return greeting_; }
-  void welcome(std::int64_t session_id = first_session, std::int32_t timeout_ms = 9000,
-               std::optional<bool> read_only = false);
-  void refuse_session() { welcome(0, 0); }
-  void attach() { accept(), welcome(); }
+  const handshake& last_handshake() const { return handshake_; }
+  void accept_session(std::int64_t session_id = first_session, std::int32_t timeout_ms = 9000,
+                      std::optional<bool> read_only = false);
+  void refuse_session() { accept_session(0, 0); }
+  void attach() { accept(), accept_session(); }
 
   bool has_request() const { return !requests_.empty(); }
-  request take_request();                // a test failure if there is none
-  std::vector<std::string> take_list();  // the types (and paths) of all of them
+  request take_request();                // fails the test if there is none
+  std::vector<std::string> take_list();  // the types and paths of all requests
   template <class... Body>
   void answer(const request& r, const Body&... body) {
     send_frame(wire::reply_header{r.xid, ++zxid_, 0}, body...);
@@ -155,25 +154,25 @@ class virtual_loop {
 
   time_point now() const { return now_; }
   void advance(duration d);
-  // As for a process that was stopped: the machine learns of the time only afterwards.
+  // Simulates a stopped process: no timer runs until the end of that time.
   void stop_for(duration d);
-  // The same, but another thread runs before the one with the timer.
+  // The same, but another thread runs before the timers.
   void stop_without_a_timer(duration d) { now_ += d; }
-  // Since the beginning.
+  // The time since the start.
   std::chrono::milliseconds clock() const;
 
-  // Everything that was delivered, in order, as "connected", "done set /a: connection_loss", ...
+  // The delivered events in order: "connected", "done set /a: connection_loss", ...
   std::vector<std::string> take_journal() { return std::exchange(journal_, {}); }
-  // What was asked of the network, in order: "connect one:1", "disconnect".
-  std::vector<std::string> take_wishes() { return std::exchange(wishes_, {}); }
+  // The machine's commands to the network in order: "connect one:1", "disconnect".
+  std::vector<std::string> take_commands() { return std::exchange(commands_, {}); }
   const std::vector<session_event>& events() const { return events_; }
   const std::vector<log_line>& log() const { return log_; }
-  // Notices of watchers that nobody needs any more.
+  // The number of discarded watchers.
   int discarded() const { return discarded_; }
   std::size_t received_bytes() const { return received_bytes_; }
   session::machine& machine() { return machine_; }
 
-  // Everything after a call of the machine: commands, bytes, notices.
+  // Handles the output of the machine: commands, bytes and notices.
   void pump();
 
  private:
@@ -183,18 +182,18 @@ class virtual_loop {
 
   time_point now_{std::chrono::hours{1}};
   session::machine machine_;
-  std::optional<endpoint> wanted_;
+  std::optional<endpoint> requested_;
   bool connected_ = false;
   std::size_t connections_ = 0;
-  bool greeted_ = false;
-  std::optional<std::size_t> socket_room_;
-  std::string stream_;  // from the client, not yet a whole frame
+  bool handshake_received_ = false;
+  std::optional<std::size_t> socket_capacity_;
+  std::string stream_;  // an incomplete frame from the client
   std::size_t received_bytes_ = 0;
-  handshake greeting_;
+  handshake handshake_;
   std::deque<request> requests_;
   std::int64_t zxid_ = 100;
   std::vector<std::string> journal_;
-  std::vector<std::string> wishes_;
+  std::vector<std::string> commands_;
   std::vector<session_event> events_;
   std::vector<log_line> log_;
   int discarded_ = 0;

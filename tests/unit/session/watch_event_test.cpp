@@ -1,4 +1,4 @@
-// Which watchers an event calls, and which watches it uses up.
+// The watchers that an event calls, and the watches that it uses up.
 
 #include <algorithm>
 #include <string>
@@ -17,8 +17,8 @@ using kind = watch_event::kind;
 
 constexpr kind all_kinds[] = {kind::created, kind::deleted, kind::changed, kind::children_changed};
 
-// Leaves a watch of that kind on the path.
-void leave(virtual_loop& loop, watch_slot slot, const std::string& path, const watcher& w) {
+// Sets a watch of that kind on the path.
+void set_watch(virtual_loop& loop, watch_slot slot, const std::string& path, const watcher& w) {
   switch (slot) {
     case watch_slot::data: loop.submit(get(path, w)); break;
     case watch_slot::exist: loop.submit(exists(path, w)); break;
@@ -47,18 +47,18 @@ const std::vector<rule> rules{
      watch_slot::persistent,
      {kind::created, kind::deleted, kind::changed, kind::children_changed},
      false},
-    // It tells of every node below, so it has nothing to say about lists of children.
+    // It reports changes of each descendant, but no changes of child lists.
     {"recursive", watch_slot::recursive, {kind::created, kind::deleted, kind::changed}, false},
 };
 
-TEST(watch_event, every_kind_of_watch_and_every_kind_of_event) {
+TEST(watch_event, reaches_watchers_of_the_matching_kinds) {
   for (const auto& rule : rules) {
     for (const auto k : all_kinds) {
       SCOPED_TRACE(std::string{rule.name} + " event " + std::to_string(static_cast<int>(k)));
       virtual_loop loop;
       loop.attach();
       const auto w = loop.journal_watcher("w");
-      leave(loop, rule.slot, "/a", w);
+      set_watch(loop, rule.slot, "/a", w);
       EXPECT_EQ(loop.machine().watch_count(), 1u);
       loop.take_journal();
 
@@ -74,24 +74,24 @@ TEST(watch_event, every_kind_of_watch_and_every_kind_of_event) {
   }
 }
 
-TEST(watch_event, says_what_happened_where) {
+TEST(watch_event, contains_the_kind_and_the_path) {
   virtual_loop loop;
   loop.attach();
   const auto w = loop.journal_watcher("w");
-  leave(loop, watch_slot::persistent, "/a", w);
+  set_watch(loop, watch_slot::persistent, "/a", w);
   loop.take_journal();
   for (const auto k : all_kinds) loop.event(k, "/a");
   EXPECT_EQ(loop.take_journal(),
             (lines{"w created /a", "w deleted /a", "w changed /a", "w children_changed /a"}));
 }
 
-TEST(watch_event, concerns_its_path_only) {
+TEST(watch_event, reaches_only_watchers_of_its_path) {
   for (const auto& rule : rules) {
     SCOPED_TRACE(rule.name);
     virtual_loop loop;
     loop.attach();
     const auto w = loop.journal_watcher("w");
-    leave(loop, rule.slot, "/a", w);
+    set_watch(loop, rule.slot, "/a", w);
     loop.take_journal();
     for (const auto k : all_kinds)
       for (const auto* path : {"/", "/ab", "/b", "/b/a"}) loop.event(k, path);
@@ -99,13 +99,13 @@ TEST(watch_event, concerns_its_path_only) {
   }
 }
 
-TEST(watch_event, only_a_recursive_watch_sees_below) {
+TEST(watch_event, below_a_path_reaches_only_recursive_watchers) {
   for (const auto& rule : rules) {
     SCOPED_TRACE(rule.name);
     virtual_loop loop;
     loop.attach();
     const auto w = loop.journal_watcher("w");
-    leave(loop, rule.slot, "/a", w);
+    set_watch(loop, rule.slot, "/a", w);
     loop.take_journal();
     loop.event(kind::created, "/a/b/c");
     loop.event(kind::deleted, "/a/b");
@@ -115,11 +115,11 @@ TEST(watch_event, only_a_recursive_watch_sees_below) {
   }
 }
 
-TEST(watch_event, a_recursive_watch_on_the_root_sees_everything) {
+TEST(watch_event, reaches_a_recursive_watch_on_the_root) {
   virtual_loop loop;
   loop.attach();
   const auto w = loop.journal_watcher("w");
-  leave(loop, watch_slot::recursive, "/", w);
+  set_watch(loop, watch_slot::recursive, "/", w);
   loop.take_journal();
   loop.event(kind::created, "/");
   loop.event(kind::created, "/a");
@@ -127,17 +127,17 @@ TEST(watch_event, a_recursive_watch_on_the_root_sees_everything) {
   EXPECT_EQ(loop.take_journal(), (lines{"w created /", "w created /a", "w changed /a/b"}));
 }
 
-TEST(watch_event, one_watcher_left_several_times_is_called_once) {
+TEST(watch_event, a_watcher_that_was_added_several_times_is_called_once) {
   virtual_loop loop;
   loop.attach();
   const auto w = loop.journal_watcher("w");
   for (int i = 0; i < 3; ++i)
-    for (const auto& rule : rules) leave(loop, rule.slot, "/a", w);
-  leave(loop, watch_slot::recursive, "/", w);
+    for (const auto& rule : rules) set_watch(loop, rule.slot, "/a", w);
+  set_watch(loop, watch_slot::recursive, "/", w);
   loop.take_journal();
   loop.event(kind::deleted, "/a");
   EXPECT_EQ(loop.take_journal(), lines{"w deleted /a"});
-  loop.event(kind::deleted, "/a");  // the persistent ones
+  loop.event(kind::deleted, "/a");  // only for the persistent watches
   EXPECT_EQ(loop.take_journal(), lines{"w deleted /a"});
 }
 
@@ -146,21 +146,21 @@ TEST(watch_event, several_watchers_are_all_called) {
   loop.attach();
   const auto v = loop.journal_watcher("v");
   const auto w = loop.journal_watcher("w");
-  leave(loop, watch_slot::data, "/a", v);
-  leave(loop, watch_slot::data, "/a", w);
+  set_watch(loop, watch_slot::data, "/a", v);
+  set_watch(loop, watch_slot::data, "/a", w);
   EXPECT_EQ(loop.machine().watch_count(), 1u);  // one path
   loop.take_journal();
   loop.event(kind::changed, "/a");
   EXPECT_EQ(loop.take_journal(), (lines{"v changed /a", "w changed /a"}));
 }
 
-TEST(watch_event, exists_on_a_present_node_leaves_a_data_watch) {
+TEST(watch_event, exists_on_an_existing_node_sets_a_data_watch) {
   virtual_loop loop;
   loop.attach();
   const auto w = loop.journal_watcher("w");
   loop.submit(exists("/a", w));
   loop.answer(loop.take_request());
-  loop.cut();
+  loop.lose_connection();
   loop.attach();
   const auto r = loop.take_request();
   wire::reader in{r.body};
@@ -169,7 +169,7 @@ TEST(watch_event, exists_on_a_present_node_leaves_a_data_watch) {
   EXPECT_TRUE(watches.exist.empty());
 }
 
-TEST(watch_event, failed_reads_leave_no_watch) {
+TEST(watch_event, failed_reads_set_no_watch) {
   virtual_loop loop;
   loop.attach();
   const auto w = loop.journal_watcher("w");
@@ -188,25 +188,25 @@ TEST(watch_event, other_events_of_the_server_are_ignored) {
   virtual_loop loop;
   loop.attach();
   const auto w = loop.journal_watcher("w");
-  leave(loop, watch_slot::persistent, "/a", w);
+  set_watch(loop, watch_slot::persistent, "/a", w);
   loop.take_journal();
   for (const int type : {-1, 0, 5, 6, 7, 100, 1000}) loop.event(type, "/a");
   EXPECT_TRUE(loop.take_journal().empty());
   EXPECT_EQ(loop.machine().state(), session_state::connected);
 }
 
-TEST(watch_event, comes_without_the_chroot) {
+TEST(watch_event, has_a_path_without_the_chroot) {
   virtual_loop loop{nine_seconds(), "one:1/app"};
   loop.attach();
   const auto w = loop.journal_watcher("w");
-  leave(loop, watch_slot::data, "/app/a", w);
-  leave(loop, watch_slot::child, "/app", w);
-  leave(loop, watch_slot::persistent, "/app/p", w);
+  set_watch(loop, watch_slot::data, "/app/a", w);
+  set_watch(loop, watch_slot::child, "/app", w);
+  set_watch(loop, watch_slot::persistent, "/app/p", w);
   loop.take_journal();
   loop.event(kind::changed, "/app/a");
   loop.event(kind::children_changed, "/app");
   EXPECT_EQ(loop.take_journal(), (lines{"w changed /a", "w children_changed /"}));
-  loop.cut();
+  loop.lose_connection();
   loop.accept();
   loop.refuse_session();
   EXPECT_EQ(loop.take_journal(), (lines{"suspended", "expired", "w session_ended /p"}));

@@ -58,7 +58,8 @@ struct item_reply {
   get_result item;  // without data unless requested
 };
 
-// Reads the items, in the same order. An item that was removed or may not be read has an error.
+// Reads the items, in the same order. The reply for an item that was removed or may not be read
+// contains an error.
 std::vector<item_reply> read_items(client& zk, const queue& q,
                                    const std::vector<std::string>& names, bool with_data) {
   std::vector<item_reply> all(names.size());
@@ -187,11 +188,11 @@ struct set_aside_flags {
   bool all = false;
 };
 
-// Returns the items set aside that the flags select.
+// Returns those items that were set aside and that the flags select.
 std::vector<queue_item> selected_items(const queue& q, const set_aside_flags& f) {
   if (f.all != f.names.empty())
     throw failure{usage,
-                  "name the items or use --all, not both; see: conclave queue ls --set-aside"};
+                  "pass either the names of items or --all; see: conclave queue ls --set-aside"};
   auto set_aside = q.set_aside();
   if (f.all) return set_aside;
   std::vector<queue_item> items;

@@ -59,8 +59,10 @@ void add_flags(CLI::App& app, work_flags& f) {
   app.add_option("-n,--count", f.options.count, "end after N items")
       ->type_name("N")
       ->check(CLI::Range{1, 1'000'000'000});
-  app.add_option("--max-attempts", f.options.max_attempts,
-                 "set an item aside after N failed attempts; see: conclave queue ls --set-aside")
+  app.add_option(
+         "--max-attempts", f.options.max_attempts,
+         "set an item aside after N claims without success; each start of its command is a claim, "
+         "even if the worker was stopped; see: conclave queue ls --set-aside")
       ->type_name("N")
       ->check(CLI::Range{1, 1'000'000});
   app.add_option("--retry-after", f.retry_after,
@@ -83,6 +85,8 @@ int run(work_flags& f, const invocation& call) {
   // For -c, the first argument after the shell line is $0, and the shell handles {} itself.
   if (f.run.shell_line && f.options.item_as_argument) what->arguments.emplace_back("conclave");
   f.options.retry_after = parse_duration(f.retry_after);
+  // Otherwise the first item would be claimed in vain, which counts as an attempt.
+  require_executable(*what);
   worker w{f.queue, f.run, f.options, std::move(*what)};
   return w.run();
 }
