@@ -1,9 +1,10 @@
-"""Compares the command line with flock, and with the same done by kazoo, Curator and zkCli.sh.
+"""Compares the command-line program with flock, kazoo, Curator and zkCli.sh.
 
     bench_cli.py CONCLAVE [--json FILE] [--rounds N]
 
-All of them use one durable `conclave serve`: conclave by its Unix socket, as it comes, the others
-by TCP. hyperfine runs each command in turn, in several rounds; the figures are medians of all runs.
+All commands except flock use one durable `conclave serve`. conclave uses the Unix socket, which is
+its default, and the others use TCP. hyperfine runs the commands one after the other, in several
+rounds. The figures are medians of all runs.
 """
 
 import argparse
@@ -23,7 +24,7 @@ CURATOR = ":".join(JARS.format(j) for j in (
 
 
 def times(command, env, runs):
-    """Seconds of each run."""
+    """The time of each run, in seconds."""
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         subprocess.run(
             ["hyperfine", "--shell=none", "--warmup", "2", "--runs", str(runs), "--style", "none",
@@ -72,7 +73,7 @@ def measure(args, conclave, address, folder, env):
     cores = os.cpu_count()
     print(f"machine      {cores} cores, {platform.system()} {platform.release()}")
     print(f"program      {subprocess.check_output([conclave, '--version'], text=True).strip()}")
-    print("server       conclave serve, durable; conclave by Unix socket, the others by TCP\n")
+    print("server       conclave serve, durable; Unix socket for conclave, TCP for the others\n")
     seconds = {name: [] for name in commands}
     for number in range(args.rounds):
         print(f"... round {number + 1} of {args.rounds}", file=sys.stderr)
@@ -80,21 +81,21 @@ def measure(args, conclave, address, folder, env):
             seconds[name] += times(command, env, runs)
 
     ms = {name: [t * 1000 for t in all] for name, all in seconds.items()}
-    middle = {name: statistics.median(all) for name, all in ms.items()}
+    median = {name: statistics.median(all) for name, all in ms.items()}
     for name, all in ms.items():
-        tenths = statistics.quantiles(all, n=10)
-        print(f"{name:20} {middle[name]:8.2f} ms  ({tenths[0]:.2f}–{tenths[-1]:.2f}, "
+        deciles = statistics.quantiles(all, n=10)
+        print(f"{name:20} {median[name]:8.2f} ms  ({deciles[0]:.2f}–{deciles[-1]:.2f}, "
               f"fastest {min(all):.2f})")
     print()
     goals = [
-        ("cli-lock-to-flock", middle["conclave lock"] / middle["flock"], "<=", 3),
-        ("cli-kazoo-to-lock", middle["kazoo lock"] / middle["conclave lock"], ">=", 10),
-        ("cli-curator-to-lock", middle["Curator lock"] / middle["conclave lock"], ">=", 10),
-        ("cli-zkcli-to-get", middle["zkCli.sh get"] / middle["conclave znode get"], ">=", 20),
+        ("cli-lock-to-flock", median["conclave lock"] / median["flock"], "<=", 3),
+        ("cli-kazoo-to-lock", median["kazoo lock"] / median["conclave lock"], ">=", 10),
+        ("cli-curator-to-lock", median["Curator lock"] / median["conclave lock"], ">=", 10),
+        ("cli-zkcli-to-get", median["zkCli.sh get"] / median["conclave znode get"], ">=", 20),
     ]
-    for name, value, sign, limit in goals:
-        met = value <= limit if sign == "<=" else value >= limit
-        print(f"goal {name} measured {value:.3g} want {sign} {limit} {'met' if met else 'missed'}")
+    for name, value, op, limit in goals:
+        met = value <= limit if op == "<=" else value >= limit
+        print(f"goal {name} measured {value:.3g} want {op} {limit} {'met' if met else 'missed'}")
     if args.json:
         with open(args.json, "w") as f:
             json.dump({"milliseconds": ms, "goals": goals}, f)

@@ -1,4 +1,4 @@
-"""What a shell script would run to hold a lock of kazoo's around a command: SERVER PATH COMMAND..."""
+"""Runs a command while holding a lock of kazoo: SERVER PATH COMMAND..."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-// bench_client: our client beside libzookeeper_mt, on one Apache ZooKeeper.
+// bench_client: compares the client with libzookeeper_mt on one Apache ZooKeeper.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -74,7 +74,7 @@ const client_series blocking_get_all_cores{"blocking-get-all-cores",
                                            1,
                                            1,
                                            cores::all};
-// The server's JIT compiler learns from the first unmeasured rounds.
+// The first unmeasured rounds warm up the server's JIT compiler.
 const client_series* const all_series[] = {&pipelined_creates, &pipelined_gets,
                                            &pipelined_creates_one_core, &blocking_get_one_core,
                                            &blocking_get_all_cores};
@@ -89,10 +89,10 @@ std::optional<double> larger(std::optional<double> a, std::optional<double> b) {
   return std::max(*a, *b);
 }
 
-// The goals as ratios to one variant of libzookeeper. The CPU goal is about pipelined operations of
-// either kind: the worse one counts. The rate of creates is judged twice. On all cores, the server
-// is the limit for every client, and rounds differ by a factor of two. On one core, the server
-// lacks the time that the client uses.
+// The goals as ratios to one variant of libzookeeper. The CPU goal uses the worse value of
+// pipelined creates and gets. There are two goals for the rate of creates. On all cores, the server
+// limits every client, and rounds differ by a factor of two. On one core, client and server share
+// the CPU time.
 void add_goals_against(const char* theirs, const results& found, goal_list& goals) {
   using enum comparison;
   const auto ratio = [&](const client_series& s, const char* figure) {
@@ -145,7 +145,8 @@ void print_series(const series& s) {
 void print_costs(const std::vector<traced_cost>& costs) {
   if (costs.empty()) return;
   std::printf(
-      "\nCosts of one operation, traced (a traced client is slow, so its batches are larger)\n");
+      "\nCosts of one operation, traced (tracing slows the client down, so its batches are "
+      "larger)\n");
   for (const auto& cost : costs) {
     std::printf("  %s %s %s system calls, %s instructions in user mode\n",
                 padded(std::string(name_of(cost.what)), 14).c_str(),
@@ -165,7 +166,7 @@ class client_benchmark final : public benchmark {
     return {
         "client",
         "Compares Conclave's client with libzookeeper_mt, in alternating rounds, on one Apache\n"
-        "ZooKeeper that it starts itself on the loopback interface and stops again.",
+        "ZooKeeper, which it starts on the loopback interface and stops at the end.",
         "one round of each", "pipelined-creates, pipelined-gets, blocking-get"};
   }
 
@@ -183,13 +184,13 @@ class client_benchmark final : public benchmark {
     std::string flags;
     for (const auto& flag : configuration.jvm_flags) flags += ' ' + flag;
     return {
-        {"contestants", std::string("conclave ") + version + ", libzookeeper_mt " + ZOO_VERSION},
+        {"clients", std::string("conclave ") + version + ", libzookeeper_mt " + ZOO_VERSION},
         {"server",
          version_of(*server_) + flags + ", forceSync=no (the disk is not measured), loopback"},
         {"machine", machine()},
         {"compiler", compiler()},
         {"started", started_now()},
-        {"figures", "medians of the rounds (smallest–largest); each round is a process of its own"},
+        {"figures", "medians of the rounds (smallest–largest); each round is a separate process"},
         {"tuned", "libzookeeper without its default of resolving names in every iteration"},
     };
   }

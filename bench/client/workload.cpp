@@ -16,7 +16,7 @@ namespace conclave::bench {
 namespace {
 
 constexpr const char* root_path = "/bench";
-constexpr const char* node_path = "/bench/node";  // the gets read it
+constexpr const char* node_path = "/bench/node";  // for the workloads with gets
 constexpr std::size_t removal_window = 256;
 
 constexpr std::array<std::pair<workload, std::string_view>, 3> names{{
@@ -28,7 +28,7 @@ constexpr std::array<std::pair<workload, std::string_view>, 3> names{{
 workload workload_named(std::string_view name) {
   for (const auto& [w, text] : names)
     if (text == name) return w;
-  throw std::runtime_error("no workload '" + std::string(name) + "'");
+  throw std::runtime_error("unknown workload '" + std::string(name) + "'");
 }
 
 std::string node_data() { return std::string(32, 'x'); }
@@ -81,7 +81,7 @@ figures run_blocking_gets(client_library& library, const round_plan& plan) {
     library.get(node_path);
     const auto after = clock::now();
     latencies.push_back(std::chrono::duration<double, std::micro>(after - before).count());
-    if (after > deadline) throw std::runtime_error("blocking gets did not end in time");
+    if (after > deadline) throw std::runtime_error("blocking gets did not complete in time");
     before = after;
   }
   auto result = figures_of(watch, plan.operations);
@@ -105,7 +105,7 @@ std::unique_ptr<client_library> make_library(std::string_view name, const std::s
   if (name == variant::libzookeeper) return make_libzookeeper(servers, name_resolution::by_default);
   if (name == variant::tuned_libzookeeper)
     return make_libzookeeper(servers, name_resolution::on_connecting_only);
-  throw std::runtime_error("no client library '" + std::string(name) + "'");
+  throw std::runtime_error("unknown client library '" + std::string(name) + "'");
 }
 
 std::vector<std::string> worker_arguments(const round_plan& plan, const std::string& variant,
@@ -129,7 +129,7 @@ void run_client_worker(std::span<const std::string> arguments) {
   const round_plan plan{workload_named(arguments[3]), std::stoul(arguments[4]),
                         std::stoul(arguments[5]), std::stoul(arguments[6]),
                         cpu_from_argument(arguments[7])};
-  if (plan.cpu) pin_this_process(*plan.cpu);  // before there are threads
+  if (plan.cpu) pin_this_process(*plan.cpu);  // before the first thread
   const auto library = make_library(arguments[0], arguments[1]);
   print_figures(run_round(*library, plan, arguments[2]));
 }
@@ -139,7 +139,8 @@ client_rounds::client_rounds(const std::string& servers) : servers_(servers), cl
   client_.create(node_path, node_data());
 }
 
-// Calls run(arguments of the worker). The creates of a round have a parent of their own.
+// Calls run() with the arguments of the worker. Each round creates its nodes below a separate
+// parent.
 template <class Run>
 auto client_rounds::with_parent(const round_plan& plan, const std::string& variant, Run run) {
   if (plan.what != workload::creates)

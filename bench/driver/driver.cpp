@@ -21,7 +21,7 @@ std::size_t to_rounds(const std::string& text) {
   const auto* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || rest != end || value < 1 || value > 100)
-    throw std::runtime_error("--rounds wants a number from 1 to 100, not '" + text + "'");
+    throw std::runtime_error("--rounds must be a number from 1 to 100, not '" + text + "'");
   return value;
 }
 
@@ -29,17 +29,17 @@ std::vector<option> options_of(benchmark& b) {
   const auto about = b.about();
   auto& o = b.options;
   std::vector<option> all{
-      {"--json", "FILE", "write all rounds, medians and spreads there",
+      {"--json", "FILE", "write all rounds, medians and ranges to FILE",
        [&o](const std::string& value) { o.json = value; }},
       {"--folder", "DIR",
-       "the servers' data go to a temporary folder in there, plots to the folder\n(default: " +
+       "write plots to DIR, and the data of servers to a temporary folder in DIR\n(default: " +
            o.folder.string() + ")",
        [&o](const std::string& value) { o.folder = value; }},
       {"--rounds", "N",
        "measured rounds of each variant in each series, 1 to 100 (default " +
            std::to_string(o.rounds) + ")",
        [&o](const std::string& value) { o.rounds = to_rounds(value); }},
-      {"--quick", "", about.quick + ", to see that it works",
+      {"--quick", "", about.quick + ", to check that the benchmark works",
        [&b](const std::string&) { b.use_quick_rounds(); }},
       {"--only", "SERIES", "only the series whose names begin with SERIES: " + about.series_names,
        [&o](const std::string& value) { o.only = value; }},
@@ -67,7 +67,7 @@ void print_help(const description& about, const std::vector<option>& options) {
   }
 }
 
-// False: the command line asks for help.
+// Returns false if the command line contains --help.
 bool apply_options(std::span<const std::string> arguments, const std::vector<option>& options) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const auto& name = arguments[i];
@@ -80,7 +80,7 @@ bool apply_options(std::span<const std::string> arguments, const std::vector<opt
       found->apply({});
       continue;
     }
-    if (++i == arguments.size()) throw std::runtime_error(name + " wants a value");
+    if (++i == arguments.size()) throw std::runtime_error(name + " needs a value");
     found->apply(arguments[i]);
   }
   return true;
@@ -90,7 +90,7 @@ void run(benchmark& b) {
   auto& folder = b.options.folder;
   std::filesystem::create_directories(folder);
   folder = std::filesystem::canonical(folder);
-  ::setenv("TMPDIR", folder.c_str(), 1);  // servers have their data in there from now on
+  ::setenv("TMPDIR", folder.c_str(), 1);  // servers store their data in this folder from now on
   const auto where = b.prepare();
   print_environment(where);
   std::fflush(stdout);

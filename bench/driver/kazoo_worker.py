@@ -1,4 +1,4 @@
-"""What the workers of kazoo share; recipe_worker.hpp documents the commands and answers."""
+"""Shared by the workers for kazoo. recipe_worker.hpp documents the commands and replies."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ def connect(servers, count):
     sessions = [KazooClient(hosts=servers, timeout=30) for _ in range(count)]
     for connected in [zk.start_async() for zk in sessions]:
         if not connected.wait(CONNECT_SECONDS):
-            raise RuntimeError("no connection")
+            raise RuntimeError("cannot connect to the server in time")
     return sessions
 
 
@@ -25,7 +25,7 @@ def start_threads(functions):
 
 
 def start_closing(sessions):
-    """A thread for each session that closes it."""
+    """Closes each session on its own thread."""
 
     def close(zk):
         zk.stop()
@@ -35,13 +35,13 @@ def start_closing(sessions):
 
 
 def abort_round(operation, error):
-    """A round with an error in it is no measurement."""
+    """Exits, because a round with an error cannot be used."""
     print(f"{operation}: {error!r}", file=sys.stderr, flush=True)
     os._exit(1)
 
 
 def serve(load_class):
-    """load_class takes the words of `prepare`; it has start(), count() and stop(*words)."""
+    """Executes commands. load_class(*words of `prepare`) has start(), count() and stop(*words)."""
     load = None
     for line in sys.stdin:
         command, *words = line.split()

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,7 +20,7 @@ namespace {
 constexpr const char* figure_word = "figure";
 constexpr const char* any_cpu = "any";
 
-// More than a worker's own limits together: then it can still report itself what went wrong.
+// Longer than all limits of a worker together, so that the worker itself can report an error.
 constexpr auto process_limit = 4 * time_limit;
 constexpr auto answer_limit = 2 * time_limit;
 
@@ -34,7 +35,7 @@ cpu_set_t only(int cpu) {
   return set;
 }
 
-// A thread that ends meanwhile is no error.
+// A thread may end during the call. This is not an error.
 void set_all_threads(pid_t pid, const cpu_set_t& set) {
   std::error_code gone;
   const auto tasks = "/proc/" + std::to_string(pid) + "/task";
@@ -42,7 +43,7 @@ void set_all_threads(pid_t pid, const cpu_set_t& set) {
     ::sched_setaffinity(std::stoi(task.path().filename().string()), sizeof set, &set);
 }
 
-// Opened for both directions, so that neither side finds it closed and opening does not wait.
+// Opens the pipe in both directions, so that open() does not block and no side sees it closed.
 int make_pipe(const std::filesystem::path& file) {
   int pipe = -1;
   if (::mkfifo(file.c_str(), 0600) == 0)
@@ -95,12 +96,20 @@ std::string output_of(const std::vector<std::string>& command, std::chrono::seco
   return text;
 }
 
+std::size_t allow_many_descriptors() {
+  rlimit limit{};
+  check(::getrlimit(RLIMIT_NOFILE, &limit), "getrlimit");
+  limit.rlim_cur = limit.rlim_max;
+  check(::setrlimit(RLIMIT_NOFILE, &limit), "setrlimit");
+  return limit.rlim_max;
+}
+
 int last_allowed_cpu() {
   cpu_set_t set;
   check(::sched_getaffinity(0, sizeof set, &set), "sched_getaffinity");
   for (int cpu = CPU_SETSIZE - 1; cpu >= 0; --cpu)
     if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) return cpu;
-  throw std::runtime_error("no core is allowed");
+  throw std::runtime_error("this process is not permitted to use any core");
 }
 
 void pin_this_process(int cpu) {
@@ -111,7 +120,7 @@ void pin_this_process(int cpu) {
 pinned_process::pinned_process(pid_t pid, int cpu) : pid_(pid) {
   check(::sched_getaffinity(pid, sizeof before_, &before_), "sched_getaffinity");
   set_all_threads(pid, only(cpu));
-  set_all_threads(pid, only(cpu));  // threads that were created during the first pass
+  set_all_threads(pid, only(cpu));  // again, for threads that were created during the first pass
 }
 
 pinned_process::~pinned_process() {

@@ -1,10 +1,11 @@
-// Processes of a benchmark: workers and other programs, the cores they run on, what they print.
+// The processes of a benchmark: workers and other programs, their cores and their output.
 #pragma once
 
 #include <sched.h>
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <istream>
 #include <optional>
@@ -17,28 +18,33 @@
 
 namespace conclave::bench {
 
-// No single wait of a worker takes longer than this.
+// The limit for each single wait of a worker.
 inline constexpr std::chrono::seconds time_limit{60};
 
-// All of a file; empty if there is none.
+// Returns the content of a file, or an empty string if the file does not exist.
 std::string text_of(const std::filesystem::path& file);
 
-// The text behind the separator in the first line that begins with the name; otherwise "unknown".
+// Returns the text after the separator in the first line that begins with the name, or "unknown".
 std::string value_after(std::istream& text, const std::string& name, char separator);
 
-// Standard output and standard error of a command that must succeed. Throws std::runtime_error with
-// that output if the command fails or takes too long.
+// Runs a command and returns its standard output and standard error. Throws std::runtime_error with
+// this output if the command fails or takes too long.
 std::string output_of(const std::vector<std::string>& command, std::chrono::seconds limit);
+
+// Raises the soft limit on open descriptors of this process to the hard limit, which it returns.
+// Processes that it starts later inherit the limit.
+std::size_t allow_many_descriptors();
 
 // --- Cores ---
 
-// The last core this process may use: the first ones tend to serve interrupts.
+// Returns the last core that this process may use. The first cores often handle interrupts.
 int last_allowed_cpu();
 
-// For a process without threads; those that it creates later inherit the core.
+// Call before the process creates threads. New threads inherit the core.
 void pin_this_process(int cpu);
 
-// Keeps all threads of another process, and those they create, on one core while this object lives.
+// Pins all threads of another process, and threads that they create, to one core. The destructor
+// removes the restriction.
 class pinned_process {
  public:
   pinned_process(pid_t pid, int cpu);
@@ -55,35 +61,38 @@ class pinned_process {
 
 inline constexpr const char* worker_option = "--worker";
 
-// The command line of a worker with these arguments.
+// Returns the command line of a worker with these arguments.
 std::vector<std::string> worker_command(const std::vector<std::string>& arguments);
 
-// A core as an argument of a worker.
+// Converts a core to an argument of a worker.
 std::string to_argument(std::optional<int> cpu);
 std::optional<int> cpu_from_argument(const std::string& argument);
 
-// A worker that runs one round and ends. A process for each round makes its CPU time that of one
-// variant alone, and no round finds the threads or the heap of the round before. `wrapper` is a
-// tracer or profiler with its options. Returns what the worker printed.
+// Runs one round in a new worker and returns the output of the worker. With a separate process for
+// each round, the CPU time is that of one variant, and no round inherits threads or a heap from an
+// earlier round. `wrapper` is a tracer or profiler with its options.
 std::string run_worker_process(const std::vector<std::string>& arguments,
                                std::vector<std::string> wrapper = {});
-// Its figures come as lines of standard output: "figure NAME VALUE".
+// The same for a worker that prints its figures as lines: "figure NAME VALUE".
 figures measure_in_worker(const std::vector<std::string>& arguments);
 void print_figures(const figures& found);
 
-// A worker that stays for the whole benchmark, so that Java's compilers have finished when rounds
-// are measured. It reads commands from standard input and answers on standard output, a line each.
+// A worker that runs during the whole benchmark, so that Java's compilers have finished before the
+// measured rounds. It reads commands from standard input and writes replies to standard output, one
+// per line.
 class worker_process {
  public:
-  // With a core, all its threads stay on that one.
+  // If a core is given, pins all threads of the worker to it.
   worker_process(const std::vector<std::string>& command, std::optional<int> cpu);
   ~worker_process();
   worker_process(const worker_process&) = delete;
   worker_process& operator=(const worker_process&) = delete;
 
+  pid_t pid() const { return process_->pid(); }
   void send(const std::string& line);
-  // The rest of the next line of its output, which has to begin with `expected`. Throws
-  // std::runtime_error with its standard error if it ends, or prints another line or none in time.
+  // Reads the next line of output, which must begin with `expected`, and returns the rest of the
+  // line. Throws std::runtime_error with the standard error of the worker if the worker ends,
+  // prints a different line, or prints nothing in time.
   std::string receive(const std::string& expected);
 
  private:

@@ -17,7 +17,7 @@ std::vector<std::string> java_command(const peer_programs& programs, const char*
   return {programs.java,
           "-Xmx512m",
           "-XX:-UsePerfData",
-          "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",  // warnings about sessions that end
+          "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",  // no warnings about closed sessions
           "-cp",
           programs.class_path,
           programs.java_class,
@@ -36,7 +36,7 @@ std::vector<std::string> command_of(library l, const peer_programs& programs) {
 
 }  // namespace
 
-// Debian has each jar under two names, one of them with the version in it.
+// Debian installs each jar under two names. One of them contains the version.
 std::string version_of_jar(const std::string& jar) {
   const auto beginning = jar + '-';
   for (const auto& file : std::filesystem::directory_iterator("/usr/share/java")) {
@@ -106,9 +106,9 @@ worker_process& recipe_rounds::worker(library l, std::size_t number) {
 }
 
 std::vector<option> recipe_benchmark::extra_options() {
-  return {{"--no-sync", "", "the server does not wait for its disk (forceSync=no)",
+  return {{"--no-sync", "", "the server does not call fsync (forceSync=no)",
            [this](const std::string&) { force_sync_ = false; }},
-          {"--one-core", "", "server and workers share one core: lower figures that agree better",
+          {"--one-core", "", "server and workers share one core; the rates are lower but vary less",
            [this](const std::string&) { one_core_ = true; }}};
 }
 
@@ -118,14 +118,15 @@ std::optional<int> recipe_benchmark::cpu() const {
 
 environment recipe_benchmark::common_environment(const testing::zookeeper_server& server,
                                                  const std::string& peers) const {
-  return {{"conclave", version},
-          {"peers", peers},
-          {"server", version_of(server) + ", standalone, loopback, " +
-                         (force_sync_ ? "forceSync=yes" : "forceSync=no: no disk is measured")},
-          {"cores", one_core_ ? "one for the server and all workers" : "not pinned"},
-          {"machine", machine()},
-          {"compiler", compiler()},
-          {"started", started_now()}};
+  return {
+      {"conclave", version},
+      {"peers", peers},
+      {"server", version_of(server) + ", standalone, loopback, " +
+                     (force_sync_ ? "forceSync=yes" : "forceSync=no (the disk is not measured)")},
+      {"cores", one_core_ ? "one for the server and all workers" : "not pinned"},
+      {"machine", machine()},
+      {"compiler", compiler()},
+      {"started", started_now()}};
 }
 
 }  // namespace conclave::bench

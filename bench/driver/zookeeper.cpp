@@ -25,7 +25,8 @@ std::string version_of(const testing::zookeeper_server& server) {
 }
 
 void await_connection(client& zk) {
-  if (!zk.wait_connected(time_limit)) throw std::runtime_error("no connection");
+  if (!zk.wait_connected(time_limit))
+    throw std::runtime_error("cannot connect to the server in time");
 }
 
 std::vector<std::unique_ptr<client>> open_sessions(std::size_t count, const std::string& servers,

@@ -9,13 +9,13 @@
 namespace conclave::bench {
 namespace {
 
-// After the constructor everything but stop() runs on the context's thread.
+// All functions except the constructor and stop() run on the context's thread.
 class asynchronous_load final : public recipe_load {
  public:
   explicit asynchronous_load(const load_plan& plan)
       : sessions_(
             open_sessions(plan.sessions, plan.servers, context(), options_for_many_waiters())),
-        lets_others_first_(plan.mode == mode::named) {
+        yields_after_release_(plan.mode == mode::named) {
     if (plan.mode == mode::naive) create_parent(*sessions_.front(), plan.path);
     cycles_.reserve(1u << 18);
     contenders_.resize(plan.contenders);
@@ -38,10 +38,10 @@ class asynchronous_load final : public recipe_load {
 
   std::string stop(const std::string& file) override {
     stopped_ = true;
-    // All at once: the contenders of an open session would acquire the lock after those of closed
-    // sessions, and list the whole wait queue for it.
+    // Closes all sessions at the same time. Otherwise contenders of open sessions would acquire the
+    // lock after those of closed sessions, and would list the whole wait queue.
     for (auto& zk : sessions_) zk->async_close([](error_code) {});
-    for (auto& zk : sessions_) zk->close();  // afterwards no handler runs any more
+    for (auto& zk : sessions_) zk->close();  // after that, no handler runs
     write_cycles(file, cycles_);
     return {};
   }
@@ -83,15 +83,16 @@ class asynchronous_load final : public recipe_load {
     one.now.released = monotonic_ns();
     cycles_.push_back(one.now);
     count_ = static_cast<std::int64_t>(cycles_.size());
-    // Without a wait queue, a contender that acquires again at once is always the first.
-    if (lets_others_first_)
+    // Without a wait queue, a contender that acquires again immediately would always be granted the
+    // lock.
+    if (yields_after_release_)
       acquires_after_next_grant_ = &one;
     else
       acquire(one);
   }
 
   std::vector<std::unique_ptr<client>> sessions_;
-  const bool lets_others_first_;
+  const bool yields_after_release_;
   bool started_{false};
   contender* holder_before_start_{nullptr};
   contender* acquires_after_next_grant_{nullptr};

@@ -31,7 +31,7 @@ class blocking_load final : public recipe_load {
   std::string stop(const std::string& file) override {
     stopped_ = true;
     start();
-    threads_.clear();  // each acquires the lock once more
+    threads_.clear();  // each thread acquires the lock once more
     std::vector<lock_cycle> all;
     for (const auto& some : cycles_) all.insert(all.end(), some.begin(), some.end());
     write_cycles(file, all);
@@ -40,7 +40,9 @@ class blocking_load final : public recipe_load {
 
  private:
   void contend(std::size_t index) {
-    mutex m(*sessions_[index % sessions_.size()], plan_.path);
+    lock_options options;
+    if (plan_.mode == mode::keeping) options.keep_for = std::chrono::seconds{1};
+    mutex m(*sessions_[index % sessions_.size()], plan_.path, options);
     auto& mine = cycles_[index];
     mine.reserve(1u << 16);
     while (!stopped_) {
@@ -85,7 +87,8 @@ std::unique_ptr<recipe_load> make_lock_load(std::istream& arguments) {
   load_plan plan;
   arguments >> plan.mode >> plan.servers >> plan.path >> plan.sessions >> plan.contenders >>
       plan.first_contender;
-  return plan.mode == mode::blocking ? make_blocking_load(plan) : make_asynchronous_load(plan);
+  const bool blocks = plan.mode == mode::blocking || plan.mode == mode::keeping;
+  return blocks ? make_blocking_load(plan) : make_asynchronous_load(plan);
 }
 
 }  // namespace conclave::bench

@@ -47,7 +47,8 @@ void write_cycles(const std::filesystem::path& file, const std::vector<lock_cycl
 
 std::vector<lock_cycle> read_cycles(const std::filesystem::path& file) {
   const auto size = std::filesystem::file_size(file);
-  if (size % sizeof(lock_cycle) != 0) throw std::runtime_error("half a cycle in " + file.string());
+  if (size % sizeof(lock_cycle) != 0)
+    throw std::runtime_error("incomplete cycle in " + file.string());
   std::vector<lock_cycle> cycles(size / sizeof(lock_cycle));
   std::ifstream in(file, std::ios::binary);
   in.read(reinterpret_cast<char*>(cycles.data()), static_cast<std::streamsize>(size));

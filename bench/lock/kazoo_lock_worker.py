@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""kazoo's worker of the lock benchmark: threads that acquire and release one lock; see lock_load.hpp."""
+"""The lock benchmark's worker for kazoo: threads that acquire and release a lock (lock_load.hpp)."""
 
 import os
 import sys
@@ -59,7 +59,7 @@ class LockLoad:
         with open(file, "wb") as out:
             for mine in self.cycles:
                 mine[:].tofile(out)
-        if len(self.threads) <= SHORT_WAIT_QUEUE:  # a long one would take too long to become empty
+        if len(self.threads) <= SHORT_WAIT_QUEUE:  # takes long for a long wait queue
             for thread in self.threads:
                 thread.join(max(0, end - time.monotonic()))
         for thread in start_closing(self.sessions):

@@ -1,4 +1,4 @@
-// bench_lock: our locks beside those of Curator, kazoo and ZooKeeper, on one Apache ZooKeeper.
+// bench_lock: compares the locks with those of Curator, kazoo and ZooKeeper's recipes.
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -9,7 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "../server/servers.hpp"
+#include "../server/workloads.hpp"
 #include "driver/recipe_benchmark.hpp"
+#include "kept_rounds.hpp"
 #include "lock_rounds.hpp"
 #include "lock_variants.hpp"
 #include "plots.hpp"
@@ -21,7 +24,7 @@ using namespace std::chrono_literals;
 using variant_list = std::vector<const lock_variant*>;
 
 constexpr std::size_t sessions_of_waiters = 10;
-// A variant with a longer round has one timed round only.
+// A variant whose round takes longer has only one timed round.
 constexpr auto long_round = 6s;
 
 constexpr figure_column columns[] = {
@@ -52,7 +55,7 @@ std::vector<round_source> sources_of(const variant_list& all,
   return sources;
 }
 
-// All variants that ran with waiters, in the order of the first series.
+// Returns all variants that ran with waiters, in the order of the first series.
 std::vector<std::string> variants_with_waiters(const results& found) {
   std::vector<std::string> all;
   for (const auto waiters : waiter_counts)
@@ -67,7 +70,7 @@ std::optional<double> rate_ratio(const results& found, const std::string& name,
   return found.ratio(name, figure::operations_per_second, ours.name, theirs.name);
 }
 
-// The cost of a hand-off with 10,000 waiters divided by that with 10.
+// Returns the cost of a hand-off with 10,000 waiters divided by the cost with 10.
 std::optional<double> growth(const results& found, const std::string& suffix, const char* figure) {
   const auto& name = variant::asynchronous.name;
   const auto most = found.median(series_name::waiters(10'000) + suffix, name, figure);
@@ -81,9 +84,9 @@ class lock_benchmark final : public recipe_benchmark {
   description about() const override {
     return {"lock",
             "Compares Conclave's locks with those of Curator, kazoo and ZooKeeper's recipes, in\n"
-            "alternating rounds on one Apache ZooKeeper, which it starts itself and stops again.",
+            "alternating rounds on one Apache ZooKeeper, which it starts, and stops at the end.",
             "few and short rounds, and peers with at most 100 waiters",
-            "cycles, hand-offs, waiters"};
+            "cycles, kept, hand-offs, waiters"};
   }
 
   void use_quick_rounds() override {
@@ -103,9 +106,10 @@ class lock_benchmark final : public recipe_benchmark {
                                " InterProcessMutex, kazoo " + version_of_kazoo() +
                                " Lock, ZooKeeper " + version_of_jar("zookeeper-recipes-lock") +
                                " WriteLock");
-    where.emplace_back("WriteLock",
-                       "may miss the release of its predecessor; here it is woken after 250 ms");
-    where.emplace_back("contestants", "two processes of each library, started once");
+    where.emplace_back(
+        "WriteLock",
+        "may miss the release of its predecessor; the benchmark wakes it after 250 ms");
+    where.emplace_back("workers", "two processes of each library, started once");
     where.emplace_back("figures",
                        "medians of the rounds (smallest–largest); latency: of a whole cycle of one"
                        " client, otherwise from the call of unlock to the return of the next lock");
@@ -119,13 +123,14 @@ class lock_benchmark final : public recipe_benchmark {
                       {&variant::conclave, &variant::asynchronous, &variant::curator,
                        &variant::kazoo, &variant::write_lock},
                       1);
+    run_kept_series(runner);
     for (const auto clients : client_counts)
       if (runner.is_wanted(series_name::hand_offs(clients)))
-        run_both_series(
-            runner, series_name::hand_offs(clients),
-            "Hand-offs, " + std::to_string(clients) + " clients",
-            {&variant::conclave, &variant::curator, &variant::kazoo, &variant::write_lock},
-            clients);
+        run_both_series(runner, series_name::hand_offs(clients),
+                        "Hand-offs, " + std::to_string(clients) + " clients",
+                        {&variant::conclave, &variant::keeping, &variant::curator, &variant::kazoo,
+                         &variant::write_lock},
+                        clients);
     run_waiters_series(runner);
   }
 
@@ -158,6 +163,7 @@ class lock_benchmark final : public recipe_benchmark {
     goals.add("lock-hand-offs-8-clients-ratio-to-curator",
               rate_ratio(found, series_name::hand_offs(8), variant::conclave, variant::curator),
               at_least, 2);
+    add_kept_goals(found, goals);
     const auto& traffic = series_name::traffic_suffix;
     goals.add("lock-frames-10000-to-10-waiters", growth(found, traffic, figure::frames), at_most,
               1.02);
@@ -199,7 +205,7 @@ class lock_benchmark final : public recipe_benchmark {
     return plan;
   }
 
-  // For Java's compilers, in all workers and in the server.
+  // Warms up Java's compilers in all workers and in the server.
   void warm_up(round_runner& runner) {
     constexpr std::size_t clients = 8;
     runner.alternate(
@@ -212,7 +218,8 @@ class lock_benchmark final : public recipe_benchmark {
                    }));
   }
 
-  // Clients with a session and a thread each: rounds for times, then one for the traffic.
+  // Each client has a session and a thread. Runs rounds that measure times, and then one that
+  // measures the traffic.
   void run_both_series(round_runner& runner, const std::string& name, const std::string& title,
                        const variant_list& all, std::size_t clients) {
     runner.add_series(name, title, {options.rounds, 1},
@@ -228,9 +235,78 @@ class lock_benchmark final : public recipe_benchmark {
                                   std::move(traffic)});
   }
 
+  static constexpr const char* redis = "redis";
+  static constexpr const char* std_mutex = "std::mutex";
+  static constexpr const char* idle_kept_lock = "idle kept lock";
+  static constexpr const char* hand_off = "hand-off";
+
+  // Locks that stay with their object after unlock().
+  void run_kept_series(round_runner& runner) {
+    const auto servers = rounds_->server().connect_string();
+    const auto kept = [this, servers](std::size_t threads) {
+      return round_source{variant::keeping.name, [this, servers, threads] {
+                            return measure_kept_lock(servers, rounds_->new_path(), threads,
+                                                     measured_);
+                          }};
+    };
+    const auto in_process = [this](std::size_t threads) {
+      return round_source{std_mutex,
+                          [this, threads] { return measure_std_mutex(threads, measured_); }};
+    };
+    if (runner.is_wanted(series_name::kept_by(1))) {
+      const redis_server server{options.folder / "redis.sock"};
+      const round_source redis_rounds{redis, [this, &server] {
+                                        round_task task;
+                                        task.servers = server.address();
+                                        task.server = server.pid();
+                                        task.warm_up = warm_up_;
+                                        task.measured = measured_;
+                                        task.root = "kept";
+                                        return run_redis_lock(task);
+                                      }};
+      auto sources = sources_of({&variant::curator}, [this](const lock_variant& v) {
+        return rounds_->measure_times(plan_for(v, 1));
+      });
+      sources.insert(sources.begin(), {kept(1), in_process(1), redis_rounds});
+      runner.add_series(series_name::kept_by(1), "Kept lock, one thread", {options.rounds, 1},
+                        sources);
+    }
+    if (runner.is_wanted(series_name::kept_by(8)))
+      runner.add_series(series_name::kept_by(8), "Kept lock, 8 threads", {options.rounds, 1},
+                        {kept(8), in_process(8)});
+    if (runner.is_wanted(series_name::recall))
+      runner.add_series(
+          series_name::recall, "From the arrival of a contender, or the release, to the grant",
+          {options.rounds, 1},
+          {{idle_kept_lock,
+            [this, servers] { return measure_recall(servers, rounds_->new_path()); }},
+           {hand_off, [this, servers] { return measure_hand_off(servers, rounds_->new_path()); }}});
+  }
+
+  static void add_kept_goals(const results& found, goal_list& goals) {
+    using enum comparison;
+    const auto one = series_name::kept_by(1);
+    const auto& ours = variant::keeping.name;
+    const auto* const rate = figure::operations_per_second;
+    goals.add("lock-kept-per-second", found.median(one, ours, rate), at_least, 5e6);
+    goals.add("lock-kept-ratio-to-curator", found.ratio(one, rate, ours, variant::curator.name),
+              at_least, 1000);
+    goals.add("lock-kept-ratio-to-redis", found.ratio(one, rate, ours, redis), at_least, 100);
+    goals.add("lock-kept-8-threads-ratio-to-std-mutex",
+              found.ratio(series_name::kept_by(8), rate, ours, std_mutex), at_least, 0.3);
+    for (const auto clients : {std::size_t{2}, std::size_t{8}})
+      goals.add(
+          "lock-kept-hand-offs-" + std::to_string(clients) + "-clients-ratio-to-not-kept",
+          rate_ratio(found, series_name::hand_offs(clients), variant::keeping, variant::conclave),
+          at_least, 0.95);
+    goals.add("lock-kept-recall-ratio-to-hand-off",
+              found.ratio(series_name::recall, figure::latency_us, idle_kept_lock, hand_off),
+              at_most, 1.5);
+  }
+
   // Many waiters in ten sessions. A contender that released the lock becomes the last waiter, so
-  // that their number stays. A variant that is too slow is left out of the series with more
-  // waiters.
+  // that the number of waiters is constant. A variant that is too slow is omitted from the series
+  // with more waiters.
   void run_waiters_series(round_runner& runner) {
     variant_list able{&variant::asynchronous, &variant::without_tickets, &variant::curator,
                       &variant::kazoo,        &variant::write_lock,      &variant::named,

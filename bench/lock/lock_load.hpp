@@ -1,7 +1,7 @@
-// Contenders of this library that acquire and release one lock again and again, in one worker.
+// Contenders of this library in one worker, which repeatedly acquire and release one lock.
 //
-// Until start() the holder keeps the lock, so that a wait queue forms. From then on each contender
-// releases it at once and acquires it again.
+// Until start(), the first holder keeps the lock, so that a wait queue forms. After that, each
+// contender releases the lock immediately and acquires it again.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ namespace conclave::bench {
 
 namespace mode {
 inline constexpr const char* blocking = "blocking";          // a thread for each contender
-inline constexpr const char* asynchronous = "asynchronous";  // no threads; so the others
+inline constexpr const char* keeping = "keeping";            // the same with keep_for
+inline constexpr const char* asynchronous = "asynchronous";  // no threads, as in the modes below
 inline constexpr const char* without_tickets = "without-tickets";
 inline constexpr const char* named = "named";
 inline constexpr const char* naive = "naive";
@@ -30,12 +31,12 @@ struct load_plan {
   std::string servers;
   std::string path;
   std::size_t sessions{1};
-  std::size_t contenders{1};       // divided among the sessions
-  std::size_t first_contender{0};  // its number among the contenders of all workers
+  std::size_t contenders{1};       // distributed among the sessions
+  std::size_t first_contender{0};  // the number of the first contender among those of all workers
 };
 
-// Connected, and every contender has called lock(). The argument of stop() is the file for the
-// cycles (see history.hpp).
+// Returns a connected load whose contenders have all called lock(). The argument of stop() is the
+// file for the cycles (see history.hpp).
 std::unique_ptr<recipe_load> make_lock_load(std::istream& arguments);
 std::unique_ptr<recipe_load> make_blocking_load(const load_plan& plan);
 std::unique_ptr<recipe_load> make_asynchronous_load(const load_plan& plan);

@@ -1,4 +1,4 @@
-// The variants: a library, and a way to use its lock.
+// The variants. A variant is a library and a way to use its lock.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,21 @@ namespace conclave::bench {
 struct lock_variant {
   std::string name;
   bench::library library;
-  const char* mode;                  // of lock_load.hpp; the other libraries have one
-  std::size_t most_waiters;          // more are not tried
+  const char* mode;                  // see lock_load.hpp; the other libraries have only one mode
+  std::size_t most_waiters;          // the variant does not run with more
   bool needs_session_per_contender;  // two contenders cannot share a session
   bool has_wait_queue;               // its contenders are the children of the lock's node
 };
 
-// A program may have a thousand threads for its waiters. A thousand sessions of ZooKeeper's Java
-// client would be three thousand.
+// A program can have a thousand threads for its waiters. A thousand sessions of ZooKeeper's Java
+// client would need three thousand threads.
 inline constexpr std::size_t most_waiters_with_threads = 1'000;
 inline constexpr std::size_t most_waiters_with_sessions = 100;
 
 namespace variant {
 inline const lock_variant conclave{"conclave", library::conclave, mode::blocking, 0, false, true};
+inline const lock_variant keeping{
+    "conclave, keep_for", library::conclave, mode::keeping, 0, false, true};
 inline const lock_variant asynchronous{
     "conclave, async", library::conclave, mode::asynchronous, 10'000, false, true};
 inline const lock_variant without_tickets{
@@ -47,10 +49,13 @@ inline constexpr std::size_t waiter_counts[] = {10, 100, 1'000, 10'000};
 
 namespace series_name {
 inline const std::string cycles = "cycles";
+inline const std::string kept = "kept";
+inline const std::string recall = "kept-recall";
 inline const std::string waiters_prefix = "waiters-";
 inline const std::string traffic_suffix = "-traffic";  // of the rounds through the counting proxy
 
 inline std::string hand_offs(std::size_t clients) { return "hand-offs-" + std::to_string(clients); }
+inline std::string kept_by(std::size_t threads) { return kept + '-' + std::to_string(threads); }
 inline std::string waiters(std::size_t count) { return waiters_prefix + std::to_string(count); }
 inline std::string traffic_of(const std::string& name) { return name + traffic_suffix; }
 }  // namespace series_name

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""kazoo's worker of the queue benchmark: threads that fill and empty one queue; see queue_load.hpp."""
+"""The queue benchmark's worker for kazoo: threads that fill and empty a queue (queue_load.hpp)."""
 
 import os
 import sys
@@ -66,7 +66,7 @@ class QueueLoad:
             self.counts[index] += 1
 
     def pop(self, zk, queue, changed):
-        """A Queue cannot wait by itself."""
+        """Waits for an item with a watch, because kazoo's Queue cannot wait."""
         while True:
             item = queue.get()
             if item is not None or self.stopped:

@@ -1,4 +1,4 @@
-// bench_queue: our queue beside those of ZooKeeper, Curator and kazoo, on one Apache ZooKeeper.
+// bench_queue: compares the queue with those of ZooKeeper's recipes, Curator and kazoo.
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -18,10 +18,10 @@ namespace {
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-// A variant with a longer first round has no other.
+// A variant whose first round takes longer has only this round.
 constexpr auto long_round = 6s;
 
-constexpr std::size_t user_counts[] = {1, 4};  // producers, and as many consumers
+constexpr std::size_t user_counts[] = {1, 4};  // the number of producers, and of consumers
 constexpr std::size_t consumer_counts[] = {1, 4};
 constexpr std::size_t lengths[] = {100, 1'000, 10'000};
 
@@ -44,7 +44,7 @@ std::vector<std::string> names_of(const variant_list& all) {
   return names;
 }
 
-// Ways to use a queue, and the peers that are used in the same way.
+// Ways to use a queue, and the variants of other libraries that are used in the same way.
 struct comparison_group {
   const char* name;
   const queue_variant* ours;
@@ -59,7 +59,8 @@ const comparison_group groups[] = {
     {"async-claims", &variant::claiming_asynchronously, claiming_peers},
 };
 
-// Of our rate to the highest of theirs; empty if ours or all of theirs were not measured.
+// Returns the ratio of our rate to the highest rate of the other libraries. Returns nothing if ours
+// or all others were not measured.
 std::optional<double> ratio_to_best(const results& found, const std::string& name,
                                     const queue_variant& ours, const variant_list& peers) {
   const auto mine = found.median(name, ours.name, figure::operations_per_second);
@@ -71,7 +72,7 @@ std::optional<double> ratio_to_best(const results& found, const std::string& nam
   return *mine / best;
 }
 
-// The time of an item in a queue of length `to` divided by that in one of length `from`.
+// Returns the time per item in a queue of length `to` divided by that in a queue of length `from`.
 std::optional<double> growth(const results& found, const queue_variant& v, std::size_t consumers,
                              std::size_t from, std::size_t to) {
   const auto shorter = found.median(drain_series(consumers, from), v.name, figure::us_per_item);
@@ -80,7 +81,7 @@ std::optional<double> growth(const results& found, const queue_variant& v, std::
   return *longer / *shorter;
 }
 
-// They differ without colours, too, by points and dashes.
+// Points and dashes make the lines differ even without colours.
 const line_style lines[] = {
     {variant::conclave.name, "Conclave", "#0b3c6f", 7, 1},
     {variant::asynchronous.name, "Conclave, 64 calls at once", "#3a86c8", 6, 1},
@@ -132,7 +133,7 @@ class queue_benchmark final : public recipe_benchmark {
   description about() const override {
     return {"queue",
             "Compares Conclave's queue with those of ZooKeeper's recipes, Curator and kazoo, in\n"
-            "alternating rounds on one Apache ZooKeeper, which it starts itself and stops again.",
+            "alternating rounds on one Apache ZooKeeper, which it starts, and stops at the end.",
             "few and short rounds, and no long queues of peers", "flow, drain-1, drain-4"};
   }
 
@@ -155,10 +156,12 @@ class queue_benchmark final : public recipe_benchmark {
     const environment more{
         {"items", "100 bytes; the same number for all: " + std::to_string(items_ / 2) +
                       " with one producer, " + std::to_string(items_) + " with four"},
-        {"async",
-         std::to_string(calls_in_flight) + " calls at once for each client; the others: one"},
-        {"contestants", "two processes of each library, started once; a session for each user"},
-        {"kazoo Queue", "cannot wait; on an empty queue it sets a watch, and is called again"},
+        {"async", std::to_string(calls_in_flight) +
+                      " concurrent calls for each client; the other variants: one call"},
+        {"workers",
+         "two processes of each library, started once; a session per producer or consumer"},
+        {"kazoo Queue",
+         "cannot wait; if the queue is empty, the benchmark sets a watch and calls it again"},
         {"figures",
          "medians of the rounds (smallest–largest); from the first call until the last "
          "item was consumed"},
@@ -229,12 +232,12 @@ class queue_benchmark final : public recipe_benchmark {
  private:
   using plan_maker = std::function<round_plan(const queue_variant&)>;
 
-  // Producers and as many consumers, all at the same time.
+  // Runs producers and the same number of consumers at the same time.
   round_plan flow_plan(const queue_variant& v, std::size_t users) const {
     return {&v, users, users, users == 1 ? items_ / 2 : items_, limit_};
   }
 
-  // For Java's compilers, in all workers and in the server.
+  // Warms up Java's compilers in all workers and in the server.
   void warm_up(round_runner& runner) {
     runner.progress().begin_step("Warming up", variant::all.size() * std::size(user_counts));
     for (const auto* v : variant::all)
@@ -246,7 +249,7 @@ class queue_benchmark final : public recipe_benchmark {
       }
   }
 
-  // The items are in the queue before the start, and there are only consumers.
+  // Runs only consumers. The items are pushed before the start.
   void run_drain_series(round_runner& runner, std::size_t consumers, std::size_t length) {
     variant_list able;
     for (const auto* v : variant::all)
@@ -258,8 +261,8 @@ class queue_benchmark final : public recipe_benchmark {
                });
   }
 
-  // The first round of each variant is not measured, unless it takes so long that it has to be the
-  // only one.
+  // The first round of each variant is not measured, unless it takes so long that it is the only
+  // one.
   void run_series(round_runner& runner, const std::string& name, const std::string& title,
                   const variant_list& all, const plan_maker& plan_for) {
     if (!runner.is_wanted(name)) return;
@@ -269,7 +272,7 @@ class queue_benchmark final : public recipe_benchmark {
         runner.found().remarks.push_back(
             plan.variant->name + " was stopped after " + std::to_string(plan.limit / 1s) +
             " s: " + title + ", " + std::to_string(static_cast<long>(r.found.at(figure::items))) +
-            " of " + std::to_string(plan.items) + " items; its figure is of those");
+            " of " + std::to_string(plan.items) + " items; its figures are for these items");
       return r;
     };
     series s{name, title, names_of(all), {}};
@@ -290,7 +293,7 @@ class queue_benchmark final : public recipe_benchmark {
   }
 
   std::optional<queue_rounds> rounds_;
-  std::int64_t items_{4'000};  // of a round with four producers
+  std::int64_t items_{4'000};  // in a round with four producers
   std::size_t longest_of_peers_{10'000};
   std::chrono::milliseconds limit_{30'000};  // of a round
 };

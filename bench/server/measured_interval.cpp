@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "driver/results.hpp"
-#include "system_status.hpp"
+#include "driver/system_status.hpp"
 
 namespace conclave::bench {
 
@@ -54,7 +54,7 @@ void measured_interval::finish() {
 }
 
 figures measured_interval::result() const {
-  if (found_.empty()) throw std::runtime_error("no operation ended within the measured time");
+  if (found_.empty()) throw std::runtime_error("no operation completed within the measured time");
   return found_;
 }
 

@@ -7,9 +7,9 @@
 
 #include "driver/pipeline.hpp"
 #include "driver/process.hpp"
+#include "driver/system_status.hpp"
 #include "driver/zookeeper.hpp"
 #include "measured_interval.hpp"
-#include "system_status.hpp"
 #include "workloads.hpp"
 
 namespace conclave::bench {
@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t in_flight = 256;
 constexpr std::size_t memory_nodes = 10'000;
-constexpr auto settling_time = 1s;  // for the server's work after its last reply
+constexpr auto settling_time = 1s;  // lets the server finish its work after the last reply
 
 // The children of one node, with 100 bytes of data each.
 class child_nodes {
@@ -29,7 +29,7 @@ class child_nodes {
   std::string path(std::size_t number) const { return parent_ + "/n" + std::to_string(number); }
   static std::string data() { return std::string(100, 'x'); }
 
-  // Pipelined. Both wait for all of them and throw std::runtime_error if one fails.
+  // Pipelined. Both functions wait for all operations and throw std::runtime_error if one fails.
   void create(client& zk, std::size_t count) const {
     run_pipelined(count, in_flight, time_limit, [&](std::size_t number, auto handler) {
       zk.async_create(path(number), data(), create_mode::persistent, std::move(handler));
@@ -45,7 +45,8 @@ class child_nodes {
   std::string parent_;
 };
 
-// Creates until the interval ends. Everything but the constructor runs on the context's thread.
+// Creates nodes until the interval ends. All functions except the constructor run on the context's
+// thread.
 class creator {
  public:
   creator(client& zk, const child_nodes& nodes, measured_interval& interval, pipeline& all)
@@ -104,7 +105,7 @@ figures run_memory(const round_task& task) {
   const child_nodes nodes(task.root);
   nodes.create(first, memory_nodes);
   std::this_thread::sleep_for(settling_time);
-  for (const auto& zk : sessions) zk->exists(task.root);  // throws if one of them was lost
+  for (const auto& zk : sessions) zk->exists(task.root);  // throws if a session was lost
   return {{figure::resident_kib, resident_kib_of(task.server)}};
 }
 

@@ -58,10 +58,11 @@ figures run_redis_lock(const round_task& task) {
   const char* const key = task.root.c_str();
   measured_interval interval(task);
   for (auto begun = measured_interval::clock::now();; begun = measured_interval::clock::now()) {
-    const auto taken = ask(*redis, "SET %s %s NX PX 30000", key, lock_token);
-    if (taken->type != REDIS_REPLY_STATUS) throw std::runtime_error("Redis: the lock is taken");
-    const auto left = ask(*redis, "EVALSHA %s 1 %s %s", script.c_str(), key, lock_token);
-    if (left->integer != 1) throw std::runtime_error("Redis: the lock was lost");
+    const auto acquired = ask(*redis, "SET %s %s NX PX 30000", key, lock_token);
+    if (acquired->type != REDIS_REPLY_STATUS)
+      throw std::runtime_error("Redis: another client holds the lock");
+    const auto released = ask(*redis, "EVALSHA %s 1 %s %s", script.c_str(), key, lock_token);
+    if (released->integer != 1) throw std::runtime_error("Redis: the lock was lost");
     if (!interval.operation_done(begun)) break;
   }
   return interval.result();

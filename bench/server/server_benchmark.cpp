@@ -1,6 +1,4 @@
 // bench_server: our server beside Apache ZooKeeper and Redis, under the same client.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -17,13 +15,14 @@
 #include <conclave/client.hpp>
 #include <conclave/version.hpp>
 
+#include "driver/conclave_server.hpp"
 #include "driver/driver.hpp"
 #include "driver/process.hpp"
+#include "driver/system_status.hpp"
 #include "driver/zookeeper.hpp"
 #include "measured_interval.hpp"
 #include "servers.hpp"
 #include "support/four_letter_word.hpp"
-#include "system_status.hpp"
 #include "workloads.hpp"
 
 namespace conclave::bench {
@@ -64,7 +63,7 @@ struct load_series {
   std::size_t sessions;
   std::size_t unmeasured;  // rounds
 };
-// Java's compilers learn from the first rounds, hence the heaviest load first.
+// The largest load comes first, because the first rounds warm up Java's compilers.
 constexpr load_series load_series_list[] = {
     {series_name::cycles_64, "Lock cycles, 64 sessions", workload::lock_cycles, 64, 3},
     {series_name::cycles_8, "Lock cycles, 8 sessions", workload::lock_cycles, 8, 1},
@@ -86,14 +85,6 @@ constexpr figure_column columns[] = {
     {figure::resident_kib, "MiB", shown::median_and_spread, 1.0 / 1024},
 };
 
-// A thousand sessions need more descriptors than the usual soft limit. Servers inherit this.
-void allow_many_descriptors() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> result;
   std::istringstream words(text);
@@ -107,7 +98,7 @@ std::string joined(const std::vector<std::string>& words) {
   return result;
 }
 
-// A path that no other round uses.
+// Returns a path that no other round uses.
 std::string new_root() {
   static int count = 0;
   return "/bench-" + std::to_string(++count);
@@ -130,8 +121,8 @@ figures milliseconds_since(clock::time_point start) {
       {figure::start_ms, std::chrono::duration<double, std::milli>(clock::now() - start).count()}};
 }
 
-// From the start of the process, on an empty data folder, to a client's first session. The client
-// connects when the server prints that it is ready.
+// Measures the time from the start of the process, with an empty data folder, to the first session
+// of a client. The client connects when the server prints that it is ready.
 figures start_conclave(const std::vector<std::string>& command) {
   const auto start = clock::now();
   const conclave_server server(command, "full");
@@ -140,9 +131,9 @@ figures start_conclave(const std::vector<std::string>& command) {
   return milliseconds_since(start);
 }
 
-// Apache prints no such line, and clients that come too early wait for seconds. So the benchmark
-// asks for its mode every millisecond, and the client connects after the first answer. The server
-// must have been killed; it is again afterwards. Its data is removed.
+// Apache's server prints no such line, and clients that connect too early wait for seconds. So the
+// benchmark requests the server's mode every millisecond, and the client connects after the first
+// reply. The server must not run before the call, and it is killed at the end. Removes its data.
 figures start_apache(testing::zookeeper_server& server) {
   std::filesystem::remove_all(server.data_directory());
   const auto start = clock::now();
@@ -178,15 +169,16 @@ class server_benchmark final : public benchmark {
     return {
         "server",
         "Compares Conclave's server with Apache ZooKeeper (both durable) and with Redis (neither\n"
-        "durable), in alternating rounds of the same client. It starts them all itself, on the\n"
-        "loopback interface, and stops them again. The folder has to be on a disk.",
+        "durable), in alternating rounds. It starts all servers on the loopback interface and\n"
+        "stops them at the end. The folder must be on a disk.",
         "few and short rounds", "lock-cycles,\npipelined-creates, start, memory, redis"};
   }
 
   std::vector<option> extra_options() override {
     return {{"--ours-command", "COMMAND",
-             "what to start instead of `conclave`, as words; bench/server/apache-stand-in\n"
-             "compares Apache with itself, which shows how fair and how noisy this is",
+             "the command to start instead of `conclave`, separated by spaces; with\n"
+             "bench/server/apache-stand-in, the ratios show how fair and how noisy the\n"
+             "benchmark is, because it compares Apache with itself",
              [this](const std::string& value) { our_command_ = words_of(value); }}};
   }
 
@@ -201,7 +193,7 @@ class server_benchmark final : public benchmark {
   environment prepare() override {
     if (our_command_.empty())
       throw std::runtime_error("this build has no `conclave` program: give an --ours-command");
-    allow_many_descriptors();
+    allow_many_descriptors();  // a thousand sessions need more than the usual soft limit
     const auto file_system = file_system_of(options.folder);
     const auto theirs = apache_options();
     const auto apache_version = version_of(testing::zookeeper_server(theirs));
@@ -216,8 +208,9 @@ class server_benchmark final : public benchmark {
         {"machine", machine()},
         {"compiler", compiler()},
         {"started", started_now()},
-        {"figures", "medians of the rounds (smallest–largest); each round is a process of its own"},
-        {"others", "CPU that neither client nor server used: much of it means a disturbed run"},
+        {"figures", "medians of the rounds (smallest–largest); each round is a separate process"},
+        {"others",
+         "CPU time that neither client nor server used; a large value means a disturbed run"},
     };
   }
 
@@ -241,7 +234,7 @@ class server_benchmark final : public benchmark {
     goals.add("lock-cycles-64-sessions-ratio",
               rate_ratio(found, series_name::cycles_64, variant::conclave, variant::apache),
               at_least, 4);
-    // As our clients connect on one machine; Apache's server has no such socket.
+    // Our clients use the Unix socket on one machine by default. Apache's server has none.
     goals.add("lock-cycles-64-sessions-unix-socket-ratio",
               rate_ratio(found, series_name::cycles_64, variant::conclave_socket, variant::apache),
               at_least, 4);
@@ -282,7 +275,7 @@ class server_benchmark final : public benchmark {
     return found.ratio(name, figure::operations_per_second, ours, theirs);
   }
 
-  // With Apache, both durable, on servers that keep running.
+  // Compares with Apache, both durable. The servers run during all rounds.
   void run_load_series(round_runner& runner) {
     std::optional<conclave_server> our_server;
     std::optional<testing::zookeeper_server> apache_server;
@@ -306,7 +299,7 @@ class server_benchmark final : public benchmark {
     }
   }
 
-  // With Apache, both durable, on new servers in each round.
+  // Compares with Apache, both durable, with new servers in each round.
   void run_start_series(round_runner& runner) {
     if (!runner.is_wanted(series_name::start)) return;
     testing::zookeeper_server apache_server(apache_options());
@@ -332,7 +325,7 @@ class server_benchmark final : public benchmark {
         {memory_rounds_, 0}, {{variant::conclave, of_conclave}, {variant::apache, of_apache}});
   }
 
-  // With Redis, neither durable, client and server on one core.
+  // Compares with Redis, neither durable, client and server on one core.
   void run_redis_series(round_runner& runner) {
     if (!runner.is_wanted(series_name::redis)) return;
     const conclave_server our_server(our_command_, "none", sockets_.path() / "conclave");
@@ -365,7 +358,8 @@ class server_benchmark final : public benchmark {
                       {options.rounds, 1}, std::move(sources));
   }
 
-  // Created before --folder is in use: the path of a socket has to be short.
+  // Created before --folder becomes the temporary folder, because the path of a socket must be
+  // short.
   const testing::temporary_directory sockets_;
   std::vector<std::string> our_command_;  // `serve --data ...` is appended to it
   std::size_t start_rounds_{9};

@@ -41,14 +41,14 @@ figures run(const round_task& task) {
     return run_blocking_lock(task, delete_mode::awaited);
   if (task.workload == workload::asynchronous_lock) return run_asynchronous_lock(task);
   if (task.workload == workload::redis_lock) return run_redis_lock(task);
-  throw std::runtime_error("no workload '" + task.workload + "'");
+  throw std::runtime_error("unknown workload '" + task.workload + "'");
 }
 
 }  // namespace
 
 void run_server_worker(std::span<const std::string> arguments) {
   const auto task = from_arguments(arguments);
-  if (task.cpu) pin_this_process(*task.cpu);  // before there are threads
+  if (task.cpu) pin_this_process(*task.cpu);  // before the first thread
   print_figures(run(task));
 }
 

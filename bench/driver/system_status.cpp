@@ -1,4 +1,4 @@
-#include "system_status.hpp"
+#include "driver/system_status.hpp"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -60,7 +61,7 @@ class scratch_file {
   int fd_;
 };
 
-// Of the mount whose path is the longest that the folder begins with.
+// Finds the mount with the longest path that is a prefix of the folder.
 std::string mounted_type(const std::filesystem::path& folder) {
   std::ifstream mounts("/proc/self/mounts");
   std::string found = "unknown";
@@ -83,18 +84,10 @@ std::string mounted_type(const std::filesystem::path& folder) {
 }  // namespace
 
 double cpu_us_of(pid_t pid) {
-  auto file = open_status(pid, "stat");
-  std::string line;
-  std::getline(file, line);
-  const auto name_end = line.rfind(')');  // the name may hold anything
-  if (name_end == std::string::npos) return 0;
-  std::istringstream words(line.substr(name_end + 1));
-  std::string skipped;
-  for (int field = 3; field <= 13; ++field) words >> skipped;
-  double user_ticks = 0;
-  double system_ticks = 0;
-  words >> user_ticks >> system_ticks;
-  return ticks_to_us(user_ticks + system_ticks);
+  clockid_t clock{};
+  timespec used{};
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return 0;
+  return static_cast<double>(used.tv_sec) * 1e6 + static_cast<double>(used.tv_nsec) / 1e3;
 }
 
 // "cpu0 USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ ...", and "cpu ..." for all of them
@@ -123,14 +116,14 @@ double resident_kib_of(pid_t pid) {
   const std::string name = "VmRSS:";
   for (std::string line; std::getline(file, line);)
     if (line.starts_with(name)) return std::stod(line.substr(name.size()));
-  throw std::runtime_error("process " + std::to_string(pid) + " is gone");
+  throw std::runtime_error("process " + std::to_string(pid) + " has ended");
 }
 
 std::string file_system_of(const std::filesystem::path& folder) {
   struct statfs status {};
   check(::statfs(folder.c_str(), &status) == 0, "statfs");
   if (status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC)
-    throw std::runtime_error(folder.string() + " is in memory: give a --folder on a disk");
+    throw std::runtime_error(folder.string() + " is in memory; pass a --folder on a disk");
   return mounted_type(std::filesystem::canonical(folder));
 }
 
