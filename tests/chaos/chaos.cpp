@@ -1,4 +1,5 @@
-// Real processes on real servers, and everything goes wrong: see docs/testing.md and --help.
+// The driver of the chaos run: real processes and servers with injected faults. See docs/testing.md
+// and --help.
 #include <csignal>
 #include <exception>
 #include <fstream>
@@ -7,10 +8,9 @@
 #include <string_view>
 #include <thread>
 
-#include "chaos/aftermath.hpp"
 #include "chaos/fault_log.hpp"
 #include "chaos/fenced_store.hpp"
-#include "chaos/fleet.hpp"
+#include "chaos/final_check.hpp"
 #include "chaos/judge.hpp"
 #include "chaos/options.hpp"
 #include "chaos/progress.hpp"
@@ -18,6 +18,7 @@
 #include "chaos/server_faults.hpp"
 #include "chaos/servers.hpp"
 #include "chaos/worker_faults.hpp"
+#include "chaos/worker_pool.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace conclave::chaos {
@@ -26,7 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto step = 4ms;
-constexpr auto patience = 60 * second;  // for everybody to get through once
+constexpr auto success_timeout = 60 * second;  // until every worker must have succeeded once
 
 volatile std::sig_atomic_t interrupted = 0;
 
@@ -35,22 +36,22 @@ class run {
   explicit run(options o) : options_{std::move(o)} {}
 
   verdict make() {
-    // Those of an older run would be taken for ours.
+    // Files of an earlier run would be read as files of this run.
     for (const auto* old : {"histories", "report.md", "report.json"})
       std::filesystem::remove_all(options_.report / old);
     std::filesystem::create_directories(options_.report / "histories");
     record_.asked = options_;
     record_.machine = this_machine();
-    progress_.say("chaos: " + std::string{options_.server_name()} + ", seed " +
-                  std::to_string(options_.seed));
+    progress_.print("chaos: " + std::string{options_.server_name()} + ", seed " +
+                    std::to_string(options_.seed));
     servers_ = std::make_unique<servers>(options_);
     record_.server_version = servers_->version();
     prepare(servers_->connect_string());
-    fleet_ = std::make_unique<fleet>(options_, servers_->ports(), store_socket());
-    if (!everybody_got_through(now()))
-      throw std::runtime_error{"not everybody gets through even without a fault"};
+    workers_ = std::make_unique<worker_pool>(options_, servers_->ports(), store_socket());
+    if (!all_succeeded_since(now()))
+      throw std::runtime_error{"not every worker succeeds even without faults"};
     faults();
-    everybody_once_more();
+    wait_until_all_succeed();
     end();
     return judge_and_report();
   }
@@ -62,10 +63,10 @@ class run {
   void faults() {
     const auto begin = now();
     const auto end = begin + static_cast<nanoseconds>(options_.minutes * 60 * second);
-    worker_faults of_workers{*fleet_, log_, options_.seed};
-    server_faults of_servers{*servers_, *fleet_, log_, options_.seed + 1, session()};
+    worker_faults of_workers{*workers_, log_, options_.seed};
+    server_faults of_servers{*servers_, *workers_, log_, options_.seed + 1, session()};
     while (now() < end && interrupted == 0) {
-      fleet_->look();
+      workers_->look();
       of_workers.step();
       show(end - now());
       std::this_thread::sleep_for(step);
@@ -79,51 +80,53 @@ class run {
     for (const auto& f : log_.since(seen_faults_)) {
       ++seen_faults_;
       for (const auto slot : f.slots)
-        if (fleet_->seen().holds(slot) || f.kind == "kill -9") {
+        if (workers_->status().holds(slot) || f.kind == "kill -9") {
           ++hits_;
           break;
         }
     }
-    progress_.show(left, fleet_->seen(), seen_faults_, hits_, fleet_->problems().size());
+    progress_.show(left, workers_->status(), seen_faults_, hits_, workers_->problems().size());
   }
 
-  bool everybody_got_through(nanoseconds since) {
-    const auto end = since + patience;
+  bool all_succeeded_since(nanoseconds since) {
+    const auto end = since + success_timeout;
     while (now() < end) {
-      fleet_->look();
+      workers_->look();
       bool all = true;
-      for (std::size_t i = 0; i < fleet_->size(); ++i)
-        all = all && fleet_->seen().last_success(i) > since;
+      for (std::size_t i = 0; i < workers_->size(); ++i)
+        all = all && workers_->status().last_success(i) > since;
       if (all) return true;
       std::this_thread::sleep_for(step);
     }
     return false;
   }
 
-  void everybody_once_more() {
-    progress_.say("chaos: all is whole again; now everybody has to get through");
+  void wait_until_all_succeed() {
+    progress_.print("chaos: all faults are healed; every worker must succeed once more");
     const auto healed = now();
-    if (!everybody_got_through(healed))
-      for (std::size_t i = 0; i < fleet_->size(); ++i)
-        if (fleet_->seen().last_success(i) <= healed)
-          record_.problems.push_back(fleet_->present(i).name + " gets nothing any more");
-    record_.seconds_until_all_got_through = static_cast<double>(now() - healed) / second;
+    if (!all_succeeded_since(healed))
+      for (std::size_t i = 0; i < workers_->size(); ++i)
+        if (workers_->status().last_success(i) <= healed)
+          record_.problems.push_back(workers_->present(i).name +
+                                     " does not succeed after the faults were healed");
+    record_.seconds_until_all_succeeded = static_cast<double>(now() - healed) / second;
   }
 
   void end() {
-    fleet_->finish(30s);
-    aftermath rest{servers_->connect_string(), options_.report / "histories",
-                   options_.session * 4 / 3};
-    record_.lives = fleet_->lives();
-    record_.lives.insert(record_.lives.end(), rest.lives().begin(), rest.lives().end());
-    for (const auto& all : {fleet_->problems(), rest.problems()})
+    workers_->finish(30s);
+    final_check rest{servers_->connect_string(), options_.report / "histories",
+                     options_.session * 4 / 3};
+    record_.processes = workers_->processes();
+    record_.processes.insert(record_.processes.end(), rest.processes().begin(),
+                             rest.processes().end());
+    for (const auto& all : {workers_->problems(), rest.problems()})
       record_.problems.insert(record_.problems.end(), all.begin(), all.end());
     record_.faults = log_.all();
     record_.expiries = servers_->expiries();
     servers_->keep_logs(options_.report / "histories");
-    history story{options_.report / "histories" / "faults"};
+    history log{options_.report / "histories" / "faults"};
     for (const auto& f : record_.faults)
-      story.say(f.at, "fault", {f.target, f.kind, "until", std::to_string(f.until)});
+      log.write(f.at, "fault", {f.target, f.kind, "until", std::to_string(f.until)});
   }
 
   verdict judge_and_report() {
@@ -132,16 +135,16 @@ class run {
     std::ofstream{options_.report / "report.json"} << json(record_, v);
     const auto faults = v.all_faults();
     const auto recipes = v.all_recipes();
-    progress_.say(
+    progress_.print(
         "chaos: " + std::to_string(faults.all) + " faults, " + std::to_string(faults.hit_a_holder) +
         " of them hit a holder; " + std::to_string(recipes.hand_offs) + " hand-offs, " +
-        std::to_string(recipes.losses) + " losses told, " + std::to_string(v.stale_refused) +
+        std::to_string(recipes.losses) + " losses reported, " + std::to_string(v.stale_refused) +
         " stale writes refused of " + std::to_string(v.stale_tried) + "; " +
         std::to_string(v.violations.size()) + " violations, " + std::to_string(v.allowed.size()) +
         " times two holders by the documented limit");
-    for (const auto& what : v.violations) progress_.say("chaos: VIOLATION: " + what.what);
-    for (const auto& what : v.not_shown) progress_.say("chaos: NOT SHOWN: " + what);
-    progress_.say("chaos: " + (options_.report / "report.md").string());
+    for (const auto& what : v.violations) progress_.print("chaos: VIOLATION: " + what.what);
+    for (const auto& what : v.not_covered) progress_.print("chaos: NOT COVERED: " + what);
+    progress_.print("chaos: " + (options_.report / "report.md").string());
     return v;
   }
 
@@ -152,7 +155,7 @@ class run {
   fenced_store store_{store_socket()};
   fault_log log_;
   std::unique_ptr<servers> servers_;
-  std::unique_ptr<fleet> fleet_;
+  std::unique_ptr<worker_pool> workers_;
   std::size_t seen_faults_ = 0;
   std::size_t hits_ = 0;
 };
@@ -174,7 +177,7 @@ int main(int argc, char** argv) {
     std::cerr << "chaos: " << e.what() << '\n' << usage;
     return 2;
   }
-  // The faults end, and what was seen until then is judged.
+  // Stops injecting faults. The run up to then is judged.
   std::signal(SIGINT, [](int) { interrupted = 1; });
   std::signal(SIGTERM, [](int) { interrupted = 1; });
   try {

@@ -17,9 +17,9 @@
 namespace conclave::chaos {
 namespace {
 
-// On one machine, so that the bytes may be what they are in memory.
-struct question {
-  std::int64_t token = 0;  // 0: only asks for the highest
+// Both ends are on one machine, so messages are sent as they are in memory.
+struct request {
+  std::int64_t token = 0;  // 0: only read the highest token
   std::array<char, 120> resource{};
 };
 struct reply {
@@ -41,7 +41,7 @@ sockaddr_un address_of(const std::filesystem::path& socket) {
 }
 
 reply ask(int socket, const std::string& resource, std::int64_t token) {
-  question q;
+  request q;
   q.token = token;
   if (resource.size() >= q.resource.size()) throw std::length_error{"too long: " + resource};
   std::memcpy(q.resource.data(), resource.c_str(), resource.size());
@@ -56,7 +56,7 @@ reply ask(int socket, const std::string& resource, std::int64_t token) {
 
 }  // namespace
 
-// SOCK_SEQPACKET keeps the borders of messages, and fails at once when the other side has gone.
+// SOCK_SEQPACKET preserves message boundaries and fails at once when the peer is gone.
 fenced_store::fenced_store(const std::filesystem::path& socket)
     : listener_{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)} {
   check(listener_ >= 0, "socket");
@@ -86,21 +86,23 @@ void fenced_store::serve() {
       }
     std::erase_if(polled, [](const pollfd& p) { return p.fd < 0; });
     if (polled[1].revents != 0)
-      if (const int visitor = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC); visitor >= 0)
-        polled.push_back({visitor, POLLIN, 0});
+      if (const int connection = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+          connection >= 0)
+        polled.push_back({connection, POLLIN, 0});
   }
   for (std::size_t i = 2; i < polled.size(); ++i) ::close(polled[i].fd);
 }
 
-bool fenced_store::answer(int visitor) {
-  question q;
-  if (::recv(visitor, &q, sizeof q, 0) != sizeof q) return false;
+bool fenced_store::answer(int connection) {
+  request q;
+  if (::recv(connection, &q, sizeof q, 0) != sizeof q) return false;
   auto& resource = resources_[q.resource.data()];
   reply r;
   if (q.token != 0) r.done = resource.write(q.token) ? 1 : 0;
   r.highest = resource.highest();
-  // A stopped process does not read: nothing waits for it here, and it asks one thing at a time.
-  return ::send(visitor, &r, sizeof r, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof r;
+  // Never blocks on a stopped process. It has at most one request pending, so the reply fits into
+  // the socket buffer.
+  return ::send(connection, &r, sizeof r, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof r;
 }
 
 fenced_store_link::fenced_store_link(const std::filesystem::path& socket)

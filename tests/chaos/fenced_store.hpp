@@ -1,5 +1,5 @@
-// What the locks are for: a store that knows the highest token that was used on each resource, and
-// refuses lower ones. It is served by the driver on a Unix socket; the workers write to it.
+// The store that the locks protect. It refuses writes with a lower token than the highest so far
+// for the resource. The driver serves it on a Unix socket, and the workers write to it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class fenced_store {
 
  private:
   void serve();
-  bool answer(int visitor);
+  bool answer(int connection);
 
   int listener_ = -1;
   int stop_[2] = {-1, -1};
@@ -29,7 +29,7 @@ class fenced_store {
   std::thread thread_;
 };
 
-// A worker's side. Throws std::system_error if the store has gone.
+// A worker's connection. Throws std::system_error if the store is gone.
 class fenced_store_link {
  public:
   explicit fenced_store_link(const std::filesystem::path& socket);
@@ -37,8 +37,8 @@ class fenced_store_link {
   fenced_store_link(const fenced_store_link&) = delete;
   fenced_store_link& operator=(const fenced_store_link&) = delete;
 
-  bool write(const std::string& resource, std::int64_t token);  // whether it was done
-  std::int64_t highest(const std::string& resource);            // that has written
+  bool write(const std::string& resource, std::int64_t token);  // false if refused
+  std::int64_t highest(const std::string& resource);            // the highest token so far
 
  private:
   int socket_ = -1;

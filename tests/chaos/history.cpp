@@ -42,7 +42,8 @@ history::history(const std::filesystem::path& file)
 
 history::~history() { ::close(file_); }
 
-void history::say(nanoseconds at, std::string_view what, std::initializer_list<std::string> words) {
+void history::write(nanoseconds at, std::string_view what,
+                    std::initializer_list<std::string> words) {
   auto line = std::to_string(at).append(" ").append(what);
   for (const auto& word : words) line.append(" ").append(word);
   line += '\n';
@@ -56,7 +57,7 @@ history_reader::~history_reader() {
 
 std::vector<event> history_reader::more() {
   if (open_ < 0) open_ = ::open(file_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (open_ < 0) return {};  // its writer has not begun yet
+  if (open_ < 0) return {};  // not created yet
   std::array<char, 65536> buffer{};
   for (;;) {
     const auto size = ::read(open_, buffer.data(), buffer.size());

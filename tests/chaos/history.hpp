@@ -1,19 +1,19 @@
-// What a process did, a line for each event: "TIME WHAT WORD...". TIME is in nanoseconds of
+// The history of a process, one line per event: "TIME WHAT WORD...". TIME is in nanoseconds of
 // CLOCK_BOOTTIME, which all processes of a machine share.
 //
-//   granted ID RESOURCE TOKEN MODE SESSION UNTIL   a hold begins; by its own clock it lasts to
-//   UNTIL until ID UNTIL                                 the server was heard: it lasts longer
-//   shares ID                                      a writer asks to go on as a reader
-//   ended ID released|lost                         given back (from now on), or told as lost
-//   late RESOURCE TOKEN                            granted, but its time was up by then
-//   refused RESOURCE TOKEN ID stale|held           what was written under it was refused
-//   accepted RESOURCE TOKEN ID                     a write that had to be refused was not
-//   pushing ITEM, pushed ITEM done|refused|unclear
-//   popping, popped ITEM|-, unclear-pop            "-": nothing there, and nothing taken
-//   completing ITEM, completed ITEM done|lost|unclear
-//   error TEXT                                     what should never come
+//   granted ID RESOURCE TOKEN MODE SESSION UNTIL   a grant; UNTIL is the deadline of the hold
+//   until ID UNTIL                                 the deadline was extended
+//   downgrading ID                                 a writer starts a downgrade
+//   ended ID released|lost                         a release begins, or a loss was reported
+//   late RESOURCE TOKEN                            granted after the deadline had passed
+//   refused RESOURCE TOKEN ID stale|held           the store refused a write
+//   accepted RESOURCE TOKEN ID                     the store accepted a stale write
+//   pushing ITEM, pushed ITEM done|refused|unknown
+//   popping, popped ITEM|-, pop-unknown            "-": the queue was empty
+//   completing ITEM, completed ITEM done|lost|unknown
+//   error TEXT                                     an unexpected error
 //
-// MODE is "alone", "shared", or the number of permits that there are.
+// MODE is "exclusive", "shared", or the number of permits of the semaphore.
 #pragma once
 
 #include <cstdint>
@@ -41,11 +41,11 @@ struct event {
   std::int64_t number(std::size_t n) const { return std::stoll(words.at(n)); }
 };
 
-// None if it is no line of a history.
+// Returns nothing if the line is not an event.
 std::optional<event> parse(std::string_view line);
 
-// A history that is being written. A line is one write(2) to a file that is only appended to: what
-// was written is there, whatever becomes of the process.
+// Writes a history. Each line is one write(2) with O_APPEND, so events survive a kill of the
+// process.
 class history {
  public:
   explicit history(const std::filesystem::path& file);
@@ -53,16 +53,16 @@ class history {
   history(const history&) = delete;
   history& operator=(const history&) = delete;
 
-  void say(nanoseconds at, std::string_view what, std::initializer_list<std::string> words = {});
-  void say(std::string_view what, std::initializer_list<std::string> words = {}) {
-    say(now(), what, words);
+  void write(nanoseconds at, std::string_view what, std::initializer_list<std::string> words = {});
+  void write(std::string_view what, std::initializer_list<std::string> words = {}) {
+    write(now(), what, words);
   }
 
  private:
   int file_;
 };
 
-// Reads what others write, as far as they have come.
+// Reads a history while another process writes it.
 class history_reader {
  public:
   explicit history_reader(std::filesystem::path file) : file_{std::move(file)} {}

@@ -6,9 +6,9 @@
 namespace conclave::chaos {
 namespace {
 
-void read_life(const life& l, whole_history& all) {
+void read_process(const process_record& l, combined_history& all) {
   history_reader reader{l.file};
-  std::map<std::string, std::size_t> open;  // its own ids
+  std::map<std::string, std::size_t> open;  // by the ids of this process
   for (auto& e : reader.more()) {
     if (e.what == "granted") {
       hold_record h;
@@ -24,12 +24,12 @@ void read_life(const life& l, whole_history& all) {
       all.holds.push_back(std::move(h));
     } else if (e.what == "until") {
       all.holds.at(open.at(e.word(0))).until = e.number(1);
-    } else if (e.what == "shares") {
-      all.holds.at(open.at(e.word(0))).shares = e.at;
+    } else if (e.what == "downgrading") {
+      all.holds.at(open.at(e.word(0))).downgrading = e.at;
     } else if (e.what == "ended") {
       auto& h = all.holds.at(open.at(e.word(0)));
       h.ended = e.at;
-      h.told_lost = e.word(1) == "lost";
+      h.reported_lost = e.word(1) == "lost";
     }
     all.events.push_back({&l, std::move(e)});
   }
@@ -44,9 +44,9 @@ nanoseconds hold_record::end() const {
   return std::max(t, begin);
 }
 
-whole_history put_together(const std::vector<life>& lives) {
-  whole_history all;
-  for (const auto& l : lives) read_life(l, all);
+combined_history combine(const std::vector<process_record>& processes) {
+  combined_history all;
+  for (const auto& l : processes) read_process(l, all);
   std::stable_sort(all.events.begin(), all.events.end(),
                    [](const auto& a, const auto& b) { return a.what.at < b.what.at; });
   std::stable_sort(all.holds.begin(), all.holds.end(),

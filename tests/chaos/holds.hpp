@@ -1,8 +1,8 @@
-// The histories of a run, put together: every hold with its beginning and its end, and all events
-// in the order of time.
+// The combined histories of a run: all holds with begin and end, and all events in the order of
+// time.
 //
-// A hold ends when it is given back or told as lost, when its holder's own clock says so, or when
-// its holder is killed, whichever comes first.
+// A hold ends when it is released or reported as lost, when its deadline passes, or when its holder
+// is killed, whichever comes first.
 #pragma once
 
 #include <cstdint>
@@ -11,40 +11,40 @@
 #include <vector>
 
 #include "chaos/history.hpp"
-#include "chaos/life.hpp"
+#include "chaos/process_record.hpp"
 
 namespace conclave::chaos {
 
-struct told_event {
-  const life* by = nullptr;
+struct recorded_event {
+  const process_record* by = nullptr;
   event what;
 };
 
 struct hold_record {
   std::uint64_t id = 0;  // in this run
-  const life* by = nullptr;
+  const process_record* by = nullptr;
   std::string resource;
   std::int64_t token = 0;
   std::string mode;
   std::int64_t session = 0;
   nanoseconds begin = 0;
-  nanoseconds until = 0;  // by its own clock
-  std::optional<nanoseconds> shares;
+  nanoseconds until = 0;  // its deadline
+  std::optional<nanoseconds> downgrading;
   std::optional<nanoseconds> ended;
-  bool told_lost = false;
+  bool reported_lost = false;
 
   nanoseconds end() const;
-  bool alone() const { return mode == "alone"; }
+  bool exclusive() const { return mode == "exclusive"; }
   bool shared() const { return mode == "shared"; }
-  std::size_t permits() const { return alone() || shared() ? 1 : std::stoul(mode); }
+  std::size_t permits() const { return exclusive() || shared() ? 1 : std::stoul(mode); }
 };
 
-struct whole_history {
-  std::vector<told_event> events;  // by time
-  std::vector<hold_record> holds;  // by their beginning
+struct combined_history {
+  std::vector<recorded_event> events;  // sorted by time
+  std::vector<hold_record> holds;      // sorted by begin
 };
 
-// The lives must stay where they are as long as the result is used.
-whole_history put_together(const std::vector<life>& lives);
+// The result contains pointers to `processes`.
+combined_history combine(const std::vector<process_record>& processes);
 
 }  // namespace conclave::chaos

@@ -1,4 +1,4 @@
-// What a worker does, again and again until it is told to stop, and what all jobs have in common.
+// The jobs of the workers, and the context that they share. A worker repeats its job until SIGTERM.
 #pragma once
 
 #include <chrono>
@@ -17,24 +17,24 @@
 
 namespace conclave::chaos {
 
-struct surroundings {
+struct worker_context {
   client& zk;
-  history& story;
+  history& log;
   fenced_store_link& store;
   std::mt19937_64 random;
   std::stop_token stop;
-  std::string name;       // of this process; part of its items' names
-  bool careless = false;  // broken on purpose: it looks neither at held() nor at lost()
+  std::string name;       // of this process; prefix of its items
+  bool careless = false;  // ignores held() and lost(), to test the checkers
 
   bool chance(double p) { return std::bernoulli_distribution{p}(random); }
   std::chrono::milliseconds between(int least, int most) {
     return std::chrono::milliseconds{std::uniform_int_distribution<int>{least, most}(random)};
   }
-  // Some time, or until the stop.
+  // Returns after this time or when a stop is requested.
   void pause(std::chrono::milliseconds d) const;
 };
 
-// What comes of an outage, and is no fault of anybody: tried again.
+// Errors that an outage causes. The job is repeated.
 bool is_outage(const error_code& ec);
 
 class job {
@@ -48,8 +48,8 @@ class job {
 
 // "mutex", "shared", "semaphore", "election"; "push", "pop"; "push-claims", "claim". Throws
 // std::invalid_argument.
-std::unique_ptr<job> make_job(std::string_view kind, surroundings& s);
-std::unique_ptr<job> make_lock_job(std::string_view kind, surroundings& s);
-std::unique_ptr<job> make_queue_job(std::string_view kind, surroundings& s);
+std::unique_ptr<job> make_job(std::string_view kind, worker_context& s);
+std::unique_ptr<job> make_lock_job(std::string_view kind, worker_context& s);
+std::unique_ptr<job> make_queue_job(std::string_view kind, worker_context& s);
 
 }  // namespace conclave::chaos

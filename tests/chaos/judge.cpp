@@ -14,7 +14,7 @@ verdict judging::judge() {
   queue("queue", {"push", "pop", "driver-pop"});
   queue("claims", {"push-claims", "claim", "driver-claim"});
   faults();
-  what_was_not_shown();
+  check_coverage();
   return std::move(result_);
 }
 
@@ -34,22 +34,22 @@ void judging::writes_and_errors() {
       refused_while_held(t);
     } else if (e.what == "accepted") {
       ++result_.stale_tried;
-      complain(
+      report_violation(
           e.at,
           t.by->name + " wrote to " + e.word(0) + " with token " + e.word(1) + " after a newer one",
           e.word(0));
     } else if (e.what == "late") {
       ++result_.recipes[recipe_of(e.word(0))].late;
     } else if (e.what == "error") {
-      std::string text = t.by->name + " met an error:";
+      std::string text = t.by->name + " failed:";
       for (const auto& w : e.words) text += ' ' + w;
-      complain(e.at, text, {});
+      report_violation(e.at, text, {});
     }
   }
 }
 
-// It follows from two holders; if that is explained, so is this.
-void judging::refused_while_held(const told_event& t) {
+// Not a violation if two holders were already reported or explained.
+void judging::refused_while_held(const recorded_event& t) {
   const auto& resource = t.what.word(0);
   const auto explained =
       std::any_of(result_.allowed.begin(), result_.allowed.end(), [&](const violation& v) {
@@ -57,10 +57,10 @@ void judging::refused_while_held(const told_event& t) {
                v.what.find("while " + t.by->name + " held") != std::string::npos;
       });
   if (!explained)
-    complain(
-        t.what.at,
-        t.by->name + " holds " + resource + " with token " + t.what.word(1) + ", and was refused",
-        resource);
+    report_violation(t.what.at,
+                     t.by->name + " holds " + resource + " with token " + t.what.word(1) +
+                         ", but its write was refused",
+                     resource);
 }
 
 void judging::faults() {
@@ -80,13 +80,13 @@ void judging::faults() {
   for (const auto& f : run_.faults) result_.kills += f.kind == "kill -9";
 }
 
-void judging::what_was_not_shown() {
+void judging::check_coverage() {
   const auto need = [&](std::uint64_t n, const std::string& what) {
-    if (n == 0) result_.not_shown.push_back(what);
+    if (n == 0) result_.not_covered.push_back(what);
   };
   need(result_.all_faults().hit_a_holder, "no fault has hit a holder");
   need(result_.stale_refused, "no stale write was tried and refused");
-  need(result_.all_recipes().losses, "no loss was told");
+  need(result_.all_recipes().losses, "no loss was reported");
   for (const auto* recipe : {"mutex", "shared", "semaphore", "election", "claims"}) {
     need(result_.recipes[recipe].grants, std::string{"no grant of "} + recipe);
     need(result_.recipes[recipe].hand_offs + (recipe == std::string{"claims"}),
@@ -98,7 +98,8 @@ void judging::what_was_not_shown() {
   }
 }
 
-void judging::complain(nanoseconds at, const std::string& what, const std::string& resource) {
+void judging::report_violation(nanoseconds at, const std::string& what,
+                               const std::string& resource) {
   result_.violations.push_back(
       {at, what, at == 0 ? std::vector<std::string>{} : lines(at, resource)});
 }

@@ -1,11 +1,10 @@
-// What a run has shown: its histories under the checkers, and what was done to it.
+// Judges a run: checks its histories and counts its faults.
 //
-// On an ensemble, a server that dies or stands still may leave its leader without news of a session
-// that a client has good reason to think alive (client::session_deadline says so). Two holders that
-// come of that are not a violation, and counted by themselves, if it is proven: the log of a server
-// says that it ended the session of the first one before the second was granted, a fault of a
-// server lies within the session timeout before that. What the first one writes is refused, as
-// always.
+// On an ensemble, a killed or stopped server can cause the leader to expire a session before the
+// client can know (see client::session_deadline). Two holders that result from this are counted
+// separately and are not a violation, if two facts are recorded: a server's log shows that the
+// session of the first holder expired before the second grant, and a server fault happened within
+// the session timeout before that. The store refuses the writes of the first holder as usual.
 #pragma once
 
 #include <map>
@@ -25,17 +24,17 @@ struct run_record {
   std::string server_version;
   std::string machine;
   double seconds_of_faults = 0;
-  double seconds_until_all_got_through = 0;
-  std::vector<life> lives;
+  double seconds_until_all_succeeded = 0;
+  std::vector<process_record> processes;
   std::vector<fault> faults;
   std::vector<expiry> expiries;
-  std::vector<std::string> problems;  // found by other means than the checkers
+  std::vector<std::string> problems;  // not found by the checkers
 };
 
 struct violation {
   nanoseconds at = 0;
   std::string what;
-  std::vector<std::string> lines{};  // of the history around it
+  std::vector<std::string> lines{};  // the part of the history around the violation
 };
 
 struct fault_count {
@@ -47,7 +46,7 @@ struct recipe_count {
 };
 
 struct queue_count {
-  std::uint64_t pushed = 0, delivered = 0, unclear = 0;
+  std::uint64_t pushed = 0, delivered = 0, unknown = 0;
 };
 
 struct verdict {
@@ -56,16 +55,16 @@ struct verdict {
   std::map<std::string, queue_count> queues;
   std::size_t kills = 0;  // of workers
   std::size_t stale_tried = 0, stale_refused = 0;
-  // How soon the next one held what somebody had who was stopped until its own clock ended it: less
-  // than 0 would be two holders.
-  std::optional<nanoseconds> closest;
+  // The shortest time from the deadline of a stopped holder to the next grant. A negative time
+  // means two holders.
+  std::optional<nanoseconds> shortest_gap;
   std::vector<violation> violations;
   std::vector<violation> allowed;  // by the documented limit
-  std::vector<std::string> not_shown;
+  std::vector<std::string> not_covered;
 
   fault_count all_faults() const;
   recipe_count all_recipes() const;
-  bool good() const { return violations.empty() && not_shown.empty(); }
+  bool good() const { return violations.empty() && not_covered.empty(); }
 };
 
 verdict judge(const run_record& run);

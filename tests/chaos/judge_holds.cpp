@@ -22,23 +22,23 @@ nanoseconds overlap_length(const hold_record& newer,
 void judging::holds() {
   struct step {
     nanoseconds at;
-    enum { ends, shares, begins } what;  // at the same time, what ends goes first
+    enum { ends, downgrading, begins } what;  // ends come before begins at the same time
     const hold_record* hold;
   };
   std::vector<step> steps;
   for (const auto& h : all_.holds) {
     steps.push_back({h.begin, step::begins, &h});
-    if (h.shares) steps.push_back({*h.shares, step::shares, &h});
+    if (h.downgrading) steps.push_back({*h.downgrading, step::downgrading, &h});
     steps.push_back({std::max(h.end(), h.begin + 1), step::ends, &h});
   }
   std::stable_sort(steps.begin(), steps.end(), [](const step& a, const step& b) {
     return a.at != b.at ? a.at < b.at : a.what < b.what;
   });
 
-  std::vector<std::string> heard;
-  const auto ear = [&](const std::string& what) { heard.push_back(what); };
-  checkers::exclusion exclusion{ear};
-  checkers::grant_order order{ear};
+  std::vector<std::string> violations;
+  const auto collect = [&](const std::string& what) { violations.push_back(what); };
+  checkers::exclusion exclusion{collect};
+  checkers::grant_order order{collect};
   std::map<std::string, const hold_record*> last;
   std::map<std::uint64_t, const hold_record*> open;
   for (const auto& s : steps) {
@@ -48,18 +48,21 @@ void judging::holds() {
       open.erase(h.id);
       continue;
     }
-    if (s.what == step::shares) {
-      exclusion.shares(h.id);
+    if (s.what == step::downgrading) {
+      exclusion.becomes_shared(h.id);
       continue;
     }
     exclusion.granted(h.resource, h.id, {h.by->name, h.permits(), h.shared()});
-    for (const auto& what : heard) overlap(h, what, open);
-    heard.clear();
+    for (const auto& what : violations) overlap(h, what, open);
+    violations.clear();
     open.emplace(h.id, &h);
-    // Permits are taken in order, too, but whoever got one may hear of it later than the next.
-    if (h.permits() == 1) order.granted(h.resource, h.token, h.by->name, h.shared());
-    for (const auto& what : heard) complain(h.begin, what, h.resource);
-    heard.clear();
+    // Permits are granted in order, too, but the grants may be reported in another order. A kept
+    // lock (lock_options::keep_for) is granted again with the same token.
+    const auto* const before = last[h.resource];
+    const bool kept = before != nullptr && before->by == h.by && before->token == h.token;
+    if (h.permits() == 1 && !kept) order.granted(h.resource, h.token, h.by->name, h.shared());
+    for (const auto& what : violations) report_violation(h.begin, what, h.resource);
+    violations.clear();
     count(h, last[h.resource]);
     last[h.resource] = &h;
   }
@@ -68,14 +71,14 @@ void judging::holds() {
 void judging::count(const hold_record& h, const hold_record* before) {
   auto& c = result_.recipes[recipe_of(h.resource)];
   ++c.grants;
-  c.losses += h.told_lost;
+  c.losses += h.reported_lost;
   if (before == nullptr) return;
   if (before->by->slot != h.by->slot) ++c.hand_offs;
-  // Whoever is awake gives back what it has lost, perhaps long before the server would.
+  // A running holder releases a lost lock, perhaps long before the session expires.
   const bool awake = before->ended && *before->ended <= h.begin;
-  if (h.alone() && before->alone() && before->end() == before->until && !awake) {
+  if (h.exclusive() && before->exclusive() && before->end() == before->until && !awake) {
     const auto gap = h.begin - before->until;
-    if (!result_.closest || gap < *result_.closest) result_.closest = gap;
+    if (!result_.shortest_gap || gap < *result_.shortest_gap) result_.shortest_gap = gap;
   }
 }
 
@@ -84,10 +87,11 @@ void judging::overlap(const hold_record& newer, const std::string& what,
   std::string why;
   for (const auto& [id, older] : open) {
     if (older->resource != newer.resource || older->end() <= newer.begin) continue;
-    if (newer.shared() && (older->shared() || (older->shares && *older->shares <= newer.begin)))
+    if (newer.shared() &&
+        (older->shared() || (older->downgrading && *older->downgrading <= newer.begin)))
       continue;
-    // Of permits, one that is too old explains it.
-    if (auto proof = ended_too_early(*older, newer); !proof.empty()) {
+    // For permits, one expired hold explains the overlap.
+    if (auto proof = explain_early_expiry(*older, newer); !proof.empty()) {
       why = proof;
       if (newer.permits() > 1) break;
     } else if (newer.permits() == 1) {
@@ -98,16 +102,17 @@ void judging::overlap(const hold_record& newer, const std::string& what,
   const auto by = static_cast<double>(overlap_length(newer, open)) / millisecond;
   std::ostringstream text;
   text << what << " for " << by << " ms more";
-  if (why.empty()) return complain(newer.begin, text.str(), newer.resource);
+  if (why.empty()) return report_violation(newer.begin, text.str(), newer.resource);
   result_.allowed.push_back(
       {newer.begin, text.str() + ": " + why, lines(newer.begin, newer.resource)});
 }
 
-// Why, if the server had ended the older one's session before its holder could know.
-std::string judging::ended_too_early(const hold_record& older, const hold_record& newer) const {
+// Returns the explanation if the older session expired before its holder could know, or "".
+std::string judging::explain_early_expiry(const hold_record& older,
+                                          const hold_record& newer) const {
   if (!run_.asked.ensemble || older.session == newer.session) return {};
   const auto e = std::find_if(run_.expiries.begin(), run_.expiries.end(), [&](const expiry& x) {
-    // The log's clock has milliseconds.
+    // The log's times have a resolution of one millisecond.
     return x.session == older.session && x.at <= newer.begin + 2 * millisecond;
   });
   if (e == run_.expiries.end()) return {};

@@ -6,10 +6,10 @@
 
 namespace conclave::chaos {
 
-// What happened around a moment: to this resource, if there is one, and all faults.
+// The faults and events around this time. If `resource` is not empty, only events of its holders.
 std::vector<std::string> judging::lines(nanoseconds at, const std::string& resource) const {
   constexpr std::size_t each_side = 12;
-  std::set<const life*> concerned;
+  std::set<const process_record*> concerned;
   for (const auto& h : all_.holds)
     if (h.resource == resource && h.begin <= at + second && h.end() >= at - second)
       concerned.insert(h.by);
@@ -26,7 +26,7 @@ std::vector<std::string> judging::lines(nanoseconds at, const std::string& resou
   };
   const auto first =
       std::lower_bound(all_.events.begin(), all_.events.end(), at - 6 * second,
-                       [](const told_event& e, nanoseconds t) { return e.what.at < t; });
+                       [](const recorded_event& e, nanoseconds t) { return e.what.at < t; });
   for (auto e = first; e != all_.events.end() && e->what.at < at + 6 * second; ++e) {
     if (!resource.empty() && !concerned.contains(e->by)) continue;
     std::string text = e->what.what;

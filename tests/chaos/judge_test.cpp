@@ -1,5 +1,4 @@
-// A judge that never complains shows nothing, and one that complains without reason shows as
-// little.
+// Verifies that the judge reports violations and accepts correct histories.
 #include "chaos/judge.hpp"
 
 #include <gtest/gtest.h>
@@ -16,21 +15,22 @@ class judged : public ::testing::Test {
   judged() { run.asked.workers = 4; }
 
   std::size_t process(const std::string& name, const std::string& job, std::size_t slot) {
-    life l;
+    process_record l;
     l.name = name;
     l.job = job;
     l.slot = slot;
     l.session = std::chrono::milliseconds{1000};
     l.file = folder.path() / name;
-    run.lives.push_back(l);
-    return run.lives.size() - 1;
+    run.processes.push_back(l);
+    return run.processes.size() - 1;
   }
   void tell(std::size_t who, nanoseconds at, std::string_view what,
             std::initializer_list<std::string> words = {}) {
-    history{run.lives.at(who).file}.say(at * millisecond, what, words);
+    history{run.processes.at(who).file}.write(at * millisecond, what, words);
   }
   void granted(std::size_t who, nanoseconds at, std::int64_t token, nanoseconds until,
-               const std::string& mode = "alone", const std::string& resource = "/chaos/mutex") {
+               const std::string& mode = "exclusive",
+               const std::string& resource = "/chaos/mutex") {
     tell(who, at, "granted",
          {std::to_string(token), resource, std::to_string(token), mode, std::to_string(100 + who),
           std::to_string(until * millisecond)});
@@ -69,11 +69,11 @@ TEST_F(judged, a_hold_ends_with_its_release_its_time_or_its_holder) {
   granted(b, 20, 2, 100);
   tell(b, 30, "until", {"2", std::to_string(200 * millisecond)});
   granted(a, 201, 3, 1000);
-  run.lives[a].killed = 300 * millisecond;
+  run.processes[a].killed = 300 * millisecond;
   granted(b, 301, 4, 1000);
   EXPECT_EQ(violations(), texts{});
   EXPECT_EQ(judge(run).recipes.at("mutex").hand_offs, 3u);
-  EXPECT_EQ(judge(run).closest, 1 * millisecond);
+  EXPECT_EQ(judge(run).shortest_gap, 1 * millisecond);
 }
 
 TEST_F(judged, its_time_counts_as_last_known) {
@@ -89,8 +89,8 @@ TEST_F(judged, readers_share_also_after_a_downgrade) {
   const auto a = process("a", "shared", 0);
   const auto b = process("b", "shared", 1);
   const auto c = process("c", "shared", 2);
-  granted(a, 10, 1, 1000, "alone", "/chaos/shared");
-  tell(a, 20, "shares", {"1"});
+  granted(a, 10, 1, 1000, "exclusive", "/chaos/shared");
+  tell(a, 20, "downgrading", {"1"});
   granted(b, 21, 3, 1000, "shared", "/chaos/shared");
   granted(c, 22, 2, 1000, "shared", "/chaos/shared");
   EXPECT_EQ(violations(), texts{});
@@ -177,7 +177,7 @@ TEST_F(judged, queues) {
   tell(c, 4, "popping");
   tell(c, 5, "popped", {"one"});
   tell(c, 6, "popping");
-  tell(c, 7, "unclear-pop");
+  tell(c, 7, "pop-unknown");
   EXPECT_EQ(violations(), texts{"queue: 2 items are missing, 1 may be"});
   const auto d = process("d", "pop", 2);
   tell(d, 8, "popping");  // killed meanwhile
@@ -203,14 +203,14 @@ TEST_F(judged, claims_are_delivered_when_completed) {
 TEST_F(judged, faults_that_hit_a_holder_are_counted) {
   const auto a = process("a", "mutex", 0);
   granted(a, 10, 1, 1000);
-  run.lives[a].killed = 20 * millisecond;
+  run.processes[a].killed = 20 * millisecond;
   run.faults.push_back({20 * millisecond, "kill -9", "a", {0}});
-  run.faults.push_back({21 * millisecond, "cut", "a", {0}});
-  run.faults.push_back({15 * millisecond, "cut", "b", {1}});
+  run.faults.push_back({21 * millisecond, "disconnect", "a", {0}});
+  run.faults.push_back({15 * millisecond, "disconnect", "b", {1}});
   const auto v = judge(run);
   EXPECT_EQ(v.faults.at("kill -9").hit_a_holder, 1u);
-  EXPECT_EQ(v.faults.at("cut").hit_a_holder, 0u);
-  EXPECT_EQ(v.faults.at("cut").all, 2u);
+  EXPECT_EQ(v.faults.at("disconnect").hit_a_holder, 0u);
+  EXPECT_EQ(v.faults.at("disconnect").all, 2u);
 }
 
 TEST_F(judged, a_run_in_which_nothing_happened_is_not_good) {

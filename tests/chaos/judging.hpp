@@ -1,4 +1,4 @@
-// How a run is judged: what judge() does, in parts.
+// The implementation of judge().
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace conclave::chaos {
 
 class judging {
  public:
-  explicit judging(const run_record& run) : run_{run}, all_{put_together(run.lives)} {}
+  explicit judging(const run_record& run) : run_{run}, all_{combine(run.processes)} {}
   verdict judge();
 
  private:
@@ -23,27 +23,27 @@ class judging {
   void holds();
   void count(const hold_record& h, const hold_record* before);
   void overlap(const hold_record& newer, const std::string& what, const open_holds& open);
-  std::string ended_too_early(const hold_record& older, const hold_record& newer) const;
+  std::string explain_early_expiry(const hold_record& older, const hold_record& newer) const;
 
-  // What the workers say themselves.
+  // Writes and errors that the workers recorded.
   void writes_and_errors();
-  void refused_while_held(const told_event& t);
+  void refused_while_held(const recorded_event& t);
 
-  // One queue, by those who worked on it.
+  // One queue, from the events of workers with these jobs.
   void queue(const std::string& name, const std::set<std::string>& jobs);
 
   void faults();
-  void what_was_not_shown();
+  void check_coverage();
 
-  void complain(nanoseconds at, const std::string& what, const std::string& resource);
+  void report_violation(nanoseconds at, const std::string& what, const std::string& resource);
   std::vector<std::string> lines(nanoseconds at, const std::string& resource) const;
 
   const run_record& run_;
-  whole_history all_;
+  combined_history all_;
   verdict result_;
 };
 
-// "mutex" of "/chaos/mutex", "claims" of "/chaos/claims/ITEM".
+// Returns "mutex" for "/chaos/mutex" and "claims" for "/chaos/claims/ITEM".
 std::string recipe_of(const std::string& resource);
 
 }  // namespace conclave::chaos

@@ -11,16 +11,15 @@ const char* const usage =
     "             [--report FOLDER] [--session-ms T] [--conclave PROGRAM] [--worker PROGRAM]\n"
     "             [--careless]\n"
     "\n"
-    "  --server     three Apache ZooKeepers (ensemble), or `conclave serve` (embedded)\n"
-    "  --minutes    how long faults happen (10)\n"
-    "  --workers    how many processes use the library, 8 at least (16)\n"
-    "  --seed       which faults, and what the workers do; the timing is the machine's own\n"
-    "  --report     where report.md, report.json and the histories go (build/chaos)\n"
+    "  --server     three Apache ZooKeeper servers (ensemble) or `conclave serve` (embedded)\n"
+    "  --minutes    duration of the faults (10)\n"
+    "  --workers    number of worker processes, at least 8 (16)\n"
+    "  --seed       selects the faults and the actions of the workers, but not their timing\n"
+    "  --report     folder for report.md, report.json and the histories (build/chaos)\n"
     "  --session-ms the session timeout of the workers (3000)\n"
-    "  --careless   the workers look neither at held() nor at lost(): must be found out\n"
+    "  --careless   the workers ignore held() and lost(); the run must detect this\n"
     "\n"
-    "Ends with 0 if nothing was violated and everything that was to be shown was shown, 1 if not,\n"
-    "2 if the run could not be made.\n";
+    "Exit codes: 0 no violation and everything covered, 1 otherwise, 2 the run failed.\n";
 
 options read_options(int argc, char** argv) {
   options o;
@@ -33,7 +32,8 @@ options read_options(int argc, char** argv) {
       o.careless = true;
       continue;
     }
-    if (i + 1 == argc) throw std::invalid_argument{"what is " + std::string{name} + "?"};
+    if (i + 1 == argc)
+      throw std::invalid_argument{"unknown option or missing value: " + std::string{name}};
     const std::string value = argv[++i];
     if (name == "--server" && (value == "ensemble" || value == "embedded"))
       o.ensemble = value == "ensemble";
@@ -52,11 +52,11 @@ options read_options(int argc, char** argv) {
     else if (name == "--worker")
       o.worker = value;
     else
-      throw std::invalid_argument{"what is " + std::string{name} + " " + value + "?"};
+      throw std::invalid_argument{"invalid option: " + std::string{name} + " " + value};
   }
-  if (o.minutes <= 0) throw std::invalid_argument{"--minutes must be more than 0"};
-  if (o.workers < 8) throw std::invalid_argument{"--workers must be 8 at least: one for each job"};
-  if (o.session.count() < 600) throw std::invalid_argument{"--session-ms must be 600 at least"};
+  if (o.minutes <= 0) throw std::invalid_argument{"--minutes must be greater than 0"};
+  if (o.workers < 8) throw std::invalid_argument{"--workers must be at least 8, one for each job"};
+  if (o.session.count() < 600) throw std::invalid_argument{"--session-ms must be at least 600"};
   return o;
 }
 

@@ -12,8 +12,8 @@ progress::~progress() {
   if (shown_) std::puts("");
 }
 
-void progress::show(nanoseconds left, const live& seen, std::size_t faults, std::size_t hits,
-                    std::size_t violations) {
+void progress::show(nanoseconds left, const run_status& status, std::size_t faults,
+                    std::size_t hits, std::size_t violations) {
   const auto t = now();
   if (t < next_) return;
   next_ = t + (terminal_ ? 1 : 10) * second;
@@ -23,16 +23,16 @@ void progress::show(nanoseconds left, const live& seen, std::size_t faults, std:
       "%2lld:%02lld left  %llu hand-offs  %zu faults, %zu on holders  %llu losses  "
       "%llu stale writes refused  %llu items  %zu violations",
       static_cast<long long>(seconds / 60), static_cast<long long>(seconds % 60),
-      static_cast<unsigned long long>(seen.hand_offs()), faults, hits,
-      static_cast<unsigned long long>(seen.losses()),
-      static_cast<unsigned long long>(seen.stale_refused()),
-      static_cast<unsigned long long>(seen.delivered()), violations);
+      static_cast<unsigned long long>(status.hand_offs()), faults, hits,
+      static_cast<unsigned long long>(status.losses()),
+      static_cast<unsigned long long>(status.stale_refused()),
+      static_cast<unsigned long long>(status.delivered()), violations);
   if (!terminal_) std::puts("");
   shown_ = terminal_;
   std::fflush(stdout);
 }
 
-void progress::say(const std::string& text) {
+void progress::print(const std::string& text) {
   clear();
   std::puts(text.c_str());
   std::fflush(stdout);

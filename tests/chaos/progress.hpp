@@ -1,11 +1,11 @@
-// How far a run is: a line that changes on a terminal, a line every ten seconds elsewhere.
+// Prints the progress: a status line on a terminal, otherwise one line every ten seconds.
 #pragma once
 
 #include <cstddef>
 #include <string>
 
 #include "chaos/history.hpp"
-#include "chaos/live.hpp"
+#include "chaos/run_status.hpp"
 
 namespace conclave::chaos {
 
@@ -16,11 +16,11 @@ class progress {
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
 
-  // To be called often; it says something when it is time to.
-  void show(nanoseconds left, const live& seen, std::size_t faults, std::size_t hits,
+  // Call often. Prints only when an update is due.
+  void show(nanoseconds left, const run_status& status, std::size_t faults, std::size_t hits,
             std::size_t violations);
-  // A line of its own.
-  void say(const std::string& text);
+  // Prints a separate line.
+  void print(const std::string& text);
 
  private:
   void clear();

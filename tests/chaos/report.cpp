@@ -74,7 +74,7 @@ std::string markdown(const run_record& run, const verdict& v) {
   out.precision(4);
   const auto faults = v.all_faults();
   const auto recipes = v.all_recipes();
-  out << "# Chaos: " << (v.good() ? "nothing violated" : "FAILED") << "\n\n"
+  out << "# Chaos: " << (v.good() ? "no violation" : "FAILED") << "\n\n"
       << "| | |\n|---|---|\n"
       << "| server | " << run.server_version << " |\n"
       << "| library | conclave " << conclave::version << " |\n"
@@ -83,36 +83,38 @@ std::string markdown(const run_record& run, const verdict& v) {
       << run.asked.session.count() << " and " << (run.asked.session * 4 / 3).count() << " ms |\n"
       << "| seed | " << run.asked.seed << " |\n"
       << "| faults for | " << run.seconds_of_faults << " s |\n"
-      << "| then all got through in | " << run.seconds_until_all_got_through << " s |\n"
+      << "| time until every worker succeeded again | " << run.seconds_until_all_succeeded
+      << " s |\n"
       << "| faults | " << faults.all << ", of which hit a holder: " << faults.hit_a_holder << " |\n"
       << "| hand-offs | " << recipes.hand_offs << " |\n"
-      << "| losses told | " << recipes.losses << " |\n"
+      << "| losses reported | " << recipes.losses << " |\n"
       << "| stale writes tried | " << v.stale_tried << ", refused: " << v.stale_refused << " |\n"
-      << "| from the end of a stopped holder's time to the next grant, at least | "
-      << (v.closest ? std::to_string(*v.closest / millisecond) + " ms" : "none") << " |\n"
+      << "| shortest time from the deadline of a stopped holder to the next grant | "
+      << (v.shortest_gap ? std::to_string(*v.shortest_gap / millisecond) + " ms" : "none") << " |\n"
       << "| violations | " << v.violations.size() << " |\n"
       << "| two holders by the documented limit | " << v.allowed.size() << " |\n\n"
       << "| fault | times | hit a holder |\n|---|---:|---:|\n";
   for (const auto& [kind, c] : v.faults)
     out << "| " << kind << " | " << c.all << " | " << c.hit_a_holder << " |\n";
-  out << "\n| recipe | grants | hand-offs | losses told | granted when its time was up |\n"
+  out << "\n| recipe | grants | hand-offs | losses reported | granted after the deadline |\n"
       << "|---|---:|---:|---:|---:|\n";
   for (const auto& [name, c] : v.recipes)
     out << "| " << name << " | " << c.grants << " | " << c.hand_offs << " | " << c.losses << " | "
         << c.late << " |\n";
-  out << "\n| queue | items pushed | delivered | unclear |\n|---|---:|---:|---:|\n";
+  out << "\n| queue | items pushed | delivered | outcome unknown |\n|---|---:|---:|---:|\n";
   for (const auto& [name, q] : v.queues)
-    out << "| " << name << " | " << q.pushed << " | " << q.delivered << " | " << q.unclear
+    out << "| " << name << " | " << q.pushed << " | " << q.delivered << " | " << q.unknown
         << " |\n";
-  if (!v.not_shown.empty()) out << "\n## Not shown\n\n";
-  for (const auto& what : v.not_shown) out << "- " << what << "\n";
+  if (!v.not_covered.empty()) out << "\n## Not covered\n\n";
+  for (const auto& what : v.not_covered) out << "- " << what << "\n";
   if (!v.violations.empty()) out << "\n## Violations\n";
   list_of(out, v.violations);
   if (!v.allowed.empty())
     out << "\n## Two holders by the documented limit\n\n"
-        << "A server that dies or stands still may leave its leader without news of a session: "
-           "see\n"
-        << "`client::session_deadline`. What the first of the two writes is refused.\n";
+        << "On an ensemble, a killed or stopped server can cause a session to expire before its "
+           "client "
+           "can\n"
+        << "know: see `client::session_deadline`. The writes of the first holder are refused.\n";
   list_of(out, v.allowed);
   return out.str();
 }
@@ -127,14 +129,14 @@ std::string json(const run_record& run, const verdict& v) {
       << ",\n  \"machine\": " << quoted(run.machine) << ",\n  \"workers\": " << run.asked.workers
       << ",\n  \"session_ms\": " << run.asked.session.count() << ",\n  \"seed\": " << run.asked.seed
       << ",\n  \"seconds_of_faults\": " << run.seconds_of_faults
-      << ",\n  \"seconds_until_all_got_through\": " << run.seconds_until_all_got_through
+      << ",\n  \"seconds_until_all_succeeded\": " << run.seconds_until_all_succeeded
       << ",\n  \"faults\": " << faults.all
       << ",\n  \"faults_that_hit_a_holder\": " << faults.hit_a_holder
       << ",\n  \"hand_offs\": " << recipes.hand_offs << ",\n  \"grants\": " << recipes.grants
-      << ",\n  \"losses_told\": " << recipes.losses
+      << ",\n  \"losses_reported\": " << recipes.losses
       << ",\n  \"stale_writes_tried\": " << v.stale_tried
       << ",\n  \"stale_writes_refused\": " << v.stale_refused << ",\n  \"shortest_gap_ms\": "
-      << (v.closest ? std::to_string(*v.closest / millisecond) : "null")
+      << (v.shortest_gap ? std::to_string(*v.shortest_gap / millisecond) : "null")
       << ",\n  \"fault_kinds\": ";
   json_map(out, v.faults, [&](const fault_count& c) {
     out << "\"times\": " << c.all << ", \"hit_a_holder\": " << c.hit_a_holder;
@@ -142,16 +144,16 @@ std::string json(const run_record& run, const verdict& v) {
   out << ",\n  \"recipes\": ";
   json_map(out, v.recipes, [&](const recipe_count& c) {
     out << "\"grants\": " << c.grants << ", \"hand_offs\": " << c.hand_offs
-        << ", \"losses_told\": " << c.losses << ", \"granted_late\": " << c.late;
+        << ", \"losses_reported\": " << c.losses << ", \"granted_late\": " << c.late;
   });
   out << ",\n  \"queues\": ";
   json_map(out, v.queues, [&](const queue_count& c) {
     out << "\"pushed\": " << c.pushed << ", \"delivered\": " << c.delivered
-        << ", \"unclear\": " << c.unclear;
+        << ", \"unknown\": " << c.unknown;
   });
-  out << ",\n  \"not_shown\": [";
+  out << ",\n  \"not_covered\": [";
   const char* comma = "";
-  for (const auto& what : v.not_shown) {
+  for (const auto& what : v.not_covered) {
     out << comma << quoted(what);
     comma = ", ";
   }

@@ -5,9 +5,9 @@
 
 namespace conclave::chaos {
 
-server_faults::server_faults(servers& s, const fleet& f, fault_log& log, std::uint64_t seed,
+server_faults::server_faults(servers& s, const worker_pool& f, fault_log& log, std::uint64_t seed,
                              nanoseconds session)
-    : servers_{s}, fleet_{f}, log_{log}, random_{seed}, session_{session} {
+    : servers_{s}, workers_{f}, log_{log}, random_{seed}, session_{session} {
   thread_ = std::jthread{[this](const std::stop_token& stop) {
     try {
       run(stop);
@@ -26,13 +26,13 @@ void server_faults::finish() {
 void server_faults::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     pause(stop, between(session_ / 2, 3 * session_));
-    if (!stop.stop_requested()) harm_one(stop);
-    servers_.wait_until_whole();
+    if (!stop.stop_requested()) inject_one(stop);
+    servers_.wait_until_all_serve();
   }
 }
 
-// All four kinds in the first four turns, then as chance has it.
-void server_faults::harm_one(const std::stop_token& stop) {
+// The first four faults are one of each kind. Later faults are random.
+void server_faults::inject_one(const std::stop_token& stop) {
   const auto which = done_ < 4 ? done_ : static_cast<int>(between(0, 3));
   ++done_;
   const bool of_leader = which % 2 == 0;
@@ -44,7 +44,7 @@ void server_faults::harm_one(const std::stop_token& stop) {
                                                                 : of_leader           ? "the leader"
                                                                             : "a follower");
   f.target = "server-" + std::to_string(i + 1);
-  f.slots = fleet_.reached(i);
+  f.slots = workers_.connected_to(i);
   f.of_server = true;
   f.at = now();
   f.until = f.at + length;

@@ -1,5 +1,5 @@
-// Faults of servers, one at a time, in a thread of its own: kill -9 and a restart, SIGSTOP and
-// SIGCONT, of leaders and of followers. The next one comes when all of them serve again.
+// Injects faults into servers, one at a time, in its own thread: kill -9 with a restart, and
+// SIGSTOP, of leaders and followers. The next fault comes when all servers serve again.
 #pragma once
 
 #include <condition_variable>
@@ -9,22 +9,22 @@
 #include <thread>
 
 #include "chaos/fault_log.hpp"
-#include "chaos/fleet.hpp"
 #include "chaos/servers.hpp"
+#include "chaos/worker_pool.hpp"
 
 namespace conclave::chaos {
 
 class server_faults {
  public:
-  // Uses the servers until finish() has returned; of the fleet only reached().
-  server_faults(servers& s, const fleet& f, fault_log& log, std::uint64_t seed,
+  // Uses the servers until finish() returns. Uses only connected_to() of the workers.
+  server_faults(servers& s, const worker_pool& f, fault_log& log, std::uint64_t seed,
                 nanoseconds session);
-  // Heals, and returns when all servers serve; throws if they do not.
+  // Heals the fault and returns when all servers serve. Throws if they do not.
   void finish();
 
  private:
   void run(const std::stop_token& stop);
-  void harm_one(const std::stop_token& stop);
+  void inject_one(const std::stop_token& stop);
   std::size_t choose(bool leader);
   void pause(const std::stop_token& stop, nanoseconds length);
   nanoseconds between(nanoseconds least, nanoseconds most) {
@@ -32,7 +32,7 @@ class server_faults {
   }
 
   servers& servers_;
-  const fleet& fleet_;
+  const worker_pool& workers_;
   fault_log& log_;
   std::mt19937_64 random_;
   nanoseconds session_;

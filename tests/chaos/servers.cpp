@@ -34,7 +34,7 @@ servers::servers(const options& o) {
   if (o.ensemble) {
     ensemble_ = std::make_unique<testing::zookeeper_ensemble>(z);
   } else {
-    // How zookeeper_server is told which one.
+    // zookeeper_server reads these variables.
     ::setenv("CONCLAVE_TEST_SERVER", "embedded", 1);
     ::setenv("CONCLAVE_BINARY", o.conclave.c_str(), 1);
     single_ = std::make_unique<testing::zookeeper_server>(z);
@@ -66,7 +66,7 @@ std::optional<std::size_t> servers::leader() const {
   return single_ ? std::optional<std::size_t>{0} : ensemble_->leader();
 }
 
-void servers::wait_until_whole() {
+void servers::wait_until_all_serve() {
   if (ensemble_) ensemble_->wait_for_quorum();
 }
 

@@ -1,5 +1,5 @@
 // The servers of a run: an ensemble of three Apache ZooKeeper servers, or one `conclave serve`.
-// Members can be killed and started again with their data on their ports, and stopped.
+// A server can be killed, restarted with the same data and port, and stopped with SIGSTOP.
 //
 // For one thread at a time; ports() and connect_string() never change.
 #pragma once
@@ -30,8 +30,8 @@ class servers {
   void pause(std::size_t i) { member(i).pause(); }
   void resume(std::size_t i) { member(i).resume(); }
   std::optional<std::size_t> leader() const;
-  // Until all members serve. Throws std::runtime_error if they do not.
-  void wait_until_whole();
+  // Returns when all members serve. Throws std::runtime_error if they do not.
+  void wait_until_all_serve();
 
   // From the members' logs.
   std::vector<expiry> expiries();

@@ -1,4 +1,4 @@
-// A process that does one job until SIGTERM, to be killed, stopped, cut off.
+// A worker process: repeats one job until SIGTERM. The driver kills, stops and disconnects it.
 //
 //   chaos_worker JOB ADDRESS TIMEOUT_MS HISTORY STORE NAME SEED [careless]
 #include <csignal>
@@ -13,7 +13,7 @@ namespace conclave::chaos {
 
 using namespace std::chrono_literals;
 
-void surroundings::pause(std::chrono::milliseconds d) const {
+void worker_context::pause(std::chrono::milliseconds d) const {
   const auto end = now() + std::chrono::nanoseconds{d}.count();
   while (now() < end && !stop.stop_requested()) std::this_thread::sleep_for(1ms);
 }
@@ -23,7 +23,7 @@ bool is_outage(const error_code& ec) {
          ec == condition::outcome_unknown;
 }
 
-std::unique_ptr<job> make_job(std::string_view kind, surroundings& s) {
+std::unique_ptr<job> make_job(std::string_view kind, worker_context& s) {
   if (auto j = make_lock_job(kind, s)) return j;
   if (auto j = make_queue_job(kind, s)) return j;
   throw std::invalid_argument{"no job '" + std::string{kind} + "'"};
@@ -31,19 +31,19 @@ std::unique_ptr<job> make_job(std::string_view kind, surroundings& s) {
 
 namespace {
 
-void work(const std::vector<std::string>& args, history& story, std::stop_token stop) {
+void work(const std::vector<std::string>& args, history& log, std::stop_token stop) {
   fenced_store_link store{args.at(5)};
   client_options o;
   o.session_timeout = std::chrono::milliseconds{std::stoi(args.at(3))};
   o.reconnect = exponential_backoff(20ms, 200ms);
   client zk{args.at(2), o};
-  surroundings s{zk,
-                 story,
-                 store,
-                 std::mt19937_64{std::stoull(args.at(7))},
-                 std::move(stop),
-                 args.at(6),
-                 args.size() > 8 && args[8] == "careless"};
+  worker_context s{zk,
+                   log,
+                   store,
+                   std::mt19937_64{std::stoull(args.at(7))},
+                   std::move(stop),
+                   args.at(6),
+                   args.size() > 8 && args[8] == "careless"};
   const auto j = make_job(args.at(1), s);
   while (!s.stop.stop_requested()) {
     try {
@@ -56,7 +56,7 @@ void work(const std::vector<std::string>& args, history& story, std::stop_token 
 }
 
 int run(const std::vector<std::string>& args) {
-  // Before any thread begins, so that only the one that waits gets it.
+  // Blocked before any thread starts, so that only sigwait() receives it.
   sigset_t term;
   sigemptyset(&term);
   sigaddset(&term, SIGTERM);
@@ -67,12 +67,12 @@ int run(const std::vector<std::string>& args) {
     sigwait(&term, &signal);
     stop.request_stop();
   }}.detach();
-  history story{args.at(4)};
+  history log{args.at(4)};
   try {
-    work(args, story, stop.get_token());
+    work(args, log, stop.get_token());
     return 0;
   } catch (const std::exception& e) {
-    story.say("error", {e.what()});
+    log.write("error", {e.what()});
     return 1;
   }
 }

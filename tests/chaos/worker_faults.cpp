@@ -13,16 +13,16 @@ using testing::link_proxy;
 constexpr auto wait_for_a_holder = 2 * second;
 constexpr auto wait_for_the_frame = 3 * second;
 
-// Of the protocol: create, create2, delete, multi, createContainer.
+// The opcodes of create, create2, delete, multi and createContainer.
 constexpr std::array<std::int32_t, 5> writes{1, 15, 2, 14, 19};
 constexpr std::int32_t no_opcode = -1000;
 constexpr std::size_t never = 1'000'000'000;
 
 void disarm(link_proxy& l) {
-  l.swallow_reply_to(no_opcode);
-  l.swallow_request(no_opcode);
-  l.cut_after_client_frames(never);
-  l.cut_after_server_frames(never);
+  l.drop_reply_to(no_opcode);
+  l.drop_request(no_opcode);
+  l.disconnect_after_client_frames(never);
+  l.disconnect_after_server_frames(never);
 }
 
 }  // namespace
@@ -30,39 +30,41 @@ void disarm(link_proxy& l) {
 const std::vector<worker_faults::kind> worker_faults::kinds{
     {"stop beyond the session", 3, part::process, aim::fenced_holder, &worker_faults::stop_long},
     {"kill -9", 2, part::process, aim::holder, &worker_faults::kill},
-    {"cut", 2, part::links, aim::holder, &worker_faults::cut},
+    {"disconnect", 2, part::links, aim::holder, &worker_faults::disconnect},
     {"blackhole", 2, part::links, aim::fenced_holder, &worker_faults::blackhole},
-    {"stop shortly", 1, part::process, aim::holder, &worker_faults::stop_shortly},
+    {"stop shortly", 1, part::process, aim::holder, &worker_faults::stop_briefly},
     {"links ended", 2, part::links, aim::holder, &worker_faults::drop},
     {"delay", 1, part::links, aim::holder, &worker_faults::delay},
     {"reply lost", 3, part::links, aim::anybody, &worker_faults::lose_reply},
     {"request lost", 1, part::links, aim::anybody, &worker_faults::lose_request},
-    {"cut after a request", 1, part::links, aim::anybody, &worker_faults::cut_after_requests},
-    {"cut after a reply", 1, part::links, aim::anybody, &worker_faults::cut_after_replies},
+    {"disconnect after a request", 1, part::links, aim::anybody,
+     &worker_faults::disconnect_after_requests},
+    {"disconnect after a reply", 1, part::links, aim::anybody,
+     &worker_faults::disconnect_after_replies},
 };
 
-worker_faults::worker_faults(fleet& f, fault_log& log, std::uint64_t seed)
-    : fleet_{f}, log_{log}, random_{seed} {
-  // The first of them is what leads to stale writes most surely; so it comes last, too.
+worker_faults::worker_faults(worker_pool& f, fault_log& log, std::uint64_t seed)
+    : workers_{f}, log_{log}, random_{seed} {
+  // The first kind is the most likely to cause stale writes. So it also comes last.
   opening_.push_back(&kinds.front());
   for (auto k = kinds.rbegin(); k != kinds.rend(); ++k) opening_.push_back(&*k);
 }
 
 void worker_faults::step() {
   const auto t = now();
-  for (auto& h : harms_)
+  for (auto& h : active_faults_)
     if (h.happened && h.happened()) {
-      log_.add({t, h.kind, fleet_.present(h.slot).name, {h.slot}});
+      log_.add({t, h.kind, workers_.present(h.slot).name, {h.slot}});
       h.happened = nullptr;
       h.until = t;
     }
-  for (std::size_t i = 0; i < harms_.size();) {
-    if (harms_[i].until > t) {
+  for (std::size_t i = 0; i < active_faults_.size();) {
+    if (active_faults_[i].until > t) {
       ++i;
       continue;
     }
-    const auto h = std::move(harms_[i]);
-    harms_.erase(harms_.begin() + static_cast<std::ptrdiff_t>(i));
+    const auto h = std::move(active_faults_[i]);
+    active_faults_.erase(active_faults_.begin() + static_cast<std::ptrdiff_t>(i));
     h.heal();
     if (h.kind.empty()) log_.healed(h.logged);
   }
@@ -70,24 +72,24 @@ void worker_faults::step() {
 }
 
 void worker_faults::heal_all() {
-  for (auto& h : harms_) h.until = 0;
+  for (auto& h : active_faults_) h.until = 0;
   next_ = now() + 3600 * second;
   step();
 }
 
 void worker_faults::begin_one() {
   const auto& k = opening_.empty() ? next_kind() : *opening_.back();
-  // The workers must get on between the faults, too.
-  if (harms_.size() * 2 >= fleet_.size()) return;
+  // The workers must also make progress between the faults.
+  if (active_faults_.size() * 2 >= workers_.size()) return;
   const auto t = now();
   if (waits_since_ == 0) waits_since_ = t;
   const auto slot = choose(k, !opening_.empty() || t - waits_since_ < wait_for_a_holder);
   if (!slot) return;
   waits_since_ = 0;
   (this->*k.begin)(k.name, *slot);
-  // A worker may have let go just before; then this kind is tried again.
-  fleet_.look();
-  const bool hit = k.at != aim::fenced_holder || fleet_.seen().holds_fenced(*slot);
+  // If the worker released its lock just before, this kind is tried again.
+  workers_.look();
+  const bool hit = k.at != aim::fenced_holder || workers_.status().holds_fenced(*slot);
   if (!opening_.empty() && hit) opening_.pop_back();
   next_ = now() + between(50 * millisecond, 900 * millisecond);
 }
@@ -99,20 +101,21 @@ const worker_faults::kind& worker_faults::next_kind() {
   return kinds[std::discrete_distribution<std::size_t>{weights.begin(), weights.end()}(random_)];
 }
 
-bool worker_faults::harmed(std::size_t slot, part p) const {
-  return std::any_of(harms_.begin(), harms_.end(),
-                     [&](const harm& h) { return h.slot == slot && h.of == p; });
+bool worker_faults::has_fault(std::size_t slot, part p) const {
+  return std::any_of(active_faults_.begin(), active_faults_.end(),
+                     [&](const active_fault& h) { return h.slot == slot && h.of == p; });
 }
 
-// Four of five hit a holder where that is the aim, if there is one soon.
+// If the aim is a holder, four of five faults wait for one.
 std::optional<std::size_t> worker_faults::choose(const kind& k, bool must_hold) {
-  std::vector<std::size_t> all(fleet_.size());
+  std::vector<std::size_t> all(workers_.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  std::erase_if(all, [&](std::size_t i) { return harmed(i, k.of); });
+  std::erase_if(all, [&](std::size_t i) { return has_fault(i, k.of); });
   if (k.at != aim::anybody && must_hold && (!opening_.empty() || chance(0.8))) {
-    fleet_.look();
+    workers_.look();
     std::erase_if(all, [&](std::size_t i) {
-      return k.at == aim::fenced_holder ? !fleet_.seen().holds_fenced(i) : !fleet_.seen().holds(i);
+      return k.at == aim::fenced_holder ? !workers_.status().holds_fenced(i)
+                                        : !workers_.status().holds(i);
     });
   }
   if (all.empty()) return std::nullopt;
@@ -120,31 +123,31 @@ std::optional<std::size_t> worker_faults::choose(const kind& k, bool must_hold) 
 }
 
 nanoseconds worker_faults::session(std::size_t slot) const {
-  return std::chrono::nanoseconds{fleet_.present(slot).session}.count();
+  return std::chrono::nanoseconds{workers_.present(slot).session}.count();
 }
 
 void worker_faults::add(const std::string& name, std::size_t slot, part of, nanoseconds at,
                         nanoseconds length, std::function<void()> heal) {
-  harm h;
+  active_fault h;
   h.slot = slot;
   h.of = of;
   h.until = at + length;
-  h.logged = log_.add({at, name, fleet_.present(slot).name, {slot}, at + length});
+  h.logged = log_.add({at, name, workers_.present(slot).name, {slot}, at + length});
   h.heal = std::move(heal);
-  harms_.push_back(std::move(h));
+  active_faults_.push_back(std::move(h));
 }
 
 void worker_faults::kill(const std::string& name, std::size_t slot) {
-  const auto at = fleet_.kill(slot);
+  const auto at = workers_.kill(slot);
   add(name, slot, part::process, at, between(0, 500 * millisecond),
-      [this, slot] { fleet_.start(slot); });
+      [this, slot] { workers_.start(slot); });
 }
 
 void worker_faults::stop(const std::string& name, std::size_t slot, nanoseconds length) {
-  const auto at = fleet_.pause(slot);
-  add(name, slot, part::process, at, length, [this, slot] { fleet_.resume(slot); });
+  const auto at = workers_.pause(slot);
+  add(name, slot, part::process, at, length, [this, slot] { workers_.resume(slot); });
 }
-void worker_faults::stop_shortly(const std::string& name, std::size_t slot) {
+void worker_faults::stop_briefly(const std::string& name, std::size_t slot) {
   stop(name, slot, between(20 * millisecond, session(slot) / 2));
 }
 void worker_faults::stop_long(const std::string& name, std::size_t slot) {
@@ -152,16 +155,16 @@ void worker_faults::stop_long(const std::string& name, std::size_t slot) {
 }
 
 std::vector<link_proxy*> worker_faults::some_links(std::size_t slot) {
-  auto all = fleet_.links(slot);
+  auto all = workers_.links(slot);
   if (chance(0.3)) std::erase_if(all, [](const link_proxy* l) { return l->links() == 0; });
   return all;
 }
 
-void worker_faults::cut(const std::string& name, std::size_t slot) {
+void worker_faults::disconnect(const std::string& name, std::size_t slot) {
   const auto links = some_links(slot);
   const auto how = chance(0.5) ? link_proxy::ending::fin : link_proxy::ending::reset;
   const auto at = now();
-  for (auto* l : links) l->cut(how);
+  for (auto* l : links) l->disconnect(how);
   add(name, slot, part::links, at, between(50 * millisecond, session(slot) * 3 / 2), [links] {
     for (auto* l : links) l->heal();
   });
@@ -170,8 +173,8 @@ void worker_faults::cut(const std::string& name, std::size_t slot) {
 void worker_faults::drop(const std::string& name, std::size_t slot) {
   const auto how = chance(0.5) ? link_proxy::ending::fin : link_proxy::ending::reset;
   const auto at = now();
-  for (auto* l : fleet_.links(slot)) l->drop_links(how);
-  log_.add({at, name, fleet_.present(slot).name, {slot}});
+  for (auto* l : workers_.links(slot)) l->drop_links(how);
+  log_.add({at, name, workers_.present(slot).name, {slot}});
 }
 
 void worker_faults::blackhole(const std::string& name, std::size_t slot) {
@@ -195,12 +198,12 @@ void worker_faults::delay(const std::string& name, std::size_t slot) {
 
 void worker_faults::arm(const std::string& name, std::size_t slot,
                         const std::function<void(link_proxy&)>& set) {
-  const auto links = fleet_.links(slot);
+  const auto links = workers_.links(slot);
   const auto faults = [links] {
     return std::accumulate(links.begin(), links.end(), std::size_t{0},
                            [](std::size_t sum, const link_proxy* l) { return sum + l->faults(); });
   };
-  harm h;
+  active_fault h;
   h.slot = slot;
   h.kind = name;
   h.until = now() + wait_for_the_frame;
@@ -209,11 +212,11 @@ void worker_faults::arm(const std::string& name, std::size_t slot,
     for (auto* l : links) disarm(*l);
   };
   for (auto* l : links) set(*l);
-  harms_.push_back(std::move(h));
+  active_faults_.push_back(std::move(h));
 }
 
 std::int32_t worker_faults::some_write(std::size_t slot) {
-  const auto links = fleet_.links(slot);
+  const auto links = workers_.links(slot);
   std::vector<std::int32_t> made;
   for (const auto opcode : writes)
     if (std::any_of(links.begin(), links.end(),
@@ -225,19 +228,19 @@ std::int32_t worker_faults::some_write(std::size_t slot) {
 
 void worker_faults::lose_reply(const std::string& name, std::size_t slot) {
   const auto opcode = some_write(slot);
-  arm(name, slot, [opcode](link_proxy& l) { l.swallow_reply_to(opcode); });
+  arm(name, slot, [opcode](link_proxy& l) { l.drop_reply_to(opcode); });
 }
 void worker_faults::lose_request(const std::string& name, std::size_t slot) {
   const auto opcode = some_write(slot);
-  arm(name, slot, [opcode](link_proxy& l) { l.swallow_request(opcode); });
+  arm(name, slot, [opcode](link_proxy& l) { l.drop_request(opcode); });
 }
-void worker_faults::cut_after_requests(const std::string& name, std::size_t slot) {
+void worker_faults::disconnect_after_requests(const std::string& name, std::size_t slot) {
   const auto n = static_cast<std::size_t>(between(1, 12));
-  arm(name, slot, [n](link_proxy& l) { l.cut_after_client_frames(n); });
+  arm(name, slot, [n](link_proxy& l) { l.disconnect_after_client_frames(n); });
 }
-void worker_faults::cut_after_replies(const std::string& name, std::size_t slot) {
+void worker_faults::disconnect_after_replies(const std::string& name, std::size_t slot) {
   const auto n = static_cast<std::size_t>(between(1, 12));
-  arm(name, slot, [n](link_proxy& l) { l.cut_after_server_frames(n); });
+  arm(name, slot, [n](link_proxy& l) { l.disconnect_after_server_frames(n); });
 }
 
 }  // namespace conclave::chaos

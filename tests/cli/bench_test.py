@@ -1,47 +1,48 @@
-"""`conclave bench`: it measures, says on what, and leaves nothing behind."""
+"""`conclave bench`: it prints all results and the server, and removes its nodes."""
 
 import signal
 
 import pytest
-from conftest import PATIENCE, until
+from conftest import TIMEOUT, until
 from relay import Relay
 
 ALL = ["lock", "hand_off", "create", "get", "queue"]
 
 
-def left_behind(world):
+def remaining_nodes(world):
     names = world.conclave("znode", "ls", "/conclave").stdout.splitlines()
     return [name for name in names if name.startswith("bench-")]
 
 
-def expect_every_measurement(results):
+def expect_all_results(results):
     assert [r["name"] for r in results] == ALL
     for r in results:
         assert r["count"] > 0 and r["per_second"] > 0, r
-        if r["name"] != "create":  # of many at once the time of one says nothing
+        if r["name"] != "create":  # with concurrent operations, the time of one is not measured
             assert 0 < r["median_ms"] <= r["p99_ms"], r
 
 
-def test_every_measurement(world):
+def test_prints_all_results(world):
     result = world.json("bench", "--json", "--seconds", "0.5")
-    expect_every_measurement(result["results"])
+    expect_all_results(result["results"])
     assert result["durability"] == "full"
     assert result["said_by"] == "this user's own server"
     assert result["session_timeout_ms"] == 30000
     assert result["version"].startswith("conclave ")
-    assert left_behind(world) == []
+    assert remaining_nodes(world) == []
 
 
 def test_a_slow_server(world):
-    """An answer takes longer than a measurement should: each goes on until it has counted one."""
+    """A reply takes longer than a benchmark should. Each one continues until it has counted one
+    operation."""
     _, address = world.serve()
     relay = Relay(address, delay=0.02)
     try:
         result = world.json("bench", "--json", "--seconds", "0.1", "-C", relay.address)
     finally:
         relay.close()
-    expect_every_measurement(result["results"])
-    # One lock takes several answers of 40 ms.
+    expect_all_results(result["results"])
+    # A lock needs several replies of 40 ms each.
     assert result["results"][0]["median_ms"] >= 40
     assert result["results"][0]["per_second"] <= 25
 
@@ -56,30 +57,31 @@ def test_as_text(world):
     assert [r[0] for r in rows] == ["lock", "hand-off", "creates,", "gets,", "queue:"]
 
 
-def test_durability_that_is_not_told(world):
+def test_a_server_that_does_not_report_its_durability(world):
     _, address = world.serve("--words", "srvr")
     world.env["CONCLAVE_CONNECT"] = address
     assert world.json("bench", "--json", "--seconds", "0.2")["durability"] == "unknown"
 
 
 @pytest.mark.parametrize("rows", range(len(ALL)))
-def test_interrupted_it_cleans_up(world, rows):
+def test_removes_its_nodes_when_interrupted(world, rows):
     p = world.start_conclave("bench", "--seconds", "2" if rows else "60")
-    until(lambda: left_behind(world), "the beginning")
-    for _ in range(5 + rows if rows else 0):  # in each measurement once
+    until(lambda: remaining_nodes(world), "the start of the benchmark")
+    for _ in range(5 + rows if rows else 0):  # interrupts each of the five benchmarks once
         assert p.stdout.readline()
     p.send_signal(signal.SIGINT)
-    assert p.wait(PATIENCE) == -signal.SIGINT
+    assert p.wait(TIMEOUT) == -signal.SIGINT
     assert p.stderr.read() == ""
-    assert left_behind(world) == []
+    assert remaining_nodes(world) == []
 
 
 def test_a_server_that_dies(world):
     server, address = world.serve("--min-session-timeout", "100ms")
     p = world.start_conclave("bench", "--seconds", "60", "--session-timeout", "300ms", "-C", address)
-    until(lambda: world.conclave("znode", "ls", "-C", address, "/conclave").stdout, "the beginning")
+    until(lambda: world.conclave("znode", "ls", "-C", address, "/conclave").stdout,
+          "the start of the benchmark")
     server.kill()
-    assert p.wait(PATIENCE) == 69
+    assert p.wait(TIMEOUT) == 69
     assert "conclave: cannot remove /conclave/bench-" in p.stderr.read()
 
 

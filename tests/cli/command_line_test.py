@@ -1,4 +1,4 @@
-"""The command line itself: words that are not known, options before the command, help, -v."""
+"""The command line itself: unknown words, options before the command, help, -v."""
 
 import pytest
 from conftest import BINARY
@@ -11,17 +11,17 @@ from relay import Relay
     ("help lokc", "'lock'"),
     ("status --jsno", "--json"), ("lock --permit 4 x -- true", "--permits"),
     ("--conect zk1 status", "--connect"), ("queue peek --jsno=3 q", "--json")])
-def test_what_was_meant(world, line, meant):
+def test_suggests_the_closest_word(world, line, meant):
     assert world.refused(*line.split()).endswith(f"; did you mean {meant}?\n")
 
 
-def test_what_cannot_be_guessed(world):
+def test_words_without_a_suggestion(world):
     assert world.refused("xyzzy") == (
         "conclave: there is no command 'xyzzy'; see: conclave --help\n")
     assert world.refused("completion", "powershell") == (
         "conclave: there is no command 'completion powershell'; the commands are bash, zsh, fish\n")
     assert "see: conclave status --help" in world.refused("status", "--xyzzy")
-    # What stands behind a path may be meant for the command that is to be run.
+    # Words after a path may belong to the command to run.
     assert "lock x -- ls -Z" in world.refused("lock", "x", "ls", "-Z")
     assert "conclave lock -C h:1 x -- ls -Z" in world.refused("-C", "h:1", "lock", "x", "ls", "-Z")
     assert world.local_pid() is None
@@ -43,7 +43,7 @@ def test_options_before_the_command(world):
     assert world.ok("-C", address, "lock", "x", "--", "echo", "ran", env=other) == "ran\n"
     world.ok("--connect", address, "--session-timeout=5s", "queue", "push", "q", "item", env=other)
     assert world.ok(f"--connect={address}", "queue", "len", "q", env=other) == "1\n"
-    # The command's own go before them.
+    # Options after the command take precedence.
     assert world.ok("-C", "127.0.0.1:1", "queue", "len", "q", "-C", address) == "1\n"
     assert "no server" in world.refused(
         "--connect-timeout", "50ms", "queue", "len", "q", env=other, code=69)
@@ -67,7 +67,7 @@ def test_verbose(world):
         line = p.stderr.readline()
 
 
-def test_verbose_tells_of_a_suspension(world):
+def test_verbose_reports_a_suspension(world):
     _, address = world.serve()
     world.hold("-C", address, "x")
     relay = Relay(address)
@@ -80,33 +80,33 @@ def test_verbose_tells_of_a_suspension(world):
             line = p.stderr.readline()
 
     expect("1 ahead")
-    relay.cut()
+    relay.disconnect()
     expect(" suspended")
     expect(f"waiting for x · no connection to {relay.address}")
-    relay.heal()
+    relay.restore()
     expect(" reconnected")
     expect("1 ahead")
     relay.close()
 
 
 @pytest.mark.parametrize("line", ["lock x -- true", "queue pop -w 100 q"])
-def test_on_a_terminal_a_command_says_that_it_waits_for_its_server(world, line):
+def test_on_a_terminal_a_command_reports_that_it_waits_for_its_server(world, line):
     _, address = world.serve()
     world.hold("-C", address, "x")
     relay = Relay(address)
-    relay.cut()
+    relay.disconnect()
     t = world.terminal(BINARY, "-C", relay.address, *line.split())
     t.expect(f"no connection to {relay.address}")
     t.text = ""
-    relay.heal()
+    relay.restore()
     t.expect(" ahead" if "lock" in line else f"connected to {relay.address}")
     t.text = ""
-    relay.cut()
+    relay.disconnect()
     t.expect(f"no connection to {relay.address}")
     relay.close()
 
 
-def test_a_lock_that_is_not_acquired_says_so_on_a_terminal(world):
+def test_on_a_terminal_a_lock_that_is_not_acquired_is_reported(world):
     world.hold("x")
     args = ["lock", "-w", "0.01", "x", "--", "true"]
     r = world.conclave(*args)
@@ -116,7 +116,7 @@ def test_a_lock_that_is_not_acquired_says_so_on_a_terminal(world):
     assert t.wait() == 1
 
 
-def test_an_empty_name_among_the_servers(world):
+def test_an_empty_server_name(world):
     for hosts in "a,,b", ",a", "a,", "a,/chroot":
         assert hosts in world.refused("status", "-C", hosts)
 
@@ -138,13 +138,14 @@ def test_bad_usage_is_64(world, line, named):
     assert named in world.refused(*words)
 
 
-def test_words_that_there_are(world):
+def test_known_four_letter_words(world):
     for words in "ruok,wchc", "*":
         world.serve("--words", words)
 
 
 def test_several_unix_sockets(world):
-    """As with TCP, any of them that answers is used; nobody tells which one has the session."""
+    """As with TCP, any server that answers is used. The client does not know which one has the
+    session."""
     _, address = world.serve("--socket", world.path("socket"))
     hosts = f"unix:{world.path('missing')},unix:{world.path('socket')}"
     assert world.ok("lock", "-C", hosts, "x", "--", "echo", "ran") == "ran\n"

@@ -1,4 +1,4 @@
-"""`conclave completion` in real shells, as far as they are installed, and the manual page."""
+"""`conclave completion` in bash, zsh and fish, and the manual page."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from conftest import BINARY, until
 COMPLETE = r"""
 cd "$1"; PATH="$1/bin:$PATH"
 eval "$(conclave completion bash)"
-# As bash does when Tab is hit behind the line.
+# Sets the variables that bash sets when Tab is pressed at the end of the line.
 COMP_LINE=$2 COMP_POINT=${#2}
 IFS=$'\x01' read -r -a COMP_WORDS <<< "$3"
 [[ $3 == *$'\x01' ]] && COMP_WORDS+=("")
@@ -23,7 +23,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 
 @pytest.fixture
 def shell_world(world):
-    """`conclave` is a command there."""
+    """A world with `conclave` in $PATH."""
     os.mkdir(world.path("bin"))
     os.symlink(BINARY, world.path("bin", "conclave"))
     world.env["PATH"] = world.path("bin") + ":" + world.env["PATH"]
@@ -42,7 +42,7 @@ def test_bash_commands_and_options(shell_world):
     assert bash(world, "conclave sta") == ["status"]
     assert {"lock", "status", "revoke", "gc", "local", "serve", "completion"} <= set(
         bash(world, "conclave "))
-    assert "manual" not in bash(world, "conclave ")  # it is not for everybody
+    assert "manual" not in bash(world, "conclave ")  # it is an internal command
     assert {"--help", "--version"} <= set(bash(world, "conclave --"))
     assert bash(world, "conclave lock --on-") == ["--on-revoke", "--on-suspend"]
     assert {"-n", "--nonblock"} <= set(bash(world, "conclave lock -"))
@@ -50,7 +50,7 @@ def test_bash_commands_and_options(shell_world):
     assert bash(world, "conclave local status --j") == ["--json"]
     assert bash(world, "conclave local stop --f") == ["--force"]
     assert bash(world, "conclave help rev") == ["revoke"]
-    # Behind options of the server.
+    # After server options.
     assert bash(world, "conclave -v --connect zk1 sta") == ["status"]
     assert bash(world, "conclave --connect zk1 status --js") == ["--json"]
 
@@ -64,7 +64,7 @@ def test_bash_values(shell_world):
     assert bash(world, "conclave completion ") == ["bash", "fish", "zsh"]
     open(world.path("file.pem"), "w").close()
     assert bash(world, "conclave status --tls-ca fi") == ["file.pem"]
-    # Words of other commands are not taken for commands.
+    # An argument that equals the name of a command is not treated as a command.
     assert bash(world, "conclave lock status --js") == []
 
 
@@ -78,7 +78,7 @@ def test_bash_programs(shell_world):
 def test_paths_are_completed_only_if_a_server_runs(shell_world):
     world = shell_world
     assert bash(world, "conclave lock ") == []
-    assert world.conclave("local", "status").returncode == 1  # nothing was started
+    assert world.conclave("local", "status").returncode == 1  # no server was started
     world.hold("backups/db")
     world.hold("backups/files")
     world.hold("other")
@@ -87,7 +87,7 @@ def test_paths_are_completed_only_if_a_server_runs(shell_world):
     assert bash(world, "conclave lock backups/d") == ["backups/db"]
     assert bash(world, "conclave lock /conclave/o") == ["/conclave/other"]
     assert bash(world, "conclave lock /c") == ["/conclave"]
-    assert bash(world, "conclave lock backups/db/") == []  # who waits there is no path
+    assert bash(world, "conclave lock backups/db/") == []  # the nodes of waiters are not completed
     r = world.conclave("completion", "paths", "--", "b", env={"CONCLAVE_CONNECT": "127.0.0.1:1"})
     assert (r.returncode, r.stdout, r.stderr) == (0, "", "")
     r = world.conclave("completion", "paths", "--", "b", env={"CONCLAVE_CONFIG": "/nowhere"})
@@ -132,11 +132,11 @@ def test_zsh(shell_world):
     t.expect("ready> ")
 
     def completes(line, result):
-        """The line is completed to `echo` what follows: only then is it printed back."""
+        """Types the line and Tab, and waits for the completed line."""
         t.text = ""
         t.type(f"{line}\t")
         t.expect(result)
-        t.type("\x15")  # an empty line again
+        t.type("\x15")  # clears the line
 
     completes("conclave sta", "conclave status")
     completes("conclave lock --on-rev", "--on-revoke")

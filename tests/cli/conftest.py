@@ -1,7 +1,7 @@
-"""Drives the real program, with a server of its own for every test.
+"""Runs the real program. Each test has its own folder and servers.
 
-CONCLAVE_BINARY names the program. Nothing here waits for a fixed time: `until` looks again until
-something is so, and fails loudly when it never is.
+CONCLAVE_BINARY is the path of the program. Tests do not sleep for a fixed time. They use `until`,
+which polls a condition and fails at a timeout.
 """
 
 import contextlib
@@ -18,22 +18,23 @@ import time
 import pytest
 
 BINARY = os.environ["CONCLAVE_BINARY"]
-PATIENCE = 60  # seconds until something that should happen counts as missing
+TIMEOUT = 60  # seconds, for each wait
 
 
-def until(condition, what="it"):
-    """The first true value of condition()."""
-    end = time.monotonic() + PATIENCE
+def until(condition, what="the condition"):
+    """Polls condition() and returns its first true value."""
+    end = time.monotonic() + TIMEOUT
     while time.monotonic() < end:
         value = condition()
         if value:
             return value
         time.sleep(0.01)
-    raise AssertionError(f"{what} did not come true in {PATIENCE} s")
+    raise AssertionError(f"timeout after {TIMEOUT} s while waiting for: {what}")
 
 
 def state_of(pid):
-    """As in /proc/PID/stat: R, S, T, Z and so on; empty if there is no such process."""
+    """The state in /proc/PID/stat, for example R, S, T or Z. Empty if the process does not
+    exist."""
     try:
         with open(f"/proc/{pid}/stat") as f:
             return f.read().rsplit(")", 1)[1].split()[0]
@@ -46,18 +47,22 @@ def alive(pid):
 
 
 def stop(process):
-    """Returns when it is stopped: a signal arrives later than it is sent."""
+    """Sends SIGSTOP and waits until the process is stopped, because signals are delivered later."""
     process.send_signal(signal.SIGSTOP)
-    until(lambda: state_of(process.pid) == "T", "the stop of a process")
+    until(lambda: state_of(process.pid) == "T", "the stopped process")
 
 
 def ended_by(s):
-    """Of Ctrl-C a program dies, for the sake of the shell; other signals are in its exit code."""
+    """The expected return code after signal s.
+
+    After SIGINT, the program terminates itself with SIGINT, so that a shell stops its script. After
+    other signals, it exits with 128 + s.
+    """
     return -s if s == signal.SIGINT else 128 + s
 
 
 class Terminal:
-    """A program on a terminal of its own, as the leader of a session."""
+    """A program on its own terminal, as the leader of a session."""
 
     def __init__(self, argv, env, cwd):
         self.pid, self.fd = pty.fork()
@@ -68,7 +73,7 @@ class Terminal:
         self.status = None
 
     def read(self):
-        """Adds what was written to the terminal; False once it is closed."""
+        """Appends new output of the terminal to .text. Returns False if the terminal is closed."""
         ready, _, _ = select.select([self.fd], [], [], 0)
         if not ready:
             return True
@@ -92,7 +97,7 @@ class Terminal:
         os.write(self.fd, text.encode())
 
     def wait(self):
-        """The exit code, or minus the signal."""
+        """Returns the exit code, or the negative number of the signal."""
 
         def ended():
             self.read()
@@ -102,7 +107,7 @@ class Terminal:
             return pid != 0
 
         if self.status is None:
-            until(ended, "the end of the program")
+            until(ended, "the exit of the program")
         return self.status
 
     def close(self):
@@ -113,15 +118,15 @@ class Terminal:
 
 
 class World:
-    """A folder, and everything that was started for the test in it."""
+    """The folder of a test, and all processes that the test starts."""
 
     def __init__(self):
-        # Short: a socket's path has 107 bytes at most.
+        # A short path, because the path of a socket has at most 107 bytes.
         self.folder = tempfile.mkdtemp(prefix="cli")
         self.local = os.path.join(self.folder, "local")
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("CONCLAVE_")}
         self.env["CONCLAVE_LOCAL"] = self.local
-        # No settings of the machine's.
+        # Ignores the settings files of this machine.
         self.env["CONCLAVE_CONFIG"] = "/dev/null"
         self._started = []
         self._terminals = []
@@ -134,14 +139,14 @@ class World:
             return f.read()
 
     def secret(self, text, name="auth"):
-        """A file that only its owner can read: its path."""
+        """Writes a file that only its owner can read, and returns its path."""
         fd = os.open(self.path(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(fd, "w") as f:
             f.write(text)
         return self.path(name)
 
     def lines(self, *parts):
-        """Of a file that may be there already."""
+        """The lines of a file, or an empty list if the file does not exist."""
         try:
             return self.read(*parts).splitlines()
         except FileNotFoundError:
@@ -151,38 +156,40 @@ class World:
         return {k: v for k, v in {**self.env, **(env or {})}.items() if v is not None}
 
     def run(self, *argv, input=None, env=None, **rest):
-        """Runs a program to its end: .returncode, .stdout, .stderr. env: None takes one away."""
+        """Runs a program and returns its CompletedProcess. The value None in env removes a
+        variable."""
         if input is None:
             rest.setdefault("stdin", subprocess.DEVNULL)
         return subprocess.run(
-            argv, input=input, env=self._with(env), cwd=self.folder, timeout=PATIENCE,
+            argv, input=input, env=self._with(env), cwd=self.folder, timeout=TIMEOUT,
             capture_output=True, text=True, **rest)
 
     def conclave(self, *args, **rest):
         return self.run(BINARY, *args, **rest)
 
     def ok(self, *args, **rest):
-        """Its output; it must succeed, without a word on stderr."""
+        """Runs a command that must succeed with empty stderr, and returns its stdout."""
         r = self.conclave(*args, **rest)
         assert (r.returncode, r.stderr) == (0, ""), (args, r)
         return r.stdout
 
     def refused(self, *args, code=64, **rest):
-        """The one line on stderr of a command that ends with that code."""
+        """Runs a command that must exit with `code`, and returns its only line on stderr."""
         r = self.conclave(*args, **rest)
         assert (r.returncode, r.stdout) == (code, ""), r
         assert r.stderr.startswith("conclave: ") and r.stderr.count("\n") == 1, r
         return r.stderr
 
     def redirected(self, to, *args):
-        """With stdout redirected by the shell: to a file, or "&-" to close it."""
+        """Runs a command with stdout redirected by the shell to a file, or closed with "&-"."""
         return self.run("sh", "-c", f'exec "$@" >{to}', "sh", BINARY, *args)
 
     def json(self, *args, **rest):
         return json.loads(self.ok(*args, **rest))
 
     def start(self, *argv, env=None, **rest):
-        """A program that goes on: a Popen with pipes for its output, ended with the test."""
+        """Starts a program and returns its Popen, with pipes for its output. Killed after the
+        test."""
         rest.setdefault("stdin", subprocess.DEVNULL)
         rest.setdefault("stdout", subprocess.PIPE)
         rest.setdefault("stderr", subprocess.PIPE)
@@ -194,7 +201,8 @@ class World:
         return self.start(BINARY, *args, **rest)
 
     def hold(self, *args, **rest):
-        """`conclave lock --hold ...` that holds when this returns: (process, its line of JSON)."""
+        """Starts `conclave lock --hold`, waits for the grant, and returns the process and its JSON
+        line."""
         p = self.start_conclave("lock", "--hold", *args, **rest)
         return p, json.loads(p.stdout.readline())
 
@@ -204,25 +212,25 @@ class World:
         return t
 
     def serve(self, *args):
-        """A server of its own, in memory, on TCP, on a Unix socket only if asked for: (process,
-        address)."""
+        """Starts a server in memory that listens on TCP, and on a Unix socket only if requested.
+        Returns the process and the address."""
         p = self.start_conclave("serve", "--durability", "none", "--listen", "127.0.0.1:0", *args)
         line = p.stdout.readline()
         assert line.startswith("conclave ready: "), line + p.stderr.read()
         return p, line.split()[2]
 
     def local_pid(self):
-        """The process of this test's local server; None if it does not run."""
+        """The process id of this user's own server in this test, or None if it does not run."""
         r = self.conclave("local", "status", "--json")
         return json.loads(r.stdout).get("pid")
 
-    def _left(self):
-        """Every process of this test, by what stands in its environment."""
-        mark = f"CONCLAVE_LOCAL={self.local}".encode()
+    def processes(self):
+        """All processes of this test, which are recognised by their environment."""
+        variable = f"CONCLAVE_LOCAL={self.local}".encode()
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open(f"/proc/{pid}/environ", "rb") as f:
-                    if mark in f.read().split(b"\0"):
+                    if variable in f.read().split(b"\0"):
                         yield int(pid)
             except (FileNotFoundError, ProcessLookupError, PermissionError):
                 pass
@@ -233,9 +241,9 @@ class World:
         for p in self._started:
             if p.poll() is None:
                 p.kill()
-        # The server too, and what a command had started and a kill has left: it has our pipes.
-        while left := list(self._left()):
-            for pid in left:
+        # Also kills servers and processes that killed commands have left. They have our pipes open.
+        while processes := list(self.processes()):
+            for pid in processes:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
         for p in self._started:
@@ -252,7 +260,7 @@ def world():
 
 @pytest.fixture
 def peer(world):
-    """A client of another library, on a server of its own at .address."""
+    """A client of another library (kazoo). Its own server is at .address."""
     from kazoo.client import KazooClient
 
     _, address = world.serve("--words", "*")
@@ -266,6 +274,6 @@ def peer(world):
 
 @pytest.fixture
 def served(world, peer):
-    """A server on TCP that every command uses, and a client of another library."""
+    """The world and a client of another library. All commands use the TCP server of that client."""
     world.env["CONCLAVE_CONNECT"] = peer.address
     return world, peer

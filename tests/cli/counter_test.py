@@ -1,4 +1,5 @@
-"""Read, add one, write, under a lock, by many at once: nothing is lost, whoever is killed."""
+"""Many processes increment a counter in a file under a lock. No increment is lost, even with
+kills."""
 
 import os
 import random
@@ -7,7 +8,7 @@ import subprocess
 
 from conftest import BINARY, until
 
-AT_ONCE = 20
+CONCURRENT = 20
 
 
 def write(world, name, text):
@@ -15,23 +16,23 @@ def write(world, name, text):
         f.write(text)
 
 
-def test_two_hundred_in_parallel_count_to_two_hundred(world):
+def test_two_hundred_concurrent_increments(world):
     write(world, "f", "0\n")
     add = "n=$(cat f); echo $((n+1)) > f"
     one = f'"{BINARY}" lock counter -- sh -c "$0" || echo "failed with $?"'
     numbers = "".join(f"{i}\n" for i in range(200))
-    # The number is an argument that nobody looks at.
-    p = world.start("xargs", "-n", "1", "-P", str(AT_ONCE), "sh", "-c", one, add,
+    # The command does not use the number, which xargs appends as an argument.
+    p = world.start("xargs", "-n", "1", "-P", str(CONCURRENT), "sh", "-c", one, add,
                     stdin=subprocess.PIPE)
     assert p.communicate(numbers) == ("", "")
     assert p.returncode == 0
     assert world.read("f") == "200\n"
 
 
-def test_without_the_lock_some_are_lost(world):
-    """What the lock is for: otherwise the tests here would show nothing."""
+def test_without_the_lock_increments_are_lost(world):
+    """Shows that the other tests here would fail without the lock."""
     write(world, "f", "0\n")
-    # Each waits for the other between reading and writing.
+    # Each process waits for the other between reading and writing.
     os.mkfifo(world.path("a"))
     os.mkfifo(world.path("b"))
     one = world.start("sh", "-c", "n=$(cat f); echo >a; read x <b; echo $((n+1)) >f")
@@ -40,34 +41,35 @@ def test_without_the_lock_some_are_lost(world):
     assert world.read("f") == "1\n"
 
 
-def test_the_same_with_kills_at_random(world):
-    """The commands of those who are killed go on, and still hold the lock until they have ended."""
+def test_concurrent_increments_with_random_kills(world):
+    """If `conclave` is killed, its command continues and holds the lock until it has ended."""
     write(world, "f", "0\n")
     write(world, "log", "")
-    # A moment between reading and writing, so that a lock that is let go too early shows; the
-    # begin and the end must alternate.
+    # Takes some time between reading and writing, to detect a lock that is released too early.
+    # Lines with begin and end must alternate.
     line = ("echo begin $$ $PPID >>log; n=$(cat f); for i in 1 2 3; do /bin/true; done; "
             "echo $((n+1)) >f; echo end $$ >>log")
     chance = random.Random()
     left, running, killed, holders_killed = 120, [], 0, 0
     while left or running:
         running = [p for p in running if p.poll() is None]
-        while left and len(running) < AT_ONCE:
+        while left and len(running) < CONCURRENT:
             left -= 1
             running.append(world.start_conclave("lock", "counter", "--", "sh", "-c", line,
                                                 stdout=subprocess.DEVNULL,
                                                 stderr=subprocess.DEVNULL))
         if left and chance.random() < 0.7:
-            # Only conclave itself, not its group: one of those who wait, or who held it just now.
-            holder = until(lambda: re.findall(r"begin \d+ (\d+)\n", world.read("log")), "one")[-1]
+            # Kills only conclave itself, not its process group. It is a waiter or the last known
+            # holder.
+            holder = until(lambda: re.findall(r"begin \d+ (\d+)\n", world.read("log")), "log")[-1]
             holders = [p for p in running if p.pid == int(holder)]
             if chance.random() < 0.3:
                 holders = []
             chance.choice(holders or running).kill()
             killed += 1
             holders_killed += len(holders)
-        until(lambda: not running or any(p.poll() is not None for p in running), "the end of one")
-    # Those that were left alone hold it no more: the last has ended when we get it.
+        until(lambda: not running or any(p.poll() is not None for p in running), "a command's end")
+    # When this command is granted the lock, the last command of a killed conclave has ended.
     world.ok("lock", "counter", "--", "true")
     log = [entry.split() for entry in world.read("log").splitlines()]
     assert holders_killed > 0 and len(log) % 2 == 0

@@ -1,4 +1,4 @@
-"""`conclave doctor`: what it finds, and how it ends."""
+"""`conclave doctor`: its checks and exit codes."""
 
 import json
 import socket
@@ -13,7 +13,7 @@ from conftest import BINARY, stop
 
 
 def examined(world, *args, code=0, **rest):
-    """The findings by name; of several with one name, the last."""
+    """The checks by name. If several checks have the same name, the last one."""
     r = world.conclave("doctor", "--json", *args, **rest)
     assert (r.returncode, r.stderr) == (code, ""), r
     result = json.loads(r.stdout)
@@ -31,18 +31,19 @@ def marks(found):
     return {name: f["mark"] for name, f in found.items()}
 
 
-class Stand(socketserver.ThreadingTCPServer):
-    """Stands before a server: answers four-letter words with what it was given, passes on the rest.
+class FakeServer(socketserver.ThreadingTCPServer):
+    """A proxy that replies to four-letter words with the given texts and forwards all other
+    requests.
 
-    later: by how many milliseconds times of created nodes are moved.
+    clock_offset: milliseconds that are added to the creation times of nodes.
     """
 
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, behind, answers, later=0):
+    def __init__(self, backend, answers, clock_offset=0):
         super().__init__(("127.0.0.1", 0), None)
-        self.behind, self.answers, self.later = behind, answers, later
+        self.backend, self.answers, self.clock_offset = backend, answers, clock_offset
         self.address = f"127.0.0.1:{self.server_address[1]}"
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}).start()
 
@@ -53,10 +54,11 @@ class Stand(socketserver.ThreadingTCPServer):
             refusal = f"{word} is not executed because it is not in the whitelist.\n"
             request.sendall(self.answers.get(word, refusal).encode())
             return
-        host, port = self.behind.rsplit(":", 1)
+        host, port = self.backend.rsplit(":", 1)
         with socket.create_connection((host, int(port))) as server:
             server.sendall(first)
-            back = threading.Thread(target=self.pump, args=(server, request, self.moved))
+            back = threading.Thread(target=self.pump,
+                                    args=(server, request, self.with_clock_offset))
             back.start()
             self.pump(request, server, lambda data: data)
             back.join()
@@ -70,27 +72,27 @@ class Stand(socketserver.ThreadingTCPServer):
         except OSError:
             pass
 
-    def moved(self, data):
+    def with_clock_offset(self, data):
         at = data.find(b"/conclave/doctor-")
-        if at < 0 or self.later == 0:
+        if at < 0 or self.clock_offset == 0:
             return data
-        at += len("/conclave/doctor-") + 10 + 16  # behind the path and two zxids
+        at += len("/conclave/doctor-") + 10 + 16  # after the path and two zxids
         ctime = struct.unpack_from(">q", data, at)[0]
-        return data[:at] + struct.pack(">q", ctime + self.later) + data[at + 8:]
+        return data[:at] + struct.pack(">q", ctime + self.clock_offset) + data[at + 8:]
 
 
 @pytest.fixture
-def stand(world):
-    """Makes servers that say of themselves what they are told to."""
-    _, behind = world.serve()
-    made = []
+def fake_server(world):
+    """A function that starts a FakeServer and returns its address."""
+    _, backend = world.serve()
+    started = []
 
-    def make(answers, **rest):
-        made.append(Stand(behind, answers, **rest))
-        return made[-1].address
+    def start(answers, **rest):
+        started.append(FakeServer(backend, answers, **rest))
+        return started[-1].address
 
-    yield make
-    for s in made:
+    yield start
+    for s in started:
         s.shutdown()
         s.server_close()
 
@@ -109,7 +111,7 @@ def leader(size=3, synced=2, **more):
             "mntr": figures(zk_quorum_size=size, zk_synced_followers=synced)}
 
 
-def test_the_local_server_is_well(world):
+def test_all_checks_pass_for_the_local_server(world):
     found = examined(world)
     assert set(marks(found).values()) == {"ok"}, found
     assert list(found) == ["server", "host", "ensemble", "disk", "session", "timeout",
@@ -117,7 +119,7 @@ def test_the_local_server_is_well(world):
     assert "has been started" in found["server"]["text"]
     assert found["server"]["said_by"] == "this user's own server"
     assert "has been started" not in examined(world)["server"]["text"]
-    # It leaves nothing behind.
+    # It has removed its nodes.
     assert world.ok("znode", "ls", "/") == "zookeeper\n"
 
 
@@ -138,12 +140,12 @@ def test_a_server_on_tcp(world):
     assert found["host"]["mark"] == "ok" and found["host"]["mode"] == "standalone"
     assert found["access"]["mark"] == "warning" and "--auth-file" in found["access"]["advice"]
     assert found["round trip"]["median_ms"] > 0
-    # The first one by each of its names is one server.
+    # Two names of the same server count as one server.
     port = address.rsplit(":")[1]
     assert examined(world, "-C", f"{address},localhost:{port}")["ensemble"]["mark"] == "ok"
 
 
-def test_nobody_there(world):
+def test_servers_that_cannot_be_reached(world):
     begin = time.monotonic()
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))  # does not listen
@@ -162,7 +164,7 @@ def test_nobody_there(world):
 
 
 def test_the_local_server_cannot_start(world):
-    with open(world.local, "w"):  # a file where its folder would be
+    with open(world.local, "w"):  # a file at the path of its folder
         found = examined(world, code=69)
     assert found["server"]["mark"] == "failed" and world.local in found["server"]["advice"]
 
@@ -175,25 +177,26 @@ def test_a_server_that_does_not_answer(world):
     assert time.monotonic() - begin > 0.4
     assert found["host"]["mark"] == "failed" and "does not reply to 'srvr'" in found["host"]["text"]
     assert found["session"]["mark"] == "failed"
-    # Beside one that answers it is a failure, and no reason to stop.
-    _, well = world.serve()
-    found = examined(world, "-C", f"{address},{well}", "--connect-timeout", "5s", code=1)
+    # If another server answers, the check fails, but the other checks run.
+    _, healthy = world.serve()
+    found = examined(world, "-C", f"{address},{healthy}", "--connect-timeout", "5s", code=1)
     assert found["write"]["mark"] == "ok"
 
 
-def test_something_else_listens(world, stand):
-    found = examined(world, "-C", stand({"srvr": "HTTP/1.1 400 Bad Request\r\n"}), code=1)
+def test_a_server_that_is_not_zookeeper(world, fake_server):
+    found = examined(world, "-C", fake_server({"srvr": "HTTP/1.1 400 Bad Request\r\n"}), code=1)
     assert found["host"]["mark"] == "failed" and "not ZooKeeper's" in found["host"]["text"]
 
 
-def test_no_words(world, stand):
-    found = examined(world, "-C", stand({}))
+def test_a_server_without_four_letter_words(world, fake_server):
+    found = examined(world, "-C", fake_server({}))
     assert found["host"]["mark"] == "ok"
     assert found["ensemble"]["mark"] == "skipped" and "whitelist" in found["ensemble"]["advice"]
 
 
-def test_a_whole_ensemble(world, stand):
-    hosts = [stand(leader()), stand({"srvr": srvr("follower")}), stand({"srvr": srvr("follower")})]
+def test_a_complete_ensemble(world, fake_server):
+    follower = {"srvr": srvr("follower")}
+    hosts = [fake_server(leader()), fake_server(follower), fake_server(follower)]
     found = examined(world, "-C", ",".join(hosts))
     assert found["ensemble"]["mark"] == "ok"
     assert (found["ensemble"]["leader"], found["ensemble"]["in_sync"]) == (hosts[0], 3)
@@ -203,8 +206,8 @@ def test_a_whole_ensemble(world, stand):
     assert found["ensemble"]["mark"] == "warning"
 
 
-def test_an_ensemble_with_one_down(world, stand):
-    hosts = [stand(leader(synced=1)), stand({"srvr": srvr("follower")}), "127.0.0.1:1"]
+def test_an_ensemble_with_one_down(world, fake_server):
+    hosts = [fake_server(leader(synced=1)), fake_server({"srvr": srvr("follower")}), "127.0.0.1:1"]
     found = examined(world, "-C", ",".join(hosts), code=1)
     assert found["host"]["mark"] == "failed"
     assert found["ensemble"]["mark"] == "failed" and "2 of 3" in found["ensemble"]["text"]
@@ -212,21 +215,23 @@ def test_an_ensemble_with_one_down(world, stand):
     assert found["write"]["mark"] == "ok"
 
 
-def test_a_follower_far_behind(world, stand):
-    hosts = [stand(leader(zxid=0x500010000)), stand({"srvr": srvr("follower", zxid=0x500000000)}),
-             stand({"srvr": srvr("follower", zxid=0x500010000)})]
+def test_a_follower_far_behind(world, fake_server):
+    hosts = [fake_server(leader(zxid=0x500010000)),
+             fake_server({"srvr": srvr("follower", zxid=0x500000000)}),
+             fake_server({"srvr": srvr("follower", zxid=0x500010000)})]
     found = examined(world, "-C", ",".join(hosts))
     assert found["lag"]["mark"] == "warning" and f"{hosts[1]} is 65536" in found["lag"]["text"]
 
 
-def test_no_majority(world, stand):
+def test_no_majority(world, fake_server):
     words = {"srvr": "This ZooKeeper instance is not currently serving requests\n"}
-    found = examined(world, "-C", stand(words), code=1)
+    found = examined(world, "-C", fake_server(words), code=1)
     assert found["host"]["mark"] == "failed" and "majority" in found["host"]["advice"]
 
 
-def test_different_versions(world, stand):
-    hosts = [stand(leader(size=2, synced=1)), stand({"srvr": srvr("follower", version="3.7.1-x")})]
+def test_different_versions(world, fake_server):
+    hosts = [fake_server(leader(size=2, synced=1)),
+             fake_server({"srvr": srvr("follower", version="3.7.1-x")})]
     found = examined(world, "-C", ",".join(hosts))
     assert found["versions"]["mark"] == "warning" and "3.7.1" in found["versions"]["text"]
 
@@ -241,40 +246,41 @@ def alone(name):
     [leader(), leader()],
     [alone("a"), {"srvr": srvr("follower")}],
 ])
-def test_servers_that_do_not_belong_together(world, stand, words):
-    found = examined(world, "-C", ",".join(stand(w) for w in words), code=1)
+def test_servers_that_do_not_belong_together(world, fake_server, words):
+    found = examined(world, "-C", ",".join(fake_server(w) for w in words), code=1)
     assert found["ensemble"]["mark"] == "failed"
     assert "do not exclude clients" in found["ensemble"]["advice"]
 
 
-def test_two_servers_that_do_not_say_who_they_are(world, stand):
-    # They may be one by two names.
-    hosts = [stand({"srvr": srvr("standalone")}) for _ in range(2)]
+def test_two_servers_without_identity(world, fake_server):
+    # They may be the same server with two names.
+    hosts = [fake_server({"srvr": srvr("standalone")}) for _ in range(2)]
     assert examined(world, "-C", ",".join(hosts))["ensemble"]["mark"] == "warning"
 
 
-def test_another_version_of_ours(world, stand):
+def test_a_different_version_of_conclave(world, fake_server):
     words = {"srvr": srvr("standalone", version="3.8.0-conclave-9.9.9")}
-    found = examined(world, "-C", stand(words))
+    found = examined(world, "-C", fake_server(words))
     assert found["version"]["mark"] == "warning" and "9.9.9" in found["version"]["text"]
 
 
-def test_full_disk(world, stand):
+def test_full_disk(world, fake_server):
     words = {"srvr": srvr("standalone"), "mntr": figures(conclave_disk_full=1)}
-    found = examined(world, "-C", stand(words), code=1)
+    found = examined(world, "-C", fake_server(words), code=1)
     assert found["disk"]["mark"] == "failed" and "free disk space" in found["disk"]["advice"]
 
 
-def test_a_loaded_server(world, stand):
+def test_a_loaded_server(world, fake_server):
     words = {"srvr": srvr("standalone"), "mntr": figures(
         zk_open_file_descriptor_count=900, zk_max_file_descriptor_count=1000)}
-    found = examined(world, "-C", stand(words))
+    found = examined(world, "-C", fake_server(words))
     assert found["load"]["mark"] == "warning" and "900 of at most 1000" in found["load"]["text"]
 
 
-@pytest.mark.parametrize("later, said", [(-90_500, "1m30s behind"), (7_200_500, "2h00m ahead")])
-def test_clocks_differ(world, stand, later, said):
-    found = examined(world, "-C", stand({}, later=later))
+@pytest.mark.parametrize("clock_offset, said", [
+    (-90_500, "1m30s behind"), (7_200_500, "2h00m ahead")])
+def test_clocks_differ(world, fake_server, clock_offset, said):
+    found = examined(world, "-C", fake_server({}, clock_offset=clock_offset))
     assert found["clock"]["mark"] == "warning" and said in found["clock"]["text"]
 
 
@@ -283,13 +289,13 @@ def test_clocks_differ(world, stand, later, said):
     ("1s", "warning", "loses all locks"),
     ("3m", "warning", "stay held"),
 ])
-def test_sense_of_the_timeout(world, asked, mark, part):
+def test_unusual_session_timeouts(world, asked, mark, part):
     _, address = world.serve("--min-session-timeout", "100ms", "--max-session-timeout", "10m")
     found = examined(world, "-C", address, "--session-timeout", asked)["timeout"]
     assert found["mark"] == mark and part in found["text"]
 
 
-def test_a_timeout_that_was_not_asked_for(world):
+def test_a_timeout_other_than_requested(world):
     _, address = world.serve("--max-session-timeout", "12s")
     found = examined(world, "-C", address)["timeout"]
     assert (found["mark"], found["asked_ms"], found["given_ms"]) == ("warning", 30000, 12000)
@@ -302,7 +308,7 @@ def test_access(world):
     found = examined(world, "--auth-file", "auth")
     assert found["access"]["mark"] == "ok" and "credentials are used" in found["access"]["text"]
     assert found["secrecy"]["mark"] == "warning"
-    # Whoever created it is the only one who can use it: others have no locks there.
+    # Only its creator can create nodes there, so other users cannot create locks.
     world.ok("znode", "create", "/conclave", "--auth-file", "auth")
     found = examined(world, "--auth-file", "auth", code=1)
     assert found["access"]["mark"] == "failed" and "other users cannot" in found["access"]["text"]
@@ -310,14 +316,14 @@ def test_access(world):
     found = examined(world, code=1)
     assert found["write"]["mark"] == "failed" and "clock" not in found
     assert "--set world:anyone:cdrwa" in found["write"]["advice"]
-    # An ACL that somebody has set is a decision.
+    # An ACL that was set explicitly is accepted.
     world.ok("znode", "acl", "/conclave", "--auth-file", "auth", "--set", "auth::cdrwa")
     assert examined(world, "--auth-file", "auth")["access"]["mark"] == "ok"
     world.ok("znode", "acl", "/conclave", "--auth-file", "auth", "--set", "world:anyone:cdrwa")
     assert examined(world)["write"]["mark"] == "ok"
 
 
-def test_a_chroot_that_is_missing(world):
+def test_a_missing_chroot(world):
     _, address = world.serve()
     found = examined(world, "-C", address + "/app", code=1)
     assert found["chroot"]["mark"] == "failed" and "/app" in found["chroot"]["text"]
@@ -327,7 +333,8 @@ def test_a_chroot_that_is_missing(world):
 
 @pytest.fixture
 def secure(world):
-    """A server with TLS: its address, by name; certificate for localhost in `cert`, for 5 days."""
+    """The address of a TLS server, with a host name. Its certificate for localhost is valid for 5
+    days."""
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
          "-nodes", "-keyout", world.path("key"), "-out", world.path("cert"), "-days", "5",
@@ -342,7 +349,7 @@ def secure(world):
 def test_tls(world, secure):
     found = examined(world, "-C", secure, "--tls-ca", "cert")
     assert found["host"]["mark"] == "ok" and "standalone" in found["host"]["text"]
-    # It has five days left.
+    # The certificate expires in five days.
     assert found["tls"]["mark"] == "warning" and "TLSv1" in found["tls"]["text"]
     assert "CN=localhost" in found["tls"]["text"] and "renew" in found["tls"]["advice"]
 

@@ -1,4 +1,4 @@
-"""`conclave elect` and `conclave leader`: who leads, what runs meanwhile, and how it ends."""
+"""`conclave elect` and `conclave leader`."""
 
 import json
 import os
@@ -25,19 +25,20 @@ def candidates(world, *args):
 
 
 def lead(world, *args, command="echo $$; exec sleep 1000"):
-    """A candidate that leads when this returns: (process, its command's process)."""
+    """Starts a candidate and waits until it leads. Returns the process and the process id of its
+    command."""
     p = world.start_conclave("elect", *args, "--", "sh", "-c", command, start_new_session=True)
     return p, int(p.stdout.readline())
 
 
-def test_runs_the_command_with_its_own_code(world):
+def test_exits_with_the_code_of_the_command(world):
     assert world.conclave("elect", "e", "--", "sh", "-c", "exit 7").returncode == 7
     assert world.conclave("elect", "--once", "e", "-c", "kill -9 $$").returncode == 128 + 9
     assert world.conclave("elect", "e", "--", "/no/such").returncode == 127
     assert world.conclave("elect", "e", "--", world.folder).returncode == 126
 
 
-def test_what_the_command_is_told(world):
+def test_environment_of_the_command(world):
     said = world.ok("elect", "--id", "me", "e", "--", "env")
     env = dict(line.split("=", 1) for line in said.splitlines())
     assert env["CONCLAVE_ELECTION_PATH"] == "/conclave/e"
@@ -91,7 +92,7 @@ def test_tokens_grow(world):
     assert tokens == sorted(set(tokens))
 
 
-def test_leader_for_people(world):
+def test_leader_as_text(world):
     r = world.conclave("leader", "e")
     assert (r.returncode, r.stdout) == (1, "")
     p, _ = lead(world, "--id", "one", "e")
@@ -129,11 +130,11 @@ def test_signals_are_passed_on(world):
 
 
 def test_forever(world):
-    """Again and again, but not at once if the command has nothing to do."""
+    """It campaigns repeatedly, but pauses if the command ends immediately."""
     begin = time.time_ns()
     p = world.start_conclave("elect", "--forever", "e", "-c", "date +%s%N >> rounds; exit 3")
     until(lambda: len(world.lines("rounds")) >= 2, "the second round")
-    # Not from the first date, which a busy machine may run late.
+    # Does not use the time of the first round, because a busy machine may run that command late.
     assert int(world.lines("rounds")[1]) - begin > 990_000_000
     assert p.poll() is None
     p.send_signal(signal.SIGTERM)
@@ -142,7 +143,7 @@ def test_forever(world):
 
 
 def test_forever_takes_turns(world):
-    """Who has led goes to the end of the line, and pauses if that was short."""
+    """A former leader becomes the last candidate, and pauses if it led only for a short time."""
     a = world.start_conclave("elect", "--forever", "--id", "a", "e", "-c",
                              "echo $CONCLAVE_LEADER_ID >> order")
     b = world.start_conclave("elect", "--forever", "--id", "b", "e", "-c",
@@ -155,7 +156,7 @@ def test_forever_takes_turns(world):
         assert p.wait() == -signal.SIGINT
 
 
-def test_forever_ends_when_the_command_has_dealt_with_the_signal(world):
+def test_forever_ends_after_a_signal_that_the_command_handles(world):
     p = world.start_conclave(
         "elect", "--forever", "e", "-c",
         "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.01; done")
@@ -170,7 +171,7 @@ def test_forever_ends_if_the_command_cannot_be_run(world):
 
 
 def test_the_leader_is_killed(world):
-    """On this machine what it has started leads on, as with flock; then the next one does."""
+    """On this machine, its command keeps the leadership until it ends, as with flock."""
     p, child = lead(world, "--id", "one", "e")
     second = world.start_conclave("elect", "--id", "two", "e", "--", "echo", "two leads")
     until(lambda: len(candidates(world, "e")) == 2, "the second candidate")
@@ -182,7 +183,7 @@ def test_the_leader_is_killed(world):
     assert second.communicate()[0] == "two leads\n"
 
 
-def test_over_tcp_a_killed_leader_takes_its_command_with_it(world):
+def test_over_tcp_the_command_of_a_killed_leader_is_killed(world):
     _, at = world.serve()
     args = ["-C", at, "--session-timeout", "4s"]
     p, child = lead(world, *args, "e", command="sleep 1000 & echo $!; wait")
@@ -193,7 +194,7 @@ def test_over_tcp_a_killed_leader_takes_its_command_with_it(world):
     assert second.communicate()[0] == "two leads\n"
 
 
-def test_what_is_left_behind_still_leads(world):
+def test_a_background_process_keeps_the_leadership(world):
     p = world.start_conclave("elect", "--id", "one", "e", "-c", "sleep 1000 & echo $!")
     left = int(p.stdout.readline())
     assert p.wait() == 0
@@ -202,20 +203,20 @@ def test_what_is_left_behind_still_leads(world):
     until(lambda: leader(world, "e") is None, "the end of leadership")
 
 
-def test_forever_nobody_else_leads_beside_what_is_left_behind(world):
-    """The command ends at once, and what it has left is waited for."""
+def test_forever_waits_for_a_background_process_before_it_resigns(world):
+    """The command itself ends immediately."""
     p = world.start_conclave(
         "elect", "--forever", "--id", "one", "e", "-c", "sleep 1000 & echo $! >> left")
     left = int(until(lambda: world.lines("left"), "the first round")[0])
     second = world.start_conclave("elect", "--id", "two", "e", "--", "true")
     until(lambda: len(candidates(world, "e")) == 2, "the second candidate")
-    # Long enough for a resignation, had there been one: the second one would have led.
+    # Waits long enough for a resignation. After a resignation, the second candidate would lead.
     assert world.ok("elect", "other", "-c", "sleep 0.3; echo well") == "well\n"
     assert second.poll() is None
     assert leader(world, "e")["id"] == "one"
     os.kill(left, signal.SIGKILL)
     assert second.wait() == 0
-    # And a signal leaves leadership to what is there.
+    # After a signal, the background process keeps the leadership.
     left = int(until(lambda: world.lines("left")[1:], "the second round")[0])
     until(lambda: leader(world, "e") is not None and leader(world, "e")["id"] == "one", "the leader")
     p.send_signal(signal.SIGTERM)
@@ -226,7 +227,7 @@ def test_forever_nobody_else_leads_beside_what_is_left_behind(world):
 
 
 def test_leadership_lost(world):
-    """The server is gone: TERM to the command before anybody else can lead."""
+    """The server is killed. The command gets SIGTERM before another candidate can lead."""
     server, at = world.serve()
     p, child = lead(world, "-C", at, "--session-timeout", "2s", "--kill-after", "100ms", "e")
     forever = world.start_conclave(
@@ -240,16 +241,16 @@ def test_leadership_lost(world):
     assert forever.poll() is None
 
 
-def test_forever_leads_again_when_the_server_is_back(world):
-    """Its own server is killed under it; the session is a new one then, or the old."""
+def test_forever_leads_again_after_a_restart_of_the_server(world):
+    """This user's own server is killed. The candidate then has the same or a new session."""
     p = world.start_conclave("elect", "--forever", "e", "-c", "echo up; exec sleep 1000")
     assert p.stdout.readline() == "up\n"
     os.kill(world.local_pid(), signal.SIGKILL)
     until(lambda: leader(world, "e") is not None, "a leader")
 
 
-def test_a_leader_whose_node_is_removed_by_hand(world, peer):
-    """That is a loss: the next one may lead already."""
+def test_a_leader_whose_node_is_deleted_by_another_client(world, peer):
+    """The leadership is lost, because the next candidate may already lead."""
     p, child = lead(world, "-C", peer.address, "e")
     peer.delete(leader(world, "-C", peer.address, "e")["node"])
     assert p.wait() == 75
@@ -270,25 +271,25 @@ def test_shared_with_kazoo(world, peer):
 
 
 def test_observe(world):
-    people = world.start_conclave("elect", "--observe", "e")
-    programs = world.start_conclave("elect", "--observe", "--json", "e")
-    assert people.stdout.readline().endswith("  nobody leads\n")
-    assert json.loads(programs.stdout.readline())["leader"] is None
+    text = world.start_conclave("elect", "--observe", "e")
+    lines = world.start_conclave("elect", "--observe", "--json", "e")
+    assert text.stdout.readline().endswith("  nobody leads\n")
+    assert json.loads(lines.stdout.readline())["leader"] is None
     p, child = lead(world, "--id", "one", "e")
-    assert "  one leads, token " in people.stdout.readline()
-    now = json.loads(programs.stdout.readline())
+    assert "  one leads, token " in text.stdout.readline()
+    now = json.loads(lines.stdout.readline())
     assert now["leader"]["id"] == "one"
     assert now["leader"]["fencing_token"] == leader(world, "e")["fencing_token"]
     os.kill(child, signal.SIGKILL)
-    assert people.stdout.readline().endswith("  nobody leads\n")
-    assert json.loads(programs.stdout.readline())["leader"] is None
-    for o, s in ((people, signal.SIGTERM), (programs, signal.SIGINT)):
+    assert text.stdout.readline().endswith("  nobody leads\n")
+    assert json.loads(lines.stdout.readline())["leader"] is None
+    for o, s in ((text, signal.SIGTERM), (lines, signal.SIGINT)):
         o.send_signal(s)
         assert o.wait() == 0
         assert o.stderr.read() == ""
 
 
-def test_observer_whose_reader_has_gone(world):
+def test_an_observer_ends_if_its_reader_has_exited(world):
     o = world.start_conclave("elect", "--observe", "e")
     assert o.stdout.readline().endswith("  nobody leads\n")
     o.stdout.close()
@@ -297,16 +298,16 @@ def test_observer_whose_reader_has_gone(world):
 
 
 def test_never_two_leaders(world):
-    """Candidates that are killed at random: the intervals in which they lead do not overlap.
+    """Candidates are killed. The intervals in which their commands run must not overlap.
 
-    Each command takes a folder that only one can make, and puts it away at its end.
+    Each command creates a folder, which fails if it exists, and removes the folder at its end.
     """
-    one = ("mkdir busy || echo two leaders >> trouble; echo $$ >> rounds; "
+    one = ("mkdir busy || echo two leaders >> violations; echo $$ >> rounds; "
            "sleep 0.03; rmdir busy")
     started = [world.start_conclave("elect", "--forever", "e", "-c", one) for _ in range(4)]
     for i in range(12):
         until(lambda: len(world.lines("rounds")) > i, "a leader")
-        # Only conclave itself: its command goes on, and leads.
+        # Kills only conclave itself. Its command continues and keeps the leadership.
         victim = started.pop(0)
         victim.kill()
         victim.wait()
@@ -315,5 +316,5 @@ def test_never_two_leaders(world):
         p.send_signal(signal.SIGTERM)
     for p in started:
         p.wait()
-    assert world.lines("trouble") == []
+    assert world.lines("violations") == []
     assert len(world.lines("rounds")) >= 12

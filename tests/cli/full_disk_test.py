@@ -1,4 +1,5 @@
-"""The disk of this user's own server is full: commands say so, and go on when there is room."""
+"""The disk of this user's own server is full. Commands report it, and work again when there is
+space."""
 
 import os
 import subprocess
@@ -9,14 +10,14 @@ from conftest import until
 
 @pytest.fixture
 def small_disk(world):
-    """This user's own server has a disk of 16 MB."""
+    """A world in which this user's own server has a disk of 16 MB."""
     os.mkdir(world.local)
     r = world.run("mount", "-t", "tmpfs", "-o", "size=16m,mode=0700", "none", world.local)
     if r.returncode != 0:
         pytest.xfail(f"a file system cannot be mounted here: {r.stderr.strip()}")
     yield world
     world.conclave("local", "stop", "--force")
-    # Lazily: a server that does not end is killed by its world.
+    # Unmounts lazily, because world.close() kills a server that has not exited.
     subprocess.run(["umount", "--lazy", world.local], check=True)
 
 
@@ -29,7 +30,7 @@ def fill(world):
             pass
 
 
-def say_so(world):
+def expect_disk_full(world):
     for command in ["lock", "x", "--", "echo", "ran"], ["queue", "push", "q", "item"]:
         said = world.refused(*command, code=69)
         assert f"the disk of the server at {world.local} is full; free disk space there" in said
@@ -39,15 +40,15 @@ def test_full_while_the_server_runs(small_disk):
     world = small_disk
     world.ok("queue", "push", "q", "first")
     fill(world)
-    # The file that it writes first has room left.
+    # The file that the server writes first still has space.
     big = "x" * 600_000
     failed = until(lambda: (lambda r: r if r.returncode else None)(
-        world.conclave("queue", "push", "big", input=big)), "the end of the room")
-    # This one had begun: nobody can know.
+        world.conclave("queue", "push", "big", input=big)), "the full disk")
+    # The outcome of this push is unknown.
     assert (failed.returncode, failed.stderr.count("\n")) == (69, 1)
-    say_so(world)
+    expect_disk_full(world)
     os.remove(world.path("local", "fill"))
-    until(lambda: world.conclave("lock", "x", "--", "true").returncode == 0, "room")
+    until(lambda: world.conclave("lock", "x", "--", "true").returncode == 0, "free disk space")
     assert world.ok("lock", "x", "--", "echo", "ran") == "ran\n"
     world.ok("queue", "push", "q", "second")
     assert world.ok("queue", "pop", "-n", "5", "q") == "first\nsecond\n"

@@ -1,11 +1,11 @@
-"""A command of process_chaos.py: appends signs of life to the history while it runs.
+"""The command that process_chaos.py runs. It appends heartbeats to the history while it is alive.
 
     holder.py HISTORY RUN RESOURCE MILLISECONDS BACKGROUND_MILLISECONDS NEW_SESSION EXIT_CODE
 
-Lines are "RUN RESOURCE TOKEN WHAT TIME", by the monotonic clock, in nanoseconds; the time is taken
-before the line is written. WHAT is `command`, or `background` for the child process that it leaves
-running for BACKGROUND_MILLISECONDS, or `done`: the command is about to exit with 0. The resource
-`item` stands for the item of a queue, which is on stdin.
+A line is "RUN RESOURCE TOKEN WHAT TIME". TIME is from the monotonic clock, in nanoseconds, and is
+read before the line is written. WHAT is `command`, `background` or `done`. `background` is a
+heartbeat of the child process that continues for BACKGROUND_MILLISECONDS. `done` means that the
+command is about to exit with 0. If RESOURCE is `item`, the item of the queue is on stdin.
 """
 
 import os
@@ -18,14 +18,14 @@ out = os.open(history, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 token = os.environ["CONCLAVE_FENCING_TOKEN"]
 
 
-def sign(what, now):
+def append(what, now):
     os.write(out, f"{run} {resource} {token} {what} {now}\n".encode())
 
 
-def live(what, milliseconds):
+def run_heartbeat(what, milliseconds):
     end = time.monotonic_ns() + milliseconds * 1_000_000
     while (now := time.monotonic_ns()) < end:
-        sign(what, now)
+        append(what, now)
         time.sleep(0.003)
 
 
@@ -36,9 +36,9 @@ if background and os.fork() == 0:
         os.setsid()
     for fd in range(3):
         os.close(fd)
-    live("background", background)
+    run_heartbeat("background", background)
     os._exit(0)
-live("command", milliseconds)
+run_heartbeat("command", milliseconds)
 if code == 0:
-    sign("done", time.monotonic_ns())
+    append("done", time.monotonic_ns())
 sys.exit(code)

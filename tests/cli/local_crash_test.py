@@ -1,5 +1,5 @@
-"""This user's own server is killed, stops or ends by itself while it is in use: nobody loses a lock,
-and nobody gets one that another has."""
+"""This user's own server is killed, stopped or exits while it is in use. No lock is lost or granted
+twice."""
 
 import json
 import os
@@ -16,30 +16,30 @@ def kill_server(world):
     return pid
 
 
-def guarded(p):
-    """Commands that run for some time have a guard."""
+def has_guard(p):
+    """Returns whether the command has a guard process."""
     with open(f"/proc/{p.pid}/task/{p.pid}/children") as f:
         children = f.read().split()
     return any(open(f"/proc/{c}/comm").read() == "conclave-guard\n" for c in children)
 
 
-def test_a_holder_starts_it_again_and_keeps_its_lock(world):
+def test_a_holder_restarts_the_server_and_keeps_its_lock(world):
     p = world.start_conclave("lock", "x", "--", "sh", "-c", "echo $CONCLAVE_LOCK_NODE; read a; exit 3",
                              stdin=-1)
     p.stdout.readline()
     before = kill_server(world)
     until(lambda: world.local_pid() not in (None, before), "another server")
     assert world.conclave("lock", "-n", "x", "--", "true").returncode == 1
-    until(lambda: connections(world) >= 1, "the holder there again")
+    until(lambda: connections(world) >= 1, "the holder to reconnect")
     p.communicate("\n")
     assert p.returncode == 3
     assert world.conclave("lock", "-n", "x", "--", "true").returncode == 0
 
 
-def test_a_waiter_waits_on(world):
+def test_a_waiter_keeps_its_position(world):
     holder, line = world.hold("x")
     waiter = world.start_conclave("lock", "x", "--", "sh", "-c", "echo $CONCLAVE_FENCING_TOKEN")
-    # Whoever waits third would overtake it otherwise.
+    # Otherwise the next command could arrive before the waiter.
     until(lambda: connections(world) >= 2, "the waiter")
     for _ in range(3):
         kill_server(world)
@@ -54,7 +54,7 @@ def connections(world):
     return json.loads(world.conclave("local", "status", "--json").stdout).get("connections", 0) - 1
 
 
-def test_tokens_grow_over_restarts(world):
+def test_tokens_increase_after_restarts(world):
     tokens = []
     for _ in range(3):
         tokens.append(int(world.ok("lock", "x", "--", "sh", "-c", "echo $CONCLAVE_FENCING_TOKEN")))
@@ -62,7 +62,7 @@ def test_tokens_grow_over_restarts(world):
     assert tokens == sorted(set(tokens))
 
 
-def test_killed_together_with_the_command_nothing_is_left(world):
+def test_the_lock_is_released_if_server_and_holder_are_killed(world):
     p, _ = world.hold("--session-timeout", "1s", "x")
     kill_server(world)
     p.kill()
@@ -71,28 +71,28 @@ def test_killed_together_with_the_command_nothing_is_left(world):
     assert (r.returncode, r.stderr) == (0, "")
 
 
-def test_after_a_restart_what_the_command_leaves_behind_still_holds_the_lock(world):
+def test_after_a_restart_a_background_process_still_holds_the_lock(world):
     p = world.start_conclave("lock", "x", "--", "sh", "-c",
                              "sleep 1000 >&- 2>&- & echo $!; read a", stdin=-1)
-    left = int(p.stdout.readline())
+    background = int(p.stdout.readline())
     before = kill_server(world)
     until(lambda: world.local_pid() not in (None, before), "another server")
-    until(lambda: connections(world) >= 1, "the holder there again")
+    until(lambda: connections(world) >= 1, "the holder to reconnect")
     p.stdin.write("\n")
     p.stdin.flush()
-    # It may stay for that, or end and leave the lock; the lock is not free while it runs.
+    # conclave may or may not exit. The lock must not be free while the background process runs.
     try:
         p.wait(timeout=1)
     except subprocess.TimeoutExpired:
         pass
     code = world.conclave("lock", "-n", "x", "--", "true").returncode
-    running = alive(left)
+    running = alive(background)
     if running:
-        os.kill(left, signal.SIGKILL)
+        os.kill(background, signal.SIGKILL)
     assert code == 1 or not running
 
 
-def test_after_a_restart_a_kill_of_conclave_leaves_the_command_its_lock(world):
+def test_after_a_restart_the_command_keeps_its_lock_if_conclave_is_killed(world):
     p = world.start_conclave("lock", "--session-timeout", "2s", "x", "--", "sh", "-c",
                              "echo $$; exec sleep 1000")
     child = int(p.stdout.readline())
@@ -107,14 +107,14 @@ def test_after_a_restart_a_kill_of_conclave_leaves_the_command_its_lock(world):
     until(lambda: world.conclave("lock", "-n", "x", "--", "true").returncode == 0, "the lock")
 
 
-def test_the_server_and_conclave_killed_at_once(world):
-    """The command lives on and has no connection any more: the lock must stay, or it must die."""
+def test_the_server_and_conclave_are_killed_together(world):
+    """Either the lock stays held, or the command is killed."""
     p = world.start_conclave("lock", "--session-timeout", "3s", "x", "--", "sh", "-c",
                              "echo $$; exec sleep 1000")
     child = int(p.stdout.readline())
-    until(lambda: guarded(p), "the guard")
+    until(lambda: has_guard(p), "the guard")
     server = world.local_pid()
-    p.send_signal(signal.SIGSTOP)  # so that it cannot do anything between the two
+    p.send_signal(signal.SIGSTOP)  # so that it cannot react between the two kills
     os.kill(server, signal.SIGKILL)
     p.kill()
     p.wait()
@@ -125,11 +125,11 @@ def test_the_server_and_conclave_killed_at_once(world):
     assert code == 1 or not running
 
 
-def test_conclave_stopped_while_the_server_is_restarted_by_others(world):
+def test_conclave_is_stopped_while_another_command_restarts_the_server(world):
     p = world.start_conclave("lock", "--session-timeout", "3s", "x", "--", "sh", "-c",
                              "echo $$; exec sleep 1000")
     child = int(p.stdout.readline())
-    until(lambda: guarded(p), "the guard")
+    until(lambda: has_guard(p), "the guard")
     server = world.local_pid()
     p.send_signal(signal.SIGSTOP)
     os.kill(server, signal.SIGKILL)
@@ -141,7 +141,7 @@ def test_conclave_stopped_while_the_server_is_restarted_by_others(world):
     assert code == 1 or not running
 
 
-def test_stopped_with_force_while_a_lock_is_held(world):
+def test_local_stop_with_force_while_a_lock_is_held(world):
     p, _ = world.hold("x")
     before = world.local_pid()
     r = world.conclave("local", "stop")
@@ -155,18 +155,16 @@ def test_stopped_with_force_while_a_lock_is_held(world):
     assert p.wait() == 0
 
 
-def test_commands_while_the_server_ends_again_and_again(world):
-    """As when it ends idle just now."""
+def test_commands_while_the_server_exits_repeatedly(world):
+    """For example, the server may exit because it is idle just when a command starts."""
     for i in range(15):
         pid = world.local_pid()
         if pid:
-            os.kill(pid, signal.SIGTERM)  # and do not wait
+            os.kill(pid, signal.SIGTERM)  # without waiting for its exit
         assert world.conclave("lock", "x", "--", "true").returncode == 0
 
 
-
-
-def test_a_command_that_ends_while_the_server_is_down_leaves_no_lock(world):
+def test_a_command_that_ends_while_the_server_is_down_releases_its_lock(world):
     world.ok("lock", "x", "--", "true")
     server = world.local_pid()
     p = world.conclave("lock", "x", "--", "sh", "-c", f"kill -9 {server}; exit 3")

@@ -1,4 +1,4 @@
-"""This user's own server: how it is found and started, and what is said when it cannot be."""
+"""This user's own server: how commands find and start it, and the messages if they cannot."""
 
 import json
 import os
@@ -9,11 +9,11 @@ import subprocess
 import time
 
 import pytest
-from conftest import BINARY, PATIENCE, alive, until
+from conftest import BINARY, TIMEOUT, alive, until
 
 
 def servers(world):
-    """The processes that serve this test's folder."""
+    """The ids of the server processes with this test's folder."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -26,44 +26,44 @@ def servers(world):
     return found
 
 
-def complaint(world, *args, **rest):
-    """The one line of a command that found no server."""
+def no_server_message(world, *args, **rest):
+    """Runs a command that must exit with 69, and returns its only line on stderr."""
     r = world.conclave(*(args or ["lock", "x", "--", "echo", "ran"]), **rest)
     assert (r.returncode, r.stdout) == (69, ""), r
     assert r.stderr.startswith("conclave: ") and r.stderr.count("\n") == 1, r
     return r.stderr
 
 
-def test_fifty_first_uses_start_one_server(world):
+def test_fifty_concurrent_commands_start_one_server(world):
     line = 'echo "$CONCLAVE_FENCING_TOKEN" >>tokens'
     commands = [world.start_conclave("lock", "x", "-c", line) for _ in range(50)]
     for p in commands:
         assert p.communicate() == ("", "")
         assert p.returncode == 0
     assert servers(world) == [world.local_pid()]
-    # One after the other, on one server.
+    # All were granted the lock in turn, by one server.
     tokens = [int(t) for t in world.read("tokens").split()]
     assert len(tokens) == 50 and tokens == sorted(set(tokens))
 
 
-def test_output_ends_although_the_server_goes_on(world):
+def test_the_server_does_not_keep_the_output_of_the_command_open(world):
     script = f'a=$("{BINARY}" lock x -- echo inner 2>&1); echo "got $a"'
     assert world.run("sh", "-c", script).stdout == "got inner\n"
     assert alive(world.local_pid())
 
 
-def test_the_server_has_nothing_of_who_started_it(world):
+def test_the_server_does_not_inherit_descriptors_and_working_folder(world):
     reading, writing = os.pipe()
-    with open(world.path("mine"), "w") as mine:
-        world.ok("lock", "x", "--", "true", pass_fds=[writing, mine.fileno()])
+    with open(world.path("inherited"), "w") as inherited:
+        world.ok("lock", "x", "--", "true", pass_fds=[writing, inherited.fileno()])
     os.close(writing)
-    assert os.read(reading, 1) == b""  # the last who could write there is gone
+    assert os.read(reading, 1) == b""  # no process has the write end open
     os.close(reading)
     pid = world.local_pid()
     files = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
-    assert world.path("mine") not in files
+    assert world.path("inherited") not in files
     assert os.readlink(f"/proc/{pid}/cwd") == "/"
-    # In a session of its own: no signal of the terminal reaches it.
+    # It has its own session, so signals of the terminal do not reach it.
     assert os.getsid(pid) != os.getsid(0)
 
 
@@ -75,7 +75,7 @@ def test_only_this_user_may_use_it(world):
 
 
 def test_an_empty_environment(world):
-    """As cron has it: only what says where this test's server is."""
+    """As with cron. Only the variables for this test's server are set."""
     r = subprocess.run([BINARY, "lock", "x", "--", "/bin/sh", "-c", "echo $CONCLAVE_LOCK_PATH"],
                        env={"CONCLAVE_LOCAL": world.local, "CONCLAVE_CONFIG": "/dev/null"},
                        cwd="/", capture_output=True, text=True, stdin=subprocess.DEVNULL)
@@ -84,14 +84,14 @@ def test_an_empty_environment(world):
 
 
 @pytest.mark.parametrize("home", [None, "", "/nonexistent", "elsewhere"])
-def test_the_home_is_that_of_the_user_and_not_of_the_environment(world, home):
+def test_the_home_folder_depends_on_the_user_id_and_not_on_the_environment(world, home):
     r = world.conclave("local", "status", "--json", env={"CONCLAVE_LOCAL": None, "HOME": home})
     assert r.returncode in (0, 1) and r.stderr == ""
     own = pwd.getpwuid(os.geteuid()).pw_dir
     assert json.loads(r.stdout)["data"] == os.path.join(own, ".local/share/conclave")
 
 
-def test_status_and_stop_start_nothing(world):
+def test_status_and_stop_do_not_start_a_server(world):
     r = world.conclave("local", "status")
     assert r.returncode == 1 and world.local in r.stdout
     assert world.ok("local", "stop") == "not running\n"
@@ -121,44 +121,44 @@ def test_a_backup_while_it_runs(world):
         assert r.stderr.startswith("conclave: ") and said in r.stderr
 
 
-def test_folders_that_cannot_be(world):
+def test_folders_that_cannot_be_created(world):
     with open(world.path("file"), "w"):
         pass
     for folder in world.path("file"), world.path("file", "below"), "/proc/conclave", "/proc":
-        line = complaint(world, env={"CONCLAVE_LOCAL": folder})
+        line = no_server_message(world, env={"CONCLAVE_LOCAL": folder})
         assert folder in line and "CONCLAVE_LOCAL" in line
         r = world.conclave("local", "status", "--json", env={"CONCLAVE_LOCAL": folder})
         assert (r.returncode, json.loads(r.stdout)["running"]) == (1, False)
 
 
-def test_a_folder_that_is_too_long_for_a_socket(world):
+def test_a_folder_path_that_is_too_long_for_a_socket(world):
     folder = world.path("l" * 120)
     for args in [], ["local", "status"], ["znode", "ls", "/"]:
-        assert "CONCLAVE_LOCAL" in complaint(world, *args, env={"CONCLAVE_LOCAL": folder})
+        assert "CONCLAVE_LOCAL" in no_server_message(world, *args, env={"CONCLAVE_LOCAL": folder})
     assert not os.path.exists(folder)
-    # The longest that can be.
+    # The longest possible path.
     longest = world.path("m" * (107 - len("/socket") - len(world.path(""))))
     world.ok("lock", "x", "--", "true", env={"CONCLAVE_LOCAL": longest})
     world.ok("local", "stop", env={"CONCLAVE_LOCAL": longest})
 
 
 @pytest.mark.parametrize("name", ["conclave.db", "socket", "start.lock"])
-def test_a_folder_where_a_file_is_to_be(world, name):
+def test_a_folder_at_the_path_of_a_file(world, name):
     os.makedirs(world.path("local", name))
-    assert name in complaint(world)
+    assert name in no_server_message(world)
     assert servers(world) == []
 
 
-def test_a_file_where_the_socket_is_to_be_is_not_overwritten(world):
+def test_a_file_at_the_path_of_the_socket_is_not_overwritten(world):
     os.mkdir(world.local)
     with open(world.path("local", "socket"), "w") as f:
         f.write("mine")
-    assert "remove it" in complaint(world)
+    assert "remove it" in no_server_message(world)
     assert world.read("local", "socket") == "mine"
 
 
 @pytest.mark.parametrize("damage", ["random", "text", "header"])
-def test_corrupt_data_are_kept_and_named(world, damage):
+def test_a_corrupt_database_is_kept_and_named(world, damage):
     world.ok("znode", "create", "/kept", "data")
     world.ok("local", "stop")
     file = world.path("local", "conclave.db")
@@ -167,23 +167,23 @@ def test_corrupt_data_are_kept_and_named(world, damage):
         if damage == "random":
             content[:] = os.urandom(len(content))
         if damage == "text":
-            content[:] = b"nothing of ours\n"
+            content[:] = b"not a database\n"
         if damage == "header":
             content[:100] = bytes(100)
         f.seek(0)
         f.truncate()
         f.write(content)
-    assert file in complaint(world)
+    assert file in no_server_message(world)
     with open(file, "rb") as f:
         assert f.read() == content
     assert servers(world) == []
 
 
-def test_a_socket_left_by_a_server_that_was_killed(world):
+def test_the_socket_of_a_killed_server_is_replaced(world):
     world.ok("znode", "create", "/kept", "data")
     pid = world.local_pid()
     os.kill(pid, signal.SIGKILL)
-    until(lambda: not alive(pid), "its end")
+    until(lambda: not alive(pid), "the end of the server")
     assert os.path.exists(world.path("local", "socket"))
     r = world.conclave("local", "status", "--json")
     assert (r.returncode, json.loads(r.stdout)["running"]) == (1, False)
@@ -204,34 +204,33 @@ def silent(world):
     return p
 
 
-def test_somebody_listens_and_never_answers(world, silent):
-    line = complaint(world, "lock", "--connect-timeout", "0.3s", "x", "--", "echo", "ran")
+def test_a_server_that_never_answers(world, silent):
+    line = no_server_message(world, "lock", "--connect-timeout", "0.3s", "x", "--", "echo", "ran")
     assert world.path("local", "socket") in line
-    assert "socket" in complaint(world, "znode", "ls", "--connect-timeout", "0.3s", "/")
-    # A server that is stopped is one of these, too.
+    assert "socket" in no_server_message(world, "znode", "ls", "--connect-timeout", "0.3s", "/")
     assert silent.poll() is None
 
 
-def test_status_of_somebody_who_never_answers(world, silent):
+def test_status_of_a_server_that_never_answers(world, silent):
     r = world.conclave("local", "status")
     assert r.returncode == 69 and r.stderr.count("\n") == 1
 
 
-def test_status_of_somebody_who_never_answers_ends(world, silent):
+def test_status_of_a_server_that_never_answers_times_out(world, silent):
     begin = time.monotonic()
     world.conclave("local", "status")
-    assert time.monotonic() - begin < PATIENCE / 2
+    assert time.monotonic() - begin < TIMEOUT / 2
     assert silent.poll() is None
 
 
-def test_somebody_who_hangs_up_at_once(world):
+def test_a_server_that_disconnects_immediately(world):
     os.mkdir(world.local)
     with socket.socket(socket.AF_UNIX) as s:
         s.bind(world.path("local", "socket"))
         s.listen(50)
         p = world.start_conclave("lock", "--connect-timeout", "0.3s", "x", "--", "echo", "ran")
 
-        def hang_up():
+        def disconnect():
             s.settimeout(0.01)
             try:
                 s.accept()[0].close()
@@ -239,27 +238,28 @@ def test_somebody_who_hangs_up_at_once(world):
                 pass
             return p.poll() is not None
 
-        until(hang_up, "its end")
+        until(disconnect, "the exit of the command")
     out, err = p.communicate()
     assert (p.returncode, out, err.count("\n")) == (69, "", 1), err
 
 
-@pytest.mark.xfail(os.geteuid() != 0, reason="only root can give a folder away", run=False)
+@pytest.mark.xfail(os.geteuid() != 0, reason="only root can change owners", run=False)
 @pytest.mark.parametrize("whose", ["folder", "lock file", "server"])
 def test_another_users_server_is_not_used(world, whose):
-    """Neither does root start one in another user's folder, whose owner could not use it any more."""
-    nobody = 54321
+    """Root does not start a server in another user's folder either. The owner could not use that
+    server."""
+    other_user = 54321
     os.mkdir(world.local, 0o700)
     if whose == "folder":
-        os.chown(world.local, nobody, nobody)
+        os.chown(world.local, other_user, other_user)
     elif whose == "lock file":
         open(world.path("local", "start.lock"), "w").close()
-        os.chown(world.path("local", "start.lock"), nobody, nobody)
+        os.chown(world.path("local", "start.lock"), other_user, other_user)
     else:
-        os.chown(world.local, nobody, nobody)
+        os.chown(world.local, other_user, other_user)
         os.chmod(world.folder, 0o711)
         program = os.open(BINARY, os.O_RDONLY)
-        p = world.start("setpriv", f"--reuid={nobody}", "--clear-groups", "--",
+        p = world.start("setpriv", f"--reuid={other_user}", "--clear-groups", "--",
                         f"/proc/self/fd/{program}", "serve", "--data", world.local,
                         pass_fds=[program])
         os.close(program)
@@ -268,11 +268,11 @@ def test_another_users_server_is_not_used(world, whose):
         os.chown(world.local, 0, 0)
     before = sorted(os.listdir(world.local))
     for args in ["lock", "x", "--", "echo", "ran"], ["status"]:
-        assert str(nobody) in world.refused(*args, code=69)
+        assert str(other_user) in world.refused(*args, code=69)
     assert sorted(os.listdir(world.local)) == before
     if whose == "folder":
         for verb in "status", "stop":
-            assert str(nobody) in world.refused("local", verb, code=69)
+            assert str(other_user) in world.refused("local", verb, code=69)
 
 
 def test_a_folder_that_others_can_write_to_is_refused(world):

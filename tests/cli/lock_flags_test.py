@@ -1,4 +1,4 @@
-"""`conclave lock`: every flag, what excludes what, and command lines that make no sense."""
+"""`conclave lock`: all flags, which locks exclude each other, and wrong command lines."""
 
 import json
 import os
@@ -11,14 +11,14 @@ import pytest
 from conftest import BINARY, until
 
 
-def taken(world, *args):
-    """Whether it cannot be had at once."""
+def is_held(world, *args):
+    """Returns whether the lock cannot be acquired immediately."""
     r = world.conclave("lock", "-n", *args, "--", "true")
     assert r.returncode in (0, 1) and r.stderr == "", r
     return r.returncode == 1
 
 
-def let_go(*holders):
+def release(*holders):
     for p in holders:
         p.send_signal(signal.SIGTERM)
         assert p.wait() == 0
@@ -30,55 +30,55 @@ def entry(world, path):
     return found[0]
 
 
-def test_readers_together_writers_alone(world):
+def test_readers_share_the_lock_and_writers_do_not(world):
     one, _ = world.hold("-s", "x")
     two, _ = world.hold("--shared", "x")
-    assert taken(world, "x")
-    assert taken(world, "x", "y")
-    assert not taken(world, "y")
-    let_go(one)
-    assert taken(world, "x")
-    let_go(two)
-    assert not taken(world, "x")
+    assert is_held(world, "x")
+    assert is_held(world, "x", "y")
+    assert not is_held(world, "y")
+    release(one)
+    assert is_held(world, "x")
+    release(two)
+    assert not is_held(world, "x")
 
 
 @pytest.mark.parametrize("writer", [["x"], ["-x", "x"], ["-e", "x"], ["--exclusive", "x"],
                                     ["x", "y"], ["y", "x"]])
-def test_a_writer_excludes_everybody(world, writer):
+def test_a_writer_excludes_all_others(world, writer):
     p, _ = world.hold(*writer)
-    assert taken(world, "-s", "x")
-    assert taken(world, "x")
-    assert taken(world, "x", "z")
-    let_go(p)
-    assert not taken(world, "-s", "x")
+    assert is_held(world, "-s", "x")
+    assert is_held(world, "x")
+    assert is_held(world, "x", "z")
+    release(p)
+    assert not is_held(world, "-s", "x")
 
 
-def test_several_paths_are_held_together_or_not_at_all(world):
+def test_all_of_several_paths_are_acquired_or_none(world):
     one, _ = world.hold("b")
-    assert taken(world, "a", "b", "c")
+    assert is_held(world, "a", "b", "c")
     for path in "a", "c":
-        assert not taken(world, path)
+        assert not is_held(world, path)
     p = world.start_conclave("lock", "--hold", "c", "b", "a")
-    let_go(one)
+    release(one)
     assert json.loads(p.stdout.readline())["path"]
     for path in "a", "b", "c":
-        assert taken(world, path)
-    let_go(p)
+        assert is_held(world, path)
+    release(p)
     for path in "a", "b", "c":
-        assert not taken(world, path)
+        assert not is_held(world, path)
 
 
 def test_a_writer_is_not_overtaken_by_readers(world):
     reader, _ = world.hold("-s", "x")
     writer = world.start_conclave("lock", "--hold", "x")
     until(lambda: entry(world, "x")["waiters"], "the writer")
-    assert taken(world, "-s", "x")
-    let_go(reader)
+    assert is_held(world, "-s", "x")
+    release(reader)
     assert json.loads(writer.stdout.readline())["path"] == "/conclave/x"
 
 
 @pytest.mark.parametrize("wait", ["0.1", "0", "100ms", "0.1s"])
-def test_wait_gives_up(world, wait):
+def test_wait_times_out(world, wait):
     world.hold("x")
     begin = time.monotonic()
     r = world.conclave("lock", "-w", wait, "x", "--", "echo", "ran")
@@ -91,16 +91,16 @@ def test_wait_gives_up(world, wait):
     assert world.conclave("lock", "-w", wait, "-E", "0", "x", "--", "false").returncode == 0
 
 
-def test_wait_gets_what_becomes_free(world):
+def test_wait_acquires_a_lock_that_is_released(world):
     holder, _ = world.hold("x")
     p = world.start_conclave("lock", "-w", "100", "x", "--", "echo", "ran")
     until(lambda: entry(world, "x")["waiters"], "the waiter")
-    let_go(holder)
+    release(holder)
     assert p.communicate() == ("ran\n", "")
     assert p.returncode == 0
 
 
-def test_nonblock_of_everything(world):
+def test_nonblock_with_all_kinds_of_locks(world):
     world.hold("x")
     world.hold("-s", "r")
     world.hold("--permits", "1", "p")
@@ -109,23 +109,23 @@ def test_nonblock_of_everything(world):
         assert (r.returncode, r.stdout, r.stderr) == (9, "", "")
 
 
-def test_so_many_permits(world):
+def test_the_number_of_permits_is_limited(world):
     holders = [world.hold("--permits", "3", "x")[0] for _ in range(3)]
-    assert taken(world, "--permits", "3", "x")
-    let_go(holders[1])
-    assert not taken(world, "--permits", "3", "x")
+    assert is_held(world, "--permits", "3", "x")
+    release(holders[1])
+    assert not is_held(world, "--permits", "3", "x")
     holders[1], _ = world.hold("--permits", "3", "x")
-    assert taken(world, "--permits", "3", "x")
+    assert is_held(world, "--permits", "3", "x")
 
 
-def test_the_label_is_seen(world):
+def test_status_shows_the_label(world):
     label = "nightly \u00fc \"backup\" 'of' db"
     _, line = world.hold("--label", label, "x")
     assert entry(world, "x")["holders"][0]["owner"] == label
     assert world.ok("znode", "get", line["node"]).startswith(label)
 
 
-def test_without_a_label_host_and_process(world):
+def test_the_default_label_is_host_and_process(world):
     p, _ = world.hold("x")
     assert str(p.pid) in entry(world, "x")["holders"][0]["owner"]
 
@@ -137,22 +137,22 @@ def test_names_of_nodes(world, layout, name):
     _, line = world.hold("--layout", layout, "x")
     assert line["node"].rsplit("/", 1)[0] == "/conclave/x"
     assert re.fullmatch(name, line["node"].rsplit("/", 1)[1]), line
-    assert taken(world, "--layout", layout, "x")
+    assert is_held(world, "--layout", layout, "x")
 
 
 def test_all_kinds_exclude_each_other(world):
-    """Without a word about layouts, and so do programs that use the library's defaults."""
+    """No --layout is needed. Programs that use the library's defaults are also excluded."""
     _, line = world.hold("x")
     assert re.fullmatch(r"lock-\d{10}", line["node"].rsplit("/", 1)[1])
     for args in ["x"], ["-s", "x"], ["x", "y"]:
-        assert taken(world, *args)
+        assert is_held(world, *args)
     world.hold("-s", "r")
     for args in ["r"], ["r", "y"]:
-        assert taken(world, *args)
-    assert not taken(world, "-s", "r")
+        assert is_held(world, *args)
+    assert not is_held(world, "-s", "r")
 
 
-def test_another_layout_is_refused_by_name(world):
+def test_a_different_layout_is_refused_and_named(world):
     world.hold("--layout", "kazoo", "x")
     for args in ["x"], ["-s", "x"], ["x", "y"], ["-n", "x"]:
         r = world.conclave("lock", *args, "--", "echo", "ran")
@@ -160,24 +160,24 @@ def test_another_layout_is_refused_by_name(world):
         assert r.stderr == ("conclave: lock /conclave/x: node __lock__0000000000 has the layout "
                             "kazoo, this lock the layout curator; pass --layout kazoo to share "
                             "the lock with it\n")
-    assert taken(world, "--layout", "kazoo", "x")
+    assert is_held(world, "--layout", "kazoo", "x")
 
 
-def test_permits_beside_a_lock_with_names_of_ones_own_are_refused(world):
+def test_permits_are_refused_while_a_lock_with_a_custom_prefix_is_held(world):
     world.hold("--layout", "my-", "x")
     r = world.conclave("lock", "-n", "--permits", "1", "x", "--", "echo", "ran")
     assert (r.returncode, r.stdout) == (78, "")
 
 
-def test_another_number_of_permits_is_refused(world):
+def test_a_different_number_of_permits_is_refused(world):
     p, _ = world.hold("--permits", "3", "x")
     for args, advice in ((["--permits", "1"], "--permits 3"), ([], "--permits 3"),
                          (["-s"], "--permits 3")):
         r = world.conclave("lock", *args, "x", "--", "echo", "ran")
         assert (r.returncode, r.stdout) == (78, "")
         assert advice in r.stderr
-    assert not taken(world, "--permits", "3", "x")
-    let_go(p)
+    assert not is_held(world, "--permits", "3", "x")
+    release(p)
     world.hold("x")
     r = world.conclave("lock", "--permits", "3", "x", "--", "echo", "ran")
     assert r.returncode == 78 and "--permits" in r.stderr
@@ -189,7 +189,7 @@ def test_an_unknown_layout(world):
     world.refused("lock", "--layout", "a/b-", "x", "--", "true")
 
 
-def test_a_line_for_the_shell(world):
+def test_a_command_line_for_the_shell(world):
     line = "for i in a 'b  c' \"d\"; do echo \"$i\"; done | tr a-z A-Z; exit 5"
     r = world.conclave("lock", "x", "-c", line)
     assert (r.returncode, r.stdout, r.stderr) == (5, "A\nB  C\nD\n", "")
@@ -199,7 +199,7 @@ def test_a_line_for_the_shell(world):
     assert world.ok("lock", "-c", "", "x") == ""
 
 
-def test_hold_prints_what_it_holds(world):
+def test_hold_prints_its_lock(world):
     p, line = world.hold("a/b")
     assert set(line) == {"path", "node", "fencing_token", "fencing_token_text", "session_id",
                          "session_id_text"}
@@ -207,19 +207,19 @@ def test_hold_prints_what_it_holds(world):
     assert line["node"].startswith("/conclave/a/b/")
     assert line["fencing_token"] > 0
     assert line["session_id"] == entry(world, "a/b")["holders"][0]["session_id"]
-    let_go(p)
+    release(p)
     assert p.stdout.read() == ""
     again, later = world.hold("/conclave/a/b")
     assert later["fencing_token"] > line["fencing_token"]
 
 
 @pytest.mark.parametrize("path", ["[a,b]", "{}", "[]", "[x]", "a,b", "%%", "lock"])
-def test_a_path_is_taken_as_it_is(world, path):
-    told = ["--", "sh", "-c", "echo $CONCLAVE_LOCK_PATH"]
-    assert world.ok("lock", path, *told) == f"/conclave/{path}\n"
+def test_a_path_is_used_unchanged(world, path):
+    command = ["--", "sh", "-c", "echo $CONCLAVE_LOCK_PATH"]
+    assert world.ok("lock", path, *command) == f"/conclave/{path}\n"
     _, line = world.hold("zz", path)
     assert line["path"] == "/conclave/zz"
-    assert world.conclave("lock", "-n", path, *told).returncode == 1
+    assert world.conclave("lock", "-n", path, *command).returncode == 1
     assert [e["path"] for e in world.json("status", "--json", path)["entries"]] == [
         f"/conclave/{path}"]
 
@@ -245,14 +245,14 @@ FLOCK_HABITS = [
 
 
 @pytest.mark.parametrize("args", FLOCK_HABITS, ids=" ".join)
-def test_a_command_without_dashes_is_not_a_second_lock(world, args):
+def test_a_command_without_dashes_is_not_used_as_a_path(world, args):
     with open(world.path("job"), "w") as f:
         f.write("#!/bin/sh\ntouch ran\n")
     os.chmod(world.path("job"), 0o755)
     line = world.refused("lock", *args)
     assert " -- " in line
     assert not os.path.exists(world.path("ran"))
-    assert world.local_pid() is None  # not even a server was needed
+    assert world.local_pid() is None  # no server was started
 
 
 @pytest.mark.parametrize("args, right", [
@@ -265,7 +265,7 @@ def test_a_command_without_dashes_is_not_a_second_lock(world, args):
     (["-w", "3", "x"], ["-w", "3", "x", "--", "COMMAND"]),
     (["-q"], ["-q", "PATH", "--", "COMMAND"]),
 ], ids=str)
-def test_the_line_that_is_shown_is_the_right_one(world, args, right):
+def test_the_message_shows_the_correct_command_line(world, args, right):
     line = world.refused("lock", *args)
     shown = line[line.index("conclave lock "):]
     assert shlex.split(shown) == ["conclave", "lock", *right]
@@ -325,13 +325,13 @@ def test_no_server(world):
 @pytest.mark.parametrize("limit", [["-w", "0.3"], ["-n"], ["-w", "0.3", "-E", "0"],
                                    ["-n", "-E", "0"]], ids=" ".join)
 def test_no_server_is_not_a_conflict(world, limit):
-    """A job would never run, and nobody would know."""
+    """Otherwise a job would never run, and nobody would notice."""
     said = world.refused("lock", *limit, "-C", "127.0.0.1:1", "--connect-timeout", "2s", "x", "--",
                          "true", code=69)
     assert "127.0.0.1:1" in said
 
 
-def test_a_server_that_goes_while_we_wait_is_not_a_conflict(world):
+def test_a_server_that_is_killed_during_the_wait_is_not_a_conflict(world):
     server, address = world.serve()
     world.hold("-C", address, "x")
     p = world.start_conclave("lock", "-w", "3", "-C", address, "x", "--", "true")
@@ -346,26 +346,26 @@ def test_a_server_that_goes_while_we_wait_is_not_a_conflict(world):
     (["a"], ["a"]), (["a"], ["/conclave/a"]), (["/conclave/a"], ["-s", "a"]), (["-s", "a"], ["a"]),
     (["a", "b"], ["b"]), (["b"], ["a", "b", "c"]), (["--permits", "1", "a"], ["--permits", "1", "a"]),
     (["a"], ["--hold", "a"])])
-def test_a_lock_in_itself_is_refused(world, outer, inner):
+def test_a_nested_lock_that_would_wait_for_itself_is_refused(world, outer, inner):
     run = [] if "--hold" in inner else ["--", "true"]
     r = world.conclave("lock", *outer, "--", BINARY, "lock", *inner, *run)
     assert (r.returncode, r.stdout, r.stderr.count("\n")) == (64, "", 1), r
     assert "wait for itself" in r.stderr
 
 
-def test_of_several_paths_the_one_that_is_held_is_named(world):
+def test_the_held_path_of_several_is_named(world):
     r = world.conclave("lock", "x", "b", "y", "--", BINARY, "lock", "c", "a", "b", "--", "true")
     assert (r.returncode, r.stdout) == (64, "")
     assert r.stderr == ("conclave: lock /conclave/b: this command runs under the same lock and would "
                         "wait for itself; acquire it only once, or limit the wait (-n, -w)\n")
 
 
-def test_an_election_in_itself_is_refused(world):
+def test_a_nested_election_that_would_wait_for_itself_is_refused(world):
     r = world.conclave("elect", "a", "--", BINARY, "elect", "a", "--", "true")
     assert (r.returncode, r.stdout, r.stderr.count("\n")) == (64, "", 1), r
 
 
-def test_a_lock_in_another_one_in_the_first(world):
+def test_a_lock_that_waits_for_an_outer_lock_is_refused(world):
     r = world.conclave("lock", "a", "--", BINARY, "lock", "b", "--", BINARY, "lock", "a", "--", "true")
     assert r.returncode == 64, r
 
@@ -374,7 +374,7 @@ def test_a_lock_in_another_one_in_the_first(world):
     (["a"], ["b"], 0), (["-s", "a"], ["-s", "a"], 0), (["a"], ["-n", "a"], 1),
     (["a"], ["-w", "0.1", "-E", "7", "a"], 7),
     (["--permits", "2", "a"], ["--permits", "2", "a"], 0)])
-def test_what_does_not_wait_for_itself(world, outer, inner, code):
+def test_nested_locks_that_do_not_wait_for_themselves(world, outer, inner, code):
     r = world.conclave("lock", *outer, "--", BINARY, "lock", *inner, "--", "true")
     assert (r.returncode, r.stderr) == (code, ""), r
 
@@ -384,8 +384,8 @@ def test_the_same_path_on_another_server(world):
     world.ok("lock", "a", "--", BINARY, "lock", "-C", address, "a", "--", "true")
 
 
-def test_what_was_released_is_not_held(world):
-    """The environment of a process outlives the lock that it tells of."""
+def test_a_released_lock_in_the_environment_is_ignored(world):
+    """A process may live longer than the lock that its environment names."""
     held = world.ok("lock", "a", "--", "sh", "-c", 'printf %s "$CONCLAVE_HELD"')
     assert "/conclave/a" in held
     world.ok("lock", "a", "--", "true", env={"CONCLAVE_HELD": held})
@@ -399,15 +399,14 @@ def test_a_command_that_cannot_be_run(world):
                           ("no-such-command", 127), ("", 127)]:
         line = world.refused("lock", "x", "--", command, code=code)
         assert f"'{command}'" in line
-        assert not taken(world, "x")
+        assert not is_held(world, "x")
 
 
-def test_a_path_that_looks_like_a_contender_of_the_path_above_is_refused(world):
-    """From `lock-$(date +%s)`: it would block the lock of the path above for ever."""
+def test_a_path_that_looks_like_a_contender_of_the_parent_path_is_refused(world):
+    """`lock-$(date +%s)` produces such a path. It would block a lock at the parent path forever."""
     name = "backups/lock-1763287000"
-    why = (" ('lock-1763287000' has the name of a contender's node of /conclave/backups, and would "
-           "be taken for one; use a name that does not end with a number of ten digits): not a "
-           "valid node path\n")
+    why = (" ('lock-1763287000' looks like the node of a contender at /conclave/backups; use a name "
+           "that does not end with ten digits): not a valid node path\n")
     for line in ["lock", name], ["lock", "-s", name], ["lock", "other", name], [
             "lock", "--permits", "2", name], ["elect", name]:
         assert world.refused(*line, "--", "echo", "ran").endswith(why)
@@ -415,4 +414,4 @@ def test_a_path_that_looks_like_a_contender_of_the_path_above_is_refused(world):
     assert "__WRIT__0000000001" in world.refused("lock", "a/__WRIT__0000000001/b", "--", "true")
     assert world.json("znode", "ls", "--json", "/") in ([], ["zookeeper"])
     assert world.ok("lock", "backups/lock-1763287000.d", "--", "echo", "ran") == "ran\n"
-    assert not taken(world, "backups")
+    assert not is_held(world, "backups")

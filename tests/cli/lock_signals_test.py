@@ -1,4 +1,4 @@
-"""`conclave lock` and signals: those it passes on to the command, and those while it waits."""
+"""`conclave lock` and signals, while the command runs and while it waits for the lock."""
 
 import os
 import signal
@@ -11,25 +11,26 @@ NAMES = {"INT": signal.SIGINT, "TERM": signal.SIGTERM, "HUP": signal.SIGHUP,
          "QUIT": signal.SIGQUIT}
 
 
-def free(world, path="x", *flags):
+def is_free(world, path="x", *flags):
     return world.conclave("lock", "-n", *flags, path, "--", "true").returncode == 0
 
 
-def waiting(world, *args, **rest):
-    """A waiter that stands in line behind somebody, and that somebody."""
+def start_waiter(world, *args, **rest):
+    """Starts a holder and a waiter. Returns both."""
     holder, line = world.hold("x")
     waiter = world.start_conclave("lock", "x", *args, "--", "true", **rest)
-    in_line(world, 2)
+    wait_for_sessions(world, 2)
     return holder, waiter
 
 
-def in_line(world, count):
-    """Until so many sessions are there: each of these tests has one path only."""
+def wait_for_sessions(world, count):
+    """Waits until the server has at least `count` sessions. Each of these tests uses only one
+    path."""
     pid = world.local_pid()
-    until(lambda: sockets_of(pid) >= count, "another one in line")
+    until(lambda: watched_processes(pid) >= count, "the sessions")
 
 
-def sockets_of(pid):
+def watched_processes(pid):
     links = []
     for fd in os.listdir(f"/proc/{pid}/fd"):
         try:
@@ -40,7 +41,7 @@ def sockets_of(pid):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_command_gets_it_and_its_answer_counts(world, name):
+def test_a_signal_is_passed_on_and_the_exit_code_of_the_command_is_used(world, name):
     p = world.start_conclave(
         "lock", "x", "--", "sh", "-c",
         f"trap 'echo got {name}; exit 9' {name}; echo ready; while :; do sleep 0.01; done")
@@ -48,19 +49,19 @@ def test_the_command_gets_it_and_its_answer_counts(world, name):
     p.send_signal(NAMES[name])
     assert p.communicate()[0] == f"got {name}\n"
     assert p.returncode == 9
-    assert free(world)
+    assert is_free(world)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_command_that_dies_of_it_gives_128_and_the_signal(world, name):
+def test_the_exit_code_is_128_plus_the_signal_that_ends_the_command(world, name):
     p = world.start_conclave("lock", "x", "--", "sh", "-c", "echo ready; exec sleep 1000")
     p.stdout.readline()
     p.send_signal(NAMES[name])
     assert p.wait() in (128 + NAMES[name], -NAMES[name])
-    assert free(world)
+    assert is_free(world)
 
 
-def test_the_whole_group_of_the_command_gets_it(world):
+def test_a_signal_is_passed_on_to_the_process_group(world):
     p = world.start_conclave(
         "lock", "x", "--", "sh", "-c", "trap : TERM; sh -c 'echo $$; exec sleep 1000' & wait; exit 3")
     grandchild = int(p.stdout.readline())
@@ -89,28 +90,28 @@ def test_a_stopped_command_still_gets_sigterm(world):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_while_waiting_it_leaves_the_line(world, name):
-    holder, waiter = waiting(world)
+def test_a_signal_while_waiting_removes_the_waiter(world, name):
+    holder, waiter = start_waiter(world)
     waiter.send_signal(NAMES[name])
     assert waiter.wait() in (128 + NAMES[name], -NAMES[name])
     holder.terminate()
     assert holder.wait() == 0
-    # Nothing of it is left in the line.
-    assert free(world)
+    # The node of the waiter is gone.
+    assert is_free(world)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_hold_ends_well_with_a_signal(world, name):
+def test_hold_exits_with_0_after_a_signal(world, name):
     holder, _ = world.hold("x")
     holder.send_signal(NAMES[name])
     assert holder.wait() == 0
-    assert free(world)
+    assert is_free(world)
 
 
-def test_hold_that_still_waits_is_interrupted(world):
+def test_a_signal_while_hold_waits(world):
     holder, _ = world.hold("x")
     waiter = world.start_conclave("lock", "--hold", "x")
-    in_line(world, 2)
+    wait_for_sessions(world, 2)
     waiter.terminate()
     assert waiter.wait() in (128 + signal.SIGTERM, -signal.SIGTERM)
     assert waiter.stdout.read() == ""
@@ -123,23 +124,23 @@ def ignoring(*signals):
     return set_up
 
 
-def test_under_nohup_a_waiter_outlives_the_hangup(world):
-    holder, waiter = waiting(world, preexec_fn=ignoring(signal.SIGHUP))
+def test_under_nohup_a_waiter_ignores_sighup(world):
+    holder, waiter = start_waiter(world, preexec_fn=ignoring(signal.SIGHUP))
     waiter.send_signal(signal.SIGHUP)
     holder.terminate()
     holder.wait()
     assert waiter.wait() == 0
 
 
-def test_in_a_scripts_background_a_waiter_outlives_ctrl_c(world):
-    holder, waiter = waiting(world, preexec_fn=ignoring(signal.SIGINT, signal.SIGQUIT))
+def test_a_background_waiter_of_a_script_ignores_ctrl_c(world):
+    holder, waiter = start_waiter(world, preexec_fn=ignoring(signal.SIGINT, signal.SIGQUIT))
     waiter.send_signal(signal.SIGINT)
     holder.terminate()
     holder.wait()
     assert waiter.wait() == 0
 
 
-def test_under_nohup_the_command_ignores_the_hangup(world):
+def test_under_nohup_the_command_ignores_sighup(world):
     p = world.start_conclave(
         "lock", "x", "--", "sh", "-c", "echo ready; read line; exit 4",
         preexec_fn=ignoring(signal.SIGHUP), stdin=subprocess.PIPE)
@@ -155,7 +156,7 @@ def test_started_with_sigchld_ignored(world):
     assert p.wait(timeout=5) == 3
 
 
-def test_a_signal_while_it_looks_for_the_server(world):
+def test_a_signal_while_it_connects(world):
     p = world.start_conclave("lock", "-C", "127.0.0.1:1", "--connect-timeout", "8s", "x", "--",
                              "true")
     until(lambda: len(os.listdir(f"/proc/{p.pid}/task")) > 1, "the client's thread")

@@ -1,4 +1,4 @@
-"""`conclave lock`: what a command that is run under a lock sees, and how it ends."""
+"""`conclave lock`: exit codes, waiting, and a killed holder."""
 
 import os
 import signal
@@ -6,12 +6,12 @@ import signal
 from conftest import alive, until
 
 
-def test_runs_the_command_with_its_own_code(world):
+def test_exits_with_the_code_of_the_command(world):
     assert world.conclave("lock", "x", "--", "sh", "-c", "exit 7").returncode == 7
     assert world.conclave("lock", "x", "--", "sh", "-c", "kill -9 $$").returncode == 128 + 9
 
 
-def test_the_second_waits_for_the_first(world):
+def test_a_waiter_is_granted_the_lock_after_the_release(world):
     holder, line = world.hold("x")
     assert line["path"] == "/conclave/x"
     assert world.conclave("lock", "-n", "x", "--", "true").returncode == 1
@@ -22,7 +22,7 @@ def test_the_second_waits_for_the_first(world):
     assert holder.wait() == 0
 
 
-def test_killed_with_grandchildren_running_the_lock_stays_held(world):
+def test_grandchildren_of_a_killed_conclave_still_hold_the_lock(world):
     p = world.start_conclave(
         "lock", "x", "--", "sh", "-c", "sleep 1000 & echo $!; wait", start_new_session=True)
     grandchild = int(p.stdout.readline())

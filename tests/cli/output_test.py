@@ -1,11 +1,10 @@
-"""Output that cannot be written is a failure, and input files that cannot be read are a wrong command
-line."""
+"""Exit codes for output that cannot be written and files that cannot be read."""
 
 import pytest
 
 
 @pytest.mark.parametrize("to", ["/dev/full", "&-"])
-def test_lost_output_is_a_failure(world, to):
+def test_output_that_cannot_be_written_is_a_failure(world, to):
     world.ok("znode", "create", "/x", "data")
     world.ok("queue", "push", "q", "item")
     for command in ("znode get /x", "znode get --json /x", "znode ls /", "znode stat /x",
@@ -16,7 +15,7 @@ def test_lost_output_is_a_failure(world, to):
         assert r.stderr.startswith("conclave: cannot write to standard output"), r
 
 
-def test_a_hold_that_nobody_is_told_of_is_released(world):
+def test_hold_releases_the_lock_if_it_cannot_print_its_line(world):
     r = world.redirected("/dev/full", "lock", "--hold", "x")
     assert r.returncode == 74 and "the lock was released" in r.stderr, r
     assert world.ok("lock", "-n", "x", "--", "echo", "free") == "free\n"
@@ -41,5 +40,5 @@ def test_a_chroot_that_does_not_exist(world, command):
     assert "the chroot /missing of " in world.refused(*command, code=69)
 
 
-def test_a_limit_of_nothing(world):
+def test_a_limit_of_zero_is_refused(world):
     assert "1797" not in world.refused("status", "--limit", "0")

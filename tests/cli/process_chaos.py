@@ -1,26 +1,33 @@
-"""Chaos at the command line: `conclave lock` (alone, --shared, --permits, several paths), `elect` and
-`queue work` as processes, whose commands leave children in the background. Their server is killed,
-stopped and restarted; `conclave`, its guards and its commands are killed, ended and stopped.
+"""The chaos run for the command-line program.
+
+Runs `conclave lock` (plain, --shared, --permits, several paths), `elect` and `queue work`. Some
+commands leave background processes. The driver kills, stops and restarts the server. It kills,
+terminates and stops `conclave`, its guards and its commands.
 
     process_chaos.py --binary build/dev/src/cli/conclave --judge build/dev/tests/checkers/judge_history \\
         --seconds 300 --server local
 
-Servers: `local` is started on demand by the commands themselves. `served` is at a Unix socket that
-CONCLAVE_CONNECT names; the driver restarts it. `system` is at /run/conclave/socket, in a mount namespace
-of its own; the driver restarts it, too, and removes its socket or the folder meanwhile. A command there
-finds the server without being told, and one that started a server of its own would be a second holder.
+Servers:
 
-The commands themselves append to a history when they were alive, by the monotonic clock. The driver turns
-that into events and gives them to tests/checkers/judge_history:
+- `local`: the commands start it when they need it.
+- `served`: at the Unix socket in CONCLAVE_CONNECT. The driver restarts it.
+- `system`: at /run/conclave/socket, in a separate mount namespace. The driver restarts it, and
+  sometimes removes its socket or folder while it is down. Commands find this server by its path. If
+  a command started a private server, there would be two holders.
 
-- A hold lasts from the first to the last sign of life of any process of the command.
-- An item of a queue is a resource like a lock: worked on by one at a time. It is delivered once
-  `queue work` has exited with 0 for it. If the command was done, but `queue work` did not exit with 0, its
-  outcome is unknown; not so if `queue work` had been killed before the command was done, since only it can
-  complete an item. In the end the queue is emptied, which delivers the rest.
+While the commands are alive, they append heartbeats with the time of the monotonic clock to a
+history. The driver converts the history to events and checks them with
+tests/checkers/judge_history:
 
-Never are a `conclave` and its guard hit at the same time: then nobody is left to keep the lock when the
-server ends as well (docs/cli.md).
+- A hold lasts from the first to the last heartbeat of any process of the command.
+- An item of a queue is a resource like a lock: only one command at a time may process it. It is
+  delivered when `queue work` has exited with 0. If the command was done, but `queue work` did not
+  exit with 0, the outcome is unknown. If `queue work` was killed before the command was done, the
+  item was not delivered, because only `queue work` can complete an item. At the end, the driver
+  pops all remaining items, which delivers them.
+
+The driver never kills or stops a `conclave` and its guard at the same time. If the server ended
+then, too, no process would keep the lock (docs/cli.md).
 """
 
 import argparse
@@ -43,10 +50,10 @@ HOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "holder.py")
 SESSION = "2s"
 SERVERS = ["local", "served", "system"]
 PERMITS = 2
-SIGN_INTERVAL = 10_000_000  # nanoseconds from one sign of life to the next, on a busy machine
+HEARTBEAT_INTERVAL = 10_000_000  # nanoseconds between two heartbeats on a busy machine
 FAILED = 7  # exit code of commands that fail
-LONGEST_START = 60  # seconds beyond those asked for until a fault must have hit a hold
-LONGEST_END = 60  # seconds until a command that is asked to end counts as stuck
+LONGEST_START = 60  # additional seconds until a fault must have hit a hold
+LONGEST_END = 60  # seconds after SIGTERM until a command counts as stuck
 
 
 def children(pid):
@@ -74,7 +81,7 @@ def send(pid, s):
 
 
 def processes_with(is_ours):
-    """Those for whose folder in /proc is_ours() is true."""
+    """The processes for which is_ours(folder in /proc) is true."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
             if is_ours(f"/proc/{pid}"):
@@ -82,7 +89,7 @@ def processes_with(is_ours):
 
 
 def judge(program, events):
-    """The violations in a history."""
+    """Returns the violations in a history."""
     r = subprocess.run([program, events], capture_output=True, text=True)
     if r.returncode not in (0, 1) or (r.returncode == 1) != bool(r.stdout):
         raise RuntimeError(f"{program} ended with {r.returncode}: {r.stderr}")
@@ -93,12 +100,12 @@ def judge(program, events):
 
 
 class Local:
-    """The commands start it, and start it again."""
+    """This user's own server. The commands start and restart it."""
 
     def __init__(self, binary, folder, env):
         self.folder = folder
         self.env = {**env, "CONCLAVE_LOCAL": folder + "/local"}
-        self.inside = []  # how to run a command where it finds the server
+        self.inside = []  # a prefix for command lines, to run in the namespace of the server
 
     def pid(self):
         with socket.socket(socket.AF_UNIX) as s:
@@ -110,27 +117,27 @@ class Local:
             except OSError:
                 return None
 
-    def ended(self, rng):
-        """After a signal that ends it."""
+    def restart(self, rng):
+        """Called after a signal that ends the server."""
 
     def problems(self):
         return []
 
     def close(self):
-        mark = f"CONCLAVE_LOCAL={self.folder}/local".encode()
+        variable = f"CONCLAVE_LOCAL={self.folder}/local".encode()
 
         def is_ours(process):
             with open(process + "/environ", "rb") as f:
-                return mark in f.read().split(b"\0")
+                return variable in f.read().split(b"\0")
 
         for pid in processes_with(is_ours):
             send(pid, signal.SIGKILL)
-        if (pid := self.pid()) is not None:  # its environment is empty
+        if (pid := self.pid()) is not None:  # the server has a new environment
             send(pid, signal.SIGKILL)
 
 
 class Served(Local):
-    """The driver restarts it. Sometimes that takes longer than a session lasts."""
+    """The driver restarts it. Sometimes this takes longer than the session timeout."""
 
     def __init__(self, binary, folder, env):
         super().__init__(binary, folder, env)
@@ -153,14 +160,14 @@ class Served(Local):
     def pid(self):
         return self.server.pid
 
-    def ended(self, rng):
+    def restart(self, rng):
         self.server.wait()
         self.server.stdout.close()
-        self.while_away(rng)
+        self.while_down(rng)
         time.sleep(rng.uniform(0, 0.8) if rng.random() < 0.85 else rng.uniform(1, 4))
         self.serve()
 
-    def while_away(self, rng):
+    def while_down(self, rng):
         pass
 
     def close(self):
@@ -171,14 +178,17 @@ class Served(Local):
 
 
 class System(Served):
-    """In a mount namespace in which /run, /var/lib and /etc/systemd are ours, and so is the user's home:
-    a private server would be there."""
+    """A server in a mount namespace with its own /run, /var/lib, /etc/systemd and home folder.
+
+    A private server would create files in this home folder.
+    """
 
     def prepare(self):
         self.home = self.folder + "/home"
         os.mkdir(self.home)
         del self.env["CONCLAVE_LOCAL"]
-        user = [] if os.geteuid() == 0 else ["--map-root-user"]  # there, everybody is root
+        # In the namespace, this user is root.
+        user = [] if os.geteuid() == 0 else ["--map-root-user"]
         with open(self.folder + "/passwd", "w") as f:
             f.write(f"root:x:0:0::{self.home}:/bin/sh\n")
         script = ("for p in /run /var/lib /etc/systemd; do"
@@ -190,15 +200,15 @@ class System(Served):
         if self.keeper.stdout.readline() != "ready\n":
             raise RuntimeError("no mount namespace: " + self.keeper.stderr.read())
         of = f"/proc/{self.keeper.pid}"
-        # A namespace's own root is not ours if we run in a chroot.
+        # In a chroot, the root folder of the namespace differs from ours.
         self.inside = ["nsenter", f"--mount={of}/ns/mnt", f"--root={of}/root",
                        *([f"--user={of}/ns/user", "--preserve-credentials"] if user else []), "--"]
         self.data, self.socket = "/var/lib/conclave", "/run/conclave/socket"
 
-    def while_away(self, rng):
-        """A unit that is stopped and started loses its folder; one that is killed keeps everything."""
+    def while_down(self, rng):
+        """systemd removes the folder of a stopped unit, but not that of a killed one."""
         folder = f"/proc/{self.keeper.pid}/root/run/conclave"
-        what = rng.choice(["all stays", "no socket", "no folder"])
+        what = rng.choice(["keep all", "no socket", "no folder"])
         if what == "no folder":
             shutil.rmtree(folder)
         elif what == "no socket":
@@ -222,15 +232,15 @@ class System(Served):
 
 @dataclasses.dataclass(eq=False)
 class Command:
-    """A `conclave` that runs a command."""
+    """A `conclave` process that runs a command."""
     number: int
     kind: str
     arguments: list
-    ends_after: float = None  # seconds; it does not end by itself
+    ends_after: float = None  # seconds until SIGTERM; None if it ends by itself
     process: subprocess.Popen = None
-    is_hurt: bool = False
-    killed: int = None  # when, by SIGKILL
-    exited: int = None  # when
+    has_fault: bool = False
+    killed: int = None  # time of SIGKILL
+    exited: int = None  # time
     code: int = None
 
     def __str__(self):
@@ -244,19 +254,20 @@ class Command:
 class Hold:
     number: int
     by: Command
-    resource: str  # several have a comma in between
+    resource: str  # several are separated by commas
     token: int
     first: int
     last: int
-    command_ended: int = 0  # what lives after that is in the background
+    command_ended: int = 0  # later heartbeats are from background processes
     done: int = None
 
     def hit(self, at):
-        """A fault may be what ended it: there is a sign of life every few milliseconds only."""
-        return self.first <= at <= self.last + SIGN_INTERVAL
+        """Includes faults shortly after the last heartbeat, because they may have ended the
+        hold."""
+        return self.first <= at <= self.last + HEARTBEAT_INTERVAL
 
     def row(self, at):
-        left = at > self.command_ended + SIGN_INTERVAL
+        left = at > self.command_ended + HEARTBEAT_INTERVAL
         return self.by.kind + (", left in background" if left else "")
 
 
@@ -268,12 +279,12 @@ FAULTS = ["server killed", "server ended", "server stopped", "conclave killed", 
 class Result:
     violations: list
     holds: int
-    hits: collections.Counter  # (kind of command, fault) that came while it held
+    hits: collections.Counter  # (kind of command, fault) during a hold
     codes: collections.Counter  # (kind of command, exit code)
     events: collections.Counter
 
     def table(self):
-        """Which faults hit which kinds of commands while they held, as Markdown."""
+        """The number of faults during holds, by kind of command and fault, as a Markdown table."""
         rows = [["", *FAULTS]]
         for kind in sorted({k for k, _ in self.hits}):
             rows.append([kind, *(str(self.hits[kind, f]) for f in FAULTS)])
@@ -292,7 +303,7 @@ class Run:
         self.events = self.folder + "/events"
         env = {k: v for k, v in os.environ.items() if not k.startswith("CONCLAVE_")}
         env["CONCLAVE_CONFIG"] = "/dev/null"
-        # LeakSanitizer stops all threads to look for leaks, and hangs if a SIGSTOP does so, too.
+        # LeakSanitizer stops all threads during its check, and hangs if it also gets SIGSTOP.
         env["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
         self.server = {"local": Local, "served": Served, "system": System}[server](
             binary, self.folder, env)
@@ -305,12 +316,13 @@ class Run:
         self.popped = []  # (time, item)
         self.failed = []
 
-    # --- what is done
+    # --- commands
 
     def holder(self, rng, number, resource):
-        # Some outlive a session that nobody keeps: a short timeout is 2 s, or 4 s on a local server.
+        # Some run longer than the timeout of a session without a keeper: 2 s, or 4 s on a local
+        # server.
         background = rng.choice([0, 0, 0, 0, rng.randint(50, 1500), rng.randint(3000, 7000)])
-        if resource == "item":  # which is completed when the command ends
+        if resource == "item":  # the item is completed when the command ends
             background = 0
         return [sys.executable, "-S", "-I", HOLDER, self.history, str(number), resource,
                 str(rng.choice([rng.randint(1, 250)] * 3 + [rng.randint(250, 1500)])), str(background), str(rng.randint(0, 1)),
@@ -348,8 +360,8 @@ class Run:
     def push(self, rng):
         item = f"i{rng.getrandbits(60)}"
         code = self.conclave("queue", "push", "q", item).returncode
-        # Whatever else it says, the server may have got it.
-        self.pushes.append((time.monotonic_ns(), item, "done" if code == 0 else "unclear"))
+        # After any other exit code, the item may have been pushed.
+        self.pushes.append((time.monotonic_ns(), item, "done" if code == 0 else "unknown"))
 
     def conclave(self, *args):
         return subprocess.run([*self.server.inside, self.binary, *args], env=self.server.env,
@@ -369,13 +381,13 @@ class Run:
             with self.lock:
                 self.running.add(c)
             end = time.monotonic() + (c.ends_after or float("inf"))
-            asked = None
+            terminated = None
             while c.process.poll() is None:
                 now = time.monotonic()
-                if asked is None and (self.over.is_set() or now >= end):
-                    asked = now
+                if terminated is None and (self.over.is_set() or now >= end):
+                    terminated = now
                     c.process.terminate()
-                if asked is not None and now > asked + LONGEST_END:
+                if terminated is not None and now > terminated + LONGEST_END:
                     self.failed.append(f"{c} did not end: {' '.join(c.arguments)}")
                     c.process.kill()
                     c.process.wait()
@@ -384,63 +396,65 @@ class Run:
             with self.lock:
                 self.running.discard(c)
 
-    # --- what goes wrong
+    # --- faults
 
     def victim(self, rng):
-        """A command that has a guard, and that nobody hurts until release(); each kind as often."""
+        """A command with a guard and without a current fault. All kinds are chosen equally
+        often."""
         with self.lock:
             by_kind = collections.defaultdict(list)
             for c in self.running:
                 by_kind[c.kind].append(c)
             for kind in rng.sample(sorted(by_kind), len(by_kind)):
                 for c in by_kind[kind]:
-                    if not c.is_hurt and (guard := c.guard()) is not None:
-                        c.is_hurt = True
+                    if not c.has_fault and (guard := c.guard()) is not None:
+                        c.has_fault = True
                         return c, guard
         return None, None
 
-    def note(self, what, whom=None):
-        self.faults.append((time.monotonic_ns(), what, whom))
+    def record(self, what, command=None):
+        self.faults.append((time.monotonic_ns(), what, command))
 
-    def hurt_server(self, rng):
+    def inject_server_fault(self, rng):
         pid = self.server.pid()
         if pid is None:
             return
         what = rng.choice(["server stopped", "server killed", "server killed", "server ended"])
-        self.note(what)
+        self.record(what)
         if what == "server stopped":
             send(pid, signal.SIGSTOP)
             time.sleep(rng.uniform(0.1, 1.5))
             send(pid, signal.SIGCONT)
             return
         send(pid, signal.SIGKILL if what == "server killed" else signal.SIGTERM)
-        self.server.ended(rng)
+        self.server.restart(rng)
 
-    def hurt_process(self, rng):
+    def inject_process_fault(self, rng):
         c, guard = self.victim(rng)
         if c is None:
             return
         pid = c.process.pid
         what = rng.choice(["conclave killed", "conclave killed", "conclave ended", "conclave stopped",
                            "guard killed", "guard stopped", "command killed"])
-        self.note(what, c)
+        self.record(what, c)
         if what == "conclave killed":
             if send(pid, signal.SIGKILL):
                 c.killed = time.monotonic_ns()
-            return  # its guard is left alone
+            return  # without a fault in its guard
         if what == "conclave ended":
             send(pid, signal.SIGTERM)
         elif what in ("conclave stopped", "guard stopped"):
             stopped = pid if what == "conclave stopped" else guard
             send(stopped, signal.SIGSTOP)
             end = time.monotonic() + rng.uniform(0.1, 3)
-            # A `conclave` that has ended counts as hit: its guard must go on.
+            # If `conclave` has exited, resume its guard at once, because the guard must keep the
+            # lock.
             while time.monotonic() < end and c.process.poll() is None:
                 time.sleep(0.002)
             send(stopped, signal.SIGCONT)
         elif what == "guard killed":
             send(guard, signal.SIGKILL)
-            end = time.monotonic() + 5  # until there is another one
+            end = time.monotonic() + 5  # waits for a new guard
             while (c.process.poll() is None and time.monotonic() < end
                    and c.guard() in (None, guard)):
                 time.sleep(0.005)
@@ -448,26 +462,26 @@ class Run:
             for child in children(pid):
                 if child != guard:
                     send(child, signal.SIGKILL)
-        c.is_hurt = False
+        c.has_fault = False
 
-    def hurt(self, seed, what, longest_pause):
+    def inject_faults(self, seed, inject, longest_pause):
         rng = random.Random(seed)
         while not self.over.wait(rng.uniform(0.05, longest_pause)):
             try:
-                what(rng)
-            except Exception as e:  # the driver's own fault, which must not pass unseen
+                inject(rng)
+            except Exception as e:  # an error in the driver must fail the run
                 self.failed.append(f"the driver failed: {e!r}")
                 return
 
-    # --- the judgement
+    # --- checks
 
     def holds(self):
         found = {}
-        with open(self.history, "a+") as f:  # there may be none yet
+        with open(self.history, "a+") as f:  # creates the file if it does not exist
             f.seek(0)
             for line in f:
                 if not line.endswith("\n"):
-                    break  # it is being written
+                    break  # the line is still being written
                 run, resource, token, what, at = line.split()
                 at = int(at)
                 h = found.get((run, resource, token))
@@ -483,11 +497,15 @@ class Run:
 
     def hits(self, holds):
         return collections.Counter(
-            (h.row(at), what) for at, what, whom in list(self.faults) for h in holds
-            if h.hit(at) and whom in (None, h.by))
+            (h.row(at), what) for at, what, command in list(self.faults) for h in holds
+            if h.hit(at) and command in (None, h.by))
 
     def write_events(self, holds):
-        """(time, order at the same time, line): a hold that begins when another ends overlaps it."""
+        """Writes the events for the checkers.
+
+        An event is (time, order, line). At the same time, a grant comes before the end of another
+        hold, so that such holds overlap.
+        """
         events = []
         for h in holds:
             how = {"lock shared": " shared", "lock permits": f" permits={PERMITS}"}.get(h.by.kind, "")
@@ -500,19 +518,20 @@ class Run:
             if h.by.code == 0:
                 events.append((h.by.exited, 2, f"delivered {item}"))
             elif h.by.killed is None or h.by.killed > h.done:
-                events.append((h.by.exited, 2, f"perhaps-delivered {item}"))
+                events.append((h.by.exited, 2, f"delivery-unknown {item}"))
         events += [(at, 2, f"pushed {item} {fate}") for at, item, fate in self.pushes]
         events += [(at, 2, f"delivered {item}") for at, item in self.popped]
-        events += [(at, 3, what + (f" {whom}" if whom else "")) for at, what, whom in self.faults]
+        events += [(at, 3, what + (f" {command}" if command else ""))
+                   for at, what, command in self.faults]
         for c in self.commands.values():
             if c.exited is not None:
-                events.append((c.exited, 3, f"exited {c} {c.code}{self.said(c)}"))
+                events.append((c.exited, 3, f"exited {c} {c.code}{self.stderr_of(c)}"))
         with open(self.events, "w") as f:
             for at, order, text in sorted(events):
                 f.write(f"# {at} {text}\n" if order == 3 else f"{at} {text}\n")
         return collections.Counter(text.split()[0] for _, order, text in events if order != 3)
 
-    def said(self, c):
+    def stderr_of(self, c):
         try:
             with open(self.messages(c)) as f:
                 return "".join(": " + line.strip() for line in f)
@@ -520,17 +539,17 @@ class Run:
             return ""
 
     def exit_codes(self, holds):
-        """What they say must be so."""
+        """Checks that the exit codes are correct."""
         ran = {h.by for h in holds}
         done = {h.by for h in holds if h.done is not None}
         for c in self.commands.values():
             if c.code == 0 and c not in done:
-                self.failed.append(f"{c} exited with 0, and its command was not done")
+                self.failed.append(f"{c} exited with 0, but its command was not done")
             if c.code == 1 and c.kind.startswith("lock") and c in ran:
-                self.failed.append(f"{c} exited with 1 (not acquired), and its command ran")
+                self.failed.append(f"{c} exited with 1 (not acquired), but its command ran")
 
     def empty_queue(self):
-        """Items that dead workers had claimed come back when their sessions end."""
+        """Pops all items. Items that dead workers had claimed return when their sessions expire."""
         end = time.monotonic() + 30
         while self.conclave("queue", "len", "q").stdout.strip() != "0":
             if time.monotonic() > end:
@@ -555,14 +574,16 @@ class Run:
     def run(self, seconds, workers):
         threads = [threading.Thread(target=self.work, args=(self.random.getrandbits(32),))
                    for _ in range(workers)]
-        # With each restart of the server dead sessions have their timeout once more.
-        faults = (self.hurt_server, 6), (self.hurt_process, 0.9), (self.hurt_process, 0.9)
-        threads += [threading.Thread(target=self.hurt, args=(self.random.getrandbits(32), *f))
+        # Server faults are rare, because each restart gives dead sessions a new timeout.
+        faults = ((self.inject_server_fault, 6), (self.inject_process_fault, 0.9),
+                  (self.inject_process_fault, 0.9))
+        threads += [threading.Thread(target=self.inject_faults,
+                                     args=(self.random.getrandbits(32), *f))
                     for f in faults]
         for t in threads:
             t.start()
         time.sleep(seconds)
-        # A run in which no fault hits a hold shows nothing; a busy machine takes longer for one.
+        # At least one fault must hit a hold. On a busy machine, this may take longer.
         end = time.monotonic() + LONGEST_START
         while not self.hits(self.holds()) and time.monotonic() < end:
             time.sleep(0.5)
@@ -576,7 +597,7 @@ class Run:
 
 
 def chaos(binary, judge, server, seconds, seed, workers=12, report=None):
-    """A Result; in case of violations the history goes to the folder `report`."""
+    """Returns a Result. If there are violations, copies the history to the folder `report`."""
     r = Run(binary, judge, server, seed)
     try:
         r.run(seconds, workers)
@@ -593,17 +614,17 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--binary", required=True)
     p.add_argument("--judge", required=True)
-    p.add_argument("--seconds", type=float, default=60, help="for each server")
+    p.add_argument("--seconds", type=float, default=60, help="duration for each server")
     p.add_argument("--server", choices=[*SERVERS, "all"], default="all")
     p.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
-    p.add_argument("--report", help="the folder that gets histories with violations")
+    p.add_argument("--report", help="folder for histories with violations")
     a = p.parse_args()
     bad = False
     for server in SERVERS if a.server == "all" else [a.server]:
         r = chaos(os.path.abspath(a.binary), os.path.abspath(a.judge), server, a.seconds, a.seed,
                   report=a.report)
         print(f"{server}, seed {a.seed}: {r.holds} holds; {dict(r.events)}; {len(r.violations)} "
-              f"violations\n\nFaults that hit a hold, by the command that had it:\n\n{r.table()}\n\n"
+              f"violations\n\nFaults during holds, by kind of command:\n\n{r.table()}\n\n"
               f"Exit codes: { {' '.join(map(str, k)): n for k, n in sorted(r.codes.items())} }\n",
               flush=True)
         for line in r.violations:

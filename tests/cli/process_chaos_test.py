@@ -1,4 +1,4 @@
-"""A short run of process_chaos.py; `make chaos SERVER=processes` has a longer one."""
+"""A short run of process_chaos.py. `make chaos SERVER=processes` runs longer."""
 
 import os
 
@@ -13,14 +13,14 @@ SECONDS = 3.5
 
 @pytest.mark.parametrize("server", [
     pytest.param(s, marks=[needs_mount] if s == "system" else []) for s in SERVERS])
-def test_no_two_hold_a_lock(server):
+def test_locks_are_exclusive_under_faults(server):
     seed = int.from_bytes(os.urandom(4), "big")
     r = chaos(BINARY, JUDGE, server, SECONDS, seed)
     assert r.violations == [], seed
     assert r.holds > 0 and sum(r.hits.values()) > 0, (seed, r)
 
 
-# --- a history by hand: what the driver makes of it, and what the checkers say to that
+# --- tests of the driver and the checkers with given histories
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def run():
     r.close()
 
 
-def judged(run, *lines, commands):
-    """lines: "RUN RESOURCE TOKEN WHAT TIME", as holder.py writes them."""
+def violations(run, *lines, commands):
+    """Checks a history of lines "RUN RESOURCE TOKEN WHAT TIME", the format of holder.py."""
     run.commands = {c.number: c for c in commands}
     with open(run.history, "w") as f:
         f.writelines(line + "\n" for line in lines)
@@ -45,8 +45,8 @@ def command(number, kind, code=0, **rest):
     return Command(number, kind, [], code=code, exited=10_000, **rest)
 
 
-def test_holds_that_follow_each_other_are_right(run):
-    assert judged(
+def test_consecutive_holds_are_accepted(run):
+    assert violations(
         run,
         "1 lock:a 5 command 100", "1 lock:a 5 done 200", "1 lock:a 5 background 300",
         "2 lock:a,lock:b 6 command 301", "2 lock:a,lock:b 6 done 400",
@@ -65,48 +65,48 @@ def test_holds_that_follow_each_other_are_right(run):
     (["queue work", "queue work"], ["item:x", "item:x"])])
 @pytest.mark.parametrize("what", ["command", "background"])
 def test_two_holders_are_found(run, kinds, resources, what):
-    found = judged(run, f"1 {resources[0]} 5 command 100", f"1 {resources[0]} 5 {what} 300",
+    found = violations(run, f"1 {resources[0]} 5 command 100", f"1 {resources[0]} 5 {what} 300",
                    f"2 {resources[1]} 6 command 300",
                    commands=[command(1, kinds[0], 7), command(2, kinds[1], 7)])
     first, second = (k.replace(" ", "_") for k in kinds)
     assert found == [f"300: {second}#2 was granted {resources[0]} while {first}#1 held it"]
 
 
-def test_a_permit_too_many_is_found(run):
+def test_too_many_permits_are_found(run):
     lines = [f"{n} lock:p {n} command {at}" for at in (1, 9) for n in (1, 2, 3)]
-    found = judged(run, *lines, commands=[command(n, "lock permits", 7) for n in (1, 2, 3)])
+    found = violations(run, *lines, commands=[command(n, "lock permits", 7) for n in (1, 2, 3)])
     assert found == ["1: lock_permits#3 is number 3 to hold lock:p, of 2"]
 
 
-def test_a_falling_token_is_found(run):
-    found = judged(run, "1 lock:a 5 command 100", "2 lock:a 4 command 200",
+def test_a_decreasing_token_is_found(run):
+    found = violations(run, "1 lock:a 5 command 100", "2 lock:a 4 command 200",
                    commands=[command(1, "lock", 7), command(2, "lock", 7)])
     assert found == ["200: lock#2 was granted lock:a with token 4 after 5"]
 
 
-def test_items_are_accounted_for(run):
+def test_lost_and_duplicated_items_are_found(run):
     worked = ["1 item:x 5 command 100", "1 item:x 5 done 200"]
     run.pushes = [(1, "x", "done")]
-    assert judged(run, *worked, commands=[command(1, "queue work")]) == []
-    # Whether it was completed is not known: it may be there or not.
+    assert violations(run, *worked, commands=[command(1, "queue work")]) == []
+    # It is not known whether the item was completed. It may still be in the queue or not.
     for popped in [], [(900, "x")]:
         run.popped = popped
         for killed in None, 201:
             ended = command(1, "queue work", -9, killed=killed)
-            assert judged(run, *worked, commands=[ended]) == []
+            assert violations(run, *worked, commands=[ended]) == []
     run.popped = []
     lost = ["200: 1 items are missing, 0 may be"]
-    assert judged(run, *worked, commands=[command(1, "queue work", -9, killed=199)]) == lost
-    assert judged(run, worked[0], "1 item:x 5 command 200",
+    assert violations(run, *worked, commands=[command(1, "queue work", -9, killed=199)]) == lost
+    assert violations(run, worked[0], "1 item:x 5 command 200",
                   commands=[command(1, "queue work", 1)]) == lost
     run.popped = [(20_000, "x")]
-    assert judged(run, *worked, commands=[command(1, "queue work")]) == [
+    assert violations(run, *worked, commands=[command(1, "queue work")]) == [
         "20000: x was delivered twice"]
 
 
-def test_exit_codes_are_believed(run):
-    assert judged(run, "1 lock:a 5 command 100", commands=[command(1, "lock")]) == [
-        "lock#1 exited with 0, and its command was not done"]
+def test_wrong_exit_codes_are_found(run):
+    assert violations(run, "1 lock:a 5 command 100", commands=[command(1, "lock")]) == [
+        "lock#1 exited with 0, but its command was not done"]
     run.failed.clear()
-    assert judged(run, "1 lock:a 5 command 100", commands=[command(1, "lock", 1)]) == [
-        "lock#1 exited with 1 (not acquired), and its command ran"]
+    assert violations(run, "1 lock:a 5 command 100", commands=[command(1, "lock", 1)]) == [
+        "lock#1 exited with 1 (not acquired), but its command ran"]

@@ -1,4 +1,4 @@
-"""`conclave queue`: what goes in, what comes out, and what is never lost on the way."""
+"""`conclave queue`: push, pop and process items without losing any."""
 
 import contextlib
 import json
@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import BINARY, PATIENCE, alive, ended_by, until
+from conftest import BINARY, TIMEOUT, alive, ended_by, until
 
 LAYOUTS = ["zookeeper", "kazoo", "kazoo-locking"]
 
@@ -35,7 +35,7 @@ def work(world, *args, **rest):
     return world.conclave("queue", "work", "--until-empty", *args, **rest)
 
 
-# --- in and out
+# --- push and pop
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -54,7 +54,7 @@ def test_first_in_first_out(world, layout):
 
 
 @pytest.mark.parametrize("item", ["", "{}", "[a,b]", "a b", "ä", "\n", "x\ny", "%%", "-", "pop", "queue", "'a'"])
-def test_an_argument_is_an_item_as_it_is(world, item):
+def test_an_argument_becomes_an_item_unchanged(world, item):
     push(world, "q", "first", item)
     assert world.ok("queue", "pop", "-0", "-n", "2", "q") == f"first\0{item}\0"
 
@@ -65,15 +65,15 @@ def test_items_that_look_like_flags(world):
 
 
 def test_lines_of_stdin(world):
-    push(world, "q", input="one\n\ntwo words\nthe last, without an end")
-    assert pop_all(world, "q") == ["one", "", "two words", "the last, without an end"]
+    push(world, "q", input="one\n\ntwo words\nthe last, without a newline")
+    assert pop_all(world, "q") == ["one", "", "two words", "the last, without a newline"]
     push(world, "q", input="")
     assert length(world, "q") == 0
     push(world, "-0", "q", input="one\nmore\0two\0")
     assert world.ok("queue", "pop", "-0", "-n", "9", "q") == "one\nmore\0two\0"
 
 
-def test_lines_are_pushed_as_they_come(world):
+def test_lines_are_pushed_immediately(world):
     p = world.start_conclave("queue", "push", "q", stdin=subprocess.PIPE)
     p.stdin.write("early\n")
     p.stdin.flush()
@@ -89,7 +89,7 @@ def test_whole_files(world):
         f.write(content)
     push(world, "q", "--file", "f", "--file", "-", input="all of\nthis\n")
     r = subprocess.run([BINARY, "queue", "pop", "--raw", "q"], env=world.env, capture_output=True,
-                       timeout=PATIENCE)
+                       timeout=TIMEOUT)
     assert r.stdout == content
     assert world.ok("queue", "pop", "--raw", "q") == "all of\nthis\n"
     r = world.conclave("queue", "push", "q", "a", "--file", "f", "--file", "missing")
@@ -125,7 +125,7 @@ def test_priorities(world):
     assert "--layout kazoo" in r.stderr
 
 
-def test_many_items_go_in_few_transactions(world, peer):
+def test_many_items_need_few_transactions(world, peer):
     push(world, "-C", peer.address, "q", input="".join(f"{i}\n" for i in range(2000)))
     nodes = sorted(peer.get_children("/conclave/q"))
     assert len(nodes) == 2000
@@ -150,14 +150,14 @@ def test_capacity(world):
     assert world.conclave("queue", "push", "-w", "1", "q", "4").returncode == 64
 
 
-def test_push_waits_for_room(world, peer):
+def test_push_waits_until_the_queue_is_not_full(world, peer):
     args = ["-C", peer.address, "q"]
     push(world, *args, "1", "2", "3")
     waiter = world.start_conclave("queue", "push", "--capacity", "3", *args, "4", "5")
-    line = "/conclave/q.conclave/room"
-    until(lambda: peer.exists(line) and peer.get_children(line), "the line")
+    waiters = "/conclave/q.conclave/room"
+    until(lambda: peer.exists(waiters) and peer.get_children(waiters), "the waiter")
     assert world.ok("queue", "pop", *args) == "1\n"
-    until(lambda: length(world, *args) == 3, "one more")
+    until(lambda: length(world, *args) == 3, "the next item")
     assert waiter.poll() is None
     assert world.ok("queue", "pop", *args) == "2\n"
     assert waiter.wait() == 0
@@ -177,12 +177,12 @@ def test_usage(world, args):
     assert r.stderr != ""
 
 
-def test_usage_shows_the_right_line(world):
+def test_usage_shows_the_correct_command_line(world):
     r = world.conclave("queue", "work", "q", "./job", "x")
     assert "conclave queue work q -- ./job x" in r.stderr
 
 
-def test_another_layout_is_no_empty_queue(world):
+def test_a_different_layout_is_refused(world):
     push(world, "--layout", "kazoo", "q", "x")
     for command in (["pop"], ["peek"], ["ls"], ["work", "--until-empty"]):
         r = world.conclave("queue", *command, "q", *(["-c", "cat"] if len(command) > 1 else []))
@@ -190,7 +190,7 @@ def test_another_layout_is_no_empty_queue(world):
         assert "--layout kazoo" in r.stderr
 
 
-# --- popping
+# --- pop
 
 
 def test_pop_waits(world):
@@ -202,11 +202,11 @@ def test_pop_waits(world):
     assert (first.returncode, second.returncode) == (0, 0)
 
 
-def test_nothing_is_lost_if_it_cannot_be_printed(world):
+def test_items_that_cannot_be_printed_are_not_lost(world):
     push(world, "q", "a", "b")
-    gone, end = os.pipe()
-    os.close(gone)
-    for to in (end, open("/dev/full", "w")):
+    reading, writing = os.pipe()
+    os.close(reading)
+    for to in (writing, open("/dev/full", "w")):
         p = world.start_conclave("queue", "pop", "-n", "2", "q", stdout=to)
         assert p.wait() == 74
         assert "cannot print" in p.stderr.read()
@@ -214,34 +214,35 @@ def test_nothing_is_lost_if_it_cannot_be_printed(world):
     assert r.returncode == 74
     assert "stdout" in r.stderr
     assert pop_all(world, "q") == ["a", "b"]
-    os.close(end)
+    os.close(writing)
 
 
-def test_killed_while_it_prints(world):
-    """The item stays until all of it was written."""
+def test_pop_is_killed_while_it_prints(world):
+    """The item stays in the queue until it was written completely."""
     push(world, "q", "--file", "-", input="x" * 500_000)
     p = world.start_conclave("queue", "pop", "q")
     assert p.stdout.read(1) == "x"  # the rest does not fit into a pipe
     assert listed(world, "q")[0]["claimed_by"] is not None
     p.kill()
     p.wait()
-    until(lambda: listed(world, "q")[0]["claimed_by"] is None, "the item's return")
+    until(lambda: listed(world, "q")[0]["claimed_by"] is None, "the end of the claim")
     assert len(world.ok("queue", "pop", "q")) == 500_001
 
 
 @pytest.mark.parametrize("s", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_while_it_waits_leaves_the_line(world, peer, s):
-    """Over TCP: without a farewell its place in the line would stay for the session's timeout."""
+def test_a_signal_while_pop_waits_removes_the_waiter(world, peer, s):
+    """Over TCP, the node of the waiter would stay until the session timeout if the session was not
+    closed."""
     args = ["-C", peer.address, "q"]
     first = world.start_conclave("queue", "pop", "-w", "forever", *args)
-    line = "/conclave/q.conclave/waiting"
-    until(lambda: peer.exists(line) and peer.get_children(line), "the line")
+    waiters = "/conclave/q.conclave/waiting"
+    until(lambda: peer.exists(waiters) and peer.get_children(waiters), "the waiter")
     first.send_signal(s)
     assert first.wait() == ended_by(s)
-    assert peer.get_children(line) == []
+    assert peer.get_children(waiters) == []
 
 
-def test_a_signal_while_it_prints(world, peer):
+def test_a_signal_while_pop_prints(world, peer):
     args = ["-C", peer.address, "q"]
     push(world, *args, "--file", "-", input="x" * 500_000)
     p = world.start_conclave("queue", "pop", *args)
@@ -251,18 +252,18 @@ def test_a_signal_while_it_prints(world, peer):
     assert listed(world, *args)[0]["claimed_by"] is None
 
 
-def test_a_signal_while_it_waits_for_room(world, peer):
+def test_a_signal_while_push_waits(world, peer):
     args = ["-C", peer.address, "q"]
     push(world, *args, "a")
     p = world.start_conclave("queue", "push", "--capacity", "1", *args, "b")
-    line = "/conclave/q.conclave/room"
-    until(lambda: peer.exists(line) and peer.get_children(line), "the line")
+    waiters = "/conclave/q.conclave/room"
+    until(lambda: peer.exists(waiters) and peer.get_children(waiters), "the waiter")
     p.send_signal(signal.SIGTERM)
     assert p.wait() == 128 + signal.SIGTERM
-    assert peer.get_children(line) == []
+    assert peer.get_children(waiters) == []
 
 
-def test_pop_leaves_what_others_have_claimed(world):
+def test_pop_skips_claimed_items(world):
     push(world, "q", "a", "b")
     p = world.start_conclave("queue", "work", "q", "-c", "read -r x; echo $x; exec sleep 1000")
     assert p.stdout.readline() == "a\n"
@@ -270,7 +271,7 @@ def test_pop_leaves_what_others_have_claimed(world):
     assert pop_all(world, "q") == ["b"]
     assert world.conclave("queue", "pop", "q").returncode == 1
     assert length(world, "q") == 1
-    # As other libraries do.
+    # Like other libraries, ignores claims.
     assert world.ok("queue", "pop", "--no-claim", "q") == "a\n"
     assert length(world, "q") == 0
 
@@ -289,7 +290,7 @@ def test_an_item_can_be_an_argument(world):
     assert work(world, "--arg", "q", "-c", 'printf "<%s>" "$1" "$#"').stdout == "<a b><1>"
 
 
-def test_an_item_that_cannot_be_an_argument_fails_alone(world):
+def test_only_an_item_that_cannot_be_an_argument_fails(world):
     push(world, "-0", "q", input="good\0")
     push(world, "q", "--file", "-", input="ze\0ro")
     push(world, "q", "x" * 100)
@@ -300,7 +301,7 @@ def test_an_item_that_cannot_be_an_argument_fails_alone(world):
     assert [i["data_length"] for i in listed(world, "q")] == [5]
 
 
-# --- looking
+# --- ls
 
 
 def test_ls(world):
@@ -311,16 +312,16 @@ def test_ls(world):
     p = world.start_conclave(
         "queue", "work", "--label", "somebody", "q", "-c", "echo up; exec sleep 1000")
     assert p.stdout.readline() == "up\n"
-    all_of_it = listed(world, "q")
-    assert [i["name"] for i in all_of_it] == sorted(i["name"] for i in all_of_it)
-    assert [i["data_length"] for i in all_of_it] == [1, 3, 1, 12]
-    assert [i["claimed_by"] for i in all_of_it] == ["somebody", None, None, None]
-    assert [i["attempts"] for i in all_of_it] == [1, 0, 0, 0]
-    assert [i["data"] for i in all_of_it] == ["a", "bcd", "e", "f" * 12]
-    for i in all_of_it:
+    items = listed(world, "q")
+    assert [i["name"] for i in items] == sorted(i["name"] for i in items)
+    assert [i["data_length"] for i in items] == [1, 3, 1, 12]
+    assert [i["claimed_by"] for i in items] == ["somebody", None, None, None]
+    assert [i["attempts"] for i in items] == [1, 0, 0, 0]
+    assert [i["data"] for i in items] == ["a", "bcd", "e", "f" * 12]
+    for i in items:
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", i["created"])
         assert abs(i["created_ms"] / 1000 - time.time()) < 600
-    assert all_of_it[0]["claimed_ms"] >= all_of_it[0]["created_ms"]
+    assert items[0]["claimed_ms"] >= items[0]["created_ms"]
     text = world.ok("queue", "ls", "q").splitlines()
     assert len(text) == 4
     assert "1 byte " in text[0] and "claimed by somebody for " in text[0]
@@ -331,15 +332,15 @@ def test_ls(world):
     assert "attempted 1 time" in world.ok("queue", "ls", "q").splitlines()[0]
 
 
-def test_ls_of_more_than_is_asked_for_at_a_time(world):
+def test_ls_of_more_items_than_one_batch(world):
     push(world, "q", input="".join(f"{i}\n" for i in range(1100)))
     assert [i["data_length"] for i in listed(world, "q")] == [len(str(i)) for i in range(1100)]
 
 
-# --- working
+# --- work
 
 
-def test_the_command_has_the_item(world):
+def test_input_and_environment_of_the_command(world):
     push(world, "q", "the item")
     r = work(world, "q", "-c", "cat; echo; env")
     assert r.returncode == 0
@@ -355,7 +356,7 @@ def test_the_command_has_the_item(world):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_items_are_worked_on_in_order(world, layout):
+def test_items_are_processed_in_order(world, layout):
     args = ["--layout", layout, "q"]
     push(world, *args, *"abcde")
     r = work(world, *args, "--", "sh", "-c", "cat; echo")
@@ -363,11 +364,11 @@ def test_items_are_worked_on_in_order(world, layout):
     assert length(world, *args) == 0
 
 
-def test_what_fails_is_given_back(world):
+def test_a_failed_item_is_returned_to_the_queue(world):
     push(world, "q", "a", "bad", "c")
     r = work(world, "q", "-c", "read -r x; echo $x; [ $x != bad ]")
     assert r.returncode == 1
-    assert r.stdout.split() == ["a", "bad", "c"]  # once, and it holds up nobody
+    assert r.stdout.split() == ["a", "bad", "c"]  # only one attempt for each
     assert "ended with 1" in r.stderr and "1 item was not completed" in r.stderr
     left = listed(world, "q")
     assert [(i["attempts"], i["claimed_by"]) for i in left] == [(1, None)]
@@ -377,12 +378,12 @@ def test_what_fails_is_given_back(world):
     assert length(world, "q") == 0
 
 
-def test_an_item_that_fails_is_not_tried_over_and_over(world):
-    """Those behind it come first, and it is tried again only after a pause."""
+def test_a_failed_item_is_retried_only_after_a_pause(world):
+    """The following items are processed first."""
     push(world, "q", "bad", "a")
     p = world.start_conclave("queue", "work", "--retry-after", "1h", "q",
                              "-c", "read -r x; echo $x >> done; [ $x != bad ]")
-    until(lambda: world.lines("done") == ["bad", "a"], "both")
+    until(lambda: world.lines("done") == ["bad", "a"], "both items")
     for more in ("b", "c"):
         push(world, "q", more)
         until(lambda: world.lines("done")[-1] == more, more)
@@ -394,12 +395,12 @@ def test_an_item_that_fails_is_not_tried_over_and_over(world):
     assert listed(world, "q")[0]["claimed_by"] is None
 
 
-def test_it_is_tried_again(world):
+def test_a_failed_item_is_retried(world):
     push(world, "q", "x")
     p = world.start_conclave("queue", "work", "--retry-after", "20ms", "q",
                              "-c", "echo $CONCLAVE_ITEM_ATTEMPT; [ $CONCLAVE_ITEM_ATTEMPT = 3 ]")
     assert [p.stdout.readline() for _ in range(3)] == ["1\n", "2\n", "3\n"]
-    until(lambda: length(world, "q") == 0, "the end of it")
+    until(lambda: length(world, "q") == 0, "the completion")
 
 
 def test_items_that_fail_too_often_are_set_aside(world):
@@ -440,8 +441,8 @@ def test_discard(world):
     assert length(world, "q") == 0
 
 
-def test_one_that_succeeds_in_the_end_is_no_failure(world):
-    """And none is forgotten that comes back just when there is nothing else."""
+def test_an_item_that_succeeds_in_a_later_attempt_is_not_a_failure(world):
+    """Also checks that no item is missed that is returned just when the queue becomes empty."""
     push(world, "q", input="x\n" * 30)
     r = work(world, "--max-attempts", "3", "--retry-after", "1ms", "-q", "-j", "3", "q",
              "-c", "[ $CONCLAVE_ITEM_ATTEMPT = 2 ]")
@@ -449,12 +450,12 @@ def test_one_that_succeeds_in_the_end_is_no_failure(world):
     assert length(world, "q") == 0
 
 
-def test_all_fail(world):
-    """A worker that can do nothing does not run through the whole queue at full speed."""
+def test_all_items_fail(world):
+    """A worker whose commands all fail must not process the whole queue at full speed."""
     push(world, "q", input="x\n" * 50)
     p = world.start_conclave("queue", "work", "--retry-after", "1h", "q", "-c", "echo >> tries; false")
     begin = time.monotonic()
-    until(lambda: len(world.lines("tries")) >= 4, "some tries")
+    until(lambda: len(world.lines("tries")) >= 4, "four attempts")
     assert time.monotonic() - begin >= 0.1 + 0.2
     assert p.poll() is None
 
@@ -469,17 +470,18 @@ def test_count(world):
     assert work(world, "-n", "5", "q", "--", "true").returncode == 0
 
 
-def test_several_at_a_time(world):
-    """Each of three waits for the other two."""
+def test_several_concurrent_commands(world):
+    """Each of the three commands waits for the other two."""
     push(world, "q", *"abc")
-    all_here = "touch here.$CONCLAVE_ITEM_NAME; until [ $(ls here.* | wc -l) = 3 ]; do sleep 0.01; done"
-    assert work(world, "-j", "3", "q", "-c", all_here).returncode == 0
+    wait_for_all = ("touch here.$CONCLAVE_ITEM_NAME; "
+                    "until [ $(ls here.* | wc -l) = 3 ]; do sleep 0.01; done")
+    assert work(world, "-j", "3", "q", "-c", wait_for_all).returncode == 0
     assert length(world, "q") == 0
 
 
-def test_never_more_than_that_at_a_time(world):
+def test_the_number_of_concurrent_commands_is_limited(world):
     push(world, "q", input="x\n" * 12)
-    # Two places, of which each command takes one.
+    # Each command creates one of two folders. With three concurrent commands, this fails.
     r = work(world, "-j", "2", "q", "-c",
              "mkdir 1 2> /dev/null && p=1 || { mkdir 2 && p=2; } || echo three; sleep 0.02; rmdir $p")
     assert (r.returncode, r.stdout, r.stderr) == (0, "", "")
@@ -490,7 +492,12 @@ def test_a_command_that_cannot_be_run(world):
     r = work(world, "q", "--", "/no/such")
     assert r.returncode == 127
     assert world.conclave("queue", "work", "q", "--", world.folder).returncode == 126
+    r = work(world, "q", "--", "no-such-command")
+    assert r.returncode == 127
+    assert r.stderr == "conclave: cannot run 'no-such-command': No such file or directory\n"
     assert [i["claimed_by"] for i in listed(world, "q")] == [None]
+    # No item was claimed, so the first attempt is still to come.
+    assert work(world, "q", "-c", "echo $CONCLAVE_ITEM_ATTEMPT").stdout == "1\n"
 
 
 def test_a_worker_waits_for_items(world):
@@ -505,7 +512,7 @@ def test_a_worker_waits_for_items(world):
     assert length(world, "q") == 0
 
 
-def test_a_signal_is_passed_on_and_items_given_back(world):
+def test_a_signal_is_passed_on_and_items_are_returned(world):
     push(world, "q", *"abcd")
     p = world.start_conclave(
         "queue", "work", "-j", "2", "q",
@@ -529,7 +536,7 @@ def test_after_a_signal_a_command_may_still_complete(world):
 
 
 def test_a_worker_is_killed(world):
-    """On this machine its command goes on, and keeps the item as long as it lives."""
+    """On this machine, its command continues and keeps the claim until it ends."""
     push(world, "q", "a")
     p = world.start_conclave("queue", "work", "q", "-c", "echo $$; exec sleep 1000")
     child = int(p.stdout.readline())
@@ -544,7 +551,7 @@ def test_a_worker_is_killed(world):
     assert length(world, "q") == 0
 
 
-def test_over_tcp_a_killed_worker_takes_its_command_with_it(world):
+def test_over_tcp_the_command_of_a_killed_worker_is_killed(world):
     _, at = world.serve()
     args = ["-C", at, "--session-timeout", "2s", "q"]
     push(world, *args, "a")
@@ -557,7 +564,7 @@ def test_over_tcp_a_killed_worker_takes_its_command_with_it(world):
 
 
 def test_a_claim_is_lost(world, peer):
-    """Its command is ended, and the worker goes on with the next."""
+    """The command is killed, and the worker continues with the next item."""
     args = ["-C", peer.address, "q"]
     push(world, *args, "a", "b")
     p = world.start_conclave("queue", "work", *args, "-c",
@@ -568,13 +575,13 @@ def test_a_claim_is_lost(world, peer):
     peer.delete(taken + first)
     assert "claim was lost" in p.stderr.readline()
     assert not alive(child)
-    # It is the first of the queue again.
+    # The item is the first of the queue again.
     assert p.stdout.readline().split()[0] in "ab"
     assert p.poll() is None
 
 
 def full_pipe():
-    """Both ends; whoever writes to it waits."""
+    """Returns both ends of a full pipe, in which write() blocks."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     with contextlib.suppress(BlockingIOError):
@@ -584,15 +591,15 @@ def full_pipe():
     return reading, writing
 
 
-def waits_in_write(pid):
-    """Whether its first thread does, to stderr."""
+def blocks_in_write(pid):
+    """Returns whether the first thread of the process is in write() to stderr."""
     with open(f"/proc/{pid}/syscall") as f:
         return f.read().split()[:2] == ["1", "0x2"]
 
 
 @pytest.mark.parametrize("local", [True, False], ids=["unix", "tcp"])
-def test_a_claim_is_lost_while_nobody_reads_the_messages(world, peer, local):
-    """The next worker gets the item at once, so its command must not wait for the worker's end."""
+def test_a_claim_is_lost_while_the_worker_blocks_on_stderr(world, peer, local):
+    """Another worker can claim the item immediately, so the command must be killed immediately."""
     args = ["q"] if local else ["-C", peer.address, "q"]
     push(world, *args, "a")
     reading, writing = full_pipe()
@@ -603,16 +610,17 @@ def test_a_claim_is_lost_while_nobody_reads_the_messages(world, peer, local):
     os.close(writing)
     until(lambda: world.lines("pids"), "the command")
     processes = list(map(int, world.lines("pids")[0].split()))
-    push(world, *args, "b")  # its failure is a message
-    until(lambda: waits_in_write(worker.pid), "a worker that waits for a reader")
+    push(world, *args, "b")  # it fails, and the worker reports that
+    until(lambda: blocks_in_write(worker.pid), "the worker to block")
     world.ok("znode", "rm", *args[:-1], "/conclave/q.conclave/taken/qn-0000000000")
     until(lambda: not any(map(alive, processes)), "the end of the command")
-    assert waits_in_write(worker.pid)
+    assert blocks_in_write(worker.pid)
     os.close(reading)
 
 
-def test_the_server_is_gone(world):
-    """TERM to the command before the server can give its item to others; the worker waits on."""
+def test_the_server_is_killed(world):
+    """The command gets SIGTERM before another worker can claim its item. The worker waits for a
+    server."""
     server, at = world.serve()
     args = ["-C", at, "--session-timeout", "5s", "--kill-after", "100ms", "q"]
     push(world, *args[:4], "q", "a")
@@ -626,14 +634,14 @@ def test_the_server_is_gone(world):
     assert p.wait() == 128 + signal.SIGTERM
 
 
-def test_its_own_server_is_killed_under_it(world):
-    """It is started again, and has everything; a command that runs is completed there."""
+def test_this_users_own_server_is_killed(world):
+    """It is restarted with all items, and the running command completes its item."""
     push(world, "q", *"abc")
     p = world.start_conclave(
         "queue", "work", "q", "-c", "read -r x; echo $x; until [ -e go ]; do sleep 0.01; done")
     assert p.stdout.readline() == "a\n"
     os.kill(world.local_pid(), signal.SIGKILL)
-    until(lambda: length(world, "q") == 3, "the server")
+    until(lambda: length(world, "q") == 3, "the restarted server")
     open(world.path("go"), "w").close()
     until(lambda: length(world, "q") == 0, "the end of the work")
 
@@ -645,11 +653,11 @@ def test_no_server(world):
         assert r.returncode == 69
 
 
-def test_workers_that_are_killed(world):
-    """Every item is done, and none by two at the same time."""
+def test_workers_are_killed(world):
+    """Every item is processed, and never by two commands at the same time."""
     count = 60
     push(world, "q", input="".join(f"{i}\n" for i in range(count)))
-    command = ("read -r x; mkdir busy.$x || echo $x >> trouble; sleep 0.01; rmdir busy.$x; "
+    command = ("read -r x; mkdir busy.$x || echo $x >> violations; sleep 0.01; rmdir busy.$x; "
                "echo $x >> done")
     start = lambda: world.start_conclave("queue", "work", "-j", "2", "q", "-c", command)
     workers = [start() for _ in range(3)]
@@ -660,7 +668,7 @@ def test_workers_that_are_killed(world):
         victim.wait()
         workers.append(start())
     until(lambda: length(world, "q") == 0, "the end of the work")
-    assert world.lines("trouble") == []
+    assert world.lines("violations") == []
     assert set(world.lines("done")) == {str(i) for i in range(count)}
 
 

@@ -1,5 +1,5 @@
-"""A relay between a client and a server on TCP or on Unix sockets, which can be slow, go silent or
-cut the connections."""
+"""A relay between a client and a server, on TCP or Unix sockets. It can delay data, stop
+forwarding, or close the connections."""
 
 import signal
 import socket
@@ -16,7 +16,8 @@ def _connect_unix(path):
 
 class Relay:
     def __init__(self, to, at=None, delay=0):
-        """To unix:/path it needs a path to listen at, too. Whatever passes takes delay seconds."""
+        """For a server at unix:/path, `at` is the path to listen at. Delays all data by `delay`
+        seconds."""
         if at is None:
             host, port = to.rsplit(":", 1)
             self._connect = lambda: socket.create_connection((host, int(port)))
@@ -29,10 +30,10 @@ class Relay:
             self._listener.listen()
             self.address = "unix:" + at
         self._delay = delay
-        self._flows = threading.Event()
-        self._flows.set()
-        self._open = True
-        self._tells = True
+        self._forwarding = threading.Event()
+        self._forwarding.set()
+        self._accepting = True
+        self._forwards_close = True
         self._pairs = []
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -43,7 +44,7 @@ class Relay:
             except OSError:
                 return
             try:
-                server = self._connect() if self._open else None
+                server = self._connect() if self._accepting else None
             except OSError:
                 server = None
             if server is None:
@@ -57,11 +58,11 @@ class Relay:
         try:
             while data := a.recv(65536):
                 time.sleep(self._delay)
-                self._flows.wait()
+                self._forwarding.wait()
                 b.sendall(data)
         except OSError:
             pass
-        if not self._tells:
+        if not self._forwards_close:
             return
         for s in (a, b):
             try:
@@ -70,12 +71,12 @@ class Relay:
                 pass
 
     def silence(self):
-        """Nothing passes; the connections stay open."""
-        self._flows.clear()
+        """Stops forwarding. The connections stay open."""
+        self._forwarding.clear()
 
-    def cut(self):
-        """Closes the connections, and refuses new ones."""
-        self._open = False
+    def disconnect(self):
+        """Closes all connections and refuses new ones."""
+        self._accepting = False
         for pair in self._pairs:
             for s in pair:
                 try:
@@ -84,21 +85,21 @@ class Relay:
                     pass
         self._pairs = []
 
-    def tell_nobody(self):
-        """From now on the end of one side does not end the other."""
-        self._tells = False
+    def keep_half_open(self):
+        """From now on, if one side closes its connection, the other side stays open."""
+        self._forwards_close = False
 
-    def heal(self):
-        self._open = True
-        self._flows.set()
+    def restore(self):
+        self._accepting = True
+        self._forwarding.set()
 
     def close(self):
-        self.cut()
-        self._flows.set()
+        self.disconnect()
+        self._forwarding.set()
         self._listener.close()
 
 
-if __name__ == "__main__":  # in a process of its own: TO AT
+if __name__ == "__main__":  # in a separate process; arguments: TO AT
     relay = Relay(sys.argv[1], at=sys.argv[2])
     print("ready", flush=True)
     signal.pause()

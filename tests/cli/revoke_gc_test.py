@@ -1,4 +1,4 @@
-"""`conclave revoke`, and how `conclave lock` takes it; `conclave gc`."""
+"""`conclave revoke` and `conclave lock --on-revoke`; `conclave gc`."""
 
 import collections
 import threading
@@ -6,16 +6,16 @@ import threading
 from conftest import until
 
 
-def test_the_holder_is_asked_and_goes_on(world):
+def test_a_holder_that_ignores_the_request_keeps_the_lock(world):
     holder, line = world.hold("x", "--label", "me")
     asked = world.json("revoke", "x", "--json")
     assert asked["path"] == "/conclave/x"
     assert [(a["owner"], a["node"], a["fencing_token"]) for a in asked["asked"]] == [
         ("me", line["node"], line["fencing_token"])]
-    # Nothing was taken away.
+    # The lock is still held.
     assert world.conclave("lock", "-n", "x", "--", "true").returncode == 1
     entry = world.json("status", "--json")["entries"][0]
-    # Everybody still sees who holds it.
+    # The owner is still visible.
     assert entry["holders"][0]["asked_to_release"] is True
     assert entry["holders"][0]["owner"] == "me"
     shown = world.ok("status").splitlines()[-1]
@@ -27,14 +27,14 @@ def test_the_holder_is_asked_and_goes_on(world):
     assert holder.poll() is None
 
 
-def test_nobody_holds_it(world):
+def test_a_lock_without_a_holder(world):
     assert world.ok("revoke", "x") == "nobody holds /conclave/x\n"
     assert world.ok("revoke", "x", "--wait", "5") == "nobody holds /conclave/x\n"
     assert world.json("revoke", "x", "--wait", "5", "--json") == {
         "path": "/conclave/x", "asked": [], "released": True}
 
 
-def test_term_ends_the_command_with_its_own_code(world):
+def test_term_ends_the_command_and_its_exit_code_is_used(world):
     p = world.start_conclave(
         "lock", "--on-revoke", "term", "--label", "me", "x", "--", "sh", "-c",
         "trap 'exit 5' TERM; echo ready; for i in $(seq 3000); do sleep 0.01; done")
@@ -45,7 +45,7 @@ def test_term_ends_the_command_with_its_own_code(world):
     assert p.wait() == 5
 
 
-def test_term_lets_a_hold_go(world):
+def test_term_releases_a_hold(world):
     p, _ = world.hold("--on-revoke", "term", "x")
     q, _ = world.hold("--on-revoke", "term", "--permits", "1", "sem")
     assert world.json("revoke", "x", "--wait", "60", "--json")["released"] is True
@@ -53,7 +53,7 @@ def test_term_lets_a_hold_go(world):
     assert (p.wait(), q.wait()) == (0, 0)
 
 
-def test_other_libraries_are_asked_in_curators_way(served):
+def test_other_libraries_get_the_request_of_curator(served):
     world, zk = served
     node = zk.create("/conclave/x/_c_5-lock-", b"10.0.0.1", ephemeral=True, sequence=True,
                      makepath=True)
@@ -81,7 +81,7 @@ def test_waiters_are_not_asked(world):
     assert waiter.poll() is None
 
 
-def test_only_locks_are_revoked(served):
+def test_only_locks_can_be_revoked(served):
     world, zk = served
     zk.create("/conclave/e/n_", b"leader", ephemeral=True, sequence=True, makepath=True)
     zk.create("/conclave/q/qn-", b"item", sequence=True, makepath=True)
@@ -93,6 +93,27 @@ def test_only_locks_are_revoked(served):
     assert world.conclave("revoke", "a", "b").returncode == 64
 
 
+def test_a_lock_on_the_path_of_a_queue_is_revoked(world):
+    _, line = world.hold("x")
+    world.ok("queue", "push", "x", "item")
+    world.ok("queue", "pop", "x")
+    assert [a["node"] for a in world.json("revoke", "x", "--json")["asked"]] == [line["node"]]
+
+
+def test_holders_that_cannot_be_read(served):
+    from kazoo.security import make_digest_acl
+
+    world, zk = served
+    zk.create("/conclave/x/lock-", b"", ephemeral=True, sequence=True, makepath=True)
+    zk.set_acls("/conclave/x", [make_digest_acl("somebody", "secret", all=True)])
+    for wait in ([], ["--wait", "1"]):
+        r = world.conclave("revoke", "x", *wait)
+        assert r.returncode == 77 and r.stdout == ""
+        assert r.stderr.startswith("conclave: revoke /conclave/x: cannot read /conclave/x: ")
+    # A lock below this path is another lock.
+    assert world.ok("revoke", "/conclave") == "nobody holds /conclave\n"
+
+
 def paths(document):
     return {n["path"] for n in document["nodes"]}
 
@@ -101,7 +122,7 @@ def gc(world, *args):
     return world.json("gc", "--json", "--older-than", "0s", *args)
 
 
-def test_what_is_left_behind(served):
+def test_gc_lists_and_removes_empty_nodes(served):
     world, zk = served
     world.ok("lock", "a/b/c", "--", "true")
     world.ok("lock", "--permits", "2", "sem", "--", "true")
@@ -109,7 +130,7 @@ def test_what_is_left_behind(served):
     zk.create("/conclave/config", b"")  # never had children
     zk.create("/conclave/data/x", b"", makepath=True)
     zk.delete("/conclave/data/x")
-    zk.set("/conclave/data", b"of somebody")
+    zk.set("/conclave/data", b"of another program")
     expected = {"/conclave/a/b/c", "/conclave/a/b", "/conclave/sem", "/conclave/sem/locks",
                 "/conclave/sem/leases"}
     listed = gc(world)
@@ -118,7 +139,7 @@ def test_what_is_left_behind(served):
     assert kinds["/conclave/a/b/c"] == "lock" and kinds["/conclave/a/b"] == "folder"
     assert kinds["/conclave/sem"] == kinds["/conclave/sem/leases"] == "semaphore"
     assert zk.exists("/conclave/a/b/c")  # nothing was removed
-    assert world.ok("gc") == "nothing to remove\n"  # it is too young
+    assert world.ok("gc") == "nothing to remove\n"  # the nodes have changed recently
     assert "5 to remove; use --remove to remove them" in world.ok("gc", "--older-than", "0s")
     assert paths(gc(world, "a")) == {"/conclave/a/b/c", "/conclave/a/b"}
     done = gc(world, "--remove")
@@ -129,7 +150,7 @@ def test_what_is_left_behind(served):
     world.ok("lock", "a/b/c", "--", "true")
 
 
-def test_only_what_lies_below_the_paths(served):
+def test_gc_of_paths(served):
     world, zk = served
     for path in "/locks/x", "/other/y", "/locks-of-others/z":
         world.ok("lock", path, "--", "true")
@@ -139,7 +160,7 @@ def test_only_what_lies_below_the_paths(served):
     assert zk.exists("/other") and not zk.exists("/other/y")
 
 
-def test_queues(served):
+def test_gc_of_queues(served):
     world, zk = served
     for queue in "idle", "waited", "full":
         zk.create(f"/conclave/{queue}/qn-", b"i", sequence=True, makepath=True)
@@ -148,23 +169,23 @@ def test_queues(served):
     for queue in "idle", "waited":
         zk.delete(f"/conclave/{queue}/qn-0000000000")
     zk.create("/conclave/waited.conclave/waiting/lock-", b"w", ephemeral=True, sequence=True)
-    # kazoo makes these once, and does not look again.
+    # kazoo creates these nodes only once, so they must not be removed.
     locking = zk.LockingQueue("/conclave/locking")
     locking.put(b"x")
     locking.get()
     locking.consume()
-    beside = {f"/conclave/{q}.conclave/{f}" for q in ("idle", "full")
+    folders = {f"/conclave/{q}.conclave/{f}" for q in ("idle", "full")
               for f in ("producers", "consumers", "taken", "waiting")}
-    beside |= {f"/conclave/waited.conclave/{f}" for f in ("producers", "consumers", "taken")}
-    assert paths(gc(world, "--remove")) == beside | {
+    folders |= {f"/conclave/waited.conclave/{f}" for f in ("producers", "consumers", "taken")}
+    assert paths(gc(world, "--remove")) == folders | {
         "/conclave/idle", "/conclave/idle.conclave", "/conclave/full.conclave"}
     assert sorted(zk.get_children("/conclave")) == [
         "full", "locking", "waited", "waited.conclave"]
     assert sorted(zk.get_children("/conclave/locking")) == ["entries", "taken"]
 
 
-def test_removing_while_others_come_and_go(served):
-    """Whoever comes at that moment gets its lock, and what is in use stays."""
+def test_gc_while_locks_are_acquired_and_released(served):
+    """Commands acquire their locks, and nodes in use are kept."""
     world, _ = served
     ended = threading.Event()
     codes = []
@@ -173,7 +194,7 @@ def test_removing_while_others_come_and_go(served):
         while not ended.is_set():
             codes.append(world.conclave("lock", name, "--", "true").returncode)
 
-    # Each has a lock of its own: of two that contend for one, somebody always holds it.
+    # Each command uses its own lock. A lock that both use would almost always be held.
     users = [threading.Thread(target=use, args=(name,)) for name in ("busy/x", "busy/y")]
     for u in users:
         u.start()
@@ -182,7 +203,7 @@ def test_removing_while_others_come_and_go(served):
     try:
         while removed["/conclave/busy"] == 0 or removed.total() < 20 or len(codes) < 60:
             attempts += 1
-            assert attempts <= 1000, f"removed are only {removed}, in {len(codes)} uses"
+            assert attempts <= 1000, f"only {removed} were removed, in {len(codes)} uses"
             nodes = gc(world, "--remove")["nodes"]
             removed.update(n["path"] for n in nodes if n["outcome"] == "removed")
     finally:
@@ -192,7 +213,7 @@ def test_removing_while_others_come_and_go(served):
     assert set(codes) == {0}
 
 
-def test_what_may_not_be_removed(served):
+def test_gc_without_permission(served):
     from kazoo.security import make_acl
 
     world, zk = served

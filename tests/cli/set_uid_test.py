@@ -1,24 +1,24 @@
-"""A command that runs as another user, as with sudo: `conclave` may not signal it. It says so at once,
-and a loss is reported without waiting for the command."""
+"""A command that runs as another user, as with sudo. `conclave` is not permitted to signal it and
+reports this. If the lock is lost, `conclave` exits without waiting for the command."""
 
 import os
 import shutil
 import signal
 
 import pytest
-from conftest import BINARY, PATIENCE, alive, stop, until
+from conftest import BINARY, TIMEOUT, alive, stop, until
 from relay import Relay
 
 LOST = 75
-USER = 54323  # a number of nobody's
+USER = 54323  # a user id without other processes
 
 pytestmark = pytest.mark.xfail(os.geteuid() != 0, reason="only root can become another user", run=False)
 
 
 @pytest.fixture
 def user(world):
-    """Starts `conclave` as a user, on a server on TCP behind .relay, with stderr in the file `err`.
-    `sudo` is a set-uid program that becomes root."""
+    """A function that starts `conclave` as USER, connected to a TCP server through .relay, with
+    stderr in the file `err`. `sudo` is a set-uid program that becomes root."""
     _, address = world.serve("--min-session-timeout", "200ms", "--tick", "100ms")
     os.chmod(world.folder, 0o711)
     sudo = shutil.copy(shutil.which("setpriv"), world.path("sudo"))
@@ -38,7 +38,7 @@ def user(world):
     os.close(program)
 
 
-# Keeps neither of our pipes open. Prints the number of its process.
+# Prints its process id. Does not keep our pipes open.
 ROOT = ["./sudo", "--reuid=0", "--regid=0", "--clear-groups", "sh", "-c",
         "echo $$; exec sleep 1000 >/dev/null 2>&1"]
 IN_A_SCRIPT = ["sh", "-c", '"$@"; exit 1', "sh", *ROOT]
@@ -49,12 +49,12 @@ def start_lock(user, *flags, timeout="1s", command=ROOT):
     return p, int(p.stdout.readline())
 
 
-def reported(world, part):
+def wait_for_message(world, part):
     until(lambda: part in world.read("err"), part)
 
 
-def acquire(world, user):
-    """What another one does when it holds the lock."""
+def expect_grant(world, user):
+    """Checks that another command can acquire the lock."""
     assert world.ok("lock", "-C", user.server, "x", "--", "echo", "held") == "held\n"
 
 
@@ -62,60 +62,60 @@ def acquire(world, user):
 def test_a_signal_that_cannot_be_passed_on_is_reported(world, user, name):
     p, child = start_lock(user, timeout="20s")
     p.send_signal(getattr(signal, "SIG" + name))
-    reported(world, f"conclave: cannot send SIG{name} to process {child} of the command: ")
-    # It still runs, and has the lock.
+    wait_for_message(world, f"conclave: cannot send SIG{name} to process {child} of the command: ")
+    # The command still runs and holds the lock.
     assert world.conclave("lock", "-C", user.server, "-n", "x", "--", "true").returncode == 1
     assert alive(child) and p.poll() is None
     os.kill(child, signal.SIGKILL)
-    assert p.wait(timeout=PATIENCE) == 128 + signal.SIGKILL
+    assert p.wait(timeout=TIMEOUT) == 128 + signal.SIGKILL
 
 
-@pytest.mark.parametrize("trouble", ["silence", "cut"])
+@pytest.mark.parametrize("fault", ["silence", "disconnect"])
 @pytest.mark.parametrize("command", [ROOT, IN_A_SCRIPT], ids=["itself", "script"])
-def test_a_loss_does_not_wait_for_the_command(world, user, trouble, command):
+def test_conclave_exits_after_a_loss_without_waiting_for_the_command(world, user, fault, command):
     p, child = start_lock(user, command=command)
-    getattr(user.relay, trouble)()
-    assert p.wait(timeout=PATIENCE) == LOST
+    getattr(user.relay, fault)()
+    assert p.wait(timeout=TIMEOUT) == LOST
     assert f"conclave: the lock was lost, but process {child} of the command still runs: " in \
         world.read("err").splitlines()[-1]
     assert alive(child)
-    acquire(world, user)
+    expect_grant(world, user)
 
 
-def test_a_command_that_is_to_end_when_the_connection_is_lost(world, user):
+def test_on_suspend_term_cannot_end_the_command(world, user):
     p, child = start_lock(user, "--on-suspend", "term", "--kill-after", "0.1", timeout="20s")
-    user.relay.cut()
-    reported(world, f"cannot send SIGKILL to process {child}")
-    user.relay.heal()
-    # The lock is still held, so that the command can end well.
+    user.relay.disconnect()
+    wait_for_message(world, f"cannot send SIGKILL to process {child}")
+    user.relay.restore()
+    # The lock is still held, so the command may continue.
     assert world.conclave("lock", "-C", user.server, "-n", "x", "--", "true").returncode == 1
     os.kill(child, signal.SIGKILL)
-    assert p.wait(timeout=PATIENCE) == LOST
+    assert p.wait(timeout=TIMEOUT) == LOST
     said = world.read("err")
     assert [said.count(f"cannot send SIG{s} ") for s in ("TERM", "KILL")] == [1, 1], said
     assert "held until its end" in said.splitlines()[-1]
 
 
-def test_the_guard_may_not_kill_it_either(world, user):
+def test_the_guard_cannot_kill_the_command_either(world, user):
     p, child = start_lock(user)
     stop(p)
-    acquire(world, user)
+    expect_grant(world, user)
     p.send_signal(signal.SIGCONT)
-    assert p.wait(timeout=PATIENCE) == LOST
+    assert p.wait(timeout=TIMEOUT) == LOST
     assert f"process {child} of the command still runs: " in world.read("err")
     assert alive(child)
 
 
 @pytest.mark.parametrize("args", [["elect", "--forever"], ["queue", "work", "-q"]],
                          ids=lambda a: a[0])
-def test_no_second_command_runs_beside_it(world, user, args):
+def test_no_second_command_is_started(world, user, args):
     world.ok("queue", "push", "-C", user.server, "x", "one", "two")
     path = "x" if args[0] == "queue" else "y"
     p = user(*args, "--session-timeout", "1s", path, "--", *ROOT)
     child = int(p.stdout.readline())
     user.relay.silence()
-    reported(world, f"was lost, but process {child} of the command still runs: ")
-    user.relay.heal()
-    assert p.wait(timeout=PATIENCE) == LOST
+    wait_for_message(world, f"was lost, but process {child} of the command still runs: ")
+    user.relay.restore()
+    assert p.wait(timeout=TIMEOUT) == LOST
     assert p.stdout.read() == ""
     assert alive(child)

@@ -1,5 +1,4 @@
-"""Where the commands find their server, and what else they may be told: flags, environment, the
-settings file."""
+"""How commands find their server, and their settings: flags, environment, settings file."""
 
 import os
 import re
@@ -11,7 +10,7 @@ from conftest import BINARY
 
 @pytest.fixture
 def config(world):
-    """Writes the settings file that the commands read."""
+    """A function that writes the settings file of the commands."""
     world.env["CONCLAVE_CONFIG"] = world.path("config")
 
     def write(*lines):
@@ -31,7 +30,7 @@ def write(world, name, text):
 NOWHERE = "127.0.0.1:1"
 
 
-def test_the_first_that_says_something(world, config):
+def test_precedence_of_the_settings(world, config):
     addresses = {}
     for name in "flag", "environment", "file":
         addresses[name] = world.serve()[1]
@@ -52,20 +51,20 @@ def test_the_first_that_says_something(world, config):
     assert name(CONCLAVE_CONFIG="/dev/null") == "local"
     local = world.json("local", "status", "--json")["connect"]
     assert name("-C", local, **both) == "local"
-    # The lock is where the nodes are.
+    # Locks use the same server as nodes.
     world.hold("x", "-C", addresses["environment"])
     assert world.conclave("lock", "-n", "x", "--", "true", env=both).returncode == 1
     assert world.conclave("lock", "-n", "x", "--", "true").returncode == 0
 
 
-def test_who_said_it_is_told_when_nobody_is_there(world, config):
+def test_the_message_names_the_source_of_the_address(world, config):
     config("connect-timeout = 100ms")
     assert "--connect" in world.refused("znode", "ls", "/", "-C", NOWHERE, code=69)
     assert "CONCLAVE_CONNECT" in world.refused("znode", "ls", "/", code=69,
                                          env={"CONCLAVE_CONNECT": NOWHERE})
     config("connect-timeout = 100ms", f"connect = {NOWHERE}")
     assert world.path("config") in world.refused("znode", "ls", "/", code=69)
-    assert world.local_pid() is None  # no server of our own instead
+    assert world.local_pid() is None  # it did not start a server instead
 
 
 def test_lines_of_the_file(world, config):
@@ -73,13 +72,13 @@ def test_lines_of_the_file(world, config):
     config("# a comment", "", "   ", f"\tconnect={address}   # of the test", "tls = no",
            "session-timeout = 7s\r")
     world.ok("znode", "ls", "/")
-    config(f"connect = {NOWHERE}", f"connect = {address}")  # the last one counts
+    config(f"connect = {NOWHERE}", f"connect = {address}")  # the last line is used
     world.ok("znode", "ls", "/")
 
 
 @pytest.mark.parametrize("line", ["nonsense", "conect = x", "= x", "Connect = x", "connect: x",
                                   "[section]", "-C = x", "\u00fc = 1"])
-def test_no_setting(world, config, line):
+def test_a_line_that_is_not_a_setting(world, config, line):
     config("# first", "tls = no", line)
     said = world.refused("lock", "x", "--", "echo", "ran")
     assert f"{world.path('config')}:3: " in said and "connect" in said
@@ -88,7 +87,7 @@ def test_no_setting(world, config, line):
 @pytest.mark.parametrize("line", [
     "connect = host:port", "connect = unix:relative", "session-timeout = soon",
     "session-timeout = 0", "connect-timeout = -1", "tls = maybe", "tls-any-host = 2"])
-def test_a_value_that_makes_no_sense_is_named_with_file_and_line(world, config, line):
+def test_an_invalid_value_is_reported_with_file_and_line(world, config, line):
     config("# first", line, "", "auth-file =")
     assert f"{world.path('config')}:2" in world.refused("lock", "x", "--", "echo", "ran")
 
@@ -98,7 +97,7 @@ def test_a_file_that_cannot_be_read(world):
         assert name in world.refused("lock", "x", "--", "true", env={"CONCLAVE_CONFIG": name})
 
 
-def test_a_folder_is_no_settings_file(world):
+def test_a_folder_instead_of_a_settings_file(world):
     world.refused("lock", "x", "--", "true", env={"CONCLAVE_CONFIG": world.folder})
 
 
@@ -125,7 +124,7 @@ def test_times_in_the_file(world, config):
 
 @pytest.mark.parametrize("how", ["flag", "file"])
 @pytest.mark.parametrize("content", [None, "", "\n", "justtext", ":me:hunter2"], ids=str)
-def test_secrets_that_cannot_be_used(world, config, how, content):
+def test_invalid_secrets(world, config, how, content):
     name = world.path("secret") if content is None else world.secret(content, "secret")
     args = []
     if how == "flag":
@@ -138,7 +137,7 @@ def test_secrets_that_cannot_be_used(world, config, how, content):
     assert world.local_pid() is None
 
 
-def test_a_folder_is_no_secret(world):
+def test_a_folder_instead_of_a_secret(world):
     assert world.folder in world.refused("lock", "--auth-file", world.folder, "x", "--", "true")
 
 
@@ -155,14 +154,14 @@ def test_a_secret_that_others_can_read_is_refused(world, config, mode, how, wher
     assert f"mode {mode:04o}" in said and f"chmod 600 {name}" in said and "hunter2" not in said
 
 
-@pytest.mark.xfail(os.geteuid() != 0, reason="only root can give files away", run=False)
-def test_a_group_may_read_a_secret_that_root_gave_it(world):
+@pytest.mark.xfail(os.geteuid() != 0, reason="only root can change the owner of files", run=False)
+def test_the_group_may_read_a_secret_of_root(world):
     name = world.secret("digest:me:hunter2\n")
     os.chmod(name, 0o640)
     world.ok("znode", "ls", "/", "--auth-file", name)
     os.chown(name, 54321, -1)
     assert "mode 0640" in world.refused("znode", "ls", "/", "--auth-file", name)
-    # A pipe has no mode that counts.
+    # The mode of a pipe is not checked.
     r = world.run("bash", "-c", f"'{BINARY}' znode ls / --auth-file <(cat '{name}')")
     assert r.returncode == 0, r
 
@@ -179,7 +178,7 @@ def test_a_server_refuses_a_secret_that_others_can_read(world, how):
     assert f"chmod 600 {wrong}" in said
 
 
-def test_one_user_is_refused_what_is_another_ones(world, config):
+def test_users_cannot_use_nodes_of_other_users(world, config):
     alice = world.secret("digest:alice:secret\n", "alice")
     world.secret("digest:bob:secret\n", "bob")
     wrong = world.secret("digest:alice:guess\n", "wrong")
@@ -197,12 +196,12 @@ def test_one_user_is_refused_what_is_another_ones(world, config):
     config(f"auth-file = {alice}")
     assert world.ok("znode", "get", "/hers").strip() == "data"
     assert world.ok("lock", "/hers", "--", "echo", "ran") == "ran\n"
-    # A flag comes before the file.
+    # A flag takes precedence over the file.
     assert world.conclave("znode", "get", "/hers", "--auth-file",
                           world.path("bob")).returncode == 77
 
 
-def test_the_first_user_with_credentials_does_not_own_what_is_above(world):
+def test_the_first_user_with_credentials_does_not_own_the_parent_nodes(world):
     world.secret("digest:alice:secret\n", "alice")
     world.secret("digest:bob:secret\n", "bob")
     for command in (["doctor"], ["lock", "team/x", "-c", "true"], ["queue", "push", "team/q", "item"],
@@ -232,7 +231,7 @@ def test_a_server_that_requires_authentication(world, command):
         assert world.ok(*command[:at], "--auth-file", auth, *command[at:]) == "ran\n"
 
 
-def test_required_authentication_leaves_no_word_that_shows_paths(world):
+def test_required_authentication_disables_words_that_show_paths(world):
     for words, answered in ([], "ruok srvr isro"), (["--words", "dump"], "dump"):
         _, address = world.serve("--require-auth", "digest", *words)
         host, port = address.split(":")
@@ -244,13 +243,13 @@ def test_required_authentication_leaves_no_word_that_shows_paths(world):
 
 
 @pytest.mark.parametrize("schemes", ["ip", "digest,ip", "world"])
-def test_a_scheme_that_proves_nothing_cannot_be_required(world, schemes):
+def test_only_schemes_with_credentials_can_be_required(world, schemes):
     said = world.refused("serve", "--durability", "none", "--no-socket", "--listen", "127.0.0.1:0",
                          "--require-auth", schemes)
     assert "the only scheme to require is digest" in said
 
 
-def test_a_secret_is_on_no_command_line_and_in_no_environment(world):
+def test_secrets_are_not_in_command_lines_and_environments(world):
     secret = world.secret("digest:me:hunter2\n", "secret")
     out = world.ok("lock", "--auth-file", secret, "x", "--", "sh", "-c",
                    "env; tr '\\0' ' ' </proc/$PPID/cmdline")
@@ -285,7 +284,7 @@ def certificate(world):
 
 @pytest.fixture
 def secure(world):
-    """The address of a server that speaks TLS only; its certificate is in cert.pem."""
+    """The address of a server that only accepts TLS. Its certificate is in cert.pem."""
     certificate(world)
     p = world.start_conclave("serve", "--durability", "none", "--no-socket", "--tls-listen",
                              "127.0.0.1:0", "--tls-cert", "cert.pem", "--tls-key", "key.pem")
@@ -299,13 +298,13 @@ def test_tls_by_flags_and_by_the_file(world, config, secure):
     assert world.ok("lock", "x", "--", "echo", "ran") == "ran\n"
 
 
-def test_who_is_not_trusted_gets_nothing(world, secure):
+def test_a_server_that_is_not_trusted_is_not_used(world, secure):
     for flags in ["--tls"], []:
         world.refused("lock", "-C", secure, *flags, "--connect-timeout", "0.3", "x", "--", "echo",
                 "ran", code=69)
 
 
-def test_the_reason_is_named_when_nobody_is_trusted(world, secure):
+def test_the_message_says_that_the_certificate_is_not_trusted(world, secure):
     assert "certificate" in world.refused("lock", "-C", secure, "--tls", "--connect-timeout", "1s",
                                     "x", "--", "true", code=69)
 

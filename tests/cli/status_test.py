@@ -1,4 +1,4 @@
-"""`conclave status`: what is in use, of ours and of other libraries, once and kept up to date."""
+"""`conclave status`: locks, queues and elections of this and other libraries; --watch."""
 
 import fcntl
 import json
@@ -12,7 +12,7 @@ import time
 from datetime import datetime
 
 import pytest
-from conftest import BINARY, PATIENCE, until
+from conftest import BINARY, TIMEOUT, until
 from kazoo.security import make_digest_acl
 
 
@@ -27,8 +27,8 @@ def wait_for(world, path, condition):
             world.conclave("status", "--json").stdout)["entries"]}.get(path)), path)
 
 
-def owners(line):
-    return [who["owner"] for who in line]
+def owners(contenders):
+    return [contender["owner"] for contender in contenders]
 
 
 def test_a_lock_with_its_holder_and_waiters_in_order(world):
@@ -52,14 +52,14 @@ def test_a_lock_with_its_holder_and_waiters_in_order(world):
     assert world.ok("status", "--limit", "1").splitlines()[-1].strip() == "and 1 more"
 
 
-def test_since_when_it_holds(served):
+def test_the_time_of_the_grant(served):
     world, zk = served
     first, line = world.hold("x", "--label", "first")
     world.start_conclave("lock", "--hold", "x", "--label", "second")
     lock = wait_for(world, "/conclave/x", lambda e: e["waiters"])
     assert lock["holders"][0]["holding_since"] == lock["holders"][0]["created"]
     assert not any(k.startswith("holding_since") for k in lock["waiters"][0])
-    # A holder that ends while it sets the watch on its node closes its session without a release.
+    # If a holder ends while it sets the watch on its node, it closes its session without a release.
     def watchers():
         _, _, rest = zk.command(b"wchp").partition(line["node"] + "\n")
         return [w.strip() for w in rest.partition("/")[0].splitlines()]
@@ -75,8 +75,8 @@ def test_since_when_it_holds(served):
     assert " at most " not in world.ok("status")
 
 
-def test_what_other_libraries_do_not_tell_is_not_made_up(served):
-    """They leave no trace of a release: a holder has the lock since some time after it came."""
+def test_bounds_for_the_time_of_a_grant_of_other_libraries(served):
+    """Other libraries do not record a release, so the time of the next grant is not known."""
     world, zk = served
     nodes = [zk.create("/conclave/x/__lock__", b"", ephemeral=True, sequence=True, makepath=True)
              for _ in range(3)]
@@ -91,7 +91,7 @@ def test_what_other_libraries_do_not_tell_is_not_made_up(served):
     assert lock["holders"][0]["holding_since_latest_ms"] == lock["waiters"][-1]["created_ms"]
 
 
-def test_ids_are_text_as_well(world):
+def test_ids_are_also_printed_as_text(world):
     _, line = world.hold("x", "--label", "me")
     holder = entries(world)["/conclave/x"]["holders"][0]
     asked = world.json("revoke", "x", "--json")["asked"][0]
@@ -114,7 +114,7 @@ def test_readers_writers_and_permits(world):
     assert [(w["owner"], w["role"]) for w in rw["waiters"]] == [("w", "writer")]
     world.hold("--permits", "2", "sem", "--label", "p1")
     world.hold("--permits", "2", "sem", "--label", "p2")
-    # The first who waits has a node among the permits already.
+    # The first waiter already has a node among the permits.
     world.start_conclave("lock", "--hold", "--permits", "2", "sem", "--label", "p3")
     sem = wait_for(world, "/conclave/sem", lambda e: e["waiters"] and len(e["holders"]) == 2)
     assert sem["kind"] == "semaphore"
@@ -124,7 +124,7 @@ def test_readers_writers_and_permits(world):
     assert "semaphore, 2 of 2, 1 waiting" in world.ok("status", "sem")
 
 
-def test_locks_below_locks_and_paths(world):
+def test_nested_paths(world):
     world.hold("a")
     world.hold("a/b")
     world.hold("c")
@@ -152,7 +152,7 @@ def test_usage(world):
     assert world.conclave("status", "x/").returncode == 64
 
 
-def test_what_kazoo_makes(served):
+def test_recipes_of_kazoo(served):
     world, zk = served
     lock = zk.Lock("/app/lock", "kazoo me")
     lock.acquire()
@@ -160,8 +160,8 @@ def test_what_kazoo_makes(served):
     zk.create("/app/leader/n_", b"host-b", ephemeral=True, sequence=True)
     semaphore = zk.Semaphore("/app/sem", "s1", max_leases=3)
     semaphore.acquire()
-    line = zk.Lock("/app/sem-__lock__", "s2")  # where those who wait for a lease stand
-    line.acquire()
+    waiters = zk.Lock("/app/sem-__lock__", "s2")  # the lock of those that wait for a lease
+    waiters.acquire()
     zk.Queue("/app/queue").put(b"one")
     zk.Queue("/app/queue").put(b"two", priority=7)
     locking = zk.LockingQueue("/app/locking")
@@ -182,17 +182,17 @@ def test_what_kazoo_makes(served):
     assert (found["/app/locking"]["length"], found["/app/locking"]["claimed"]) == (3, 1)
     assert "leads" in world.ok("status", "/app/leader")
     assert "3 items, 1 claimed" in world.ok("status", "/app/locking")
-    assert world.json("status", "--json")["entries"] == []  # it is not below /conclave
+    assert world.json("status", "--json")["entries"] == []  # these nodes are not below /conclave
 
 
-def test_a_queue_and_what_stands_beside_it(served):
+def test_a_queue_and_its_additional_nodes(served):
     world, zk = served
     for name in ["qn-0000000004", "qn-0000000005"]:
         zk.create(f"/conclave/jobs/{name}", b"data", makepath=True)
-    beside = "/conclave/jobs.conclave"
-    zk.create(f"{beside}/taken/qn-0000000004", b"worker 1\nid ab", ephemeral=True, makepath=True)
-    zk.create(f"{beside}/waiting/lock-", b"w\nid cd", ephemeral=True, sequence=True, makepath=True)
-    zk.create(f"{beside}/consumers/ff", b"", ephemeral=True, makepath=True)
+    folder = "/conclave/jobs.conclave"
+    zk.create(f"{folder}/taken/qn-0000000004", b"worker 1\nid ab", ephemeral=True, makepath=True)
+    zk.create(f"{folder}/waiting/lock-", b"w\nid cd", ephemeral=True, sequence=True, makepath=True)
+    zk.create(f"{folder}/consumers/ff", b"", ephemeral=True, makepath=True)
     zk.create("/conclave/idle.conclave/waiting/lock-", b"w\nid cd", ephemeral=True, sequence=True,
               makepath=True)
     found = entries(world)
@@ -200,7 +200,7 @@ def test_a_queue_and_what_stands_beside_it(served):
     jobs = found["/conclave/jobs"]
     assert [jobs[k] for k in ("length", "claimed", "consumers", "waiting")] == [2, 1, 1, 1]
     assert [(c["owner"], c["node"]) for c in jobs["claims"]] == [
-        ("worker 1", f"{beside}/taken/qn-0000000004")]
+        ("worker 1", f"{folder}/taken/qn-0000000004")]
     assert found["/conclave/idle"]["waiting"] == 1
     assert entries(world, "jobs") == {"/conclave/jobs": jobs}
     text = world.ok("status", "jobs")
@@ -208,8 +208,8 @@ def test_a_queue_and_what_stands_beside_it(served):
     assert "worker 1 (qn-0000000004)" in text
 
 
-def test_folders_with_the_names_of_parts(world):
-    """`locks` and `leases` are a semaphore's, unless they are somebody's folders."""
+def test_folders_with_the_names_of_internal_nodes(world):
+    """`locks` and `leases` are nodes of a semaphore, but can also be folders of a user."""
     world.hold("locks/a")
     world.hold("leases/b")
     world.hold("entries/c")
@@ -218,9 +218,9 @@ def test_folders_with_the_names_of_parts(world):
         f"/conclave/{p}" for p in ("locks/a", "leases/b", "entries/c", "taken/d")}
 
 
-def test_other_names(served):
+def test_other_prefixes(served):
     world, zk = served
-    # Of ours, by what stands in the nodes; of others, only if it is said.
+    # Contenders of this library are recognised by their data, others only with --layout.
     world.hold("--layout", "job-", "x", "--label", "me")
     zk.create("/conclave/service/member-", b"10.0.0.1", ephemeral=True, sequence=True,
               makepath=True)
@@ -230,14 +230,14 @@ def test_other_names(served):
     assert set(found) == {"/conclave/x", "/conclave/named"}
     assert [owners(e["holders"]) for e in found.values()] == [["me"], ["me"]]
     assert "/conclave/service" in entries(world, "--layout", "member-")
-    # One lock of two layouts is two locks.
+    # A path with two layouts has two locks.
     world.hold("y")
     zk.create("/conclave/y/__lock__", b"other", ephemeral=True, sequence=True)
     both = [e for e in world.json("status", "--json")["entries"] if e["path"] == "/conclave/y"]
     assert [e["layout"] for e in both] == ["curator", "kazoo"]
 
 
-def test_what_may_not_be_read_is_said(served):
+def test_nodes_without_permission_to_read_are_listed(served):
     world, zk = served
     acl = [make_digest_acl("u", "p", all=True)]
     zk.ensure_path("/conclave")
@@ -255,7 +255,7 @@ def test_what_may_not_be_read_is_said(served):
     assert "lock-0000000001 (cannot be read)" in text
 
 
-def test_owners_cannot_write_to_the_terminal(served):
+def test_owners_cannot_contain_control_sequences(served):
     world, zk = served
     zk.create("/conclave/x/__lock__", "\033[2Jevil\n\u009b1mand \u00fc".encode(), ephemeral=True,
               sequence=True, makepath=True)
@@ -264,11 +264,11 @@ def test_owners_cannot_write_to_the_terminal(served):
     assert "evil" in out and "\u00fc" in out
 
 
-def test_thousands_of_nodes_that_come_and_go(served):
+def test_thousands_of_nodes_that_are_created_and_deleted(served):
     world, zk = served
     zk.ensure_path("/conclave/many")
     zk.ensure_path("/conclave/one")
-    n, m = 600, 1500  # more than are asked for at once
+    n, m = 600, 1500  # more than one batch of requests
     for parents in ["/conclave/one"] * m, [f"/conclave/many/{i}" for i in range(n)]:
         if len(parents) == n:
             for r in [zk.create_async(p) for p in parents]:
@@ -291,15 +291,15 @@ def test_thousands_of_nodes_that_come_and_go(served):
         for _ in range(3):
             found = entries(world)
             assert sum(p.startswith("/conclave/many/") for p in found) == n
-            line = [w["node"] for w in found["/conclave/one"]["waiters"]]
-            assert len(line) == m - 1 and line == sorted(line)
+            waiters = [w["node"] for w in found["/conclave/one"]["waiters"]]
+            assert len(waiters) == m - 1 and waiters == sorted(waiters)
     finally:
         ended.set()
         thread.join()
 
 
 class Lines:
-    """What a program prints, line by line, without waiting for ever."""
+    """Reads the output of a program line by line, with a timeout."""
 
     def __init__(self, p):
         self._queue = queue.Queue()
@@ -311,7 +311,7 @@ class Lines:
         threading.Thread(target=read, daemon=True).start()
 
     def next(self):
-        return self._queue.get(timeout=PATIENCE)
+        return self._queue.get(timeout=TIMEOUT)
 
     def paths(self):
         return [e["path"] for e in json.loads(self.next())["entries"]]
@@ -343,13 +343,13 @@ def test_watch_in_text(world):
     assert lines.next().split() == ["x", "lock"]
     p.terminate()
     assert p.wait() == 0
-    # What follows --watch and is no time is a path.
+    # An argument after --watch that is not a time is a path.
     lines = Lines(world.start_conclave("status", "--watch", "y"))
     lines.next()
     assert lines.next() == "nothing in use at /conclave/y\n"
 
 
-def test_watch_outlives_its_server(world):
+def test_watch_continues_after_a_restart_of_the_server(world):
     lines = Lines(world.start_conclave("status", "--watch=250ms", "--json"))
     assert lines.paths() == []
     os.kill(world.local_pid(), signal.SIGKILL)
@@ -369,7 +369,7 @@ def test_watch_on_a_terminal(world):
     t.text = ""
     t.expect("o…")
     t.expect(str(line["fencing_token"]))
-    # No line is wider than the terminal; a new size is heeded at once.
+    # No line is wider than the terminal. A new size is used immediately.
     resize(t, 24, 200)
     t.expect("o" * 60)
     world.hold("y")
@@ -379,11 +379,11 @@ def test_watch_on_a_terminal(world):
     t.expect("more lines")
     t.type("\x03")
     assert t.wait() == 0
-    until(lambda: not t.read() or t.text.endswith("\033[?1049l"), "the first screen")
+    until(lambda: not t.read() or t.text.endswith("\033[?1049l"), "the original screen")
     assert "\033[?25h" in t.text
 
 
-def test_watch_is_stopped_and_goes_on(world):
+def test_watch_is_stopped_and_resumed(world):
     def state():
         with open(f"/proc/{t.pid}/stat") as f:
             return f.read().rsplit(")", 1)[1].split()[0]
@@ -391,8 +391,8 @@ def test_watch_is_stopped_and_goes_on(world):
     t = world.terminal(BINARY, "status", "--watch=250ms")
     t.expect("nothing in use")
     t.type("\x1a")
-    t.expect("\033[?1049l")  # the user's screen is back
-    until(lambda: state() == "T", "the stop")
+    t.expect("\033[?1049l")  # the original screen is restored
+    until(lambda: state() == "T", "the stopped process")
     t.text = ""
     os.kill(t.pid, signal.SIGCONT)
     t.expect("\033[?1049h")
@@ -406,7 +406,7 @@ def test_widths_on_a_terminal(world):
     argv = ["sh", "-c", f"stty rows 24 cols 60; exec '{BINARY}' status"]
     t = world.terminal(*argv, env={"LANG": "C.UTF-8", "NO_COLOR": "1"})
     assert t.wait() == 0
-    until(lambda: not t.read(), "its end")
+    until(lambda: not t.read(), "the end of the output")
     lines = t.text.replace("\r", "").splitlines()
     assert "└─ some/rather" in lines[1] and "● w" in lines[2] and "holds" in lines[2]
     assert max(map(len, lines)) <= 60

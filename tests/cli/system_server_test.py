@@ -1,7 +1,7 @@
-"""A server for all users of a machine: members of its group may use it, others are told so.
+"""A server for all users of a machine. Members of its group may use it, and others get an error.
 
-Run by root, these become other users. Where mounting is not permitted, what depends on
-/run/conclave is shown by the socket's own address alone.
+Tests that root runs switch to other users. If mounting is not permitted, tests that need
+/run/conclave use the address of the socket instead.
 """
 
 import grp
@@ -14,12 +14,12 @@ import stat
 import subprocess
 
 import pytest
-from conftest import BINARY, PATIENCE, until
+from conftest import BINARY, TIMEOUT, until
 
 SYSTEM = "/run/conclave/socket"
-# Numbers of nobody's.
+# Ids that no other processes have.
 STRANGER, MEMBER, OTHER_GROUP = 54321, 54322, 54323
-# The first group that is not ours.
+# A group that this process does not belong to.
 GROUP = next(g for g in grp.getgrall() if g.gr_gid not in (os.getegid(), *os.getgroups()))
 
 root_only = pytest.mark.xfail(os.geteuid() != 0, reason="only root can become another user",
@@ -27,7 +27,7 @@ root_only = pytest.mark.xfail(os.geteuid() != 0, reason="only root can become an
 
 
 def as_user(world, uid, groups, *args, inside=(), env=None):
-    """A command of another user, who may not reach the folder that the program is in."""
+    """Runs a command as another user, who may have no access to the folder of the program."""
     program = os.open(BINARY, os.O_RDONLY)
     try:
         groups = ["--groups", ",".join(map(str, groups))] if groups else ["--clear-groups"]
@@ -36,7 +36,7 @@ def as_user(world, uid, groups, *args, inside=(), env=None):
         return subprocess.run(
             [*inside, *(become if uid else []), f"/proc/self/fd/{program}", *args],
             env=environment, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            pass_fds=[program], timeout=PATIENCE)
+            pass_fds=[program], timeout=TIMEOUT)
     finally:
         os.close(program)
 
@@ -47,8 +47,7 @@ def ready(p):
     return p
 
 
-USUAL = 0o022
-UMASKS = [0o007, USUAL]
+UMASKS = [0o007, 0o022]
 umasks = pytest.mark.parametrize("umask", UMASKS, ids=oct)
 
 
@@ -80,12 +79,12 @@ def test_the_socket_is_for_the_group(world, umask):
     assert p.poll() is None
 
 
-def test_servers_that_start_at_once_do_not_share_a_socket(world):
-    """Each finds the socket of a server that is gone. Only one may replace it."""
+def test_only_one_of_several_servers_replaces_an_unused_socket(world):
+    """All servers start at the same time and find the socket of a server that has exited."""
     path = world.path("socket")
     for _ in range(4):
-        with socket.socket(socket.AF_UNIX) as gone:
-            gone.bind(path)
+        with socket.socket(socket.AF_UNIX) as unused:
+            unused.bind(path)
         servers = [world.start_conclave("serve", "--durability", "none", "--socket", path)
                    for _ in range(6)]
         running = lambda: [p for p in servers if p.poll() is None]
@@ -106,7 +105,7 @@ def test_no_such_group(world):
 
 @root_only
 @umasks
-def test_members_get_in_and_nobody_else(world, shared):
+def test_only_members_of_the_group_can_connect(world, shared):
     lock = ["lock", "-C", shared, "x", "--", "sh", "-c", "id -u; echo $CONCLAVE_LOCK_PATH"]
     r = as_user(world, MEMBER, [GROUP.gr_gid], "lock", "--connect-timeout", "3s", *lock[1:])
     assert (r.returncode, r.stdout, r.stderr) == (0, f"{MEMBER}\n/conclave/x\n", "")
@@ -128,8 +127,8 @@ def test_users_exclude_each_other(world, shared):
 
 
 @root_only
-def test_nobody_but_the_user_gets_into_his_own(world):
-    """Without a group, even where the folder lets others in."""
+def test_other_users_cannot_use_a_private_server(world):
+    """They cannot connect even if they have access to the folder."""
     world.ok("lock", "x", "--", "true")
     os.chmod(world.folder, 0o711)
     os.chmod(world.local, 0o711)
@@ -156,7 +155,7 @@ may_mount_only = pytest.mark.xfail(not MAY_MOUNT, reason="mounting is not permit
 @pytest.mark.parametrize("hide", ["chmod 750 /etc/conclave", "chmod 640 /etc/conclave/config",
                                   "ln -sf /not/mounted /etc/conclave/config"])
 def test_settings_that_cannot_be_read_are_not_ignored(world, hide):
-    """Without them the command would use another server than the others."""
+    """Without these settings, the command would use a different server than other commands."""
     script = (f"mkdir etc && cp /etc/passwd /etc/group etc/ && mkdir -m 755 etc/conclave && "
               f"echo connect = 127.0.0.1:1 > etc/conclave/config && mount --bind etc /etc && "
               f'{hide} && exec "$@"')
@@ -168,13 +167,13 @@ def test_settings_that_cannot_be_read_are_not_ignored(world, hide):
 
 @may_mount_only
 def test_a_backup_that_the_command_cannot_see_is_a_failure(world):
-    """As with PrivateTmp, where the server's /tmp is another folder."""
+    """With PrivateTmp, for example, the server has a different /tmp."""
     os.mkdir(world.path("tmp"))
     ready(world.start("unshare", "-m", "sh", "-c",
                       'mount -t tmpfs none tmp && exec "$0" serve --data data', BINARY))
     r = world.conclave("serve", "--data", "data", "--backup", "tmp/copy.db")
     assert (r.returncode, r.stdout) == (1, "") and "PrivateTmp" in r.stderr, r
-    # A file of this name here would hide that.
+    # The command refuses an existing file, because the file would hide this failure.
     with open(world.path("tmp", "other.db"), "w"):
         r = world.conclave("serve", "--data", "data", "--backup", "tmp/other.db")
     assert (r.returncode, r.stdout) == (1, "") and "exists already" in r.stderr, r
@@ -182,7 +181,7 @@ def test_a_backup_that_the_command_cannot_see_is_a_failure(world):
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_a_server_with_closed_descriptors_writes_nothing_into_its_store(world, closed):
+def test_a_server_with_closed_descriptors_does_not_write_messages_to_its_store(world, closed):
     command = ["serve", "--data", "data", "--no-socket", "--listen", "127.0.0.1:0", "--idle-exit",
                "0.1s"]
     world.ok(*command)
@@ -192,7 +191,7 @@ def test_a_server_with_closed_descriptors_writes_nothing_into_its_store(world, c
 
 
 class Machine:
-    """A /run of its own, with a server for all users."""
+    """A mount namespace with its own /run and a server for all users."""
 
     def __init__(self, world, prepare):
         serve = f'exec "$0" serve --data "$1" --socket {SYSTEM} --socket-group "$2"'
@@ -200,40 +199,41 @@ class Machine:
         self.server = ready(world.start("unshare", "-m", "sh", "-c", script, BINARY,
                                         world.path("system"), GROUP.gr_name))
         self.world = world
-        # A namespace's own root is not ours if we run in a chroot.
+        # In a chroot, the root folder of the namespace differs from ours.
         of = f"/proc/{self.server.pid}"
         self.inside = ["nsenter", f"--mount={of}/ns/mnt", f"--root={of}/root", "--"]
 
     def run(self, uid, groups, *args, env=None):
-        """With nothing said about servers but by env."""
+        """Runs a command without settings for a server, except those in env."""
         return as_user(self.world, uid, groups, *args, inside=self.inside,
                        env={"CONCLAVE_LOCAL": None, **(env or {})})
 
 
-def refused(r):
+def expect_refused(r):
     assert (r.returncode, r.stdout, r.stderr.count("\n")) == (69, "", 1), r
     assert SYSTEM in r.stderr and "group" in r.stderr and "--connect" in r.stderr
 
 
 @root_only
-def test_it_comes_before_a_server_of_ones_own(world, shared):
+def test_it_takes_precedence_over_a_private_server(world, shared):
     if not MAY_MOUNT:
-        # The same rule for whoever is told the address.
+        # With the address of the socket, the same rule applies.
         r = as_user(world, STRANGER, [], "lock", "-C", shared, "--connect-timeout", "0.3s", "x",
                     "--", "true")
         assert r.returncode == 69
         return
     machine = Machine(world, "mkdir -m 755 /run/conclave")
-    # root and a member meet there.
+    # Root and a member use the same server.
     assert machine.run(0, [], "znode", "create", "/here", "yes").returncode == 0
     r = machine.run(MEMBER, [GROUP.gr_gid], "znode", "get", "/here")
     assert (r.returncode, r.stdout.strip(), r.stderr) == (0, "yes", "")
     r = machine.run(MEMBER, [GROUP.gr_gid], "lock", "x", "--", "echo", "ran")
     assert (r.returncode, r.stdout, r.stderr) == (0, "ran\n", "")
-    # Who may not use it does not get another one, which would exclude nobody.
+    # Users without permission do not get a private server, because its locks would not exclude
+    # others.
     for args in ["lock", "x", "--", "echo", "ran"], ["znode", "get", "/here"], ["status"]:
-        refused(machine.run(STRANGER, [], *args))
-    # Whoever says more than that is heard.
+        expect_refused(machine.run(STRANGER, [], *args))
+    # Variables take precedence over the server of the machine.
     r = machine.run(0, [], "znode", "get", "/here", env={"CONCLAVE_LOCAL": world.local})
     assert r.returncode == 1, r
     assert json.loads(world.conclave("local", "status", "--json").stdout)["running"]
@@ -242,8 +242,8 @@ def test_it_comes_before_a_server_of_ones_own(world, shared):
 
 
 @root_only
-def test_whoever_cannot_even_see_the_socket_is_told_so(world):
-    """The server makes the folder for its group only when there is none."""
+def test_users_without_access_to_the_folder_get_the_same_message(world):
+    """If the folder does not exist, the server creates it for its group."""
     if not MAY_MOUNT:
         os.mkdir(world.path("closed"), 0o700)
         os.chmod(world.folder, 0o711)
@@ -253,11 +253,12 @@ def test_whoever_cannot_even_see_the_socket_is_told_so(world):
         return
     machine = Machine(world, "true")
     assert machine.run(MEMBER, [GROUP.gr_gid], "znode", "ls", "/").returncode == 0
-    refused(machine.run(STRANGER, [], "lock", "x", "--", "echo", "ran"))
+    expect_refused(machine.run(STRANGER, [], "lock", "x", "--", "echo", "ran"))
 
 
-class Restarting:
-    """A namespace in which /run, /var/lib and /etc/systemd are this test's."""
+class RestartableMachine:
+    """A mount namespace with its own /run, /var/lib and /etc/systemd. The test starts the
+    server."""
 
     def __init__(self, world, prepare):
         places = "/run /var/lib /etc/systemd"
@@ -281,7 +282,7 @@ class Restarting:
         return self.world.start(*self.inside, BINARY, *args, env={"CONCLAVE_LOCAL": None})
 
 
-needs_mount = pytest.mark.xfail(not MAY_MOUNT, reason="only with mounts of one's own", run=False)
+needs_mount = pytest.mark.xfail(not MAY_MOUNT, reason="needs its own mounts", run=False)
 
 
 @root_only
@@ -290,14 +291,14 @@ needs_mount = pytest.mark.xfail(not MAY_MOUNT, reason="only with mounts of one's
     "mkdir /run/conclave", "mkdir /var/lib/conclave",
     "d=/etc/systemd/system/multi-user.target.wants && mkdir -p $d && ln -s gone $d/conclave.service"],
     ids=["run", "data", "unit"])
-def test_where_there_is_one_nobody_gets_a_server_of_his_own_while_it_is_away(world, sign):
-    machine = Restarting(world, sign)
+def test_no_private_server_is_started_while_the_server_of_the_machine_is_down(world, sign):
+    machine = RestartableMachine(world, sign)
     r = machine.run("lock", "--connect-timeout", "0.5s", "x", "--", "echo", "ran")
     assert (r.returncode, r.stdout, r.stderr.count("\n")) == (69, "", 1), r
     assert SYSTEM in r.stderr
     r = machine.run("lock", "-n", "-E", "0", "--connect-timeout", "0.5s", "x", "--", "echo", "ran")
     assert (r.returncode, r.stdout, r.stderr.count("\n")) == (69, "", 1), r
-    # Whoever waits finds it when it comes.
+    # A waiting command uses the server when it starts.
     p = machine.start("lock", "--connect-timeout", "50s", "x", "--", "echo", "ran")
     machine.serve()
     assert p.communicate()[0] == "ran\n" and p.returncode == 0
@@ -305,15 +306,15 @@ def test_where_there_is_one_nobody_gets_a_server_of_his_own_while_it_is_away(wor
 
 @root_only
 @needs_mount
-def test_it_is_restarted_while_a_lock_is_held(world):
-    machine = Restarting(world, "true")
+def test_the_server_is_restarted_while_a_lock_is_held(world):
+    machine = RestartableMachine(world, "true")
     server = machine.serve()
     holder = machine.start("lock", "--session-timeout", "5s", "--hold", "x")
     holder.stdout.readline()
     for s in signal.SIGKILL, signal.SIGTERM:
         server.send_signal(s)
         server.wait()
-        # Between two servers.
+        # While no server runs.
         r = machine.run("lock", "-n", "--connect-timeout", "0.2s", "x", "--", "echo", "ran")
         assert (r.returncode, r.stdout) == (69, ""), r
         server = machine.serve()

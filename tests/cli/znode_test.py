@@ -1,4 +1,4 @@
-"""`conclave znode`: single nodes, as zkCli shows and changes them."""
+"""`conclave znode`: reads and writes single nodes, like zkCli."""
 
 import base64
 import contextlib
@@ -8,18 +8,18 @@ import signal
 import threading
 
 import pytest
-from conftest import BINARY, PATIENCE, stop, until
+from conftest import BINARY, TIMEOUT, stop, until
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
 
 def refused(world, code, *args, **rest):
-    """What it says on stderr when it ends with that code: one line."""
+    """Runs a `znode` command that must exit with `code`, and returns its only line on stderr."""
     return world.refused("znode", *args, code=code, **rest)
 
 
 def watcher(world, *args, **rest):
-    """`znode watch --json` that watches when this returns."""
+    """Starts `znode watch --json` and waits until it watches."""
     p = world.start_conclave("znode", "watch", "--json", *args, **rest)
     line = p.stdout.readline()
     assert line, p.stderr.read()
@@ -27,19 +27,19 @@ def watcher(world, *args, **rest):
     return p
 
 
-def told(p):
-    too_late = threading.Timer(PATIENCE, p.kill)
-    too_late.start()
+def next_event(p):
+    timer = threading.Timer(TIMEOUT, p.kill)
+    timer.start()
     line = p.stdout.readline()
-    too_late.cancel()
-    assert line, "nothing was told"
+    timer.cancel()
+    assert line, "no event was printed"
     e = json.loads(line)
     return e["event"], e["path"]
 
 
 @pytest.fixture
 def kazoo(world):
-    """Another client of a server on TCP, which is the one that commands use."""
+    """A client of kazoo. All commands use the same TCP server."""
     _, address = world.serve()
     world.env["CONCLAVE_CONNECT"] = address
     k = KazooClient(address)
@@ -94,13 +94,13 @@ def test_tree(world):
     shown = {**world.json("znode", "stat", "--json", "t/a/b"), "name": "b"}
     assert b == shown and (b["data_length"], b["num_children"]) == (5, 0)
     assert e["ephemeral_owner_text"] == hex(e["ephemeral_owner"]) != "0x0"
-    # One name for each: times are created and changed, with _ms.
+    # Each value has only one name. Times are `created` and `changed`, also with _ms.
     assert not {"ctime", "mtime", "size"} & b.keys() and b["created_ms"] <= b["changed_ms"]
     assert world.ok("znode", "tree", "/").startswith("/ (2)\n  conclave (1)\n    t (2)\n")
     assert "no such node" in refused(world, 1, "tree", "u")
 
 
-def test_get_gives_the_bytes(world):
+def test_get_prints_the_data_unchanged(world):
     data = bytes(range(256))
     with open(world.path("data"), "wb") as f:
         f.write(data)
@@ -112,14 +112,14 @@ def test_get_gives_the_bytes(world):
 
 
 @pytest.mark.parametrize("data", ["", "a", "ab", "äöü €\u0000 \U0001f600\n\"", "\ufffd"])
-def test_text_is_text_in_json(world, data):
+def test_utf8_data_is_text_in_json(world, data):
     world.ok("znode", "create", "x", "-", input=data)
     assert world.json("znode", "get", "--json", "x")["data"] == data
 
 
 @pytest.mark.parametrize("data", [
     b"\x80", b"\xc0\x80", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xc3", b"a\xffbc"])
-def test_what_is_not_utf8_is_base64(world, data):
+def test_other_data_is_base64_in_json(world, data):
     with open(world.path("data"), "wb") as f:
         f.write(data)
     world.ok("znode", "create", "x", "--file", "data")
@@ -127,11 +127,11 @@ def test_what_is_not_utf8_is_base64(world, data):
     assert "data" not in shown and base64.b64decode(shown["base64"]) == data
 
 
-def test_get_on_a_terminal_ends_its_line(world):
+def test_get_on_a_terminal_prints_a_newline(world):
     world.ok("znode", "create", "x", "hello")
     t = world.terminal(BINARY, "znode", "get", "x")
     assert t.wait() == 0
-    until(lambda: not t.read(), "the terminal's end")
+    until(lambda: not t.read(), "the end of the output")
     assert t.text == "hello\r\n"
 
 
@@ -158,7 +158,7 @@ def test_set(world):
     assert world.json("znode", "set", "--json", "x", "6")["stat"]["version"] == 6
 
 
-def test_set_only_a_version(world):
+def test_set_with_a_version(world):
     world.ok("znode", "create", "x", "0")
     world.ok("znode", "set", "--version", "0", "x", "1")
     assert "version" in refused(world, 1, "set", "--version", "0", "x", "2")
@@ -178,7 +178,7 @@ def test_create_with_parents(world):
     assert world.ok("znode", "create", "-p", "a/b/c") == "/conclave/a/b/c\n"
     assert world.ok("znode", "create", "-p", "a/b/d") == "/conclave/a/b/d\n"
     assert "already" in refused(world, 1, "create", "a/b/c")
-    # What stands at the top is never made by the way.
+    # Only /conclave is created without -p, no other top-level node.
     assert "-p" in refused(world, 1, "create", "/x/y")
 
 
@@ -192,7 +192,7 @@ def test_create_kinds(world):
     assert world.ok("znode", "acl", "a") == "world:anyone:r\n"
 
 
-def test_ttl_and_container_nodes_go(world):
+def test_ttl_and_container_nodes_are_removed(world):
     _, address = world.serve("--container-check", "10ms")
     world.env["CONCLAVE_CONNECT"] = address
     world.ok("znode", "create", "-p", "k/ttl")
@@ -200,10 +200,10 @@ def test_ttl_and_container_nodes_go(world):
     world.ok("znode", "create", "--container", "k/c")
     world.ok("znode", "create", "k/c/child")
     world.ok("znode", "rm", "k/c/child")
-    until(lambda: world.ok("znode", "ls", "k") == "ttl\n", "their end")
+    until(lambda: world.ok("znode", "ls", "k") == "ttl\n", "the removal of the nodes")
 
 
-def test_ephemeral_nodes_need_a_holder(world):
+def test_ephemeral_nodes_need_hold(world):
     assert "--hold" in refused(world, 64, "create", "-e", "x")
     assert "-e" in refused(world, 64, "create", "--hold", "x")
     p = world.start_conclave("znode", "create", "-p", "-e", "-s", "--json", "--hold", "m/x-", "me")
@@ -212,27 +212,27 @@ def test_ephemeral_nodes_need_a_holder(world):
     assert line["stat"]["ephemeral_owner"] == line["session_id"] != 0
     assert world.ok("znode", "get", line["path"]) == "me"
     p.send_signal(signal.SIGTERM)
-    assert p.wait(PATIENCE) == 0
+    assert p.wait(TIMEOUT) == 0
     assert world.ok("znode", "ls", "m") == ""
 
 
-def test_a_held_node_that_is_removed_ends_its_holder(world):
+def test_hold_exits_if_its_node_is_removed(world):
     p = world.start_conclave("znode", "create", "-e", "--hold", "x")
     p.stdout.readline()
-    world.ok("znode", "set", "x", "changed")  # is no reason
+    world.ok("znode", "set", "x", "changed")  # does not end it
     world.ok("znode", "rm", "x")
-    assert p.wait(PATIENCE) == 75
+    assert p.wait(TIMEOUT) == 75
     assert "removed" in p.stderr.read()
 
 
-def test_a_held_node_that_is_replaced_ends_its_holder(world, kazoo):
+def test_hold_exits_if_its_node_is_replaced(world, kazoo):
     p = world.start_conclave("znode", "create", "-e", "--hold", "/x")
     p.stdout.readline()
     t = kazoo.transaction()
     t.delete("/x")
     t.create("/x")
     t.commit()
-    assert p.wait(PATIENCE) == 75
+    assert p.wait(TIMEOUT) == 75
 
 
 def test_rm(world):
@@ -250,7 +250,7 @@ def test_rm(world):
     assert "/ cannot be removed" in refused(world, 64, "rm", "-rf", "/")
 
 
-def test_more_nodes_than_requests_may_be_under_way(world, kazoo):
+def test_more_nodes_than_requests_in_flight(world, kazoo):
     kazoo.create("/many")
     for begin in range(0, 5000, 500):
         t = kazoo.transaction()
@@ -266,23 +266,23 @@ def test_more_nodes_than_requests_may_be_under_way(world, kazoo):
 
 
 def test_rm_while_others_create(world, kazoo):
-    enough = threading.Event()
+    stopped = threading.Event()
 
     def create():
         i = 0
-        while not enough.is_set():
+        while not stopped.is_set():
             i += 1
-            with contextlib.suppress(NoNodeError):  # what is above it went meanwhile
+            with contextlib.suppress(NoNodeError):  # its parent was removed
                 kazoo.create(f"/r/{i % 3}/{i}", makepath=True)
 
     creator = threading.Thread(target=create)
     creator.start()
     try:
         for _ in range(5):
-            until(lambda: kazoo.exists("/r/1"), "something to remove")
+            until(lambda: kazoo.exists("/r/1"), "nodes to remove")
             world.ok("znode", "rm", "-r", "/r")
     finally:
-        enough.set()
+        stopped.set()
         creator.join()
 
 
@@ -305,23 +305,23 @@ def test_watch(world):
     world.ok("znode", "create", "-p", "w")
     p = watcher(world, "w/x", "--count", "4")
     world.ok("znode", "create", "w/x")
-    assert told(p) == ("created", "/conclave/w/x")
+    assert next_event(p) == ("created", "/conclave/w/x")
     world.ok("znode", "set", "w/x", "1")
-    assert told(p) == ("changed", "/conclave/w/x")
+    assert next_event(p) == ("changed", "/conclave/w/x")
     world.ok("znode", "create", "w/x/y")
-    assert told(p) == ("children_changed", "/conclave/w/x")
+    assert next_event(p) == ("children_changed", "/conclave/w/x")
     world.ok("znode", "rm", "w/x/y")
-    assert told(p) == ("children_changed", "/conclave/w/x")
-    assert p.wait(PATIENCE) == 0
+    assert next_event(p) == ("children_changed", "/conclave/w/x")
+    assert p.wait(TIMEOUT) == 0
 
 
-def test_watch_everything_below(world):
+def test_watch_recursively(world):
     p = watcher(world, "--recursive", "/")
     world.ok("znode", "create", "-p", "a/b")
-    assert [told(p) for _ in range(3)] == [
+    assert [next_event(p) for _ in range(3)] == [
         ("created", "/conclave"), ("created", "/conclave/a"), ("created", "/conclave/a/b")]
     p.send_signal(signal.SIGINT)
-    assert p.wait(PATIENCE) == 0
+    assert p.wait(TIMEOUT) == 0
 
 
 def test_watch_as_text(world):
@@ -331,27 +331,27 @@ def test_watch_as_text(world):
     assert p.stdout.readline().split()[3:] == ["created", "/conclave/x"]
 
 
-def test_watch_goes_on_when_the_server_was_killed(world):
+def test_watch_continues_after_the_server_was_killed(world):
     world.ok("znode", "create", "x")
     p = watcher(world, "x")
     os.kill(world.local_pid(), signal.SIGKILL)
-    assert told(p) == ("possibly_missed", "/conclave/x")
+    assert next_event(p) == ("possibly_missed", "/conclave/x")
     world.ok("znode", "set", "x", "1")
-    assert told(p) == ("changed", "/conclave/x")
+    assert next_event(p) == ("changed", "/conclave/x")
 
 
-def test_watch_goes_on_in_a_new_session(world):
+def test_watch_continues_in_a_new_session(world):
     server, address = world.serve("--min-session-timeout", "100ms")
     p = watcher(world, "/x", "-C", address, "--session-timeout", "500ms")
     server.kill()
     server.wait()
-    # In memory only: the new one knows nothing of the old one's sessions.
+    # The server has no storage, so the new server does not know the session.
     again = world.start_conclave(
         "serve", "--durability", "none", "--no-socket", "--listen", address)
     assert again.stdout.readline()
-    assert told(p) == ("possibly_missed", "/x")
+    assert next_event(p) == ("possibly_missed", "/x")
     world.ok("znode", "create", "-C", address, "/x")
-    assert told(p) == ("created", "/x")
+    assert next_event(p) == ("created", "/x")
 
 
 def test_acl(world):
@@ -369,7 +369,7 @@ def test_acl(world):
         assert "cdrwa" in refused(world, 64, "acl", "x", "--set", wrong)
 
 
-def test_acl_for_those_who_know_a_password(world):
+def test_acl_with_credentials(world):
     world.secret("digest:ops:secret\n")
     world.ok("znode", "create", "x", "--auth-file", "auth")
     assert "not allowed" in refused(world, 77, "get", "x")
@@ -390,16 +390,16 @@ def test_no_server(world):
 
 
 @pytest.mark.parametrize("args", [["watch", "/x"], ["create", "-e", "--hold", "/x"]])
-def test_interrupted_while_it_connects(world, args):
+def test_a_signal_while_it_connects(world, args):
     server, address = world.serve()
     stop(server)
     p = world.start_conclave("znode", *args, "-C", address, "--connect-timeout", "1h")
 
-    def takes_signals():
+    def blocks_signals():
         with open(f"/proc/{p.pid}/status") as f:
             blocked = next(line for line in f if line.startswith("SigBlk")).split()[1]
         return int(blocked, 16) & 1 << (signal.SIGINT - 1)
 
-    until(takes_signals, "the loop that waits for signals")
+    until(blocks_signals, "the loop that waits for signals")
     p.send_signal(signal.SIGINT)
-    assert p.wait(PATIENCE) == -signal.SIGINT
+    assert p.wait(TIMEOUT) == -signal.SIGINT

@@ -1,5 +1,4 @@
-// What can be told of a run while it goes on, from the histories as far as they are written: who
-// holds something, and what was done so far.
+// The current state of a run, read from the histories while they are written: holders and counts.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +12,20 @@
 
 namespace conclave::chaos {
 
-class live {
+class run_status {
  public:
-  explicit live(std::size_t slots) : slots_(slots) {}
+  explicit run_status(std::size_t slots) : slots_(slots) {}
 
   // A new process in this slot.
   void follow(std::size_t slot, const std::filesystem::path& file);
-  // The one in this slot was killed.
+  // The process in this slot was killed.
   void gone(std::size_t slot);
   void look();
   void look(std::size_t slot);
 
   bool holds(std::size_t slot) const;
-  bool holds_fenced(std::size_t slot) const;  // with a token that others will surpass
-  // When it last got what it wants: a lock, an item, room for an item.
+  bool holds_fenced(std::size_t slot) const;  // exclusively, so a later holder gets a higher token
+  // The time of its last grant, push, pop or completed claim.
   nanoseconds last_success(std::size_t slot) const { return slots_.at(slot).last_success; }
 
   std::uint64_t grants() const { return grants_; }
@@ -38,7 +37,7 @@ class live {
  private:
   struct place {
     std::unique_ptr<history_reader> reader;
-    std::string hold;  // its id; empty: none
+    std::string hold;  // the id; empty if it holds nothing
     bool fenced = false;
     nanoseconds until = 0;
     nanoseconds last_success = 0;

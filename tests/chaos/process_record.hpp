@@ -1,4 +1,4 @@
-// One process that used the library: a worker until it was killed, or the driver itself.
+// One process that used the library: a worker, or the driver itself.
 #pragma once
 
 #include <chrono>
@@ -11,13 +11,13 @@
 
 namespace conclave::chaos {
 
-struct life {
-  std::string name;  // "mutex-3.1": job, slot, how many there were in it before
+struct process_record {
+  std::string name;  // "mutex-3.1": job, slot, number of earlier processes in the slot
   std::string job;
   std::size_t slot = 0;
   std::chrono::milliseconds session{0};
   std::filesystem::path file;           // its history
-  std::optional<nanoseconds> killed{};  // just before
+  std::optional<nanoseconds> killed{};  // shortly before
 };
 
 }  // namespace conclave::chaos

@@ -1,4 +1,4 @@
-#include "chaos/aftermath.hpp"
+#include "chaos/final_check.hpp"
 
 #include <thread>
 
@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr auto limit = 30s;
 
-// Every node below, the deepest first.
+// Appends all descendants, children before their parents.
 void list(client& zk, const std::string& path, std::vector<std::string>& all) {
   try {
     for (const auto& name : zk.children(path).names) {
@@ -23,12 +23,12 @@ void list(client& zk, const std::string& path, std::vector<std::string>& all) {
       all.push_back(std::move(child));
     }
   } catch (const error& e) {
-    if (e.code() != errc::no_node) throw;  // gone meanwhile
+    if (e.code() != errc::no_node) throw;  // deleted meanwhile
   }
 }
 
-// Parents of contenders stay for a while, until the server removes them; what a queue needs beside
-// itself stays as long as the queue.
+// The parents of contenders are containers that the server removes later. The auxiliary nodes of a
+// queue stay as long as the queue.
 bool may_stay(client& zk, const std::string& path) {
   const auto stat = zk.exists(path);
   if (!stat) return true;
@@ -49,37 +49,37 @@ void prepare(const std::string& servers) {
   zk.create(root);
 }
 
-aftermath::aftermath(const std::string& servers, std::filesystem::path histories,
-                     std::chrono::milliseconds sessions)
+final_check::final_check(const std::string& servers, std::filesystem::path histories,
+                         std::chrono::milliseconds sessions)
     : histories_{std::move(histories)} {
   client zk{servers};
   drain(zk);
-  look_for_rests(zk, sessions);
+  find_leftovers(zk, sessions);
 }
 
-std::filesystem::path aftermath::begin_life(const std::string& job) {
-  life l;
+std::filesystem::path final_check::add_process(const std::string& job) {
+  process_record l;
   l.name = l.job = "driver-" + job;
   l.slot = static_cast<std::size_t>(-1);
   l.file = histories_ / l.name;
-  lives_.push_back(l);
+  processes_.push_back(l);
   return l.file;
 }
 
-void aftermath::drain(client& zk) {
+void final_check::drain(client& zk) {
   {
-    history story{begin_life("pop")};
+    history log{add_process("pop")};
     queue q{zk, queue_path};
-    while (const auto item = q.pop_for(200ms)) story.say("popped", {item->data});
+    while (const auto item = q.pop_for(200ms)) log.write("popped", {item->data});
   }
-  history story{begin_life("claim")};
+  history log{add_process("claim")};
   queue q{zk, claims_path};
   const auto end = std::chrono::steady_clock::now() + limit;
-  // Those of killed workers are there again when their sessions have ended.
+  // Items that killed workers had claimed are available again when their sessions have expired.
   while (!q.empty()) {
     if (auto claim = q.claim_for(200ms)) {
       claim->complete();
-      story.say("completed", {claim->data(), "done"});
+      log.write("completed", {claim->data(), "done"});
     } else if (std::chrono::steady_clock::now() > end) {
       problems_.push_back("items of " + std::string{claims_path} + " cannot be claimed");
       return;
@@ -87,20 +87,20 @@ void aftermath::drain(client& zk) {
   }
 }
 
-void aftermath::look_for_rests(client& zk, std::chrono::milliseconds sessions) {
+void final_check::find_leftovers(client& zk, std::chrono::milliseconds sessions) {
   const auto end = std::chrono::steady_clock::now() + limit + 2 * sessions;
-  std::string rests;
+  std::string leftovers;
   do {
     zk.sync(root);
     std::vector<std::string> all;
     list(zk, root, all);
-    rests.clear();
+    leftovers.clear();
     for (const auto& path : all)
-      if (!may_stay(zk, path)) rests += ' ' + path;
-    if (rests.empty()) return;
+      if (!may_stay(zk, path)) leftovers += ' ' + path;
+    if (leftovers.empty()) return;
     std::this_thread::sleep_for(100ms);
   } while (std::chrono::steady_clock::now() < end);
-  problems_.push_back("left behind:" + rests);
+  problems_.push_back("left behind:" + leftovers);
 }
 
 }  // namespace conclave::chaos

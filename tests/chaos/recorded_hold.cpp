@@ -1,4 +1,4 @@
-#include "chaos/holding.hpp"
+#include "chaos/recorded_hold.hpp"
 
 #include <atomic>
 #include <thread>
@@ -20,90 +20,90 @@ std::string next_id() {
 
 }  // namespace
 
-holding::holding(surroundings& s, conclave::hold h, held_thing what)
+recorded_hold::recorded_hold(worker_context& s, conclave::hold h, held_resource what)
     : s_{s},
       hold_{std::move(h)},
       what_{std::move(what)},
       token_{std::to_string(hold_.fencing_token())} {}
 
-bool holding::stay(std::chrono::milliseconds length) {
-  // The time is taken before each question, so that a pause in between cannot make it too late.
+bool recorded_hold::stay(std::chrono::milliseconds length) {
+  // Reads the clock before each query, so that a stop in between cannot make the time too late.
   const auto begin = now();
   const auto end = begin + std::chrono::nanoseconds{length}.count();
   const auto left = hold_.remaining().count();
   if (left == 0) {
-    s_.story.say(begin, "late", {what_.resource, token_});
+    s_.log.write(begin, "late", {what_.resource, token_});
     return false;
   }
-  std::atomic<nanoseconds> told{0};
-  const std::stop_callback on_loss{hold_.lost(), [&] { told = now(); }};
+  std::atomic<nanoseconds> reported_lost_at{0};
+  const std::stop_callback on_loss{hold_.lost(), [&] { reported_lost_at = now(); }};
   id_ = next_id();
-  until_ = begin + (s_.careless ? 3600 * second : left);  // a careless one has no clock
-  s_.story.say(begin, "granted",
+  until_ = begin + (s_.careless ? 3600 * second : left);  // a careless worker ignores the deadline
+  s_.log.write(begin, "granted",
                {id_, what_.resource, token_, what_.mode, std::to_string(hold_.session_id()),
                 std::to_string(until_)});
   auto last_write = begin - write_again;
   for (;;) {
     const auto t = now();
     const bool over = t >= end && (s_.careless || !hold_.suspended());
-    // The last write, too, comes before the look: a pause may have been in between.
+    // Always writes before checking the hold, because the process may have been stopped.
     if (what_.fenced && (over || t - last_write >= write_again)) {
       last_write = t;
       if (!write() && !s_.careless) {
-        lost(told != 0 ? told.load() : now());
+        lost(reported_lost_at != 0 ? reported_lost_at.load() : now());
         return false;
       }
     }
     if (!look()) {
-      lost(told != 0 ? told.load() : t);
+      lost(reported_lost_at != 0 ? reported_lost_at.load() : t);
       return false;
     }
     if (over) break;
     if (what_.downgrade && t > begin + (end - begin) / 2) {
-      s_.story.say("shares", {id_});
+      s_.log.write("downgrading", {id_});
       what_.fenced = false;
       std::exchange(what_.downgrade, nullptr)();
     }
     std::this_thread::sleep_for(look_again);
   }
-  s_.story.say("ended", {id_, "released"});
+  s_.log.write("ended", {id_, "released"});
   return true;
 }
 
-bool holding::look() {
+bool recorded_hold::look() {
   if (s_.careless) return true;
   const auto t = now();
   const auto left = hold_.remaining().count();
   if (left == 0) return false;
   if (t + left > until_ + millisecond) {
     until_ = t + left;
-    s_.story.say(t, "until", {id_, std::to_string(until_)});
+    s_.log.write(t, "until", {id_, std::to_string(until_)});
   }
   return true;
 }
 
-bool holding::write() {
+bool recorded_hold::write() {
   if (s_.store.write(what_.resource, hold_.fencing_token())) return true;
   const bool held = hold_.held();
-  s_.story.say("refused", {what_.resource, token_, id_, held ? "held" : "stale"});
+  s_.log.write("refused", {what_.resource, token_, id_, held ? "held" : "stale"});
   return false;
 }
 
-void holding::lost(nanoseconds at) {
-  s_.story.say(at, "ended", {id_, "lost"});
+void recorded_hold::lost(nanoseconds at) {
+  s_.log.write(at, "ended", {id_, "lost"});
   if (what_.fenced) write_too_late();
 }
 
-void holding::write_too_late() {
+void recorded_hold::write_too_late() {
   const auto limit = now() + std::chrono::nanoseconds{patience_for_a_newer_one}.count();
   while (s_.store.highest(what_.resource) <= hold_.fencing_token()) {
     if (now() > limit || s_.stop.stop_requested()) return;
     std::this_thread::sleep_for(5ms);
   }
   if (s_.store.write(what_.resource, hold_.fencing_token()))
-    s_.story.say("accepted", {what_.resource, token_, id_});
+    s_.log.write("accepted", {what_.resource, token_, id_});
   else
-    s_.story.say("refused", {what_.resource, token_, id_, "stale"});
+    s_.log.write("refused", {what_.resource, token_, id_, "stale"});
 }
 
 }  // namespace conclave::chaos

@@ -1,4 +1,4 @@
-#include "chaos/live.hpp"
+#include "chaos/run_status.hpp"
 
 #include <algorithm>
 
@@ -6,32 +6,32 @@
 
 namespace conclave::chaos {
 
-void live::follow(std::size_t i, const std::filesystem::path& file) {
+void run_status::follow(std::size_t i, const std::filesystem::path& file) {
   auto& s = slots_.at(i);
-  if (s.reader) look(i);  // the last words of the one before
+  if (s.reader) look(i);  // the last events of the previous process
   s.reader = std::make_unique<history_reader>(file);
   s.hold.clear();
 }
 
-void live::gone(std::size_t i) {
+void run_status::gone(std::size_t i) {
   look(i);
   slots_.at(i).hold.clear();
 }
 
-void live::look() {
+void run_status::look() {
   for (std::size_t i = 0; i < slots_.size(); ++i) look(i);
 }
 
-void live::look(std::size_t i) {
+void run_status::look(std::size_t i) {
   for (const auto& e : slots_.at(i).reader->more()) take(i, e);
 }
 
-void live::take(std::size_t i, const event& e) {
+void run_status::take(std::size_t i, const event& e) {
   auto& s = slots_.at(i);
   if (e.what == "granted") {
     s.hold = e.word(0);
-    // A claim that is lost may find nobody else who wants it.
-    s.fenced = e.word(3) == "alone" && !e.word(1).starts_with(claims_path);
+    // A lost claim may have no later holder.
+    s.fenced = e.word(3) == "exclusive" && !e.word(1).starts_with(claims_path);
     s.until = e.number(5);
     s.last_success = std::max(s.last_success, e.at);
     ++grants_;
@@ -40,7 +40,7 @@ void live::take(std::size_t i, const event& e) {
     last->second = i;
   } else if (e.what == "until") {
     s.until = e.number(1);
-  } else if (e.what == "shares") {
+  } else if (e.what == "downgrading") {
     s.fenced = false;
   } else if (e.what == "ended") {
     s.hold.clear();
@@ -57,11 +57,11 @@ void live::take(std::size_t i, const event& e) {
   }
 }
 
-bool live::holds(std::size_t i) const {
+bool run_status::holds(std::size_t i) const {
   const auto& s = slots_.at(i);
   return !s.hold.empty() && now() < s.until;
 }
 
-bool live::holds_fenced(std::size_t i) const { return holds(i) && slots_.at(i).fenced; }
+bool run_status::holds_fenced(std::size_t i) const { return holds(i) && slots_.at(i).fenced; }
 
 }  // namespace conclave::chaos

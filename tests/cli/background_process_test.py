@@ -1,5 +1,5 @@
-"""What a command leaves running in the background holds the lock until it has ended, whatever happens
-to `conclave`, its guard and the server meanwhile; and it can do nothing else with it."""
+"""Background processes of a command hold the lock until they end, even if `conclave`, its guard or
+the server is killed. They cannot use the session for requests."""
 
 import fcntl
 import os
@@ -12,7 +12,7 @@ import time
 import pytest
 from conftest import BINARY, alive, until
 
-# Without our pipes, so that whoever reads them is not kept waiting.
+# Closes the inherited pipes, so that a reader of the pipes does not wait for this process.
 BACKGROUND = "sleep 1000 >/dev/null 2>&1 </dev/null & echo $!"
 
 
@@ -33,7 +33,7 @@ def is_free(world):
 
 def guards(world):
     found = []
-    for pid in world._left():
+    for pid in world.processes():
         try:
             with open(f"/proc/{pid}/comm") as f:
                 if f.read() == "conclave-guard\n":
@@ -51,74 +51,75 @@ def parent(pid):
         return 0
 
 
-def leave(world, *flags, line=BACKGROUND):
-    """A command that has ended and left a process: its number."""
+def start_background(world, *flags, line=BACKGROUND):
+    """Runs a command that ends and leaves a background process. Returns the process id."""
     return int(world.ok("lock", *flags, "x", "--", "sh", "-c", line))
 
 
-def not_free_while_it_runs(world, left):
-    """Looked at in this order: free, and then still running, is a lock that was lost."""
+def expect_held_while_alive(world, background):
+    """Checks the lock first. A free lock while the process is still alive means that the lock was
+    lost."""
     code = world.conclave("lock", "-n", "x", "--", "true").returncode
-    assert code == 1 and alive(left), code
+    assert code == 1 and alive(background), code
 
 
-def test_conclave_ends_at_once(world):
+def test_conclave_does_not_wait_for_background_processes(world):
     begin = time.monotonic()
-    left = leave(world)
+    background = start_background(world)
     assert time.monotonic() - begin < 10
-    not_free_while_it_runs(world, left)
-    kill(left)
+    expect_held_while_alive(world, background)
+    kill(background)
     until(lambda: is_free(world), "the lock")
     until(lambda: not guards(world), "the end of the guard")
 
 
 @pytest.mark.parametrize("line", [BACKGROUND, "setsid " + BACKGROUND], ids=["group", "daemon"])
 def test_the_server_is_killed(world, line):
-    left = leave(world, "--session-timeout", "2s", line=line)
+    background = start_background(world, "--session-timeout", "2s", line=line)
     for _ in range(2):
         kill_server(world)
-        not_free_while_it_runs(world, left)
-    # Longer than any session of nobody's would live.
+        expect_held_while_alive(world, background)
+    # Waits longer than the timeout of a session without a keeper.
     r = world.conclave("lock", "-w", "4", "x", "--", "true")
-    assert (r.returncode, alive(left)) == (1, True), r
-    kill(left)
+    assert (r.returncode, alive(background)) == (1, True), r
+    kill(background)
     until(lambda: is_free(world), "the lock")
     until(lambda: not guards(world), "the end of the guard")
 
 
-def test_the_server_is_killed_while_it_is_needed_by_nobody_else(world):
-    """The guard starts it again: otherwise time would run out."""
-    left = leave(world, "--session-timeout", "2s")
+def test_the_guard_restarts_the_server(world):
+    """No other command runs. Without the guard, the session would expire."""
+    background = start_background(world, "--session-timeout", "2s")
     before = kill_server(world)
     until(lambda: world.local_pid() not in (None, before), "another server")
-    not_free_while_it_runs(world, left)
+    expect_held_while_alive(world, background)
 
 
-def test_a_command_that_ends_in_its_first_moment(world):
-    """There is no time in which nobody guards it."""
+def test_a_command_that_ends_immediately(world):
+    """The guard runs before the command starts."""
     for _ in range(2):
-        left = leave(world, "--session-timeout", "1s")
+        background = start_background(world, "--session-timeout", "1s")
         kill_server(world)
         r = world.conclave("lock", "-w", "2", "x", "--", "true")
-        assert (r.returncode, alive(left)) == (1, True), r
-        kill(left)
+        assert (r.returncode, alive(background)) == (1, True), r
+        kill(background)
         until(lambda: is_free(world), "the lock")
 
 
-def test_the_server_was_killed_before_the_command_ended(world):
+def test_the_server_is_killed_before_the_command_ends(world):
     p = world.start_conclave("lock", "--session-timeout", "2s", "x", "--", "sh", "-c",
                              BACKGROUND + "; read a", stdin=subprocess.PIPE)
-    left = int(p.stdout.readline())
+    background = int(p.stdout.readline())
     before = kill_server(world)
     until(lambda: world.local_pid() not in (None, before), "another server")
     assert not is_free(world)
     p.communicate("\n")
     assert p.returncode == 0
     r = world.conclave("lock", "-w", "3", "x", "--", "true")
-    assert (r.returncode, alive(left)) == (1, True), r
+    assert (r.returncode, alive(background)) == (1, True), r
     kill_server(world)
-    not_free_while_it_runs(world, left)
-    kill(left)
+    expect_held_while_alive(world, background)
+    kill(background)
     until(lambda: is_free(world), "the lock")
 
 
@@ -128,7 +129,7 @@ def test_conclave_and_the_server_are_killed(world, order):
                              "echo $$; exec sleep 1000")
     child = int(p.stdout.readline())
     server = world.local_pid()
-    p.send_signal(signal.SIGSTOP)  # so that it cannot do anything between the two
+    p.send_signal(signal.SIGSTOP)  # so that it cannot react between the two kills
     for victim in order.split():
         kill(p.pid) if victim == "conclave" else kill(server)
     p.wait()
@@ -157,7 +158,7 @@ def test_a_guard_that_is_killed_is_replaced(world):
     first, = until(lambda: guards(world), "the guard")
     kill_server(world)
     os.kill(first, signal.SIGKILL)
-    # What the first one has forked to start the server still has its name.
+    # Ignores the child that the first guard has forked to start the server. It has the same name.
     until(lambda: [g for g in guards(world) if g != first and parent(g) == p.pid], "another guard")
     kill(p.pid)
     p.wait()
@@ -166,7 +167,7 @@ def test_a_guard_that_is_killed_is_replaced(world):
 
 
 def test_no_descriptors_for_another_guard(world):
-    """The command runs on under its lock, and gets another guard when there is room for one."""
+    """The command keeps its lock, and gets a new guard as soon as descriptors are available."""
     p = world.start_conclave("lock", "x", "--", "sh", "-c", "echo $$; exec sleep 1000")
     child = int(p.stdout.readline())
     first, = until(lambda: guards(world), "the guard")
@@ -179,35 +180,36 @@ def test_no_descriptors_for_another_guard(world):
     open_files = len(os.listdir(f"/proc/{p.pid}/fd"))
     resource.prlimit(p.pid, resource.RLIMIT_NOFILE, (soft, hard))
     until(lambda: [g for g in guards(world) if g != first], "another guard")
-    # Not more than before: each attempt that failed has closed its own.
-    until(lambda: len(os.listdir(f"/proc/{p.pid}/fd")) <= open_files, "the end of the former guard's")
+    # Failed attempts to start a guard have closed their descriptors.
+    until(lambda: len(os.listdir(f"/proc/{p.pid}/fd")) <= open_files, "closed descriptors")
 
 
 def test_a_guard_that_is_stopped_while_the_server_is_restarted_is_replaced(world):
-    """`conclave` ends only when a guard keeps the session: nobody else would."""
+    """`conclave` exits only after a guard keeps the session, because no other process would keep
+    it."""
     p = world.start_conclave("lock", "--session-timeout", "2s", "x", "--", "sh", "-c",
                              BACKGROUND + "; read a", stdin=subprocess.PIPE)
-    left = int(p.stdout.readline())
+    background = int(p.stdout.readline())
     first, = until(lambda: guards(world), "the guard")
     os.kill(first, signal.SIGSTOP)
     before = kill_server(world)
     until(lambda: world.local_pid() not in (None, before), "another server")
-    # Longer than a restarted server waits for those who keep a session.
+    # Waits longer than a restarted server waits for the keepers of a session.
     r = world.conclave("lock", "-w", "1.5", "x", "--", "true")
-    assert (r.returncode, alive(left)) == (1, True), r
+    assert (r.returncode, alive(background)) == (1, True), r
     p.communicate("\n")
     assert p.returncode == 0
-    not_free_while_it_runs(world, left)
+    expect_held_while_alive(world, background)
     kill_server(world)
     r = world.conclave("lock", "-w", "4", "x", "--", "true")
-    assert (r.returncode, alive(left)) == (1, True), r
+    assert (r.returncode, alive(background)) == (1, True), r
     assert first not in guards(world)
-    kill(left)
+    kill(background)
     until(lambda: is_free(world), "the lock")
 
 
-def test_a_guard_that_is_killed_again_and_again(world):
-    """It is replaced, but not as fast as it can be killed."""
+def test_a_guard_that_is_killed_repeatedly(world):
+    """It is replaced, but the rate is limited."""
     p = world.start_conclave("lock", "x", "--", "sh", "-c", "echo $$; exec sleep 1000")
     child = int(p.stdout.readline())
     killed = []
@@ -216,57 +218,59 @@ def test_a_guard_that_is_killed_again_and_again(world):
         killed += until(lambda: [g for g in guards(world)
                                  if g not in killed and parent(g) == p.pid], "another guard")
         os.kill(killed[-1], signal.SIGKILL)
-    assert time.monotonic() - begin >= 0.8  # the first of them was replaced at once
+    assert time.monotonic() - begin >= 0.8  # the first guard is replaced immediately
     assert "the guard process was killed 10 times" in p.stderr.readline()
     until(lambda: [g for g in guards(world) if g not in killed], "another guard")
     assert alive(child) and p.poll() is None and not is_free(world)
 
 
-# The group of a command that has ended, with a stranger in it: in a PID namespace, since the number
-# is chosen by writing /proc/sys/kernel/ns_last_pid.
-STRANGER = """
+# Another process gets the id of the process group of a command that has ended. The script runs in a
+# PID namespace, because it sets the next process id with /proc/sys/kernel/ns_last_pid.
+REUSED_GROUP_ID = """
 conclave serve --durability none --socket "$PWD/socket" >ready &
 server=$!
 until [ -s ready ]; do sleep 0.01; done
 conclave lock -C "unix:$PWD/socket" --session-timeout 2s x -- sh -c '
   echo $$ >leader
-  setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo $! >left; until [ -e /proc/$!/exe ]; do :; done'
+  setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo $! >background
+  until [ -e /proc/$!/exe ]; do :; done'
 set -m
 for i in $(seq 100); do
   echo $(($(cat leader) - 1)) >/proc/sys/kernel/ns_last_pid
-  sleep 1000 & stranger=$!
-  [ $stranger = $(cat leader) ] && break
-  kill -9 $stranger
+  sleep 1000 & other=$!
+  [ $other = $(cat leader) ] && break
+  kill -9 $other
 done
-[ $stranger = $(cat leader) ] || { echo the number was not given again; exit 1; }
+[ $other = $(cat leader) ] || { echo the process id was not reused; exit 1; }
 kill -9 $server
-while [ -e /proc/$(cat left)/exe ]; do sleep 0.01; done
-kill -0 $stranger && echo the stranger lives
+while [ -e /proc/$(cat background)/exe ]; do sleep 0.01; done
+kill -0 $other && echo the other process is alive
 """
 
 
-@pytest.mark.xfail(os.geteuid() != 0, reason="PID namespaces are for root", run=False)
-def test_a_group_whose_number_is_given_again_is_left_alone(world):
+@pytest.mark.xfail(os.geteuid() != 0, reason="only root can create PID namespaces", run=False)
+def test_a_process_group_that_reuses_the_id_is_not_killed(world):
     bin = os.path.dirname(BINARY)
-    r = world.run("unshare", "--pid", "--fork", "--mount-proc", "--kill-child", "bash", "-c", STRANGER,
+    r = world.run("unshare", "--pid", "--fork", "--mount-proc", "--kill-child", "bash", "-c",
+                  REUSED_GROUP_ID,
                   env={"PATH": bin + ":" + os.environ["PATH"]})
-    assert r.stdout.endswith("the stranger lives\n"), r
+    assert r.stdout.endswith("the other process is alive\n"), r
 
 
-def test_a_session_that_is_over_takes_everything_along(world):
-    """Also what has left the process group."""
+def test_all_background_processes_are_killed_when_the_session_has_expired(world):
+    """This includes processes that have left the process group."""
     lines = world.ok("lock", "--session-timeout", "2s", "x", "--", "sh", "-c",
                      BACKGROUND + "; setsid " + BACKGROUND)
-    left = [int(n) for n in lines.split()]
+    background = [int(n) for n in lines.split()]
     server = world.local_pid()
     # The next server does not know the session.
     os.rename(world.local, world.path("moved"))
     kill(server)
-    until(lambda: not any(map(alive, left)), "the end of all")
+    until(lambda: not any(map(alive, background)), "the end of all processes")
 
 
-def descriptors(world, test):
-    """Runs a program under the lock that tries `test` on every descriptor that it finds."""
+def socket_program(world, test):
+    """The command line of a program that runs `test`, which may call sockets()."""
     program = ("import os, socket, stat, struct, sys\n"
                "def sockets():\n"
                "  for i in range(3, 256):\n"
@@ -297,9 +301,9 @@ SHUT_DOWN = ("found = list(sockets())\n"
 
 
 @pytest.mark.parametrize("attack", [CLOSE_SESSION, SHUT_DOWN], ids=["close", "shutdown"])
-def test_what_is_inherited_keeps_the_session_and_cannot_use_it(world, attack):
+def test_the_inherited_descriptor_keeps_the_session_but_cannot_use_it(world, attack):
     p = world.start_conclave("lock", "--session-timeout", "2s", "x", "--",
-                             *descriptors(world, attack), stdin=subprocess.PIPE)
+                             *socket_program(world, attack), stdin=subprocess.PIPE)
     assert int(p.stdout.readline()) >= 1
     r = world.conclave("lock", "-w", "1", "x", "--", "true")
     assert r.returncode == 1, r
@@ -315,8 +319,8 @@ SHUT_DOWN_ONE = "socket.socket(fileno=os.dup(i)).shutdown(socket.SHUT_RDWR)"
 
 @pytest.mark.parametrize("misuse", [WRITE, SHUT_DOWN_ONE], ids=["write", "shutdown"])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_process_that_misuses_what_it_inherited_still_holds_the_lock(world, misuse, when):
-    """Before and after the end of `conclave`, whose own connection keeps the session as well."""
+def test_a_process_that_misuses_the_inherited_descriptor_still_holds_the_lock(world, misuse, when):
+    """Before and after `conclave` exits. Before that, its own connection also keeps the session."""
     ended = "while os.path.exists(f'/proc/{conclave}'): time.sleep(0.01)"
     program = ("import time\n"
                "conclave = os.getppid()\n"
@@ -330,7 +334,7 @@ def test_a_process_that_misuses_what_it_inherited_still_holds_the_lock(world, mi
                "  os.execvp('sleep', ['sleep', '1000'])\n"
                + (f"while not os.path.exists({world.path('misused')!r}): time.sleep(0.01)\n"
                   if when == "before" else ""))
-    world.ok("lock", "--session-timeout", "2s", "x", "--", *descriptors(world, program))
+    world.ok("lock", "--session-timeout", "2s", "x", "--", *socket_program(world, program))
     until(lambda: os.path.exists(world.path("misused")), "the misuse")
     r = world.conclave("lock", "-w", "1", "x", "--", "true")
     assert r.returncode == 1, r
@@ -339,23 +343,23 @@ def test_a_process_that_misuses_what_it_inherited_still_holds_the_lock(world, mi
     assert r.returncode == 1, r
 
 
-def test_a_command_that_stands_still_while_it_starts_the_server(world):
-    """It keeps the others from starting the server, but not the guard from its session."""
-    left = leave(world, "--session-timeout", "2s")
+def test_a_command_that_is_stopped_while_it_starts_the_server(world):
+    """Other commands cannot start the server then, but the guard can attach to a running one."""
+    background = start_background(world, "--session-timeout", "2s")
     folder = world.env["CONCLAVE_LOCAL"]
     with open(os.path.join(folder, "start.lock"), "r+") as starting:
         fcntl.flock(starting, fcntl.LOCK_EX)
         kill_server(world)
-        # The threads of the killed one may still have its files.
+        # Threads of the killed server may still have its files open.
         serve = lambda: world.start_conclave("serve", "--data", folder).stdout.readline()
         until(lambda: serve().startswith("conclave ready: "), "another server")
         r = world.conclave("lock", "-w", "4", "x", "--", "true")
-        assert (r.returncode, alive(left)) == (1, True), r
-    kill(left)
+        assert (r.returncode, alive(background)) == (1, True), r
+    kill(background)
     until(lambda: is_free(world), "the lock")
 
 
-# As ssh and sudo do: closes what it has inherited. Then prints its number.
+# Closes all inherited descriptors, as ssh and sudo do, and prints its process id.
 CLOSES_ALL = [sys.executable, "-S", "-c", "import os, signal; os.closerange(3, 256); "
               "print(os.getpid(), flush=True); signal.pause()"]
 
@@ -381,7 +385,7 @@ def test_a_command_that_closes_its_descriptors_holds_the_lock_until_it_ends(worl
     until(lambda: not guards(world), "the end of the guard")
 
 
-def test_a_session_that_is_over_ends_a_command_that_closes_its_descriptors(world):
+def test_a_command_that_closes_its_descriptors_is_killed_when_the_session_has_expired(world):
     p = world.start_conclave("lock", "--session-timeout", "2s", "x", "--", *CLOSES_ALL)
     child = int(p.stdout.readline())
     kill(p.pid)
@@ -392,7 +396,7 @@ def test_a_session_that_is_over_ends_a_command_that_closes_its_descriptors(world
     until(lambda: not guards(world), "the end of the guard")
 
 
-def test_an_item_whose_command_closes_its_descriptors_is_not_given_to_another(world):
+def test_an_item_whose_command_closes_its_descriptors_stays_claimed(world):
     world.ok("queue", "push", "q", "a")
     p = world.start_conclave("queue", "work", "--session-timeout", "2s", "q", "--", *CLOSES_ALL)
     child = int(p.stdout.readline())
@@ -404,7 +408,8 @@ def test_an_item_whose_command_closes_its_descriptors_is_not_given_to_another(wo
 
 
 def start_worker(world):
-    """Writes the process of each item's command to a file of the item's name."""
+    """Starts a worker. The command of each item writes its process id to a file with the item's
+    name."""
     line = 'read -r x; echo $$ > "$x.new"; mv "$x.new" "$x"; exec sleep 1000'
     return world.start_conclave("queue", "work", "-j", "2", "--session-timeout", "2s", "q", "-c", line)
 
@@ -415,7 +420,7 @@ def process_of(world, item):
         return int(f.read())
 
 
-def test_a_job_that_ends_leaves_the_session_to_its_siblings(world):
+def test_the_end_of_one_command_does_not_end_the_session_of_the_others(world):
     world.ok("queue", "push", "q", "a", "b")
     worker = start_worker(world)
     first, second = process_of(world, "a"), process_of(world, "b")
@@ -425,17 +430,18 @@ def test_a_job_that_ends_leaves_the_session_to_its_siblings(world):
     worker.kill()
     worker.wait()
     kill(first)
-    until(lambda: len(guards(world)) == 1, "the end of the first one's guard")
-    # Its claim is one of the same session.
+    until(lambda: len(guards(world)) == 1, "the end of the first guard")
+    # The claim of the second item belongs to the same session.
     assert world.conclave("queue", "pop", "-w", "3", "q").returncode == 1
     assert alive(second)
     kill(second)
     assert sorted(world.ok("queue", "pop", "-w", "10", "q") for _ in range(2)) == ["a\n", "b\n"]
 
 
-def test_what_an_item_leaves_behind_does_not_keep_the_worker(world):
+def test_a_background_process_of_an_item_does_not_block_the_worker(world):
     world.ok("queue", "push", "q", "one")
-    line = ('read -r x; if [ $x = one ]; then (sleep 1000 >/dev/null 2>&1 & echo $! > left); exit 0; fi;'
+    line = ('read -r x; '
+            'if [ $x = one ]; then (sleep 1000 >/dev/null 2>&1 & echo $! > background); exit 0; fi;'
             ' echo $$ > two.new; mv two.new two; exec sleep 1000')
     worker = world.start_conclave("queue", "work", "q", "-c", line)
     until(lambda: world.ok("queue", "len", "q") == "0\n", "the end of the first item")
@@ -445,7 +451,7 @@ def test_what_an_item_leaves_behind_does_not_keep_the_worker(world):
     worker.wait()
     kill(second)
     assert world.ok("queue", "pop", "-w", "10", "q") == "two\n"
-    with open(world.path("left")) as f:
-        left = int(f.read())
-    assert alive(left)
-    kill(left)
+    with open(world.path("background")) as f:
+        background = int(f.read())
+    assert alive(background)
+    kill(background)
