@@ -1,62 +1,61 @@
-# A thin cover over CMakePresets.json; see `make help`.
+# Shortcuts for the presets in CMakePresets.json. `make help` lists the targets.
 
 JOBS ?= $(shell nproc)
-# Integration tests mostly wait for their servers, so one more than there are cores. Many Java servers
-# at once need too much memory.
-TEST_JOBS ?= $(shell n=$$(nproc); echo $$((n < 2 ? 2 : n > 4 ? 5 : n + 1)))
-# What `make tidy` compares with, and the files it looks at.
+# Two more jobs than there are cores, because integration tests mostly wait for their servers. At
+# most 6 jobs, because many Java servers need too much memory.
+TEST_JOBS ?= $(shell n=$$(nproc); echo $$((n > 4 ? 6 : n + 2)))
+# `make tidy` checks the files that differ from this commit.
 TIDY_BASE ?= HEAD
 
-# The steps of a target follow each other, also under `make -j`: ninja and ctest do the parallel
-# work. make's job server would only confuse the builds that tests start.
+# Targets run one after the other, even with `make -j`, because ninja and ctest run the parallel
+# jobs. Without these variables, the builds that tests start do not use make's job server.
 .NOTPARALLEL:
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: build test sanitize sim mutants chaos demo bench-client bench-server bench-lock bench-queue bench-cli format format-check tidy install-packages clean help
+.PHONY: build test sanitize build-dev build-asan build-tsan build-fuzz run-dev run-asan run-tsan run-fuzz sim mutants chaos demo bench-client bench-server bench-lock bench-queue bench-growth bench-ensemble bench-cli format format-check tidy install-packages clean help
 .DEFAULT_GOAL := build
 
 configure_and_build = cmake --preset $(1) && cmake --build --preset $(1) -j $(JOBS)
-run_tests = ctest --preset $(1) -j $(TEST_JOBS) \
-	--output-junit $(CURDIR)/build/$(1)/test-results/junit.xml
 
-build: ## build the library and the programs, into build/release
+build: ## build the library and the programs in build/release
 	tools/install-packages build
 	$(call configure_and_build,release)
 
-test: ## install what is needed, build, run every test
-	tools/install-packages build test
-	$(call configure_and_build,dev)
-	$(call run_tests,dev)
+test: build-dev run-dev ## install the required packages, build, and run all tests
 
-# TSan needs a fixed memory layout where vm.mmap_rnd_bits is 32. Some containers forbid setarch;
-# then we go without and see.
-sanitize: ## every test under ASan+UBSan and under TSan, a short run of every fuzzer
-	tools/install-packages build test
-	$(call configure_and_build,asan)
-	$(call run_tests,asan)
-	$(call configure_and_build,tsan)
-	$$(setarch -R true 2>/dev/null && echo setarch -R) $(call run_tests,tsan)
-	$(call configure_and_build,fuzz)
-	$(call run_tests,fuzz)
+sanitize: build-asan run-asan build-tsan run-tsan build-fuzz run-fuzz ## run all tests with ASan and UBSan, then with TSan, and each fuzzer for a short time
 
-demo: ## install what is needed, build, show the main job
+# The steps of `test` and `sanitize`. .ci/run runs the tests of one preset while it builds the next.
+build-dev build-asan build-tsan build-fuzz: build-%:
+	tools/install-packages build test
+	$(call configure_and_build,$*)
+
+# If vm.mmap_rnd_bits is 32, TSan needs a process without address space randomization. Some
+# containers forbid setarch. There, the tests run without it.
+run-tsan: run_with = $$(setarch -R true 2>/dev/null && echo setarch -R)
+run-dev run-asan run-tsan run-fuzz: run-%:
+	$(run_with) ctest --preset $* -j $(TEST_JOBS) \
+		--output-junit $(CURDIR)/build/$*/test-results/junit.xml
+
+demo: ## install the required packages, build, and show how a lock protects a file
 	tools/install-packages build
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target conclave_cli
 	tools/demo
 
-# SEEDS histories from FIRST_SEED on, of all workloads by turns or of one: WORKLOAD=mutex.
+# Simulates SEEDS histories, beginning with FIRST_SEED. WORKLOAD is all, or one workload, for
+# example mutex.
 SEEDS ?= 100000
 FIRST_SEED ?= 1
 WORKLOAD ?= all
-sim: ## simulated histories: SEEDS=100000 FIRST_SEED=1 WORKLOAD=all
+sim: ## simulate and check histories: SEEDS=100000 FIRST_SEED=1 WORKLOAD=all
 	tools/install-packages build
 	cmake --preset proof
 	cmake --build --preset proof -j $(JOBS) --target conclave_sim
 	build/proof/tests/simulation/conclave_sim --workload $(WORKLOAD) --seeds $(SEEDS) \
 		--first $(FIRST_SEED) --jobs $(JOBS)
 
-mutants: ## shows that the simulator finds code that is wrong on purpose
+mutants: ## check that the simulator finds deliberate errors in the code
 	tools/install-packages build
 	cmake --preset proof
 	cmake --build --preset proof -j $(JOBS) --target mutants
@@ -64,7 +63,7 @@ mutants: ## shows that the simulator finds code that is wrong on purpose
 MINUTES ?= 10
 SERVER ?= ensemble
 chaos_run = build/proof/tests/chaos/chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) --server
-chaos: ## MINUTES=10 of faults on SERVER=ensemble|embedded|both|processes, judged; report in build/chaos
+chaos: ## inject faults and check the history: MINUTES=10 SERVER=ensemble|embedded|both|processes; report in build/chaos
 	tools/install-packages build server
 	cmake --preset proof
 	cmake --build --preset proof -j $(JOBS) --target $(if $(filter processes,$(SERVER)),conclave_cli judge_history,chaos)
@@ -80,33 +79,47 @@ else
 	$(chaos_run) $(SERVER) --report build/chaos
 endif
 
-bench-client: ## our client beside libzookeeper, on one server; results in build/bench
+bench-client: ## compare the client with libzookeeper; results in build/bench
 	tools/install-packages build server bench
 	cmake --preset release -DCONCLAVE_BUILD_BENCH=ON
 	cmake --build --preset release -j $(JOBS) --target bench_client
 	mkdir -p build/bench
 	build/release/bench/bench_client --json build/bench/client.json
 
-bench-server: ## our server beside Apache ZooKeeper and Redis; results in build/bench
+bench-server: ## compare the server with Apache ZooKeeper and Redis; results in build/bench
 	tools/install-packages build server bench
 	cmake --preset release -DCONCLAVE_BUILD_BENCH=ON
 	cmake --build --preset release -j $(JOBS) --target bench_server
 	mkdir -p build/bench
 	build/release/bench/bench_server --folder build/bench --json build/bench/server.json
 
-bench-lock: ## our locks beside those of Curator, kazoo and ZooKeeper; results in build/bench
+bench-lock: ## compare the locks with Curator, kazoo and ZooKeeper's recipes; results in build/bench
 	tools/install-packages build server bench
 	cmake --preset release -DCONCLAVE_BUILD_BENCH=ON
 	cmake --build --preset release -j $(JOBS) --target bench_lock
 	mkdir -p build/bench
 	build/release/bench/bench_lock --folder build/bench --json build/bench/lock.json
 
-bench-queue: ## our queue beside those of ZooKeeper, Curator and kazoo; results in build/bench
+bench-queue: ## compare the queue with ZooKeeper's recipes, Curator and kazoo; results in build/bench
 	tools/install-packages build server bench
 	cmake --preset release -DCONCLAVE_BUILD_BENCH=ON
 	cmake --build --preset release -j $(JOBS) --target bench_queue
 	mkdir -p build/bench
 	build/release/bench/bench_queue --folder build/bench --json build/bench/queue.json
+
+bench-growth: ## cost of n locks, items, sessions, n from 100 to 1,000,000; results in build/bench
+	tools/install-packages build server bench
+	cmake --preset release -DCONCLAVE_BUILD_BENCH=ON
+	cmake --build --preset release -j $(JOBS) --target bench_growth
+	mkdir -p build/bench
+	build/release/bench/bench_growth --folder build/bench --json build/bench/growth.json
+
+bench-ensemble: ## compare a model with a real ensemble, simulate 10,000 clients; results in build/bench
+	tools/install-packages build server bench
+	cmake --preset release -DCONCLAVE_BUILD_BENCH=ON
+	cmake --build --preset release -j $(JOBS) --target bench_ensemble
+	mkdir -p build/bench
+	build/release/bench/bench_ensemble --folder build/bench --json build/bench/ensemble.json
 
 bench-cli: ## our command line beside flock, kazoo, Curator and zkCli.sh; results in build/bench
 	tools/install-packages build server bench
@@ -115,7 +128,7 @@ bench-cli: ## our command line beside flock, kazoo, Curator and zkCli.sh; result
 	mkdir -p build/bench
 	/usr/bin/python3 bench/cli/bench_cli.py build/release/src/cli/conclave --json build/bench/cli.json
 
-# Tracked files and new ones, but not what .gitignore names.
+# Tracked and new files, without those that .gitignore excludes.
 sources = git ls-files --cached --others --exclude-standard -- '*.cpp' '*.hpp' '*.ipp'
 
 format: ## format all sources in place
@@ -124,9 +137,9 @@ format: ## format all sources in place
 format-check: ## fail if a source is not formatted
 	$(sources) | xargs -r clang-format-14 --dry-run -Werror
 
-# 13 s a file, hence changed files only. A build folder of its own: clang cannot read the compile
-# commands of g++'s precompiled headers.
-tidy: ## clang-tidy on files changed since TIDY_BASE (HEAD), or on FILES="..."
+# Checks only changed files, because a file takes 13 s. Has a separate build folder, because clang
+# cannot use the compile commands of g++ with precompiled headers.
+tidy: ## run clang-tidy on the files changed since TIDY_BASE (HEAD), or on FILES="..."
 	cmake --preset tidy >/dev/null
 	files="$(FILES)"; \
 	test -n "$$files" || files=$$( \
@@ -136,7 +149,7 @@ tidy: ## clang-tidy on files changed since TIDY_BASE (HEAD), or on FILES="..."
 	test -z "$$files" || printf '%s\n' $$files | \
 	    xargs -n 1 -P $(JOBS) clang-tidy-14 --quiet -p build/tidy
 
-install-packages: ## install the Debian packages for all of the above
+install-packages: ## install the Debian packages for all targets
 	tools/install-packages
 
 clean: ## remove build/

@@ -1,12 +1,12 @@
-# conclave_use_asio_pch(target): gives a target a precompiled header with the heavy Asio headers
-# (about 2 s less for every source file that includes Asio).
+# conclave_use_asio_pch(target): makes a target use a precompiled header with the large Asio
+# headers. This saves about 2 s for every source file that includes Asio.
 #
-# One precompiled header serves all targets. g++ refuses one that was made with other flags, so a
-# target that changes flags or definitions which Asio sees must do without. Asio itself stays
-# header-only: with BOOST_ASIO_SEPARATE_COMPILATION the library would carry a second copy of Asio's
-# functions and clash with that of its users.
+# All targets share one precompiled header. g++ rejects a precompiled header that was compiled with
+# other flags. So a target whose flags or definitions affect Asio must not use it. Asio stays
+# header-only. With BOOST_ASIO_SEPARATE_COMPILATION, the library would contain a second copy of
+# Asio's functions, and this copy would clash with that of its users.
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/asio_pch.cpp
-  CONTENT "// Here only because a precompiled header needs a target with a source.\n")
+  CONTENT "// A precompiled header needs a target with a source file.\n")
 add_library(conclave_asio_pch OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/asio_pch.cpp)
 target_link_libraries(conclave_asio_pch PRIVATE Boost::headers Threads::Threads)
 target_precompile_headers(conclave_asio_pch PRIVATE
@@ -25,8 +25,8 @@ target_precompile_headers(conclave_asio_pch PRIVATE
 function(conclave_use_asio_pch target)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "EXECUTABLE")
-    # CMake would use -fPIE here and -fPIC in the libraries, which g++ takes for other flags.
-    # PIC code is fine in an executable, and so the header is compiled once, not twice.
+    # CMake would use -fPIE here and -fPIC in the libraries, so g++ would reject the header. Code
+    # with -fPIC also works in an executable, and the header is compiled only once.
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
     target_compile_options(${target} PRIVATE -fPIC)
   endif()

@@ -1,4 +1,5 @@
-# `cmake --install`: headers, libraries, the program with its manual, what find_package(conclave) and pkg-config need.
+# `cmake --install` installs the headers, the libraries, the program with its manual page and
+# completion scripts, the systemd unit, and the files for find_package(conclave) and pkg-config.
 include(CMakePackageConfigHelpers)
 
 set(conclave_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/conclave)
@@ -7,7 +8,8 @@ set(conclave_pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(DIRECTORY include/conclave DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.ipp")
 install(TARGETS conclave_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-# The unit names the program by its full path, and `cmake --install --prefix` decides on that.
+# The unit contains the full path of the program, which is not known before `cmake --install
+# --prefix`.
 install(CODE "
   set(bindir \"${CMAKE_INSTALL_BINDIR}\")
   if(NOT IS_ABSOLUTE \"\${bindir}\")
@@ -47,8 +49,8 @@ install(FILES
   ${PROJECT_BINARY_DIR}/conclave-config-version.cmake
   DESTINATION ${conclave_cmake_dir})
 
-# The .pc file finds its prefix from its own place, so an installed tree can be moved. Distributions
-# may give absolute folders; those are taken as they are.
+# The prefix in the .pc file is relative to the file, so that an installed tree can be moved.
+# Distributions may set absolute folders, which are used unchanged.
 if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
   set(pc_prefix ${CMAKE_INSTALL_PREFIX})
   set(pc_libdir ${CMAKE_INSTALL_LIBDIR})
@@ -63,7 +65,8 @@ if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
 else()
   set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
-# A static library leaves its dependencies to whoever links it, also without `pkg-config --static`.
+# A program that links a static library must also link the dependencies of the library, even without
+# `pkg-config --static`.
 if(BUILD_SHARED_LIBS)
   set(pc_requires Requires.private)
   set(pc_threads "")

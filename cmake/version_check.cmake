@@ -1,5 +1,5 @@
-# version.hpp is written by hand, so that it can be read and copied without CMake. This keeps it
-# and project(VERSION) from drifting apart.
+# version.hpp is written by hand, so that it can be used without CMake. This check fails if it
+# differs from project(VERSION).
 set(version_header ${PROJECT_SOURCE_DIR}/include/conclave/version.hpp)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${version_header})
 file(READ ${version_header} version_text)
@@ -15,10 +15,10 @@ list(JOIN header_version "." header_version)
 
 if(NOT header_version VERSION_EQUAL PROJECT_VERSION)
   message(FATAL_ERROR
-    "CMakeLists.txt says version ${PROJECT_VERSION}, ${version_header} says ${header_version}")
+    "the version is ${PROJECT_VERSION} in CMakeLists.txt, but ${header_version} in ${version_header}")
 endif()
 if(version_text MATCHES "version = \"([^\"]*)\"" AND NOT CMAKE_MATCH_1 STREQUAL PROJECT_VERSION)
   message(FATAL_ERROR
-    "CMakeLists.txt says version ${PROJECT_VERSION}, the string in ${version_header} says "
+    "the version is ${PROJECT_VERSION} in CMakeLists.txt, but the string in ${version_header} is "
     "\"${CMAKE_MATCH_1}\"")
 endif()

@@ -1,7 +1,8 @@
-"""Checks what the documents name: files, links, tests, make targets and figures exist and agree.
+"""Checks that the files, links, tests and make targets in the documents exist, and that figures
+agree.
 
-The documents are README.md, CONTRIBUTING.md and docs/**/*.md. Nothing is built and no network is
-used: test names are read from the CMake files and from the sources.
+The documents are README.md, CONTRIBUTING.md and docs/**/*.md. The checks need no build and no
+network: they read the names of tests from the CMake files and the sources.
 """
 
 import fnmatch
@@ -16,10 +17,10 @@ DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("do
 NAMES = [str(d.relative_to(ROOT)) for d in DOCUMENTS]
 
 SOURCE_ENDINGS = (".hpp", ".cpp", ".md", ".py", ".sh", ".cmake", ".java", ".patch", ".svg", ".in", ".txt", ".json")
-# Written by programs of this repository, or written by users.
+# Files that programs of this repository or users write.
 GENERATED = {"report.json"}
 TOP_FOLDERS = {p.name for p in ROOT.iterdir() if p.is_dir() and p.name not in {"build", ".git"}}
-# Documents also name files relative to these.
+# File names in documents can be relative to these folders.
 BASES = [ROOT, ROOT / "src", ROOT / "src/server", ROOT / "tests", ROOT / "include", ROOT / "include/conclave"]
 
 
@@ -33,7 +34,7 @@ FILES = all_files()
 FILE_NAMES = {p.name for p in FILES}
 
 
-# --- reading documents
+# --- parts of a document
 
 
 def without_fences(text):
@@ -45,7 +46,7 @@ def fences(text):
 
 
 def code_spans(text):
-    """Inline code, and whether it is the text of a link."""
+    """The inline code outside of fenced blocks."""
     return re.findall(r"`([^`\n]+)`", without_fences(text))
 
 
@@ -54,7 +55,7 @@ def links(text):
 
 
 def slug(heading):
-    """The anchor that GitHub makes of a heading."""
+    """The anchor that GitHub generates for a heading."""
     heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").strip().lower()
     return re.sub(r"[^\w\- ]", "", heading).replace(" ", "-")
 
@@ -72,7 +73,7 @@ def anchors(text):
 # --- files
 
 
-def looks_like_a_file(span):
+def is_file_name(span):
     if not re.fullmatch(r"[\w.*/+-]+", span) or span.startswith(("/", "-", "build/")) or span in GENERATED:
         return False
     if any(part.isupper() and part.isalpha() for part in span.split("/")):  # PATH/entries, build/NAME
@@ -94,7 +95,7 @@ def file_exists(span, document):
 
 
 def missing_files(text, document):
-    named = [s for s in code_spans(text) if looks_like_a_file(s)]
+    named = [s for s in code_spans(text) if is_file_name(s)]
     for block in fences(text):
         tops = "|".join(sorted(t for t in TOP_FOLDERS if not t.startswith(".")))
         named += re.findall(rf"(?<![\w/.$-])((?:{tops})/[\w./-]*[\w])", block)
@@ -123,7 +124,7 @@ def broken_links(text, document):
 
 
 def expanded(text):
-    """CMake text with each foreach over literal values written out."""
+    """CMake text with each foreach over literal values expanded."""
     text = re.sub(r"#.*", "", text)
     loop = re.compile(r"foreach\((\w+) ((?!IN )[^()]*)\)((?:(?!foreach\().)*?)endforeach\(\)", re.S)
     while match := loop.search(text):
@@ -154,7 +155,7 @@ def mutants():
 
 
 def source_tests():
-    """Suites and suite.case of GoogleTest, and files of tests."""
+    """The names of suites (SUITE), tests (SUITE.TEST) and test files."""
     names = set()
     for file in FILES:
         if file.suffix == ".cpp" and "tests" in file.parts:
@@ -180,7 +181,7 @@ def unknown_tests(text):
 
 
 def table_rows(text, *header):
-    """The rows, as lists of cells, of every table whose header has these cells at its end."""
+    """The rows, as lists of cells, of every table whose header ends with these cells."""
     rows, wanted, columns = [], False, None
     for line in text.splitlines():
         cells = [c.strip() for c in line.strip().strip("|").split(" | ")] if line.startswith("|") else None
@@ -194,8 +195,11 @@ def table_rows(text, *header):
     return rows
 
 
-def unknown_in_evidence(text):
-    """Code in the columns `found by` and `caught by`: tests, mutants, `workload seed`, make targets."""
+def unknown_in_test_columns(text):
+    """The unknown names in the columns `found by` and `caught by`.
+
+    Known are tests, mutants, `WORKLOAD SEED` and make targets.
+    """
     unknown = []
     for column in ("found by", "caught by"):
         rows = table_rows(text, column)
@@ -234,7 +238,7 @@ def test_links_resolve(name):
 def test_named_tests_exist(name):
     text = (ROOT / name).read_text()
     assert unknown_tests(text) == []
-    assert unknown_in_evidence(text) == []
+    assert unknown_in_test_columns(text) == []
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -242,7 +246,7 @@ def test_named_make_targets_exist(name):
     assert unknown_make_targets((ROOT / name).read_text()) == []
 
 
-def test_the_table_of_mutants_is_that_of_cmake():
+def test_the_table_of_mutants_agrees_with_cmake():
     text = (ROOT / "docs/testing.md").read_text()
     rows = table_rows(text, "workload", "found at seed")
     documented = {}
@@ -256,7 +260,7 @@ def test_the_table_of_mutants_is_that_of_cmake():
         assert seed <= int(arguments[arguments.index("SEEDS") + 1]), name
 
 
-def test_figures_of_the_readme_are_those_of_the_performance_page():
+def test_figures_of_the_readme_agree_with_the_performance_page():
     readme = (ROOT / "README.md").read_text()
     section = re.search(r"^## How does it compare.*?\n(.*?)(?=^## )", readme, flags=re.S | re.M)[1]
     cells = [c for line in section.splitlines() if line.startswith("|") for c in line.split("|")[2:]]
@@ -266,7 +270,7 @@ def test_figures_of_the_readme_are_those_of_the_performance_page():
     assert figures <= known
 
 
-def test_checks_find_what_is_wrong():
+def test_the_checks_find_errors():
     here = ROOT / "docs/testing.md"
     assert missing_files("`src/wire/no_such.hpp` and `tests/nowhere`", here) == [
         "src/wire/no_such.hpp",
@@ -281,7 +285,7 @@ def test_checks_find_what_is_wrong():
         "sim_nothing",
     ]
     rows = "| what | found by |\n|---|---|\n| a | `hold`, `multi 12`; mutant `zxid_reset` |\n| b | `nobody`, `none 12` |\n"
-    assert unknown_in_evidence(rows) == ["nobody", "none 12"]
+    assert unknown_in_test_columns(rows) == ["nobody", "none 12"]
     assert unknown_make_targets("`make test`, `make coffee`") == ["coffee"]
 
 
