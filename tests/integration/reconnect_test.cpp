@@ -75,7 +75,7 @@ TEST_F(reconnecting, operations_fail_if_no_server_can_be_reached) {
   client_options options = with_timeout(30s);
   options.connect_wait = 100ms;
   client impatient{proxy.connect_string(), options};
-  impatient.sync();
+  ASSERT_TRUE(impatient.wait_connected(wait_limit));
   proxy.disconnect();
   session_recorder seen{impatient};
   while (impatient.state() == session_state::connected) seen.next(10ms);

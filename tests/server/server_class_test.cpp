@@ -110,6 +110,7 @@ TEST(server_class, can_be_stopped_while_clients_are_active) {
         client_options mine;
         mine.connect_wait = 50ms;
         client zk{address, mine};
+        EXPECT_TRUE(zk.wait_connected(wait_limit));
         try {
           for (int i = 0;; ++i) {
             zk.create("/" + std::to_string(t) + "-" + std::to_string(i));
