@@ -273,14 +273,14 @@ TEST_F(election_expiry, each_deleted_node_is_created_again_once) {
         e.resign();
       }
     });
-  for (int round = 0; round < 100; ++round) {
+  // Repeated until enough nodes were deleted: most candidates resign before that.
+  for (int round = 0; round < 100 || deleted <= 20; ++round) {
     for (const auto& name : wait_queue.contenders())
       if (!code_of([&] { wait_queue.zk().remove(wait_queue.path() + '/' + name); })) ++deleted;
     EXPECT_TRUE(round % 10 != 9 || leads.take()) << "nobody leads any more";
   }
   over = true;
   all.clear();
-  EXPECT_GT(deleted, 20);
   EXPECT_TRUE(wait_queue.wait_for(0));
   // Every candidacy created one node.
   const auto next =
