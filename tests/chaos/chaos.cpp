@@ -1,5 +1,6 @@
 // The driver of the chaos run: real processes and servers with injected faults. See docs/testing.md
 // and --help.
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <fstream>
@@ -65,15 +66,23 @@ class run {
     const auto end = begin + static_cast<nanoseconds>(options_.minutes * 60 * second);
     worker_faults of_workers{*workers_, log_, options_.seed};
     server_faults of_servers{*servers_, *workers_, log_, options_.seed + 1, session()};
-    while (now() < end && interrupted == 0) {
+    const auto limit = begin + 8 * (end - begin);
+    while ((now() < end || (now() < limit && !is_covered())) && interrupted == 0) {
       workers_->look();
       of_workers.step();
-      show(end - now());
+      show(std::max(end - now(), nanoseconds{0}));
       std::this_thread::sleep_for(step);
     }
     of_workers.heal_all();
     of_servers.finish();
     record_.seconds_of_faults = static_cast<double>(now() - begin) / second;
+  }
+
+  // On a busy machine, a short run may see few faults. So it continues until it has seen the rarest
+  // events that it needs.
+  bool is_covered() const {
+    const auto& s = workers_->status();
+    return options_.careless ? s.two_holders_seen() : s.losses() > 0 && s.stale_refused() > 0;
   }
 
   void show(nanoseconds left) {

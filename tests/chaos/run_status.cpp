@@ -1,6 +1,7 @@
 #include "chaos/run_status.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "chaos/paths.hpp"
 
@@ -19,7 +20,9 @@ void run_status::gone(std::size_t i) {
 }
 
 void run_status::look() {
+  const auto before = std::exchange(suspected_, {});
   for (std::size_t i = 0; i < slots_.size(); ++i) look(i);
+  for (const auto& s : before) two_holders_seen_ |= slots_.at(s.slot).hold == s.hold;
 }
 
 void run_status::look(std::size_t i) {
@@ -30,13 +33,19 @@ void run_status::take(std::size_t i, const event& e) {
   auto& s = slots_.at(i);
   if (e.what == "granted") {
     s.hold = e.word(0);
+    s.path = e.word(1);
     // A lost claim may have no later holder.
     s.fenced = e.word(3) == "exclusive" && !e.word(1).starts_with(claims_path);
     s.until = e.number(5);
     s.last_success = std::max(s.last_success, e.at);
     ++grants_;
     const auto [last, first] = last_holder_.try_emplace(e.word(1), i);
-    if (!first && last->second != i) ++hand_offs_;
+    if (!first && last->second != i) {
+      ++hand_offs_;
+      const auto& previous = slots_.at(last->second);
+      if (s.fenced && previous.fenced && !previous.hold.empty() && previous.path == s.path)
+        suspected_.push_back({last->second, previous.hold});
+    }
     last->second = i;
   } else if (e.what == "until") {
     s.until = e.number(1);

@@ -33,19 +33,30 @@ class run_status {
   std::uint64_t stale_refused() const { return stale_refused_; }
   std::uint64_t losses() const { return losses_; }
   std::uint64_t delivered() const { return delivered_; }
+  // Two processes held a lock exclusively at the same time. Only careless workers do so.
+  bool two_holders_seen() const { return two_holders_seen_; }
 
  private:
   struct place {
     std::unique_ptr<history_reader> reader;
     std::string hold;  // the id; empty if it holds nothing
+    std::string path;
     bool fenced = false;
     nanoseconds until = 0;
     nanoseconds last_success = 0;
+  };
+  struct suspected_hold {
+    std::size_t slot;
+    std::string hold;
   };
   void take(std::size_t i, const event& e);
 
   std::vector<place> slots_;
   std::map<std::string, std::size_t> last_holder_;
+  // Holds that had not ended when another process was granted the lock. The end may be in a part of
+  // the history that is read later.
+  std::vector<suspected_hold> suspected_;
+  bool two_holders_seen_ = false;
   std::uint64_t grants_ = 0, hand_offs_ = 0, stale_refused_ = 0, losses_ = 0, delivered_ = 0;
 };
 
