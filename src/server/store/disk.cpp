@@ -51,6 +51,23 @@ class unique_fd {
   int fd_;
 };
 
+// The files of a store must belong to the server's own user, also if that is root: the owner of a
+// file could change the store, and a file that root creates locks the owner of the folder out.
+void require_own_file(const std::filesystem::path& file, int fd) {
+  struct stat found {};
+  if (::fstat(fd, &found) != 0) fail("inspect", file, errno);
+  if (found.st_uid == ::geteuid()) return;
+  throw store_error{file.native() + " belongs to user " + std::to_string(found.st_uid) +
+                    ", but the server runs as user " + std::to_string(::geteuid()) +
+                    "; run it as the owner, or choose another folder"};
+}
+
+// Throws if `error` means that open() with O_NOFOLLOW found a symbolic link.
+void refuse_link(const std::filesystem::path& file, int error) {
+  if (error == ELOOP)
+    throw store_error{file.native() + " is a symbolic link; replace it by the file itself"};
+}
+
 void sync_folder(const std::filesystem::path& folder) {
   const unique_fd fd{folder, O_RDONLY | O_DIRECTORY};
   if (!fd || ::fsync(fd.get()) != 0) fail("sync the folder", folder, errno);
@@ -77,8 +94,13 @@ void make_folders(const std::filesystem::path& folder) {
 class flock_folder_lock final : public disk::folder_lock {
  public:
   explicit flock_folder_lock(const std::filesystem::path& folder)
-      : folder_{folder}, fd_{folder / "lock", O_RDWR | O_CREAT} {
-    if (!fd_) fail("write to the folder", folder_, errno);
+      : folder_{folder}, fd_{folder / "lock", O_RDWR | O_CREAT | O_NOFOLLOW} {
+    if (!fd_) {
+      const int error = errno;
+      refuse_link(folder_ / "lock", error);
+      fail("write to the folder", folder_, error);
+    }
+    require_own_file(folder_ / "lock", fd_.get());
     const auto owner = text();
     if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) fail("lock the folder", folder_, errno);
@@ -167,8 +189,14 @@ class posix_disk final : public disk {
   }
 
   std::string read_prefix(const path& file, std::size_t bytes) override {
-    const unique_fd fd{file, O_RDWR};  // opened for writing to check that permission, too
-    if (!fd) fail("read and write", file, errno);
+    // Opened for writing to check that permission, too.
+    const unique_fd fd{file, O_RDWR | O_NOFOLLOW};
+    if (!fd) {
+      const int error = errno;
+      refuse_link(file, error);
+      fail("read and write", file, error);
+    }
+    require_own_file(file, fd.get());
     std::string out(bytes, '\0');
     const auto n = ::pread(fd.get(), out.data(), bytes, 0);
     if (n < 0) fail("read", file, errno);

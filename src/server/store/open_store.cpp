@@ -88,8 +88,10 @@ void open_store::check_file() const {
   if (application_id != store_application_id) {
     files.throw_store_error("is an SQLite file of another program");
   }
-  if (volume.size(files.wal()).value_or(0) == 0) return;
-  static_cast<void>(volume.read_prefix(files.wal(), 1));  // checks that it can be read and written
+  const auto wal_size = volume.size(files.wal());
+  if (!wal_size) return;
+  static_cast<void>(volume.read_prefix(files.wal(), 1));  // checks the owner and the permissions
+  if (*wal_size == 0) return;
   // SQLite cannot detect that the WAL belongs to another file, and would mix both files.
   if (header[mode_offset] == 1) {
     throw store_error{files.main().native() + " is a backup, and " + files.wal().native() +

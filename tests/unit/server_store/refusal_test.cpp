@@ -93,6 +93,34 @@ class refusal : public ::testing::Test {
   fs::path log = folder / "conclave.db-wal";
 };
 
+// Root is no exception: the owner of the file could change the store.
+TEST_F(refusal, files_of_another_user) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can change owners: run this as root";
+  for (const auto& one : {file, log, folder / "lock"}) {
+    SCOPED_TRACE(one);
+    fs::remove_all(folder);
+    make_killed_store();
+    ASSERT_EQ(::chown(one.c_str(), 54321, 54321), 0);
+    EXPECT_EQ(reason(), one.native() +
+                            " belongs to user 54321, but the server runs as user 0; run it as the "
+                            "owner, or choose another folder");
+  }
+}
+
+TEST_F(refusal, symbolic_links) {
+  for (const auto& one : {file, log, folder / "lock"}) {
+    SCOPED_TRACE(one);
+    fs::remove_all(folder);
+    make_killed_store();
+    const auto target = folder / "elsewhere";
+    fs::rename(one, target);
+    const auto before = bytes_of(target);
+    fs::create_symlink(target, one);
+    EXPECT_EQ(reason(), one.native() + " is a symbolic link; replace it by the file itself");
+    EXPECT_EQ(bytes_of(target), before);
+  }
+}
+
 TEST_F(refusal, an_empty_file) {
   make_store();
   write_bytes(file, "");
