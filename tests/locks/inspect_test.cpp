@@ -202,6 +202,19 @@ TEST_F(inspecting, an_unreadable_contender_is_counted) {
   EXPECT_EQ(seen.unreadable[0].why, errc::no_auth);
 }
 
+// client_options::max_reply_bytes does not limit the listings.
+TEST_F(inspecting, lists_more_items_than_a_reply_may_contain) {
+  queue jobs{zk, path + "/jobs"};
+  for (int i = 0; i < 3; ++i) jobs.push(std::vector<std::string>(100, "x"));
+  client_options options;
+  options.max_reply_bytes = 2000;
+  client limited{shared_server().connect_string(), options};
+  const auto seen = inspect(limited, {path});
+  EXPECT_TRUE(seen.unreadable.empty());
+  ASSERT_EQ(seen.recipes.size(), 1U);
+  EXPECT_EQ(seen.recipes[0].queue.items, 300U);
+}
+
 TEST_F(inspecting, removes_only_unused_nodes) {
   for (const auto* name : {"/old", "/used", "/again"}) {
     zk.create(path + name);

@@ -1,5 +1,7 @@
 #include "client/inspect/read_many.hpp"
 
+#include "client/contenders.hpp"
+
 namespace conclave::client_impl {
 
 bool is_fatal(const error_code& ec) {
@@ -10,9 +12,11 @@ bool is_fatal(const error_code& ec) {
 }
 
 std::vector<reply_of<children_result>> list_all(client& c, const std::vector<std::string>& paths) {
+  const auto core = core_access::of(c);
   return send_many<children_result>(
-      c, paths.size(), "read the tree",
-      [&](std::size_t i, auto done) { c.async_children(paths[i], std::move(done)); });
+      c, paths.size(), "read the tree", [&](std::size_t i, auto done) {
+        start_listing(core, detail::handler<children_result>{std::move(done)}, paths[i]);
+      });
 }
 
 std::vector<reply_of<get_result>> get_all(client& c, const std::vector<std::string>& paths) {

@@ -58,6 +58,7 @@ std::vector<reply_of<Result>> send_many(client& c, std::size_t n, const std::str
   return all;
 }
 
+// Lists nodes with any number of children: client_options::max_reply_bytes does not apply.
 std::vector<reply_of<children_result>> list_all(client& c, const std::vector<std::string>& paths);
 std::vector<reply_of<get_result>> get_all(client& c, const std::vector<std::string>& paths);
 
