@@ -186,24 +186,26 @@ class queue {
   // sent when the deadline passes, the functions wait for its outcome. try_push() does not wait. It
   // also returns false while earlier calls of this object wait for capacity, because an object
   // pushes in the order of its calls. Waiting calls of other objects have no influence.
-  bool try_push(std::string data, int priority = default_priority);
-  bool try_push(std::vector<std::string> items, int priority = default_priority);
-  bool try_push(std::initializer_list<std::string> items, int priority = default_priority) {
+  [[nodiscard]] bool try_push(std::string data, int priority = default_priority);
+  [[nodiscard]] bool try_push(std::vector<std::string> items, int priority = default_priority);
+  [[nodiscard]] bool try_push(std::initializer_list<std::string> items,
+                              int priority = default_priority) {
     return try_push(std::vector<std::string>{items}, priority);
   }
   template <class Rep, class Period>
-  bool push_for(const std::chrono::duration<Rep, Period>& d, std::string data,
-                int priority = default_priority) {
+  [[nodiscard]] bool push_for(const std::chrono::duration<Rep, Period>& d, std::string data,
+                              int priority = default_priority) {
     return push_before(detail::single_item(std::move(data)), priority, detail::deadline_after(d));
   }
   template <class Rep, class Period>
-  bool push_for(const std::chrono::duration<Rep, Period>& d, std::vector<std::string> items,
-                int priority = default_priority) {
+  [[nodiscard]] bool push_for(const std::chrono::duration<Rep, Period>& d,
+                              std::vector<std::string> items, int priority = default_priority) {
     return push_before(std::move(items), priority, detail::deadline_after(d));
   }
   template <class Rep, class Period>
-  bool push_for(const std::chrono::duration<Rep, Period>& d,
-                std::initializer_list<std::string> items, int priority = default_priority) {
+  [[nodiscard]] bool push_for(const std::chrono::duration<Rep, Period>& d,
+                              std::initializer_list<std::string> items,
+                              int priority = default_priority) {
     return push_for(d, std::vector<std::string>{items}, priority);
   }
   // Completes with void(error_code, bool). The push waits while the queue is full, so the bool is

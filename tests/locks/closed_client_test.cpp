@@ -163,7 +163,7 @@ TEST_F(closed_client, refuses_queues) {
   zk.close();
   for (int i = 0; i < 2; ++i) EXPECT_EQ(ended.take(), error_code{errc::closed});
   std::stop_source never;
-  expect_closed({[&] { q.push("x"); }, [&] { q.try_push("x"); }, [&] { q.pop(); },
+  expect_closed({[&] { q.push("x"); }, [&] { (void)q.try_push("x"); }, [&] { q.pop(); },
                  [&] { q.try_pop(); }, [&] { q.pop(never.get_token()); }, [&] { q.claim(); },
                  [&] { q.try_claim(); }, [&] { q.front(); }, [&] { q.size(); }, [&] { q.names(); },
                  [&] { q.set_aside(); }});
