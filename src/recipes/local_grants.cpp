@@ -1,4 +1,6 @@
 // The part of lock_object that keeps a lock after unlock() and grants it to local callers.
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "recipes/lock_attempt.hpp"
@@ -6,6 +8,7 @@
 
 namespace conclave::recipes {
 
+using namespace std::chrono_literals;
 using others = recall_watch::state;
 
 bool lock_object::keeps_locks() const noexcept {
@@ -133,7 +136,9 @@ void lock_object::check_kept_time() {
   kept_timer_.reset();
   if (!kept_) return;
   const auto now = context_->now();
-  if (local_.in_use()) return check_kept_at(now + options_->keep_for);
+  if (local_.in_use()) {
+    return check_kept_at(now + std::max<std::chrono::nanoseconds>(options_->keep_for, 1ms));
+  }
   adopt_local_hold();
   if (!kept_) return;
   if (now >= kept_since_ + options_->keep_for) return release_kept(and_then::start_next);
