@@ -10,7 +10,6 @@
 namespace conclave::bench {
 namespace {
 
-constexpr const char* parent = "/bench";
 constexpr int first_path = 1000;
 
 std::vector<std::string> java_command(const peer_programs& programs, const char* library_name) {

@@ -36,6 +36,8 @@ std::string version_of_kazoo();
 // needed and runs until the end of the benchmark.
 class recipe_rounds {
  public:
+  static constexpr const char* parent = "/bench";  // of all paths
+
   // If a core is given, pins the server and all workers to it.
   recipe_rounds(bool force_sync, std::optional<int> cpu, const peer_programs& programs);
   recipe_rounds(const recipe_rounds&) = delete;

@@ -54,7 +54,9 @@ std::size_t width_of(const figure_column& c) {
   return c.what == shown::median_and_spread ? spread_width : median_width;
 }
 
-std::string cell(const figure_column& c, const spread& s) {
+std::string cell(const series& all, const std::string& variant, const figure_column& c) {
+  if (!all.rounds.at(variant).front().contains(c.figure)) return "-";
+  const auto s = all.of(variant, c.figure);
   const spread scaled{s.median * c.scale, s.smallest * c.scale, s.largest * c.scale, 0, 0};
   return c.what == shown::median_and_spread ? with_spread(scaled) : number(scaled.median);
 }
@@ -136,7 +138,7 @@ void print_table(const series& s, std::span<const figure_column> columns) {
   print_row(row);
   for (const auto& variant : s.variants) {
     row = {{variant, first_width}};
-    for (const auto& c : measured) row.emplace_back(cell(c, s.of(variant, c.figure)), width_of(c));
+    for (const auto& c : measured) row.emplace_back(cell(s, variant, c), width_of(c));
     print_row(row);
   }
 }

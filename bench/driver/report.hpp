@@ -40,7 +40,7 @@ struct figure_column {
   shown what;
   double scale{1};
 };
-// Prints a row for each variant, and a column for each of these figures that the series contains.
+// Prints a row for each variant, and a column for each of these figures that the first variant has.
 void print_table(const series& s, std::span<const figure_column> columns);
 
 struct series_column {

@@ -1,6 +1,7 @@
 // bench_lock: compares the locks with those of Curator, kazoo and ZooKeeper's recipes.
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "kept_rounds.hpp"
 #include "lock_rounds.hpp"
 #include "lock_variants.hpp"
+#include "measured_ensemble.hpp"
 #include "plots.hpp"
 
 namespace conclave::bench {
@@ -82,11 +84,13 @@ std::optional<double> growth(const results& found, const std::string& suffix, co
 class lock_benchmark final : public recipe_benchmark {
  public:
   description about() const override {
-    return {"lock",
-            "Compares Conclave's locks with those of Curator, kazoo and ZooKeeper's recipes, in\n"
-            "alternating rounds on one Apache ZooKeeper, which it starts, and stops at the end.",
-            "few and short rounds, and peers with at most 100 waiters",
-            "cycles, kept, hand-offs, waiters"};
+    return {
+        "lock",
+        "Compares Conclave's locks with those of Curator, kazoo and ZooKeeper's recipes, in\n"
+        "alternating rounds on one Apache ZooKeeper, which it starts, and stops at the end. At\n"
+        "the end, compares locks with those of Curator on an ensemble of three such servers.",
+        "few and short rounds, and peers with at most 100 waiters",
+        "cycles, kept, hand-offs, waiters, ensemble"};
   }
 
   void use_quick_rounds() override {
@@ -109,6 +113,9 @@ class lock_benchmark final : public recipe_benchmark {
     where.emplace_back(
         "WriteLock",
         "may miss the release of its predecessor; the benchmark wakes it after 250 ms");
+    where.emplace_back("ensemble",
+                       "three such servers on this machine; one client uses each of them in turn, 8"
+                       " clients choose servers at random");
     where.emplace_back("workers", "two processes of each library, started once");
     where.emplace_back("figures",
                        "medians of the rounds (smallest–largest); latency: of a whole cycle of one"
@@ -132,6 +139,7 @@ class lock_benchmark final : public recipe_benchmark {
                          &variant::write_lock},
                         clients);
     run_waiters_series(runner);
+    run_ensemble_series(runner);
   }
 
   void print_tables(const results& found) const override {
@@ -164,6 +172,14 @@ class lock_benchmark final : public recipe_benchmark {
               rate_ratio(found, series_name::hand_offs(8), variant::conclave, variant::curator),
               at_least, 2);
     add_kept_goals(found, goals);
+    goals.add("lock-ensemble-uncontended-ratio-to-curator",
+              rate_ratio(found, series_name::on_ensemble(series_name::cycles), variant::conclave,
+                         variant::curator),
+              at_least, 1.5);
+    goals.add("lock-ensemble-hand-offs-8-clients-ratio-to-curator",
+              rate_ratio(found, series_name::on_ensemble(series_name::hand_offs(8)),
+                         variant::conclave, variant::curator),
+              at_least, 1.5);
     const auto& traffic = series_name::traffic_suffix;
     goals.add("lock-frames-10000-to-10-waiters", growth(found, traffic, figure::frames), at_most,
               1.02);
@@ -188,6 +204,12 @@ class lock_benchmark final : public recipe_benchmark {
         notes.add("lock-hand-offs-" + std::to_string(clients) + "-clients" + to,
                   rate_ratio(found, series_name::hand_offs(clients), variant::conclave, *peer));
     }
+    notes.add("lock-ensemble-kept-uncontended-ratio-to-curator",
+              rate_ratio(found, series_name::on_ensemble(series_name::cycles), variant::keeping,
+                         variant::curator));
+    notes.add("lock-ensemble-kept-hand-offs-8-clients-ratio-to-curator",
+              rate_ratio(found, series_name::on_ensemble(series_name::hand_offs(8)),
+                         variant::keeping, variant::curator));
   }
 
   std::vector<plot> plots(const results& found) const override { return lock_plots(found); }
@@ -235,8 +257,6 @@ class lock_benchmark final : public recipe_benchmark {
                                   std::move(traffic)});
   }
 
-  static constexpr const char* redis = "redis";
-  static constexpr const char* std_mutex = "std::mutex";
   static constexpr const char* idle_kept_lock = "idle kept lock";
   static constexpr const char* hand_off = "hand-off";
 
@@ -250,12 +270,12 @@ class lock_benchmark final : public recipe_benchmark {
                           }};
     };
     const auto in_process = [this](std::size_t threads) {
-      return round_source{std_mutex,
+      return round_source{other_lock::std_mutex,
                           [this, threads] { return measure_std_mutex(threads, measured_); }};
     };
     if (runner.is_wanted(series_name::kept_by(1))) {
       const redis_server server{options.folder / "redis.sock"};
-      const round_source redis_rounds{redis, [this, &server] {
+      const round_source redis_rounds{other_lock::redis, [this, &server] {
                                         round_task task;
                                         task.servers = server.address();
                                         task.server = server.pid();
@@ -291,10 +311,12 @@ class lock_benchmark final : public recipe_benchmark {
     goals.add("lock-kept-per-second", found.median(one, ours, rate), at_least, 5e6);
     goals.add("lock-kept-ratio-to-curator", found.ratio(one, rate, ours, variant::curator.name),
               at_least, 1000);
-    goals.add("lock-kept-ratio-to-redis", found.ratio(one, rate, ours, redis), at_least, 100);
+    goals.add("lock-kept-ratio-to-redis", found.ratio(one, rate, ours, other_lock::redis), at_least,
+              100);
     goals.add("lock-kept-8-threads-ratio-to-std-mutex",
-              found.ratio(series_name::kept_by(8), rate, ours, std_mutex), at_least, 0.3);
-    for (const auto clients : {std::size_t{2}, std::size_t{8}})
+              found.ratio(series_name::kept_by(8), rate, ours, other_lock::std_mutex), at_least,
+              0.3);
+    for (const auto clients : client_counts)
       goals.add(
           "lock-kept-hand-offs-" + std::to_string(clients) + "-clients-ratio-to-not-kept",
           rate_ratio(found, series_name::hand_offs(clients), variant::keeping, variant::conclave),
@@ -359,6 +381,41 @@ class lock_benchmark final : public recipe_benchmark {
                            title + ": what goes over the network for each hand-off", names_of(able),
                            std::move(traffic)});
     return able;
+  }
+
+  // The ensemble runs only during this function, so that it does not slow the other series down.
+  void run_ensemble_series(round_runner& runner) {
+    constexpr std::size_t clients = 8;
+    const auto cycles = series_name::on_ensemble(series_name::cycles);
+    const auto hand_offs = series_name::on_ensemble(series_name::hand_offs(clients));
+    if (!runner.is_wanted(cycles) && !runner.is_wanted(hand_offs)) return;
+    measured_ensemble ensemble{force_sync(), cpu()};
+    const auto run_hand_offs = [&](const lock_variant& v, int factor) {
+      auto plan = plan_for(v, clients);
+      plan.measured *= factor;
+      return rounds_->measure_times(plan, ensemble.all());
+    };
+    runner.alternate("Warming up the ensemble", {},
+                     sources_of({&variant::conclave, &variant::curator},
+                                [&](const lock_variant& v) { return run_hand_offs(v, 5); }));
+
+    if (runner.is_wanted(cycles)) {
+      const variant_list all{&variant::conclave, &variant::keeping, &variant::curator};
+      // The leader answers faster than a follower. So each round of all variants uses one server.
+      std::size_t runs = 0;
+      const auto run_cycles = [&](const lock_variant& v) {
+        const auto server = ensemble.only(runs++ / all.size() % ensemble.size());
+        if (&v == &variant::keeping)
+          return measure_kept_lock(server.connect_string, rounds_->new_path(), 1, measured_);
+        return rounds_->measure_times(plan_for(v, 1), server);
+      };
+      runner.add_series(cycles, "Lock and unlock on an ensemble, one client", {options.rounds, 1},
+                        sources_of(all, run_cycles));
+    }
+    if (runner.is_wanted(hand_offs))
+      runner.add_series(hand_offs, "Hand-offs on an ensemble, 8 clients", {options.rounds, 1},
+                        sources_of({&variant::conclave, &variant::keeping, &variant::curator},
+                                   [&](const lock_variant& v) { return run_hand_offs(v, 1); }));
   }
 
   std::optional<lock_rounds> rounds_;

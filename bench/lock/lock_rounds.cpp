@@ -13,15 +13,17 @@ using clock = std::chrono::steady_clock;
 constexpr auto wait_queue_limit = 20s;
 constexpr auto measured_limit = 12s;
 
-// Counts both directions, because the server may not have sent a requested long list yet.
-std::size_t received_and_sent(const testing::zookeeper_server& server) {
-  const auto status = server.ask("srvr");
+// Counts both directions, because a server may not have sent a requested long list yet.
+std::size_t received_and_sent(const round_servers& on) {
   std::size_t sum = 0;
-  for (const std::string name : {"Received: ", "Sent: "}) {
-    const auto at = status.find(name);
-    if (at == std::string::npos)
-      throw std::runtime_error("the server does not report '" + name + "':\n" + status);
-    sum += std::stoul(status.substr(at + name.size()));
+  for (const auto* server : on.servers) {
+    const auto status = server->ask("srvr");
+    for (const std::string name : {"Received: ", "Sent: "}) {
+      const auto at = status.find(name);
+      if (at == std::string::npos)
+        throw std::runtime_error("the server does not report '" + name + "':\n" + status);
+      sum += std::stoul(status.substr(at + name.size()));
+    }
   }
   return sum;
 }
@@ -48,13 +50,17 @@ figures figures_of(const round_plan& plan, const std::vector<lock_cycle>& cycles
 }  // namespace
 
 figures lock_rounds::measure_times(const round_plan& plan) {
-  const auto found = run(plan, nullptr);
+  return measure_times(plan, {server().connect_string(), {&server()}, &control()});
+}
+
+figures lock_rounds::measure_times(const round_plan& plan, const round_servers& on) {
+  const auto found = run(plan, on, nullptr);
   return figures_of(plan, found.cycles, found.span);
 }
 
 figures lock_rounds::measure_traffic(const round_plan& plan) {
   const testing::link_proxy proxy(server().port());
-  const auto found = run(plan, &proxy);
+  const auto found = run(plan, {proxy.connect_string(), {&server()}, &control()}, &proxy);
   const auto operations = figures_of(plan, found.cycles, found.span).at(figure::operations);
   figures result;
   for (const auto& [name, after] : found.after)
@@ -62,12 +68,13 @@ figures lock_rounds::measure_traffic(const round_plan& plan) {
   return result;
 }
 
-lock_rounds::recorded lock_rounds::run(const round_plan& plan, const testing::link_proxy* proxy) {
+lock_rounds::recorded lock_rounds::run(const round_plan& plan, const round_servers& on,
+                                       const testing::link_proxy* proxy) {
   recorded result;
   const auto path = new_path();
-  prepare(plan, path, proxy ? proxy->connect_string() : server().connect_string());
+  prepare(plan, path, on.connect_string);
   try {
-    await_wait_queue(plan, path);
+    await_wait_queue(plan, on, path);
     measure(plan, proxy, result);
   } catch (const round_too_slow&) {
     stop();
@@ -94,7 +101,8 @@ void lock_rounds::prepare(const round_plan& plan, const std::string& path,
 }
 
 // Waits until one contender holds the lock and all others wait for it.
-void lock_rounds::await_wait_queue(const round_plan& plan, const std::string& path) {
+void lock_rounds::await_wait_queue(const round_plan& plan, const round_servers& on,
+                                   const std::string& path) {
   const auto deadline = clock::now() + wait_queue_limit;
   const auto check_deadline = [&](std::size_t length) {
     if (clock::now() < deadline) return;
@@ -103,7 +111,7 @@ void lock_rounds::await_wait_queue(const round_plan& plan, const std::string& pa
   };
   if (plan.variant->has_wait_queue) {
     const auto length = [&] {
-      const auto node = control().exists(path);
+      const auto node = on.control->exists(path);
       return node ? static_cast<std::size_t>(node->num_children) : 0;
     };
     for (auto n = length(); n < plan.contenders; n = length()) {
@@ -111,11 +119,11 @@ void lock_rounds::await_wait_queue(const round_plan& plan, const std::string& pa
       std::this_thread::sleep_for(5ms);
     }
   }
-  // New contenders still read their position. Waits until the server is idle.
+  // New contenders still read their position. Waits until the servers are idle.
   constexpr std::size_t idle = 20;  // a session may send a ping
-  for (auto before = received_and_sent(server());;) {
+  for (auto before = received_and_sent(on);;) {
     std::this_thread::sleep_for(50ms);
-    const auto now = received_and_sent(server());
+    const auto now = received_and_sent(on);
     if (now < before + idle) break;
     before = now;
     check_deadline(plan.contenders);

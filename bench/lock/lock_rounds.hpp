@@ -27,6 +27,13 @@ inline constexpr const char* bytes_to_client = "bytes_to_client";
 inline constexpr const char* bytes = "bytes";
 }  // namespace figure
 
+// The servers of a round.
+struct round_servers {
+  std::string connect_string;  // of the contenders
+  std::vector<const testing::zookeeper_server*> servers;
+  client* control;  // a client of the benchmark itself
+};
+
 struct round_plan {
   const lock_variant* variant{nullptr};
   std::size_t contenders{1};
@@ -47,6 +54,8 @@ class lock_rounds : public recipe_rounds {
 
   // Measures rates and latencies, with direct connections to the server.
   figures measure_times(const round_plan& plan);
+  // The same on other servers. The node recipe_rounds::parent must exist on them.
+  figures measure_times(const round_plan& plan, const round_servers& on);
   // Measures frames and bytes of an operation, with a proxy. The proxy slows the operations down.
   figures measure_traffic(const round_plan& plan);
 
@@ -57,9 +66,9 @@ class lock_rounds : public recipe_rounds {
     figures after;
     std::vector<lock_cycle> cycles;
   };
-  recorded run(const round_plan& plan, const testing::link_proxy* proxy);
+  recorded run(const round_plan& plan, const round_servers& on, const testing::link_proxy* proxy);
   void prepare(const round_plan& plan, const std::string& path, const std::string& servers);
-  void await_wait_queue(const round_plan& plan, const std::string& path);
+  void await_wait_queue(const round_plan& plan, const round_servers& on, const std::string& path);
   void measure(const round_plan& plan, const testing::link_proxy* proxy, recorded& result);
   std::vector<lock_cycle> stop();
 

@@ -43,6 +43,12 @@ inline const lock_variant write_lock{
     "zk WriteLock", library::zookeeper, "-", most_waiters_with_sessions, true, true};
 }  // namespace variant
 
+// Variants of the kept series that are not locks on a ZooKeeper server.
+namespace other_lock {
+inline const std::string redis = "redis";
+inline const std::string std_mutex = "std::mutex";
+}  // namespace other_lock
+
 // The names of the series.
 inline constexpr std::size_t client_counts[] = {2, 8, 32};
 inline constexpr std::size_t waiter_counts[] = {10, 100, 1'000, 10'000};
@@ -51,12 +57,14 @@ namespace series_name {
 inline const std::string cycles = "cycles";
 inline const std::string kept = "kept";
 inline const std::string recall = "kept-recall";
+inline const std::string ensemble_prefix = "ensemble-";
 inline const std::string waiters_prefix = "waiters-";
 inline const std::string traffic_suffix = "-traffic";  // of the rounds through the counting proxy
 
 inline std::string hand_offs(std::size_t clients) { return "hand-offs-" + std::to_string(clients); }
 inline std::string kept_by(std::size_t threads) { return kept + '-' + std::to_string(threads); }
 inline std::string waiters(std::size_t count) { return waiters_prefix + std::to_string(count); }
+inline std::string on_ensemble(const std::string& name) { return ensemble_prefix + name; }
 inline std::string traffic_of(const std::string& name) { return name + traffic_suffix; }
 }  // namespace series_name
 

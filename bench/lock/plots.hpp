@@ -6,7 +6,7 @@
 
 namespace conclave::bench {
 
-// Returns the plots lock-rates and lock-waiters.
+// Returns the plots lock-rates, lock-kept and lock-waiters.
 std::vector<plot> lock_plots(const results& found);
 
 }  // namespace conclave::bench
