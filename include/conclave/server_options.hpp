@@ -96,9 +96,10 @@ struct server_options {
   std::size_t max_request_bytes = 0xfffff;
   std::chrono::milliseconds handshake_limit{10'000};  // how long a client's handshake may take
   // The server disconnects a client that does not read its replies: when more than max_unsent_bytes
-  // could not be sent to it yet, or when it has read nothing for stall_limit. stall_limit does not
-  // apply to sessions that are bound to a process on the Unix socket. The server also disconnects
-  // such clients when more than 512 MiB are unsent for all clients together.
+  // in addition to its last reply could not be sent to it yet, or when it has read nothing for
+  // stall_limit. stall_limit does not apply to sessions that are bound to a process on the Unix
+  // socket. The server also disconnects such clients when more than 512 MiB are unsent for all
+  // clients together.
   std::size_t max_unsent_bytes = 64u << 20;
   std::chrono::milliseconds stall_limit{30'000};
 

@@ -229,6 +229,34 @@ TEST(server_class, a_slow_reader_is_dropped_at_the_configured_limit) {
   EXPECT_TRUE(is_ended(watching.link));
 }
 
+// The kernel's buffers for a Unix socket are smaller than the list.
+TEST(server_class, a_reply_above_the_limit_for_unsent_bytes_is_sent) {
+  const temporary_directory folder;
+  server_options options;
+  options.socket = folder.path() / "socket";
+  options.max_unsent_bytes = 64 << 10;
+  server s{options};
+  const auto address = "unix:" + options.socket.string();
+  client zk{address};
+  constexpr int children = 20'000;
+  const std::string padding(200, 'x');
+  zk.create("/list");
+  for (int i = 0; i < children;) {
+    transaction some;
+    for (int last = i + 1000; i < last; ++i) some.create("/list/" + padding + std::to_string(i));
+    zk.commit(some);
+  }
+  raw_session slow{address};
+  ASSERT_TRUE(slow.handshake(10'000));
+  ASSERT_EQ(slow.call(path_request(1, op::exists, "/list", true)).error, 0);
+  slow.link.send_frame(path_request(2, op::get_children, "/list"));
+  zk.set("/list", "");  // adds the event of the watch to the output
+  zk.sync();
+  const auto reply = decode_reply(slow.link.receive_frame());
+  EXPECT_EQ(reply.error, 0);
+  EXPECT_GT(reply.body.size(), children * padding.size());
+}
+
 // --- signals and processes
 
 // Runs f in a child process and returns its exit code, which is the result of f.

@@ -8,6 +8,8 @@ namespace {
 
 // A small request can name one large node thousands of times.
 constexpr std::size_t max_multi_read_reply = 4u << 20;  // the default limit of Java clients
+// Less than the listener accepts as unsent output of all clients together.
+constexpr std::size_t max_listing = 256u << 20;
 
 bool is_printable(char c) { return static_cast<unsigned char>(c) > ' '; }
 
@@ -53,7 +55,10 @@ errc core::get_children(connection& c, std::string_view path, bool watch, bool w
   }
   wire::writer out{body_};
   out(static_cast<std::int32_t>(n->children.size()));
-  for (const auto name : n->children) out(name);
+  for (const auto name : n->children) {
+    out(name);
+    if (body_.size() > max_listing) return errc::quota_exceeded;
+  }
   if (with_stat) out(wire::stat_record{stat_of(*n)});
   return errc{};
 }
