@@ -264,7 +264,7 @@ class queue {
   // the deadline passes. try_pop() does not wait. A call whose item is already being removed waits
   // for the outcome.
   std::optional<queue_item> pop(std::stop_token stop);
-  std::optional<queue_item> try_pop();
+  [[nodiscard]] std::optional<queue_item> try_pop();
   template <class Rep, class Period>
   std::optional<queue_item> pop_for(const std::chrono::duration<Rep, Period>& d) {
     return pop_before(detail::deadline_after(d));
@@ -295,7 +295,7 @@ class queue {
   // The following functions return nullopt in the same cases as pop(stop), try_pop() and pop_for().
   // There is no claim_until(): for a time point t, use claim_for(t - now).
   std::optional<queue_claim> claim(std::stop_token stop);
-  std::optional<queue_claim> try_claim();
+  [[nodiscard]] std::optional<queue_claim> try_claim();
   template <class Rep, class Period>
   std::optional<queue_claim> claim_for(const std::chrono::duration<Rep, Period>& d) {
     return claim_before(detail::deadline_after(d));

@@ -288,6 +288,53 @@ def test_a_folder_that_is_a_link_is_refused(world):
     assert os.listdir(world.path("elsewhere")) == []
 
 
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_log_that_is_a_link_is_refused(world, exists):
+    target = world.path("target")
+    if exists:
+        with open(target, "w") as f:
+            f.write("mine")
+    os.mkdir(world.local, 0o700)
+    os.symlink(target, world.path("local", "log"))
+    assert world.path("local", "log") + " is a symbolic link" in no_server_message(world)
+    assert world.read("target") == "mine" if exists else not os.path.exists(target)
+    until(lambda: servers(world) == [], "the exit of the server")
+
+
+@pytest.mark.xfail(os.geteuid() != 0, reason="only root can change owners", run=False)
+def test_a_log_of_another_user_is_refused(world):
+    log = world.path("local", "log")
+    os.mkdir(world.local, 0o700)
+    with open(log, "w") as f:
+        f.write("x" * (2 << 20))
+    os.chown(log, 54321, 54321)
+    assert log + " belongs to user 54321" in no_server_message(world)
+    assert os.path.getsize(log) == 2 << 20
+    until(lambda: servers(world) == [], "the exit of the server")
+
+
+def test_a_large_log_is_truncated(world):
+    log = world.path("local", "log")
+    os.mkdir(world.local, 0o700)
+    for size, left in (1 << 20, 1 << 20), ((1 << 20) + 1, 0):
+        with open(log, "w") as f:
+            f.write("x" * size)
+        world.ok("lock", "x", "--", "true")
+        assert os.path.getsize(log) == left
+        world.ok("local", "stop")
+
+
+def test_the_log_can_be_a_device(world):
+    """/dev/stdout is a link."""
+    p, _ = world.serve("--verbose", "--log", "/dev/stdout")
+    p.send_signal(signal.SIGHUP)
+    p.send_signal(signal.SIGTERM)
+    out, _ = p.communicate()
+    assert p.returncode == 0 and "SIGHUP: there are no certificates" in out, out
+    p, address = world.serve("--log", "/dev/null")
+    world.ok("status", "-C", address)
+
+
 def test_a_relative_folder_is_refused(world):
     said = world.refused("lock", "x", "--", "true", env={"CONCLAVE_LOCAL": "local"})
     assert "CONCLAVE_LOCAL" in said and not os.path.exists(world.local)

@@ -9,6 +9,7 @@ import time
 
 import pytest
 from conftest import BINARY, until
+from relay import Relay
 
 
 def is_held(world, *args):
@@ -340,6 +341,27 @@ def test_a_server_that_is_killed_during_the_wait_is_not_a_conflict(world):
     server.kill()
     out, err = p.communicate()
     assert (p.returncode, out) == (69, "") and address in err
+
+
+@pytest.mark.parametrize("code", [0, 33])
+def test_a_connection_after_the_time_limit_is_not_a_conflict(world, code):
+    """The command then tries to acquire the lock, which is free (0) or held (33)."""
+    _, address = world.serve()
+    if code == 33:
+        world.hold("-C", address, "x")
+    relay = Relay(address, delay=0.05)
+
+    def attempt():
+        r = world.conclave("lock", "-v", "-w", "1ms", "-E", "33", "-C", relay.address, "x", "--",
+                           "echo", "ran")
+        # On a busy machine, the connection may need more than a second.
+        assert r.returncode in (code, 69), r
+        assert r.stdout == ("ran\n" if r.returncode == 0 else ""), r
+        assert ("not acquired within 1ms" in r.stderr) == (r.returncode == 33), r
+        return r.returncode == code
+
+    until(attempt, "a connection within a second")
+    relay.close()
 
 
 @pytest.mark.parametrize("outer, inner", [

@@ -322,6 +322,8 @@ def test_ls(world):
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", i["created"])
         assert abs(i["created_ms"] / 1000 - time.time()) < 600
     assert items[0]["claimed_ms"] >= items[0]["created_ms"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", items[0]["claimed"])
+    assert "claimed" not in items[1] and "claimed_ms" not in items[1]
     text = world.ok("queue", "ls", "q").splitlines()
     assert len(text) == 4
     assert "1 byte " in text[0] and "claimed by somebody for " in text[0]
@@ -651,6 +653,29 @@ def test_no_server(world):
         r = world.conclave(
             "queue", command[0], "-C", "127.0.0.1:1", "--connect-timeout", "100ms", *command[1:])
         assert r.returncode == 69
+
+
+@pytest.mark.parametrize("args, waiters", [
+    (["pop"], "waiting"), (["pop", "--no-claim"], "waiting"),
+    (["push", "--capacity", "1"], "room")], ids=lambda x: x if isinstance(x, str) else " ".join(x))
+def test_a_server_that_is_killed_during_the_wait_is_not_an_empty_or_full_queue(world, args, waiters):
+    server, address = world.serve()
+    on_server = ["-C", address, "q"]
+    items = ["b"] if args[0] == "push" else []
+    if items:
+        push(world, *on_server, "a")
+    p = world.start_conclave("queue", *args, "-w", "3", *on_server, *items)
+
+    def is_waiting():
+        assert p.poll() is None
+        r = world.conclave("znode", "ls", "-C", address, f"/conclave/q.conclave/{waiters}")
+        return r.returncode == 0 and r.stdout
+
+    until(is_waiting, "the waiter")
+    server.kill()
+    out, err = p.communicate()
+    assert (p.returncode, out, err.count("\n")) == (69, "", 1), err
+    assert address in err and "no server" in err
 
 
 def test_workers_are_killed(world):

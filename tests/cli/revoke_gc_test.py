@@ -73,6 +73,16 @@ def test_several_paths_are_revoked_by_any(world):
     assert p.wait() == 0
 
 
+def test_a_server_that_is_killed_during_the_wait_is_not_a_holder(world):
+    server, address = world.serve()
+    world.hold("-C", address, "x")
+    p = world.start_conclave("revoke", "-C", address, "--session-timeout", "4s", "x", "--wait", "3")
+    assert p.stdout.readline().startswith("asked ")
+    server.kill()
+    assert p.wait() == 69
+    assert "still holds" not in p.stderr.read()
+
+
 def test_waiters_are_not_asked(world):
     world.hold("x", "--label", "first")
     waiter = world.start_conclave("lock", "--on-revoke", "term", "x", "--", "true")

@@ -35,7 +35,7 @@ class benchmark_folder {
     std::random_device random;
     std::array<char, 32> id{};
     std::snprintf(id.data(), id.size(), "%08x", static_cast<unsigned>(random()));
-    path_ = std::string{"/conclave/bench-"} + id.data();
+    path_ = std::string{root_path} + "/bench-" + id.data();
     make_parents(zk_, path_ + "/");
   }
   ~benchmark_folder() {

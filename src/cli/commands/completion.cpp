@@ -40,7 +40,7 @@ int list_paths(paths_flags& f, const invocation&) {
     at.options.connect_wait = 300ms;
     at.options.session_timeout = 4s;
     const auto folder = f.begin.substr(0, f.begin.rfind('/') + 1);
-    const auto parent = folder.empty()  ? "/conclave"
+    const auto parent = folder.empty()  ? root_path
                         : folder == "/" ? folder
                                         : node_path(folder.substr(0, folder.size() - 1));
     client zk{at.hosts, at.options};

@@ -92,7 +92,7 @@ void show(const report& r) {
 int run(gc_flags& f, const invocation&) {
   report r;
   for (const auto& path : f.paths) r.roots.push_back(node_path(path));
-  if (r.roots.empty()) r.roots.emplace_back("/conclave");
+  if (r.roots.empty()) r.roots.emplace_back(root_path);
   const auto before = std::chrono::system_clock::now() - parse_duration(f.older_than);
   connection c{f.connect};
   r.found = find_unused(c.zk(), r.roots, before);

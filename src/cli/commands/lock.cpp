@@ -144,9 +144,13 @@ class lock_run {
     return requested_.shared ? held_lock::kind::shared : held_lock::kind::exclusive;
   }
 
-  void acquire() {
-    lock_->acquire(limit_, [this](error_code ec, bool acquired) {
-      loop_.post([this, ec, acquired] { on_acquire_end(ec, acquired); });
+  void acquire() { acquire(limit_); }
+  void acquire(std::optional<std::chrono::milliseconds> limit) {
+    lock_->acquire(limit, [this](error_code ec, bool acquired) {
+      // This is the state at the expiry. The loop may run only after a reconnect.
+      const bool no_server =
+          !ec && !acquired && connection_.zk().state() != session_state::connected;
+      loop_.post([this, ec, acquired, no_server] { on_acquire_end(ec, acquired, no_server); });
     });
   }
 
@@ -184,13 +188,14 @@ class lock_run {
             connection_.at().hosts};
   }
 
-  void on_acquire_end(error_code ec, bool acquired) {
+  void on_acquire_end(error_code ec, bool acquired, bool no_server) {
     wait_status_.reset();
     if (ec == errc::layout_mismatch || ec == errc::permits_mismatch)
       throw disagreement(connection_.zk(), requested_, ec);
     if (ec == errc::no_node) connection_.require_chroot();
     if (ec) throw error{ec, "lock " + flags_.paths.front()};
     if (!acquired) {
+      if (!no_server) return not_acquired();
       expired_at_ = loop::clock::now();
       return;
     }
@@ -236,18 +241,19 @@ class lock_run {
     loop_.end_by(s);
   }
 
-  // Reports "not acquired" only while connected; otherwise the reason may be a missing server.
+  void not_acquired() {
+    if (!flags_.quiet && (connection_.at().verbose || in_foreground()))
+      std::cerr << "conclave: lock " << flags_.paths.front() << ": not acquired"
+                << (flags_.nonblock ? "" : " within " + short_time(*limit_)) << "\n";
+    loop_.end(flags_.conflict_code);
+  }
+
+  // Without a connection at the expiry, the reason may be the missing server.
   loop::clock::time_point after_expiry() {
-    constexpr auto to_connect = 1s;
-    if (connection_.zk().state() == session_state::connected) {
-      if (!flags_.quiet && (connection_.at().verbose || in_foreground()))
-        std::cerr << "conclave: lock " << flags_.paths.front() << ": not acquired"
-                  << (flags_.nonblock ? "" : " within " + short_time(*limit_)) << "\n";
-      loop_.end(flags_.conflict_code);
-    } else if (loop::clock::now() >= *expired_at_ + to_connect) {
-      connection_.throw_no_server();
-    }
-    return loop::clock::now() + 10ms;
+    if (!connection_.connected_after(*expired_at_)) return loop::clock::now() + 10ms;
+    expired_at_.reset();
+    acquire(0ms);
+    return loop::clock::time_point::max();
   }
 
   loop::clock::time_point on_turn() {
@@ -288,9 +294,9 @@ class lock_run {
   std::optional<wait_status> wait_status_;
   hold held_;
   const held_locks inherited_locks_ = held_locks::from_environment();
-  std::size_t unchecked_locks_ = 0, still_held_ = 0;  // of inherited_locks_
-  std::string own_path_;                              // a path of the first of these locks
-  std::optional<loop::clock::time_point> expired_at_;
+  std::size_t unchecked_locks_ = 0, still_held_ = 0;   // of inherited_locks_
+  std::string own_path_;                               // a path of the first of these locks
+  std::optional<loop::clock::time_point> expired_at_;  // set if there was no connection then
   std::optional<watched_run> run_;
   bool keeps_session_ = false;
 };

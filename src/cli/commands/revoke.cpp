@@ -122,10 +122,14 @@ int run(revoke_flags& f, const invocation&) {
   const auto requested = request_release(zk, holders_of(zk, path, options));
   if (!f.json) show(path, requested);
   const contender_info* remaining = nullptr;
+  const auto is_removed = [&](const contender_info& who) {
+    return c.try_for(started + limit - std::chrono::steady_clock::now(), [&](auto left) {
+      return wait_until_removed(zk, who.node, std::chrono::steady_clock::now() + left);
+    });
+  };
   if (!f.wait.empty())
     for (const auto& who : requested)
-      if (remaining == nullptr && !wait_until_removed(zk, who.node, started + limit))
-        remaining = &who;
+      if (remaining == nullptr && !is_removed(who)) remaining = &who;
   if (f.json) {
     auto o = to_json(path, requested);
     if (!f.wait.empty()) o["released"] = remaining == nullptr;

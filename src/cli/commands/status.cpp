@@ -34,7 +34,7 @@ struct status_flags {
 
 std::vector<std::string> roots_of(const status_flags& f) {
   if (f.all) return {"/"};
-  if (f.paths.empty()) return {"/conclave"};
+  if (f.paths.empty()) return {root_path};
   std::vector<std::string> roots;
   for (const auto& path : f.paths) roots.push_back(node_path(path));
   return roots;

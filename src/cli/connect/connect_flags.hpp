@@ -40,8 +40,10 @@ struct server_address {
 // this user's own server.
 server_address find_server(const connect_flags& flags);
 
-// Returns the node path for a path that is given on the command line. A path without a leading / is
-// relative to /conclave.
+// The node that a path without a leading / is relative to.
+inline constexpr const char* root_path = "/conclave";
+
+// Returns the node path for a path that is given on the command line.
 std::string node_path(const std::string& given);
 
 }  // namespace conclave::cli

@@ -221,6 +221,12 @@ void connection::throw_no_server() {
                                  "; check whether it runs, or try: conclave doctor"};
 }
 
+bool connection::connected_after(std::chrono::steady_clock::time_point expiry) {
+  if (connected() && client_->state() == session_state::connected) return true;
+  if (std::chrono::steady_clock::now() >= expiry + 1s) throw_no_server();
+  return false;
+}
+
 bool connection::connected() {
   const auto state = client_->state();
   if (state == session_state::connected) connected_ = true;

@@ -32,8 +32,22 @@ class connection {
   // earlier call found the chroot, does nothing. Without a connection, the function cannot check
   // the chroot and does not throw.
   void require_chroot();
-  // Stops waiting for a server: throws failure with code unavailable.
-  [[noreturn]] void throw_no_server();
+  // Returns attempt(limit), which is false if it got nothing within the limit. If there is no
+  // connection at that time, the missing server may be the reason. So the function then waits for a
+  // connection, as connected_after() does, and returns attempt(0).
+  template <class Attempt>
+  auto try_for(std::chrono::nanoseconds limit, Attempt attempt) {
+    using namespace std::chrono_literals;
+    auto got = attempt(limit);
+    if (got || client_->state() == session_state::connected) return got;
+    const auto expiry = std::chrono::steady_clock::now();
+    while (!connected_after(expiry)) client_->wait_connected(50ms);
+    return attempt(std::chrono::nanoseconds{0});
+  }
+  // For a loop whose attempt has expired without a connection. Returns whether there is a
+  // connection now. If there is none one second after the expiry, throws failure with code
+  // unavailable.
+  bool connected_after(std::chrono::steady_clock::time_point expiry);
   // Call before ending a session that holds a lock or an item. If this user's own server is down,
   // waits until it runs again. Otherwise the session could not be closed, and the lock or item
   // would be kept until the session timeout.
@@ -53,6 +67,7 @@ class connection {
   enum class notice { never, none, waits_for_server };
 
   void report(bool is_connected);
+  [[noreturn]] void throw_no_server();
 
   server_address at_;
   const std::chrono::steady_clock::time_point connect_deadline_;

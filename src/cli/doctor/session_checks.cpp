@@ -11,8 +11,6 @@ namespace {
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
-constexpr auto root_path = "/conclave";
-
 double ms(std::chrono::nanoseconds t) { return static_cast<double>(t.count()) / 1e6; }
 
 struct times {
@@ -97,7 +95,9 @@ bool belongs_to_its_first_user(const acl_result& node) {
          std::count_if(node.acl.begin(), node.acl.end(), may_create) <= 1;
 }
 
-constexpr auto open_command = "conclave znode acl /conclave --set world:anyone:cdrwa";
+std::string open_command() {
+  return std::string{"conclave znode acl "} + root_path + " --set world:anyone:cdrwa";
+}
 
 }  // namespace
 
@@ -175,7 +175,7 @@ void check_write(checkup& report, client& zk) {
                   std::string{"no permission to create nodes below "} + root_path +
                       ", so locks and queues there do not work",
                   std::string{"pass credentials with --auth-file, or ask its owner to run: "} +
-                      open_command,
+                      open_command(),
                   {}});
     else if (e.code() == errc::not_read_only)
       report.add({mark::failed,
@@ -208,7 +208,7 @@ void check_access(checkup& report, connection& c) {
     report.add({mark::failed,
                 "access",
                 text + ": other users cannot create locks or queues there",
-                std::string{open_command} + " (or, to keep it private: --set auth::cdrwa)",
+                open_command() + " (or, to keep it private: --set auth::cdrwa)",
                 {}});
   else if (at.on_this_machine)
     report.add({mark::ok, "access", "the socket's permissions apply; " + text, "", {}});

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,18 +39,44 @@ void log_line(log_level level, std::string_view text) {
                static_cast<int>(text.size()), text.data());
 }
 
+// Throws failure if the log is a file of another user, who could read it, or a symbolic link to a
+// file, which the messages would damage. A device may be a link, for example /dev/stderr. Returns
+// -1 if the log cannot be opened, because the server can run without it.
+int open_log(const std::filesystem::path& log) {
+  constexpr off_t max_log_bytes = 1 << 20;
+  constexpr int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
+  constexpr auto is_a_link = " is a symbolic link; replace it by the file itself";
+  struct stat found {};
+  int fd = ::open(log.c_str(), flags | O_CREAT | O_NOFOLLOW, 0600);
+  const bool is_link = fd < 0 && errno == ELOOP;
+  const auto refuse = [&](const std::string& why) {
+    if (fd >= 0) ::close(fd);
+    throw failure{failed, log.string() + why};
+  };
+  if (is_link) fd = ::open(log.c_str(), flags);
+  if (fd < 0 && is_link && errno == ENOENT) refuse(is_a_link);
+  if (fd < 0 || ::fstat(fd, &found) != 0) {
+    log_line(log_level::error, log.string() + ": " + std::strerror(errno));
+    return fd;
+  }
+  if (!S_ISREG(found.st_mode)) return fd;
+  if (is_link) refuse(is_a_link);
+  if (found.st_uid != ::geteuid())
+    refuse(" belongs to user " + std::to_string(found.st_uid) + ", but the server runs as user " +
+           std::to_string(::geteuid()) +
+           "; run it as the owner, or choose another file with --log");
+  if (found.st_size > max_log_bytes && ::ftruncate(fd, 0) != 0)
+    log_line(log_level::error, log.string() + ": " + std::strerror(errno));
+  return fd;
+}
+
 // Errors before this call go to the stderr of the parent. When the server is ready, the parent
 // stops reading.
-void redirect_output_to(const std::filesystem::path& log) {
-  constexpr std::uintmax_t max_log_bytes = 1u << 20;
-  std::error_code ec;
-  const bool truncate = std::filesystem::file_size(log, ec) > max_log_bytes && !ec;
-  const int fd =
-      ::open(log.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (truncate ? O_TRUNC : O_APPEND), 0600);
-  if (fd < 0) return log_line(log_level::error, log.string() + ": " + std::strerror(errno));
-  ::dup2(fd, STDOUT_FILENO);
-  ::dup2(fd, STDERR_FILENO);
-  ::close(fd);
+void redirect_output_to(int log) {
+  if (log < 0) return;
+  ::dup2(log, STDOUT_FILENO);
+  ::dup2(log, STDERR_FILENO);
+  ::close(log);
 }
 
 // Raises the descriptor limit and reduces max_connections to the number that the limit allows.
@@ -169,6 +196,7 @@ int serve(serve_command command) {
   // Must be created before any other thread and destroyed before the server.
   const signal_thread signals{[&command](server& s) { reload_certificates(command, s); }};
   running_server = std::make_unique<server>(options);
+  const int log = command.log.empty() ? -1 : open_log(command.log);
   signals.set_server(*running_server);
   warn_if_open(options, running_server->addresses());
 
@@ -177,7 +205,7 @@ int serve(serve_command command) {
   ready += "\n";
   // A server in the background may have no standard output.
   [[maybe_unused]] const auto written = ::write(STDOUT_FILENO, ready.data(), ready.size());
-  if (!command.log.empty()) redirect_output_to(command.log);
+  redirect_output_to(log);
   running_server->wait();
   return 0;
 }

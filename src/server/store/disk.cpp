@@ -51,15 +51,25 @@ class unique_fd {
   int fd_;
 };
 
-// The files of a store must belong to the server's own user, also if that is root: the owner of a
+// A store and its folder must belong to the server's own user, also if that is root: the owner of a
 // file could change the store, and a file that root creates locks the owner of the folder out.
+void require_own(const std::filesystem::path& subject, const struct stat& found) {
+  if (found.st_uid == ::geteuid()) return;
+  throw store_error{subject.native() + " belongs to user " + std::to_string(found.st_uid) +
+                    ", but the server runs as user " + std::to_string(::geteuid()) +
+                    "; run it as the owner, or choose another folder"};
+}
+
 void require_own_file(const std::filesystem::path& file, int fd) {
   struct stat found {};
   if (::fstat(fd, &found) != 0) fail("inspect", file, errno);
-  if (found.st_uid == ::geteuid()) return;
-  throw store_error{file.native() + " belongs to user " + std::to_string(found.st_uid) +
-                    ", but the server runs as user " + std::to_string(::geteuid()) +
-                    "; run it as the owner, or choose another folder"};
+  require_own(file, found);
+}
+
+void require_own_folder(const std::filesystem::path& folder) {
+  struct stat found {};
+  if (::stat(folder.c_str(), &found) != 0) fail("inspect", folder, errno);
+  require_own(folder, found);
 }
 
 // Throws if `error` means that open() with O_NOFOLLOW found a symbolic link.
@@ -164,6 +174,7 @@ class posix_disk final : public disk {
     if (::faccessat(AT_FDCWD, folder.c_str(), R_OK | W_OK | X_OK, AT_EACCESS) != 0) {
       fail("read and write the folder", folder, errno);
     }
+    require_own_folder(folder);
     return std::make_unique<flock_folder_lock>(folder);
   }
 

@@ -107,6 +107,23 @@ TEST_F(refusal, files_of_another_user) {
   }
 }
 
+// The files that root creates there would lock the owner out.
+TEST_F(refusal, a_folder_of_another_user) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can change owners: run this as root";
+  const auto expected = folder.native() +
+                        " belongs to user 54321, but the server runs as user 0; run it as the "
+                        "owner, or choose another folder";
+  fs::create_directory(folder);
+  ASSERT_EQ(::chown(folder.c_str(), 54321, 54321), 0);
+  EXPECT_EQ(reason(), expected);
+  EXPECT_TRUE(fs::is_empty(folder));
+
+  fs::remove_all(folder);
+  make_store();
+  ASSERT_EQ(::chown(folder.c_str(), 54321, 54321), 0);
+  EXPECT_EQ(reason(), expected);
+}
+
 TEST_F(refusal, symbolic_links) {
   for (const auto& one : {file, log, folder / "lock"}) {
     SCOPED_TRACE(one);

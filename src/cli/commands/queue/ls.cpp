@@ -104,14 +104,12 @@ json::value as_json(const std::vector<listed_item>& items) {
   for (const auto& i : items) {
     json::object o{{"name", i.name},
                    {"data_length", i.stat.data_length},
-                   {"created", iso_date(i.stat.ctime)},
-                   {"created_ms", i.stat.ctime},
                    {"attempts", i.stat.version},
                    {"claimed_by", nullptr}};
+    add_time(o, "created", i.stat.ctime);
     if (i.claim) {
       o["claimed_by"] = is_utf8(i.claim->owner) ? i.claim->owner : std::string{"?"};
-      o["claimed"] = iso_date(i.claim->since);
-      o["claimed_ms"] = i.claim->since;
+      add_time(o, "claimed", i.claim->since);
     }
     add_data(o, i.data);
     list.push_back(std::move(o));
@@ -247,7 +245,8 @@ void describe_ls(CLI::App& app, invocation& call) {
                "list the items that `work --max-attempts` has set aside, instead of the queue");
   app.add_flag(
       "--json", flags->json,
-      "one line of JSON: name, data_length, created, attempts, claimed_by, data (or base64)");
+      "one line of JSON: name, data_length, created, attempts, claimed_by, claimed, data (or "
+      "base64)");
   when_used(app, call, flags, ls);
 }
 

@@ -32,12 +32,18 @@ constexpr std::size_t most_at_once = 64;
 // The time at which to stop waiting for the next item. Empty means never.
 using limit = std::optional<clock::time_point>;
 
+// Calls attempt(time until the limit), as connection::try_for() does.
+template <class Attempt>
+auto try_until(connection& c, clock::time_point until, Attempt attempt) {
+  return c.try_for(std::max(until - clock::now(), clock::duration{0}), attempt);
+}
+
 // Claims up to `most` items. Returns an empty list if no item arrived before the limit.
-std::vector<queue_claim> claim_some(queue& q, std::size_t most, limit until) {
+std::vector<queue_claim> claim_some(connection& c, queue& q, std::size_t most, limit until) {
   std::vector<queue_claim> got;
   if (!until) {
     got.push_back(q.claim());
-  } else if (auto first = q.claim_for(std::max(*until - clock::now(), clock::duration{0}))) {
+  } else if (auto first = try_until(c, *until, [&](auto d) { return q.claim_for(d); })) {
     got.push_back(std::move(*first));
   } else {
     return got;
@@ -55,9 +61,10 @@ std::vector<queue_claim> claim_some(queue& q, std::size_t most, limit until) {
 }
 
 // Returns the number of printed items.
-std::size_t pop_claimed(queue& q, item_output& out, std::size_t most, limit until) {
-  auto claims = claim_some(q, most, until);
-  for (const auto& c : claims) out.add({c.name(), c.data(), c.priority()}, c.attempts());
+std::size_t pop_claimed(connection& c, queue& q, item_output& out, std::size_t most, limit until) {
+  auto claims = claim_some(c, q, most, until);
+  for (const auto& claim : claims)
+    out.add({claim.name(), claim.data(), claim.priority()}, claim.attempts());
   out.write();
   std::vector<pending<bool>> completed(claims.size());
   for (std::size_t i = 0; i < claims.size(); ++i)
@@ -70,10 +77,10 @@ std::size_t pop_claimed(queue& q, item_output& out, std::size_t most, limit unti
   return claims.size();
 }
 
-std::size_t pop_plainly(queue& q, item_output& out, limit until) {
+std::size_t pop_plainly(connection& c, queue& q, item_output& out, limit until) {
   std::optional<queue_item> item;
   if (until)
-    item = q.pop_for(std::max(*until - clock::now(), clock::duration{0}));
+    item = try_until(c, *until, [&](auto d) { return q.pop_for(d); });
   else
     item = q.pop();
   if (!item) return 0;
@@ -93,7 +100,7 @@ int pop(pop_flags& f, const invocation&) {
   const auto closing = on_signal.closes(c.zk());
   queue q{c.zk(), f.queue.node(), f.queue.options()};
   const auto pop_some = [&](std::size_t most) {
-    return f.no_claim ? pop_plainly(q, out, until) : pop_claimed(q, out, most, until);
+    return f.no_claim ? pop_plainly(c, q, out, until) : pop_claimed(c, q, out, most, until);
   };
   std::size_t printed = 0;
   while (printed < f.count) {

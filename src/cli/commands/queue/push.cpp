@@ -34,13 +34,14 @@ struct queue_full {};  // thrown if the queue is still full after the wait limit
 
 class pusher {
  public:
-  pusher(client& zk, const push_flags& f)
+  pusher(connection& c, const push_flags& f)
       : flags_{f},
+        connection_{c},
         limit_{parse_wait(f.wait)},
         // A queue accepts more items than its capacity only while it is empty.
         at_once_{f.capacity == 0 ? most_items
                                  : std::clamp<std::size_t>(f.capacity / 4, 1, most_items)},
-        queue_{zk, f.queue.node(), options(f)} {}
+        queue_{c.zk(), f.queue.node(), options(f)} {}
 
   void add(std::string item) {
     if (!items_.empty() && (items_.size() >= at_once_ || bytes_ + item.size() > most_bytes)) send();
@@ -56,7 +57,9 @@ class pusher {
     auto batch = std::exchange(items_, {});
     if (!limit_)
       queue_.push(std::move(batch), flags_.priority);
-    else if (!queue_.push_for(*limit_, std::move(batch), flags_.priority))
+    else if (!connection_.try_for(*limit_, [&](std::chrono::nanoseconds d) {
+               return queue_.push_for(d, batch, flags_.priority);
+             }))
       throw queue_full{};
     pushed_ += n;
   }
@@ -71,6 +74,7 @@ class pusher {
   }
 
   const push_flags& flags_;
+  connection& connection_;
   std::optional<std::chrono::milliseconds> limit_;
   std::size_t at_once_;
   queue queue_;
@@ -131,7 +135,7 @@ int run(push_flags& f, const invocation& call) {
   close_on_signal on_signal;
   connection c{f.queue.connect};
   const auto closing = on_signal.closes(c.zk());
-  pusher to{c.zk(), f};
+  pusher to{c, f};
   const auto so_far = [&] {
     return " (" + std::to_string(to.pushed()) + (to.pushed() == 1 ? " item was" : " items were") +
            " pushed)";
