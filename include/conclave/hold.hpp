@@ -51,7 +51,8 @@ class hold {
   // The zxid of the transaction that created the lock's node. It is larger than the fencing token
   // of every earlier holder of the same lock, even after servers or clients restart. Holds that a
   // lock object grants without the server have the same token (lock_options::keep_for and
-  // local_handoffs). Returns 0 for an empty hold.
+  // local_handoffs). To distinguish such holds, a program adds a counter of its own to the token.
+  // Returns 0 for an empty hold.
   std::int64_t fencing_token() const noexcept;
 
   // Returns true if the lock is neither released nor lost and the session cannot have expired. Also

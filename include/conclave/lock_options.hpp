@@ -61,6 +61,8 @@ struct lock_options {
   // loses its connection, other contenders wait for the lock until its session ends, as they do for
   // any holder. So prefer short times, for example a second.
   //
+  // Threads of this process that wait for the kept lock get it in no particular order.
+  //
   // Offered by mutex, recursive_mutex, multi_mutex, and the writers of shared_mutex. Readers of
   // shared_mutex do not exclude each other, so they release the lock. semaphore and named_mutex
   // refuse this option with errc::invalid_argument: a permit may be free for others, and waiters of

@@ -61,8 +61,9 @@ void start(const lock_pointer& l, receiver<Result> to, role r, deadline d, Conve
     };
     if (l->ended) core.recipes->post([who] { who->complete(aborted()); });
     // A thread that holds the lock as a reader would wait for itself.
-    else if (call->blocking() && r == role::writer && !core.recipes->session().over &&
-             l->object->held_by_thread(role::reader, who->thread))
+    else if (call->blocking() && r == role::writer &&
+             l->object->held_by_thread(role::reader, who->thread) &&
+             !core.recipes->session().end_reason)
       core.recipes->post([who] { who->complete(errc::upgrade_refused); });
     else
       l->object->acquire(who);
@@ -91,6 +92,8 @@ Result run(const lock_pointer l, Start start, deadline d = no_deadline, std::sto
   return run_blocking<Result>(l->verb + (' ' + l->path), l->core, start, d, std::move(stop));
 }
 
+using local_result = recipes::lock_object::local_result;
+
 // Calls on the I/O thread and in a forked child process must fail, even if the lock is kept.
 bool may_acquire_locally(const lock_handle& l, role r) noexcept {
   auto& loop = l.core->driver->loop();
@@ -113,7 +116,7 @@ std::string host_name() {
 }
 
 lock_pointer make_lock(client& c, std::string path, recipes::lock_request t,
-                       std::optional<recipes::lock_request> gate, lock_options options,
+                       std::optional<recipes::lock_request> admission, lock_options options,
                        recipes::progress_callback f) {
   const bool grants_locally = options.keep_for.count() > 0 || options.local_handoffs > 0;
   if (grants_locally && t.granted_when != recipes::lock_request::rule::first_in_wait_queue)
@@ -135,7 +138,7 @@ lock_pointer make_lock(client& c, std::string path, recipes::lock_request t,
   call_through(l->callbacks, options.on_lost);
   call_through(l->callbacks, options.on_revocation);
   l->object = std::make_shared<recipes::lock_object>(l->core->recipes, std::move(t),
-                                                     std::move(gate), options, std::move(f));
+                                                     std::move(admission), options, std::move(f));
   return l;
 }
 
@@ -143,7 +146,8 @@ lock_pointer make_lock(client& c, std::vector<std::string> paths, role r, lock_o
   for (const auto& path : paths) recipes::require_recipe_path("lock", path, options.layout);
   if (options.layout.name_prefix(r).empty() ||
       (r == role::writer && options.layout.name_prefix(role::reader).empty()))
-    throw error{errc::invalid_argument, "lock " + paths[0] + ": the layout is for other locks"};
+    throw error{errc::invalid_argument,
+                "lock " + paths[0] + ": the layout has no names for this kind of lock"};
   auto request = recipes::lock_of(std::move(paths), options.layout, r);
   auto names = list_for_message(request.parents);
   return make_lock(c, std::move(names), std::move(request), std::nullopt, std::move(options));
@@ -153,6 +157,7 @@ static void lock_at_server(const lock_pointer& l, role r);
 
 void lock(const lock_pointer& l, role r) {
   if (!may_acquire_locally(*l, r)) return lock_at_server(l, r);
+  if (l->object->try_acquire_locally() == local_result::acquired) return;
   const auto alive = l;  // the lock object may be destroyed while this thread waits
   if (!alive->object->acquire_locally()) lock_at_server(alive, r);
 }
@@ -162,6 +167,9 @@ static void lock_at_server(const lock_pointer& l, role r) {
 }
 
 bool lock(const lock_pointer& l, role r, std::stop_token stop) {
+  if (!stop.stop_requested() && may_acquire_locally(*l, r) &&
+      l->object->try_acquire_locally() == local_result::acquired)
+    return true;
   return lock_to_hold(l, r, std::move(stop)).has_value();
 }
 
@@ -178,7 +186,6 @@ std::optional<hold> lock_to_hold(const lock_pointer& l, role r, std::stop_token 
 
 bool try_lock(const lock_pointer& l, role r, deadline d) {
   if (may_acquire_locally(*l, r)) {
-    using local_result = recipes::lock_object::local_result;
     const auto got = l->object->try_acquire_locally();
     if (got == local_result::acquired) return true;
     if (got == local_result::in_use && d == at_once) return false;

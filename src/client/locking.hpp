@@ -35,7 +35,7 @@ struct lock_handle {
 // Creates the lock that the request describes. The caller must have checked the path. If
 // options.owner is empty, this process is the owner.
 lock_pointer make_lock(client& c, std::string path, recipes::lock_request t,
-                       std::optional<recipes::lock_request> gate, lock_options options,
+                       std::optional<recipes::lock_request> admission, lock_options options,
                        recipes::progress_callback f = {});
 // Creates a lock on these paths whose initial request has this role. Throws errc::invalid_path for
 // an invalid path, and errc::invalid_argument if the layout has no names for this role.

@@ -98,7 +98,8 @@ void lock_object::open_if_alone() {
 void lock_object::adopt_local_hold() {
   if (!kept_) return;
   const bool in_use = local_.close();
-  kept_since_ = std::max(kept_since_, local_.idle_since());
+  kept_since_ =
+      std::max(kept_since_, context_->now() - (clock_->coarse_time() - local_.idle_since()));
   if (!in_use) return;
   const auto a = std::exchange(kept_, {});
   a->thread = 0;
@@ -172,9 +173,8 @@ bool lock_object::acquire_locally() noexcept { return local_.acquire() && confir
 
 // The session may have expired since the lock was kept. If so, the grant is undone.
 bool lock_object::confirm_local_grant() noexcept {
-  const auto now = clock_->now();
-  if (now < clock_->early_deadline()) return true;
-  if (!local_.release(now)) {
+  if (clock_->now() < clock_->early_deadline()) return true;
+  if (!local_.release(clock_->coarse_time())) {
     const session_context::scope inside{*context_};
     if (const auto adopted = adopted_) release_hold(*adopted);
   }

@@ -17,9 +17,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
-
-#include "conclave/boot_clock.hpp"
 
 namespace conclave::recipes {
 
@@ -61,8 +60,8 @@ class local_lock {
     return false;
   }
   // Returns false if the local_lock was closed. The lock object must then release the lock.
-  bool release(boot_clock::time_point now) noexcept {
-    idle_since_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+  bool release(std::chrono::nanoseconds coarse_time) noexcept {
+    idle_since_.store(coarse_time.count(), std::memory_order_relaxed);
     auto seen = state::in_use;
     if (change(seen, state::idle, std::memory_order_release)) return true;
     if (seen != state::contended || !change(seen, state::idle, std::memory_order_release))
@@ -77,8 +76,11 @@ class local_lock {
 
   // --- called by the lock object, inside a session_context::scope
 
-  // The lock must be kept and idle.
-  void open() noexcept { state_.store(state::idle, std::memory_order_release); }
+  // The lock must be kept. No effect if it is already open.
+  void open() noexcept {
+    auto seen = state::closed;
+    change(seen, state::idle, std::memory_order_release);
+  }
   // Returns true if a thread holds the lock. Its release() will return false.
   bool close() noexcept {
     const auto before = state_.exchange(state::closed, std::memory_order_acq_rel);
@@ -87,10 +89,9 @@ class local_lock {
     if (before != state::closed) state_.notify_all();
     return before == state::in_use || before == state::contended;
   }
-  // The time of the last release(). Valid after close().
-  boot_clock::time_point idle_since() const noexcept {
-    return boot_clock::time_point{
-        boot_clock::duration{idle_since_.load(std::memory_order_relaxed)}};
+  // The session_clock::coarse_time() of the last release(). Valid after close().
+  std::chrono::nanoseconds idle_since() const noexcept {
+    return std::chrono::nanoseconds{idle_since_.load(std::memory_order_relaxed)};
   }
 
  private:
@@ -107,7 +108,7 @@ class local_lock {
   }
 
   std::atomic<state> state_{state::closed};
-  std::atomic<boot_clock::rep> idle_since_{0};
+  std::atomic<std::chrono::nanoseconds::rep> idle_since_{0};
 };
 
 }  // namespace conclave::recipes

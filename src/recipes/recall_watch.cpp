@@ -1,8 +1,20 @@
 #include "recipes/recall_watch.hpp"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace conclave::recipes {
+namespace {
+
+// A pending listing of one wait queue.
+struct listing {
+  pending_reply<children_result> names;
+  std::string own_name;  // of this contender's node
+  std::size_t index;     // in recall_watch::watched_
+};
+
+}  // namespace
 
 void recall_watch::start() {
   if (state_ != state::off) return;
@@ -34,18 +46,25 @@ watcher recall_watch::make_callback(std::size_t index) {
 }
 
 task<> recall_watch::work() {
-  for (auto& n : nodes_) {
-    const auto& w =
-        watched_.emplace_back(watched_path{n.parent, make_callback(watched_.size()), false});
-    const auto asked = context_.send(requests::children(context_.defaults(), w.path, w.callback),
-                                     context_.in_session());
-    asked.notify(context_.changed);
-    while (!asked.await_ready() && state_ == state::checking && !context_.interrupted())
+  std::vector<listing> listings;
+  {
+    const single_write in_one_write{context_.session()};
+    for (auto& n : nodes_) {
+      const auto index = watched_.size();
+      const auto& w = watched_.emplace_back(watched_path{n.parent, make_callback(index), false});
+      listings.push_back({context_.send(requests::children(context_.defaults(), w.path, w.callback),
+                                        context_.in_session()),
+                          n.name, index});
+      listings.back().names.notify(context_.changed);
+    }
+  }
+  for (auto& l : listings) {
+    while (!l.names.await_ready() && state_ == state::checking && !context_.interrupted())
       co_await context_.changed;
-    if (!asked.await_ready() || state_ != state::checking) co_return done;
-    const auto got = co_await asked;
-    if (got.ec) watched_.back().fired = true;  // a failed read sets no watch
-    if (got.ec || got.value.names.size() != 1 || got.value.names[0] != n.name) {
+    if (!l.names.await_ready() || state_ != state::checking) co_return done;
+    const auto got = co_await l.names;
+    if (got.ec) watched_[l.index].fired = true;  // a failed read sets no watch
+    if (got.ec || got.value.names.size() != 1 || got.value.names[0] != l.own_name) {
       recall();
       co_return done;
     }

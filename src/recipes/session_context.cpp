@@ -19,7 +19,7 @@ void session_context::session_changed(const session_event& e) {
                    : e.type == kind::expired               ? error_code{errc::session_expired}
                    : e.type == kind::authentication_failed ? error_code{errc::auth_failed}
                                                            : error_code{};
-  if (!why || !session().over) return;
+  if (!why || !session().end_reason) return;
   for (const auto& each : std::exchange(endings_, {}))
     if (const auto alive = each.of.lock()) each.f(why);
 }

@@ -68,8 +68,8 @@ class session_clock {
     // Why no other session will follow: the client was closed, its credentials were refused, or its
     // session expired and client_options::renew_expired is false. Empty while another session may
     // follow.
-    error_code over;
-    time_point deadline;  // see client::session_deadline(); has passed if `over` is set
+    error_code end_reason;
+    time_point deadline;  // see client::session_deadline(); has passed if `end_reason` is set
   };
   virtual session_view session() const = 0;
   virtual time_point now() const = 0;
@@ -77,6 +77,9 @@ class session_clock {
   // when the session ends, and no later session makes it later again before the recipes have been
   // notified of that end.
   virtual time_point early_deadline() const { return session().deadline; }
+  // The time since an arbitrary start, to measure durations. It costs much less than now(), but it
+  // lags by some milliseconds and does not advance while the machine is suspended.
+  virtual std::chrono::nanoseconds coarse_time() const { return now().time_since_epoch(); }
 
  protected:
   ~session_clock() = default;
@@ -132,7 +135,7 @@ class session_context : public session_clock {
   // Returns true if a request failed with this error because its session ended, and another session
   // exists or will follow.
   bool can_restart_after(const error_code& ec) const {
-    return is_session_end(ec) && !session().over;
+    return is_session_end(ec) && !session().end_reason;
   }
   // Queues `f` and returns. `f` runs in a later scope, after the current scope has ended and after
   // all calls that were queued earlier.

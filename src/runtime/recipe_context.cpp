@@ -1,5 +1,6 @@
 #include "runtime/recipe_context.hpp"
 
+#include <ctime>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -10,9 +11,9 @@ namespace conclave::runtime {
 namespace {
 
 // A request whose result is ignored.
-class unheeded final : public session::operation {
+class ignored_operation final : public session::operation {
  public:
-  explicit unheeded(requests::request<requests::nothing> r) : operation{r.type, r.rule} {
+  explicit ignored_operation(requests::request<requests::nothing> r) : operation{r.type, r.rule} {
     frame = std::move(r.frame);
     beyond_limits = true;
   }
@@ -50,7 +51,7 @@ void recipe_context::submit(std::unique_ptr<session::operation> op) {
 
 void recipe_context::forget_watch(const std::string& path, watch_kind kind, const watcher& w) {
   std::unique_ptr<session::operation> op =
-      std::make_unique<unheeded>(requests::remove_watch(defaults(), path, kind));
+      std::make_unique<ignored_operation>(requests::remove_watch(defaults(), path, kind));
   const auto full = session::with_chroot(defaults().chroot, path);
   static_cast<void>(driver_->submit_watch_removal(op, kind, full, w, false));
 }
@@ -58,6 +59,12 @@ void recipe_context::forget_watch(const std::string& path, watch_kind kind, cons
 recipe_context::session_view recipe_context::driver_clock::session() const {
   const auto now = driver->status();
   return {now.session_id, now.connected, now.end_reason, now.deadline};
+}
+
+std::chrono::nanoseconds recipe_context::driver_clock::coarse_time() const {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+  return std::chrono::seconds{t.tv_sec} + std::chrono::nanoseconds{t.tv_nsec};
 }
 
 void recipe_context::call_soon(std::function<void()> f) {
@@ -75,10 +82,10 @@ void recipe_context::wake_at(recipes::time_point when) {
 }
 
 void recipe_context::arm(recipes::time_point when) {
-  if (when >= alarm_->when) return;
-  if (alarm_->set) loop().timers().cancel(*alarm_->set);
-  alarm_->when = when;
-  alarm_->set = loop().timers().arm(when, [weak = weak_from_this(), a = alarm_] {
+  if (when >= pending_timer_->when) return;
+  if (pending_timer_->set) loop().timers().cancel(*pending_timer_->set);
+  pending_timer_->when = when;
+  pending_timer_->set = loop().timers().arm(when, [weak = weak_from_this(), a = pending_timer_] {
     *a = {};
     if (const auto self = weak.lock()) self->time_passed(boot_clock::now());
   });
@@ -86,7 +93,7 @@ void recipe_context::arm(recipes::time_point when) {
 
 recipe_context::~recipe_context() {
   if (loop().in_child()) return;
-  boost::asio::post(loop().io(), [driver = driver_, a = alarm_] {
+  boost::asio::post(loop().io(), [driver = driver_, a = pending_timer_] {
     if (a->set) driver->loop().timers().cancel(*a->set);
   });
 }

@@ -40,6 +40,7 @@ class recipe_context final : public recipes::session_context,
     session_view session() const override;
     recipes::time_point now() const override { return boot_clock::now(); }
     recipes::time_point early_deadline() const override { return driver->early_deadline(); }
+    std::chrono::nanoseconds coarse_time() const override;
     std::shared_ptr<session_driver> driver;
   };
 
@@ -47,11 +48,11 @@ class recipe_context final : public recipes::session_context,
   std::shared_ptr<const driver_clock> clock_;
   std::shared_ptr<void> listening_;
   // Used and cancelled only on the I/O thread. A pending timer would keep the I/O thread running.
-  struct alarm {
+  struct pending_timer {
     std::optional<boot_timers::handle> set;
     recipes::time_point when = recipes::time_point::max();
   };
-  std::shared_ptr<alarm> alarm_ = std::make_shared<alarm>();
+  std::shared_ptr<pending_timer> pending_timer_ = std::make_shared<pending_timer>();
   std::mt19937_64 random_;
 };
 
