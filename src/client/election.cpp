@@ -64,11 +64,13 @@ election::election(client& c, std::string path, election_options options)
     : own_{std::make_shared<own>(checked(c, path, options.layout), path, std::move(options))} {
   auto t = recipes::candidacy_of(own_->path, own_->options.layout);
   if (t.layout.name_prefix(role).empty())
-    throw error{errc::invalid_argument, "election " + path + ": the layout is for other locks"};
+    throw error{errc::invalid_argument,
+                "election " + path + ": the layout has no names for this kind of lock"};
   contender_info shown;
   recipes::set_node_info(shown, own_->options.id, {});
   if (shown.owner != own_->options.id)
-    throw error{errc::invalid_argument, "election " + path + ": the id would be shown as another"};
+    throw error{errc::invalid_argument,
+                "election " + path + ": the id cannot be stored in the node's data"};
   lock_options o;
   o.layout = t.layout;
   o.owner = own_->options.id;

@@ -13,7 +13,7 @@ namespace conclave {
 namespace {
 
 detail::lock_pointer make_multi(client& c, std::vector<std::string> paths, lock_options options) {
-  if (paths.empty()) throw error{errc::invalid_argument, "multi_mutex of no paths"};
+  if (paths.empty()) throw error{errc::invalid_argument, "multi_mutex: needs at least one path"};
   std::sort(paths.begin(), paths.end());
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
   return client_impl::make_lock(c, std::move(paths), layout::role::exclusive, std::move(options));

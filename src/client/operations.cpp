@@ -39,7 +39,7 @@ class call final : public session::operation {
   }
   error_code why_refused() const noexcept override {
     for (const auto& h : holds_)
-      if (h->over()) return errc::lock_lost;
+      if (h->ended()) return errc::lock_lost;
     return {};
   }
 

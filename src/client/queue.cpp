@@ -330,7 +330,8 @@ void queue::restore(const queue_item& item) {
   const auto& [core, names] = std::tie(state_->core, state_->names);
   const auto what = "restore " + item.name;
   const auto parsed = names->parse_set_aside(item.name);
-  if (!parsed) throw error{errc::invalid_argument, what};
+  if (!parsed)
+    throw error{errc::invalid_argument, what + ": not the name of an item that was set aside"};
   const auto from = names->set_aside() + '/' + item.name;
   for (;;) {
     auto kept = block(what, core, &detail::start_get, from, watcher{});
@@ -371,7 +372,7 @@ queue_claim& queue_claim::operator=(queue_claim&& other) noexcept {
 queue_claim::~queue_claim() { release(); }
 
 const detail::claim_pointer& queue_claim::claimed() const {
-  if (!state_) throw error{errc::lock_lost, "claim of nothing"};
+  if (!state_) throw error{errc::lock_lost, "queue_claim: the claim is empty"};
   return state_;
 }
 

@@ -1,6 +1,8 @@
 #include "conclave/recursive_mutex.hpp"
 
 #include <mutex>
+#include <string>
+#include <utility>
 
 #include "client/locking.hpp"
 #include "recipes/reentry.hpp"
@@ -8,13 +10,16 @@
 namespace conclave {
 
 struct recursive_mutex::owner {
+  explicit owner(std::string p) : path{std::move(p)} {}
+
+  std::string path;  // for error messages
   mutable std::mutex guard;
   recipes::reentry reentry;
   conclave::hold hold;
 };
 
 recursive_mutex::recursive_mutex(client& c, std::string path, lock_options options)
-    : mutex_{c, std::move(path), std::move(options)}, owner_{std::make_unique<owner>()} {}
+    : mutex_{c, path, std::move(options)}, owner_{std::make_unique<owner>(std::move(path))} {}
 recursive_mutex::~recursive_mutex() = default;
 
 // If this thread holds the lock, locks it once more and returns true. Otherwise returns false.
@@ -26,7 +31,7 @@ bool recursive_mutex::again() {
   if (mutex_.hold().fencing_token() == 0) throw error{errc::forked, "lock"};
   if (owner_->reentry.again(us, owner_->hold.held()) == recipes::reentry::answer::lost) {
     if (owner_->hold.why_lost() == errc::closed) throw error{errc::closed, "lock"};
-    throw error{errc::lock_lost, "locking again what was lost; unlock it first"};
+    throw error{errc::lock_lost, "lock " + owner_->path + ": the lock is lost; unlock it first"};
   }
   return true;
 }

@@ -10,7 +10,7 @@ void scoped_hold::unlock() noexcept {
 }
 
 const detail::lock_pointer& scoped_hold::lock() const {
-  if (!hold_.held()) throw error{errc::lock_lost, "downgrade: nothing is held"};
+  if (!hold_.held()) throw error{errc::lock_lost, "downgrade: the lock is not held"};
   return lock_;
 }
 

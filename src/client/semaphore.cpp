@@ -10,9 +10,12 @@ namespace {
 detail::lock_pointer make(client& c, const std::string& path, std::size_t permits,
                           lock_options options) {
   recipes::require_recipe_path("semaphore", path);
-  if (permits == 0) throw error{errc::invalid_argument, "semaphore " + path + " without permits"};
-  auto [permit, gate] = recipes::semaphore_of(path, permits);
-  return client_impl::make_lock(c, path, std::move(permit), std::move(gate), std::move(options));
+  if (permits == 0)
+    throw error{errc::invalid_argument,
+                "semaphore " + path + ": the number of permits must be above 0"};
+  auto [permit, admission] = recipes::semaphore_of(path, permits);
+  return client_impl::make_lock(c, path, std::move(permit), std::move(admission),
+                                std::move(options));
 }
 
 }  // namespace

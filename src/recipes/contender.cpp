@@ -70,7 +70,7 @@ task<error_code> contender::acquire() {
   const auto& request = context_.request();
   const bool restarts = request.if_session_ends == lock_request::on_session_end::restart;
   if (!request.waits() && !request.seen_holder.empty()) {
-    const auto ec = co_await look_for_holder();
+    const auto ec = co_await check_seen_holder();
     if (ec && !(restarts && context_.session().can_restart_after(ec))) co_return ec;
   }
   for (;;) {
@@ -96,10 +96,10 @@ task<error_code> contender::acquire() {
 }
 
 // Returns errc::lock_busy if the node that held the lock at the previous attempt still exists.
-task<error_code> contender::look_for_holder() {
+task<error_code> contender::check_seen_holder() {
   const auto& path = context_.request().seen_holder;
-  const auto asked = context_.send(requests::exists(context_.defaults(), path, {}), {});
-  const auto got = co_await asked;
+  const auto pending = context_.send(requests::exists(context_.defaults(), path, {}), {});
+  const auto got = co_await pending;
   if (got.ec || !got.value) co_return got.ec;
   found_.holder = path;
   co_return errc::lock_busy;
@@ -107,7 +107,6 @@ task<error_code> contender::look_for_holder() {
 
 // Creates the nodes, and the parents if they do not exist.
 task<error_code> contender::create_nodes() {
-  const auto disconnected = on_disconnected();
   binding where;  // any session
   if (previous_) {
     const auto ec = co_await create_after_previous();
@@ -126,7 +125,7 @@ task<error_code> contender::create_nodes() {
     if (made.failed_operation >= nodes_.size()) co_return ec;  // one of the extra operations failed
     if (outcome_unknown(ec)) {
       const bool refused = made.may_be_too_large && refusals.one_more();
-      ec = co_await nodes_.resolve(creation, disconnected);
+      ec = co_await resolve(creation);
       if (ec || nodes_.exist()) co_return ec;
       if (refused) co_return errc::too_large;
     } else if (ec == errc::no_node) {
@@ -173,9 +172,9 @@ task<error_code> contender::create_after_previous() {
       .set(old.parent, format_served_record(from.parent_czxid, from.number))
       .create(nodes_[0].child(creation.prefix), creation.data, creation.mode);
   previous->release_by_next_ = release_by_next::sent;
-  const auto asked =
+  const auto pending =
       context_.send(requests::commit(context_.defaults(), t), previous->nodes_.verified_on());
-  const auto made = co_await asked;
+  const auto made = co_await pending;
   previous->release_by_next_ = !made.ec                   ? release_by_next::confirmed
                                : outcome_unknown(made.ec) ? release_by_next::outcome_unknown
                                                           : release_by_next::no;
@@ -185,8 +184,15 @@ task<error_code> contender::create_after_previous() {
   }
   previous->context_.changed.notify();
   if (!outcome_unknown(made.ec)) co_return made.ec;
+  co_return co_await resolve(creation);
+}
+
+task<error_code> contender::resolve(const owned_nodes::creation& c) {
+  phase_ = phase::resolving;
   const auto disconnected = on_disconnected();
-  co_return co_await nodes_.resolve(creation, disconnected);
+  const auto ec = co_await nodes_.resolve(c, disconnected);
+  phase_ = phase::creating;
+  co_return ec;
 }
 
 // Waits until the node whose name the creation needs is deleted.
@@ -234,9 +240,9 @@ task<error_code> contender::confirm_in_time() {
     return session.now() >= session_at_grant_.deadline;
   };
   while (!context_.interrupted() && is_late()) {
-    const auto asked = context_.send(requests::get(context_.defaults(), nodes_[0].path(), {}),
-                                     context_.in_session());
-    const auto got = co_await asked;
+    const auto pending = context_.send(requests::get(context_.defaults(), nodes_[0].path(), {}),
+                                       context_.in_session());
+    const auto got = co_await pending;
     if (got.ec == errc::no_node) {
       nodes_[0].watch.mark_deleted();
       co_return errc::waiter_node_deleted;

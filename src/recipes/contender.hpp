@@ -4,6 +4,9 @@
 // request to it. If the session ends, a holder loses the lock, and a waiter starts again in the
 // next session or fails (lock_request::if_session_ends).
 //
+//   resolving
+//      ^ │ unknown outcome
+//      │ v
 //   creating ──> waiting ──> holding ──> releasing ──> gone
 //      ^            │                        ^
 //      └────────────┘ the session ended      │
@@ -104,8 +107,9 @@ class contender final : public session_listener, public std::enable_shared_from_
 
  private:
   enum class phase {
-    creating,  // creates the nodes and resolves unknown outcomes
-    waiting,   // waits for the grant
+    creating,   // creates the nodes
+    resolving,  // resolves an unknown outcome of the creation
+    waiting,    // waits for the grant
     holding,
     releasing,  // removes the nodes
     gone,
@@ -113,9 +117,10 @@ class contender final : public session_listener, public std::enable_shared_from_
 
   task<> run();
   task<error_code> acquire();
-  task<error_code> look_for_holder();
+  task<error_code> check_seen_holder();
   task<error_code> create_nodes();
   task<error_code> create_after_previous();
+  task<error_code> resolve(const owned_nodes::creation& c);
   task<error_code> wait_for_name(std::size_t index);
   task<error_code> wait_for_grant();
   task<error_code> check_nodes();

@@ -19,9 +19,9 @@ contender_data parse_contender_data(std::string_view data) {
   const auto at = data.rfind(id_mark);
   if (at == data.npos) return {std::string{data}, {}};
   auto id = data.substr(at + id_mark.size());
-  const bool asked = id.ends_with(request);
-  if (asked) id.remove_suffix(request.size());
-  return {std::string{data.substr(0, at)}, std::string{id}, asked};
+  const bool asks_for_release = id.ends_with(request);
+  if (asks_for_release) id.remove_suffix(request.size());
+  return {std::string{data.substr(0, at)}, std::string{id}, asks_for_release};
 }
 
 void set_node_info(contender_info& info, std::string_view data, const node_stat& stat) {

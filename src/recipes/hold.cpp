@@ -22,7 +22,7 @@ std::string hold::node() const {
 }
 
 transaction hold::fenced(transaction t) const {
-  if (!held()) throw error{errc::lock_lost, "fenced: nothing is held"};
+  if (!held()) throw error{errc::lock_lost, "fenced: the lock is not held"};
   for (const auto& node : state_->nodes()) t.check(node);
   t.holds_.push_back(state_);
   return t;

@@ -102,7 +102,7 @@ error_code hold_monitor::why_session_may_have_ended() const {
   const auto session = context_.session().session();
   if (context_.session().now() < session.deadline) return {};
   // The deadline of a session that is being closed counts as passed, even if the server replies.
-  return session.over ? session.over : errc::deadline_passed;
+  return session.end_reason ? session.end_reason : errc::deadline_passed;
 }
 
 bool hold_monitor::watches_too_late() const {

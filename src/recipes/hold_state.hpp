@@ -35,7 +35,7 @@ class hold_state {
   }
   // Returns true if the hold was in the state held or suspended before this call.
   bool release() {
-    const auto before = status_.exchange(status::over);
+    const auto before = status_.exchange(status::ended);
     return before == status::held || before == status::suspended;
   }
   void lose(const error_code& why) {
@@ -48,7 +48,7 @@ class hold_state {
 
   bool began() const noexcept { return now() != status::none; }
   // Returns true if the hold was released or lost, or never began.
-  bool over() const noexcept { return now() == status::over || now() == status::none; }
+  bool ended() const noexcept { return now() == status::ended || now() == status::none; }
   bool suspended() const noexcept { return now() == status::suspended; }
   std::stop_token lost() const noexcept { return lost_.get_token(); }
   // Returns an empty error_code unless the hold was lost.
@@ -79,7 +79,7 @@ class hold_state {
   }
 
  private:
-  enum class status { none, held, suspended, over };
+  enum class status { none, held, suspended, ended };
   status now() const noexcept { return status_.load(std::memory_order_acquire); }
 
   std::shared_ptr<const session_clock> clock_;

@@ -4,9 +4,10 @@
 
 namespace conclave::recipes {
 
-// The events of the contender for the gate.
-struct lock_object::attempt::gate_events final : contender_events {
-  explicit gate_events(std::shared_ptr<attempt> a) : context{a->context_}, behind{std::move(a)} {}
+// The events of the contender for the admission lock.
+struct lock_object::attempt::admission_events final : contender_events {
+  explicit admission_events(std::shared_ptr<attempt> a)
+      : context{a->context_}, behind{std::move(a)} {}
   void enqueued(std::size_t contenders_ahead) override {
     if (behind) behind->enqueued(contenders_ahead);
   }
@@ -15,13 +16,13 @@ struct lock_object::attempt::gate_events final : contender_events {
   }
   void failed(error_code why) override {
     if (const auto a = std::exchange(behind, {})) {
-      a->gate_.reset();
+      a->admission_.reset();
       if (a->waiting_caller && contender) a->waiting_caller->mismatch = contender->mismatch();
       a->failed(why);
     }
   }
   void lost(error_code) override {
-    if (const auto a = std::exchange(behind, {})) a->gate_lost();
+    if (const auto a = std::exchange(behind, {})) a->admission_lost();
   }
   void gone() override {
     context->post([c = std::move(contender)] {});
@@ -41,15 +42,15 @@ lock_object::attempt::attempt(lock_object& owner, caller_ptr who)
       owner_{owner.weak_from_this()},
       options_{owner.options_},
       request_{owner.request_},
-      gate_request_{owner.gate_},
+      admission_request_{owner.admission_},
       progress_callback_{owner.progress_callback_} {}
 
 void lock_object::attempt::start(const attempt_ptr& before) {
   report(progress::kind::begins);
-  if (gate_request_) {
-    gate_ = std::make_shared<gate_events>(shared_from_this());
-    gate_->contender = std::make_shared<contender>(context_, gate_request_, gate_);
-    const auto c = gate_->contender;
+  if (admission_request_) {
+    admission_ = std::make_shared<admission_events>(shared_from_this());
+    admission_->contender = std::make_shared<contender>(context_, admission_request_, admission_);
+    const auto c = admission_->contender;
     return c->start();
   }
   start_contender(before ? before->contender_ : nullptr);
@@ -65,7 +66,7 @@ void lock_object::attempt::start_contender(std::shared_ptr<contender> before) {
 
 void lock_object::attempt::begin_release() {
   if (hold->release()) notify_user(options_->on_released);
-  release_gate();
+  release_admission();
   stage_ = stage::releasing;
   report(progress::kind::releasing);
 }
@@ -107,8 +108,8 @@ void lock_object::attempt::when_gone(std::function<void()> f) {
   };
 }
 
-void lock_object::attempt::release_gate() {
-  const auto g = std::exchange(gate_, {});
+void lock_object::attempt::release_admission() {
+  const auto g = std::exchange(admission_, {});
   if (!g) return;
   g->behind.reset();
   if (const auto c = g->contender) {
@@ -163,7 +164,7 @@ void lock_object::attempt::begin_hold() {
 }
 
 void lock_object::attempt::granted() {
-  release_gate();
+  release_admission();
   begin_hold();
   if (options_->on_revocation) contender_->report_revocations();
   report(progress::kind::granted);
@@ -180,9 +181,10 @@ void lock_object::attempt::granted() {
 }
 
 void lock_object::attempt::failed(error_code why) {
-  // With a gate, the attempt starts again at the gate if there will be another session.
-  const bool can_restart = gate_request_ && context_->can_restart_after(why);
-  release_gate();
+  // With an admission lock, the attempt starts again at the admission lock if there will be another
+  // session.
+  const bool can_restart = admission_request_ && context_->can_restart_after(why);
+  release_admission();
   if (can_restart && contender_) {
     stage_ = stage::restarting;
     return;
@@ -203,10 +205,10 @@ void lock_object::attempt::failed(error_code why) {
   o->ended(shared_from_this(), why);
 }
 
-// The gate was lost before the grant, so other contenders may have passed it. The attempt starts
-// again at the gate.
-void lock_object::attempt::gate_lost() {
-  gate_.reset();
+// The admission lock was lost before the grant, so other contenders may have passed it. The attempt
+// starts again at the admission lock.
+void lock_object::attempt::admission_lost() {
+  admission_.reset();
   if (!contender_ || was_granted()) return;
   stage_ = stage::restarting;
   const auto c = contender_;

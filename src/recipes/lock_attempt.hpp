@@ -1,6 +1,7 @@
-// One caller's attempt to acquire a lock. It owns the contender for the lock and, if the lock has a
-// gate, the contender for the gate. It passes their events to the lock object and to the user. It
-// may outlive the lock object: it lives until the contenders have removed their nodes.
+// One caller's attempt to acquire a lock. It owns the contender for the lock and, if the lock has
+// an admission lock, the contender for the admission lock. It passes their events to the lock
+// object and to the user. It may outlive the lock object: it lives until the contenders have
+// removed their nodes.
 //
 // Only lock_object uses it. All members are called inside a session_context::scope.
 #pragma once
@@ -25,8 +26,9 @@ class lock_object::attempt final : public contender_events,
   bool is_gone() const { return stage_ == stage::gone; }
   bool is_kept() const { return stage_ == stage::kept; }
 
-  // Starts the contender for the gate or, if there is no gate, the contender for the lock. The
-  // constructor cannot do this, because the contender shares ownership of the attempt.
+  // Starts the contender for the admission lock or, if there is no admission lock, the contender
+  // for the lock. The constructor cannot do this, because the contender shares ownership of the
+  // attempt.
   void start(const attempt_ptr& before = {});
 
   void release(std::function<void()> confirmed);
@@ -50,12 +52,12 @@ class lock_object::attempt final : public contender_events,
   std::size_t local_handoffs = 0;  // local grants while other contenders may wait
 
  private:
-  struct gate_events;
+  struct admission_events;
 
   enum class stage {
-    contending,  // waits for the gate or the lock, or holds the lock
+    contending,  // waits for the admission lock or the lock, or holds the lock
     kept,        // holds the lock for the lock object; no caller holds it
-    restarting,  // starts again at the gate when its contender is gone
+    restarting,  // starts again at the admission lock when its contender is gone
     releasing,   // removes its nodes; the user gets no more events
     gone,        // no nodes are left
   };
@@ -77,8 +79,8 @@ class lock_object::attempt final : public contender_events,
   // If a local caller holds the lock, makes its hold the hold of this attempt, so that events reach
   // that caller.
   void adopt_local_hold();
-  void gate_lost();
-  void release_gate();
+  void admission_lost();
+  void release_admission();
   void begin_release();
   void report(progress::kind what, error_code why = {}, bool released = false);
   void notify_user(const std::function<void(const conclave::hold&)>& f);
@@ -87,8 +89,8 @@ class lock_object::attempt final : public contender_events,
   std::weak_ptr<lock_object> owner_;
   std::shared_ptr<const lock_options> options_;
   std::shared_ptr<const lock_request> request_;
-  std::shared_ptr<const lock_request> gate_request_;  // null if there is no gate
-  std::shared_ptr<gate_events> gate_;  // null if there is no gate or it is no longer needed
+  std::shared_ptr<const lock_request> admission_request_;  // null if there is no admission lock
+  std::shared_ptr<admission_events> admission_;            // null also if no longer needed
   std::shared_ptr<contender> contender_;
   std::function<void()> when_gone_;
   stage stage_ = stage::contending;

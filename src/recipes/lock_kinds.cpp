@@ -27,9 +27,9 @@ lock_request named_lock_of(const std::string& path) {
 
 semaphore_requests semaphore_of(const std::string& path, std::size_t permits) {
   semaphore_requests both;
-  auto& [permit, gate] = both;
-  gate.parents = {path + '/' + std::string{locks_folder}};
-  gate.own_levels = 2;
+  auto& [permit, admission] = both;
+  admission.parents = {path + '/' + std::string{locks_folder}};
+  admission.own_levels = 2;
   permit.granted_when = lock_request::rule::permits;
   permit.permits = permits;
   permit.semaphore_path = path;

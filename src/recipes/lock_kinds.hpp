@@ -16,11 +16,11 @@ lock_request lock_of(std::vector<std::string> paths, const layout& names, layout
 // Returns the request for a lock whose node has a fixed name: the last part of the path.
 lock_request named_lock_of(const std::string& path);
 
-// The two requests of a semaphore. A contender acquires the gate, which is an exclusive lock, and
-// then the permit.
+// The two requests of a semaphore. A contender acquires the admission lock, which is an exclusive
+// lock, and then the permit.
 struct semaphore_requests {
   lock_request permit;
-  lock_request gate;
+  lock_request admission;
 };
 semaphore_requests semaphore_of(const std::string& path, std::size_t permits);
 

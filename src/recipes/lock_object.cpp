@@ -25,7 +25,7 @@ std::shared_ptr<const lock_options> shared_options(const lock_options& o) {
 }  // namespace
 
 lock_object::lock_object(std::shared_ptr<session_context> p, lock_request r,
-                         std::optional<lock_request> gate, const lock_options& options,
+                         std::optional<lock_request> admission, const lock_options& options,
                          progress_callback f)
     : context_{std::move(p)},
       options_{shared_options(options)},
@@ -36,15 +36,15 @@ lock_object::lock_object(std::shared_ptr<session_context> p, lock_request r,
     if (!options.tickets) each.mode = lock_request::wait_mode::listing;
   };
   set(r);
-  if (gate) {
-    set(*gate);
-    // A contender waits longest for a permit, after it has passed the gate. So a faster hand-off of
-    // the gate saves little.
-    if (options.tickets) gate->mode = lock_request::wait_mode::tickets;
+  if (admission) {
+    set(*admission);
+    // A contender waits longest for a permit, after it has passed the admission lock. So a faster
+    // hand-off of the admission lock saves little.
+    if (options.tickets) admission->mode = lock_request::wait_mode::tickets;
   }
-  (gate ? *gate : r).reports_position = static_cast<bool>(options.on_enqueued);
+  (admission ? *admission : r).reports_position = static_cast<bool>(options.on_enqueued);
   request_ = std::make_shared<const lock_request>(std::move(r));
-  if (gate) gate_ = std::make_shared<const lock_request>(std::move(*gate));
+  if (admission) admission_ = std::make_shared<const lock_request>(std::move(*admission));
 }
 
 // --- the attempts
@@ -99,7 +99,7 @@ void lock_object::acquire(const caller_ptr& who) {
   if (kept_ && acquire_kept(who)) return;
   // If there will be no other session, no caller waits here. Its request fails at once and returns
   // the reason.
-  if (!busy_for(who->role) || context_->session().over) return begin(who);
+  if (!busy_for(who->role) || context_->session().end_reason) return begin(who);
   if (who->waits)
     wait_locally(who);
   else
@@ -130,10 +130,10 @@ void lock_object::begin(const caller_ptr& who) {
     r.seen_holder = seen;
     request_ = std::make_shared<const lock_request>(std::move(r));
   }
-  if (gate_ && gate_->if_contended != if_contended) {
-    auto g = *gate_;
+  if (admission_ && admission_->if_contended != if_contended) {
+    auto g = *admission_;
     g.if_contended = if_contended;
-    gate_ = std::make_shared<const lock_request>(std::move(g));
+    admission_ = std::make_shared<const lock_request>(std::move(g));
   }
   const auto a = std::make_shared<attempt>(*this, who);
   a->key.number = ++last_number_;
@@ -234,6 +234,7 @@ void lock_object::downgrade(std::function<void(error_code)> completed, std::uint
 
 void lock_object::close(error_code why) {
   release_kept(and_then::end);  // the hold of a local caller is now in attempts_
+  if (kept_timer_) context_->cancel(*std::exchange(kept_timer_, {}));
   if (const auto before = std::exchange(release_with_next_, {})) before->release_now();
   complete_waiting(why);
   by_token_.clear();

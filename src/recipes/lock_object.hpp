@@ -56,13 +56,14 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
  public:
   using role = layout::role;
 
-  // Each caller has its own role, which replaces the role in `r`. The gate is a lock that each
-  // attempt acquires before the lock itself; semaphores have one. The contender for the lock starts
-  // when the gate is granted. The gate is released when the lock is granted. Elections use a
-  // progress_callback. If it is set, the object drops a lost lock by itself, and the caller need
-  // not release the lock.
-  lock_object(std::shared_ptr<session_context> p, lock_request r, std::optional<lock_request> gate,
-              const lock_options& options, progress_callback f = {});
+  // Each caller has its own role, which replaces the role in `r`. The admission lock is a lock that
+  // each attempt acquires before the lock itself; semaphores have one. The contender for the lock
+  // starts when the admission lock is granted. The admission lock is released when the lock is
+  // granted. Elections use a progress_callback. If it is set, the object drops a lost lock by
+  // itself, and the caller need not release the lock.
+  lock_object(std::shared_ptr<session_context> p, lock_request r,
+              std::optional<lock_request> admission, const lock_options& options,
+              progress_callback f = {});
 
   // A call that wants the lock. `complete` is called once, outside of the session_context::scope.
   // If it gets no error, the lock is held.
@@ -86,7 +87,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   // oldest hold. `confirmed` may be empty. It is called outside of the session_context::scope when
   // the server has confirmed the release or the session has ended.
   void release(role r, std::uint64_t thread = 0, std::function<void()> confirmed = {});
-  // Releases this hold, unless it is already over.
+  // Releases this hold, unless it has already ended.
   void release_hold(const hold_state& which);
 
   // Turns the writer that holds the lock into a reader; see contender::downgrade(). If the hold
@@ -115,7 +116,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   bool acquire_locally() noexcept;
   // Releases a lock that one of the two functions above has acquired. Returns false if the caller
   // must call release().
-  bool release_locally() noexcept { return local_.release(clock_->now()); }
+  bool release_locally() noexcept { return local_.release(clock_->coarse_time()); }
 
  private:
   // The key of an attempt in attempts_. Its order lets lower_bound() find the first hold of a
@@ -171,7 +172,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   std::shared_ptr<session_context> context_;
   // The request of the last attempt. Attempts with the same request share it.
   std::shared_ptr<const lock_request> request_;
-  std::shared_ptr<const lock_request> gate_;  // null if there is no gate
+  std::shared_ptr<const lock_request> admission_;  // null if there is no admission lock
   // Without the layout, the owner and `tickets`, which are part of request_.
   std::shared_ptr<const lock_options> options_;
   std::string seen_holder_;        // the holder that the last caller with errc::lock_busy found

@@ -19,7 +19,7 @@ std::vector<path_level> levels_of(const requests::defaults& d, const std::string
   return all;
 }
 
-task<error_code> make_paths(std::shared_ptr<session_context> p, std::shared_ptr<void> asker,
+task<error_code> make_paths(std::shared_ptr<session_context> p, std::shared_ptr<void> owner,
                             std::vector<std::string> paths, std::size_t own_levels,
                             create_mode mode, std::string data) {
   for (;;) {
@@ -31,7 +31,7 @@ task<error_code> make_paths(std::shared_ptr<session_context> p, std::shared_ptr<
           const create_options how{mode, std::move(level.acl)};
           const std::string content = level.path == paths[i] ? data : "";
           making[i].push_back(
-              send(p, asker, requests::create(p->defaults(), level.path, content, how)));
+              send(p, owner, requests::create(p->defaults(), level.path, content, how)));
         }
     }
     error_code ec;
@@ -60,11 +60,11 @@ task<error_code> make_paths(std::shared_ptr<session_context> p, std::shared_ptr<
   }
 }
 
-task<error_code> make_path(std::shared_ptr<session_context> p, std::shared_ptr<void> asker,
+task<error_code> make_path(std::shared_ptr<session_context> p, std::shared_ptr<void> owner,
                            std::string path, std::size_t own_levels, create_mode mode,
                            std::string data) {
   std::vector<std::string> one{std::move(path)};
-  co_return co_await make_paths(std::move(p), std::move(asker), std::move(one), own_levels, mode,
+  co_return co_await make_paths(std::move(p), std::move(owner), std::move(one), own_levels, mode,
                                 std::move(data));
 }
 

@@ -46,7 +46,7 @@ task<> observer::run() {
     } else if (is_connection_error(ec)) {
       while (!stopped_ && !context_->session().connected) co_await wakeup_;
     } else if (is_session_end(ec)) {
-      if (context_->session().over) stopped_ = true;
+      if (context_->session().end_reason) stopped_ = true;
     } else if (ec == errc::no_auth) {
       // Another attempt on this connection would be refused again, so wait for a new connection or
       // session.
@@ -63,8 +63,8 @@ task<> observer::run() {
 
 // Finds the leader and watches its node. Returns errc::no_node if the node was deleted meanwhile.
 task<error_code> observer::find_leader() {
-  const auto asked = send(requests::children(context_->defaults(), path_, {}));
-  const auto listed = co_await asked;
+  const auto pending = send(requests::children(context_->defaults(), path_, {}));
+  const auto listed = co_await pending;
   if (listed.ec == errc::no_node) co_return co_await watch_for_path();
   if (listed.ec) co_return listed.ec;
   // Contenders of another layout are not candidates of this election.
@@ -77,16 +77,16 @@ task<error_code> observer::find_leader() {
 }
 
 task<error_code> observer::oldest_of(const std::vector<std::string>& names, std::string& oldest) {
-  std::vector<pending_reply<std::optional<node_stat>>> asked;
+  std::vector<pending_reply<std::optional<node_stat>>> pending;
   {
     const single_write in_one_write{*context_};
     for (const auto& name : names)
-      asked.push_back(send(requests::exists(context_->defaults(), path_ + '/' + name, {})));
+      pending.push_back(send(requests::exists(context_->defaults(), path_ + '/' + name, {})));
   }
   error_code ec = errc::no_node;
   std::int64_t age = 0;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto got = co_await asked[i];
+    const auto got = co_await pending[i];
     if (got.ec) ec = got.ec;
     if (got.ec || !got.value || (age != 0 && got.value->czxid > age)) continue;
     if (ec == errc::no_node) ec = {};
@@ -101,8 +101,8 @@ task<error_code> observer::watch_leader(std::string name) {
   leader.node = path_ + '/' + name;
   leader.holds = true;
   const auto w = new_watch(leader.node, watch_kind::data);
-  const auto asked = send(requests::get(context_->defaults(), leader.node, w));
-  const auto got = co_await asked;
+  const auto pending = send(requests::get(context_->defaults(), leader.node, w));
+  const auto got = co_await pending;
   if (got.ec) {
     watch_.reset();
     co_return got.ec;
@@ -114,8 +114,8 @@ task<error_code> observer::watch_leader(std::string name) {
 
 task<error_code> observer::watch_for_candidates() {
   const auto w = new_watch(path_, watch_kind::children);
-  const auto asked = send(requests::children(context_->defaults(), path_, w));
-  const auto listed = co_await asked;
+  const auto pending = send(requests::children(context_->defaults(), path_, w));
+  const auto listed = co_await pending;
   if (listed.ec) watch_.reset();
   if (listed.ec) co_return listed.ec;
   if (!first_contenders(listed.value.names, names_).empty())
@@ -126,8 +126,8 @@ task<error_code> observer::watch_for_candidates() {
 
 task<error_code> observer::watch_for_path() {
   const auto w = new_watch(path_, watch_kind::data);
-  const auto asked = send(requests::exists(context_->defaults(), path_, w));
-  const auto got = co_await asked;
+  const auto pending = send(requests::exists(context_->defaults(), path_, w));
+  const auto got = co_await pending;
   if (got.ec) watch_.reset();
   if (got.ec) co_return got.ec;
   if (got.value) co_return errc::no_node;  // the path was created meanwhile
@@ -155,7 +155,7 @@ void observer::session_changed(const session_event& e) {
     case kind::authentication_failed:
       watch_.reset();
       watch_fired_ = session_changed_ = true;
-      if (context_->session().over) stopped_ = true;
+      if (context_->session().end_reason) stopped_ = true;
       break;
   }
   wakeup_.notify();

@@ -281,21 +281,21 @@ error_code owned_nodes::note_read(owned_node& n, const reply<get_result>& got) {
 }
 
 task<error_code> owned_nodes::read_and_watch(owned_node& n) {
-  const auto asked = send_read(n);
-  const auto got = co_await asked;
+  const auto pending = send_read(n);
+  const auto got = co_await pending;
   if (!note_read(n, got) && nodes_.size() == 1) verified_on_ = got.sent_on;
   co_return got.ec;
 }
 
 task<error_code> owned_nodes::read_and_watch_until_release(owned_node& n, std::string& data) {
-  const auto asked = send_read(n);
-  asked.notify(context_.changed);
-  while (!asked.await_ready() && !context_.release_requested()) co_await context_.changed;
-  if (!asked.await_ready()) {
+  const auto pending = send_read(n);
+  pending.notify(context_.changed);
+  while (!pending.await_ready() && !context_.release_requested()) co_await context_.changed;
+  if (!pending.await_ready()) {
     n.watch.mark_changed();  // it is not known yet whether the watch is set
     co_return context_.interruption();
   }
-  const auto got = co_await asked;
+  const auto got = co_await pending;
   if (!note_read(n, got) && nodes_.size() == 1) verified_on_ = got.sent_on;
   data = got.value.data;
   co_return got.ec;
@@ -305,8 +305,8 @@ task<error_code> owned_nodes::verify() {
   binding where = context_.in_session();
   for (auto& n : nodes_) {
     // All reads use one connection. Otherwise the first node could be deleted between the reads.
-    const auto asked = context_.send(requests::exists(context_.defaults(), n.path(), {}), where);
-    const auto got = co_await asked;
+    const auto pending = context_.send(requests::exists(context_.defaults(), n.path(), {}), where);
+    const auto got = co_await pending;
     if (got.ec) co_return got.ec;
     if (!got.value || got.value->czxid != czxid_) {
       n.watch.mark_deleted();
@@ -337,9 +337,9 @@ task<> owned_nodes::drop_deleted() {
     error_code ec;
     std::vector<owned_node> left;
     for (auto& n : nodes_) {
-      const auto asked =
+      const auto pending =
           context_.send(requests::get(context_.defaults(), n.path(), {}), verified_on_);
-      const auto got = co_await asked;
+      const auto got = co_await pending;
       if (got.ec && got.ec != errc::no_node) ec = got.ec;
       if (!got.ec && got.value.stat.czxid == czxid_)
         left.push_back(n);
@@ -368,8 +368,8 @@ task<error_code> owned_nodes::replace(const std::string& name, const creation& c
     bool old_is_gone = false;
     transaction t;
     t.remove(n.path()).create(path, c.data, create_mode::ephemeral);
-    const auto asked = context_.send(requests::commit(context_.defaults(), t), verified_on_);
-    const auto got = co_await asked;
+    const auto pending = context_.send(requests::commit(context_.defaults(), t), verified_on_);
+    const auto got = co_await pending;
     auto ec = got.ec;
     auto czxid = got.value.zxid;
     auto seen_on = got.sent_on;
@@ -451,13 +451,13 @@ task<owned_nodes::removal_result> owned_nodes::remove(removal_plan& plan) {
     error_code ec;
     bool refused = false;
     if (t.size() == 1) {
-      const auto asked = context_.send(
+      const auto pending = context_.send(
           requests::remove(context_.defaults(), nodes_[0].path(), any_version), verified_on_);
-      const auto got = co_await asked;
+      const auto got = co_await pending;
       ec = got.ec;
     } else {
-      const auto asked = context_.send(requests::commit(context_.defaults(), t), verified_on_);
-      const auto got = co_await asked;
+      const auto pending = context_.send(requests::commit(context_.defaults(), t), verified_on_);
+      const auto got = co_await pending;
       ec = got.ec;
       refused = got.value.failed_part().has_value();
       const bool by_another_part = refused && *got.value.failed_part() >= nodes_.size();

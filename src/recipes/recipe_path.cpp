@@ -11,7 +11,7 @@ namespace conclave::recipes {
 namespace {
 
 // Returns the thing for which a recipe would mistake a child of this name. Empty if there is none.
-std::string_view taken_for(std::string_view name, const layout* names) {
+std::string_view mistaken_for(std::string_view name, const layout* names) {
   static const queue_names items{{}, queue_layout::zookeeper}, entries{{}, queue_layout::kazoo};
   if (layout::known_elsewhere(name) || (names != nullptr && names->parse(name))) return "contender";
   if (parse_lease(name)) return "permit";
@@ -25,7 +25,7 @@ void check(const std::string& recipe, const std::string& path, const layout* nam
   for (std::size_t slash = 0; slash != path.npos;) {
     const auto next = path.find('/', slash + 1);
     const auto name = path.substr(slash + 1, next == path.npos ? next : next - slash - 1);
-    if (const auto other = taken_for(name, names); !other.empty())
+    if (const auto other = mistaken_for(name, names); !other.empty())
       throw error{errc::invalid_path, what + " ('" + name + "' looks like the node of a " +
                                           std::string{other} + " at " +
                                           (slash == 0 ? "/" : path.substr(0, slash)) +

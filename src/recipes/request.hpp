@@ -54,9 +54,9 @@ class recipe_operation final : public session::operation {
  public:
   using state = typename pending_reply<Result>::state;
 
-  recipe_operation(std::shared_ptr<session_context> p, std::shared_ptr<void> asker,
+  recipe_operation(std::shared_ptr<session_context> p, std::shared_ptr<void> owner,
                    requests::request<Result> r, session::on_disconnect rule)
-      : operation{r.type, rule}, context_{std::move(p)}, asker_{std::move(asker)}, read_{r.read} {
+      : operation{r.type, rule}, context_{std::move(p)}, owner_{std::move(owner)}, read_{r.read} {
     frame = std::move(r.frame);
     bytes_ = frame.size();
     watch = std::move(r.watch);
@@ -77,7 +77,7 @@ class recipe_operation final : public session::operation {
       h.resume();
     else if (state_->notified)
       state_->notified->notify();
-    asker_.reset();  // may destroy the recipe, inside the scope
+    owner_.reset();  // may destroy the recipe, inside the scope
   }
 
   const std::shared_ptr<state>& shared() const noexcept { return state_; }
@@ -85,7 +85,7 @@ class recipe_operation final : public session::operation {
  private:
   std::shared_ptr<session_context> context_;
   std::size_t bytes_ = 0;
-  std::shared_ptr<void> asker_;  // the recipe whose coroutine awaits the reply
+  std::shared_ptr<void> owner_;  // the recipe whose coroutine awaits the reply
   typename requests::request<Result>::reader read_;
   Result result_{};
   std::shared_ptr<state> state_ = std::make_shared<state>();
@@ -98,12 +98,12 @@ class recipe_operation final : public session::operation {
 // batch. A recipe has few pending requests and cannot continue until they are answered. The size of
 // the reply is not limited, because a recipe must list all children, however many there are.
 template <class Result>
-pending_reply<Result> send(const std::shared_ptr<session_context>& p, std::shared_ptr<void> asker,
+pending_reply<Result> send(const std::shared_ptr<session_context>& p, std::shared_ptr<void> owner,
                            requests::request<Result> r, binding where = {},
                            std::optional<session::on_disconnect> rule = {}) {
   const auto refused = r.refused;
   const auto what = rule ? *rule : where.connection != 0 ? session::on_disconnect::fail : r.rule;
-  auto op = std::make_unique<recipe_operation<Result>>(p, std::move(asker), std::move(r), what);
+  auto op = std::make_unique<recipe_operation<Result>>(p, std::move(owner), std::move(r), what);
   op->bound_to = where;
   op->beyond_limits = op->at_once = op->independent = true;
   op->max_reply_bytes = session::operation::any_reply;

@@ -96,7 +96,7 @@ void machine::cancel(std::uint64_t id) {
 bool machine::forget_watch(watch_kind what, std::string_view path, const watcher& w,
                            error_code& ec) {
   bool emptied = false;
-  const bool lasting = watches_.has_lasting(watch_slot::data, path);
+  const bool had_persistent_watch = watches_.has_persistent(watch_slot::data, path);
   auto removed = watches_.remove(what, path, w, emptied);
   if (removed.empty()) {
     ec = errc::no_watcher;
@@ -105,7 +105,8 @@ bool machine::forget_watch(watch_kind what, std::string_view path, const watcher
   notices_.push_back(discarded{std::move(removed)});
   if (phase_ != phase::attached) return false;  // no server has the watch now
   if (emptied && !watch_in_progress(path)) return !remove_unneeded_watch(path);
-  if (lasting && !watches_.has_lasting(watch_slot::data, path)) unneeded_watches_.emplace(path);
+  if (had_persistent_watch && !watches_.has_persistent(watch_slot::data, path))
+    unneeded_watches_.emplace(path);
   return false;
 }
 
@@ -171,10 +172,10 @@ void machine::connected(time_point now, std::int32_t process_binding) {
   stream_sent_ = 0;
   ping_sent_.reset();
   reply_awaited_since_.reset();
-  heard_on_this_connection_ = false;
+  received_on_connection_ = false;
   handshake_sent_ = last_heard_ = now;
   // Other servers do not know a session that a read-only server created, so request a new one.
-  const bool again = real_session_;
+  const bool again = session_confirmed_;
   const std::string no_password(password_size, '\0');
   process_binding_ = process_binding;
   const wire::connect_request request{process_binding, last_zxid_,
@@ -334,7 +335,7 @@ void machine::send(std::unique_ptr<operation> op, time_point now) {
   const auto position = stream_sent_ + (output_.size() - output_sent_);
   const auto at = output_.size();
   send_frame(op->frame, now);
-  const bool covered = covered_by_lasting_watch(*op);
+  const bool covered = covered_by_persistent_watch(*op);
   if (covered) output_.back() = '\0';  // the last field of the request: no watch
   if (op->type() == wire::opcode::add_watch) ++add_watches_in_flight_;
   if (op->type() == wire::opcode::auth) {
@@ -352,10 +353,10 @@ void machine::send(std::unique_ptr<operation> op, time_point now) {
 
 // Servers before 3.9 keep one kind of watch per path and session, so a one-shot watch would replace
 // a persistent one. The persistent watch delivers the event in any case.
-bool machine::covered_by_lasting_watch(const operation& op) const {
+bool machine::covered_by_persistent_watch(const operation& op) const {
   if (!op.watch || op.type() == wire::opcode::add_watch) return false;
   const auto slot = op.watch->slot;
-  if (watches_.has_lasting(slot, op.watch->path)) return true;
+  if (watches_.has_persistent(slot, op.watch->path)) return true;
   return add_watches_in_flight_ > 0 &&
          std::any_of(in_flight_.begin(), in_flight_.end(), [&](const auto& s) {
            return s.type == wire::opcode::add_watch && s.op &&
@@ -401,7 +402,7 @@ void machine::expire(time_point now) {
 void machine::forget_session() {
   session_id_ = 0;
   password_.clear();
-  real_session_ = false;
+  session_confirmed_ = false;
   last_answered_sent_ = time_point::min();
   last_zxid_ = 0;  // the server of the new session may have been reset
   timeout_ = options_.session_timeout;

@@ -216,7 +216,7 @@ class machine {
   bool store_watch(const operation& op, std::int32_t error);
   void answered(time_point sent_at) noexcept;
   bool awaits(const wire::reply_header& header) const noexcept;
-  bool covered_by_lasting_watch(const operation& op) const;
+  bool covered_by_persistent_watch(const operation& op) const;
   bool watch_in_progress(std::string_view path) const;
   bool remove_unneeded_watch(std::string_view path);
   void forget_session();
@@ -243,7 +243,7 @@ class machine {
   std::chrono::milliseconds timeout_;
   std::int64_t last_zxid_ = 0;
   bool read_only_ = false;
-  bool real_session_ = false;  // created or confirmed by a server that is not read-only
+  bool session_confirmed_ = false;  // created or confirmed by a server that is not read-only
   session_event::kind ended_ = session_event::kind::closed;
 
   // The connection.
@@ -262,7 +262,7 @@ class machine {
   time_point last_answered_sent_ = time_point::min();
   std::chrono::milliseconds lease_{0};  // the session timeout when last_answered_sent_ was set
   std::optional<time_point> ping_sent_;
-  bool heard_on_this_connection_ = false;  // a message other than the handshake
+  bool received_on_connection_ = false;  // a message other than the handshake
   // The value that is sent in the handshake. Set to 0 if the server does not confirm it.
   std::int32_t process_binding_ = 0;
   time_point handshake_sent_{};

@@ -63,7 +63,7 @@ machine::message_result machine::take_oversized(
   log(log_level::error, to_string(host_) + " sent a reply of " + std::to_string(frame.size) +
                             " bytes, above max_reply_bytes");
   input_.skip_oversized();
-  if (!std::exchange(heard_on_this_connection_, true)) hosts_.succeeded();
+  if (!std::exchange(received_on_connection_, true)) hosts_.succeeded();
   last_zxid_ = std::max(last_zxid_, header.zxid);
   answered(sent.sent_at);
   if (sent.type == wire::opcode::add_watch && add_watches_in_flight_ > 0) --add_watches_in_flight_;
@@ -85,12 +85,12 @@ machine::message_result machine::take_handshake(std::string_view payload, time_p
   if (in.ok() && !in.at_end()) in(flag);
   if (!in.ok()) return malformed;
   if (response.timeout_ms <= 0) {
-    if (!real_session_) return malformed;  // a new session cannot be expired
+    if (!session_confirmed_) return malformed;  // a new session cannot be expired
     expire(now);
     return accepted;
   }
   if (response.password.size() > 64 || response.session_id == 0) return malformed;
-  const bool same = real_session_ && response.session_id == session_id_;
+  const bool same = session_confirmed_ && response.session_id == session_id_;
   if (session_id_ != 0 && !same) {
     // The server answered with a session other than the requested one, or this is the first real
     // session after a read-only one. The old session's nodes and watches are gone.
@@ -106,14 +106,14 @@ machine::message_result machine::take_handshake(std::string_view payload, time_p
   timeout_ = std::chrono::milliseconds{response.timeout_ms};
   read_only_ = flag.read_only;
   if (response.protocol_version != process_binding_) process_binding_ = 0;
-  real_session_ = real_session_ || !read_only_;
+  session_confirmed_ = session_confirmed_ || !read_only_;
   phase_ = phase::attached;
   input_.set_limit(options_.max_reply_bytes);
   ++connection_;
   answered(handshake_sent_);
   log(log_level::info, std::string{same ? "reconnected" : "connected"} + " to " + to_string(host_));
   report(same ? kind::reconnected : kind::connected);
-  for (auto& [path, w] : watches_.lasting())
+  for (auto& [path, w] : watches_.persistent())
     notices_.push_back(triggered_watch{
         {std::move(w)},
         {watch_event::kind::possibly_missed, std::string{without_chroot(chroot_, path)}}});
@@ -149,7 +149,7 @@ machine::message_result machine::take_message(const wire::reply_header& header, 
   // A handshake alone does not count as success. Otherwise the client would reconnect without delay
   // to a server that closes every connection after the handshake or refuses the watches.
   const bool overloaded = header.xid == wire::special_xid::set_watches && header.error != 0;
-  if (!overloaded && !std::exchange(heard_on_this_connection_, true)) hosts_.succeeded();
+  if (!overloaded && !std::exchange(received_on_connection_, true)) hosts_.succeeded();
   if (static_cast<errc>(header.error) == errc::session_closed_require_sasl_auth) {
     // The server requires authentication, and all credentials were sent. A reconnect would have the
     // same result.
@@ -258,7 +258,7 @@ machine::message_result machine::take_reply(const wire::reply_header& header, wi
   // The persistent watch that would have delivered the event was not set, so no server has this
   // watch.
   std::optional<operation::wanted_watch> unwatched;
-  if (covered && watching && !watches_.has_lasting(op->watch->slot, op->watch->path))
+  if (covered && watching && !watches_.has_persistent(op->watch->slot, op->watch->path))
     unwatched = op->watch;
   const auto ec =
       op->verdict(header.error == 0 ? error_code{} : error_code{static_cast<errc>(header.error)});

@@ -99,7 +99,7 @@ std::vector<std::pair<std::string, watcher>> watch_registry::take_all() {
   return all;
 }
 
-std::vector<std::pair<std::string, watcher>> watch_registry::lasting() const {
+std::vector<std::pair<std::string, watcher>> watch_registry::persistent() const {
   std::vector<std::pair<std::string, watcher>> all;
   for (const auto slot : {watch_slot::persistent, watch_slot::recursive})
     for (const auto& [path, watchers] : at(slot))
@@ -107,7 +107,7 @@ std::vector<std::pair<std::string, watcher>> watch_registry::lasting() const {
   return all;
 }
 
-bool watch_registry::has_lasting(watch_slot one_shot, std::string_view path) const {
+bool watch_registry::has_persistent(watch_slot one_shot, std::string_view path) const {
   return at(watch_slot::persistent).contains(path) ||
          (one_shot != watch_slot::child && at(watch_slot::recursive).contains(path));
 }

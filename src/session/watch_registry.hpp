@@ -36,11 +36,11 @@ class watch_registry {
   std::vector<std::pair<std::string, watcher>> take_all();
 
   // Returns the watchers of persistent watches, each with its path.
-  std::vector<std::pair<std::string, watcher>> lasting() const;
+  std::vector<std::pair<std::string, watcher>> persistent() const;
 
   // Returns true if a persistent watch on this path delivers all events of the given one-shot
   // watch.
-  bool has_lasting(watch_slot one_shot, std::string_view path) const;
+  bool has_persistent(watch_slot one_shot, std::string_view path) const;
   // Returns true if there is any watch on this path.
   bool contains(std::string_view path) const;
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "chaos/judging.hpp"
 #include "chaos/paths.hpp"
+#include "chaos/run_judge.hpp"
 
 namespace conclave::chaos {
 
-verdict judging::judge() {
+verdict run_judge::judge() {
   for (const auto& what : run_.problems) result_.violations.push_back({0, what});
   holds();
   writes_and_errors();
@@ -24,7 +24,7 @@ std::string recipe_of(const std::string& resource) {
   return name.substr(0, name.find('/'));
 }
 
-void judging::writes_and_errors() {
+void run_judge::writes_and_errors() {
   for (const auto& t : all_.events) {
     const auto& e = t.what;
     if (e.what == "refused" && e.word(3) == "stale") {
@@ -49,7 +49,7 @@ void judging::writes_and_errors() {
 }
 
 // Not a violation if two holders were already reported or explained.
-void judging::refused_while_held(const recorded_event& t) {
+void run_judge::refused_while_held(const recorded_event& t) {
   const auto& resource = t.what.word(0);
   const auto explained =
       std::any_of(result_.allowed.begin(), result_.allowed.end(), [&](const violation& v) {
@@ -63,7 +63,7 @@ void judging::refused_while_held(const recorded_event& t) {
                      resource);
 }
 
-void judging::faults() {
+void run_judge::faults() {
   std::vector<std::vector<const hold_record*>> by_slot(run_.asked.workers);
   for (const auto& h : all_.holds)
     if (h.by->slot < by_slot.size()) by_slot[h.by->slot].push_back(&h);
@@ -80,7 +80,7 @@ void judging::faults() {
   for (const auto& f : run_.faults) result_.kills += f.kind == "kill -9";
 }
 
-void judging::check_coverage() {
+void run_judge::check_coverage() {
   const auto need = [&](std::uint64_t n, const std::string& what) {
     if (n == 0) result_.not_covered.push_back(what);
   };
@@ -98,8 +98,8 @@ void judging::check_coverage() {
   }
 }
 
-void judging::report_violation(nanoseconds at, const std::string& what,
-                               const std::string& resource) {
+void run_judge::report_violation(nanoseconds at, const std::string& what,
+                                 const std::string& resource) {
   result_.violations.push_back(
       {at, what, at == 0 ? std::vector<std::string>{} : lines(at, resource)});
 }
@@ -124,6 +124,6 @@ recipe_count verdict::all_recipes() const {
   return sum;
 }
 
-verdict judge(const run_record& run) { return judging{run}.judge(); }
+verdict judge(const run_record& run) { return run_judge{run}.judge(); }
 
 }  // namespace conclave::chaos

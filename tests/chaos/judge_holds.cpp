@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "chaos/judging.hpp"
+#include "chaos/run_judge.hpp"
 #include "checkers/exclusion.hpp"
 #include "checkers/grant_order.hpp"
 
@@ -19,7 +19,7 @@ nanoseconds overlap_length(const hold_record& newer,
 
 }  // namespace
 
-void judging::holds() {
+void run_judge::holds() {
   struct step {
     nanoseconds at;
     enum { ends, downgrading, begins } what;  // ends come before begins at the same time
@@ -68,7 +68,7 @@ void judging::holds() {
   }
 }
 
-void judging::count(const hold_record& h, const hold_record* before) {
+void run_judge::count(const hold_record& h, const hold_record* before) {
   auto& c = result_.recipes[recipe_of(h.resource)];
   ++c.grants;
   c.losses += h.reported_lost;
@@ -82,8 +82,8 @@ void judging::count(const hold_record& h, const hold_record* before) {
   }
 }
 
-void judging::overlap(const hold_record& newer, const std::string& what,
-                      const std::map<std::uint64_t, const hold_record*>& open) {
+void run_judge::overlap(const hold_record& newer, const std::string& what,
+                        const std::map<std::uint64_t, const hold_record*>& open) {
   std::string why;
   for (const auto& [id, older] : open) {
     if (older->resource != newer.resource || older->end() <= newer.begin) continue;
@@ -108,8 +108,8 @@ void judging::overlap(const hold_record& newer, const std::string& what,
 }
 
 // Returns the explanation if the older session expired before its holder could know, or "".
-std::string judging::explain_early_expiry(const hold_record& older,
-                                          const hold_record& newer) const {
+std::string run_judge::explain_early_expiry(const hold_record& older,
+                                            const hold_record& newer) const {
   if (!run_.asked.ensemble || older.session == newer.session) return {};
   const auto e = std::find_if(run_.expiries.begin(), run_.expiries.end(), [&](const expiry& x) {
     // The log's times have a resolution of one millisecond.

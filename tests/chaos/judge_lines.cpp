@@ -2,12 +2,12 @@
 #include <sstream>
 #include <utility>
 
-#include "chaos/judging.hpp"
+#include "chaos/run_judge.hpp"
 
 namespace conclave::chaos {
 
 // The faults and events around this time. If `resource` is not empty, only events of its holders.
-std::vector<std::string> judging::lines(nanoseconds at, const std::string& resource) const {
+std::vector<std::string> run_judge::lines(nanoseconds at, const std::string& resource) const {
   constexpr std::size_t each_side = 12;
   std::set<const process_record*> concerned;
   for (const auto& h : all_.holds)

@@ -1,12 +1,12 @@
 #include <utility>
 
-#include "chaos/judging.hpp"
+#include "chaos/run_judge.hpp"
 #include "checkers/queue_account.hpp"
 
 namespace conclave::chaos {
 
 // If a process was killed during a call, the outcome of the call is unknown.
-void judging::queue(const std::string& name, const std::set<std::string>& jobs) {
+void run_judge::queue(const std::string& name, const std::set<std::string>& jobs) {
   using fate = checkers::queue_account::fate;
   nanoseconds at = 0;
   checkers::queue_account account{

@@ -24,19 +24,19 @@ class judged : public ::testing::Test {
     run.processes.push_back(l);
     return run.processes.size() - 1;
   }
-  void tell(std::size_t who, nanoseconds at, std::string_view what,
-            std::initializer_list<std::string> words = {}) {
+  void write_event(std::size_t who, nanoseconds at, std::string_view what,
+                   std::initializer_list<std::string> words = {}) {
     history{run.processes.at(who).file}.write(at * millisecond, what, words);
   }
   void granted(std::size_t who, nanoseconds at, std::int64_t token, nanoseconds until,
                const std::string& mode = "exclusive",
                const std::string& resource = "/chaos/mutex") {
-    tell(who, at, "granted",
-         {std::to_string(token), resource, std::to_string(token), mode, std::to_string(100 + who),
-          std::to_string(until * millisecond)});
+    write_event(who, at, "granted",
+                {std::to_string(token), resource, std::to_string(token), mode,
+                 std::to_string(100 + who), std::to_string(until * millisecond)});
   }
   void ended(std::size_t who, nanoseconds at, std::int64_t token, const std::string& how) {
-    tell(who, at, "ended", {std::to_string(token), how});
+    write_event(who, at, "ended", {std::to_string(token), how});
   }
   std::vector<std::string> violations() {
     std::vector<std::string> all;
@@ -67,7 +67,7 @@ TEST_F(judged, a_hold_ends_with_its_release_its_time_or_its_holder) {
   granted(a, 10, 1, 1000);
   ended(a, 19, 1, "released");
   granted(b, 20, 2, 100);
-  tell(b, 30, "until", {"2", std::to_string(200 * millisecond)});
+  write_event(b, 30, "until", {"2", std::to_string(200 * millisecond)});
   granted(a, 201, 3, 1000);
   run.processes[a].killed = 300 * millisecond;
   granted(b, 301, 4, 1000);
@@ -80,7 +80,7 @@ TEST_F(judged, its_time_counts_as_last_known) {
   const auto a = process("a", "mutex", 0);
   const auto b = process("b", "mutex", 1);
   granted(a, 10, 1, 100);
-  tell(a, 30, "until", {"1", std::to_string(200 * millisecond)});
+  write_event(a, 30, "until", {"1", std::to_string(200 * millisecond)});
   granted(b, 150, 2, 1000);
   EXPECT_EQ(violations().size(), 1u);
 }
@@ -90,7 +90,7 @@ TEST_F(judged, readers_share_also_after_a_downgrade) {
   const auto b = process("b", "shared", 1);
   const auto c = process("c", "shared", 2);
   granted(a, 10, 1, 1000, "exclusive", "/chaos/shared");
-  tell(a, 20, "downgrading", {"1"});
+  write_event(a, 20, "downgrading", {"1"});
   granted(b, 21, 3, 1000, "shared", "/chaos/shared");
   granted(c, 22, 2, 1000, "shared", "/chaos/shared");
   EXPECT_EQ(violations(), texts{});
@@ -119,7 +119,7 @@ class ended_early_by_a_server : public judged {
     granted(a, 1000, 1, 2900);
     granted(process("b", "mutex", 1), 2500, 2, 9000);
     ended(a, 2600, 1, "lost");
-    tell(a, 2550, "refused", {"/chaos/mutex", "1", "1", "held"});
+    write_event(a, 2550, "refused", {"/chaos/mutex", "1", "1", "held"});
     run.expiries.push_back({2490 * millisecond, 100});
     fault f;
     f.at = 1600 * millisecond;
@@ -158,9 +158,9 @@ TEST_F(ended_early_by_a_server, is_a_violation_if_the_servers_did_not_end_it) {
 TEST_F(judged, stale_writes) {
   const auto a = process("a", "mutex", 0);
   granted(a, 10, 1, 1000);
-  tell(a, 2000, "refused", {"/chaos/mutex", "1", "1", "stale"});
+  write_event(a, 2000, "refused", {"/chaos/mutex", "1", "1", "stale"});
   EXPECT_EQ(violations(), texts{});
-  tell(a, 2001, "accepted", {"/chaos/mutex", "1", "1"});
+  write_event(a, 2001, "accepted", {"/chaos/mutex", "1", "1"});
   EXPECT_EQ(violations(), texts{"a wrote to /chaos/mutex with token 1 after a newer one"});
   EXPECT_EQ(judge(run).stale_tried, 2u);
   EXPECT_EQ(judge(run).stale_refused, 1u);
@@ -170,33 +170,33 @@ TEST_F(judged, queues) {
   const auto p = process("p", "push", 0);
   const auto c = process("c", "pop", 1);
   for (const auto* item : {"one", "two", "three"}) {
-    tell(p, 1, "pushing", {item});
-    tell(p, 2, "pushed", {item, "done"});
+    write_event(p, 1, "pushing", {item});
+    write_event(p, 2, "pushed", {item, "done"});
   }
-  tell(p, 3, "pushing", {"four"});  // killed meanwhile
-  tell(c, 4, "popping");
-  tell(c, 5, "popped", {"one"});
-  tell(c, 6, "popping");
-  tell(c, 7, "pop-unknown");
+  write_event(p, 3, "pushing", {"four"});  // killed meanwhile
+  write_event(c, 4, "popping");
+  write_event(c, 5, "popped", {"one"});
+  write_event(c, 6, "popping");
+  write_event(c, 7, "pop-unknown");
   EXPECT_EQ(violations(), texts{"queue: 2 items are missing, 1 may be"});
   const auto d = process("d", "pop", 2);
-  tell(d, 8, "popping");  // killed meanwhile
+  write_event(d, 8, "popping");  // killed meanwhile
   EXPECT_EQ(violations(), texts{});
-  tell(d, 9, "popped", {"one"});
+  write_event(d, 9, "popped", {"one"});
   EXPECT_EQ(violations().size(), 2u) << "one is there twice, and two are missing again";
 }
 
 TEST_F(judged, claims_are_delivered_when_completed) {
   const auto p = process("p", "push-claims", 0);
   const auto c = process("c", "claim", 1);
-  tell(p, 1, "pushing", {"one"});
-  tell(p, 2, "pushed", {"one", "done"});
-  tell(c, 3, "completing", {"one"});
-  tell(c, 4, "completed", {"one", "lost"});
+  write_event(p, 1, "pushing", {"one"});
+  write_event(p, 2, "pushed", {"one", "done"});
+  write_event(c, 3, "completing", {"one"});
+  write_event(c, 4, "completed", {"one", "lost"});
   EXPECT_EQ(violations(), texts{"claims: 1 items are missing, 0 may be"});
-  tell(c, 5, "completing", {"one"});
+  write_event(c, 5, "completing", {"one"});
   EXPECT_EQ(violations(), texts{}) << "killed meanwhile";
-  tell(c, 6, "completed", {"one", "done"});
+  write_event(c, 6, "completed", {"one", "done"});
   EXPECT_EQ(violations(), texts{});
 }
 

@@ -312,9 +312,9 @@ TEST_F(differential, containers_and_ttl_nodes_are_removed) {
       creation(opcode::create_ttl, "/old-with-child", ttl),
       creation(opcode::create, "/old-with-child/child", 0),
   };
-  auto lasting = creation(opcode::create_ttl, "/young", ttl);
-  lasting.ttl_ms = std::chrono::milliseconds{std::chrono::hours{1}}.count();
-  all_at_once.parts.push_back(lasting);
+  auto long_lived = creation(opcode::create_ttl, "/young", ttl);
+  long_lived.ttl_ms = std::chrono::milliseconds{std::chrono::hours{1}}.count();
+  all_at_once.parts.push_back(long_lived);
   step s;
   s.what = action::await_removal;
   s.operations = {all_at_once, other(opcode::exists, "/used"), other(opcode::exists, "/outer"),

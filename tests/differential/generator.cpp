@@ -55,7 +55,7 @@ class generator {
         return sending({o});
       }
       case 4: return sending({operations_.authentication()});
-      case 5: return hang_up_for_a_while();
+      case 5: return disconnect_for_a_while();
       case 6: return of(action::reconnect);
       case 7: return of(action::use_wrong_password);
       case 8: return of(action::use_future_zxid);
@@ -101,7 +101,7 @@ class generator {
     return s;
   }
 
-  step hang_up_for_a_while() {
+  step disconnect_for_a_while() {
     auto leaves = of(action::disconnect);
     auto comes_back = of(action::reconnect);
     auto asks = sending({operations_.set_watches()});

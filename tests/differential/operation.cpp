@@ -238,8 +238,9 @@ bool ends_connection(const operation& o) {
   switch (o.type) {
     case opcode::close_session:
     case opcode::error: return true;  // no request has that number
-    case opcode::auth: return o.cut || (o.scheme != "digest" && o.scheme != "ip") || !o.data;
-    case opcode::sasl: return o.cut.has_value();
+    case opcode::auth:
+      return o.truncated_to || (o.scheme != "digest" && o.scheme != "ip") || !o.data;
+    case opcode::sasl: return o.truncated_to.has_value();
     default: return std::string_view{name_of(o.type)} == "unknown";
   }
 }
@@ -316,7 +317,8 @@ std::string describe(const operation& o) {
     default: out += " " + describe(o.path); break;
   }
   if (o.xid != 0) add("xid", std::to_string(o.xid));
-  if (o.cut) out += ", cut off after " + std::to_string(*o.cut) + " bytes (modulo its size)";
+  if (o.truncated_to)
+    out += ", truncated after " + std::to_string(*o.truncated_to) + " bytes (modulo its size)";
   if (o.with_rest) out += ", with bytes behind it";
   return out;
 }
@@ -340,7 +342,7 @@ std::string encode(const operation& o, const std::function<std::int64_t(zxid_ref
   std::string body;
   wire::writer out{body};
   write_body(out, o, zxid_of);
-  if (o.cut && !body.empty()) body.resize(*o.cut % body.size());
+  if (o.truncated_to && !body.empty()) body.resize(*o.truncated_to % body.size());
   if (o.with_rest) body += "more than was asked for";
   return body;
 }

@@ -72,9 +72,9 @@ struct operation {
   std::int32_t number = 0;  // the mode of addWatch, the type of removeWatches and checkWatches
   zxid_ref since;
   std::array<std::vector<path_ref>, 5> lists;
-  std::vector<operation> parts;      // of multi and multiRead
-  std::optional<std::uint32_t> cut;  // truncates the body to this size, modulo its size
-  bool with_rest = false;            // appends extra bytes
+  std::vector<operation> parts;               // of multi and multiRead
+  std::optional<std::uint32_t> truncated_to;  // truncates the body to this size, modulo its size
+  bool with_rest = false;                     // appends extra bytes
 };
 
 enum class action {

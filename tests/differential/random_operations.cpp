@@ -205,7 +205,7 @@ operation random_operations::odd() {
   switch (random_.weighted_index({64, 15, 12, 1, 8})) {
     case 0: {  // truncated
       auto o = random_.chance(8) ? authentication() : any();
-      o.cut = static_cast<std::uint32_t>(random_.below(200));
+      o.truncated_to = static_cast<std::uint32_t>(random_.below(200));
       return o;
     }
     case 1: {

@@ -126,13 +126,13 @@ class election_expiry : public ::testing::Test {
 
   link_proxy proxy{shared_server().port()};
   lock_observer wait_queue{"election"};
-  client cut_off{proxy.connect_string(), quick()};
+  client proxied{proxy.connect_string(), quick()};
   client zk{shared_server().connect_string()};
 };
 
 TEST_F(election_expiry, a_leader_is_notified_and_may_campaign_again) {
   recorded_events events;
-  election a{cut_off, wait_queue.path(), events.options("a")};
+  election a{proxied, wait_queue.path(), events.options("a")};
   election b{zk, wait_queue.path(), named("b")};
   a.campaign();
   auto b_leads = run_async([&] {
@@ -165,7 +165,7 @@ TEST_F(election_expiry, a_leader_is_notified_and_may_campaign_again) {
 
 TEST_F(election_expiry, a_waiting_candidate_campaigns_again) {
   recorded_events events;
-  election a{cut_off, wait_queue.path(), events.options("a")};
+  election a{proxied, wait_queue.path(), events.options("a")};
   election leader{zk, wait_queue.path(), named("leader")};
   leader.campaign();
   auto a_leads = a.async_campaign(use_future);
@@ -185,7 +185,7 @@ TEST_F(election_expiry, a_waiting_candidate_campaigns_again) {
 }
 
 TEST_F(election_expiry, run_as_leader_is_notified_and_runs_again) {
-  election a{cut_off, wait_queue.path(), named("a")};
+  election a{proxied, wait_queue.path(), named("a")};
   inbox<std::int64_t> leads;
   std::stop_source stop;
   auto running = run_async([&] {
@@ -212,7 +212,7 @@ TEST_F(election_expiry, run_as_leader_is_notified_and_runs_again) {
 }
 
 TEST_F(election_expiry, run_as_leader_once_reports_the_loss) {
-  election a{cut_off, wait_queue.path(), named("a")};
+  election a{proxied, wait_queue.path(), named("a")};
   inbox<bool> leads;
   auto running = run_async([&] {
     return a.run_as_leader([&](const std::stop_token& over) {

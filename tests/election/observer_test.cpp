@@ -107,10 +107,10 @@ TEST_F(observer_test, survives_a_connection_loss_and_an_expired_session) {
   link_proxy proxy{shared_server().port()};
   auto o = with_timeout(1500ms);
   o.reconnect = [](unsigned) { return 20ms; };
-  client cut_off{proxy.connect_string(), o};
-  session_recorder session{cut_off};
+  client proxied{proxy.connect_string(), o};
+  session_recorder session{proxied};
   reports seen;
-  const election_observer watching{cut_off, path, into(seen)};
+  const election_observer watching{proxied, path, into(seen)};
   EXPECT_EQ(seen.take(), "nobody");
   election a{zk, path, named("a")};
   a.campaign();
@@ -123,17 +123,17 @@ TEST_F(observer_test, survives_a_connection_loss_and_an_expired_session) {
   ASSERT_TRUE(wait_queue.wait_for(2));
   a.async_resign(use_future).get();
   proxy.heal();
-  EXPECT_EQ(seen.take(), "b") << "what changed during the cut";
+  EXPECT_EQ(seen.take(), "b") << "what changed during the disconnect";
 
   // The server has ended the session when its ephemeral nodes are deleted.
   ASSERT_TRUE(session.wait_for(session_event::kind::reconnected));
-  const auto old = cut_off.session_id();
-  const auto mark = cut_off.create(path + "-mark", "", create_mode::ephemeral).path;
+  const auto old = proxied.session_id();
+  const auto mark = proxied.create(path + "-mark", "", create_mode::ephemeral).path;
   proxy.disconnect();
   ASSERT_TRUE(wait_queue.wait_until_gone(mark));
   proxy.heal();
   ASSERT_TRUE(session.wait_for(session_event::kind::connected));
-  EXPECT_NE(cut_off.session_id(), old);
+  EXPECT_NE(proxied.session_id(), old);
   b.resign();
   EXPECT_EQ(seen.take(), "nobody") << "in the new session";
   EXPECT_EQ(seen.size(), 0u);

@@ -120,9 +120,9 @@ TEST(restricted_server, requires_authentication) {
   zookeeper_options options;
   options.config = {{"enforce.auth.enabled", "true"}, {"enforce.auth.schemes", "digest"}};
   zookeeper_server server{options};
-  client stranger{server.connect_string()};
-  EXPECT_EQ(code_of([&] { stranger.create("/n"); }), errc::session_closed_require_sasl_auth);
-  EXPECT_EQ(stranger.state(), session_state::authentication_failed);
+  client other_client{server.connect_string()};
+  EXPECT_EQ(code_of([&] { other_client.create("/n"); }), errc::session_closed_require_sasl_auth);
+  EXPECT_EQ(other_client.state(), session_state::authentication_failed);
   client alice{server.connect_string(), as_user("alice:secret")};
   EXPECT_FALSE(alice.exists("/n"));
   client late{server.connect_string()};

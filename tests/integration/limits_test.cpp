@@ -69,17 +69,17 @@ TEST(limits, data_larger_than_a_socket_buffer_is_sent) {
   EXPECT_EQ(zk.get(path).stat.version, 40);
 }
 
-subscription counting_cuts(client& zk, std::atomic<int>& cuts) {
+subscription counting_disconnects(client& zk, std::atomic<int>& disconnects) {
   return zk.on_session_event(
-      [&](const session_event& e) { cuts += e.type == session_event::kind::suspended; });
+      [&](const session_event& e) { disconnects += e.type == session_event::kind::suspended; });
 }
 
 TEST(limits, a_reply_above_the_limit_fails_only_its_call) {
   client_options options;
   options.max_reply_bytes = 10'000;
   client zk{shared_server().connect_string(), options};
-  std::atomic<int> cuts = 0;
-  const auto events = counting_cuts(zk, cuts);
+  std::atomic<int> disconnects = 0;
+  const auto events = counting_disconnects(zk, disconnects);
   const auto path = fresh_node(zk, "reply");
   zk.set(path, std::string(500'000, 'x'));
   inbox<error_code> behind;
@@ -89,7 +89,7 @@ TEST(limits, a_reply_above_the_limit_fails_only_its_call) {
   EXPECT_EQ(code_of([&] { zk.get(path); }), errc::reply_too_large);
   zk.set(path, "small");
   EXPECT_EQ(zk.get(path).data, "small");
-  EXPECT_EQ(cuts, 0);
+  EXPECT_EQ(disconnects, 0);
 }
 
 // Locks and queues must work with any number of contenders and items.
@@ -97,8 +97,8 @@ TEST(limits, recipes_accept_listings_above_the_limit) {
   client_options options;
   options.max_reply_bytes = 500;
   client zk{shared_server().connect_string(), options};
-  std::atomic<int> cuts = 0;
-  const auto events = counting_cuts(zk, cuts);
+  std::atomic<int> disconnects = 0;
+  const auto events = counting_disconnects(zk, disconnects);
   const auto path = fresh_node(zk, "long");
   queue q{zk, path};
   q.push(std::vector<std::string>(300, "x"));
@@ -107,7 +107,7 @@ TEST(limits, recipes_accept_listings_above_the_limit) {
   EXPECT_TRUE(q.front());
   EXPECT_TRUE(q.try_pop());
   EXPECT_TRUE(q.try_claim());
-  EXPECT_EQ(cuts, 0);
+  EXPECT_EQ(disconnects, 0);
 }
 
 TEST(limits, a_connection_timeout_names_the_servers_and_reasons) {

@@ -29,7 +29,7 @@ TEST(threads, one_client_serves_many_threads) {
 TEST(threads, calls_from_many_threads_survive_connection_losses) {
   link_proxy proxy{shared_server().port()};
   client zk{proxy.connect_string()};
-  const auto root = fresh_node(zk, "cuts");
+  const auto root = fresh_node(zk, "disconnects");
   std::atomic<bool> stop{false};
   std::atomic<int> answered{0};
   std::atomic<int> unknown{0};

@@ -22,7 +22,7 @@ class tls : public ::testing::Test {
   struct fixture {
     temporary_directory folder;
     certificate_authority trusted{folder.path(), "ca"};
-    certificate_authority stranger{folder.path(), "stranger"};
+    certificate_authority untrusted{folder.path(), "untrusted"};
     certificate_files good = trusted.issue("server", {"DNS:localhost", "IP:127.0.0.1"});
     certificate_files client_certificate = trusted.issue("client", {});
     zookeeper_server server{[this] {
@@ -61,7 +61,7 @@ TEST_F(tls, large_data_and_many_requests_work) {
 }
 
 TEST_F(tls, an_untrusted_server_is_refused_and_the_reason_is_logged) {
-  auto options = trusting(f.stranger.certificate());
+  auto options = trusting(f.untrusted.certificate());
   inbox<std::string> log;
   options.log = [&](log_level, std::string_view line) { log.put(std::string{line}); };
   options.connect_wait = 500ms;
@@ -106,12 +106,12 @@ TEST_F(tls, the_session_survives_a_reconnect) {
   link_proxy proxy{f.server.secure_port(), true};
   client zk{proxy.connect_string(), trusting(f.trusted.certificate())};
   session_recorder events{zk};
-  zk.create("/cut", "", create_mode::ephemeral);
+  zk.create("/disconnect", "", create_mode::ephemeral);
   const auto session = zk.session_id();
   proxy.drop_links(link_proxy::ending::reset);
   ASSERT_TRUE(events.wait_for(session_event::kind::reconnected));
   EXPECT_EQ(zk.session_id(), session);
-  EXPECT_TRUE(zk.exists("/cut"));
+  EXPECT_TRUE(zk.exists("/disconnect"));
 }
 
 TEST_F(tls, a_plain_port_is_not_mistaken_for_a_secure_one) {

@@ -117,32 +117,32 @@ TEST_F(watches, a_recursive_watch_reports_all_descendants) {
 }
 
 TEST_F(watches, a_one_shot_watch_does_not_end_a_persistent_one) {
-  watch_recorder lasting;
+  watch_recorder persistent;
   watch_recorder once;
-  zk.add_watch(root, watch_mode::persistent, lasting.get());
+  zk.add_watch(root, watch_mode::persistent, persistent.get());
   zk.get(root, once.get());
   other.set(root, "1");
   other.set(root, "2");
   expect(once, kind::changed, root);
-  expect(lasting, kind::changed, root);
-  expect(lasting, kind::changed, root);
+  expect(persistent, kind::changed, root);
+  expect(persistent, kind::changed, root);
   zk.sync(root);
   EXPECT_EQ(once.size(), 0u);
 }
 
 TEST_F(watches, a_one_shot_watch_right_after_add_watch_does_not_end_it) {
-  watch_recorder lasting;
+  watch_recorder persistent;
   watch_recorder once;
   inbox<error_code> done;
-  zk.async_add_watch(root, watch_mode::persistent, lasting.get(),
+  zk.async_add_watch(root, watch_mode::persistent, persistent.get(),
                      [&](error_code ec) { done.put(ec); });
   zk.get(root, once.get());
   EXPECT_EQ(done.take(), error_code{});
   other.set(root, "1");
   other.set(root, "2");
   expect(once, kind::changed, root);
-  expect(lasting, kind::changed, root);
-  expect(lasting, kind::changed, root);
+  expect(persistent, kind::changed, root);
+  expect(persistent, kind::changed, root);
 }
 
 TEST_F(watches, destructors_of_captured_objects_may_use_the_client) {

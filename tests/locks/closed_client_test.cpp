@@ -164,9 +164,9 @@ TEST_F(closed_client, refuses_queues) {
   for (int i = 0; i < 2; ++i) EXPECT_EQ(ended.take(), error_code{errc::closed});
   std::stop_source never;
   expect_closed({[&] { q.push("x"); }, [&] { (void)q.try_push("x"); }, [&] { q.pop(); },
-                 [&] { q.try_pop(); }, [&] { q.pop(never.get_token()); }, [&] { q.claim(); },
-                 [&] { q.try_claim(); }, [&] { q.front(); }, [&] { q.size(); }, [&] { q.names(); },
-                 [&] { q.set_aside(); }});
+                 [&] { (void)q.try_pop(); }, [&] { q.pop(never.get_token()); }, [&] { q.claim(); },
+                 [&] { (void)q.try_claim(); }, [&] { q.front(); }, [&] { q.size(); },
+                 [&] { q.names(); }, [&] { q.set_aside(); }});
   EXPECT_EQ(refusal([&] { claimed.complete(); }), condition::lock_lost);
 }
 

@@ -58,10 +58,10 @@ INSTANTIATE_TEST_SUITE_P(with, expiry, ::testing::Bool(), tickets_name);
 template <class Disconnect, class Reconnect>
 void expiry::expire_holder(Disconnect disconnect, Reconnect reconnect) {
   const auto data = fresh_node(wait_queue.zk(), "data");
-  client cut_off{proxy.connect_string(), quick(short_session)};
+  client proxied{proxy.connect_string(), quick(short_session)};
   client other{shared_server().connect_string()};
   recorded_events events;
-  mutex a{cut_off, wait_queue.path(), events.report(options())};
+  mutex a{proxied, wait_queue.path(), events.report(options())};
   mutex b{other, wait_queue.path(), options()};
   a.lock();
   const auto hold = a.hold();
@@ -88,9 +88,9 @@ void expiry::expire_holder(Disconnect disconnect, Reconnect reconnect) {
 
   // A connected client cannot use the lost hold either.
   EXPECT_EQ(code_of([&] { other.commit(stale); }), errc::lock_lost);
-  EXPECT_EQ(code_of([&] { cut_off.commit(stale); }), errc::lock_lost);
+  EXPECT_EQ(code_of([&] { proxied.commit(stale); }), errc::lock_lost);
   reconnect();
-  EXPECT_EQ(code_of([&] { cut_off.commit(stale); }), errc::lock_lost);
+  EXPECT_EQ(code_of([&] { proxied.commit(stale); }), errc::lock_lost);
   EXPECT_EQ(code_of([&] { hold.fenced(transaction{}); }), errc::lock_lost);
   EXPECT_EQ(wait_queue.zk().get(data).data, "");
   a.unlock();
@@ -119,10 +119,10 @@ TEST_P(expiry, a_holder_without_traffic_is_notified_before_the_next_grant) {
 // The new holder's node has the same name. Only its session differs from that of the old holder.
 TEST_P(expiry, a_reused_name_does_not_validate_writes_of_the_previous_holder) {
   const auto data = fresh_node(wait_queue.zk(), "data");
-  client cut_off{proxy.connect_string(), quick(short_session)};
+  client proxied{proxy.connect_string(), quick(short_session)};
   client other{shared_server().connect_string()};
   recorded_events events;
-  named_mutex a{cut_off, wait_queue.path() + "/name", events.report(options())};
+  named_mutex a{proxied, wait_queue.path() + "/name", events.report(options())};
   named_mutex b{other, wait_queue.path() + "/name", options()};
   a.lock();
   const auto stale = a.hold().fenced(transaction{}.set(data, "stale"));
@@ -130,13 +130,13 @@ TEST_P(expiry, a_reused_name_does_not_validate_writes_of_the_previous_holder) {
   inbox<error_code> under_way;
   proxy.disconnect();
   ASSERT_TRUE(events.suspended.take());
-  cut_off.async_commit(stale, [&](error_code ec, transaction_result) { under_way.put(ec); });
+  proxied.async_commit(stale, [&](error_code ec, transaction_result) { under_way.put(ec); });
   b.lock();
   EXPECT_EQ(b.hold().node(), a.hold().node());
   proxy.heal();
   EXPECT_EQ(under_way.take(), error_code{errc::lock_lost});
-  ASSERT_TRUE(cut_off.wait_connected(wait_limit));
-  EXPECT_EQ(code_of([&] { cut_off.commit(stale); }), errc::lock_lost);
+  ASSERT_TRUE(proxied.wait_connected(wait_limit));
+  EXPECT_EQ(code_of([&] { proxied.commit(stale); }), errc::lock_lost);
   EXPECT_EQ(wait_queue.zk().get(data).data, "");
   a.unlock();
   EXPECT_TRUE(b.held());
@@ -144,10 +144,10 @@ TEST_P(expiry, a_reused_name_does_not_validate_writes_of_the_previous_holder) {
 }
 
 TEST_P(expiry, a_recursive_lock_count_ends_with_its_session) {
-  client cut_off{proxy.connect_string(), quick(short_session)};
+  client proxied{proxy.connect_string(), quick(short_session)};
   client other{shared_server().connect_string()};
   recorded_events events;
-  recursive_mutex a{cut_off, wait_queue.path(), events.report(options())};
+  recursive_mutex a{proxied, wait_queue.path(), events.report(options())};
   mutex b{other, wait_queue.path(), options()};
   a.lock();
   a.lock();
@@ -175,15 +175,15 @@ TEST_P(expiry, a_recursive_lock_count_ends_with_its_session) {
 }
 
 TEST_P(expiry, a_waiter_continues_in_a_new_session) {
-  client cut_off{proxy.connect_string(), quick(500ms)};
+  client proxied{proxy.connect_string(), quick(500ms)};
   client other{shared_server().connect_string()};
   recorded_events events;
   mutex a{other, wait_queue.path(), options()};
-  mutex b{cut_off, wait_queue.path(), events.report(options())};
+  mutex b{proxied, wait_queue.path(), events.report(options())};
   a.lock();
   auto b_locks = run_async([&] { b.lock(); });
   ASSERT_TRUE(wait_queue.wait_for(2));
-  const auto session = cut_off.session_id();
+  const auto session = proxied.session_id();
   proxy.disconnect();
   ASSERT_TRUE(wait_queue.wait_for(1));
   EXPECT_FALSE(ready(b_locks, 0s));
@@ -195,7 +195,7 @@ TEST_P(expiry, a_waiter_continues_in_a_new_session) {
   b_locks.get();
   EXPECT_TRUE(b.held());
   EXPECT_NE(b.hold().session_id(), session);
-  EXPECT_EQ(b.hold().session_id(), cut_off.session_id());
+  EXPECT_EQ(b.hold().session_id(), proxied.session_id());
   EXPECT_EQ(events.lost.size(), 0u) << "nothing was held";
   b.unlock();
   EXPECT_TRUE(wait_queue.wait_for(0));
@@ -204,10 +204,10 @@ TEST_P(expiry, a_waiter_continues_in_a_new_session) {
 // The reply to the creation arrives, but later replies do not, and the node is deleted with the
 // session. The waiter must not report a grant.
 TEST_P(expiry, a_session_that_expires_after_the_creation_grants_nothing) {
-  client cut_off{proxy.connect_string(), quick(500ms)};
-  cut_off.sync();
+  client proxied{proxy.connect_string(), quick(500ms)};
+  proxied.sync();
   client other{shared_server().connect_string()};
-  mutex a{cut_off, wait_queue.path(), options()};
+  mutex a{proxied, wait_queue.path(), options()};
   mutex b{other, wait_queue.path(), options()};
   proxy.disconnect_after_server_frames(1, link_proxy::afterwards::refuse_until_heal);
   auto a_locks = run_async([&] {
@@ -227,9 +227,9 @@ TEST_P(expiry, a_session_that_expires_after_the_creation_grants_nothing) {
 }
 
 TEST_P(expiry, a_short_connection_loss_suspends_and_restores_the_hold) {
-  client cut_off{proxy.connect_string(), quick(30s)};
+  client proxied{proxy.connect_string(), quick(30s)};
   recorded_events events;
-  mutex m{cut_off, wait_queue.path(), events.report(options())};
+  mutex m{proxied, wait_queue.path(), events.report(options())};
   m.lock();
   const auto hold = m.hold();
   for (int round = 0; round < 3; ++round) {
@@ -239,20 +239,20 @@ TEST_P(expiry, a_short_connection_loss_suspends_and_restores_the_hold) {
     ASSERT_TRUE(events.suspended.take());
     EXPECT_TRUE(hold.suspended());
     EXPECT_TRUE(hold.held()) << "suspended is not lost";
-    auto while_cut = hold.remaining();
+    auto while_disconnected = hold.remaining();
     // Without replies, the remaining time decreases.
-    const auto cut_at = now();
-    while (while_cut > before - 100ms && now() < cut_at + wait_limit) {
+    const auto disconnected_at = now();
+    while (while_disconnected > before - 100ms && now() < disconnected_at + wait_limit) {
       std::this_thread::yield();
-      while_cut = hold.remaining();
+      while_disconnected = hold.remaining();
     }
-    EXPECT_LE(while_cut, before - 100ms);
+    EXPECT_LE(while_disconnected, before - 100ms);
     EXPECT_EQ(events.restored.size(), 0u);
     proxy.heal();
     ASSERT_TRUE(events.restored.take());
     EXPECT_FALSE(hold.suspended());
     EXPECT_TRUE(hold.held());
-    EXPECT_GT(hold.remaining(), while_cut) << "the remaining time increases after a reply";
+    EXPECT_GT(hold.remaining(), while_disconnected) << "the remaining time increases after a reply";
   }
   EXPECT_EQ(events.lost.size(), 0u);
   EXPECT_FALSE(hold.lost().stop_requested());
@@ -263,9 +263,9 @@ TEST_P(expiry, a_short_connection_loss_suspends_and_restores_the_hold) {
 
 // The node is deleted while the client is disconnected for less than the session timeout.
 TEST_P(expiry, a_hold_whose_node_is_deleted_while_disconnected_is_lost) {
-  client cut_off{proxy.connect_string(), quick(30s)};
+  client proxied{proxy.connect_string(), quick(30s)};
   recorded_events events;
-  mutex m{cut_off, wait_queue.path(), events.report(options())};
+  mutex m{proxied, wait_queue.path(), events.report(options())};
   m.lock();
   proxy.disconnect();
   ASSERT_TRUE(events.suspended.take());

@@ -36,8 +36,8 @@ class giving_up : public with_and_without_tickets {
     proxy.heal();
   }
   // Closes every connection after the n-th request or reply and gives up, for n = 1, 2, ... until
-  // no fault happens. attempt(cut) must wait for cut(), give up, and return whether it holds the
-  // lock.
+  // no fault happens. attempt(wait_for_disconnect) must call wait_for_disconnect(), give
+  // up, and return whether it holds the lock.
   template <class Attempt>
   void at_every_frame(bool answers, Attempt attempt);
   // Checks that no node is left and the lock can be acquired.
@@ -78,7 +78,7 @@ void giving_up::at_every_frame(bool answers, Attempt attempt) {
               : proxy.disconnect_after_client_frames(n, refuse);
       // Without a fault in this time, the waiting call has sent all its requests.
       const bool has_it = attempt([&] { return proxy.wait_for_faults(1, 200ms); });
-      const bool was_cut = proxy.faults() > 0;
+      const bool was_disconnected = proxy.faults() > 0;
       heal();
       if (contended) {
         EXPECT_FALSE(has_it);
@@ -87,9 +87,9 @@ void giving_up::at_every_frame(bool answers, Attempt attempt) {
         other.unlock();
       }
       if (has_it) m.unlock();
-      if (!has_it && was_cut) ++given_up;
+      if (!has_it && was_disconnected) ++given_up;
       expect_no_trace(m);
-      if (HasFatalFailure() || !was_cut) break;
+      if (HasFatalFailure() || !was_disconnected) break;
     }
     EXPECT_GT(given_up, 0u);
   }
@@ -97,10 +97,10 @@ void giving_up::at_every_frame(bool answers, Attempt attempt) {
 
 TEST_P(giving_up, by_a_stop_request_after_every_frame) {
   for (const bool answers : {false, true})
-    at_every_frame(answers, [&](auto cut) {
+    at_every_frame(answers, [&](auto wait_for_disconnect) {
       std::stop_source stop;
       auto locks = run_async([&] { return m.lock(stop.get_token()); });
-      cut();
+      wait_for_disconnect();
       stop.request_stop();
       // There is no connection before heal().
       EXPECT_TRUE(ready(locks)) << "giving up must not wait for a connection";
@@ -111,12 +111,12 @@ TEST_P(giving_up, by_a_stop_request_after_every_frame) {
 TEST_P(giving_up, by_cancellation_after_every_frame) {
   namespace asio = boost::asio;
   for (const bool answers : {false, true})
-    at_every_frame(answers, [&](auto cut) {
+    at_every_frame(answers, [&](auto wait_for_disconnect) {
       asio::cancellation_signal cancel;
       inbox<boost::system::error_code> got;
       m.async_lock(
           asio::bind_cancellation_slot(cancel.slot(), [&](error_code ec) { got.put(ec); }));
-      cut();
+      wait_for_disconnect();
       cancel.emit(asio::cancellation_type::terminal);
       const auto ec = got.take();
       EXPECT_TRUE(ec) << "giving up must not wait for a connection";
@@ -130,11 +130,11 @@ TEST_P(giving_up, by_cancellation_after_every_frame) {
 // The timeout ends while no server can be reached.
 TEST_P(giving_up, by_timeout_after_every_frame) {
   for (const bool answers : {false, true})
-    at_every_frame(answers, [&](auto cut) {
+    at_every_frame(answers, [&](auto wait_for_disconnect) {
       const auto begun = now();
       const bool has_it = m.try_lock_for(60ms);
       EXPECT_TRUE(has_it || now() - begun >= 60ms);
-      cut();
+      wait_for_disconnect();
       return has_it;
     });
 }
@@ -160,7 +160,7 @@ TEST_P(giving_up, by_an_error_after_every_frame) {
       auto locks = run_async([&] { return code_of([&] { h.lock(); }); });
       // A waiter may keep its position and wait.
       static_cast<void>(ready(locks, 200ms));
-      const bool was_cut = proxy.faults() > 0;
+      const bool was_disconnected = proxy.faults() > 0;
       heal();
       ASSERT_TRUE(ready(locks));
       const auto ec = locks.get();
@@ -169,7 +169,7 @@ TEST_P(giving_up, by_an_error_after_every_frame) {
       if (ec) ++thrown;
       if (!ec) h.unlock();
       expect_no_trace(h);
-      if (HasFatalFailure() || !was_cut) break;
+      if (HasFatalFailure() || !was_disconnected) break;
     }
   EXPECT_GT(thrown, 0u);
 }
@@ -268,9 +268,9 @@ TEST_P(giving_up, a_timed_call_survives_a_reconnect) {
     refused.put(n);
     return 5ms;
   };
-  client cut_off{proxy.connect_string(), o};
-  cut_off.sync();
-  mutex timed{cut_off, wait_queue.path(), options()};
+  client proxied{proxy.connect_string(), o};
+  proxied.sync();
+  mutex timed{proxied, wait_queue.path(), options()};
   // Before its node is created ...
   proxy.disconnect();
   auto locks = run_async([&] { return timed.try_lock_for(wait_limit); });
@@ -289,7 +289,7 @@ TEST_P(giving_up, a_timed_call_survives_a_reconnect) {
   proxy.disconnect();
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(refused.take());
   proxy.heal();
-  cut_off.sync();
+  proxied.sync();
   EXPECT_EQ(wait_queue.contenders(), place) << "the waiter keeps its position";
   EXPECT_FALSE(ready(waits, 0s));
   other.unlock();

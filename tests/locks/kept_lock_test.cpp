@@ -236,8 +236,8 @@ TEST_F(kept_lock, can_be_destroyed_at_any_time) {
 
 TEST_F(kept_lock, local_grants_end_with_the_session) {
   link_proxy proxy{shared_server().port()};
-  client cut{proxy.connect_string(), with_timeout(4s)};
-  mutex m{cut, wait_queue.path(), keeping()}, same{other, wait_queue.path()};
+  client proxied{proxy.connect_string(), with_timeout(4s)};
+  mutex m{proxied, wait_queue.path(), keeping()}, same{other, wait_queue.path()};
   wait_until_kept(m);
   std::atomic<bool> stop{false};
   std::vector<hold_interval> all;

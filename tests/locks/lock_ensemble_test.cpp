@@ -86,7 +86,7 @@ TEST(lock_ensemble, exclusion_while_leaders_are_killed) {
   zk.sync(path);
   EXPECT_TRUE(zk.children(path).names.empty());
   std::cout << kills.size() << " leaders killed, " << holds.size() << " holds, " << suspended
-            << " of them cut off, " << lost << " lost, " << storage.refused()
+            << " of them suspended, " << lost << " lost, " << storage.refused()
             << " stale writes refused\n";
 }
 

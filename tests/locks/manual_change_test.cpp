@@ -84,7 +84,7 @@ TEST_P(manual_changes, deleting_a_waiters_node_grants_nothing) {
 
 TEST_P(manual_changes, a_revocation_is_reported_once) {
   link_proxy proxy{shared_server().port()};
-  client cut_off{proxy.connect_string()};
+  client proxied{proxy.connect_string()};
   inbox<std::int64_t> asked;
   inbox<error_code> lost;
   inbox<bool> restored;
@@ -92,7 +92,7 @@ TEST_P(manual_changes, a_revocation_is_reported_once) {
   o.on_revocation = [&](const hold& h) { asked.put(h.fencing_token()); };
   o.on_lost = [&](const hold&, error_code why) { lost.put(why); };
   o.on_restored = [&](const hold&) { restored.put(true); };
-  mutex m{cut_off, wait_queue.path(), o};
+  mutex m{proxied, wait_queue.path(), o};
   m.lock();
   const auto node = m.hold().node();
   wait_queue.zk().set(node, "nothing of that kind");
@@ -101,14 +101,14 @@ TEST_P(manual_changes, a_revocation_is_reported_once) {
   EXPECT_TRUE(m.held()) << "a revocation does not end the hold";
   proxy.drop_links();
   ASSERT_TRUE(restored.take());
-  cut_off.sync();
+  proxied.sync();
   EXPECT_EQ(asked.size(), 0u) << "a new connection is not a new request";
   m.unlock();
   EXPECT_TRUE(wait_queue.wait_for(0)) << "the release must work although the id was overwritten";
   m.lock();
   EXPECT_TRUE(m.held());
   m.unlock();
-  cut_off.sync();
+  proxied.sync();
   EXPECT_EQ(asked.size(), 0u);
   EXPECT_EQ(lost.size(), 0u);
 }

@@ -128,7 +128,7 @@ TEST_P(refusal, no_callback_runs_after_its_lock_is_destroyed) {
   inbox<bool> entered;
   std::promise<void> go_on;
   std::atomic<bool> running{false};
-  std::atomic<int> told_too_late{0};
+  std::atomic<int> reported_too_late{0};
   auto o = options();
   o.on_lost = [&](const hold&, error_code) {
     running = true;
@@ -138,7 +138,7 @@ TEST_P(refusal, no_callback_runs_after_its_lock_is_destroyed) {
   };
   auto slow = std::make_unique<mutex>(zk, wait_queue.path(), o);
   slow->lock();
-  o.on_lost = [&](const hold&, error_code) { ++told_too_late; };
+  o.on_lost = [&](const hold&, error_code) { ++reported_too_late; };
   std::vector<std::unique_ptr<mutex>> others;
   for (int i = 0; i < 8; ++i) {
     others.push_back(std::make_unique<mutex>(zk, wait_queue.path() + std::to_string(i), o));
@@ -146,7 +146,7 @@ TEST_P(refusal, no_callback_runs_after_its_lock_is_destroyed) {
   }
   auto closing = run_async([&] { zk.close(); });
   ASSERT_TRUE(entered.take());
-  const int before = told_too_late;
+  const int before = reported_too_late;
   others.clear();
   auto destroyed = run_async([&] {
     slow.reset();
@@ -157,7 +157,7 @@ TEST_P(refusal, no_callback_runs_after_its_lock_is_destroyed) {
   ASSERT_TRUE(ready(destroyed));
   EXPECT_TRUE(destroyed.get());
   closing.get();
-  EXPECT_EQ(told_too_late, before);
+  EXPECT_EQ(reported_too_late, before);
 }
 
 TEST_P(refusal, a_callback_may_destroy_its_lock) {

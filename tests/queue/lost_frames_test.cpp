@@ -9,7 +9,7 @@ namespace {
 class lost_frames : public one_queue {
  protected:
   template <class Use>
-  void with_every_cut(Use use) {
+  void with_every_disconnect(Use use) {
     using afterwards = link_proxy::afterwards;
     for (const auto what : {afterwards::accept_new_links, afterwards::refuse_until_heal}) {
       at_every_frame(
@@ -26,7 +26,7 @@ class lost_frames : public one_queue {
 };
 
 TEST_F(lost_frames, pushes_and_pops_neither_lose_nor_duplicate_items) {
-  with_every_cut([&] {
+  with_every_disconnect([&] {
     queue to{first, path};
     queue from{second, path};
     to.push("0");
@@ -39,7 +39,7 @@ TEST_F(lost_frames, pushes_and_pops_neither_lose_nor_duplicate_items) {
 }
 
 TEST_F(lost_frames, a_waiting_consumer_gets_new_items) {
-  with_every_cut([&] {
+  with_every_disconnect([&] {
     queue to{first, path};
     queue from{second, path};
     inbox<std::string> got;
@@ -56,7 +56,7 @@ TEST_F(lost_frames, a_waiting_consumer_gets_new_items) {
 }
 
 TEST_F(lost_frames, a_claim_is_completed_once_and_leaves_no_node) {
-  with_every_cut([&] {
+  with_every_disconnect([&] {
     queue to{first, path};
     queue from{second, path};
     to.push(numbered(0, 2));
@@ -78,7 +78,7 @@ TEST_F(lost_frames, a_claim_is_completed_once_and_leaves_no_node) {
 TEST_F(lost_frames, a_waiting_push_continues_when_there_is_capacity) {
   queue_options o;
   o.capacity = 1;
-  with_every_cut([&] {
+  with_every_disconnect([&] {
     queue to{first, path, o};
     queue from{second, path};
     inbox<bool> pushed;

@@ -61,9 +61,9 @@ TEST_F(bad_bytes, invalid_lengths_end_the_connection) {
   constexpr auto least = std::numeric_limits<std::int32_t>::min();
   constexpr auto most = std::numeric_limits<std::int32_t>::max();
   for (const auto n : {-1, least, most, 0x10'0000, 0x100'0000}) {
-    auto stranger = connect_to(server().tcp());
-    stranger.send(length(n));
-    EXPECT_TRUE(is_ended(stranger)) << n << " as a greeting";
+    auto link = connect_to(server().tcp());
+    link.send(length(n));
+    EXPECT_TRUE(is_ended(link)) << n << " as a greeting";
     raw_session s{server().tcp()};
     ASSERT_TRUE(s.handshake(40'000));
     s.link.send(length(n));
@@ -141,15 +141,15 @@ TEST(garbage, is_logged_at_a_limited_rate) {
     for (auto at = text.find(line); at != text.npos; at = text.find(line, at + 1)) ++count;
     return count;
   };
-  constexpr std::size_t strangers = 300;
+  constexpr std::size_t connections = 300;
   const auto begin = std::chrono::steady_clock::now();
-  for (std::size_t i = 0; i < strangers; ++i) {
+  for (std::size_t i = 0; i < connections; ++i) {
     auto link = connect_to(server.tcp());
     link.send(length(-1));
     EXPECT_TRUE(is_ended(link));
   }
   const auto took = std::chrono::steady_clock::now() - begin;
-  ASSERT_LT(took, std::chrono::seconds{strangers / 2});
+  ASSERT_LT(took, std::chrono::seconds{connections / 2});
   EXPECT_GE(lines(), 1u);
   EXPECT_LE(lines(), 1u + static_cast<std::size_t>(took / 1s)) << "one a second";
   EXPECT_TRUE(

@@ -83,7 +83,7 @@ class full_disk : public ::testing::Test {
       EXPECT_TRUE(reader.get(path).data == data) << path;
   }
 
-  bool is_told_as_full() {
+  bool reports_full_disk() {
     return statistic(server.port(), "conclave_disk_full") == 1 &&
            ask_server(server.port(), "isro") == "ro";
   }
@@ -105,7 +105,7 @@ TEST_F(full_disk, refuses_changes_until_there_is_space) {
   for (int round = 0; round < 2; ++round) {
     write_until_refused();
     ASSERT_FALSE(HasFatalFailure());
-    ASSERT_TRUE(eventually([&] { return is_told_as_full(); }));
+    ASSERT_TRUE(eventually([&] { return reports_full_disk(); }));
     EXPECT_TRUE(server.prints("nothing can be changed until there is room"));
     expect_everything_is_there(zk);
     EXPECT_EQ(code_of([&] { zk.create("/refused"); }), errc::system_error);
@@ -114,7 +114,7 @@ TEST_F(full_disk, refuses_changes_until_there_is_space) {
     EXPECT_FALSE(zk.exists("/refused"));
 
     disk.make_room();
-    ASSERT_TRUE(eventually([&] { return !is_told_as_full(); }));
+    ASSERT_TRUE(eventually([&] { return !reports_full_disk(); }));
     zk.create("/made-" + std::to_string(round), "with room");
     expect_everything_is_there(zk);
     EXPECT_EQ(ask_server(server.port(), "isro"), "rw");
@@ -157,7 +157,7 @@ TEST_F(full_disk, sessions_that_cannot_end_use_no_cpu_time) {
 TEST_F(full_disk, a_kill_while_it_is_full_loses_nothing) {
   write_until_refused();
   ASSERT_FALSE(HasFatalFailure());
-  ASSERT_TRUE(eventually([&] { return is_told_as_full(); }));
+  ASSERT_TRUE(eventually([&] { return reports_full_disk(); }));
   server.kill();
   disk.make_room();
   server.start_again();

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "integration/harness.hpp"
-#include "server/acting.hpp"
+#include "server/helper_process.hpp"
 #include "server/raw_session.hpp"
 #include "server/serve_process.hpp"
 #include "support/unix_relay.hpp"
@@ -27,12 +27,13 @@ constexpr auto well_after_short = 3 * std::chrono::milliseconds{short_timeout_ms
 
 class process_bound : public ::testing::Test {
  protected:
-  // Starts an actor and returns when its node exists.
+  // Starts a helper process and returns when its node exists.
   std::unique_ptr<child_process> start(const std::string& role, int timeout_ms,
                                        const std::string& path) {
     watch_recorder made;
     EXPECT_FALSE(zk.exists(path, made.get()));
-    auto process = std::make_unique<child_process>(actor(role, server.socket(), timeout_ms, path));
+    auto process =
+        std::make_unique<child_process>(helper_process(role, server.socket(), timeout_ms, path));
     EXPECT_TRUE(made.take());
     return process;
   }
@@ -131,19 +132,19 @@ TEST_F(process_bound, a_silent_client_keeps_its_session) {
 }
 
 TEST_F(process_bound, a_disconnected_client_reconnects) {
-  const auto holder = start("hold", long_timeout_ms, "/cut");
-  const auto before = *zk.exists("/cut");
+  const auto holder = start("hold", long_timeout_ms, "/disconnected");
+  const auto before = *zk.exists("/disconnected");
   for (int i = 0; i < 3; ++i) {
     holder->kill(SIGUSR1);
-    ASSERT_TRUE(wait_for_data("/cut", "back"));
-    zk.set("/cut", "once more");
+    ASSERT_TRUE(wait_for_data("/disconnected", "back"));
+    zk.set("/disconnected", "once more");
   }
-  const auto after = *zk.exists("/cut");
+  const auto after = *zk.exists("/disconnected");
   EXPECT_EQ(after.czxid, before.czxid);
   EXPECT_EQ(after.ephemeral_owner, before.ephemeral_owner);
   // The session is still bound to its process.
   watch_recorder gone;
-  ASSERT_TRUE(zk.exists("/cut", gone.get()));
+  ASSERT_TRUE(zk.exists("/disconnected", gone.get()));
   holder->kill(SIGKILL);
   EXPECT_TRUE(gone.take(2s));
 }
@@ -164,11 +165,12 @@ TEST_F(process_bound, a_disconnected_client_can_reconnect_within_its_timeout) {
   // Does not reconnect.
   inbox<clock::time_point> gone;
   ASSERT_TRUE(zk.exists("/away", [&](const watch_event&) { gone.put(clock::now()); }));
-  const auto cut = clock::now();
+  const auto disconnected_at = clock::now();
   second.link.close();
   const auto when = gone.take();
   ASSERT_TRUE(when);
-  EXPECT_GE(*when - cut, timeout - 100ms) << "this process is alive and could have reconnected";
+  EXPECT_GE(*when - disconnected_at, timeout - 100ms)
+      << "this process is alive and could have reconnected";
   raw_session late{server.socket()};
   EXPECT_FALSE(late.reconnect(first));
 }
@@ -259,9 +261,9 @@ TEST_F(process_bound, a_keeper_cannot_use_the_session) {
 }
 
 TEST_F(process_bound, a_keeper_ends_with_the_session) {
-  raw_session owner{server.socket()}, keeper{server.socket()}, stranger{server.socket()};
+  raw_session owner{server.socket()}, keeper{server.socket()}, other_client{server.socket()};
   ASSERT_TRUE(owner.handshake(long_timeout_ms));
-  EXPECT_FALSE(stranger.handshake(keeper_of(owner.id, std::string(16, 'x'))));
+  EXPECT_FALSE(other_client.handshake(keeper_of(owner.id, std::string(16, 'x'))));
   ASSERT_TRUE(keeper.handshake(keeper_of(owner.id, owner.password)));
   owner.link.send_frame(request(1, op::close_session));
   EXPECT_TRUE(is_ended(keeper.link));
@@ -275,7 +277,7 @@ TEST(process_bound_without_reading, a_client_that_does_not_read_keeps_its_sessio
   client zk{server.socket()};
   watch_recorder made;
   ASSERT_FALSE(zk.exists("/deaf", made.get()));
-  child_process holder{actor("no_read", server.socket(), short_timeout_ms, "/deaf")};
+  child_process holder{helper_process("no_read", server.socket(), short_timeout_ms, "/deaf")};
   ASSERT_TRUE(made.take());
   watch_recorder gone;
   ASSERT_TRUE(zk.exists("/deaf", gone.get()));
@@ -338,7 +340,7 @@ TEST_F(process_bound_restart, sessions_continue_after_the_server_was_killed) {
   client zk{server.socket(), with_timeout(30s)};
   watch_recorder made;
   ASSERT_FALSE(zk.exists("/held", made.get()));
-  child_process holder{actor("hold", server.socket(), long_timeout_ms, "/held")};
+  child_process holder{helper_process("hold", server.socket(), long_timeout_ms, "/held")};
   ASSERT_TRUE(made.take());
   const auto before = *zk.exists("/held");
   const auto session = zk.session_id();

@@ -67,7 +67,7 @@ class query_server_tls : public ::testing::Test {
   }
 
   temporary_directory folder;
-  certificate_authority authority{folder.path(), "ca"}, stranger{folder.path(), "stranger"};
+  certificate_authority authority{folder.path(), "ca"}, untrusted{folder.path(), "untrusted"};
   certificate_files files = authority.issue("server", {"IP:127.0.0.1"}, 48h);
   serve_process server{{"--durability", "none", "--listen", "127.0.0.1:0", "--tls-listen",
                         "127.0.0.1:0", "--tls-cert", files.certificate, "--tls-key", files.key}};
@@ -86,7 +86,7 @@ TEST_F(query_server_tls, describes_the_certificate) {
 }
 
 TEST_F(query_server_tls, reports_a_certificate_that_it_refuses) {
-  const auto got = query(stranger, server.port(1));
+  const auto got = query(untrusted, server.port(1));
   EXPECT_EQ(got.error, errc::tls_failed);
   EXPECT_NE(got.reason.find("certificate"), std::string::npos) << got.reason;
   ASSERT_TRUE(got.tls) << "the server uses TLS";

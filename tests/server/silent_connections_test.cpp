@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "integration/harness.hpp"
-#include "server/acting.hpp"
+#include "server/helper_process.hpp"
 #include "server/raw_session.hpp"
 #include "server/serve_process.hpp"
 #include "server/statistics.hpp"
@@ -55,7 +55,7 @@ void expect_everyone_else_is_served(serve_process& server, const std::string& cr
   watch_recorder arrived;
   ASSERT_FALSE(zk.exists("/crowd", arrived.get()));
   {
-    child_process crowd{actor("silent", crowded, crowd_size, "/crowd")};
+    child_process crowd{helper_process("silent", crowded, crowd_size, "/crowd")};
     ASSERT_TRUE(arrived.take()) << "a later client can connect";
     ::testing::Test::RecordProperty("kilobytes_for_the_crowd",
                                     static_cast<int>(server.resident_kilobytes() - before));

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "integration/harness.hpp"
-#include "server/acting.hpp"
+#include "server/helper_process.hpp"
 #include "server/raw_session.hpp"
 #include "server/serve_process.hpp"
 #include "server/statistics.hpp"
@@ -175,7 +175,7 @@ TEST_F(slow_reader, many_slow_readers_block_no_other_client) {
   watch_recorder arrived;
   ASSERT_FALSE(local.exists("/held", arrived.get()));
   {
-    child_process holder{actor("hold", server.socket(), 40'000, "/held")};
+    child_process holder{helper_process("hold", server.socket(), 40'000, "/held")};
     ASSERT_TRUE(arrived.take());
     watch_recorder gone;
     ASSERT_TRUE(local.exists("/held", gone.get()));

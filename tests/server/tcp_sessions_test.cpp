@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "integration/harness.hpp"
-#include "server/acting.hpp"
+#include "server/helper_process.hpp"
 #include "server/raw_session.hpp"
 #include "server/serve_process.hpp"
 
@@ -26,7 +26,7 @@ TEST_F(tcp_sessions, the_session_of_a_killed_client_expires_at_its_timeout) {
   constexpr auto timeout = 2s;
   watch_recorder made;
   ASSERT_FALSE(zk.exists("/held", made.get()));
-  child_process holder{actor("hold", server.tcp(), timeout / 1ms, "/held")};
+  child_process holder{helper_process("hold", server.tcp(), timeout / 1ms, "/held")};
   ASSERT_TRUE(made.take());
   inbox<clock::time_point> gone;
   ASSERT_TRUE(zk.exists("/held", [&](const watch_event&) { gone.put(clock::now()); }));

@@ -86,8 +86,8 @@ TEST_F(zoo_cfg, every_setting_is_used) {
   with_tls.tls.emplace();
   with_tls.tls->ca_file = authority.certificate();
   {
-    client stranger{"127.0.0.1:" + std::to_string(server->port(1)), with_tls};
-    EXPECT_FALSE(stranger.wait_connected(300ms)) << "without a certificate";
+    client other_client{"127.0.0.1:" + std::to_string(server->port(1)), with_tls};
+    EXPECT_FALSE(other_client.wait_connected(300ms)) << "without a certificate";
   }
   with_tls.tls->certificate_file = mine.certificate;
   with_tls.tls->key_file = mine.key;
@@ -118,10 +118,10 @@ TEST_F(zoo_cfg, required_authentication_is_enforced) {
   for (const auto* prefix : {"", "zookeeper."}) {
     const auto server = serve(its_data + prefix + "enforce.auth.enabled=true\n" + prefix +
                               "enforce.auth.schemes=digest\n");
-    raw_session stranger{server->tcp()};
-    ASSERT_TRUE(stranger.handshake(10'000));
-    EXPECT_EQ(stranger.exists("/"), session_closed_require_auth) << prefix;
-    EXPECT_TRUE(is_ended(stranger.link));
+    raw_session other_client{server->tcp()};
+    ASSERT_TRUE(other_client.handshake(10'000));
+    EXPECT_EQ(other_client.exists("/"), session_closed_require_auth) << prefix;
+    EXPECT_TRUE(is_ended(other_client.link));
     client_options known;
     known.credentials.emplace_back("digest", secret::from_memory("ann:secret"));
     client zk{server->tcp(), known};
@@ -234,8 +234,8 @@ TEST_F(zoo_cfg, a_certificate_flag_keeps_required_client_certificates) {
   with_tls.tls.emplace();
   with_tls.tls->ca_file = authority.certificate();
   {
-    client stranger{address, with_tls};
-    EXPECT_FALSE(stranger.wait_connected(300ms)) << "without a certificate";
+    client other_client{address, with_tls};
+    EXPECT_FALSE(other_client.wait_connected(300ms)) << "without a certificate";
   }
   with_tls.tls->certificate_file = mine.certificate;
   with_tls.tls->key_file = mine.key;

@@ -1,7 +1,7 @@
 // Throw-away X.509 certificates (EC P-256) for tests of TLS.
 //
 //   temporary_directory folder;
-//   certificate_authority trusted(folder.path(), "ca"), stranger(folder.path(), "stranger");
+//   certificate_authority trusted(folder.path(), "ca"), untrusted(folder.path(), "untrusted");
 //   auto server = trusted.issue("server", {"DNS:localhost", "IP:127.0.0.1"});
 //   auto client = trusted.issue("client", {});
 //

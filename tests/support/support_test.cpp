@@ -243,7 +243,7 @@ TEST_F(link_proxy_test, counts_what_passes) {
   EXPECT_EQ(proxy_.bytes_to_client(), (4U + 37U) + 3 * (4U + 16U) + 5U);
 }
 
-TEST_F(link_proxy_test, cut_refuses_until_healed) {
+TEST_F(link_proxy_test, disconnect_refuses_until_healed) {
   for (const auto how : {link_proxy::ending::fin, link_proxy::ending::reset}) {
     auto socket = open_session(proxy_.port());
     proxy_.disconnect(how);
@@ -259,7 +259,7 @@ TEST_F(link_proxy_test, cut_refuses_until_healed) {
 }
 
 // For ThreadSanitizer: the proxy writes a large frame in many parts on its own thread.
-TEST_F(link_proxy_test, can_be_cut_while_it_writes_a_large_frame) {
+TEST_F(link_proxy_test, can_disconnect_while_it_writes_a_large_frame) {
   for (int round = 0; round < 20; ++round) {
     auto socket = open_session(proxy_.port());
     socket.send_frame(std::string(8U << 20, 'x'));
@@ -452,10 +452,10 @@ std::string open_tls_session(std::uint16_t port, const std::filesystem::path& au
 TEST(zookeeper_test, serves_tls) {
   temporary_directory folder;
   certificate_authority authority(folder.path(), "authority");
-  certificate_authority stranger(folder.path(), "stranger");
+  certificate_authority untrusted(folder.path(), "untrusted");
   const auto server_files = authority.issue("server", {"DNS:localhost", "IP:127.0.0.1"});
   const auto client = authority.issue("client", {});
-  const auto strange_client = stranger.issue("strange_client", {});
+  const auto untrusted_client = untrusted.issue("untrusted_client", {});
   const auto expired_client = authority.issue("expired_client", {}, -1h);
 
   zookeeper_options options;
@@ -467,8 +467,8 @@ TEST(zookeeper_test, serves_tls) {
     EXPECT_EQ(
         open_tls_session(server->secure_port(), authority.certificate(), nullptr, "elsewhere"),
         "hostname mismatch");
-    EXPECT_NE(open_tls_session(server->secure_port(), stranger.certificate(), nullptr, "localhost"),
-              "");
+    EXPECT_NE(
+        open_tls_session(server->secure_port(), untrusted.certificate(), nullptr, "localhost"), "");
     link_proxy proxy(server->secure_port(), true);
     EXPECT_EQ(open_tls_session(proxy.port(), authority.certificate(), nullptr, "localhost"), "");
     EXPECT_GT(proxy.bytes_to_client(), 500U);
@@ -480,9 +480,9 @@ TEST(zookeeper_test, serves_tls) {
             "");
   EXPECT_NE(open_tls_session(strict.secure_port(), authority.certificate(), nullptr, "localhost"),
             "");
-  EXPECT_NE(
-      open_tls_session(strict.secure_port(), authority.certificate(), &strange_client, "localhost"),
-      "");
+  EXPECT_NE(open_tls_session(strict.secure_port(), authority.certificate(), &untrusted_client,
+                             "localhost"),
+            "");
   EXPECT_NE(
       open_tls_session(strict.secure_port(), authority.certificate(), &expired_client, "localhost"),
       "");

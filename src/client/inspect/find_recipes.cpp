@@ -11,7 +11,7 @@ namespace conclave::client_impl {
 namespace {
 
 using kind = recipe_info::kind;
-using standing = listed_contender::standing;
+using presence = listed_contender::presence;
 
 const char* name_of(queue_layout l) {
   switch (l) {
@@ -28,9 +28,9 @@ class finder {
 
   std::vector<found_recipe> find(bool include_unused) {
     for (const auto& [path, node] : tree_.nodes)
-      if (const auto queue = neighbour(path, beside_queue)) find_queue(*queue);
+      if (const auto queue = recipe_of_sibling(path, queue_sibling_suffix)) find_queue(*queue);
     for (const auto& [path, node] : tree_.nodes)
-      if (const auto semaphore = neighbour(path, beside_semaphore))
+      if (const auto semaphore = recipe_of_sibling(path, semaphore_sibling_suffix))
         find_kazoo_semaphore(*semaphore);
     for (const auto& [path, node] : tree_.nodes)
       if (!consumed_.contains(path))
@@ -93,7 +93,7 @@ class finder {
     const auto parsed = is_prefix ? layout::custom(begin).parse(name) : std::nullopt;
     listed_contender e;
     e.info.node = path;
-    e.state = standing::present_if_ours;
+    e.state = presence::present_if_conclave_node;
     if (parsed) e.number = parsed->number;
     const auto place = parsed ? parent_path(path) : path;
     auto& f = others_[{place, parsed ? begin : "named"}];
@@ -173,7 +173,7 @@ class finder {
     f.info.what = kind::semaphore;
     f.info.layout = "kazoo";
     f.needs_path_data = true;
-    f.wait_queue = wait_queue_at(path + std::string{beside_semaphore});
+    f.wait_queue = wait_queue_at(path + std::string{semaphore_sibling_suffix});
     for (const auto& name : names_below(path)) {
       const auto child = child_path(path, name);
       const auto* const below = tree_.find(child);
@@ -212,7 +212,7 @@ class finder {
     f.info.queue.waiting = names_below(names.waiting_consumers()).size();
     f.info.queue.set_aside = names_below(names.set_aside()).size();
     consumed_.insert(names.waiting_producers());
-    consumed_.insert(path + std::string{beside_queue});
+    consumed_.insert(path + std::string{queue_sibling_suffix});
     consumed_.insert(path);
     queues_.insert(path);
     found_.push_back(std::move(f));

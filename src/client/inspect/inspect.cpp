@@ -19,7 +19,7 @@ using client_impl::get_all;
 using client_impl::listed_contender;
 using client_impl::parent_path;
 using kind = recipe_info::kind;
-using standing = listed_contender::standing;
+using presence = listed_contender::presence;
 
 // The next waiter of a semaphore has already created its lease and waits until enough other leases
 // are gone. So this lease does not belong to a holder.
@@ -49,8 +49,8 @@ void read_contenders(client& c, std::vector<found_recipe>& all, inspection& resu
     const auto& [ec, node] = replies[i];
     // A node that cannot be read still counts if its name shows that it is a contender.
     const bool present =
-        e.state == standing::present_if_ours ? !ec && is_ours(node) : ec != errc::no_node;
-    if (!present) e.state = standing::absent;
+        e.state == presence::present_if_conclave_node ? !ec && is_ours(node) : ec != errc::no_node;
+    if (!present) e.state = presence::absent;
     if (ec && present) result.unreadable.push_back({paths[i], ec});
     e.info.readable = !ec;
     if (!ec) client_impl::set_node_info(e.info, node);
@@ -88,7 +88,7 @@ void read_paths(client& c, std::vector<found_recipe>& all) {
 
 recipe_info finish(found_recipe f) {
   for (auto* const contenders : {&f.holders, &f.wait_queue}) {
-    std::erase_if(*contenders, [](const auto& e) { return e.state == standing::absent; });
+    std::erase_if(*contenders, [](const auto& e) { return e.state == presence::absent; });
     client_impl::sort_wait_queue(*contenders);
   }
   auto& r = f.info;
@@ -158,8 +158,8 @@ std::vector<std::string> inspected_paths(const std::vector<std::string>& paths) 
   auto all = paths;
   for (const auto& path : paths) {
     if (path == "/") continue;
-    all.push_back(path + std::string{client_impl::beside_queue});
-    all.push_back(path + std::string{client_impl::beside_semaphore});
+    all.push_back(path + std::string{client_impl::queue_sibling_suffix});
+    all.push_back(path + std::string{client_impl::semaphore_sibling_suffix});
   }
   return all;
 }
@@ -181,7 +181,7 @@ const char* to_string(recipe_info::kind k) noexcept {
 bool is_recipe_node(std::string_view name) {
   static const client_impl::known_layouts layouts;
   return layouts.parse(name) || recipes::parse_lease(name) || client_impl::is_queue_item(name) ||
-         client_impl::neighbour(name, client_impl::beside_queue);
+         client_impl::recipe_of_sibling(name, client_impl::queue_sibling_suffix);
 }
 
 std::optional<std::size_t> recorded_permits(const get_result& semaphore) {

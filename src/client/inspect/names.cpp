@@ -29,7 +29,7 @@ recipes::queue_names names_of_queue(const std::string& path, queue_layout l) {
   return {path == "/" ? std::string{} : path, l};
 }
 
-std::optional<std::string> neighbour(std::string_view path, std::string_view suffix) {
+std::optional<std::string> recipe_of_sibling(std::string_view path, std::string_view suffix) {
   const auto name = last_name(path);
   if (name.size() <= suffix.size() || !name.ends_with(suffix)) return {};
   return std::string{path.substr(0, path.size() - suffix.size())};

@@ -38,11 +38,11 @@ bool is_queue_item(std::string_view name);
 
 // The suffixes of the sibling nodes of a recipe's path. These nodes contain the wait queues and
 // counters of a queue, or the wait queue of kazoo's semaphore.
-inline constexpr std::string_view beside_queue = recipes::queue_names::internal_suffix;
-inline constexpr std::string_view beside_semaphore = "-__lock__";
+inline constexpr std::string_view queue_sibling_suffix = recipes::queue_names::internal_suffix;
+inline constexpr std::string_view semaphore_sibling_suffix = "-__lock__";
 // If `path` is a sibling node with this suffix, returns the path of its recipe. Otherwise returns
 // nullopt.
-std::optional<std::string> neighbour(std::string_view path, std::string_view suffix);
+std::optional<std::string> recipe_of_sibling(std::string_view path, std::string_view suffix);
 
 // Returns the node names for the queue at this path, which may be "/".
 recipes::queue_names names_of_queue(const std::string& path, queue_layout l);

@@ -11,7 +11,7 @@ namespace {
 // Returns true if the children are internal nodes of a queue: counter nodes, entries of wait
 // queues, items.
 bool is_bookkeeping(const std::string& parent) {
-  return parent != "/" && neighbour(parent_path(parent), beside_queue).has_value();
+  return parent != "/" && recipe_of_sibling(parent_path(parent), queue_sibling_suffix).has_value();
 }
 
 bool is_leaf(const std::string& parent, const std::string& name, const known_layouts& layouts) {

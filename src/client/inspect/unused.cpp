@@ -11,12 +11,12 @@
 namespace conclave {
 namespace {
 
-using client_impl::beside_queue;
 using client_impl::child_path;
 using client_impl::last_name;
-using client_impl::neighbour;
 using client_impl::node_tree;
 using client_impl::parent_path;
+using client_impl::queue_sibling_suffix;
+using client_impl::recipe_of_sibling;
 
 using clock = std::chrono::system_clock;
 
@@ -64,17 +64,18 @@ class unused_finder {
     if (is_kept(path) || s.ephemeral_owner != 0 || last_change(s) > before_) return false;
     if (s.data_length != 0 && !locks_.contains(path)) return false;
     // A node that never had children may belong to any program, except beside a queue.
-    if (s.cversion == 0 && !is_beside_queue(path)) return false;
+    if (s.cversion == 0 && !belongs_to_queue(path)) return false;
     if (is_made_once(path)) return false;
-    if (const auto beside = path + std::string{beside_queue};
+    if (const auto beside = path + std::string{queue_sibling_suffix};
         tree_.find(beside) != nullptr && !unused_.contains(beside))
       return false;  // the queue is still in use
     return std::all_of(node.names.begin(), node.names.end(),
                        [&](const auto& name) { return unused_.contains(child_path(path, name)); });
   }
 
-  static bool is_beside_queue(const std::string& path) {
-    return neighbour(path, beside_queue) || neighbour(parent_path(path), beside_queue);
+  static bool belongs_to_queue(const std::string& path) {
+    return recipe_of_sibling(path, queue_sibling_suffix) ||
+           recipe_of_sibling(parent_path(path), queue_sibling_suffix);
   }
 
   // kazoo's LockingQueue creates its folders when it starts and needs them later.
@@ -85,7 +86,7 @@ class unused_finder {
   }
 
   unused_node::kind kind_of(const std::string& path) const {
-    if (is_beside_queue(path) || tree_.find(path + std::string{beside_queue}) != nullptr)
+    if (belongs_to_queue(path) || tree_.find(path + std::string{queue_sibling_suffix}) != nullptr)
       return unused_node::kind::queue;
     const auto has = [&](const std::string& parent, std::string_view name) {
       return tree_.find(child_path(parent, name)) != nullptr;

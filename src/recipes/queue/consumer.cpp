@@ -153,11 +153,11 @@ task<> consumer::list_for_callers() {
 // too, so this one relies on it only once.
 task<> consumer::check_for_items() {
   const auto found = co_await listing_.check(shared_from_this());
-  wait_entry_.rely_again(found.wait_queue);
+  wait_entry_.restart_check_timer(found.wait_queue);
   if (found.ec && !context_->can_restart_after(found.ec)) complete_all(found.ec);
   const auto left = found.wait_queue ? found.wait_queue->mzxid : 0;
-  const bool next_one_lists = left > found.last_change && left != relied_on_;
-  relied_on_ = left;
+  const bool next_one_lists = left > found.last_change && left != expected_lister_;
+  expected_lister_ = left;
   if (!found.ec && found.changed && !next_one_lists) co_await list_for_callers();
   co_return done;
 }
@@ -221,9 +221,9 @@ task<error_code> consumer::list_items() {
 queue_listing::consumers consumer::consumers_to_list() const {
   if (wait_entry_.is_first() || !transactions_.has_counter())
     return queue_listing::consumers::nothing;
-  const bool may_be_crowd = consumer_share::is_crowd(consumer_count_, 0);
-  return share_.is_active() && !may_be_crowd ? queue_listing::consumers::names
-                                             : queue_listing::consumers::count;
+  const bool may_be_contended = consumer_share::is_contended(consumer_count_, 0);
+  return share_.is_active() && !may_be_contended ? queue_listing::consumers::names
+                                                 : queue_listing::consumers::count;
 }
 
 task<error_code> consumer::learn_consumers(queue_listing::result& listed, std::size_t items) {
@@ -235,7 +235,8 @@ task<error_code> consumer::learn_consumers(queue_listing::result& listed, std::s
     if (folder.value) listed.consumer_count = static_cast<std::size_t>(folder.value->num_children);
   }
   consumer_count_ = listed.consumer_count;
-  const bool needs_names = share_.is_active() && !consumer_share::is_crowd(consumer_count_, items);
+  const bool needs_names =
+      share_.is_active() && !consumer_share::is_contended(consumer_count_, items);
   if (!needs_names || !listed.consumers.empty()) co_return error_code{};
   const auto listing = listing_.list_consumers(self);
   auto names = co_await listing;
@@ -245,8 +246,8 @@ task<error_code> consumer::learn_consumers(queue_listing::result& listed, std::s
 
 void consumer::plan(std::vector<item_name> items, queue_listing::result listed) {
   const auto count = items.size();
-  auto selected = consumer_share::is_crowd(listed.consumer_count, count)
-                      ? share_.select_in_crowd(std::move(items))
+  auto selected = consumer_share::is_contended(listed.consumer_count, count)
+                      ? share_.select_at_random(std::move(items))
                       : share_.select(std::move(items), std::move(listed.consumers),
                                       transactions_.counter_name());
   // Items can become available ahead of the planned ones if they have priorities, if claims are
@@ -258,11 +259,11 @@ void consumer::plan(std::vector<item_name> items, queue_listing::result listed) 
       only_at_the_end ? item_plan::pass::whole_listing : item_plan::pass::part_of_listing);
 }
 
-// In a crowd, the consumer continues with random items of its listing. Otherwise it lists the queue
-// again, to divide the items or because its listing is outdated.
+// In a contended queue, the consumer continues with random items of its listing. Otherwise it lists
+// the queue again, to divide the items or because its listing is outdated.
 void consumer::found_other_consumers() {
   if (share_.begin()) {
-    if (consumer_share::is_crowd(consumer_count_, plan_.size()))
+    if (consumer_share::is_contended(consumer_count_, plan_.size()))
       plan_.continue_at_random();
     else
       plan_.set_outdated();

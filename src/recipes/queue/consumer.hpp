@@ -129,7 +129,7 @@ class consumer : public std::enable_shared_from_this<consumer> {
   waiting_callers callers_;         // except those for which an item is being acquired
   std::size_t users_ = 0;
   // The zxid at which the first consumer had left the wait queue when this one last checked.
-  std::int64_t relied_on_ = 0;
+  std::int64_t expected_lister_ = 0;
   bool others_wait_ = false;  // other consumers are behind this one in the wait queue
   phase phase_ = phase::not_started;
   wakeup changed_;

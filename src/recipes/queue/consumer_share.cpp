@@ -7,14 +7,15 @@
 namespace conclave::recipes {
 namespace {
 
-// A crowd has more than smallest_crowd consumers, and fewer than items_per_consumer items for each.
-constexpr std::size_t smallest_crowd = 64;
+// A queue is contended if it has more than most_uncontended consumers, and fewer than
+// items_per_consumer items for each.
+constexpr std::size_t most_uncontended = 64;
 constexpr std::size_t items_per_consumer = 4;
 
 }  // namespace
 
-bool consumer_share::is_crowd(std::size_t consumers, std::size_t items) noexcept {
-  return consumers > smallest_crowd && items / items_per_consumer < consumers;
+bool consumer_share::is_contended(std::size_t consumers, std::size_t items) noexcept {
+  return consumers > most_uncontended && items / items_per_consumer < consumers;
 }
 
 bool consumer_share::begin() {
@@ -25,7 +26,7 @@ bool consumer_share::begin() {
   return true;
 }
 
-consumer_share::selection consumer_share::select_in_crowd(std::vector<item_name> items) {
+consumer_share::selection consumer_share::select_at_random(std::vector<item_name> items) {
   is_active_ = is_active_ && met_others_;
   met_others_ = false;
   return {std::move(items), is_active_ ? part::all_in_random_order : part::all_in_order};

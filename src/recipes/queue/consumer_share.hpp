@@ -3,8 +3,8 @@
 // Active consumers divide the items by sequence number, so that they do not compete for every item.
 // A consumer leaves items to other consumers only while they make progress.
 //
-// Many consumers of a short queue are a crowd. Each of them acquires random items, because listing
-// all consumers would cost more than failed attempts.
+// A short queue with many consumers is contended. Each consumer then acquires random items, because
+// listing all consumers would cost more than failed attempts.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class consumer_share {
   // to divide the items. Returns false if they are already divided.
   bool begin();
   bool is_active() const noexcept { return is_active_; }
-  static bool is_crowd(std::size_t consumers, std::size_t items) noexcept;
+  static bool is_contended(std::size_t consumers, std::size_t items) noexcept;
 
   // The part of the items that a consumer acquires.
   enum class part { all_in_order, share_in_order, all_in_random_order };
@@ -38,10 +38,10 @@ class consumer_share {
   // Returns all items in random order if the share is empty.
   selection select(std::vector<item_name> items, std::vector<std::string> consumers,
                    const std::string& own_name);
-  // Like select(), but for a crowd. Returns all items in random order. If this consumer has met no
-  // other one since the last selection, ends the division and returns them in the order of the
-  // queue.
-  selection select_in_crowd(std::vector<item_name> items);
+  // Like select(), but for a contended queue. Returns all items in random order. If this consumer
+  // has met no other one since the last selection, ends the division and returns them in the order
+  // of the queue.
+  selection select_at_random(std::vector<item_name> items);
 
  private:
   bool is_active_ = false;

@@ -151,7 +151,7 @@ task<error_code> producer::wait_for_capacity() {
           recipes::send(context_, shared_from_this(),
                         requests::exists(context_->defaults(), names_->waiting_producers(), {}));
       const auto wait_queue = co_await reading;
-      wait_entry_.rely_again(wait_queue.value);
+      wait_entry_.restart_check_timer(wait_queue.value);
     }
   }
   co_return error_code{};

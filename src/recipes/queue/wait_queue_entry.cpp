@@ -88,7 +88,7 @@ void wait_queue_entry::lost(error_code why) {
   changed_();
 }
 
-void wait_queue_entry::rely_again(const std::optional<node_stat>& wait_queue) {
+void wait_queue_entry::restart_check_timer(const std::optional<node_stat>& wait_queue) {
   overdue_ = false;
   if (!own_contender_) return;
   const auto others = std::max(wait_queue ? wait_queue->num_children - 1 : 1, 1);

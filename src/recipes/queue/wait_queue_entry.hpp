@@ -33,11 +33,11 @@ class wait_queue_entry {
   bool is_entered() const noexcept { return own_contender_ != nullptr; }
   bool is_first() const noexcept;
   // Returns true if the client has relied on the first contender for so long that it must check for
-  // the change itself, and then call rely_again().
+  // the change itself, and then call restart_check_timer().
   bool is_overdue() const noexcept { return overdue_; }
   // Starts a new period in which the client relies on the first contender. `wait_queue` is the stat
   // of the wait queue's node, or nullopt if it could not be read.
-  void rely_again(const std::optional<node_stat>& wait_queue);
+  void restart_check_timer(const std::optional<node_stat>& wait_queue);
   // Returns the error that ended the entry, if there is one. The next call returns no error.
   error_code take_error() noexcept;
 

@@ -10,13 +10,13 @@ namespace {
 using state = node_watch::state;
 
 // The result of one round of reads and the wait that follows.
-struct look {
+struct wait_round {
   enum class result { deleted, changed, ended } what;
   error_code ec;  // for ended
 };
 
-task<look> watch_once(contender_context& c, owned_nodes& nodes, owned_node& own,
-                      awaited_node& awaited, node_watch& other, node_watch& early) {
+task<wait_round> watch_once(contender_context& c, owned_nodes& nodes, owned_node& own,
+                            awaited_node& awaited, node_watch& other, node_watch& early) {
   std::optional<pending_reply<get_result>> reading, reading_early, reading_own;
   const bool reads_own = !own.name.empty() && own.watch.now() == state::unset;
   {
@@ -43,7 +43,7 @@ task<look> watch_once(contender_context& c, owned_nodes& nodes, owned_node& own,
   // The awaited node was deleted, and a node with its name was created later. It does not block us,
   // because it is newer than ours.
   const bool replaced = !got.ec && awaited.czxid != 0 && got.value.stat.czxid != awaited.czxid;
-  if (replaced) co_return look{look::result::ended, errc::no_node};
+  if (replaced) co_return wait_round{wait_round::result::ended, errc::no_node};
   if (!got.ec) c.events().reached(step::watching);
   while (!got.ec && other.now() == state::set && !nodes.one_was_deleted() && !c.interrupted()) {
     if (own.watch.now() == state::changed) {
@@ -55,15 +55,16 @@ task<look> watch_once(contender_context& c, owned_nodes& nodes, owned_node& own,
       co_await c.changed;
     }
   }
-  if (c.interrupted()) co_return look{look::result::ended, c.interruption()};
+  if (c.interrupted()) co_return wait_round{wait_round::result::ended, c.interruption()};
   if (nodes.one_was_deleted()) {
     const auto why = co_await why_deleted(c, nodes);
-    co_return look{look::result::ended, why};
+    co_return wait_round{wait_round::result::ended, why};
   }
-  if (other.deleted()) co_return look{look::result::deleted, {}};
+  if (other.deleted()) co_return wait_round{wait_round::result::deleted, {}};
   // The node's data changed, or the connection was lost: the contender keeps its position.
-  if (got.ec && !is_connection_error(got.ec)) co_return look{look::result::ended, got.ec};
-  co_return look{look::result::changed, {}};
+  if (got.ec && !is_connection_error(got.ec))
+    co_return wait_round{wait_round::result::ended, got.ec};
+  co_return wait_round{wait_round::result::changed, {}};
 }
 
 }  // namespace
@@ -71,8 +72,8 @@ task<look> watch_once(contender_context& c, owned_nodes& nodes, owned_node& own,
 task<error_code> wait_until_deleted(contender_context& c, owned_nodes& nodes, owned_node& own,
                                     awaited_node& awaited) {
   node_watch other{c}, early{c};
-  look last{look::result::changed, {}};
-  while (last.what == look::result::changed)
+  wait_round last{wait_round::result::changed, {}};
+  while (last.what == wait_round::result::changed)
     last = co_await watch_once(c, nodes, own, awaited, other, early);
   early.forget();
   other.forget();
@@ -81,8 +82,8 @@ task<error_code> wait_until_deleted(contender_context& c, owned_nodes& nodes, ow
 
 task<error_code> why_deleted(contender_context& c, owned_nodes& nodes) {
   for (;;) {
-    const auto asked = c.send(requests::get(c.defaults(), nodes[0].path(), {}), c.in_session());
-    const auto got = co_await asked;
+    const auto pending = c.send(requests::get(c.defaults(), nodes[0].path(), {}), c.in_session());
+    const auto got = co_await pending;
     if (c.interrupted()) co_return c.interruption();
     if (got.ec == errc::no_node && nodes.size() == 1) nodes.removed();
     if (!got.ec || got.ec == errc::no_node) co_return errc::waiter_node_deleted;

@@ -127,9 +127,9 @@ task<wait_by_listing::position> wait_by_listing::find_position() {
 }
 
 task<> wait_by_listing::list(shared_listing& into) {
-  const auto asked =
+  const auto pending =
       context.send(requests::children(context.defaults(), own().parent, {}), context.in_session());
-  const auto got = co_await asked;
+  const auto got = co_await pending;
   into.ec = got.ec;
   if (got.ec) co_return done;
   std::vector<queued_contender> all;
@@ -155,9 +155,9 @@ task<> wait_by_listing::list(shared_listing& into) {
 
 // A path in which permits of a semaphore are held is not a lock.
 task<error_code> wait_by_listing::expect_no_permits(std::string& mismatch) {
-  const auto asked = context.send(
+  const auto pending = context.send(
       requests::children(context.defaults(), own().child(leases_folder), {}), context.in_session());
-  const auto got = co_await asked;
+  const auto got = co_await pending;
   if (got.ec == errc::no_node || got.ec == errc::no_auth) co_return error_code{};
   if (got.ec) co_return got.ec;
   if (std::none_of(got.value.names.begin(), got.value.names.end(), is_lease))
@@ -167,16 +167,16 @@ task<error_code> wait_by_listing::expect_no_permits(std::string& mismatch) {
 }
 
 task<error_code> wait_by_listing::read_czxids(std::vector<queued_contender>& all) {
-  std::vector<pending_reply<std::optional<node_stat>>> asked;
+  std::vector<pending_reply<std::optional<node_stat>>> pending;
   {
     const single_write in_one_write{context.session()};
     for (const auto& each : all)
-      asked.push_back(context.send(requests::exists(context.defaults(), own().child(each.name), {}),
-                                   context.in_session()));
+      pending.push_back(context.send(
+          requests::exists(context.defaults(), own().child(each.name), {}), context.in_session()));
   }
   error_code ec;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto got = co_await asked[i];
+    const auto got = co_await pending[i];
     if (got.ec) ec = got.ec;
     if (!got.ec && got.value) all[i].czxid = got.value->czxid;
   }

@@ -30,10 +30,10 @@ task<error_code> wait_for_permit::wait_for_grant() {
     // The first read sets no watch, because none is needed if a permit is free.
     const bool watches = agreed;
     if (watches) {
-      const auto asked = context.send(
+      const auto pending = context.send(
           requests::children(context.defaults(), own().parent, leases_watch.set(own().parent)),
           context.in_session());
-      auto got = co_await asked;
+      auto got = co_await pending;
       ec = got.ec;
       if (ec) leases_watch.read_failed();
       const auto& names = got.value.names;
@@ -140,15 +140,15 @@ task<error_code> wait_for_permit::find_lock_without_permits(
   for (const auto& name : children) {
     bool contends = layout::known_elsewhere(name);
     if (!contends && ends_in_number(name)) {  // a custom layout's node, or a folder
-      const auto asked = context.send(
+      const auto pending = context.send(
           requests::exists(context.defaults(), request().semaphore_path + '/' + name, {}),
           context.in_session());
-      const auto node = co_await asked;
+      const auto node = co_await pending;
       if (node.ec) co_return node.ec;
       contends = node.value && node.value->ephemeral_owner != 0;
     }
     if (!contends) continue;
-    found.mismatch = "node " + name + " is of a lock without permits";
+    found.mismatch = "node " + name + " belongs to a lock without permits";
     co_return errc::permits_mismatch;
   }
   co_return error_code{};

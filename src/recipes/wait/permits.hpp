@@ -10,8 +10,9 @@
 
 namespace conclave::recipes {
 
-// The gate of a semaphore is an exclusive lock. A contender creates its node only while it holds
-// the gate. So only one contender at a time watches the leases and lists them after each change.
+// The admission lock of a semaphore is an exclusive lock. A contender creates its node only while
+// it holds the admission lock. So only one contender at a time watches the leases and lists them
+// after each change.
 class wait_for_permit final : public wait_strategy {
  public:
   using wait_strategy::wait_strategy;

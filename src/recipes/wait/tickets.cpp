@@ -37,9 +37,9 @@ void wait_by_tickets::note_record(const get_result& parent) {
 }
 
 task<error_code> wait_by_tickets::read_record() {
-  const auto asked =
+  const auto pending =
       context.send(requests::get(context.defaults(), own().parent, {}), context.in_session());
-  const auto got = co_await asked;
+  const auto got = co_await pending;
   if (got.ec == errc::no_node) co_return own_was_deleted();
   if (context.interrupted()) co_return context.interruption();
   if (!got.ec) note_record(got.value);

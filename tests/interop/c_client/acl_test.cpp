@@ -9,11 +9,11 @@ class acl : public both_halves {
   void SetUp() override {
     both_halves::SetUp();
     ASSERT_TRUE(other.wait_connected());
-    stranger = calls_on(other);
+    other_client = calls_on(other);
   }
 
   c_client other{shared_server().connect_string()};
-  std::unique_ptr<calls> stranger;
+  std::unique_ptr<calls> other_client;
 };
 INSTANTIATE_BOTH_HALVES(acl);
 
@@ -82,13 +82,13 @@ TEST_P(acl, invalid_lists_are_refused) {
 TEST_P(acl, digest_of_a_user_and_a_password) {
   const auto path = root + "/a";
   ASSERT_EQ(api->create(path, "x", 0, {{ZOO_PERM_ALL, "digest", kims_digest}}).rc, ZOK);
-  EXPECT_EQ(stranger->get(path).rc, ZNOAUTH);
-  EXPECT_EQ(stranger->get_acl(path).rc, ZNOAUTH);
+  EXPECT_EQ(other_client->get(path).rc, ZNOAUTH);
+  EXPECT_EQ(other_client->get_acl(path).rc, ZNOAUTH);
   ASSERT_EQ(add_auth(other, "digest", "kim:wrong").rc, ZOK) << "any password makes an identity";
-  EXPECT_EQ(stranger->get(path).rc, ZNOAUTH);
+  EXPECT_EQ(other_client->get(path).rc, ZNOAUTH);
   ASSERT_EQ(add_auth(other, "digest", "kim:secret").rc, ZOK);
-  EXPECT_EQ(stranger->get(path).data, "x");
-  EXPECT_EQ(stranger->get_acl(path).acl,
+  EXPECT_EQ(other_client->get(path).data, "x");
+  EXPECT_EQ(other_client->get_acl(path).acl,
             (std::vector<acl_entry>{{ZOO_PERM_ALL, "digest", kims_digest}}));
 }
 
@@ -102,14 +102,14 @@ TEST_P(acl, auth_means_the_creator) {
   EXPECT_NE(
       std::find(entries.begin(), entries.end(), acl_entry{ZOO_PERM_ALL, "digest", kims_digest}),
       entries.end());
-  EXPECT_EQ(stranger->set(path, "y").rc, ZNOAUTH);
+  EXPECT_EQ(other_client->set(path, "y").rc, ZNOAUTH);
   EXPECT_EQ(api->set(path, "y").rc, ZOK);
 
   ASSERT_EQ(api->set_acl(root, {{ZOO_PERM_READ, "world", "anyone"}, {ZOO_PERM_ALL, "auth", ""}}).rc,
             ZOK);
   EXPECT_EQ(api->get_acl(root).acl.size(), 3u);
-  EXPECT_EQ(stranger->get(root).rc, ZOK);
-  EXPECT_EQ(stranger->create(root + "/b", "").rc, ZNOAUTH);
+  EXPECT_EQ(other_client->get(root).rc, ZOK);
+  EXPECT_EQ(other_client->create(root + "/b", "").rc, ZNOAUTH);
 }
 
 TEST_P(acl, digests_are_hidden_without_admin_permission) {
@@ -126,15 +126,15 @@ TEST_P(acl, addresses) {
   const auto create = [&](const std::string& name, const std::string& address) {
     return api->create(root + name, "x", 0, {{ZOO_PERM_ALL, "ip", address}}).rc;
   };
-  ASSERT_EQ(create("/here", "127.0.0.1"), ZOK);
-  ASSERT_EQ(create("/near", "127.0.0.0/8"), ZOK);
-  ASSERT_EQ(create("/away", "10.1.2.3"), ZOK);
-  ASSERT_EQ(create("/beside", "127.0.0.2/31"), ZOK);
-  EXPECT_EQ(stranger->get(root + "/here").rc, ZOK);
-  EXPECT_EQ(stranger->get(root + "/near").rc, ZOK);
-  EXPECT_EQ(stranger->get(root + "/away").rc, ZNOAUTH);
-  EXPECT_EQ(stranger->get(root + "/beside").rc, ZNOAUTH);
-  EXPECT_EQ(stranger->get_acl(root + "/here").acl,
+  ASSERT_EQ(create("/host", "127.0.0.1"), ZOK);
+  ASSERT_EQ(create("/network", "127.0.0.0/8"), ZOK);
+  ASSERT_EQ(create("/other_host", "10.1.2.3"), ZOK);
+  ASSERT_EQ(create("/other_network", "127.0.0.2/31"), ZOK);
+  EXPECT_EQ(other_client->get(root + "/host").rc, ZOK);
+  EXPECT_EQ(other_client->get(root + "/network").rc, ZOK);
+  EXPECT_EQ(other_client->get(root + "/other_host").rc, ZNOAUTH);
+  EXPECT_EQ(other_client->get(root + "/other_network").rc, ZNOAUTH);
+  EXPECT_EQ(other_client->get_acl(root + "/host").acl,
             (std::vector<acl_entry>{{ZOO_PERM_ALL, "ip", "127.0.0.1"}}));
 }
 
@@ -142,8 +142,8 @@ TEST_P(acl, super_may_do_everything) {
   const auto path = root + "/a";
   ASSERT_EQ(api->create(path, "x", 0, {{ZOO_PERM_ALL, "digest", kims_digest}}).rc, ZOK);
   ASSERT_EQ(add_auth(other, "digest", "super:test").rc, ZOK);
-  EXPECT_EQ(stranger->get(path).data, "x");
-  EXPECT_EQ(stranger->set_acl(path, open_acl()).rc, ZOK);
+  EXPECT_EQ(other_client->get(path).data, "x");
+  EXPECT_EQ(other_client->set_acl(path, open_acl()).rc, ZOK);
   EXPECT_EQ(api->get(path).rc, ZOK);
 }
 
@@ -155,7 +155,7 @@ TEST_P(acl, the_servers_own_nodes_are_protected) {
 TEST_P(acl, an_unknown_scheme_ends_the_session) {
   EXPECT_EQ(add_auth(other, "unheard_of", "x").rc, ZAUTHFAILED);
   EXPECT_TRUE(other.events.wait_for_state(ZOO_AUTH_FAILED_STATE));
-  EXPECT_EQ(stranger->exists(root).rc, ZINVALIDSTATE);
+  EXPECT_EQ(other_client->exists(root).rc, ZINVALIDSTATE);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ void PrintTo(const peer& p, std::ostream* out) { *out << p.recipe; }
 
 class shared_election : public lock_interop_test, public ::testing::WithParamInterface<peer> {
  protected:
-  contest terms() const {
+  contest default_contest() const {
     contest c;
     c.path = path;
     c.layout_name = GetParam().layout_name;
@@ -36,7 +36,7 @@ class shared_election : public lock_interop_test, public ::testing::WithParamInt
     return c;
   }
   contest forever(std::chrono::milliseconds session) const {
-    auto c = terms();
+    auto c = default_contest();
     c.hold = "forever";
     c.session_timeout = session;
     return c;
@@ -54,7 +54,7 @@ class shared_election : public lock_interop_test, public ::testing::WithParamInt
   }
   std::vector<std::string> seen_by_them() {
     const temporary_directory folder;
-    auto c = terms();
+    auto c = default_contest();
     c.cycles = 0;
     c.counter = folder.path() / "candidates";
     contender_process{GetParam().from, c}.finish();
@@ -88,7 +88,7 @@ TEST_P(shared_election, has_one_leader_at_a_time_and_every_candidate_leads) {
   const auto gate = zk.create(path + '/' + GetParam().names.name_prefix(layout::role::exclusive),
                               "gate", create_mode::ephemeral_sequential)
                         .path;
-  auto c = terms();
+  auto c = default_contest();
   c.cycles = cycles;
   c.hold = "3";
   std::vector<std::unique_ptr<contender_process>> processes;
@@ -122,10 +122,10 @@ TEST_P(shared_election, continues_with_the_other_library_when_a_leader_is_killed
   expect_seen({GetParam().id(), "conclave-0"});
   EXPECT_FALSE(ours.reported());
 
-  const auto they_died = theirs->kill();
+  const auto killed_at = theirs->kill();
   const auto we_lead = ours.acquired();
   ASSERT_TRUE(we_lead);
-  EXPECT_GT(*we_lead, they_died);
+  EXPECT_GT(*we_lead, killed_at);
 
   theirs = std::make_unique<contender_process>(GetParam().from, forever(session));
   wait_for_contenders(path, 2);

@@ -85,13 +85,13 @@ TEST_P(killed_holder, is_followed_by_a_waiter_of_another_library) {
   EXPECT_FALSE(our_waiter.reported());
   EXPECT_FALSE(their_waiter.reported());
 
-  const auto they_died = their_holder.kill();
-  const auto we_died = our_holder.kill();
+  const auto theirs_killed_at = their_holder.kill();
+  const auto ours_killed_at = our_holder.kill();
   const auto we_got_it = our_waiter.acquired();
   const auto they_got_it = their_waiter.acquired();
   ASSERT_TRUE(we_got_it && they_got_it);
-  EXPECT_GT(*we_got_it, they_died);
-  EXPECT_GT(*they_got_it, we_died);
+  EXPECT_GT(*we_got_it, theirs_killed_at);
+  EXPECT_GT(*they_got_it, ours_killed_at);
   our_waiter.finish();
   their_waiter.finish();
   expect_empty(theirs);

@@ -187,7 +187,7 @@ class lock_history : random_choices {
     layout_name_ = layout_names[draw(layout_names.size())];
     std::vector<lock_kind> all;
     const auto add = [&](const char* label, lock_kind k) {
-      if (!k.gate) k.request.layout = layout_named(layout_name_);
+      if (!k.admission) k.request.layout = layout_named(layout_name_);
       all.push_back(std::move(k));
       labels_.emplace_back(label);
     };
@@ -293,7 +293,7 @@ class lock_history : random_choices {
       if (chance(3)) o.on_revocation = [](auto&) {};
       if (chance(4)) o.on_enqueued = [](auto) {};
       const bool has_wait_queue =
-          !k.gate && k.request.data != recipes::lock_request::data_format::owner_only;
+          !k.admission && k.request.data != recipes::lock_request::data_format::owner_only;
       if (keeps_ && has_wait_queue && !chance(5)) {
         o.keep_for = 20ms + within(chance(2) ? 3s : 300ms);
         o.local_handoffs = chance(2) ? 0 : draw(4);
@@ -320,7 +320,7 @@ class lock_history : random_choices {
             const bool shared = u->kind().request.role == role::writer;
             call_as(u, shared && !chance(3) ? role::reader : u->kind().request.role);
             // The lock object serializes several calls of an exclusive lock.
-            if (!u->kind().gate && !shared && chance(3)) call_as(u, role::exclusive);
+            if (!u->kind().admission && !shared && chance(3)) call_as(u, role::exclusive);
           });
   }
 
@@ -402,7 +402,7 @@ class lock_history : random_choices {
   // --- the protected resource
 
   static bool writes(const locker_pointer& u, const call_pointer& a) {
-    return a->alone() && !u->kind().gate;
+    return a->alone() && !u->kind().admission;
   }
   void write(const locker_pointer& u, const call_pointer& a) { c_.judge->write(*u, *a); }
   // Writes without checking whether the lock is still held.
@@ -564,7 +564,7 @@ class lock_history : random_choices {
     ++tally_["calm"];
     // With wrapped sequence numbers, all contenders read each other's nodes.
     if (near_maximum_) return;
-    // The other kinds have a documented herd effect or a gate.
+    // The other kinds have a documented herd effect or an admission lock.
     if (what_ != what::mutex && what_ != what::recursive && what_ != what::election) return;
     std::uint64_t messages = 0, calls = 0;
     for (std::size_t i = 0; i < c_.world.clients(); ++i) {
@@ -596,7 +596,8 @@ class lock_history : random_choices {
     for (const auto& u : users_) {
       if (u->client().killed()) continue;
       const auto& k = u->kind();
-      if (k.gate && j.most_holders(k.resources()[0]) == k.request.permits) ++tally_["all permits"];
+      if (k.admission && j.most_holders(k.resources()[0]) == k.request.permits)
+        ++tally_["all permits"];
       const auto lost = u->count("lost deadline_passed") + u->count("lost node_deleted") +
                         u->count("lost session_expired");
       tally_["revocations reported"] += static_cast<std::uint64_t>(u->count("revocation"));

@@ -19,8 +19,8 @@ lock_kind a_shared_mutex(std::string path) {
 }
 
 lock_kind a_semaphore(const std::string& path, std::size_t permits) {
-  auto [permit, gate] = recipes::semaphore_of(path, permits);
-  return {std::move(permit), std::move(gate)};
+  auto [permit, admission] = recipes::semaphore_of(path, permits);
+  return {std::move(permit), std::move(admission)};
 }
 
 lock_kind a_named_mutex(const std::string& path) { return {recipes::named_lock_of(path), {}}; }
@@ -32,13 +32,13 @@ lock_kind an_election(const std::string& path) {
 std::vector<std::string> lock_kind::resources() const {
   if (request.granted_when == recipes::lock_request::rule::fixed_name)
     return {request.parents[0] + '/' + request.name};
-  if (gate) return {request.semaphore_path};
+  if (admission) return {request.semaphore_path};
   return request.parents;
 }
 
 std::vector<std::string> lock_kind::parents() const {
   auto all = request.parents;
-  if (gate) all.push_back(gate->parents[0]);
+  if (admission) all.push_back(admission->parents[0]);
   return all;
 }
 
@@ -88,7 +88,8 @@ void locker::make(lock_options o) {
     });
     follow = [s = steps_](const recipes::progress& p) { s->follow(p); };
   }
-  object_ = std::make_shared<recipes::lock_object>(client_, kind_.request, kind_.gate, o, follow);
+  object_ =
+      std::make_shared<recipes::lock_object>(client_, kind_.request, kind_.admission, o, follow);
   options_ = std::move(o);
 }
 
@@ -159,7 +160,7 @@ void locker::granted(const call_pointer& c) {
         [&] { return client_->name() + " has lost " + raw->hold->nodes()[0]; });
     if (raw->on_lost) raw->on_lost();
   });
-  if (c->as != role::reader && !kind_.gate) {
+  if (c->as != role::reader && !kind_.admission) {
     c->local = last_hold_ && last_hold_->token() == c->hold->token();
     last_hold_ = c->hold;
   }
@@ -319,8 +320,8 @@ void judge::granted(const locker& l, call& c) {
   holds_[id_of(c)] = &c;
   for (const auto& resource : l.kind().resources()) {
     exclusion_.granted(resource, id_of(c), {me, permits, !c.alone()});
-    // The gate of a semaphore keeps the order, unless nodes are deleted by hand.
-    if (!c.local && (!l.kind().gate || deleted_nodes_.empty()))
+    // The admission lock of a semaphore keeps the order, unless nodes are deleted by hand.
+    if (!c.local && (!l.kind().admission || deleted_nodes_.empty()))
       order_.granted(resource, c.hold->token(), me, shared);
   }
 }

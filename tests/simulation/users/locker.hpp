@@ -29,7 +29,7 @@ using role = layout::role;
 // The same requests as those of the public classes.
 struct lock_kind {
   recipes::lock_request request;
-  std::optional<recipes::lock_request> gate;
+  std::optional<recipes::lock_request> admission;
 
   // The resources that the lock protects: its paths or its fixed name.
   std::vector<std::string> resources() const;

@@ -174,7 +174,7 @@ void client::pump() {
 void client::apply(const session::machine::command& command) {
   if (command.index() == 0) return;
   connecting_ = false;
-  if (auto* l = current()) close_here(*l);
+  if (auto* l = current()) close_at_client(*l);
   const auto* to = std::get_if<session::machine::connect_to>(&command);
   if (to == nullptr) return;
   address_ = to->host.port - 1u;
@@ -251,8 +251,8 @@ void client::send(link& l, direction d, packet p) {
 void client::from_server(server::connection_id id, std::string bytes, bool last) {
   auto* l = find(id);
   if (l == nullptr) return;
-  if (last) l->open_there = false;
-  if (!l->open_here) {
+  if (last) l->open_at_server = false;
+  if (!l->open_at_client) {
     if (last) links_.erase(id);
     return;
   }
@@ -269,7 +269,7 @@ void client::arrive_up(std::uint64_t id) {
   if (l == nullptr || l->up.empty()) return;
   auto p = std::move(l->up.front());
   l->up.pop_front();
-  if (!l->open_there) return;
+  if (!l->open_at_server) return;
   const bool after_handshake = l->handshake_arrived;
   const auto struck = apply_fault(*l, direction::up, p.bytes);
   if (!p.bytes.empty())
@@ -286,12 +286,12 @@ void client::arrive_up(std::uint64_t id) {
     l->up.clear();  // TCP has no gaps: later bytes never arrive
     return end_link(*l, *struck);
   }
-  if (p.last) close_there(*l);
+  if (p.last) close_at_server(*l);
 }
 
 void client::arrive_down(std::uint64_t id) {
   auto* l = find(id);
-  if (l == nullptr || l->down.empty() || !l->open_here) return;
+  if (l == nullptr || l->down.empty() || !l->open_at_client) return;
   auto p = std::move(l->down.front());
   l->down.pop_front();
   const bool after_handshake = l->handshake_reply_counted;
@@ -303,26 +303,26 @@ void client::arrive_down(std::uint64_t id) {
   if (struck || p.last) {
     if (!struck || !struck->before_notices) pump();
     l = find(id);
-    if (l != nullptr && l->open_here) end_link(*l, struck.value_or(disconnect_style{}));
+    if (l != nullptr && l->open_at_client) end_link(*l, struck.value_or(disconnect_style{}));
   }
   pump();
 }
 
 // The client closes the connection. Bytes already sent still arrive, followed by the FIN.
-void client::close_here(link& l) {
+void client::close_at_client(link& l) {
   if (l.id == current_) current_ = 0;
-  l.open_here = false;
+  l.open_at_client = false;
   l.down.clear();
-  if (l.open_there)
+  if (l.open_at_server)
     send(l, direction::up, {{}, true});
   else
     links_.erase(l.id);
 }
 
-void client::close_there(link& l) {
+void client::close_at_server(link& l) {
   const auto id = l.id;
-  const bool gone = !l.open_here;
-  if (std::exchange(l.open_there, false))
+  const bool gone = !l.open_at_client;
+  if (std::exchange(l.open_at_server, false))
     world_.serve([&](server_impl::core& c) { c.disconnected(id); });
   if (gone) links_.erase(id);
 }
@@ -330,12 +330,12 @@ void client::close_there(link& l) {
 void client::end_link(link& l, disconnect_style how) {
   const bool was_current = l.id == current_;
   if (how.requests_arrive) {
-    close_here(l);
+    close_at_client(l);
   } else {
     if (was_current) current_ = 0;
-    l.open_here = false;
+    l.open_at_client = false;
     l.up.clear();
-    close_there(l);
+    close_at_server(l);
   }
   if (was_current && !paused_ && !killed_) {
     machine_.disconnected(connection_reset(), now());
@@ -354,8 +354,8 @@ void client::server_stopped() {
   for (auto i = links_.begin(); i != links_.end();) {
     auto& l = (i++)->second;
     l.up.clear();
-    l.open_there = false;
-    if (l.open_here)
+    l.open_at_server = false;
+    if (l.open_at_client)
       send(l, direction::down, {{}, true});
     else
       links_.erase(l.id);

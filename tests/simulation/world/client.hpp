@@ -151,8 +151,8 @@ class client final : public recipes::session_context, public std::enable_shared_
     std::size_t address = 0;
     std::deque<packet> up, down;
     instant last_up{0}, last_down{0};  // messages keep their order
-    bool open_here = true;             // on the client's side
-    bool open_there = true;            // on the server's side
+    bool open_at_client = true;        // on the client's side
+    bool open_at_server = true;        // on the server's side
     bool handshake_sent = false, handshake_arrived = false, handshake_reply_arrived = false,
          handshake_reply_counted = false;
     bool handshake_reply_traced = false;  // for the trace only
@@ -176,8 +176,8 @@ class client final : public recipes::session_context, public std::enable_shared_
   void send(link& l, direction d, packet p);
   void apply(const session::machine::command& command);
   void dispatch(session::notice& n);
-  void close_here(link& l);
-  void close_there(link& l);
+  void close_at_client(link& l);
+  void close_at_server(link& l);
   void end_link(link& l, disconnect_style how);
   void count_up(link& l, std::string_view bytes);
   void count_down(link& l, std::string_view frame, std::int32_t xid);

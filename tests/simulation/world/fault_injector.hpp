@@ -117,8 +117,8 @@ class fault_injector {
         break;
       case 11:
         link.limit_writes(draw(4));
-        world_.after(duration, [&link, how, is_cut = !chance(4)] {
-          if (is_cut) link.disconnect(how);
+        world_.after(duration, [&link, how, disconnects = !chance(4)] {
+          if (disconnects) link.disconnect(how);
           link.end_write_limit();
         });
         break;

@@ -212,7 +212,7 @@ TEST(downgrade, succeeds_if_its_reply_is_lost_and_the_readers_node_is_overwritte
 }
 
 TEST(downgrade, keeps_the_order_if_the_connection_is_lost_after_any_frame) {
-  int cuts = 0;
+  int disconnects = 0;
   for (const auto way : {direction::up, direction::down})
     for (const auto how : disconnect_styles)
       for (const auto age : {0ms, 200ms})
@@ -233,9 +233,9 @@ TEST(downgrade, keeps_the_order_if_the_connection_is_lost_after_any_frame) {
           l.finish();
           ASSERT_FALSE(testing::Test::HasFailure());
           if (l.first().fault_pending()) break;
-          ++cuts;
+          ++disconnects;
         }
-  EXPECT_GT(cuts, 20);
+  EXPECT_GT(disconnects, 20);
 }
 
 TEST(downgrade, a_release_during_it_leaves_no_node) {

@@ -72,12 +72,12 @@ TEST_F(election, steps_are_reported_once_although_the_connection_is_lost) {
   const auto l = candidate(1), m = candidate(0);
   const auto a = leader(l);
   const auto b = ready(m);
-  const auto told = m->events().size();
+  const auto reported = m->events().size();
   first().disconnect();
   c.finish_pending_work();
   c.world.by_hand().set(a->hold->nodes()[0], "something else");
   c.finish_pending_work();
-  EXPECT_EQ(steps(m, told), lines{});
+  EXPECT_EQ(steps(m, reported), lines{});
   l->unlock(a);
   ASSERT_TRUE(c.granted(b));
   m->unlock(b);
@@ -88,7 +88,7 @@ TEST_F(election, a_waiting_candidate_that_resigns_is_notified) {
   const auto l = candidate(0), m = candidate(1);
   const auto a = leader(l);
   const auto b = ready(m);
-  const auto told = m->events().size();
+  const auto reported = m->events().size();
   m->close();
   EXPECT_EQ(b->completions, 1);
   EXPECT_EQ(b->ec, errc::closed);
@@ -98,7 +98,7 @@ TEST_F(election, a_waiting_candidate_that_resigns_is_notified) {
   EXPECT_EQ(gone, 0);
   ASSERT_TRUE(c.run_until([&] { return gone > 0; }));
   EXPECT_EQ(c.children(path).size(), 1u);
-  EXPECT_EQ(steps(m, told), (lines{"stop_start", "stop_complete"}));
+  EXPECT_EQ(steps(m, reported), (lines{"stop_start", "stop_complete"}));
   l->unlock(a);
   c.check_end();
   m->when_all_gone([&] { ++gone; });
@@ -245,14 +245,14 @@ TEST_F(election, a_waiting_candidate_whose_session_expires_campaigns_again) {
   const auto a = leader(l);
   const auto b = ready(m);
   const auto d = ready(n);
-  const auto told = m->events().size();
+  const auto reported = m->events().size();
   expire(0);
   c.finish_pending_work();
   EXPECT_EQ(b->completions, 0);
-  EXPECT_EQ(steps(m, told), (lines{"offer_start", "offer_complete", "determine_start",
-                                   "determine_complete", "ready_start", "ready_complete"}));
-  EXPECT_EQ(m->events()[told].node, "");
-  EXPECT_EQ(m->events()[told + 1].node, path + "/n_0000000003");
+  EXPECT_EQ(steps(m, reported), (lines{"offer_start", "offer_complete", "determine_start",
+                                       "determine_complete", "ready_start", "ready_complete"}));
+  EXPECT_EQ(m->events()[reported].node, "");
+  EXPECT_EQ(m->events()[reported + 1].node, path + "/n_0000000003");
   l->unlock(a);
   ASSERT_TRUE(c.granted(d));
   EXPECT_EQ(b->completions, 0);
@@ -266,11 +266,11 @@ TEST_F(election, a_leader_may_campaign_again_after_a_loss_without_resigning) {
   const auto l = candidate(0), m = candidate(1);
   const auto a = leader(l);
   const auto b = ready(m);
-  const auto told = l->events().size();
+  const auto reported = l->events().size();
   expire(0);
   EXPECT_TRUE(a->lost());
   EXPECT_EQ(l->journal(), (lines{"suspended", "lost deadline_passed"}));
-  EXPECT_EQ(steps(l, told), lines{"failed"});
+  EXPECT_EQ(steps(l, reported), lines{"failed"});
   EXPECT_EQ(l->events().back().why, errc::deadline_passed);
   EXPECT_EQ(l->state(), election_state::failed);
   ASSERT_TRUE(c.granted(b));

@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(of, every_lock_kind,
                          [](auto& i) { return i.param; });
 
 TEST_P(every_lock_kind, is_granted_after_a_connection_loss_after_any_frame) {
-  std::size_t cuts = 0;
+  std::size_t disconnects = 0;
   for (const auto way : {direction::up, direction::down})
     for (const auto how : disconnect_styles)
       for (const bool with_parents : {true, false})
@@ -107,9 +107,9 @@ TEST_P(every_lock_kind, is_granted_after_a_connection_loss_after_any_frame) {
           r.check();
           ASSERT_FALSE(HasFailure());
           if (link.fault_pending()) break;
-          ++cuts;
+          ++disconnects;
         }
-  EXPECT_GT(cuts, 80u);
+  EXPECT_GT(disconnects, 80u);
 }
 
 TEST_P(every_lock_kind, is_granted_after_two_connection_losses) {

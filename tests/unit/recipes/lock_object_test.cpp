@@ -51,8 +51,8 @@ TEST_F(lock_object, each_caller_gets_its_own_hold) {
   l->unlock(a);
   ASSERT_TRUE(c.granted(b));
   ASSERT_TRUE(a->who->hold && b->who->hold);
-  EXPECT_TRUE(a->who->hold->over());
-  EXPECT_FALSE(b->who->hold->over());
+  EXPECT_TRUE(a->who->hold->ended());
+  EXPECT_FALSE(b->who->hold->ended());
   EXPECT_LT(a->who->hold->token(), b->who->hold->token());
   l->unlock(b);
   c.check_end();
@@ -94,14 +94,14 @@ TEST_F(lock_object, a_caller_that_gives_up_completes_once) {
   const auto l = c.add(0, kind), m = c.add(1, kind);
   const auto other = holder(m);
   const auto at_server = l->lock();
-  const auto here = l->lock();
+  const auto local = l->lock();
   const auto behind = l->lock();
   c.world.advance(50ms);
   EXPECT_EQ(c.children(path).size(), 2u);
-  l->give_up(here);
-  EXPECT_EQ(here->completions, 1);
-  EXPECT_EQ(name_of(here->ec), "cancelled");
-  l->give_up(here);
+  l->give_up(local);
+  EXPECT_EQ(local->completions, 1);
+  EXPECT_EQ(name_of(local->ec), "cancelled");
+  l->give_up(local);
   l->give_up(at_server);
   EXPECT_EQ(at_server->completions, 1);
   c.finish_pending_work();
@@ -155,11 +155,11 @@ TEST_F(lock_object, giving_up_at_any_time_returns_a_hold_or_leaves_no_node) {
 TEST_F(lock_object, try_lock_fails_while_the_lock_is_held) {
   const auto l = c.add(0, kind), m = c.add(1, kind);
   const auto a = holder(l);
-  const auto here = l->try_lock();
-  EXPECT_EQ(here->ec, errc::lock_busy);  // at once, without the server
-  const auto there = m->try_lock();
-  ASSERT_TRUE(c.completed(there));
-  EXPECT_EQ(there->ec, errc::lock_busy);
+  const auto local = l->try_lock();
+  EXPECT_EQ(local->ec, errc::lock_busy);  // at once, without the server
+  const auto remote = m->try_lock();
+  ASSERT_TRUE(c.completed(remote));
+  EXPECT_EQ(remote->ec, errc::lock_busy);
   const auto before = c.world.client(1).traffic();
   const auto again = m->try_lock();
   ASSERT_TRUE(c.completed(again));

@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(tickets, lost_connection, testing::Bool(),
                          [](auto& i) { return i.param ? "on" : "off"; });
 
 TEST_P(lost_connection, after_each_frame_every_contender_is_granted) {
-  std::size_t cuts = 0;
+  std::size_t disconnects = 0;
   for (const auto way : {direction::up, direction::down})
     for (const disconnect_style how :
          {disconnect_style{false, false}, {false, true}, {true, false}, {true, true}})
@@ -71,9 +71,9 @@ TEST_P(lost_connection, after_each_frame_every_contender_is_granted) {
             r.check();
             if (testing::Test::HasFailure()) return;
             if (c.fault_pending()) break;
-            ++cuts;
+            ++disconnects;
           }
-  EXPECT_GT(cuts, 200u);
+  EXPECT_GT(disconnects, 200u);
 }
 
 TEST_P(lost_connection, twice_within_a_short_time_every_contender_is_granted) {

@@ -76,8 +76,8 @@ TEST_F(named_mutex, creates_its_parents) {
 }
 
 TEST_F(named_mutex, waits_for_a_foreign_node) {
-  direct_client stranger{c.world.server()};
-  stranger.create(path, "theirs", create_mode::ephemeral);
+  direct_client other_client{c.world.server()};
+  other_client.create(path, "theirs", create_mode::ephemeral);
   const auto a = enter(0);
   const auto l = c.add(1, kind);
   const auto b = l->try_lock();
@@ -86,7 +86,7 @@ TEST_F(named_mutex, waits_for_a_foreign_node) {
   by_hand().set(path, "something else");
   c.finish_pending_work();
   EXPECT_EQ(a.a->completions, 0);
-  stranger.end();
+  other_client.end();
   ASSERT_TRUE(c.granted(a.a));
   a.release();
   c.check_end();

@@ -310,7 +310,7 @@ TEST_F(observer, leaves_no_watch_when_it_is_stopped) {
 
 class disconnected_observer : public observer,
                               public testing::WithParamInterface<disconnect_style> {};
-INSTANTIATE_TEST_SUITE_P(cut, disconnected_observer,
+INSTANTIATE_TEST_SUITE_P(disconnect, disconnected_observer,
                          testing::Values(disconnect_style{false, false},
                                          disconnect_style{false, true},
                                          disconnect_style{true, false},
@@ -319,7 +319,7 @@ INSTANTIATE_TEST_SUITE_P(cut, disconnected_observer,
 // Leaders change while the connection is lost after each frame, in each direction.
 TEST_P(disconnected_observer, reports_the_last_leader_after_a_connection_loss_after_any_frame) {
   by_hand().create(election_path);
-  int cuts = 0;
+  int disconnects = 0;
   for (const auto way : {direction::up, direction::down})
     for (std::size_t n = 1;; ++n) {
       SCOPED_TRACE(testing::Message() << "frame " << n << (way == direction::up ? " up" : " down"));
@@ -347,9 +347,9 @@ TEST_P(disconnected_observer, reports_the_last_leader_after_a_connection_loss_af
       by_hand().remove(last_one);
       ASSERT_FALSE(HasFailure());
       if (!struck) break;
-      ++cuts;
+      ++disconnects;
     }
-  EXPECT_GT(cuts, 12);
+  EXPECT_GT(disconnects, 12);
 }
 
 }  // namespace

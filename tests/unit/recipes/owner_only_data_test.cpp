@@ -37,7 +37,7 @@ class owner_only_data : public testing::TestWithParam<disconnect_style>, protect
     c.check_end();
   }
 };
-INSTANTIATE_TEST_SUITE_P(cut, owner_only_data,
+INSTANTIATE_TEST_SUITE_P(disconnect, owner_only_data,
                          testing::Values(disconnect_style{false, false},
                                          disconnect_style{false, true},
                                          disconnect_style{true, false},

@@ -73,20 +73,20 @@ TEST_F(queue_share, a_consumer_with_an_empty_share_competes_for_all_items) {
   EXPECT_EQ(selected_part, part::all_in_random_order);
 }
 
-TEST_F(queue_share, many_consumers_of_a_short_queue_are_a_crowd) {
-  EXPECT_FALSE(consumer_share::is_crowd(64, 10));
-  EXPECT_TRUE(consumer_share::is_crowd(65, 10));
-  EXPECT_TRUE(consumer_share::is_crowd(100, 399));
-  EXPECT_FALSE(consumer_share::is_crowd(100, 400)) << "enough items for exact shares";
+TEST_F(queue_share, a_short_queue_with_many_consumers_is_contended) {
+  EXPECT_FALSE(consumer_share::is_contended(64, 10));
+  EXPECT_TRUE(consumer_share::is_contended(65, 10));
+  EXPECT_TRUE(consumer_share::is_contended(100, 399));
+  EXPECT_FALSE(consumer_share::is_contended(100, 400)) << "enough items for exact shares";
 }
 
-TEST_F(queue_share, a_crowd_acquires_in_random_order_while_consumers_meet) {
-  EXPECT_EQ(share.select_in_crowd(named({1, 2})).acquires, part::all_in_order);
+TEST_F(queue_share, consumers_of_a_contended_queue_acquire_in_random_order) {
+  EXPECT_EQ(share.select_at_random(named({1, 2})).acquires, part::all_in_order);
   share.begin();
-  EXPECT_EQ(share.select_in_crowd(named({1, 2})).acquires, part::all_in_random_order);
+  EXPECT_EQ(share.select_at_random(named({1, 2})).acquires, part::all_in_random_order);
   share.begin();
-  EXPECT_EQ(share.select_in_crowd(named({1, 2})).acquires, part::all_in_random_order);
-  EXPECT_EQ(share.select_in_crowd(named({1, 2})).acquires, part::all_in_order)
+  EXPECT_EQ(share.select_at_random(named({1, 2})).acquires, part::all_in_random_order);
+  EXPECT_EQ(share.select_at_random(named({1, 2})).acquires, part::all_in_order)
       << "met no other consumer since the last selection";
   EXPECT_TRUE(share.begin()) << "the division has ended";
 }

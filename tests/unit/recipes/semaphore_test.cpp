@@ -118,7 +118,7 @@ TEST_F(permits, try_lock_fails_and_leaves_no_node) {
   c.check_end();
 }
 
-// While another contender holds the gate, try_lock fails and lock waits.
+// While another contender holds the admission lock, try_lock fails and lock waits.
 TEST_F(permits, each_caller_chooses_whether_to_wait) {
   const auto a = enter(0, 1), b = enter(1, 1);
   const auto l = c.add(2, of(1));
@@ -148,7 +148,8 @@ TEST_F(permits, a_release_wakes_one_waiter) {
   ASSERT_TRUE(c.granted(all[2].a));
   c.world.advance(20ms);
   for (std::size_t i = 0; i < 6; ++i) events += c.world.client(i).traffic().events;
-  // The watches on the two deleted nodes (a lease and a gate node), and that of the waiter.
+  // The watches on the two deleted nodes (a lease and a node of the admission lock), and that of
+  // the waiter.
   EXPECT_LE(events, 5);
   for (std::size_t i = 1; i < all.size(); ++i) {
     ASSERT_TRUE(c.granted(all[i].a));
@@ -171,7 +172,7 @@ TEST_F(permits, a_holder_whose_session_expires_is_notified_before_the_next_grant
   c.check_end();
 }
 
-TEST_F(permits, an_expired_holder_of_the_gate_starts_again_at_the_end) {
+TEST_F(permits, an_expired_holder_of_the_admission_lock_starts_again_at_the_end) {
   const auto a = enter(0, 1), b = enter(1, 1), d = enter(2, 1);
   ASSERT_EQ(c.children(leases).size(), 2u);
   expire(1);
@@ -189,7 +190,7 @@ TEST_F(permits, an_expired_holder_of_the_gate_starts_again_at_the_end) {
   c.check_end();
 }
 
-TEST_F(permits, an_expired_waiter_for_the_gate_starts_again) {
+TEST_F(permits, an_expired_waiter_for_the_admission_lock_starts_again) {
   const auto a = enter(0, 1), b = enter(1, 1), d = enter(2, 1);
   expire(2);
   c.finish_pending_work();
@@ -271,7 +272,7 @@ TEST_F(permits, a_deleted_permit_is_lost_and_granted_to_the_next_waiter) {
   c.check_end();
 }
 
-TEST_F(permits, a_holder_of_the_gate_whose_node_is_deleted_starts_again) {
+TEST_F(permits, a_holder_of_the_admission_lock_whose_node_is_deleted_starts_again) {
   const auto a = enter(0, 1), b = enter(1, 1), d = enter(2, 1);
   c.world.advance(200ms);
   by_hand().remove(locks + '/' + c.children(locks)[0]);

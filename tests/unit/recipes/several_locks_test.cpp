@@ -29,7 +29,7 @@ INSTANTIATE_TEST_SUITE_P(tickets, several_locks, testing::Bool(),
 // The connection is lost again while the nodes are verified. The first node was seen on the second
 // connection, and it is deleted before the third.
 TEST_P(several_locks, are_verified_on_one_connection) {
-  int cuts = 0;
+  int disconnects = 0;
   for (std::size_t frames = 1; frames < 12; ++frames) {
     SCOPED_TRACE(frames);
     const auto a = c.begin(0, of({"/locks/a", "/locks/b"}));
@@ -38,14 +38,14 @@ TEST_P(several_locks, are_verified_on_one_connection) {
     auto& link = c.world.client(0);
     link.disconnect();
     link.disconnect_after_frames(direction::down, frames);
-    const bool cut_again = c.world.run_until([&] { return !link.fault_pending(); });
+    const bool disconnected_again = c.world.run_until([&] { return !link.fault_pending(); });
     link.forget_fault();
-    if (!cut_again) {
+    if (!disconnected_again) {
       a->leave();
       ASSERT_TRUE(c.gone(a));
       break;
     }
-    ++cuts;
+    ++disconnects;
     link.refuse_connections(true);
     by_hand().remove(a->path(0));
     c.world.advance(10ms);
@@ -54,7 +54,7 @@ TEST_P(several_locks, are_verified_on_one_connection) {
     EXPECT_EQ(a->count("lost node_deleted"), 1);
     EXPECT_EQ(a->journal().back(), "gone");
   }
-  EXPECT_GE(cuts, 2);
+  EXPECT_GE(disconnects, 2);
   check_end();
 }
 

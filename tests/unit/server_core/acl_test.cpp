@@ -128,15 +128,15 @@ TEST_F(access_control, identities_belong_to_the_connection) {
 TEST_F(access_control, by_address) {
   nobody.ask(create_with("/one", {{all_permissions, "ip", "10.1.2.3"}}));
   nobody.ask(create_with("/net", {{all_permissions, "ip", "10.1.0.0/16"}}));
-  auto& here = server.open_session(10s, {"10.1.2.3", 0});
-  auto& near = server.open_session(10s, {"10.1.9.9", 0});
-  auto& far = server.open_session(10s, {"10.2.2.3", 0});
+  auto& same_address = server.open_session(10s, {"10.1.2.3", 0});
+  auto& same_network = server.open_session(10s, {"10.1.9.9", 0});
+  auto& other_network = server.open_session(10s, {"10.2.2.3", 0});
   auto& local = server.open_local_session();
-  EXPECT_EQ(here.ask(get("/one")), ok);
-  EXPECT_EQ(near.ask(get("/one")), errc::no_auth);
-  EXPECT_EQ(here.ask(get("/net")), ok);
-  EXPECT_EQ(near.ask(get("/net")), ok);
-  EXPECT_EQ(far.ask(get("/net")), errc::no_auth);
+  EXPECT_EQ(same_address.ask(get("/one")), ok);
+  EXPECT_EQ(same_network.ask(get("/one")), errc::no_auth);
+  EXPECT_EQ(same_address.ask(get("/net")), ok);
+  EXPECT_EQ(same_network.ask(get("/net")), ok);
+  EXPECT_EQ(other_network.ask(get("/net")), errc::no_auth);
   EXPECT_EQ(local.ask(get("/net")), errc::no_auth) << "a Unix socket has no address";
 }
 

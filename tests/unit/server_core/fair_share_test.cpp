@@ -62,11 +62,11 @@ TEST(session_share, a_reconnected_session_counts_for_its_new_peer) {
   test_server server{with_session_limits(10, 2)};
   auto& moved = server.open_session(10s, modest);
   EXPECT_EQ(begin_sessions(server, greedy, 3), 2);
-  auto& here = server.reconnect(moved, 10s, greedy);
-  EXPECT_NE(here.session(), 0) << "above the share";
+  auto& reconnected = server.reconnect(moved, 10s, greedy);
+  EXPECT_NE(reconnected.session(), 0) << "above the share";
   EXPECT_EQ(begin_sessions(server, modest, 3), 2)
       << "the session no longer counts for its old peer";
-  here.ask(close_session());
+  reconnected.ask(close_session());
   EXPECT_EQ(begin_sessions(server, greedy, 1), 0) << "the other two still count";
 }
 

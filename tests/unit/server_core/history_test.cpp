@@ -262,10 +262,11 @@ class history {
   // --- comparing
 
   void note_events() {
-    for (auto& [client, told] : naive_.take_events()) {
-      counts_.events += static_cast<int>(told.size());
+    for (auto& [client, reported] : naive_.take_events()) {
+      counts_.events += static_cast<int>(reported.size());
       for (auto& s : participants_)
-        if (number(s) == client) s.journal.insert(s.journal.end(), told.begin(), told.end());
+        if (number(s) == client)
+          s.journal.insert(s.journal.end(), reported.begin(), reported.end());
     }
   }
 

@@ -18,7 +18,7 @@ using kind = watch_event::kind;
 
 struct attached {
   attached() { loop.attach(); }
-  void lasting(const std::string& path, watch_mode mode) {
+  void persistent(const std::string& path, watch_mode mode) {
     loop.submit(add_watch(path, mode, l));
     loop.answer(loop.take_request());
   }
@@ -33,7 +33,7 @@ struct attached {
     return body.watch;
   }
   virtual_loop loop;
-  watcher l = loop.journal_watcher("lasting");
+  watcher l = loop.journal_watcher("persistent");
   watcher w = loop.journal_watcher("once");
 };
 
@@ -47,7 +47,7 @@ TEST(persistent_watch, a_read_requests_a_watch_if_there_is_no_persistent_one) {
 
 TEST(persistent_watch, covers_every_one_shot_watch) {
   attached a;
-  a.lasting("/a", watch_mode::persistent);
+  a.persistent("/a", watch_mode::persistent);
   EXPECT_FALSE(a.requests_watch(get("/a", a.w)));
   EXPECT_FALSE(a.requests_watch(exists("/a", a.w)));
   EXPECT_FALSE(a.requests_watch(children("/a", a.w)));
@@ -56,7 +56,7 @@ TEST(persistent_watch, covers_every_one_shot_watch) {
 
 TEST(persistent_watch, recursive_does_not_cover_child_watches) {
   attached a;
-  a.lasting("/a", watch_mode::recursive);
+  a.persistent("/a", watch_mode::recursive);
   EXPECT_FALSE(a.requests_watch(get("/a", a.w)));
   EXPECT_FALSE(a.requests_watch(exists("/a", a.w)));
   EXPECT_TRUE(a.requests_watch(children("/a", a.w)));
@@ -65,13 +65,13 @@ TEST(persistent_watch, recursive_does_not_cover_child_watches) {
 
 TEST(persistent_watch, and_one_shot_watchers_are_both_called) {
   attached a;
-  a.lasting("/a", watch_mode::persistent);
+  a.persistent("/a", watch_mode::persistent);
   a.requests_watch(get("/a", a.w));
   a.loop.take_journal();
   a.loop.event(kind::changed, "/a");
-  EXPECT_EQ(a.loop.take_journal(), (lines{"once changed /a", "lasting changed /a"}));
+  EXPECT_EQ(a.loop.take_journal(), (lines{"once changed /a", "persistent changed /a"}));
   a.loop.event(kind::changed, "/a");
-  EXPECT_EQ(a.loop.take_journal(), lines{"lasting changed /a"});
+  EXPECT_EQ(a.loop.take_journal(), lines{"persistent changed /a"});
 }
 
 TEST(persistent_watch, covers_one_shot_watches_as_soon_as_it_is_requested) {
@@ -85,7 +85,7 @@ TEST(persistent_watch, covers_one_shot_watches_as_soon_as_it_is_requested) {
 
 TEST(persistent_watch, removal_keeps_the_watch_for_a_one_shot_watcher) {
   attached a;
-  a.lasting("/a", watch_mode::persistent);
+  a.persistent("/a", watch_mode::persistent);
   a.requests_watch(get("/a", a.w));
   error_code ec;
   EXPECT_FALSE(a.loop.machine().forget_watch(watch_kind::any, "/a", a.l, ec));

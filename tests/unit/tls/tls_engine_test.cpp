@@ -23,10 +23,10 @@ using conclave::testing::temporary_directory;
 struct certificates {
   temporary_directory folder;
   certificate_authority trusted{folder.path(), "ca"};
-  certificate_authority stranger{folder.path(), "stranger"};
+  certificate_authority untrusted{folder.path(), "untrusted"};
   certificate_files server = trusted.issue("server", {"DNS:localhost", "IP:127.0.0.1"});
   certificate_files client = trusted.issue("client", {});
-  certificate_files impostor = stranger.issue("impostor", {});
+  certificate_files impostor = untrusted.issue("impostor", {});
 };
 
 const certificates& shared() {
@@ -156,7 +156,7 @@ TEST_P(engines, exchange_large_data_in_both_directions) {
 
 TEST_P(engines, a_server_of_an_unknown_authority_is_refused_with_an_alert) {
   auto options = trusting();
-  options.ca_file = shared().stranger.certificate();
+  options.ca_file = shared().untrusted.certificate();
   auto client = make_client(options);
   auto server = make_server(server_options());
   transfer(client, server);

@@ -68,12 +68,12 @@ TEST(frame_splitter, whole_stream_at_once) {
 
 TEST(frame_splitter, split_in_two_at_every_byte) {
   const auto bytes = stream();
-  for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
+  for (std::size_t split = 0; split <= bytes.size(); ++split) {
     frame_splitter splitter{limit};
     std::vector<std::string> frames;
-    feed(splitter, std::string_view{bytes}.substr(0, cut), frames);
-    feed(splitter, std::string_view{bytes}.substr(cut), frames);
-    ASSERT_EQ(frames, payloads) << cut;
+    feed(splitter, std::string_view{bytes}.substr(0, split), frames);
+    feed(splitter, std::string_view{bytes}.substr(split), frames);
+    ASSERT_EQ(frames, payloads) << split;
   }
 }
 

@@ -1,16 +1,15 @@
-// A client in a separate process. Tests kill, stop and disconnect it.
+// A client in a separate process. Tests kill, stop and disconnect it. Its arguments:
 //
-//   actor hold ADDRESS TIMEOUT_MS PATH      creates the ephemeral node PATH and keeps it
-//   actor inherit ADDRESS TIMEOUT_MS PATH   like hold, but forks a child that inherits the
-//                                           connection and writes its process id to the node
-//   actor lend ADDRESS TIMEOUT_MS PATH      creates the node, writes the session's id and password
-//                                           to it, and closes the connection
-//   actor no_read ADDRESS TIMEOUT_MS PATH      creates the node and sends requests without reading
-//   actor silent ADDRESS COUNT PATH          opens COUNT connections without a handshake, then
-//   `hold`
+//   hold ADDRESS TIMEOUT_MS PATH      creates the ephemeral node PATH and keeps it
+//   inherit ADDRESS TIMEOUT_MS PATH   like hold, but forks a child that inherits the connection and
+//                                     writes its process id to the node
+//   lend ADDRESS TIMEOUT_MS PATH      creates the node, writes the session's id and password to it,
+//                                     and closes the connection
+//   no_read ADDRESS TIMEOUT_MS PATH   creates the node and sends requests without reading
+//   silent ADDRESS COUNT PATH         opens COUNT connections without a handshake, then `hold`
 //
-// SIGUSR1 closes its connection. After the reconnect, the actor writes "back" to the node. SIGUSR2
-// makes it write "fine".
+// SIGUSR1 closes its connection. After the reconnect, the process writes "back" to the node.
+// SIGUSR2 makes it write "fine".
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -29,7 +28,7 @@
 namespace conclave::testing {
 namespace {
 
-void cut_all_connections() {
+void disconnect_all() {
   for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"})
     ::shutdown(std::stoi(entry.path().filename()), SHUT_RDWR);
 }
@@ -47,7 +46,7 @@ int obey(client& zk, const std::string& path, const sigset_t& orders) {
   while (true) {
     int order = 0;
     ::sigwait(&orders, &order);
-    if (order == SIGUSR1) cut_all_connections();
+    if (order == SIGUSR1) disconnect_all();
     set(zk, path, order == SIGUSR1 ? "back" : "fine");
   }
 }
@@ -115,7 +114,7 @@ int main(int argc, char** argv) {
   try {
     return conclave::testing::play({argv, argv + argc});
   } catch (const std::exception& e) {
-    std::cerr << "actor: " << e.what() << "\n";
+    std::cerr << "server_test_helper_process: " << e.what() << "\n";
     return 1;
   }
 }

@@ -11,9 +11,9 @@
 
 namespace conclave::chaos {
 
-class judging {
+class run_judge {
  public:
-  explicit judging(const run_record& run) : run_{run}, all_{combine(run.processes)} {}
+  explicit run_judge(const run_record& run) : run_{run}, all_{combine(run.processes)} {}
   verdict judge();
 
  private:
