@@ -82,7 +82,8 @@ class run {
   // events that it needs.
   bool is_covered() const {
     const auto& s = workers_->status();
-    return options_.careless ? s.two_holders_seen() : s.losses() > 0 && s.stale_refused() > 0;
+    return options_.careless ? s.two_holders_seen()
+                             : s.losses() > 0 && s.stale_refused() > 0 && s.local_grants() > 0;
   }
 
   void show(nanoseconds left) {
@@ -147,9 +148,10 @@ class run {
     progress_.print(
         "chaos: " + std::to_string(faults.all) + " faults, " + std::to_string(faults.hit_a_holder) +
         " of them hit a holder; " + std::to_string(recipes.hand_offs) + " hand-offs, " +
-        std::to_string(recipes.losses) + " losses reported, " + std::to_string(v.stale_refused) +
-        " stale writes refused of " + std::to_string(v.stale_tried) + "; " +
-        std::to_string(v.violations.size()) + " violations, " + std::to_string(v.allowed.size()) +
+        std::to_string(recipes.local_grants) + " local grants, " + std::to_string(recipes.losses) +
+        " losses reported, " + std::to_string(v.stale_refused) + " stale writes refused of " +
+        std::to_string(v.stale_tried) + "; " + std::to_string(v.violations.size()) +
+        " violations, " + std::to_string(v.allowed.size()) +
         " times two holders by the documented limit");
     for (const auto& what : v.violations) progress_.print("chaos: VIOLATION: " + what.what);
     for (const auto& what : v.not_covered) progress_.print("chaos: NOT COVERED: " + what);

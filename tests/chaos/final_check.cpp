@@ -67,24 +67,34 @@ std::filesystem::path final_check::add_process(const std::string& job) {
 }
 
 void final_check::drain(client& zk) {
+  // Calls attempt() until the queue is empty.
+  const auto repeat = [&](queue& q, const char* path, auto attempt) {
+    const auto end = std::chrono::steady_clock::now() + limit;
+    while (!q.empty())
+      if (!attempt() && std::chrono::steady_clock::now() > end) {
+        problems_.push_back("items of " + std::string{path} + " stay in the queue");
+        return;
+      }
+  };
   {
     history log{add_process("pop")};
     queue q{zk, queue_path};
-    while (const auto item = q.pop_for(200ms)) log.write("popped", {item->data});
+    repeat(q, queue_path, [&] {
+      const auto item = q.pop_for(200ms);
+      if (item) log.write("popped", {item->data});
+      return item.has_value();
+    });
   }
   history log{add_process("claim")};
   queue q{zk, claims_path};
-  const auto end = std::chrono::steady_clock::now() + limit;
   // Items that killed workers had claimed are available again when their sessions have expired.
-  while (!q.empty()) {
-    if (auto claim = q.claim_for(200ms)) {
-      claim->complete();
-      log.write("completed", {claim->data(), "done"});
-    } else if (std::chrono::steady_clock::now() > end) {
-      problems_.push_back("items of " + std::string{claims_path} + " cannot be claimed");
-      return;
-    }
-  }
+  repeat(q, claims_path, [&] {
+    auto claim = q.claim_for(200ms);
+    if (!claim) return false;
+    claim->complete();
+    log.write("completed", {claim->data(), "done"});
+    return true;
+  });
 }
 
 void final_check::find_leftovers(client& zk, std::chrono::milliseconds sessions) {

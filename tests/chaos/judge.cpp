@@ -87,6 +87,7 @@ void run_judge::check_coverage() {
   need(result_.all_faults().hit_a_holder, "no fault has hit a holder");
   need(result_.stale_refused, "no stale write was tried and refused");
   need(result_.all_recipes().losses, "no loss was reported");
+  need(result_.all_recipes().local_grants, "no kept lock was granted locally");
   for (const auto* recipe : {"mutex", "shared", "semaphore", "election", "claims"}) {
     need(result_.recipes[recipe].grants, std::string{"no grant of "} + recipe);
     need(result_.recipes[recipe].hand_offs + (recipe == std::string{"claims"}),
@@ -117,6 +118,7 @@ recipe_count verdict::all_recipes() const {
   recipe_count sum;
   for (const auto& [name, c] : recipes) {
     sum.grants += c.grants;
+    sum.local_grants += c.local_grants;
     sum.hand_offs += c.hand_offs;
     sum.losses += c.losses;
     sum.late += c.late;

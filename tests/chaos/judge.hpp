@@ -42,7 +42,9 @@ struct fault_count {
 };
 
 struct recipe_count {
-  std::size_t grants = 0, hand_offs = 0, losses = 0, late = 0;
+  std::size_t grants = 0;
+  std::size_t local_grants = 0;  // of a kept lock, without a request
+  std::size_t hand_offs = 0, losses = 0, late = 0;
 };
 
 struct queue_count {

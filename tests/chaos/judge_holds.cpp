@@ -17,6 +17,12 @@ nanoseconds overlap_length(const hold_record& newer,
   return longest;
 }
 
+// A kept lock (lock_options::keep_for) is granted again with the same token.
+bool is_local(const hold_record& h, const hold_record* before) {
+  return h.exclusive() && before != nullptr && before->exclusive() && before->by == h.by &&
+         before->token == h.token;
+}
+
 }  // namespace
 
 void run_judge::holds() {
@@ -56,11 +62,9 @@ void run_judge::holds() {
     for (const auto& what : violations) overlap(h, what, open);
     violations.clear();
     open.emplace(h.id, &h);
-    // Permits are granted in order, too, but the grants may be reported in another order. A kept
-    // lock (lock_options::keep_for) is granted again with the same token.
-    const auto* const before = last[h.resource];
-    const bool kept = before != nullptr && before->by == h.by && before->token == h.token;
-    if (h.permits() == 1 && !kept) order.granted(h.resource, h.token, h.by->name, h.shared());
+    // Permits are granted in order, too, but the grants may be reported in another order.
+    if (h.permits() == 1 && !is_local(h, last[h.resource]))
+      order.granted(h.resource, h.token, h.by->name, h.shared());
     for (const auto& what : violations) report_violation(h.begin, what, h.resource);
     violations.clear();
     count(h, last[h.resource]);
@@ -71,6 +75,7 @@ void run_judge::holds() {
 void run_judge::count(const hold_record& h, const hold_record* before) {
   auto& c = result_.recipes[recipe_of(h.resource)];
   ++c.grants;
+  c.local_grants += is_local(h, before);
   c.losses += h.reported_lost;
   if (before == nullptr) return;
   if (before->by->slot != h.by->slot) ++c.hand_offs;

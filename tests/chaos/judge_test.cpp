@@ -1,6 +1,8 @@
 // Verifies that the judge reports violations and accepts correct histories.
 #include "chaos/judge.hpp"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "chaos/report.hpp"
@@ -112,6 +114,36 @@ TEST_F(judged, tokens_rise) {
   EXPECT_EQ(violations(), texts{"a was granted /chaos/mutex with token 1 after 2"});
 }
 
+// A kept lock is granted again with the same token, but only to the same process, and only as long
+// as no other process was granted the lock.
+TEST_F(judged, local_grants) {
+  const auto a = process("a", "mutex", 0);
+  const auto b = process("b", "mutex", 1);
+  for (const auto at : {10, 20, 30}) {
+    granted(a, at, 1, 1000);
+    ended(a, at + 5, 1, "released");
+  }
+  EXPECT_EQ(violations(), texts{});
+  EXPECT_EQ(judge(run).recipes.at("mutex").local_grants, 2u);
+  EXPECT_EQ(judge(run).recipes.at("mutex").hand_offs, 0u);
+  granted(b, 40, 1, 1000);
+  ended(b, 45, 1, "released");
+  EXPECT_EQ(violations(), texts{"b was granted /chaos/mutex with token 1 after 1"});
+  granted(b, 50, 2, 1000);
+  ended(b, 55, 2, "released");
+  granted(a, 60, 1, 1000);
+  EXPECT_EQ(violations().size(), 2u) << "a kept the lock although b was granted it";
+  EXPECT_EQ(judge(run).recipes.at("mutex").local_grants, 2u);
+}
+
+TEST_F(judged, a_local_grant_during_another_hold_is_a_violation) {
+  const auto a = process("a", "mutex", 0);
+  granted(a, 10, 1, 1000);
+  write_event(a, 20, "granted",
+              {"2", "/chaos/mutex", "1", "exclusive", "100", std::to_string(1000 * millisecond)});
+  EXPECT_EQ(violations().size(), 1u);
+}
+
 class ended_early_by_a_server : public judged {
  protected:
   ended_early_by_a_server() {
@@ -217,6 +249,9 @@ TEST_F(judged, a_run_in_which_nothing_happened_is_not_good) {
   const auto v = judge(run);
   EXPECT_TRUE(v.violations.empty());
   EXPECT_FALSE(v.good());
+  const texts& missing = v.not_covered;
+  EXPECT_NE(std::find(missing.begin(), missing.end(), "no kept lock was granted locally"),
+            missing.end());
 }
 
 TEST_F(judged, what_others_found_counts) {

@@ -87,6 +87,7 @@ std::string markdown(const run_record& run, const verdict& v) {
       << " s |\n"
       << "| faults | " << faults.all << ", of which hit a holder: " << faults.hit_a_holder << " |\n"
       << "| hand-offs | " << recipes.hand_offs << " |\n"
+      << "| local grants | " << recipes.local_grants << " |\n"
       << "| losses reported | " << recipes.losses << " |\n"
       << "| stale writes tried | " << v.stale_tried << ", refused: " << v.stale_refused << " |\n"
       << "| shortest time from the deadline of a stopped holder to the next grant | "
@@ -96,11 +97,12 @@ std::string markdown(const run_record& run, const verdict& v) {
       << "| fault | times | hit a holder |\n|---|---:|---:|\n";
   for (const auto& [kind, c] : v.faults)
     out << "| " << kind << " | " << c.all << " | " << c.hit_a_holder << " |\n";
-  out << "\n| recipe | grants | hand-offs | losses reported | granted after the deadline |\n"
-      << "|---|---:|---:|---:|---:|\n";
+  out << "\n| recipe | grants | local grants | hand-offs | losses reported | granted after the "
+         "deadline |\n"
+      << "|---|---:|---:|---:|---:|---:|\n";
   for (const auto& [name, c] : v.recipes)
-    out << "| " << name << " | " << c.grants << " | " << c.hand_offs << " | " << c.losses << " | "
-        << c.late << " |\n";
+    out << "| " << name << " | " << c.grants << " | " << c.local_grants << " | " << c.hand_offs
+        << " | " << c.losses << " | " << c.late << " |\n";
   out << "\n| queue | items pushed | delivered | outcome unknown |\n|---|---:|---:|---:|\n";
   for (const auto& [name, q] : v.queues)
     out << "| " << name << " | " << q.pushed << " | " << q.delivered << " | " << q.unknown
@@ -133,6 +135,7 @@ std::string json(const run_record& run, const verdict& v) {
       << ",\n  \"faults\": " << faults.all
       << ",\n  \"faults_that_hit_a_holder\": " << faults.hit_a_holder
       << ",\n  \"hand_offs\": " << recipes.hand_offs << ",\n  \"grants\": " << recipes.grants
+      << ",\n  \"local_grants\": " << recipes.local_grants
       << ",\n  \"losses_reported\": " << recipes.losses
       << ",\n  \"stale_writes_tried\": " << v.stale_tried
       << ",\n  \"stale_writes_refused\": " << v.stale_refused << ",\n  \"shortest_gap_ms\": "
@@ -143,8 +146,9 @@ std::string json(const run_record& run, const verdict& v) {
   });
   out << ",\n  \"recipes\": ";
   json_map(out, v.recipes, [&](const recipe_count& c) {
-    out << "\"grants\": " << c.grants << ", \"hand_offs\": " << c.hand_offs
-        << ", \"losses_reported\": " << c.losses << ", \"granted_late\": " << c.late;
+    out << "\"grants\": " << c.grants << ", \"local_grants\": " << c.local_grants
+        << ", \"hand_offs\": " << c.hand_offs << ", \"losses_reported\": " << c.losses
+        << ", \"granted_late\": " << c.late;
   });
   out << ",\n  \"queues\": ";
   json_map(out, v.queues, [&](const queue_count& c) {

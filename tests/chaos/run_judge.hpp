@@ -21,6 +21,7 @@ class run_judge {
 
   // Exclusion and order.
   void holds();
+  // `before` is the hold before on the same resource, or nullptr.
   void count(const hold_record& h, const hold_record* before);
   void overlap(const hold_record& newer, const std::string& what, const open_holds& open);
   std::string explain_early_expiry(const hold_record& older, const hold_record& newer) const;

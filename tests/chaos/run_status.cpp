@@ -12,6 +12,7 @@ void run_status::follow(std::size_t i, const std::filesystem::path& file) {
   if (s.reader) look(i);  // the last events of the previous process
   s.reader = std::make_unique<history_reader>(file);
   s.hold.clear();
+  s.token.clear();
 }
 
 void run_status::gone(std::size_t i) {
@@ -34,6 +35,8 @@ void run_status::take(std::size_t i, const event& e) {
   if (e.what == "granted") {
     s.hold = e.word(0);
     s.path = e.word(1);
+    local_grants_ +=
+        e.word(2) == std::exchange(s.token, e.word(2));  // tokens never repeat otherwise
     // A lost claim may have no later holder.
     s.fenced = e.word(3) == "exclusive" && !e.word(1).starts_with(claims_path);
     s.until = e.number(5);

@@ -29,6 +29,7 @@ class run_status {
   nanoseconds last_success(std::size_t slot) const { return slots_.at(slot).last_success; }
 
   std::uint64_t grants() const { return grants_; }
+  std::uint64_t local_grants() const { return local_grants_; }
   std::uint64_t hand_offs() const { return hand_offs_; }
   std::uint64_t stale_refused() const { return stale_refused_; }
   std::uint64_t losses() const { return losses_; }
@@ -41,6 +42,7 @@ class run_status {
     std::unique_ptr<history_reader> reader;
     std::string hold;  // the id; empty if it holds nothing
     std::string path;
+    std::string token;
     bool fenced = false;
     nanoseconds until = 0;
     nanoseconds last_success = 0;
@@ -57,7 +59,8 @@ class run_status {
   // the history that is read later.
   std::vector<suspected_hold> suspected_;
   bool two_holders_seen_ = false;
-  std::uint64_t grants_ = 0, hand_offs_ = 0, stale_refused_ = 0, losses_ = 0, delivered_ = 0;
+  std::uint64_t grants_ = 0, local_grants_ = 0, hand_offs_ = 0, stale_refused_ = 0, losses_ = 0,
+                delivered_ = 0;
 };
 
 }  // namespace conclave::chaos
