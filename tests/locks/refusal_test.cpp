@@ -245,6 +245,8 @@ TEST_P(refusal, a_forked_child) {
               if (code_of([&] { return m->try_lock_for(1s); }) != errc::forked) return 3;
               if (m->held() || hold.held()) return 4;
               if (code_of([&] { again.lock(); }) != errc::forked) return 5;
+              if (again.held_by_this_thread() || again.hold().fencing_token() != 0) return 6;
+              again.unlock();
               m->unlock();
               m.reset();
               return 7;
