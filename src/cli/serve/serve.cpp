@@ -45,7 +45,7 @@ void log_line(log_level level, std::string_view text) {
 int open_log(const std::filesystem::path& log) {
   constexpr off_t max_log_bytes = 1 << 20;
   constexpr int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
-  constexpr auto is_a_link = " is a symbolic link; replace it by the file itself";
+  constexpr auto is_a_link = " is a symbolic link; replace it with the file itself";
   struct stat found {};
   int fd = ::open(log.c_str(), flags | O_CREAT | O_NOFOLLOW, 0600);
   const bool is_link = fd < 0 && errno == ELOOP;
@@ -148,7 +148,7 @@ class signal_thread {
 void reload_certificates(const serve_command& command, server& s) {
   const auto& log = command.options.log;
   if (!command.options.tls)
-    return log(log_level::info, "SIGHUP: there are no certificates to read again");
+    return log(log_level::info, "SIGHUP: there are no certificates to reload");
   try {
     auto tls = *command.options.tls;
     require_private(tls.key_file);
@@ -156,9 +156,9 @@ void reload_certificates(const serve_command& command, server& s) {
     if (!command.key_password_file.empty())
       tls.key_password = secret::from_file(command.key_password_file);
     s.set_tls(tls);
-    log(log_level::info, "SIGHUP: the certificates were read again");
+    log(log_level::info, "SIGHUP: the certificates were reloaded");
   } catch (const std::exception& e) {
-    log(log_level::error, std::string{"SIGHUP: the former certificates stay in use: "} + e.what());
+    log(log_level::error, std::string{"SIGHUP: the old certificates stay in use: "} + e.what());
   }
 }
 
@@ -203,9 +203,12 @@ int serve(serve_command command) {
   std::string ready = "conclave ready:";
   for (const auto& address : running_server->addresses()) ready += " " + address;
   ready += "\n";
-  // A server in the background may have no standard output.
-  [[maybe_unused]] const auto written = ::write(STDOUT_FILENO, ready.data(), ready.size());
+  // Redirected first, so that all messages of a ready server are in the log. A server in the
+  // background may have no standard output.
+  const int output = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
   redirect_output_to(log);
+  [[maybe_unused]] const auto written = ::write(output, ready.data(), ready.size());
+  ::close(output);
   running_server->wait();
   return 0;
 }
