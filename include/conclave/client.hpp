@@ -7,8 +7,8 @@
 // Every operation has two forms. The blocking member throws conclave::error. The async_ member
 // takes any Asio completion token and completes with an error_code (error.hpp describes
 // use_awaitable and use_future). Both forms may be called from any thread. The calling thread sends
-// the request itself. On one connection, the server answers requests in the order in which they
-// were made.
+// the request itself. On one connection, the server answers requests in the order in which the
+// calls were made.
 //
 // The client connects in the background and reconnects after a lost connection. An operation waits
 // at most client_options::connect_wait for a connection. If the connection is lost before the reply
@@ -207,6 +207,10 @@ class client {
   batch begin_batch() { return batch{core_}; }
 
   // --- nodes
+  //
+  // Frequent errors are errc::no_node, errc::no_auth, errc::node_exists (create), errc::not_empty
+  // (remove) and errc::bad_version (the node does not have `expected_version`). A watcher that is
+  // passed to a read is called once, for the next change (watch.hpp).
 
   create_result create(std::string path, std::string data = {}, create_options options = {});
   template <class Token>

@@ -1,5 +1,6 @@
 // Inspects a tree of nodes. The functions show which locks, semaphores, queues and elections are in
-// use, who holds them and who waits for them. They also find unused nodes that were left behind.
+// use, who holds them and who waits for them. They also find unused nodes that recipes have left
+// behind.
 //
 //   const conclave::inspection seen = conclave::inspect(zk, {"/locks"});
 //   for (const conclave::recipe_info& r : seen.recipes)
@@ -127,7 +128,8 @@ struct unused_nodes {
 // - It had children before (node_stat::cversion is not 0), or it belongs to the sibling node of a
 //   queue.
 // - It has no children now, or only unused ones.
-// - It has no data, or only a parent record of this library.
+// - It has no data, or only data that this library has written into the path of a lock or
+//   semaphore.
 // - It was created, and its data was last changed, at or before the time `before`.
 // So an empty node of another program also counts as unused if it once had children. Therefore pass
 // only paths that recipes use.

@@ -46,15 +46,15 @@ class layout {
   // locks. For shared locks, Conclave uses read-N and write-N.
   static layout zookeeper();
 
-  // The LeaderElectionSupport of ZooKeeper's own recipes: n_N. For elections; use curator() for
-  // Curator's LeaderSelector and kazoo() for kazoo's Election.
+  // The LeaderElectionSupport of ZooKeeper's own recipes, for elections: n_N. To share an election
+  // with Curator's LeaderSelector use curator(), and with kazoo's Election use kazoo().
   static layout election();
   // Curator's LeaderLatch, for elections: latch-N.
   static layout leader_latch();
 
   // User-defined names. A pattern is a name without its sequence number. A `*` in the pattern
-  // matches any text in the names of other contenders. In the names that Conclave creates,
-  // `filling` replaces it. For example, custom("lock-*-", session) creates and matches
+  // matches any text in the names of other contenders. In the names of Conclave's own nodes, the
+  // `*` is replaced with `filling`. For example, custom("lock-*-", session) creates and matches
   // lock-SESSION-N. custom() is for exclusive locks only, and custom_shared() is for shared locks
   // only. Throws errc::invalid_argument if a pattern is empty or has more than one `*`, or if an
   // argument contains a slash.
@@ -74,14 +74,15 @@ class layout {
   struct contender {
     layout::role role;
     std::int32_t number;
-    bool ours = true;  // has a name that Conclave gives, not one of another library
+    bool ours = true;  // the name has the form that Conclave creates, not that of another library
   };
   // Parses the name of a child of the lock's path. Returns nullopt if it is not a contender's name.
   std::optional<contender> parse(std::string_view name) const;
 
   // Returns true if this is a contender's name in any layout known to Conclave.
-  static bool known_elsewhere(std::string_view name);
-  // Returns the name of the first such layout, or an empty string if there is none.
+  static bool in_known_layout(std::string_view name);
+  // Returns the name of the first layout known to Conclave in which this is a contender's name.
+  // Returns an empty string if there is none.
   static std::string known_as(std::string_view name);
   // Returns true if this may be a writer's node in any layout known to Conclave.
   static bool may_be_writer(std::string_view name);

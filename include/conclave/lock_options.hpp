@@ -61,17 +61,17 @@ struct lock_options {
   // loses its connection, other contenders wait for the lock until its session ends, as they do for
   // any holder. So prefer short times, for example a second.
   //
-  // Threads of this process that wait for the kept lock get it in no particular order.
+  // Threads of this process that wait for the kept lock acquire it in no particular order.
   //
   // Offered by mutex, recursive_mutex, multi_mutex, and the writers of shared_mutex. Readers of
   // shared_mutex do not exclude each other, so they release the lock. semaphore and named_mutex
-  // refuse this option with errc::invalid_argument: a permit may be free for others, and waiters of
-  // a named_mutex have no node that the holder could see.
+  // refuse keep_for and local_handoffs with errc::invalid_argument. A permit may be free for
+  // others, and waiters of a named_mutex have no node that the holder could see.
   std::chrono::nanoseconds keep_for{0};
-  // How many local callers may be granted the lock one after another although other contenders
-  // wait. A local caller is a waiting call of this lock object. The default is fair: unlock() lets
-  // the contender that came first have the lock. Higher values need fewer hand-offs between
-  // sessions, but other contenders wait longer.
+  // How many local callers may be granted the lock one after another while other contenders wait. A
+  // local caller is a waiting call of this lock object. With the default, unlock() hands the lock
+  // over to the first contender in the server's wait queue. Higher values need fewer hand-offs
+  // between sessions, but other contenders wait longer.
   std::size_t local_handoffs = 0;
 
   // Lets most acquisitions and hand-offs avoid listing the wait queue. If false, every acquisition

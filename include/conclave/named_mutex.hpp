@@ -2,9 +2,9 @@
 // other clients watch it.
 //
 // Use mutex instead, unless people or other programs must find the lock by the name of its node.
-// Each release notifies every waiter, and only one of them gets the lock. The cost of a hand-off
-// therefore grows with the number of waiters. Waiters are not ordered: the next holder is the
-// waiter that creates the node first.
+// Each release notifies every waiter, and only one of them acquires the lock. The cost of a
+// hand-off therefore grows with the number of waiters. Waiters are not ordered: the next holder is
+// the waiter that creates the node first.
 //
 // If somebody deletes the node by hand, the next contender may acquire the lock before the old
 // holder receives the watch event. If the old holder releases the lock in this interval, it can

@@ -15,7 +15,7 @@ namespace conclave {
 inline constexpr std::int32_t any_version = -1;
 
 struct node_stat {
-  std::int64_t czxid = 0;     // zxid of the creation; usable as a fencing token
+  std::int64_t czxid = 0;     // zxid of the creation; can serve as a fencing token
   std::int64_t mzxid = 0;     // zxid of the last change of the data
   std::int64_t ctime = 0;     // creation time in milliseconds since 1970, by the server's clock
   std::int64_t mtime = 0;     // time of the last change of the data, in the same unit

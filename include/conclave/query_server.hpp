@@ -45,7 +45,7 @@ struct query_result {
   // - boost::asio::error::eof if the server closed the connection during the TLS handshake
   // - errc::tls_failed if the TLS handshake failed for any other reason
   error_code error;
-  std::string reason;  // the text of the error, with details if the TLS handshake failed
+  std::string reason;  // text of the error, with details if the TLS handshake failed
 
   std::string address;  // the numeric address, or the path of the socket; empty if not connected
   std::chrono::nanoseconds connect_time{0};  // including the name lookup, without the handshake

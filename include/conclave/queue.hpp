@@ -37,9 +37,9 @@
 // divide the items by sequence number, and each gets its share in order. If a consumer makes no
 // progress, the others also acquire the items of its share.
 //
-// If there are more than 64 consumers and fewer than four items for each, they may get items in
-// random order. For this limit, a consumer counts from the first item that it finds until its queue
-// object is destroyed, even while it is idle.
+// If there are more than 64 consumers and fewer than four items for each of them, they may get
+// items in random order. For this limit, a consumer counts from the first item that it finds until
+// its queue object is destroyed, even while it is idle.
 //
 // A consumer works through a listing of the queue. The following items can become available ahead
 // of the listed ones: new items with a higher priority, items whose claim was released, and items
@@ -173,9 +173,9 @@ class queue {
 
   // --- producing
 
-  // Waits while the queue is full. Several items are pushed in one transaction, all or none, and
-  // stay adjacent. Pushes of several callers may share a transaction. Throws errc::invalid_argument
-  // if the layout does not support this priority.
+  // Waits while the queue is full. Several items of one call are pushed in one transaction: either
+  // all of them or none. They stay adjacent in the queue. Pushes of several callers may share a
+  // transaction. Throws errc::invalid_argument if the layout does not support this priority.
   void push(std::string data, int priority = default_priority);
   void push(std::vector<std::string> items, int priority = default_priority);
   void push(std::initializer_list<std::string> items, int priority = default_priority) {
@@ -185,7 +185,7 @@ class queue {
   // deadline. If the queue has no capacity limit, all of them return true. If the push was already
   // sent when the deadline passes, the functions wait for its outcome. try_push() does not wait. It
   // also returns false while earlier calls of this object wait for capacity, because an object
-  // pushes in the order of its calls. Waiting calls of other objects have no influence.
+  // pushes in the order of its calls. Waiting calls of other objects do not affect it.
   [[nodiscard]] bool try_push(std::string data, int priority = default_priority);
   [[nodiscard]] bool try_push(std::vector<std::string> items, int priority = default_priority);
   [[nodiscard]] bool try_push(std::initializer_list<std::string> items,
@@ -315,7 +315,8 @@ class queue {
   // --- items that were set aside
   //
   // If an item was claimed queue_options::max_attempts times and never completed, the next claiming
-  // consumer sets it aside. Popping never sets items aside.
+  // consumer sets it aside: it moves the item out of the queue, and no consumer gets it until
+  // restore() is called. Popping never sets items aside.
 
   // Returns the items that were set aside, in order.
   std::vector<queue_item> set_aside() const;

@@ -29,8 +29,9 @@ struct queue_options {
   std::size_t capacity = 0;
 
   // If an item was claimed this many times and never completed, the next consumer that finds it
-  // sets it aside. See queue::set_aside(). A claim also counts if it was released, for example
-  // because the consumer was shut down. 0 means that no item is set aside.
+  // sets it aside: it moves the item out of the queue. queue::set_aside() lists such items. A claim
+  // also counts if it was released, for example because the consumer was shut down. 0 means that no
+  // item is set aside.
   int max_attempts = 0;
 
   // Describes this consumer to people who inspect claims. If empty, the host name and the process

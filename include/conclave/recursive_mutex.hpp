@@ -5,8 +5,8 @@
 // recursive_mutex behaves like a mutex (mutex.hpp), and it excludes mutexes on the same path.
 //
 // If the hold is lost, the owning thread must still call unlock() once for each lock(). Until then,
-// every further lock call by that thread throws errc::lock_lost (errc::closed if the client was
-// closed).
+// every further lock call of that thread throws errc::lock_lost, or errc::closed if the client was
+// closed.
 //
 // There are no async_ functions, because completion handlers do not belong to a thread.
 #pragma once

@@ -20,8 +20,7 @@
 // permit that the calling thread acquired by a blocking call, then a permit of an async_ call, then
 // any other permit. Within each group it prefers a lost permit, then the oldest.
 //
-// contenders(zk, PATH + "/leases", layout::custom("lease-")) lists the permits. The newest entry
-// may belong to a contender that still waits. contender_info::holds has no meaning in this list.
+// permits_in_use(zk, PATH) lists the permits (contenders.hpp).
 //
 // See exclusive_lock.hpp for errors and loss. A newer permit has a larger fencing token, but a
 // smaller token can be valid too, because several holders exist at a time.
@@ -54,8 +53,8 @@ class semaphore {
   void acquire();
   // Returns false if a stop was requested before a permit was granted.
   [[nodiscard]] bool acquire(std::stop_token stop);
-  // Waits only for the server's reply. Also returns false while another contender is acquiring a
-  // permit.
+  // Waits only for the server's reply. Also returns false if another contender is acquiring a
+  // permit at that moment.
   [[nodiscard]] bool try_acquire();
   template <class Rep, class Period>
   [[nodiscard]] bool try_acquire_for(const std::chrono::duration<Rep, Period>& d) {

@@ -15,7 +15,7 @@
 // Link with conclave::server. The server runs on its own thread. The object may be used from any
 // thread, but not from its own log callback. After fork(), the child process has no server, and the
 // destructor does nothing there. While such a child process lives, the data folder stays locked,
-// even if the parent process has exited.
+// even after the parent process has exited.
 #pragma once
 
 #include <memory>

@@ -14,8 +14,9 @@
 // The session then lives until the last process has closed the keeper, even if the client's own
 // process is killed. A server restart closes the keeper's connection, and broken() then returns
 // true. The restarted server keeps the session for the session timeout, and a new keeper must
-// attach within this time. There is less time if the client's process reconnects and then exits:
-// the session ends one second after the restart, or at once if the process exits later.
+// attach within this time. If the client's process reconnects and then exits, the time is shorter:
+// a keeper must attach within one second after the restart. If the process exits later than that
+// and no keeper is attached, the session ends at once.
 #pragma once
 
 #include <array>

@@ -6,8 +6,8 @@
 //
 // Order: readers and writers share one wait queue, in the order in which their nodes were created.
 // A reader waits for the last writer ahead of it. A writer waits for its predecessor. Adjacent
-// readers hold the lock together, and nobody starves. A mutex on the same path is in the same wait
-// queue and excludes readers and writers (layout.hpp).
+// readers hold the lock together, and no contender starves. A mutex on the same path is in the same
+// wait queue and excludes readers and writers (layout.hpp).
 //
 // Ownership: the object owns the holds, not a thread. Every shared hold has its own node, and any
 // thread may release one. unlock_shared() prefers a hold that the calling thread acquired by a
@@ -22,11 +22,10 @@
 //   ...
 //   guard.downgrade();  // the same guard releases the shared hold
 //
-// There is no upgrade, because a reader that waits for the exclusive lock would wait for itself.
-// While a thread has a shared hold that it acquired with a blocking call, every blocking call of
-// this thread for the exclusive lock of the same object throws errc::upgrade_refused.
-// scoped_lock_shared() is such a blocking call. The hold counts until any thread releases it.
-// async_ calls do not check this.
+// There is no upgrade, because a reader that waits for the exclusive lock would wait for itself. If
+// a thread has acquired a shared hold with a blocking call, such as scoped_lock_shared(), its
+// blocking calls for the exclusive lock of the same object throw errc::upgrade_refused. This
+// applies until any thread has released the shared hold. async_ calls do not check this.
 //
 // Do not acquire two shared holds on one thread. If a writer queues between the two, the second
 // acquisition waits for the writer, and the writer waits for the first shared hold. The library

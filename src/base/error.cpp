@@ -35,10 +35,10 @@ const char* text(errc e) noexcept {
     case errc::session_closed_require_sasl_auth:
       return "the server requires authentication; pass credentials (SASL is not supported)";
     case errc::quota_exceeded: return "a quota of the server is exceeded";
-    case errc::throttled: return "the server is overloaded";
-    case errc::not_connected: return "no server could be reached; nothing was sent";
+    case errc::throttled: return "the server is overloaded; try again later";
+    case errc::not_connected: return "no connection to a server; nothing was sent";
     case errc::closed: return "the client is closed";
-    case errc::backlog_full: return "too many requests are outstanding; nothing was sent";
+    case errc::backlog_full: return "too many requests wait for a reply; nothing was sent";
     case errc::invalid_path: return "not a valid node path";
     case errc::invalid_argument: return "invalid argument";
     case errc::too_large: return "the request is too large; it had no effect";
@@ -50,10 +50,10 @@ const char* text(errc e) noexcept {
     case errc::not_supported: return "not supported";
     case errc::bad_connect_string: return "the connect string is not valid";
     case errc::tls_failed: return "TLS failed";
-    case errc::reply_too_large: return "the reply is larger than max_reply_bytes";
+    case errc::reply_too_large: return "the reply is larger than client_options::max_reply_bytes";
     case errc::lock_busy: return "another contender holds the lock";
     case errc::lock_lost: return "the lock is no longer held";
-    case errc::waiter_node_deleted: return "the node of this waiter was deleted";
+    case errc::waiter_node_deleted: return "somebody deleted the node of this waiter; try again";
     case errc::upgrade_refused:
       return "this thread has a shared hold on the lock and would wait for itself; unlock it first";
     case errc::layout_mismatch:

@@ -15,9 +15,9 @@
 
 namespace conclave {
 
-// Returns zero if the binding cannot be verified: a process is unknown (in a different pid
-// namespace), or /proc is missing. Never returns 1 or 2, which have a different meaning in the
-// protocol.
+// Returns zero if the binding cannot be verified: the pid of a process is unknown (it is in a
+// different pid namespace), or /proc is missing. Never returns 1 or 2, which have a different
+// meaning in the protocol.
 std::int32_t process_binding(pid_t server, pid_t client);
 
 // Returns the pid of the process that called listen() or connect() at the other end of a Unix

@@ -91,7 +91,8 @@ void pass_on_options(CLI::App& app) {
            [](const CLI::Option* o) { return o->nonpositional() && o->count() != 0; })) {
     const auto name = "--" + given->get_lnames().front();
     auto* const own = command->get_option_no_throw(name);
-    if (own == nullptr) throw failure{usage, full_name(*command) + " has no option " + name};
+    if (own == nullptr)
+      throw failure{usage, full_name(*command) + " has no option " + name + "; leave it out"};
     if (own->count() != 0) continue;
     own->add_result(given->results());
     own->run_callback();

@@ -132,7 +132,7 @@ inline error_code aborted() { return boost::asio::error::operation_aborted; }
 inline error_code not_acquired() { return errc::lock_busy; }
 
 // Calls `f` inside a session_context::scope. In a forked child process, returns a default value
-// instead: a thread of the parent may have held the mutex during the fork, and the child would wait
+// instead. A thread of the parent may have held the mutex during the fork, and the child would wait
 // for it forever.
 template <class F>
 auto in_recipes(const core_pointer& core, F f) -> std::invoke_result_t<F> {
@@ -160,10 +160,10 @@ class recipe_call {
     to_.complete(ec, std::move(result));
   }
 
-  // Lets the call give up at the deadline and when it is cancelled. For a call with a completion
-  // handler, this function arranges that `give_up` is called then, inside a scope. A blocked thread
-  // checks its deadline itself and calls blocking_call::give_up. This function is called inside the
-  // scope that starts the call, so the call cannot complete before this function returns.
+  // Lets the call give up at the deadline and when it is cancelled. If the call has a completion
+  // handler, `give_up` is then called inside a scope. A blocked thread checks its deadline itself
+  // and calls blocking_call::give_up. This function is called inside the scope that starts the
+  // call, so the call cannot complete before this function returns.
   void allow_giving_up(deadline d, std::function<void(error_code)> give_up) {
     auto enter = [context = context_, give_up](error_code why) {
       const scope inside{*context};

@@ -16,12 +16,14 @@ void check(const client_options& options) {
     throw error{e, std::string{"client_options: "} + why};
   };
   const auto t = options.session_timeout.count();
-  if (t <= 0 || t > INT32_MAX) refuse(errc::invalid_argument, "session_timeout must be positive");
+  if (t <= 0 || t > INT32_MAX)
+    refuse(errc::invalid_argument, "session_timeout must be above 0 and at most 24 days");
   if (options.max_outstanding == 0 || options.max_outstanding_bytes == 0)
-    refuse(errc::invalid_argument, "nothing could be sent with a limit of zero");
+    refuse(errc::invalid_argument, "max_outstanding and max_outstanding_bytes must be above 0");
   if (options.connect_wait.count() < 0)
     refuse(errc::invalid_argument, "connect_wait must not be negative");
-  if (!options.reconnect) refuse(errc::invalid_argument, "reconnect needs a policy");
+  if (!options.reconnect)
+    refuse(errc::invalid_argument, "reconnect must not be empty; see exponential_backoff()");
   for (const auto& c : options.credentials)
     if (c.scheme == "sasl") refuse(errc::not_supported, "SASL credentials; use digest, or TLS");
 }

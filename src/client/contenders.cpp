@@ -34,7 +34,7 @@ std::vector<contender_info> contenders(const core_pointer& core, const std::stri
       c.info.node = path + '/' + name;
       c.info.role = parsed->role;
       c.number = parsed->number;
-    } else if (layout::known_elsewhere(name)) {
+    } else if (layout::in_known_layout(name)) {
       throw error{errc::layout_mismatch,
                   "contenders of " + path + " (" + names.explain_mismatch(name) + ")"};
     }

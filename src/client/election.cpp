@@ -70,7 +70,8 @@ election::election(client& c, std::string path, election_options options)
   recipes::set_node_info(shown, own_->options.id, {});
   if (shown.owner != own_->options.id)
     throw error{errc::invalid_argument,
-                "election " + path + ": the id cannot be stored in the node's data"};
+                "election " + path +
+                    ": the id must not be __REVOKE__ or contain a line break followed by 'id '"};
   lock_options o;
   o.layout = t.layout;
   o.owner = own_->options.id;

@@ -40,7 +40,7 @@ constexpr bool can_be_empty = !std::is_void_v<Result> && !std::is_same_v<Result,
 std::string explanation(error_code ec, const caller& who, const requests::defaults& defaults) {
   // The contender creates every missing parent except the chroot.
   if (ec == errc::no_node && !defaults.chroot.empty())
-    return "the chroot " + defaults.chroot + " is missing";
+    return "the chroot " + defaults.chroot + " does not exist; create it";
   return who.mismatch;
 }
 

@@ -150,7 +150,7 @@ task<error_code> contender::create_nodes() {
 
 // Callers do not wait for a connection forever, so the attempt fails. The contender later finds and
 // removes its nodes.
-std::function<void(error_code)> contender::on_disconnected() {
+std::function<void(error_code)> contender::disconnect_callback() {
   return [this](error_code ec) {
     if (context_.release_requested()) return;
     context_.events().failed(ec);
@@ -189,7 +189,7 @@ task<error_code> contender::create_after_previous() {
 
 task<error_code> contender::resolve(const owned_nodes::creation& c) {
   phase_ = phase::resolving;
-  const auto disconnected = on_disconnected();
+  const auto disconnected = disconnect_callback();
   const auto ec = co_await nodes_.resolve(c, disconnected);
   phase_ = phase::creating;
   co_return ec;

@@ -91,8 +91,8 @@ class contender final : public session_listener, public std::enable_shared_from_
   void watch_for_others() { recall_.start(); }
   recall_watch::state others() const noexcept { return recall_.now(); }
   // Turns a writer into a reader. No other writer is granted the lock in between. `completed` is
-  // called inside a session_context::scope. If it gets an error, either nothing has changed or the
-  // hold is lost.
+  // called inside a session_context::scope. If it receives an error, either nothing has changed or
+  // the hold is lost.
   void downgrade(std::function<void(error_code)> completed);
 
   // --- valid once failed
@@ -129,7 +129,7 @@ class contender final : public session_listener, public std::enable_shared_from_
   task<error_code> become_reader();
   task<> remove_nodes();
 
-  std::function<void(error_code)> on_disconnected();
+  std::function<void(error_code)> disconnect_callback();
   void lose(error_code why);
   void finish_downgrades(error_code ec);
   void end();

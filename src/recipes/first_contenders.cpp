@@ -37,7 +37,7 @@ std::vector<std::string> first_contenders(const std::vector<std::string>& childr
 
 bool has_other_layout(const std::vector<std::string>& children, const layout& names) {
   return std::any_of(children.begin(), children.end(), [&](const std::string& name) {
-    return !parse(name, names) && layout::known_elsewhere(name);
+    return !parse(name, names) && layout::in_known_layout(name);
   });
 }
 

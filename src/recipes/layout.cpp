@@ -172,7 +172,7 @@ std::string layout::known_as(std::string_view name) {
   return {};
 }
 
-bool layout::known_elsewhere(std::string_view name) {
+bool layout::in_known_layout(std::string_view name) {
   return std::any_of(known().begin(), known().end(),
                      [&](const layout& l) { return l.parse(name).has_value(); });
 }
@@ -187,7 +187,8 @@ bool layout::may_be_writer(std::string_view name) {
 std::string layout::explain_mismatch(std::string_view child) const {
   const auto node = "node " + std::string{child};
   const auto mine = parse(child);
-  if (!mine) return node + " has the layout " + known_as(child) + ", this lock the layout " + name_;
+  if (!mine)
+    return node + " has the layout " + known_as(child) + ", but this lock has the layout " + name_;
   const bool exclusive = mine->role == role::exclusive;
   return node + " is another library's " + (exclusive ? "mutex" : "reader or writer") +
          ", which does not see " + (exclusive ? "readers and writers" : "mutexes");

@@ -46,7 +46,7 @@ bool lock_object::grant_next_locally(const attempt_ptr& a) {
     if (a->local_handoffs >= options_->local_handoffs) return false;
     ++a->local_handoffs;
   }
-  a->keep();
+  a->end_local_hold();
   const auto who = std::move(waiting_.front());
   waiting_.pop_front();
   grant_locally(a, who);
@@ -71,7 +71,7 @@ bool lock_object::keep(const attempt_ptr& a) {
   // A writer may have become a reader.
   if (!keeps_locks() || a->role == role::reader || !a->can_grant_locally()) return false;
   if (a->others() != others::alone && a->others() != others::checking) return false;
-  a->keep();
+  a->end_local_hold();
   kept_ = a;
   kept_since_ = context_->now();
   check_kept_at(kept_since_ + options_->keep_for);

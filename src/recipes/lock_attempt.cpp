@@ -281,7 +281,7 @@ recall_watch::state lock_object::attempt::others() const {
   return contender_ ? contender_->others() : recall_watch::state::off;
 }
 
-void lock_object::attempt::keep() {
+void lock_object::attempt::end_local_hold() {
   if (hold->release()) notify_user(options_->on_released);
   stage_ = stage::kept;
   contender_->report_revocations();

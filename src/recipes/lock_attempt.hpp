@@ -46,7 +46,7 @@ class lock_object::attempt final : public contender_events,
   bool can_grant_locally() const;
   recall_watch::state others() const;
   // Ends the hold of the present caller. The contender still holds the lock.
-  void keep();
+  void end_local_hold();
   // Begins a new hold of the same contender.
   void begin_local_hold();
   std::size_t local_handoffs = 0;  // local grants while other contenders may wait
@@ -58,7 +58,7 @@ class lock_object::attempt final : public contender_events,
     contending,  // waits for the admission lock or the lock, or holds the lock
     kept,        // holds the lock for the lock object; no caller holds it
     restarting,  // starts again at the admission lock when its contender is gone
-    releasing,   // removes its nodes; the user gets no more events
+    releasing,   // removes its nodes; the user receives no more events
     gone,        // no nodes are left
   };
 

@@ -4,7 +4,7 @@
 // caller that does not wait locally has a contender on the server.
 //
 // With lock_options::keep_for, the object may keep the lock after its caller has unlocked it: the
-// contender goes on holding the lock. The next caller is then granted the lock locally, by this
+// contender continues to hold the lock. The next caller is then granted the lock locally, by this
 // class or, without the mutex, by local_lock. local_grants.cpp contains this part.
 //
 // All members are called inside a session_context::scope.
@@ -66,7 +66,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
               progress_callback f = {});
 
   // A call that wants the lock. `complete` is called once, outside of the session_context::scope.
-  // If it gets no error, the lock is held.
+  // If it receives no error, the lock is held.
   struct caller {
     std::function<void(error_code)> complete;
     lock_object::role role = role::exclusive;
@@ -96,7 +96,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
 
   // Releases all holds and completes all waiting calls with `why`.
   void close(error_code why);
-  // Waits until all contenders that failed, lost the lock or were released are gone. Then calls
+  // Waits until no contender is left that failed, lost the lock or was released. Then calls
   // `confirmed` outside of the session_context::scope. Without a progress_callback, the function
   // does not wait for these contenders.
   void when_all_gone(std::function<void()> confirmed);
@@ -190,7 +190,8 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
 
   std::shared_ptr<const session_clock> clock_;
   local_lock local_;  // open only while kept_ is set
-  // The attempt whose lock the object keeps. No caller holds the lock, unless local_ is in use.
+  // The attempt whose lock the object keeps. No caller holds the lock, unless a thread has acquired
+  // it through local_.
   attempt_ptr kept_;
   std::shared_ptr<hold_state> adopted_;  // the last hold that adopt_local_hold() created
   time_point kept_since_{};

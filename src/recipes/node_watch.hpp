@@ -70,7 +70,7 @@ class node_watch {
     return *watched_;
   }
 
-  // The callback runs outside of any session_context::scope. It may still run after forget(), and
+  // The callback runs outside of any session_context::scope. It may still run after forget() and
   // then has no effect.
   watcher make_callback() const {
     return [c = context_, p = context_->shared_session(), owner = context_->owner(),

@@ -86,7 +86,7 @@ class owned_nodes {
   task<creation_result> create(const creation& c, binding where,
                                const std::function<void()>& send_along);
   // Resolves a creation whose reply was lost. After that, exist() returns whether the nodes exist.
-  // Calls `disconnected` if the connection is missing for so long that callers should give up.
+  // Calls `disconnected` if there is no connection for so long that callers should give up.
   task<error_code> resolve(const creation& c, const std::function<void(error_code)>& disconnected);
   // Must be called if a transaction of the caller has created the node. There must be only one
   // node.
@@ -138,8 +138,8 @@ class owned_nodes {
   };
   // Continues until the server has confirmed the removal or the session has ended. Cannot fail.
   task<removal_result> remove(removal_plan& plan);
-  // Must be called if the nodes were not removed by remove(), but for example by the next
-  // contender's transaction.
+  // Must be called if the nodes were removed in another way than by remove(), for example by the
+  // transaction of the next contender.
   void removed() noexcept { exist_ = false; }
   // Must be called if none of the nodes exists now, or if the session has ended.
   void forget();
@@ -149,7 +149,7 @@ class owned_nodes {
     std::string path;
     std::int64_t czxid;
     // True if the node has our id, or our data if the format is data_format::owner_only. If false,
-    // the node has no id.
+    // the node has no id, so it may belong to this contender.
     bool has_our_data;
   };
   class reservations;

@@ -2,9 +2,9 @@
 //
 // The holder lists its wait queues once. The same request sets a watch on the children of the path.
 // If the holder's node is the only child, the holder is alone. Every later change of the children
-// is an event, also after a reconnect: the session sets the watch again, and the server then
-// reports changes that happened in between. So a new contender can be reported late, but never
-// missed.
+// causes a watch event. This is also true after a reconnect: the session sets the watch again, and
+// the server then reports changes that happened in between. So a new contender can be reported
+// late, but never missed.
 //
 // All members are called inside a session_context::scope.
 #pragma once

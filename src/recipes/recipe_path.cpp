@@ -13,7 +13,7 @@ namespace {
 // Returns the thing for which a recipe would mistake a child of this name. Empty if there is none.
 std::string_view mistaken_for(std::string_view name, const layout* names) {
   static const queue_names items{{}, queue_layout::zookeeper}, entries{{}, queue_layout::kazoo};
-  if (layout::known_elsewhere(name) || (names != nullptr && names->parse(name))) return "contender";
+  if (layout::in_known_layout(name) || (names != nullptr && names->parse(name))) return "contender";
   if (parse_lease(name)) return "permit";
   if (items.parse(name) || entries.parse(name)) return "queue item";
   return {};

@@ -74,7 +74,7 @@ class session_clock {
   virtual session_view session() const = 0;
   virtual time_point now() const = 0;
   // Returns a time that is not later than session().deadline, and takes no mutex. It has passed
-  // when the session ends, and no later session makes it later again before the recipes have been
+  // when the session ends. No later session changes it to a later time before the recipes have been
   // notified of that end.
   virtual time_point early_deadline() const { return session().deadline; }
   // The time since an arbitrary start, to measure durations. It costs much less than now(), but it
@@ -176,7 +176,7 @@ class session_context : public session_clock {
     return std::exchange(suspected_on_, connection) != connection;
   }
 
-  // True if the program locked again right after its last release; see lock_object.cpp.
+  // True if the program acquired a lock again right after its last release; see lock_object.cpp.
   bool relocks_at_once = false;
 
   claimed_nodes claimed;

@@ -71,7 +71,7 @@ endpoint parse_socket(std::string_view text, std::string_view path) {
   if (path.size() > longest_socket_path)
     refuse(text, "a socket's path has at most " + std::to_string(longest_socket_path) +
                      " bytes, this one has " + std::to_string(path.size()) +
-                     "; name it by a shorter path, or a symbolic link");
+                     "; use a shorter path or a symbolic link");
   for (const unsigned char c : path)
     if (c < ' ' || c == 0x7f) refuse(text, "a socket's path has no control characters");
   endpoint e;
@@ -105,7 +105,7 @@ connect_string connect_string::parse(std::string_view text) {
     else if (!item.empty())
       result.hosts.push_back(parse_host(text, item));
     else if (rest.substr(end).starts_with(',') || !result.hosts.empty())
-      refuse(text, "a host is missing beside a ','");
+      refuse(text, "a host is missing before or after a ','");
     rest.remove_prefix(end);
     if (rest.starts_with(',')) continue;
     if (rest.starts_with(':')) {

@@ -108,8 +108,8 @@ class machine {
   bool has_command() const noexcept { return !std::holds_alternative<std::monostate>(command_); }
 
   // The time by which time_passed() must be called. If the process was stopped or the computer was
-  // suspended, the call may be late. The machine then keeps the connection long enough for a reply
-  // to arrive.
+  // suspended, the call may be late. In that case, the machine keeps the connection long enough for
+  // a reply to arrive.
   time_point next_deadline() const noexcept;
 
   // Returns all notices that must be delivered, in order.

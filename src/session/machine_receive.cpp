@@ -61,7 +61,7 @@ machine::message_result machine::take_oversized(
     return accepted;
   }
   log(log_level::error, to_string(host_) + " sent a reply of " + std::to_string(frame.size) +
-                            " bytes, above max_reply_bytes");
+                            " bytes, more than max_reply_bytes");
   input_.skip_oversized();
   if (!std::exchange(received_on_connection_, true)) hosts_.succeeded();
   last_zxid_ = std::max(last_zxid_, header.zxid);

@@ -12,8 +12,8 @@
 namespace conclave::session {
 
 // Most paths have one watcher. But all readers behind one writer, and all observers of one
-// election, watch the same node: with many watchers, a search through all of them for each addition
-// and removal would cost time that grows with the square of their number.
+// election, watch the same node. If each addition and removal searched all watchers, the total cost
+// would grow with the square of their number.
 class watcher_list {
  public:
   // No effect if w is already there.

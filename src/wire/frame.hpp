@@ -30,7 +30,7 @@ class frame_splitter {
  public:
   explicit frame_splitter(std::size_t max_payload) : max_payload_{max_payload} {}
   // If a frame is larger than the limit, oversized() returns its first `shown` bytes, and the
-  // caller accepts or skips the frame. Without `shown`, such a frame makes the stream fail.
+  // caller accepts or skips the frame. If `shown` is not given, such a frame makes the stream fail.
   frame_splitter(std::size_t max_payload, std::size_t shown)
       : max_payload_{max_payload}, shown_{shown} {}
 

@@ -48,7 +48,7 @@ def test_options_before_the_command(world):
     assert "no server" in world.refused(
         "--connect-timeout", "50ms", "queue", "len", "q", env=other, code=69)
     assert world.refused("-C", address, "version") == (
-        "conclave: conclave version has no option --connect\n")
+        "conclave: conclave version has no option --connect; leave it out\n")
 
 
 def test_verbose(world):

@@ -102,8 +102,8 @@ def test_leader_as_text(world):
     both = world.ok("leader", "--all", "e").splitlines()
     assert both[0].startswith("one         leads for ")
     assert both[1].startswith("the second  waits for ")
-    why = "conclave: %s /conclave/e: node n_0000000000 has the layout election, this command the " \
-          "layout kazoo; pass --layout election\n"
+    why = "conclave: %s /conclave/e: node n_0000000000 has the layout election, but this " \
+          "command has the layout kazoo; pass --layout election\n"
     assert world.refused("leader", "--layout", "kazoo", "e", code=78) == why % "leader"
     assert world.refused("elect", "--layout", "kazoo", "e", "--", "true", code=78) == why % "elect"
     p.kill()

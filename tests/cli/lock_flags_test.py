@@ -159,8 +159,8 @@ def test_a_different_layout_is_refused_and_named(world):
         r = world.conclave("lock", *args, "--", "echo", "ran")
         assert (r.returncode, r.stdout) == (78, "")
         assert r.stderr == ("conclave: lock /conclave/x: node __lock__0000000000 has the layout "
-                            "kazoo, this lock the layout curator; pass --layout kazoo to share "
-                            "the lock with it\n")
+                            "kazoo, but this lock has the layout curator; pass --layout kazoo to "
+                            "share the lock with it\n")
     assert is_held(world, "--layout", "kazoo", "x")
 
 

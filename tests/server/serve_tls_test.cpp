@@ -52,14 +52,14 @@ TEST_F(serve_tls, renewed_certificates_are_used_after_sighup) {
 
   put(after.issue("second", {"IP:127.0.0.1"}), folder.path());
   server.signal(SIGHUP);
-  ASSERT_TRUE(server.prints("SIGHUP: the certificates were read again"));
+  ASSERT_TRUE(server.prints("SIGHUP: the certificates were reloaded"));
   client fresh{address, trusting(after)};
   EXPECT_TRUE(fresh.exists(node)) << "the session of the open connection continues";
   EXPECT_TRUE(old.exists(node)) << "the open connection stays, although a new one would be refused";
 
   std::ofstream{folder.path() / "server.crt"} << "dear diary";
   server.signal(SIGHUP);
-  ASSERT_TRUE(server.prints("SIGHUP: the former certificates stay in use: "));
+  ASSERT_TRUE(server.prints("SIGHUP: the old certificates stay in use: "));
   client again{address, trusting(after)};
   EXPECT_TRUE(again.exists(node));
   EXPECT_TRUE(server.running());
@@ -70,14 +70,14 @@ TEST_F(serve_tls, a_renewed_key_that_others_can_read_is_refused) {
   serve_process server{arguments};
   std::filesystem::permissions(folder.path() / "server.key", std::filesystem::perms{0644});
   server.signal(SIGHUP);
-  ASSERT_TRUE(server.prints("SIGHUP: the former certificates stay in use: "));
+  ASSERT_TRUE(server.prints("SIGHUP: the old certificates stay in use: "));
   EXPECT_TRUE(server.prints("chmod 600")) << server.output();
 }
 
 TEST_F(serve_tls, sighup_does_not_end_the_server) {
   serve_process server{{"--durability", "none", "--verbose"}};
   server.signal(SIGHUP);
-  EXPECT_TRUE(server.prints("SIGHUP: there are no certificates to read again"));
+  EXPECT_TRUE(server.prints("SIGHUP: there are no certificates to reload"));
   EXPECT_TRUE(client{server.socket()}.exists("/"));
 }
 

@@ -79,7 +79,8 @@ class hand_off_benchmark {
       while (own.lock->lock(stop_.get_token())) {
         const auto now = clock::now();
         const clock::time_point released{clock::duration{released_}};
-        // A client that acquires the lock twice in a row has made no hand-off.
+        // A client that acquires the lock again directly after its own release has made no
+        // hand-off.
         if (last_holder_.exchange(i) != i && period_.counts(released)) {
           own.each.push_back(now - released);
           counted_any_ = true;

@@ -122,9 +122,10 @@ void describe_gc(CLI::App& app, invocation& call) {
       "does Conclave. kazoo's Lock and Queue objects do so only at their start, so check before\n"
       "you remove their nodes.\n"
       "Exit codes: 77 if an ACL forbids a removal; 1 if the server refused it for another reason.");
-  add_raw_arguments(app, "PATH", f->paths,
-                    "list nodes at and below it (default: below /conclave); without a leading /, "
-                    "it is below /conclave");
+  add_raw_arguments(
+      app, "PATH", f->paths,
+      "list nodes at and below this path (default: below /conclave); without a leading "
+      "/, it is below /conclave");
   app.add_flag("--remove", f->remove, "remove the nodes instead of listing them");
   app.add_option("--older-than", f->older_than, "only nodes that have not changed for this time")
       ->type_name("TIME")

@@ -72,9 +72,10 @@ void add_flags(CLI::App& app, lock_flags& f) {
   app.add_flag(
       "--hold", f.hold,
       "run no command; print a line of JSON when the lock is held, and hold it until a signal");
-  app.add_option("--on-revoke", f.on_revoke,
-                 "on a request to release the lock (conclave revoke): ignore it, or term: send "
-                 "SIGTERM to the command, or with --hold release the lock")
+  app.add_option(
+         "--on-revoke", f.on_revoke,
+         "what to do on a request to release the lock (conclave revoke): ignore, or term (send "
+         "SIGTERM to the command; with --hold, release the lock)")
       ->check(CLI::IsMember({"term", "ignore"}))
       ->capture_default_str();
   app.add_flag("-q,--quiet", f.quiet, "print nothing while waiting");

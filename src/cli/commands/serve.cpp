@@ -48,11 +48,11 @@ void add_flags(CLI::App& app, serve_flags& f) {
       "\n"
       "When the server is ready, it prints one line: conclave ready: ADDRESS...\n"
       "Times are written 500ms, 10s, 5m or 2h. A number without a unit is in seconds.\n"
-      "On SIGHUP the server reads its certificates again. Open connections keep the former ones.");
+      "On SIGHUP the server reloads its certificates. Open connections keep the old ones.");
   app.add_option("--data", f.data, "folder for the data of the server")->type_name("DIR");
   app.add_option(
          "--durability", f.durability,
-         "full: changes are on disk before they are acknowledged; none: data are in memory only")
+         "full: changes are on disk before they are acknowledged; none: data is in memory only")
       ->check(CLI::IsMember({"full", "none"}))
       ->capture_default_str();
   app.add_option("--socket", f.socket, "Unix socket (default: DIR/socket)")->type_name("PATH");
@@ -85,14 +85,14 @@ void add_flags(CLI::App& app, serve_flags& f) {
       ->needs(certificate);
   app.add_option("--config", f.config, "a zoo.cfg; the other options take precedence over it")
       ->type_name("FILE");
-  app.add_option("--tick", f.tick, "base of session timeouts, which are 2 to 20 ticks (2s)")
+  app.add_option("--tick", f.tick, "length of a tick; session timeouts are 2 to 20 ticks (2s)")
       ->type_name("TIME");
   app.add_option("--min-session-timeout", f.min_timeout, "shortest session timeout (2 ticks)")
       ->type_name("TIME");
   app.add_option("--max-session-timeout", f.max_timeout, "longest session timeout (20 ticks)")
       ->type_name("TIME");
   app.add_option("--container-check", f.container_check,
-                 "how often empty containers and old TTL nodes are removed (1m)")
+                 "how often empty containers and expired TTL nodes are removed (1m)")
       ->type_name("TIME");
   app.add_option("--super-digest", f.super_digest, "credentials of a user with all permissions")
       ->type_name("super:HASH");
@@ -104,19 +104,19 @@ void add_flags(CLI::App& app, serve_flags& f) {
   // CLI11 would convert -1 to a very large number.
   auto count = CLI::Range{1, std::numeric_limits<std::int32_t>::max()};
   count.description("");
-  app.add_option("--max-connections", f.max_connections, "limit of connections (16000)")
+  app.add_option("--max-connections", f.max_connections, "maximum number of connections (16000)")
       ->type_name("N")
       ->check(count);
   app.add_option(
          "--max-connections-per-address", f.max_per_address,
-         "limit of connections from one TCP address, and of one user of the Unix socket other "
-         "than the server's (a quarter of --max-connections)")
+         "maximum number of connections from one TCP address, and of one user of the Unix socket "
+         "other than the server's (a quarter of --max-connections)")
       ->type_name("N")
       ->check(count);
-  app.add_option("--max-sessions", f.max_sessions, "limit of sessions (100000)")
+  app.add_option("--max-sessions", f.max_sessions, "maximum number of sessions (100000)")
       ->type_name("N")
       ->check(count);
-  app.add_option("--max-request-bytes", f.max_request, "limit of the size of a request (1 MiB)")
+  app.add_option("--max-request-bytes", f.max_request, "maximum size of a request (1 MiB)")
       ->type_name("N")
       ->check(count);
   app.add_option("--handshake-limit", f.handshake_limit,

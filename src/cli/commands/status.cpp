@@ -211,8 +211,8 @@ void describe_status(CLI::App& app, invocation& call) {
       "the names of their nodes. Ages depend on the clocks of the server and of this machine.\n"
       "Exit code: 1 if a PATH was given and nothing is in use there.");
   add_raw_arguments(app, "PATH", f->paths,
-                    "show what is in use at and below it (default: /conclave); without a leading "
-                    "/, it is below /conclave");
+                    "show what is in use at and below this path (default: /conclave); without a "
+                    "leading /, it is below /conclave");
   app.add_flag("-a,--all", f->all, "show the whole tree");
   app.add_flag("--empty", f->empty, "also show paths that are not in use now");
   app.add_option("--watch", f->watch, "update the output on changes, at most once in this time")

@@ -186,7 +186,7 @@ server_address find_server(const connect_flags& f) {
 }
 
 std::string node_path(const std::string& given) {
-  if (given.empty()) throw failure{usage, "the path is empty"};
+  if (given.empty()) throw failure{usage, "the path is empty; name one, for example backups/db"};
   const auto path = given.front() == '/' ? given : std::string{root_path} + '/' + given;
   // This is checked before a server is started or contacted.
   if (path != "/" && (path.back() == '/' || path.find("//") != std::string::npos))

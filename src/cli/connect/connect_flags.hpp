@@ -1,5 +1,5 @@
-// The flags of every command that uses a server, and how they are combined with the environment and
-// the settings file.
+// The flags of every command that uses a server, and how they combine with the environment and the
+// settings file.
 #pragma once
 
 #include <chrono>

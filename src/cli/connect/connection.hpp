@@ -32,9 +32,10 @@ class connection {
   // earlier call found the chroot, does nothing. Without a connection, the function cannot check
   // the chroot and does not throw.
   void require_chroot();
-  // Returns attempt(limit), which is false if it got nothing within the limit. If there is no
-  // connection at that time, the missing server may be the reason. So the function then waits for a
-  // connection, as connected_after() does, and returns attempt(0).
+  // Calls attempt(limit) and returns its result, which is false if the attempt did not succeed
+  // within the limit. If there is no connection at that time, the missing server may be the reason.
+  // In that case, the function waits for a connection, as connected_after() does, and returns
+  // attempt(0).
   template <class Attempt>
   auto try_for(std::chrono::nanoseconds limit, Attempt attempt) {
     using namespace std::chrono_literals;
@@ -44,15 +45,15 @@ class connection {
     while (!connected_after(expiry)) client_->wait_connected(50ms);
     return attempt(std::chrono::nanoseconds{0});
   }
-  // For a loop whose attempt has expired without a connection. Returns whether there is a
-  // connection now. If there is none one second after the expiry, throws failure with code
-  // unavailable.
+  // For a loop: call it if the limit of an attempt has passed and there is no connection. Returns
+  // whether there is a connection now. If there is still none one second after the limit, throws
+  // failure with code unavailable.
   bool connected_after(std::chrono::steady_clock::time_point expiry);
   // Call before ending a session that holds a lock or an item. If this user's own server is down,
   // waits until it runs again. Otherwise the session could not be closed, and the lock or item
   // would be kept until the session timeout.
   void await_own_server();
-  // Returns the last reported reason why there is no connection, or an empty string.
+  // Returns the reason that was last reported for a missing connection, or an empty string.
   std::string last_problem();
   ~connection();
   connection(const connection&) = delete;

@@ -7,8 +7,8 @@ namespace conclave::cli {
 
 class descendants {
  public:
-  // Creates a pipe. The processes inherit its write end. Nobody reads what they write. Throws
-  // failure if the pipe cannot be created.
+  // Creates a pipe. The processes inherit its write end. Nobody reads from the pipe. Throws failure
+  // if the pipe cannot be created.
   descendants();
   ~descendants();
   descendants(const descendants&) = delete;

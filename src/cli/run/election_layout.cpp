@@ -36,11 +36,11 @@ failure election_disagreement(client& zk, const std::string& command, const std:
     auto nodes = zk.children(path).names;
     std::sort(nodes.begin(), nodes.end());
     for (const auto& node : nodes) {
-      if (election_layout(flag).parse(node) || !layout::known_elsewhere(node)) continue;
+      if (election_layout(flag).parse(node) || !layout::in_known_layout(node)) continue;
       const auto found = layout_of(node);
       const bool known = std::find(flags().begin(), flags().end(), found) != flags().end();
       return {disagrees, what + "node " + node + " has the layout " + found +
-                             ", this command the layout " + flag +
+                             ", but this command has the layout " + flag +
                              (known ? "; pass --layout " + found : "; use another path")};
     }
   } catch (const error&) {

@@ -2,7 +2,7 @@
 //
 // A client removes the node of a lost hold as soon as it is connected, and the next contender is
 // granted the lock. The program must be dead by then. The loop could be too late: it may be waiting
-// for a slow server or for CPU time, or it may be blocked while it writes a message to a full pipe.
+// for a slow server or for CPU time, or blocked on a write to a full pipe.
 #pragma once
 
 #include <sys/types.h>

@@ -86,7 +86,8 @@ layout parse_layout(const std::string& text) {
   try {
     return layout::custom(text);
   } catch (const error&) {
-    throw failure{usage, "'" + text + "' cannot be a prefix of node names"};
+    throw failure{
+        usage, "'" + text + "' cannot be a prefix of node names; use at most one * and no slash"};
   }
 }
 
@@ -103,7 +104,7 @@ std::string why_refused(client& zk, const std::string& path, const requested_loc
   const auto children = zk.children(path).names;
   if (d.permits != 0) {
     for (const auto& name : children)
-      if (layout::known_elsewhere(name))
+      if (layout::in_known_layout(name))
         return "node " + name + " belongs to a lock without permits; leave out --permits";
     if (const auto n = recorded_permits(zk.get(path)))
       return "it is in use with " + std::to_string(*n) + " permits; pass --permits " +
@@ -115,7 +116,7 @@ std::string why_refused(client& zk, const std::string& path, const requested_loc
     const bool exclusive = parsed && parsed->role == layout::role::exclusive;
     // We wait for contenders of this library, whatever their kind.
     if (parsed && (parsed->ours || exclusive != d.shared)) continue;
-    if (layout::known_elsewhere(name))
+    if (layout::in_known_layout(name))
       return d.options.layout.explain_mismatch(name) +
              (parsed ? "; use another path" : layout_advice(layout::known_as(name)));
   }

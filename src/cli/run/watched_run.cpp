@@ -137,8 +137,9 @@ loop::clock::time_point watched_run::check_guard() {
   if (now < next_guard_) return next_guard_;
   next_guard_ = now + guard_pause;
   if (++killed_guards_ == guards_until_warning)
-    std::cerr << "conclave: the guard process was killed 10 times; the command has no guard for up "
-                 "to 100ms each time\n";
+    std::cerr
+        << "conclave: the guard process was killed 10 times; after each kill, the command has "
+           "no guard for up to 100ms\n";
   // If the system refuses a new guard now, the next turn tries again. The hold does not depend on
   // the guard.
   auto made = try_new_guard(child_->group());

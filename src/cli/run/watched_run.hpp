@@ -3,8 +3,8 @@
 // If the server is silent and the deadline of the hold is near, the program's process group gets
 // SIGTERM and, after a grace period, SIGKILL. Both times are counted back from the deadline, so the
 // program is killed before the server can grant the lock to another client. If the hold is lost,
-// the program is killed at once, whatever the loop is doing. If the system does not permit us to
-// kill the program, because it runs as another user, the loss is reported without waiting for the
+// the program is killed at once, whatever the loop is doing. If the program runs as another user,
+// the system may not permit us to kill it. The loss is then reported without waiting for the
 // program to end.
 //
 // If the server can see processes, the descriptor that the program inherits keeps the hold, even if

@@ -11,7 +11,7 @@ namespace conclave::cli {
 struct serve_command {
   server_options options;
   std::string key_password_file;  // for options.tls; reloaded together with the certificates
-  std::filesystem::path log;      // stdout and stderr are redirected to it when the server is ready
+  std::filesystem::path log;      // gets stdout and stderr when the server is ready
   bool verbose = false;
   bool quiet = false;
 };

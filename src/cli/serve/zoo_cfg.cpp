@@ -229,8 +229,11 @@ std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_
   }
 
   if (options.listen.empty() && options.listen_tls.empty())
-    throw failure{usage, file.string() + " has no clientPort"};
-  if (options.data.empty()) throw failure{usage, file.string() + " has no dataDir"};
+    throw failure{usage,
+                  file.string() + " has no clientPort; add one, for example clientPort=2181"};
+  if (options.data.empty())
+    throw failure{
+        usage, file.string() + " has no dataDir; add one, for example dataDir=/var/lib/conclave"};
 
   std::vector<std::string> without_meaning;
   for (const auto& [name, value] : s.unused()) {

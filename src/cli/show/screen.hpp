@@ -26,7 +26,7 @@ class screen {
   void enter();
   void leave();
   bool has_terminal_ = false;
-  termios terminal_settings_{};  // the former settings
+  termios terminal_settings_{};  // the settings to restore
 };
 
 }  // namespace conclave::cli

@@ -31,7 +31,7 @@ struct queue_user {
 };
 
 // A call that wants an item. `complete` is called once, outside of the session_context::scope. If
-// it gets neither an error nor an item, the queue was empty and the call does not wait.
+// it receives neither an error nor an item, the queue was empty and the call does not wait.
 struct queue_caller {
   std::function<void(error_code, std::optional<acquired_item>)> complete;
   std::shared_ptr<const queue_user> user;  // null if the consumer has only one user

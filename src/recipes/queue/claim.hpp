@@ -20,8 +20,8 @@ class claim final : public contender_events, public std::enable_shared_from_this
   claim(std::shared_ptr<session_context> p, queue_item item, std::string path,
         const node_stat& stat);
 
-  // Claims the item. `begun` is called once. If it gets no error, the item is claimed. `released`
-  // is called when release() has begun to remove the claim. Both are called inside a
+  // Claims the item. `begun` is called once. If it receives no error, the item is claimed.
+  // `released` is called when release() has begun to remove the claim. Both are called inside a
   // session_context::scope.
   void begin(lock_request r, std::function<void(error_code)> begun, std::function<void()> released);
 

@@ -15,7 +15,7 @@ namespace conclave::recipes {
 
 class front_reader : public std::enable_shared_from_this<front_reader> {
  public:
-  // Called outside of the session_context::scope. If it gets neither an error nor an item, the
+  // Called outside of the session_context::scope. If it receives neither an error nor an item, the
   // queue is empty.
   using callback = std::function<void(error_code, std::optional<queue_item>)>;
   front_reader(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names,

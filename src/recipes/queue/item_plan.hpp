@@ -1,11 +1,11 @@
 // The items that a consumer removes or claims next, and their data, which the consumer reads ahead.
 //
-// A plan lasts for one pass, after which the queue must be listed again. A pass ends with the
-// listing, or earlier if items ahead of the planned ones may have become available.
+// A plan lasts for one pass, after which the queue must be listed again. A pass ends at the end of
+// the listing, or earlier if items ahead of the planned ones may have become available.
 //
 // A busy period lasts from the first caller until no caller waits. Between busy periods, other
-// consumers may change the queue unnoticed. So the data of an earlier period must be read again
-// before it is used, and it is dropped after a short time.
+// consumers may change the queue unnoticed. So data from an earlier busy period must be read again
+// before it is used. It is dropped after a short time.
 //
 // The parameter `owner` of the functions below is the object that owns this plan. Pending requests
 // keep the owner alive. All members are called inside a session_context::scope.
@@ -46,9 +46,9 @@ class item_plan {
   // Must be called with the number of items that were removed or whose claim was started.
   void count_acquired(std::size_t n) { remaining_in_pass_ -= n; }
   bool pass_is_over() const noexcept { return remaining_in_pass_ == 0; }
-  // Must be called if an item could not be acquired because of another consumer. If this has
-  // happened so often in a row that a new listing costs less than further attempts, clears the
-  // plan. Otherwise leaves out some items of a share. Both have an effect at the next update().
+  // Must be called if an item could not be acquired because of another consumer. If so many
+  // consecutive attempts have failed that a new listing costs less than further attempts, clears
+  // the plan. Otherwise leaves out some items of a share. Both have an effect at the next update().
   void count_failed_attempt();
   // Must be called if an item was removed or claimed.
   void count_success() { failed_attempts_ = 0; }
@@ -77,7 +77,7 @@ class item_plan {
     bool items_missing = false;  // other consumers have removed some items
   };
   // Waits for the data of the first `n` items. Items that no longer exist are removed from the
-  // plan. If there are such items, fewer items may have been read.
+  // plan, so the data of fewer than `n` items may be available afterwards.
   task<read_result> read(std::shared_ptr<void> owner, std::size_t n);
   // Returns how many items at the beginning of the plan have been read, but no more than `most`.
   std::size_t count_read(std::size_t most) const;
@@ -100,7 +100,7 @@ class item_plan {
   std::vector<item_name> later_;    // the items after them; the last element is the next item
   consumer_share::part acquires_ = consumer_share::part::all_in_order;  // from later_
   std::size_t remaining_in_pass_ = 0;
-  std::size_t failed_attempts_ = 0;  // in a row
+  std::size_t failed_attempts_ = 0;  // consecutive
   std::size_t most_failed_attempts_ = 0;
   std::uint64_t period_ = 0;  // the number of the busy period
   std::optional<time_point> idle_since_;

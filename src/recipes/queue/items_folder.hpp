@@ -45,8 +45,8 @@ class items_folder {
   void require_verification() noexcept { identity_.require_verification(); }
 
   // Marks an item as too large for the transactions of a claim, after the server has closed the
-  // connection several times. There can be other reasons for that, so such an item is tried again
-  // after the returned time, which is longer each time.
+  // connection several times. The connection can be closed for other reasons, so such an item is
+  // tried again after the returned time. That time becomes longer with each call.
   duration set_too_large(const std::string& item);
   bool is_too_large(const std::string& item) const;
 

@@ -27,8 +27,8 @@ class queue_names {
   // --- the items' folder
 
   const std::string& items() const noexcept { return items_; }
-  // The number of levels at the end of a folder's path that only this queue uses. For items() it is
-  // items_levels(), and for every other folder it is folder_levels.
+  // How many levels at the end of a folder's path belong to this queue alone: items_levels() for
+  // items(), and folder_levels for every other folder.
   std::size_t items_levels() const noexcept { return claims_only() ? 2 : 1; }
   static constexpr std::size_t folder_levels = 2;
   // The data of an items' folder that Conclave creates. It shows that the folder is not a

@@ -26,8 +26,8 @@ class producer : public std::enable_shared_from_this<producer> {
            std::size_t capacity, std::size_t max_request_bytes);
 
   struct push_request {
-    // Called once, outside of the session_context::scope. If it gets no error, the items are in the
-    // queue. errc::lock_busy means that the queue is full and the push does not wait.
+    // Called once, outside of the session_context::scope. If it receives no error, the items are in
+    // the queue. errc::lock_busy means that the queue is full and the push does not wait.
     std::function<void(error_code)> complete;
     std::vector<std::string> items;
     int priority = 0;
@@ -89,7 +89,8 @@ class producer : public std::enable_shared_from_this<producer> {
   wait_queue_entry wait_entry_;
   std::deque<request_ptr> requests_;  // not sent yet
   watch_registration watch_;          // on the items' folder and its children
-  // From the last listing: the number of children that are not items, and the folder's cversion.
+  // The number of children that are not items, and the folder's cversion, both as of the last
+  // listing.
   std::size_t foreign_children_ = 0;
   std::optional<std::int32_t> listed_cversion_;
   phase phase_ = phase::not_started;

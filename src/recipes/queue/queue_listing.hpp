@@ -55,7 +55,8 @@ class queue_listing {
   pending_reply<children_result> list_consumers(const std::shared_ptr<void>& owner);
   pending_reply<std::optional<node_stat>> count_consumers(const std::shared_ptr<void>& owner);
 
-  // Call after each listing with whether it contained items that the consumer can acquire.
+  // Must be called after each listing. The argument says whether the listing contained items that
+  // the consumer can acquire.
   void set_found_items(bool found) noexcept { found_nothing_ = !found; }
   // Returns true if the last listing contained no items that the consumer can acquire.
   bool found_nothing() const noexcept { return found_nothing_; }

@@ -1,7 +1,7 @@
 // The entry of one client in a wait queue whose contenders wait for the same change. Only the first
-// contender watches for the change. The others rely on it, but only for a limited time, because its
-// process may be stopped while its session lives. The more contenders there are, the less often
-// each of them checks, so that the total cost of the checks stays small.
+// contender watches for the change. The others rely on the first contender, but only for a limited
+// time, because its process may be stopped while its session lives. The more contenders there are,
+// the less often each of them checks, so that the total cost of the checks stays small.
 //
 // All members are called inside a session_context::scope.
 #pragma once

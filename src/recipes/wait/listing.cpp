@@ -139,7 +139,7 @@ task<> wait_by_listing::list(shared_listing& into) {
     const auto c = request().layout.parse(name);
     if (c && takes_part(*c)) {
       all.push_back({name, c->role, c->number});
-    } else if (layout::known_elsewhere(name)) {
+    } else if (layout::in_known_layout(name)) {
       into.ec = errc::layout_mismatch;
       into.mismatch = request().layout.explain_mismatch(name);
       co_return done;

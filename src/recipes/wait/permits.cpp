@@ -138,7 +138,7 @@ task<error_code> wait_for_permit::agree_on_number(leases& found_leases) {
 task<error_code> wait_for_permit::find_lock_without_permits(
     const std::vector<std::string>& children) {
   for (const auto& name : children) {
-    bool contends = layout::known_elsewhere(name);
+    bool contends = layout::in_known_layout(name);
     if (!contends && ends_in_number(name)) {  // a custom layout's node, or a folder
       const auto pending = context.send(
           requests::exists(context.defaults(), request().semaphore_path + '/' + name, {}),

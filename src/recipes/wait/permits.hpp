@@ -20,8 +20,8 @@ class wait_for_permit final : public wait_strategy {
   task<error_code> wait_for_grant() override;
 
  private:
-  // The nodes among the leases. A contender that is granted a permit at once only needs their
-  // number, so it does not list them.
+  // The nodes among the leases. To be granted a permit at once, a contender only needs the number
+  // of these nodes, so it does not list them.
   struct leases {
     std::size_t count = 0;
     bool own_exists = false;

@@ -11,7 +11,7 @@ namespace conclave::server_impl {
 // Older stores use a different form: the seconds since 1970 in the upper 32 bits and the fraction
 // of the second in the lower 32 bits. Those zxids are greater, so a store that contains such a zxid
 // keeps the old form. The clock is used in the old form, too, because the store may be a restored
-// backup: its new zxids must be greater than all zxids that were assigned since the backup.
+// backup. Its new zxids must be greater than all zxids that were assigned after the backup.
 std::int64_t clock_zxid(std::int64_t wall_ms, std::int64_t stored_zxid);
 
 }  // namespace conclave::server_impl

@@ -72,8 +72,8 @@ tree::tree(std::vector<image::node> stored_nodes) {
     load(std::move(stored_nodes), true);
 }
 
-// Because the nodes are sorted, the last node or one of its ancestors is nearly always the parent
-// of the next node, and a new name is the last one in its set.
+// The nodes are sorted. So the parent of the next node is nearly always the last node or one of its
+// ancestors, and a new name is the last one in its set.
 void tree::load(std::vector<image::node> sorted, bool stored) {
   nodes_.reserve(sorted.size());
   node* last = nullptr;

@@ -27,7 +27,7 @@ enum class event_type : std::int32_t {
 
 enum class watch_mode : std::uint8_t { once = 1, persistent = 2, recursive = 4 };
 
-// A connection that watches, and its peer.
+// A connection that has set watches, and its peer.
 struct watcher {
   connection_id connection;
   peer_usage* peer;  // the table counts the connection's watches there
@@ -42,8 +42,8 @@ class watch_table {
   bool contains(std::string_view path, connection_id connection) const;
   void remove_all(connection_id connection);
 
-  // Appends the connections to notify to `receivers`, each one once, in the order of their watches.
-  // Removes one-shot watches that fire.
+  // Appends the connections that must be notified to `receivers`, each one once, in the order of
+  // their watches. Removes one-shot watches that fire.
   void trigger(std::string_view path, event_type type, std::vector<connection_id>& receivers);
 
   // Frees memory that is no longer needed.

@@ -40,7 +40,10 @@ constexpr int listen_backlog = 4096;
   const int code = errno;
   std::string why = std::strerror(code);
   if (code == EADDRINUSE) why += "; another server listens there, choose another address";
-  if (code == EACCES) why += "; ports below 1024 are for root";
+  if (code == EACCES)
+    why += address.starts_with("unix:")
+               ? "; choose a folder that the server's user can write to"
+               : "; only root may use ports below 1024; choose a higher one";
   fail(address, why);
 }
 

@@ -16,8 +16,8 @@ class log_limit {
 
   explicit log_limit(clock::duration interval = std::chrono::seconds{1}) : interval_{interval} {}
 
-  // Returns the number of messages that were suppressed since the last logged message. Returns
-  // nullopt if the caller must not log this message.
+  // Returns nullopt if the caller must not log this message. Otherwise returns how many messages
+  // were suppressed since the last logged message.
   std::optional<std::uint64_t> allow(clock::time_point now) {
     if (last_ && now - *last_ < interval_) {
       ++suppressed_;

@@ -23,7 +23,7 @@ constexpr auto long_delay = std::chrono::milliseconds{200};
 constexpr int max_turns_without_expiry = 64;
 constexpr std::uintmax_t min_free_bytes = 4u << 20;
 constexpr auto check_interval = std::chrono::seconds{1};
-// The service is at rest after this many checks in a row with at most this many commits each.
+// The service is at rest after this many consecutive checks with at most this many commits each.
 constexpr int checks_before_upkeep = 5;
 constexpr std::uint64_t max_commits_at_rest = 10;
 
@@ -183,7 +183,7 @@ void service::end_turn() {
     statistics_.sent += frames;
     send(c, out);
   }
-  // The answers describe the state after this turn, so they must follow its commit.
+  // The answers describe the state after this turn, so they are sent after its commit.
   for (const auto& [c, word] : std::exchange(pending_words_, {})) {
     auto text = reply_to(*c, word);
     send(c, text);

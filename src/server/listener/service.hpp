@@ -56,7 +56,7 @@ class service {
   ~service();
 
   // Runs until stop() is called or the idle limit is reached. Throws store_error if the disk fails.
-  // In this case, no change in the failed commit is acknowledged.
+  // In this case, no change of the failed commit is acknowledged.
   void run();
   // Thread-safe.
   void stop();
@@ -166,8 +166,8 @@ class service {
   clock::time_point turn_deadline_ = clock::time_point::max();
   bool in_turn_ = false;
   int turns_without_expiry_ = 0;  // number of coming turns in which no session expires
-  // The kind of unused space that the service frees next when it is at rest: first memory, then
-  // disk space, then none. After new commits, the service begins with memory again.
+  // What the service returns to the system next when it is at rest: first unused memory, then
+  // unused disk space, then nothing. After new commits, it begins with memory again.
   enum class upkeep { none, memory, disk };
   upkeep upkeep_ = upkeep::memory;
   int checks_at_rest_ = 0;  // consecutive periodic checks with few commits

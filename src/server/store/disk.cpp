@@ -51,8 +51,9 @@ class unique_fd {
   int fd_;
 };
 
-// A store and its folder must belong to the server's own user, also if that is root: the owner of a
-// file could change the store, and a file that root creates locks the owner of the folder out.
+// A store and its folder must belong to the server's own user, even if that user is root. The owner
+// of a file could change the store, and a file that root creates would lock out the owner of the
+// folder.
 void require_own(const std::filesystem::path& subject, const struct stat& found) {
   if (found.st_uid == ::geteuid()) return;
   throw store_error{subject.native() + " belongs to user " + std::to_string(found.st_uid) +
@@ -75,7 +76,7 @@ void require_own_folder(const std::filesystem::path& folder) {
 // Throws if `error` means that open() with O_NOFOLLOW found a symbolic link.
 void refuse_link(const std::filesystem::path& file, int error) {
   if (error == ELOOP)
-    throw store_error{file.native() + " is a symbolic link; replace it by the file itself"};
+    throw store_error{file.native() + " is a symbolic link; replace it with the file itself"};
 }
 
 void sync_folder(const std::filesystem::path& folder) {
@@ -116,7 +117,7 @@ class flock_folder_lock final : public disk::folder_lock {
       if (errno != EWOULDBLOCK) fail("lock the folder", folder_, errno);
       throw store_error{"the folder " + folder_.native() + " is in use by another server (" +
                         (owner.empty() ? "it is starting" : owner.substr(0, owner.find('\n'))) +
-                        "); stop that one, or choose another folder"};
+                        "); stop that server, or choose another folder"};
     }
     if (!is_valid())
       throw store_error{"the folder " + folder_.native() +

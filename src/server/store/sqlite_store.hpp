@@ -1,8 +1,8 @@
 // The store on disk, in one SQLite file. See docs/store.md.
 //
 // Not thread-safe. The object locks its folder until it is destroyed. After its destruction, the
-// whole store is in one file. But if an error has made all later commits fail, the write-ahead log
-// also remains, and the next start reads both files.
+// whole store is in one file. If an error has made all later commits fail, the write-ahead log
+// remains as well, and the next start reads both files.
 #pragma once
 
 #include <cstdint>

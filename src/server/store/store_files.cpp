@@ -25,7 +25,8 @@ void store_files::throw_store_error(const database_error& error) const {
   }
   if (error.is_corrupt()) throw_store_error("is damaged (" + std::string{error.what()} + ')');
   if (error.is_busy()) {
-    throw store_error{main().native() + " is open in another program, perhaps sqlite3; close that"};
+    throw store_error{main().native() +
+                      " is open in another program, perhaps sqlite3; close that program"};
   }
   throw store_error{"cannot read or write " + main().native() + " (" + error.what() +
                     "); check the disk and the permissions"};

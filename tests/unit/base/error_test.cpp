@@ -52,7 +52,15 @@ const std::vector<errc> all{errc::system_error,
                             errc::bad_connect_string,
                             errc::tls_failed,
                             errc::bad_secret,
-                            errc::reply_too_large};
+                            errc::reply_too_large,
+                            errc::lock_busy,
+                            errc::lock_lost,
+                            errc::waiter_node_deleted,
+                            errc::layout_mismatch,
+                            errc::upgrade_refused,
+                            errc::permits_mismatch,
+                            errc::deadline_passed,
+                            errc::node_deleted};
 
 const error_code aborted{ECANCELED, boost::system::system_category()};
 

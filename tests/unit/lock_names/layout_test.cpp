@@ -58,13 +58,13 @@ TEST(layout, rejects_other_names) {
   for (const auto* name : {"", "lock-", "lock-42", "lock-000000004x", "lock-00000000042",
                            "clock-0000000042", "lock-9999999999", "notes", "0000000042"}) {
     EXPECT_FALSE(l.parse(name)) << name;
-    EXPECT_FALSE(layout::known_elsewhere(name)) << name;
+    EXPECT_FALSE(layout::in_known_layout(name)) << name;
   }
   for (const auto* name :
        {"__lock__0000000001", "x-0000000001", "write-0000000001", "lock-ab-0000000001",
         "host-R-0000000001", "n_0000000001", "latch-0000000001", "_c_ab-latch-0000000001"}) {
     EXPECT_FALSE(l.parse(name)) << name;
-    EXPECT_TRUE(layout::known_elsewhere(name)) << name;
+    EXPECT_TRUE(layout::in_known_layout(name)) << name;
   }
 }
 
@@ -88,7 +88,7 @@ TEST(layout, recognizes_its_own_nodes_and_those_of_writers) {
   EXPECT_EQ(layout::known_as("__rlock__0000000001"), "kazoo");
   EXPECT_EQ(layout::known_as("notes"), "");
   EXPECT_EQ(curator.explain_mismatch("__rlock__0000000001"),
-            "node __rlock__0000000001 has the layout kazoo, this lock the layout curator");
+            "node __rlock__0000000001 has the layout kazoo, but this lock has the layout curator");
 }
 
 TEST(layout, replaces_the_star_of_a_custom_pattern) {

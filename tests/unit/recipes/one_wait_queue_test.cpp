@@ -211,7 +211,7 @@ TEST_P(one_wait_queue, a_refusal_names_both_layouts) {
   const auto refused = a_mutex_of(1);
   EXPECT_EQ(refused.a->ec, errc::layout_mismatch);
   EXPECT_EQ(refused.a->who->mismatch,
-            "node __lock__0000000000 has the layout kazoo, this lock the layout curator");
+            "node __lock__0000000000 has the layout kazoo, but this lock has the layout curator");
   m.release();
   c.check_end();
 }

@@ -133,7 +133,7 @@ TEST_F(refusal, symbolic_links) {
     fs::rename(one, target);
     const auto before = bytes_of(target);
     fs::create_symlink(target, one);
-    EXPECT_EQ(reason(), one.native() + " is a symbolic link; replace it by the file itself");
+    EXPECT_EQ(reason(), one.native() + " is a symbolic link; replace it with the file itself");
     EXPECT_EQ(bytes_of(target), before);
   }
 }
@@ -287,7 +287,8 @@ TEST_F(refusal, rows_that_are_not_a_tree) {
 TEST_F(refusal, a_second_server) {
   sqlite_store first{folder};
   const auto expected = "the folder " + folder.native() + " is in use by another server (process " +
-                        std::to_string(::getpid()) + "); stop that one, or choose another folder";
+                        std::to_string(::getpid()) +
+                        "); stop that server, or choose another folder";
   EXPECT_EQ(reason(), expected);
   EXPECT_EQ(in_child([this] { sqlite_store{folder}; }), expected);
   first.commit(first_batch(5).changes);
@@ -303,7 +304,8 @@ TEST_F(refusal, a_file_that_another_program_has_open) {
   make_store();
   const auto shell = testing::open_sql(file);
   sql(shell.get(), "BEGIN; SELECT * FROM meta");
-  EXPECT_EQ(reason(), file.native() + " is open in another program, perhaps sqlite3; close that");
+  EXPECT_EQ(reason(),
+            file.native() + " is open in another program, perhaps sqlite3; close that program");
   sql(shell.get(), "COMMIT");
 }
 

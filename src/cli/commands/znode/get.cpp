@@ -42,7 +42,7 @@ void describe_get(CLI::App& app, invocation& call) {
       "  conclave znode get /config/colour\n"
       "  conclave znode get --json /config/colour | jq -r .stat.version");
   app.add_flag("--stat", flags->stat, "also print the metadata, as `znode stat` does");
-  add_json_flag(app, *flags, "one line of JSON: data (or base64 if they are not text) and stat");
+  add_json_flag(app, *flags, "one line of JSON: data (or base64 if it is not text) and stat");
   add_common_flags(app, *flags);
   when_used(app, call, flags, get);
 }

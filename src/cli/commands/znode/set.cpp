@@ -17,7 +17,7 @@ struct set_flags : common_flags {
 
 int set(set_flags& f, const invocation&) {
   if (!f.data.given())
-    throw failure{usage, "there are no data to write; pass DATA, --file FILE, or - for stdin"};
+    throw failure{usage, "there is no data to write; pass DATA, --file FILE, or - for stdin"};
   auto data = f.data.read();
   connection c{f.connect};
   const auto stat = c.zk().set(f.node(), std::move(data), f.version);

@@ -53,8 +53,8 @@ class watch_run {
     if (ec == errc::not_connected || ec == errc::connection_loss || ec == errc::session_expired)
       return add_watch();  // waits for the next connection
     if (ec == errc::unimplemented)
-      throw failure{
-          failed, path_ + ": this server has no persistent watches; ZooKeeper has them since 3.6"};
+      throw failure{failed,
+                    path_ + ": this server has no persistent watches; use ZooKeeper 3.6 or later"};
     if (ec) throw error{ec, "watch " + path_};
     connection_.require_chroot();
     print_event(is_watching_ ? "possibly missed" : "watching", path_);
@@ -106,7 +106,7 @@ void describe_watch(CLI::App& app, invocation& call) {
       "data), children changed (a child was created or deleted). The node need not exist. After "
       "the\n"
       "first line, `watching`, no change is missed. A line `possibly missed` means that the\n"
-      "connection was lost for a while. Read the node then.");
+      "connection was lost for a while. In that case, read the node.");
   app.footer(
       "Examples:\n"
       "  conclave znode watch /config/colour\n"

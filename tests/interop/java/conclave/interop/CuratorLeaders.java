@@ -52,7 +52,7 @@ public final class CuratorLeaders {
             }
         });
         LeaderLatch second = latch(b, Curators.connect(b), "second");
-        proxy.cut();
+        proxy.disconnect();
         Expect.that(down.await(Expect.PATIENCE_MS, TimeUnit.MILLISECONDS), "it steps down");
         Expect.that(leads(second), "another leads");
         proxy.heal();

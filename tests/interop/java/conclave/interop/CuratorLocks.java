@@ -91,7 +91,7 @@ public final class CuratorLocks {
         InterProcessMutex first = new InterProcessMutex(lost, b.root + "/m");
         InterProcessMutex second = new InterProcessMutex(next, b.root + "/m");
         Expect.that(get(first), "a free lock is taken");
-        proxy.cut();
+        proxy.disconnect();
         Expect.that(!tryFor(second, 100), "the session still lives");
         Expect.that(get(second), "it has ended");
         second.release();

@@ -132,7 +132,7 @@ public final class CuratorNodes {
         cache.start();
         other.create().forPath(b.root + "/a");
         Expect.becomes(() -> cache.get(b.root + "/a").isPresent(), "the first one is mirrored");
-        proxy.cut();
+        proxy.disconnect();
         other.create().forPath(b.root + "/missed");
         other.delete().forPath(b.root + "/a");
         proxy.heal();
@@ -158,7 +158,7 @@ public final class CuratorNodes {
         long session = other.checkExists().forPath(path).getEphemeralOwner();
         EventLog watch = new EventLog();
         other.checkExists().usingWatcher(watch).forPath(path);
-        proxy.cut();
+        proxy.disconnect();
         watch.next(EventType.NodeDeleted, path); // its session has expired
         proxy.heal();
         Expect.becomes(() -> exists(other, path), "made again by a new session");

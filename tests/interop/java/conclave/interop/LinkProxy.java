@@ -33,7 +33,7 @@ final class LinkProxy implements AutoCloseable {
     }
 
     /** Closes the current connections, and new ones at once, until {@link #heal}. */
-    synchronized void cut() {
+    synchronized void disconnect() {
         refusing = true;
         drop();
     }
@@ -45,7 +45,7 @@ final class LinkProxy implements AutoCloseable {
     @Override
     public synchronized void close() throws IOException {
         listener.close();
-        cut();
+        disconnect();
     }
 
     private void accept() {

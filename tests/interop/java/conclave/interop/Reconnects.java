@@ -88,7 +88,7 @@ public final class Reconnects {
         c.zk.exists(b.root + "/made", made);
         c.zk.getChildren(b.root + "/children", children);
         c.zk.getData(b.root + "/untouched", untouched, null);
-        proxy.cut();
+        proxy.disconnect();
         c.events.state(KeeperState.Disconnected);
         other.zk.setData(b.root + "/data", null, -1);
         other.zk.delete(b.root + "/gone", -1);
@@ -117,7 +117,7 @@ public final class Reconnects {
         c.make(b.root + "/r", "");
         c.zk.addWatch(b.root + "/p", persistent, AddWatchMode.PERSISTENT);
         c.zk.addWatch(b.root + "/r", recursive, AddWatchMode.PERSISTENT_RECURSIVE);
-        proxy.cut();
+        proxy.disconnect();
         c.events.state(KeeperState.Disconnected);
         for (String path : List.of(b.root + "/p", b.root + "/r")) {
             other.zk.setData(path, null, -1);
@@ -146,7 +146,7 @@ public final class Reconnects {
             c.zk.exists(name + i, watches.get(i), (rc, path, context, stat) -> {}, null);
         }
         c.catchUp();
-        proxy.cut();
+        proxy.disconnect();
         c.events.state(KeeperState.Disconnected);
         other.make(name + 0, "");
         proxy.heal();

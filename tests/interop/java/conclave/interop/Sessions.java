@@ -41,7 +41,7 @@ public final class Sessions {
         c.make(b.root + "/e", "", CreateMode.EPHEMERAL);
         EventLog watch = new EventLog();
         witness.zk.exists(b.root + "/e", watch);
-        proxy.cut();
+        proxy.disconnect();
         watch.next(EventType.NodeDeleted, b.root + "/e");
         proxy.heal();
         c.events.state(KeeperState.Expired);
@@ -53,7 +53,7 @@ public final class Sessions {
         LinkProxy proxy = b.proxy();
         Client first = b.connect(proxy.connectString());
         first.make(b.root + "/e", "", CreateMode.EPHEMERAL);
-        proxy.cut(); // otherwise it would reconnect and take over the session again
+        proxy.disconnect(); // otherwise it would reconnect and take over the session again
         Client second = b.keep(new Client(b.server.connectString(), first.zk.getSessionId(),
                 first.zk.getSessionPasswd())).connected();
         Expect.equal(second.zk.getSessionId(), first.zk.getSessionId());
@@ -70,7 +70,7 @@ public final class Sessions {
         Client second = b.keep(new Client(b.server.connectString(), first.zk.getSessionId(),
                 first.zk.getSessionPasswd())).connected();
         first.events.state(KeeperState.Disconnected);
-        proxy.cut();
+        proxy.disconnect();
         second.catchUp();
     }
 

@@ -67,7 +67,7 @@ public final class ZooKeeperRecipes {
         Expect.that(lost.lock(), "a free lock is taken");
         Expect.equal(take(owners), "lost");
         Expect.that(!next.lock(), "taken twice");
-        proxy.cut();
+        proxy.disconnect();
         Expect.equal(take(owners), "next");
         next.unlock();
     }
