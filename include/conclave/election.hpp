@@ -77,7 +77,7 @@ class election {
  public:
   // Sends nothing. Throws errc::invalid_path. Throws errc::invalid_argument if the layout has no
   // exclusive locks. Also throws it if the id is "__REVOKE__" or contains "\nid ", because both
-  // have a meaning in lock nodes.
+  // have a special meaning in the data of lock nodes.
   election(client& c, std::string path, election_options options = {});
   // Resigns. Calls that wait for the leadership complete with operation_aborted. After the
   // destructor has returned, no callback is running, and none is called again. If a callback itself

@@ -7,19 +7,19 @@
 //   client.commit(hold.fenced(transaction{}.set(...)));  // fails if the lock is lost
 //
 // Until it is released, a hold is in one of these states:
-// - Held: the client is connected, and the session cannot have expired.
-// - Suspended: the connection is lost, but the session cannot have expired yet, so held() is still
-//   true. The hold is restored when the session reconnects and the client has verified the
-//   lock's node.
-// - Lost: the session ended, its deadline passed, or the lock's node was deleted. A lost hold is
-//   never restored.
+// - Held: the client is connected and has verified the lock's node, and the session cannot have
+//   expired.
+// - Suspended: the connection was lost, but the session cannot have expired yet, so held() is still
+//   true. The hold is restored when the client has reconnected and verified the lock's node.
+// - Lost: the session ended, the deadline of the hold passed, or the lock's node was deleted. A
+//   lost hold is never restored.
 //
 // A server expires a session when it receives no request for the session timeout T. The client
 // counts T from the moment it *sent* the last request that the server answered. Nine tenths of T
-// later, the deadline of the hold passes, and the client reports the loss, with or without a
-// connection. A single server therefore cannot grant the lock to another contender before the loss
-// is reported. On an ensemble this is best effort (see client::session_deadline()). Use fencing
-// tokens where exclusion must be strict.
+// later, the deadline of the hold passes, and the client reports the loss, even if the connection
+// is open but the server does not answer. A single server therefore cannot grant the lock to
+// another contender before the loss is reported. On an ensemble this is best effort (see
+// client::session_deadline()). Use fencing tokens where exclusion must be strict.
 //
 // On the Unix socket of the embedded server, a session lives as long as its process keeps the
 // connection open. A hold in such a session has no deadline: a process can be stopped for hours and
@@ -49,10 +49,10 @@ class hold {
   explicit hold(std::shared_ptr<const recipes::hold_state> state) : state_{std::move(state)} {}
 
   // The zxid of the transaction that created the lock's node. It is larger than the fencing token
-  // of every earlier holder of the same lock, even after servers or clients restart. Holds that a
-  // lock object grants without the server have the same token (lock_options::keep_for and
-  // local_handoffs). To distinguish such holds, a program adds a counter of its own to the token.
-  // Returns 0 for an empty hold.
+  // of every earlier lock object that held the lock, even after servers or clients restart.
+  // Consecutive holds that one lock object grants without the server all have the token of its node
+  // (lock_options::keep_for and local_handoffs). To distinguish them, a program sends a counter of
+  // its own together with the token. Returns 0 for an empty hold.
   std::int64_t fencing_token() const noexcept;
 
   // Returns true if the lock is neither released nor lost and the session cannot have expired. Also
@@ -60,8 +60,9 @@ class hold {
   bool held() const noexcept;
   explicit operator bool() const noexcept { return held(); }
 
-  // Returns how long held() stays true without another reply from the server. Returns zero if the
-  // lock is not held, and a time of many years if the hold has no deadline.
+  // Returns how long held() stays true without another reply from the server, unless the lock's
+  // node is deleted before. Returns zero if the lock is not held, and more than a year if the hold
+  // has no deadline.
   std::chrono::nanoseconds remaining() const noexcept;
 
   // A stop is requested on this token when the hold is lost, but not when it is released. Stop
@@ -90,12 +91,12 @@ class hold {
   // errc::lock_lost if the lock is not held now. Commit the copy with the lock's own client. The
   // client sends it only while the lock is held, and only in the session that holds the lock.
   // Otherwise the commit fails with errc::lock_lost, and nothing is sent. The server also checks
-  // that the lock's node exists. If somebody deleted the node, the commit fails with errc::no_node,
-  // which does not equal condition::lock_lost: check for both. Several holds of one session can
-  // fence the same transaction.
+  // that the lock's node exists, or all nodes of a lock on several paths. If somebody deleted one,
+  // the commit fails with errc::no_node, which does not equal condition::lock_lost: check for both.
+  // Several holds of one session can fence the same transaction.
   transaction fenced(transaction t) const;
 
-  // Used by the library.
+  // Used by the library, like the constructor above.
   const recipes::hold_state* state() const noexcept { return state_.get(); }
 
  private:

@@ -103,8 +103,8 @@ class layout {
                    std::string filling);
   static const std::vector<layout>& known();
 
-  // The first pattern of each role names Conclave's own nodes. Copies share the patterns, because
-  // every acquisition copies the layout.
+  // Conclave's own nodes are named after the first pattern of their role. Copies share the
+  // patterns, because every acquisition copies the layout.
   std::shared_ptr<const std::vector<pattern>> patterns_;
   std::string filling_;
   std::string name_;

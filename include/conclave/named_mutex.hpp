@@ -18,8 +18,8 @@
 //
 // A persistent node with the same name blocks the lock until somebody removes it.
 //
-// See exclusive_lock.hpp for the member functions, ownership and errors. The rules on order in that
-// header do not apply here.
+// See exclusive_lock.hpp for the member functions, ownership and errors. Its ordering rules do not
+// apply here.
 #pragma once
 
 #include <string>

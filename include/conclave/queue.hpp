@@ -118,8 +118,8 @@ class queue_claim {
   int attempts() const;  // how often the item was claimed, including this claim
 
   // Removes the item from the queue. Do not repeat the call if it throws:
-  // - errc::lock_lost: the claim was lost, completed or released before. Another consumer may be
-  //   processing the item, or may have processed it already.
+  // - errc::lock_lost: the claim was already lost, completed or released. Another consumer may be
+  //   processing the item, or may have processed it.
   // - errc::session_expired: the session ended, and the outcome is unknown.
   // - Any other error from the server, for example errc::no_auth: the item could not be removed.
   //   The claim is released, so the item will be claimed and processed again.

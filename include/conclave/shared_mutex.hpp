@@ -14,7 +14,7 @@
 // blocking call, then a hold of an async_ call, then any other hold. Within each group it prefers a
 // lost hold, so that valid holds stay held, and then the oldest. async_unlock_shared() prefers
 // holds of async_ calls. By default, writers that use the same object acquire the lock in the order
-// of their calls. Only one of these writers at a time has a node on the server.
+// of their calls. Only one of these writers has a node on the server at any time.
 //
 // Downgrade: a writer can become a reader, and no other writer can acquire the lock in between.
 //

@@ -126,7 +126,7 @@ lock_pointer make_lock(client& c, std::string path, recipes::lock_request t,
   auto l = std::make_shared<lock_handle>();
   l->core = core_access::of(c);
   l->keeps = options.keep_for > std::chrono::nanoseconds{0};
-  // A longer time could not be added to the present time.
+  // A longer time could not be added to the current time.
   options.keep_for =
       std::min<std::chrono::nanoseconds>(options.keep_for, std::chrono::hours{24 * 365 * 100});
   l->path = std::move(path);

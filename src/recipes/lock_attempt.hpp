@@ -45,7 +45,7 @@ class lock_object::attempt final : public contender_events,
   // Returns true if the lock is certainly held, so that another local caller can be granted it.
   bool can_grant_locally() const;
   recall_watch::state others() const;
-  // Ends the hold of the present caller. The contender still holds the lock.
+  // Ends the current caller's hold. The contender still holds the lock.
   void end_local_hold();
   // Begins a new hold of the same contender.
   void begin_local_hold();

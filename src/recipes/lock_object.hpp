@@ -101,8 +101,8 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   // does not wait for these contenders.
   void when_all_gone(std::function<void()> confirmed);
 
-  // Returns the latest hold of this role, preferably a hold of this thread. If there is none now,
-  // returns the hold that was granted last, or null if there never was one.
+  // Returns the latest hold of this role and this thread, or of any thread if this thread has none.
+  // If there is none now, returns the hold that was granted last, or null if there never was one.
   std::shared_ptr<hold_state> hold(role r, std::uint64_t thread = 0);
   bool held_by_thread(role r, std::uint64_t thread) const;
 
@@ -173,7 +173,8 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   // The request of the last attempt. Attempts with the same request share it.
   std::shared_ptr<const lock_request> request_;
   std::shared_ptr<const lock_request> admission_;  // null if there is no admission lock
-  // Without the layout, the owner and `tickets`, which are part of request_.
+  // Do not read `layout`, `owner` and `tickets` here, because they may have default values.
+  // request_ has the actual ones.
   std::shared_ptr<const lock_options> options_;
   std::string seen_holder_;        // the holder that the last caller with errc::lock_busy found
   std::list<caller_ptr> waiting_;  // callers that wait locally

@@ -161,7 +161,7 @@ class session_context : public session_clock {
   void on_session_end(const std::weak_ptr<void>& of, std::function<void(error_code why)> f);
 
   // Calls h.check_deadline() at the time `first_check`, and again when the session's deadline has
-  // passed. Stops at stop_monitoring(). `deadline` is the present deadline of the session. All
+  // passed. Stops at stop_monitoring(). `deadline` is the current deadline of the session. All
   // holds share the next check, so a hold sets a timer only if no earlier check is planned. Each
   // check visits only the holds whose time has come.
   void monitor(deadline_listener& h, time_point first_check, time_point deadline);

@@ -38,9 +38,9 @@ class consumer_share {
   // Returns all items in random order if the share is empty.
   selection select(std::vector<item_name> items, std::vector<std::string> consumers,
                    const std::string& own_name);
-  // Like select(), but for a contended queue. Returns all items in random order. If this consumer
-  // has met no other one since the last selection, ends the division and returns them in the order
-  // of the queue.
+  // Like select(), but for a contended queue. Returns all items, normally in random order. If
+  // begin() was not called since the last selection, ends the division and returns all items in the
+  // order of the queue.
   selection select_at_random(std::vector<item_name> items);
 
  private:

@@ -37,9 +37,9 @@ class wait_by_listing : public wait_strategy {
     deletion meaning = deletion::proves_nothing;
   };
 
-  // Lists the wait queue and waits until the blocker's node is deleted. Repeats this until no
-  // contender blocks this one. If the request does not wait, fails with errc::lock_busy instead of
-  // waiting.
+  // Lists the wait queue and waits until the blocker's node is deleted. Repeats both
+  // steps until there is no blocker. If the request does not wait, fails with errc::lock_busy
+  // instead of waiting.
   task<error_code> list_and_wait();
   // Called after the blocker's node was deleted. Sets `granted` if this deletion is known to grant
   // the lock, so that no listing is needed.

@@ -19,8 +19,8 @@ struct queued_contender {
   std::int64_t czxid = 0;   // needed only if sequence numbers do not order the contenders
 };
 
-// Returns true if the sequence numbers are exhausted and do not order these contenders. The order
-// is then that of the czxids.
+// Returns true if the sequence numbers are exhausted and do not order these contenders. The
+// contenders are then ordered by czxid.
 bool ordered_by_creation(const std::vector<queued_contender>& all);
 
 // Sorts contenders into the order of the wait queue.

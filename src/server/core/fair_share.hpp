@@ -27,7 +27,8 @@ struct peer_id {
   // Returns the peer of a TCP address. It is 127.0.0.0/8 for an IPv4 loopback address, the /64
   // network for an IPv6 address, and otherwise the address itself.
   static peer_id of_address(const std::string& address);
-  // Returns the id of a user of the Unix socket. `server` is the server's own user.
+  // Returns the peer of a Unix socket connection. `user` is its user id, and `server` is the user
+  // id of the server.
   static peer_id of_user(uid_t user, uid_t server);
 
   friend bool operator==(const peer_id&, const peer_id&) = default;

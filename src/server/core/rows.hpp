@@ -41,7 +41,7 @@ struct node_row {
   std::int64_t ttl_ms = 0;  // of a TTL node
 };
 
-// The part of a node that creating and removing children changes. It is separate so that a new
+// The part of a node that changes when a child is created or removed. It is separate so that a new
 // child does not rewrite the data of its parent.
 struct children_row {
   // Number of children ever created, which is also the next sequence number.

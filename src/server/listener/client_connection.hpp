@@ -1,5 +1,5 @@
-// The socket of one client, with its receive and send buffers. The class `core` has the client's
-// session state.
+// The socket of one client, with its receive and send buffers. The client's session state is in the
+// class `core`.
 #pragma once
 
 #include <chrono>

@@ -42,8 +42,8 @@ struct storage {
   // Throws store_error if the data folder was removed, moved or replaced. Empty if the store is
   // only in memory.
   std::function<void()> check_folder;
-  // Frees unused disk space in a short step. Returns true if there is more. Throws store_error.
-  // Empty if the store is only in memory.
+  // Frees some of the unused disk space, in one short step. Returns true if there is more. Throws
+  // store_error. Empty if the store is only in memory.
   std::function<bool()> shrink;
   std::string notice;  // logged when the service starts, unless empty
 };
