@@ -1,4 +1,4 @@
-// A holder or waiter of a lock, as its node describes it.
+// Information about a holder or waiter of a lock, read from the lock's nodes.
 #pragma once
 
 #include <chrono>

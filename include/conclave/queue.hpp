@@ -19,7 +19,7 @@
 // - If the program exits before it has processed the item, the item is lost.
 // - If the outcome of the removal stays unknown, the item may be lost. The call then fails with
 //   errc::session_expired because the session has ended, or with errc::connection_loss because
-//   another client has changed the counter node.
+//   somebody has changed or deleted the counter node by hand.
 //
 // Claiming leaves the item in the queue until complete(). While the claim is held, no other
 // consumer gets the item. Like a lock, a claim has a hold (hold.hpp). If the consumer releases the
@@ -38,14 +38,14 @@
 // progress, the others also acquire the items of its share.
 //
 // If there are more than 64 consumers and fewer than four items for each of them, they may get
-// items in random order. For this limit, a consumer counts from the first item that it finds until
-// its queue object is destroyed, even while it is idle.
+// items in random order. A consumer is included in this number from the first item that it finds
+// until its queue object is destroyed, even while it is idle.
 //
 // A consumer works through a listing of the queue. The following items can become available ahead
 // of the listed ones: new items with a higher priority, items whose claim was released, and items
-// that another consumer has left over. If one of these cases is possible, the consumer lists the
-// queue again after 512 items, or after one sixteenth of the queue if that is more. Until then, it
-// does not see these items, so it may get them late.
+// in the share of a consumer that makes no progress. If one of these cases is possible, the
+// consumer lists the queue again after 512 items, or after one sixteenth of the queue if that is
+// more. Until then, it does not see these items, so it may get them late.
 //
 // Waiting consumers form a wait queue, and a new item wakes only the first of them. The node
 // PATH.conclave next to the queue contains this wait queue and the counter nodes. Queue objects of
@@ -103,8 +103,10 @@ using queue_pointer = std::shared_ptr<client_impl::queue_handle>;
 using claim_pointer = std::shared_ptr<client_impl::claim_handle>;
 }  // namespace detail
 
-// A claimed item. The destructor releases the claim unless the item was completed. An empty claim
-// is not held, and functions that access its item throw errc::lock_lost.
+// A claimed item. The destructor releases the claim unless the item was completed. An empty or
+// moved-from claim is not held. release() has no effect on it, and functions that access its item
+// throw errc::lock_lost. A claim may outlive the queue object. It is lost when the client is closed
+// or destroyed.
 class queue_claim {
  public:
   queue_claim() = default;  // empty
@@ -240,8 +242,8 @@ class queue {
 
   // --- inspecting
 
-  // Returns the first item without removing it, or nullopt if the queue is empty. The item may be
-  // claimed, so the next claim() may get a different one.
+  // Returns the first item without removing it, or nullopt if the queue is empty. Another consumer
+  // may already have claimed this item, so the next claim() may get a different one.
   std::optional<queue_item> front();
   // Completes with void(error_code, std::optional<queue_item>).
   template <class Token>
@@ -249,8 +251,9 @@ class queue {
     return detail::initiate<std::optional<queue_item>>(state_, &detail::start_front,
                                                        std::forward<Token>(token));
   }
-  // Returns the number of child nodes in the queue, except Conclave's own. size() does not list the
-  // queue, so it also counts foreign nodes that are not items. names().size() counts only items.
+  // Returns the number of items, without those that were set aside. size() does not list the queue,
+  // so it also counts foreign nodes that are not items. While such nodes exist, empty() is false
+  // even if pop() waits. names().size() counts only items.
   std::size_t size() const;
   bool empty() const { return size() == 0; }
   // Returns the names of all items in order. client::get(item_path(name)) returns an item's data.

@@ -18,12 +18,14 @@
 //
 // Ownership: the object owns its permits, and any thread may release one. release() prefers a
 // permit that the calling thread acquired by a blocking call, then a permit of an async_ call, then
-// any other permit. Within each group it prefers a lost permit, then the oldest.
+// any other permit. Within each group, lost permits come first, and older permits come
+// before newer ones.
 //
 // permits_in_use(zk, PATH) lists the permits (contenders.hpp).
 //
-// See exclusive_lock.hpp for errors and loss. A newer permit has a larger fencing token, but a
-// smaller token can be valid too, because several holders exist at a time.
+// See "Errors" and "Loss" in exclusive_lock.hpp for errors and lost permits. A newer permit has a
+// larger fencing token, but a smaller token can be valid too, because several holders exist at a
+// time.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
-// The nodes of one session that its contenders know to be their own, identified by path and czxid.
+// The nodes that the contenders of one session have registered as their own. A node is identified
+// by its path and czxid.
 //
 // The path alone is not enough: another client can delete a node, and its name can be assigned
 // again before the contender learns of the deletion.

@@ -16,7 +16,7 @@
 // the lock is granted. hold_monitor checks the deadline and the connection and reports revocations.
 // recall_watch reports other contenders to a holder that wants to keep the lock.
 //
-// All members are called inside a session_context::scope.
+// All members must be called inside a session_context::scope.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Monitors a hold: its deadline, its connection, its nodes, and requests to release it.
 //
-// All members are called inside a session_context::scope.
+// All members must be called inside a session_context::scope.
 #pragma once
 
 #include <functional>

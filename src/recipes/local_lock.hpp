@@ -102,7 +102,7 @@ class local_lock {
     __builtin_ia32_pause();
 #endif
   }
-  // On failure, `seen` is the current state.
+  // On failure, sets `seen` to the current state.
   bool change(state& seen, state to, std::memory_order order) noexcept {
     return state_.compare_exchange_strong(seen, to, order, std::memory_order_relaxed);
   }

@@ -3,7 +3,7 @@
 // object and to the user. It may outlive the lock object: it lives until the contenders have
 // removed their nodes.
 //
-// Only lock_object uses it. All members are called inside a session_context::scope.
+// Only lock_object uses it. All members must be called inside a session_context::scope.
 #pragma once
 
 #include "recipes/lock_object.hpp"

@@ -7,7 +7,7 @@
 // contender continues to hold the lock. The next caller is then granted the lock locally, by this
 // class or, without the mutex, by local_lock. local_grants.cpp contains this part.
 //
-// All members are called inside a session_context::scope.
+// All members must be called inside a session_context::scope.
 #pragma once
 
 #include <array>
@@ -83,9 +83,9 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   void give_up(const caller_ptr& who, error_code why);
 
   // Releases one hold of this role, if there is one. Holds of this thread come first, then holds of
-  // asynchronous calls, then all other holds. Within each group, a lost hold comes first, then the
-  // oldest hold. `confirmed` may be empty. It is called outside of the session_context::scope when
-  // the server has confirmed the release or the session has ended.
+  // asynchronous calls, then all other holds. Within each group, lost holds come first, and older
+  // holds come before newer ones. `confirmed` may be empty. It is called outside of the
+  // session_context::scope when the server has confirmed the release or the session has ended.
   void release(role r, std::uint64_t thread = 0, std::function<void()> confirmed = {});
   // Releases this hold, unless it has already ended.
   void release_hold(const hold_state& which);
@@ -96,7 +96,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
 
   // Releases all holds and completes all waiting calls with `why`.
   void close(error_code why);
-  // Waits until no contender is left that failed, lost the lock or was released. Then calls
+  // Waits until every contender that failed, lost the lock or was released is gone. Then calls
   // `confirmed` outside of the session_context::scope. Without a progress_callback, the function
   // does not wait for these contenders.
   void when_all_gone(std::function<void()> confirmed);

@@ -67,7 +67,7 @@ struct lock_request {
   bool waits() const noexcept { return if_contended == on_contention::wait; }
 };
 
-// The steps of a contender before the grant.
+// The steps that a contender goes through before it is granted the lock.
 enum class step {
   creating,  // it creates its nodes; repeated in every new session
   created,

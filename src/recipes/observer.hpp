@@ -7,7 +7,7 @@
 // connection changes nothing, because watches survive it. In a new session the observer starts
 // again.
 //
-// All members are called inside a session_context::scope.
+// All members must be called inside a session_context::scope.
 #pragma once
 
 #include <cstdint>

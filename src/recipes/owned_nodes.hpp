@@ -9,7 +9,7 @@
 // as one of these nodes. So a contender removes a node only on a connection on which it has created
 // or verified that node. On a new connection, it verifies the node first.
 //
-// All members are called inside a session_context::scope.
+// All members must be called inside a session_context::scope.
 #pragma once
 
 #include <cstdint>
@@ -127,7 +127,8 @@ class owned_nodes {
     enum class action { keep, remove_with_claim } on_release = action::keep;
   };
   struct removal_plan {
-    // The new parent records, by parent path. The transaction that removes the nodes writes them.
+    // The new parent records, by parent path. remove() writes these records in the transaction that
+    // removes the nodes, unless an ACL forbids it.
     std::map<std::string, std::string> parent_records;
     claimed_item item;
     bool must_verify = false;  // the nodes may have been deleted already

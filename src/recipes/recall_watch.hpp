@@ -6,7 +6,7 @@
 // the server then reports changes that happened in between. So a new contender can be reported
 // late, but never missed.
 //
-// All members are called inside a session_context::scope.
+// All members must be called inside a session_context::scope.
 #pragma once
 
 #include <vector>

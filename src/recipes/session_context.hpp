@@ -66,8 +66,8 @@ class session_clock {
     std::int64_t id = 0;  // 0 if there is no session
     bool connected = true;
     // Why no other session will follow: the client was closed, its credentials were refused, or its
-    // session expired and client_options::renew_expired is false. Empty while another session may
-    // follow.
+    // session expired and client_options::renew_expired is false. Not set while another session
+    // may follow.
     error_code end_reason;
     time_point deadline;  // see client::session_deadline(); has passed if `end_reason` is set
   };

@@ -6,7 +6,7 @@
 // wait for the next one and share it. A contender never uses a listing whose request was sent
 // before the contender needed the listing.
 //
-// All members are called inside a session_context::scope.
+// All members must be called inside a session_context::scope.
 #pragma once
 
 #include <compare>

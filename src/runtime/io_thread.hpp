@@ -42,7 +42,7 @@ class io_loop {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
       io_.get_executor()};
   static constexpr std::size_t read_buffer_size = std::size_t{256} * 1024;
-  // Not initialised, because short programs never use most of the buffer.
+  // Not initialised, because short-lived programs never use most of the buffer.
   std::unique_ptr<char[]> read_buffer_ = std::make_unique_for_overwrite<char[]>(read_buffer_size);
   std::atomic<std::thread::id> thread_;
   std::promise<void> ended_;  // set when run() has returned

@@ -272,7 +272,8 @@ class machine {
   // Operations.
   std::deque<waiting_operation> waiting_;  // not sent yet
   std::deque<sent_operation> in_flight_;
-  // A null pointer stands for credentials that are sent on every new connection.
+  // The auth requests in flight, in the order in which they were sent. An entry is null if no
+  // operation waits for the reply, because resume() sent the credentials on a new connection.
   std::deque<std::unique_ptr<operation>> auths_in_flight_;
   std::size_t outstanding_bytes_ = 0;
   std::size_t add_watches_in_flight_ = 0;

@@ -1,6 +1,6 @@
 // The calls that wait for an item of a queue, in the order in which they get one.
 //
-// All members are called inside a session_context::scope.
+// All members must be called inside a session_context::scope.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // A consumer's claim on an item. It is a contender whose node has the item's name.
 //
-// All members are called inside a session_context::scope.
+// All members must be called inside a session_context::scope.
 #pragma once
 
 #include <functional>

@@ -4,7 +4,7 @@
 // are active, it acquires only its share of the items (consumer_share). A consumer that finds no
 // items enters a wait queue, and only the first consumer of that wait queue watches the queue.
 //
-// All members are called inside a session_context::scope.
+// All members must be called inside a session_context::scope.
 #pragma once
 
 #include <memory>

@@ -5,7 +5,7 @@
 // lost, the transaction is sent again. If the first copy was executed, the counter node has a
 // different version, and the server refuses the second copy.
 //
-// The counter node is ephemeral, and only this object uses it. All members are called inside a
+// The counter node is ephemeral, and only this object uses it. All members must be called inside a
 // session_context::scope.
 //
 // If the server seems to refuse a large transaction by closing the connection, the transaction is

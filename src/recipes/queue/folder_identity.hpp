@@ -7,7 +7,7 @@
 // the folder was removed since the node was created. A client cannot see whether a node is a
 // container. So the identity node is needed in every folder that Conclave has not created.
 //
-// All members are called inside a session_context::scope.
+// All members must be called inside a session_context::scope.
 #pragma once
 
 #include <memory>

@@ -8,7 +8,7 @@
 // before it is used. It is dropped after a short time.
 //
 // The parameter `owner` of the functions below is the object that owns this plan. Pending requests
-// keep the owner alive. All members are called inside a session_context::scope.
+// keep the owner alive. All members must be called inside a session_context::scope.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // again, the numbering of names and versions restarts. So data is valid only in the folder in which
 // it was read.
 //
-// All members are called inside a session_context::scope.
+// All members must be called inside a session_context::scope.
 #pragma once
 
 #include <functional>

@@ -2,7 +2,7 @@
 // pending share the next one. With a capacity, producers that find the queue full enter a wait
 // queue, and only the first producer of that wait queue watches the queue.
 //
-// All members are called inside a session_context::scope.
+// All members must be called inside a session_context::scope.
 #pragma once
 
 #include <deque>

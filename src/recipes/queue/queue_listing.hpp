@@ -2,7 +2,7 @@
 // creates missing folders, so that there are nodes to watch. For the others, it checks without a
 // listing whether the queue has changed.
 //
-// All members are called inside a session_context::scope.
+// All members must be called inside a session_context::scope.
 #pragma once
 
 #include <functional>

@@ -3,7 +3,7 @@
 // time, because its process may be stopped while its session lives. The more contenders there are,
 // the less often each of them checks, so that the total cost of the checks stays small.
 //
-// All members are called inside a session_context::scope.
+// All members must be called inside a session_context::scope.
 #pragma once
 
 #include <functional>

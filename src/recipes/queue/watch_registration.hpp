@@ -1,7 +1,7 @@
 // A watch of a producer or consumer, which sets it again and again. Events of an earlier watch do
 // not count as events of the watch that replaced it.
 //
-// All members are called inside a session_context::scope.
+// All members must be called inside a session_context::scope.
 #pragma once
 
 #include <cstdint>

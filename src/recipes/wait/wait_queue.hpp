@@ -1,4 +1,5 @@
-// The contenders of a wait queue in their order.
+// The contenders of a wait queue, sorted by sequence number. If the sequence numbers are exhausted,
+// they are sorted by czxid.
 #pragma once
 
 #include <cstddef>

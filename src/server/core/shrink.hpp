@@ -1,4 +1,4 @@
-// Returns the memory of containers that were much larger before.
+// Frees the unused capacity of containers that were much larger before.
 #pragma once
 
 #include <cstddef>

@@ -104,7 +104,9 @@ class service {
   void log_client(client_fault what, log_level level, std::string text);
   void log_tls_failure(const client_connection& c);
 
-  // four_letter_words.cpp Returns true if `bytes` are a four-letter word or the beginning of one.
+  // --- in four_letter_words.cpp
+
+  // Returns true if `bytes` are a four-letter word or the beginning of one.
   bool handle_four_letter_word(const connection_ptr& c, std::string_view bytes);
   std::string reply_to(const client_connection& from, std::string_view request);
   std::string run_command(std::string_view word);
@@ -151,7 +153,7 @@ class service {
     process_watch process;
   };
   std::unordered_map<std::int64_t, watched_process> watched_processes_;
-  // Four-letter words of this turn. They are answered after its commit.
+  // Four-letter words received in this turn. They are answered after the turn's commit.
   std::vector<std::pair<connection_ptr, std::string>> pending_words_;
   // Sessions whose processes exited while the disk was full.
   std::vector<std::int64_t> ended_while_disk_full_;
