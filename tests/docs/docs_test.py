@@ -139,7 +139,7 @@ def ctest_names():
     for file in ROOT.glob("tests/**/CMakeLists.txt"):
         text = expanded(file.read_text())
         names |= set(re.findall(r"\badd_test\(NAME ([\w.]+)", text))
-        names |= set(re.findall(r"\bconclave_add_(?:test|fuzzer|interop_run|java_run)\((\w+)", text))
+        names |= set(re.findall(r"\bconclave_add_(?:test|fuzzer|interop_run|java_run|document_test)\((\w+)", text))
         for name in re.findall(r"\bconclave_add_(?:embedded_run|interop_run|java_run)\((\w+)", text):
             names.add(name + ".embedded")
         names |= {"sim_" + n for n in re.findall(r"\bconclave_add_simulation\((\w+)", text)}
