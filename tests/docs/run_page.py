@@ -38,13 +38,32 @@ def run(*argv):
     subprocess.run(argv, check=True)
 
 
-def private_copy(target, folder):
-    """Everything written below `target` from now on goes to `folder`."""
-    name = target.strip("/").replace("/", "_")
-    upper, work = folder / f"{name}.upper", folder / f"{name}.work"
-    upper.mkdir(parents=True)
-    work.mkdir()
-    run("mount", "-t", "overlay", "overlay", "-o", f"lowerdir={target},upperdir={upper},workdir={work}", target)
+def has_one_user():
+    """True if an ordinary user runs the test, because only this user exists in the namespaces."""
+    return pathlib.Path("/proc/self/uid_map").read_text().split()[2] == "1"
+
+
+def make_private(folder, *empty):
+    """Gives this namespace its own /etc, and empty folders in place of others."""
+    etc = folder / "etc"
+    # Ordinary users cannot read some files. `cp` copies the others.
+    subprocess.run(["cp", "-rT", "--no-preserve=ownership", "/etc", etc], stderr=subprocess.DEVNULL, check=False)
+    run("mount", "--bind", etc, "/etc")
+    for target in empty:
+        if os.path.isdir(target):
+            source = folder / target.strip("/").replace("/", "_")
+            source.mkdir()
+            run("mount", "--bind", source, target)
+
+
+def set_home(home):
+    """The user id determines the home folder of this user's own server and settings."""
+    passwd = pathlib.Path("/etc/passwd")
+    entries = [line.split(":") for line in passwd.read_text().splitlines()]
+    for entry in entries:
+        if int(entry[2]) == os.getuid():
+            entry[5] = str(home)
+    passwd.write_text("".join(":".join(entry) + "\n" for entry in entries))
 
 
 class Terminal:
@@ -113,15 +132,18 @@ class Run:
         # The user of this namespace may already do everything.
         (programs / "sudo").write_text('#!/bin/sh\nexec "$@"\n')
         (programs / "sudo").chmod(0o755)
+        if has_one_user():
+            # Files cannot belong to another user.
+            (programs / "install").write_text(
+                "#!/bin/bash\nwhile (($#)); do case $1 in -o | -g) shift ;; *) kept+=(\"$1\") ;; esac; shift; done\n"
+                'exec /usr/bin/install "${kept[@]}"\n'
+            )
+            (programs / "install").chmod(0o755)
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("CONCLAVE_", "LC_"))}
-        # The local server of the user would be in the home folder of /etc/passwd.
-        local = self.home / ".local/share/conclave"
-        local.parent.mkdir(parents=True)
         return {
             **kept,
             "HOME": str(self.home),
             "PATH": f"{programs}:{os.environ['PATH']}:/usr/sbin:/sbin",
-            "CONCLAVE_LOCAL": str(local),
             "NO_COLOR": "1",
             "LANG": "C.UTF-8",
         }
@@ -129,12 +151,12 @@ class Run:
     def terminal(self, name):
         if name not in self.terminals:
             prefix = ()
-            if name in MACHINES:
-                (self.folder / name).mkdir()
-                start = (sys.executable, "-B", __file__, "--machine", name, str(self.folder / name))
-                prefix = ("unshare", "--mount", "--uts", "--net", *start)
             work = self.home / name if name in MACHINES else self.home
             work.mkdir(exist_ok=True)
+            if name in MACHINES:
+                (self.folder / name).mkdir()
+                start = (sys.executable, "-B", __file__, "--machine", name, str(self.folder / name), str(work))
+                prefix = ("unshare", "--mount", "--uts", "--net", *start)
             env = {**self.env, "HOME": str(work)}
             terminal = Terminal(name, self.folder / "terminals", env, work, prefix)
             self.terminals[name] = terminal
@@ -283,12 +305,12 @@ def group_exists(group):
     return True
 
 
-def become_machine(name, folder, command):
+def become_machine(name, folder, home, command):
     """Each machine has its own host name, address, and files below /etc and /var."""
     (folder / "unshared").touch()
     run("hostname", name)
-    for target in ("/etc", "/var/lib", "/var/log"):
-        private_copy(target, folder)
+    make_private(folder, "/var/lib", "/var/log")
+    set_home(home)
     has_link = pathlib.Path("/proc/self/net/dev")
     until(lambda: "eth0" in has_link.read_text(), "the network link")
     run("ip", "link", "set", "lo", "up")
@@ -299,7 +321,7 @@ def become_machine(name, folder, command):
 
 def main():
     if sys.argv[1] == "--machine":
-        become_machine(sys.argv[2], pathlib.Path(sys.argv[3]), sys.argv[4:])
+        become_machine(sys.argv[2], pathlib.Path(sys.argv[3]), sys.argv[4], sys.argv[5:])
     folder = pathlib.Path(sys.argv[1])
     run("ip", "link", "set", "lo", "up")
     # Machines are connected to this bridge.
@@ -307,8 +329,9 @@ def main():
     run("ip", "addr", "add", "10.0.0.254/24", "dev", "bridge")
     run("ip", "link", "set", "bridge", "up")
     run("mount", "-t", "tmpfs", "tmpfs", str(folder))
-    for target in ("/etc", "/var/lib", "/var/log", "/usr/local"):
-        private_copy(target, folder / "overlay")
+    (folder / "files").mkdir()
+    make_private(folder / "files", "/var/lib", "/var/log", "/usr/local/bin", "/usr/local/sbin", "/run/conclave")
+    set_home(folder / "home")
     shutil.rmtree("/etc/conclave", ignore_errors=True)
     hosts = "127.0.0.1 localhost\n" + "".join(f"{a} {n}\n" for n, a in MACHINES.items())
     pathlib.Path("/etc/hosts").write_text(hosts)
