@@ -93,7 +93,7 @@ def test_terminals_and_machines(tmp_path):
     done = run_text(
         tmp_path,
         '```sh title="a/script"\n#!/bin/sh\necho from $(hostname)\n```\n'
-        "```sh\nx=1; mkfifo pipe\n```\n"
+        "```sh\nx=1; mkfifo pipe; chmod +x a/script\n```\n"
         "<!-- test: until test -e started -->\n"
         '```console title="terminal 2"\n$ echo ${x:-unset}; touch started; read -r line <pipe; echo $line\nunset\nmore\n```\n'
         "```console\n$ echo $x; echo more >pipe\n1\n```\n"

@@ -220,8 +220,6 @@ class Run:
         file = file if file.is_absolute() else self.home / file
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(part.text)
-        if part.text.startswith("#!"):
-            file.chmod(0o755)
 
     def run_block(self, part, terminal, where):
         if terminal.running:
