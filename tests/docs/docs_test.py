@@ -280,6 +280,14 @@ def test_figures_of_the_readme_agree_with_the_performance_page(name):
     assert wrong_figures((ROOT / name).read_text(), (ROOT / "docs/performance.md").read_text()) == set()
 
 
+def test_the_list_of_metrics_agrees_with_the_server():
+    source = (ROOT / "src/server/listener/four_letter_words.cpp").read_text()
+    reported = re.findall(r'^  (?:line|number)\("((?:zk|conclave)_\w+)"', source, flags=re.M)
+    rows = table_rows((ROOT / "docs/metrics.md").read_text(), "figure", "meaning")
+    assert len(reported) > 15
+    assert sorted(re.findall(r"`(\w+)`", " ".join(first for first, _ in rows))) == sorted(reported)
+
+
 # --- translations
 
 
