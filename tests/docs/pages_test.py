@@ -115,6 +115,7 @@ def test_blocks_and_patterns():
         (7, "cpp", "w\n", ""),
     ]
     assert commands_of("$ a\nb\n$ c \\\n> d\n") == [["a", "b\n"], ["c \\\nd", ""]]
+    assert matches("└─ x\n   ● ann:4711  holds  1s\n", "   x\n  * vm:1  holds  1ms\n")
     assert matches("  * ann:4711  holds  2s  token 243384313438217\n", "  * vm:12  holds  300ms     token 17\n")
     assert not matches("holds 2s\n", "waits 2s\n")
     assert matches("a\n...\nb ... d\n", "a\n1\n2\nb c d\n")

@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
@@ -103,6 +104,20 @@ class Site:
         run = [self.program, *command, "--help"]
         return subprocess.run(run, capture_output=True, text=True, check=True).stdout
 
+    @staticmethod
+    def folded(text):
+        """Long lines continue below the descriptions of the options, in column 30."""
+        margin = " " * 30
+        out = []
+        for line in text.rstrip().split("\n"):
+            if len(line) > 100 and " " in line[30:100]:
+                end = line.rindex(" ", 30, 100)
+                rest = textwrap.wrap(line[end:].strip(), 70, break_on_hyphens=False)
+                out += [line[:end], *(margin + x for x in rest)]
+            else:
+                out.append(line)
+        return "\n".join(out)
+
     def add_commands(self):
         if not self.program.exists():
             print(f"site: {self.program} does not exist, so the pages of the commands are omitted", file=sys.stderr)
@@ -111,9 +126,9 @@ class Site:
             return
         for name in self.commands_in(self.help_of()):
             text = self.help_of(name)
-            parts = [f"# conclave {name}", "", "```text", text.rstrip(), "```", ""]
+            parts = [f"# conclave {name}", "", "```text", self.folded(text), "```", ""]
             for part in self.commands_in(text):
-                parts += [f"## conclave {name} {part}", "", "```text", self.help_of(name, part).rstrip(), "```", ""]
+                parts += [f"## conclave {name} {part}", "", "```text", self.folded(self.help_of(name, part)), "```", ""]
             self.write(f"reference/commands/{name}.md", "\n".join(parts))
             self.nav["commands"].append((name, f"reference/commands/{name}.md"))
 
