@@ -5,7 +5,8 @@ A fenced block is a part of the page's test. Its language and title say what the
 | block                        | what the test does                                                      |
 |------------------------------|-------------------------------------------------------------------------|
 | `sh`                         | runs the lines in the first terminal; the last command must succeed     |
-| `console`                    | runs each line that begins with `$ ` and compares the lines that follow |
+| `console`                    | runs each line after `$ `, which can continue after `> `, and compares  |
+|                              | the lines that follow                                                   |
 | title="terminal 2"           | runs the block in this terminal                                         |
 | title="on zk1"               | runs the block on this machine                                          |
 | title="on every machine"     | runs the block on zk1, zk2 and zk3                                      |
@@ -71,6 +72,7 @@ VARYING = [
     (r"\b[a-z][\w.-]*:\d{3,5}\b(?=$|\s)", r"\\S+"),  # HOST:PROCESS
     (r"\bprocess \d+", r"process \\d+"),
     (r"\b\d+(?:\.\d+)?(?:ms|s|m)\b", r"[\\d.]+(?:ms|s|m)"),
+    (r"\b\d+ s\b", r"\\d+ s"),
     (r" +", r" +"),
 ]
 
@@ -115,7 +117,7 @@ def commands_of(console):
     for line in console.splitlines():
         if line.startswith("$ "):
             found.append([line[2:], ""])
-        elif found and found[-1][0].endswith("\\") and line.startswith("> "):
+        elif line.startswith("> ") and found and not found[-1][1]:
             found[-1][0] += "\n" + line[2:]
         elif found:
             found[-1][1] += line + "\n"
