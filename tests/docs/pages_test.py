@@ -95,7 +95,8 @@ def test_terminals_and_machines(tmp_path):
         '```sh title="a/script"\n#!/bin/sh\necho from $(hostname)\n```\n'
         "```sh\nx=1; mkfifo pipe; chmod +x a/script\n```\n"
         "<!-- test: until test -e started -->\n"
-        '```console title="terminal 2"\n$ echo ${x:-unset}; touch started; read -r line <pipe; echo $line\nunset\nmore\n```\n'
+        '```console title="terminal 2"\n'
+        "$ echo ${x:-unset}; touch started; read -r line <pipe; echo $line\nunset\nmore\n```\n"
         "```console\n$ echo $x; echo more >pipe\n1\n```\n"
         "<!-- test: wait for terminal 2 -->\n"
         '```console title="on every machine"\n$ hostname >/etc/name; echo $(cat /etc/name)\nzk...\n```\n'

@@ -281,7 +281,8 @@ class Run:
             "#include <thread>", "#include <conclave/conclave.hpp>", "using namespace std::chrono_literals;",
         ]  # fmt: skip
         for i, (page, part) in enumerate(fragments):
-            program += [f"void fragment_{i}(conclave::client& zk) {{", f'#line {part.line + 1} "{page.name}"', part.text, "}"]
+            program += [f"void fragment_{i}(conclave::client& zk) {{", f'#line {part.line + 1} "{page.name}"']
+            program += [part.text, "}"]
         program += ["int main(int, char** argv) {", "  conclave::client zk{argv[1]};"]
         program += [*(f"  fragment_{i}(zk);" for i in range(len(fragments))), "}"]
         (self.home / "fragments.cpp").write_text("\n".join(program))
