@@ -12,7 +12,7 @@ TIDY_BASE ?= HEAD
 .NOTPARALLEL:
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: build test sanitize build-dev build-asan build-tsan build-fuzz run-dev run-asan run-tsan run-fuzz sim mutants chaos demo bench-client bench-server bench-lock bench-queue bench-growth bench-ensemble bench-cli format format-check tidy install-packages clean help
+.PHONY: build test sanitize build-dev build-asan build-tsan build-fuzz run-dev run-asan run-tsan run-fuzz sim mutants chaos demo bench-client bench-server bench-lock bench-queue bench-growth bench-ensemble bench-cli docs format format-check tidy install-packages clean help
 .DEFAULT_GOAL := build
 
 configure_and_build = cmake --preset $(1) && cmake --build --preset $(1) -j $(JOBS)
@@ -127,6 +127,10 @@ bench-cli: ## our command line beside flock, kazoo, Curator and zkCli.sh; result
 	cmake --build --preset release -j $(JOBS) --target conclave_cli
 	mkdir -p build/bench
 	/usr/bin/python3 bench/cli/bench_cli.py build/release/src/cli/conclave --json build/bench/cli.json
+
+docs: ## build the site of the documents in build/site; with pages for the commands if build/release has the program
+	tools/install-packages docs
+	tools/site/build.py
 
 # Tracked and new files, without those that .gitignore excludes.
 sources = git ls-files --cached --others --exclude-standard -- '*.cpp' '*.hpp' '*.ipp'

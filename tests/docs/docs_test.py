@@ -1,11 +1,13 @@
 """Checks that the files, links, tests and make targets in the documents exist, and that figures
 agree.
 
-The documents are README.md, CONTRIBUTING.md and docs/**/*.md. The checks need no build and no
+The documents are README.md, README.zh-CN.md, CONTRIBUTING.md and docs/**/*.md. A translation must
+have the structure, the code and the links of the English page. The checks need no build and no
 network: they read the names of tests from the CMake files and the sources.
 """
 
 import fnmatch
+import os
 import pathlib
 import re
 import subprocess
@@ -13,8 +15,12 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")])
+DOCUMENTS = sorted([*ROOT.glob("README*.md"), ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")])
 NAMES = [str(d.relative_to(ROOT)) for d in DOCUMENTS]
+# Each translation with its English page.
+TRANSLATIONS = {"README.zh-CN.md": "README.md"} | {
+    str(d.relative_to(ROOT)): "docs/" + str(d.relative_to(ROOT / "docs/zh")) for d in ROOT.glob("docs/zh/**/*.md")
+}
 
 SOURCE_ENDINGS = (".hpp", ".cpp", ".md", ".py", ".sh", ".cmake", ".java", ".patch", ".svg", ".in", ".txt", ".json")
 # Files that programs of this repository or users write.
@@ -139,7 +145,7 @@ def ctest_names():
     for file in ROOT.glob("tests/**/CMakeLists.txt"):
         text = expanded(file.read_text())
         names |= set(re.findall(r"\badd_test\(NAME ([\w.]+)", text))
-        names |= set(re.findall(r"\bconclave_add_(?:test|fuzzer|interop_run|java_run)\((\w+)", text))
+        names |= set(re.findall(r"\bconclave_add_(?:test|fuzzer|interop_run|java_run|document_test)\((\w+)", text))
         for name in re.findall(r"\bconclave_add_(?:embedded_run|interop_run|java_run)\((\w+)", text):
             names.add(name + ".embedded")
         names |= {"sim_" + n for n in re.findall(r"\bconclave_add_simulation\((\w+)", text)}
@@ -260,14 +266,93 @@ def test_the_table_of_mutants_agrees_with_cmake():
         assert seed <= int(arguments[arguments.index("SEEDS") + 1]), name
 
 
-def test_figures_of_the_readme_agree_with_the_performance_page():
-    readme = (ROOT / "README.md").read_text()
-    section = re.search(r"^## How does it compare.*?\n(.*?)(?=^## )", readme, flags=re.S | re.M)[1]
+def wrong_figures(readme, performance):
+    """The figures in the tables of a README that the performance page does not have."""
+    section = re.search(r"^## (?:Figures|性能数据)\n(.*?)(?=^## )", readme, flags=re.S | re.M)[1]
     cells = [c for line in section.splitlines() if line.startswith("|") for c in line.split("|")[2:]]
     figures = {f for c in cells for f in re.findall(r"(?<![\w.,])\d[\d,.]*\d|(?<![\w.,])\d", c)}
-    known = set(re.findall(r"\d[\d,.]*\d|\d", (ROOT / "docs/performance.md").read_text()))
     assert figures
-    assert figures <= known
+    return figures - set(re.findall(r"\d[\d,.]*\d|\d", performance))
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
+def test_figures_of_the_readme_agree_with_the_performance_page(name):
+    assert wrong_figures((ROOT / name).read_text(), (ROOT / "docs/performance.md").read_text()) == set()
+
+
+def test_the_list_of_metrics_agrees_with_the_server():
+    source = (ROOT / "src/server/listener/four_letter_words.cpp").read_text()
+    reported = re.findall(r'^  (?:line|number)\("((?:zk|conclave)_\w+)"', source, flags=re.M)
+    rows = table_rows((ROOT / "docs/metrics.md").read_text(), "figure", "meaning")
+    assert len(reported) > 15
+    assert sorted(re.findall(r"`(\w+)`", " ".join(first for first, _ in rows))) == sorted(reported)
+
+
+# --- translations
+
+
+def without_comments(block):
+    """Code without its comments, which are translated."""
+    lines = [re.sub(r"\s*(?:(?<=\s)#|^#(?![!])|(?<=\s)//).*", "", line) for line in block.splitlines()]
+    return [line for line in lines if line]
+
+
+def structure(text, name):
+    """What a translation has in common with its original."""
+    outside = without_fences(text)
+    folder = (ROOT / name).parent
+    targets = [t for t in links(text) if not re.search(r"README\.?[\w-]*\.md$", t)]
+    return {
+        "headings": re.findall(r"^#+", outside, flags=re.M),
+        "code": [without_comments(b) for b in fences(text)],
+        "fences": re.findall(r"^```.+$", text, flags=re.M),
+        "instructions": re.findall(r"^<!-- .*?-->", text, flags=re.S | re.M),
+        "inline code": sorted(code_spans(text)),
+        "links": sorted(english(os.path.relpath(folder / t, ROOT)) for t in targets if ":" not in t),
+        "table rows": [line.count("|") for line in outside.splitlines() if line.startswith("|")],
+        "list items": len(re.findall(r"^(?:- |\d+\. )", outside, flags=re.M)),
+        "figures": sorted(re.findall(r"\d[\d,.]*\d", re.sub(r"\]\([^)]*\)", "]", outside))),
+    }
+
+
+def english(link):
+    """The English page of a translated page, so that a link may lead to either."""
+    page, _, anchor = link.partition("#")
+    return (TRANSLATIONS.get(page, page) + ("#" if anchor else "")) or page
+
+
+def differences(translation, name, original, original_name):
+    ours, theirs = structure(translation, name), structure(original, original_name)
+    return {k: (ours[k], theirs[k]) for k in ours if ours[k] != theirs[k]}
+
+
+@pytest.mark.parametrize("name", sorted(TRANSLATIONS))
+def test_translations_are_in_step(name):
+    original = TRANSLATIONS[name]
+    assert differences((ROOT / name).read_text(), name, (ROOT / original).read_text(), original) == {}
+
+
+# A browser shows a line break as a space, which Chinese text does not have.
+@pytest.mark.parametrize("name", sorted(TRANSLATIONS))
+def test_chinese_paragraphs_have_no_line_breaks(name):
+    outside = without_fences((ROOT / name).read_text())
+    assert re.findall(r"[\u3000-\u9fff\uff00-\uffef].*\n *(?![-*#|<\s]|\d+\. |!\[)\S.*", outside) == []
+
+
+def test_the_check_of_translations_finds_errors():
+    page = "# A\n\n- one `x` [b](docs/cli.md)\n\n```sh\nmake demo   # see\n```\n\n| a | 12 |\n"
+    same = "# 甲\n\n- 一 `x` [乙](docs/cli.md)\n\n```sh\nmake demo   # 看\n```\n\n| 甲 | 12 |\n"
+    assert differences(same, "README.md", page, "README.md") == {}
+    for old, new, what in [
+        ("# 甲", "## 甲", "headings"),
+        ("make demo", "make test", "code"),
+        ("`x`", "`y`", "inline code"),
+        ("docs/cli.md", "docs/abi.md", "links"),
+        ("12", "13", "figures"),
+        ("| 12", "| 12 | ", "table rows"),
+        ("- 一", "一", "list items"),
+    ]:
+        assert what in differences(same.replace(old, new), "README.md", page, "README.md"), new
 
 
 def test_the_checks_find_errors():
