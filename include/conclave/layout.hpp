@@ -78,6 +78,9 @@ class layout {
   };
   // Parses the name of a child of the lock's path. Returns nullopt if it is not a contender's name.
   std::optional<contender> parse(std::string_view name) const;
+  // Like parse(), but returns nullopt also for a contender that is not in the wait queue of a
+  // contender with the role `own`.
+  std::optional<contender> parse_for(role own, std::string_view name) const;
 
   // Returns true if this is a contender's name in any layout known to Conclave.
   static bool in_known_layout(std::string_view name);
@@ -97,6 +100,7 @@ class layout {
     std::optional<std::string> tail;  // the text after a `*`
   };
   static pattern make(layout::role r, std::string_view text);
+  bool share_wait_queue(role own, const contender& other) const;
   static std::optional<std::int32_t> match(const pattern& p, std::string_view name);
   static layout of(std::string name,
                    std::initializer_list<std::pair<layout::role, std::string_view>> patterns,

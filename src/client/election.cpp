@@ -152,7 +152,10 @@ std::optional<contender_info> election::leader() const {
 }
 
 std::vector<contender_info> election::candidates() const {
-  return client_impl::contenders(own_->core, own_->path, own_->options.layout);
+  const auto& names = own_->options.layout;
+  return client_impl::contenders(own_->core, own_->path, names, [&](std::string_view name) {
+    return recipes::parse_candidate(name, names);
+  });
 }
 
 }  // namespace conclave

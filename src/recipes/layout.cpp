@@ -155,6 +155,20 @@ std::optional<layout::contender> layout::parse(std::string_view name) const {
   return std::nullopt;
 }
 
+// Mutexes, readers and writers of Conclave wait for each other. In other libraries, mutexes ignore
+// readers and writers, and readers and writers ignore mutexes, unless writers and mutexes have the
+// same names.
+bool layout::share_wait_queue(role own, const contender& other) const {
+  return other.ours || (own == role::exclusive) == (other.role == role::exclusive) ||
+         name_prefix(role::writer) == name_prefix(role::exclusive);
+}
+
+std::optional<layout::contender> layout::parse_for(role own, std::string_view name) const {
+  auto c = parse(name);
+  if (c && !share_wait_queue(own, *c)) c.reset();
+  return c;
+}
+
 const std::vector<layout>& layout::known() {
   static const std::vector<layout> all{curator(),
                                        kazoo(),

@@ -71,17 +71,7 @@ task<error_code> wait_by_listing::wait_for(blocker& b) {
   co_return co_await wait_until_deleted(context, nodes, own(), b.node);
 }
 
-// Mutexes, readers and writers of Conclave wait for each other. In other libraries, mutexes ignore
-// readers and writers, and readers and writers ignore mutexes, unless writers and mutexes have the
-// same names.
-bool wait_by_listing::takes_part(const layout::contender& c) const {
-  using role = layout::role;
-  return c.ours || (request().role == role::exclusive) == (c.role == role::exclusive) ||
-         request().layout.name_prefix(role::writer) ==
-             request().layout.name_prefix(role::exclusive);
-}
-
-// Contenders with the same key count the same names as contenders; see takes_part().
+// For contenders with the same key, layout::parse_for() returns the same contenders.
 shared_listings::key wait_by_listing::listing_key() const {
   using role = layout::role;
   const auto& names = request().layout;
@@ -136,8 +126,7 @@ task<> wait_by_listing::list(shared_listing& into) {
   all.reserve(got.value.names.size());
   bool has_leases = false;
   for (const auto& name : got.value.names) {
-    const auto c = request().layout.parse(name);
-    if (c && takes_part(*c)) {
+    if (const auto c = request().layout.parse_for(request().role, name)) {
       all.push_back({name, c->role, c->number});
     } else if (layout::in_known_layout(name)) {
       into.ec = errc::layout_mismatch;

@@ -65,7 +65,6 @@ class wait_by_listing : public wait_strategy {
   task<> list(shared_listing& into);
   task<error_code> expect_no_permits(std::string& mismatch);
   task<error_code> read_czxids(std::vector<queued_contender>& all);
-  bool takes_part(const layout::contender& c) const;
   blocker make_blocker(const wait_queue& all, std::size_t index) const;
 
   bool has_waited_ = false;
