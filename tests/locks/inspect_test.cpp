@@ -171,7 +171,34 @@ TEST_F(inspecting, counts_items_and_claims) {
     const auto where = path + "/of-layout-" + std::to_string(static_cast<int>(l));
     queue{zk, where, options}.push("a");
     EXPECT_EQ(find_queue_layout(zk, where), l);
+    const auto found = at(where);
+    EXPECT_EQ(found.layout, l == queue_layout::kazoo ? "kazoo" : "kazoo_locking");
+    EXPECT_EQ(found.queue.items, 1u);
   }
+}
+
+TEST_F(inspecting, determines_the_layout_of_a_queue_with_other_nodes) {
+  const auto item = create_mode::persistent_sequential;
+  zk.create(path + "/mixed");
+  zk.create(path + "/mixed/entry-100-", "", item);
+  zk.create(path + "/mixed/qn-", "", item);
+  EXPECT_EQ(find_queue_layout(zk, path + "/mixed"), queue_layout::zookeeper);
+  EXPECT_EQ(at(path + "/mixed").layout, "zookeeper");
+  // A folder of another program that happens to be called `entries`.
+  zk.create(path + "/mixed/entries");
+  zk.create(path + "/mixed/entries/notes");
+  EXPECT_EQ(find_queue_layout(zk, path + "/mixed"), queue_layout::zookeeper);
+  EXPECT_EQ(at(path + "/mixed").layout, "zookeeper");
+  // A queue that happens to be called `entries`.
+  zk.create(path + "/plain");
+  zk.create(path + "/plain/entries");
+  zk.create(path + "/plain/entries/qn-", "", item);
+  EXPECT_FALSE(find_queue_layout(zk, path + "/plain"));
+  EXPECT_EQ(at(path + "/plain/entries").layout, "zookeeper");
+  zk.create(path + "/empty");
+  zk.create(path + "/empty/entries");
+  EXPECT_EQ(find_queue_layout(zk, path + "/empty"), queue_layout::kazoo_locking);
+  EXPECT_TRUE(inspect(zk, {path + "/empty"}).recipes.empty()) << "it may be anything";
 }
 
 TEST_F(inspecting, recognizes_the_given_layouts) {

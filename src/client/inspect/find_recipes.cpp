@@ -66,8 +66,7 @@ class finder {
     const auto before = found_.size();
     if (is_semaphore(path, node))
       find_semaphore(path);
-    else if (is_locking_queue(path, node) ||
-             std::any_of(node.names.begin(), node.names.end(), is_queue_item))
+    else if (is_queue(path, node))
       find_queue(path);
     find_wait_queues(path, node);
     if (found_.size() != before) return;
@@ -146,10 +145,14 @@ class finder {
            holds_only(child_path(path, recipes::leases_folder),
                       [](const auto& name) { return recipes::parse_lease(name).has_value(); });
   }
-  bool is_locking_queue(const std::string& path, const children_result& node) {
+  // An empty folder `entries` alone is not enough evidence.
+  bool is_queue(const std::string& path, const children_result& node) {
+    const auto l = queue_layout_at(path, node);
+    if (l != queue_layout::kazoo_locking) return l.has_value();
     const auto names = names_of_queue(path, queue_layout::kazoo_locking);
-    return has(node, last_name(names.items())) && has(node, last_name(names.claims())) &&
-           holds_only(names.items(), is_queue_item) && holds_only(names.claims(), is_queue_item);
+    const auto* const entries = tree_.find(names.items());
+    return (entries != nullptr && !entries->names.empty()) ||
+           (has(node, last_name(names.claims())) && holds_only(names.claims(), is_queue_item));
   }
 
   void find_semaphore(const std::string& path) {
@@ -184,18 +187,19 @@ class finder {
     found_.push_back(std::move(f));
   }
 
-  queue_layout layout_of_queue(const std::string& path) {
-    const auto* const node = tree_.find(path);
-    if (node == nullptr) return queue_layout::zookeeper;
-    if (is_locking_queue(path, *node)) return queue_layout::kazoo_locking;
-    const auto kazoo = names_of_queue(path, queue_layout::kazoo);
-    const bool is_kazoo = std::any_of(node->names.begin(), node->names.end(),
-                                      [&](const auto& n) { return kazoo.parse(n).has_value(); });
-    return is_kazoo ? queue_layout::kazoo : queue_layout::zookeeper;
+  std::optional<queue_layout> queue_layout_at(const std::string& path,
+                                              const children_result& node) {
+    static const std::vector<std::string> unreadable;
+    const auto folder = names_of_queue(path, queue_layout::kazoo_locking).items();
+    if (!has(node, last_name(folder))) return layout_of_queue(node.names, nullptr);
+    const auto* const entries = tree_.find(folder);
+    return layout_of_queue(node.names, entries == nullptr ? &unreadable : &entries->names);
   }
 
   void find_queue(const std::string& path) {
-    const auto l = layout_of_queue(path);
+    const auto* const node = tree_.find(path);
+    const auto found = node == nullptr ? std::nullopt : queue_layout_at(path, *node);
+    const auto l = found.value_or(queue_layout::zookeeper);  // a queue without items
     const auto names = names_of_queue(path, l);
     found_recipe f;
     f.info.path = path;

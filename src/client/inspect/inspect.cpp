@@ -191,13 +191,11 @@ std::optional<std::size_t> recorded_permits(const get_result& semaphore) {
 std::optional<queue_layout> find_queue_layout(client& c, const std::string& path) {
   const auto& core = client_impl::core_access::of(c);
   const auto children = client_impl::children_of(core, path);
-  const auto locking = client_impl::names_of_queue(path, queue_layout::kazoo_locking);
-  if (std::find(children.begin(), children.end(), client_impl::last_name(locking.items())) !=
-      children.end())
-    return queue_layout::kazoo_locking;
-  for (const auto l : {queue_layout::zookeeper, queue_layout::kazoo})
-    if (!client_impl::names_of_queue(path, l).in_order(children).empty()) return l;
-  return std::nullopt;
+  const auto folder = client_impl::names_of_queue(path, queue_layout::kazoo_locking).items();
+  if (std::find(children.begin(), children.end(), client_impl::last_name(folder)) == children.end())
+    return client_impl::layout_of_queue(children, nullptr);
+  const auto entries = client_impl::children_of(core, folder);
+  return client_impl::layout_of_queue(children, &entries);
 }
 
 std::vector<contender_info> queue_claims(client& c, const std::string& path, queue_layout names) {
