@@ -19,9 +19,8 @@ std::vector<contender_info> contenders(client& c, const std::string& path,
                                        const layout& names = layout::curator());
 
 // Like contenders(), but lists the permits of a semaphore, oldest first. The newest entry may be a
-// waiter, because a waiter creates its node before a permit is free. If the semaphore records that
-// it has N permits, contender_info::holds is true for the oldest N entries. Otherwise it is true
-// for all entries.
+// waiter, because a waiter creates its node before a permit is free. contender_info::holds is false
+// for such an entry.
 std::vector<contender_info> permits_in_use(client& c, const std::string& path);
 
 // Asks the contender that owns this node to release the lock. The holder is notified by

@@ -109,10 +109,48 @@ TEST_F(inspecting, counts_permits) {
   ASSERT_EQ(permits.size(), 2u);
   EXPECT_TRUE(permits[0].holds);
   EXPECT_FALSE(permits[1].holds);
+  EXPECT_FALSE(permits[1].granted);
   EXPECT_TRUE(permits_in_use(zk, path + "/nothing").empty());
   first.release();
   waiting.get();
   second.release();
+}
+
+TEST_F(inspecting, every_holder_of_a_permit_has_a_time_of_the_grant) {
+  semaphore s{zk, path + "/s", 2};
+  s.acquire();
+  s.acquire();
+  const auto permits = permits_in_use(other, path + "/s");
+  const auto same = at(path + "/s").contenders;
+  ASSERT_EQ(permits.size(), 2u);
+  ASSERT_EQ(same.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(permits[i].holds && permits[i].granted) << i;
+    EXPECT_TRUE(same[i].holds && same[i].granted) << i;
+  }
+  s.release();
+  s.release();
+}
+
+// Curator does not record the number of permits.
+TEST_F(inspecting, finds_the_waiter_among_permits_of_an_unknown_number) {
+  const auto ephemeral = create_mode::ephemeral_sequential;
+  for (const auto* folder : {"/s", "/s/leases", "/s/locks"}) zk.create(path + folder);
+  zk.create(path + "/s/leases/_c_1-lease-", "holder", ephemeral);
+  other.create(path + "/s/leases/_c_2-lease-", "waiter", ephemeral);
+  const auto holds = [&] {
+    std::vector<bool> all;
+    for (const auto& each : permits_in_use(zk, path + "/s")) all.push_back(each.holds);
+    return all;
+  };
+  EXPECT_EQ(holds(), (std::vector<bool>{true, true}));
+  EXPECT_TRUE(at(path + "/s").contenders[1].holds);
+  other.create(path + "/s/locks/_c_3-lock-", "waiter", ephemeral);
+  EXPECT_EQ(holds(), (std::vector<bool>{true, false}));
+  const auto s = at(path + "/s").contenders;
+  ASSERT_EQ(s.size(), 2u);
+  EXPECT_TRUE(s[0].holds);
+  EXPECT_FALSE(s[1].holds);
 }
 
 TEST_F(inspecting, lists_permits_of_curator) {

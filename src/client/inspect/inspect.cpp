@@ -21,14 +21,6 @@ using client_impl::parent_path;
 using kind = recipe_info::kind;
 using presence = listed_contender::presence;
 
-// The next waiter of a semaphore has already created its lease and waits until enough other leases
-// are gone. So this lease does not belong to a holder.
-void remove_next_waiter(std::vector<listed_contender>& leases,
-                        const std::vector<listed_contender>& waiting) {
-  if (leases.size() < 2 || waiting.empty() || waiting.front().info.session_id == 0) return;
-  if (leases.back().info.session_id == waiting.front().info.session_id) leases.pop_back();
-}
-
 bool is_ours(const get_result& node) {
   const auto data = recipes::parse_contender_data(node.data);
   return data.asked_to_release || !data.id.empty();
@@ -80,8 +72,9 @@ void read_paths(client& c, std::vector<found_recipe>& all) {
       if (recipes::is_parent_record(node.data)) which[i]->what = kind::lock;
       continue;
     }
-    which[i]->permits = kazoo_permits(node.data);
-    if (const auto recorded = recorded_permits(node))
+    if (which[i]->layout == "kazoo")
+      which[i]->permits = kazoo_permits(node.data);
+    else if (const auto recorded = recorded_permits(node))
       which[i]->permits = static_cast<int>(*recorded);
   }
 }
@@ -93,11 +86,12 @@ recipe_info finish(found_recipe f) {
   }
   auto& r = f.info;
   if (r.what != kind::semaphore) client_impl::mark_holders(f.wait_queue);
-  if (r.what == kind::semaphore && r.layout != "kazoo") remove_next_waiter(f.holders, f.wait_queue);
-  for (auto& e : f.holders) {
-    e.info.holds = true;
-    r.contenders.push_back(std::move(e.info));
-  }
+  if (r.what == kind::semaphore && r.layout != "kazoo")
+    client_impl::mark_permit_holders(f.holders, r.permits, f.wait_queue);
+  else
+    for (auto& e : f.holders) e.info.holds = true;
+  for (auto& e : f.holders)  // the first waiter of a semaphore is also in the wait queue
+    if (e.info.holds) r.contenders.push_back(std::move(e.info));
   for (auto& e : f.wait_queue) r.contenders.push_back(std::move(e.info));
   return std::move(r);
 }

@@ -52,6 +52,17 @@ void mark_holders(std::vector<listed_contender>& sorted) {
   }
 }
 
+void mark_permit_holders(std::vector<listed_contender>& leases, std::optional<std::size_t> permits,
+                         const std::vector<listed_contender>& waiting) {
+  if (!permits) {
+    const auto next = waiting.empty() ? 0 : waiting.front().info.session_id;  // 0 if unreadable
+    const bool newest_waits =
+        next != 0 && leases.size() > 1 && leases.back().info.session_id == next;
+    permits = leases.size() - (newest_waits ? 1 : 0);
+  }
+  for (std::size_t i = 0; i < leases.size(); ++i) leases[i].info.holds = i < *permits;
+}
+
 void set_node_info(contender_info& info, const get_result& node) {
   recipes::set_node_info(info, node.data, node.stat);
 }
