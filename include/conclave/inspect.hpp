@@ -56,8 +56,8 @@ struct recipe_info {
 
   std::string path;
   kind what = kind::lock;
-  // The layout of the node names: "curator", "kazoo", "zookeeper", "leader_latch", "kazoo_locking",
-  // the pattern of a custom layout, or "named" for a named_mutex. Empty for an unused path.
+  // The name of the layout: layout::name(), to_string(queue_layout), or "named" for a named_mutex.
+  // A contender of an unknown layout has its prefix as its layout. Empty for an unused path.
   std::string layout;
   // The holders, followed by the waiters in the order of the wait queue. For a queue, these are the
   // claims.

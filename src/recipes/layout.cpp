@@ -65,6 +65,13 @@ layout layout::of(std::string name,
   return l;
 }
 
+layout layout::of_election(std::string name,
+                           std::initializer_list<std::pair<role, std::string_view>> patterns) {
+  auto l = of(std::move(name), patterns, {});
+  l.is_for_elections_ = true;
+  return l;
+}
+
 // All locks share the patterns of these layouts.
 
 layout layout::curator() {
@@ -102,13 +109,13 @@ layout layout::zookeeper() {
 }
 
 layout layout::election() {
-  static const auto shared = of("election", {{role::exclusive, "n_"}}, {});
+  static const auto shared = of_election("election", {{role::exclusive, "n_"}});
   return shared;
 }
 
 layout layout::leader_latch() {
   static const auto shared =
-      of("leader_latch", {{role::exclusive, "latch-"}, {role::exclusive, "_c_*-latch-"}}, {});
+      of_election("leader-latch", {{role::exclusive, "latch-"}, {role::exclusive, "_c_*-latch-"}});
   return shared;
 }
 

@@ -86,6 +86,7 @@ TEST_F(inspecting, distinguishes_the_kinds) {
   ASSERT_EQ(rw_info.contenders.size(), 1u);
   EXPECT_EQ(rw_info.contenders[0].role, layout::role::reader);
   EXPECT_EQ(at(path + "/election").what, kind::election);
+  EXPECT_EQ(at(path + "/election").layout, layout::election().name());
   EXPECT_EQ(at(path + "/named").layout, "named");
   EXPECT_STREQ(to_string(kind::read_write_lock), "read-write lock");
 }
@@ -210,7 +211,7 @@ TEST_F(inspecting, counts_items_and_claims) {
     queue{zk, where, options}.push("a");
     EXPECT_EQ(find_queue_layout(zk, where), l);
     const auto found = at(where);
-    EXPECT_EQ(found.layout, l == queue_layout::kazoo ? "kazoo" : "kazoo_locking");
+    EXPECT_EQ(found.layout, to_string(l));
     EXPECT_EQ(found.queue.items, 1u);
   }
 }

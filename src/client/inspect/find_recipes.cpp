@@ -12,15 +12,7 @@ namespace {
 
 using kind = recipe_info::kind;
 using presence = listed_contender::presence;
-
-const char* name_of(queue_layout l) {
-  switch (l) {
-    case queue_layout::zookeeper: return "zookeeper";
-    case queue_layout::kazoo: return "kazoo";
-    case queue_layout::kazoo_locking: return "kazoo_locking";
-  }
-  return "";
-}
+using rule = found_recipe::rule;
 
 class finder {
  public:
@@ -99,20 +91,21 @@ class finder {
     f.info.path = place;
     f.info.layout = parsed ? begin : "named";
     f.kind_is_certain = false;
-    f.wait_queue.push_back(std::move(e));
+    if (!parsed) f.granted_when = rule::node_created;
+    (parsed ? f.wait_queue : f.holders).push_back(std::move(e));
   }
 
   // Contenders of different layouts do not exclude each other, so each layout counts as a separate
   // lock.
   void find_wait_queues(const std::string& path, const children_result& node) {
-    std::map<const named_layout*, found_recipe> by_layout;
+    std::map<const layout*, found_recipe> by_layout;
     for (const auto& name : node.names) {
       const auto c = layouts_.parse(name);
       if (!c) continue;
       auto& f = by_layout[c->of];
       f.info.path = path;
-      f.info.layout = c->of->name;
-      if (c->of->election) f.info.what = kind::election;
+      f.info.layout = c->of->name();
+      if (c->of->is_for_elections()) f.info.what = kind::election;
       if (c->parsed.role != layout::role::exclusive) f.info.what = kind::read_write_lock;
       f.wait_queue.push_back(make(path, name, c->parsed));
     }
@@ -159,7 +152,8 @@ class finder {
     found_recipe f;
     f.info.path = path;
     f.info.what = kind::semaphore;
-    f.info.layout = "curator";
+    f.info.layout = layout::curator().name();
+    f.granted_when = rule::permits;
     f.needs_path_data = true;
     f.wait_queue = wait_queue_at(child_path(path, recipes::locks_folder));
     const auto folder = child_path(path, recipes::leases_folder);
@@ -174,7 +168,8 @@ class finder {
     found_recipe f;
     f.info.path = path;
     f.info.what = kind::semaphore;
-    f.info.layout = "kazoo";
+    f.info.layout = layout::kazoo().name();
+    f.granted_when = rule::node_created;
     f.needs_path_data = true;
     f.wait_queue = wait_queue_at(path + std::string{semaphore_sibling_suffix});
     for (const auto& name : names_below(path)) {
@@ -204,7 +199,8 @@ class finder {
     found_recipe f;
     f.info.path = path;
     f.info.what = kind::queue;
-    f.info.layout = name_of(l);
+    f.info.layout = to_string(l);
+    f.granted_when = rule::node_created;
     const auto& items = names_below(names.items().empty() ? path : names.items());
     f.info.queue.items = static_cast<std::size_t>(
         std::count_if(items.begin(), items.end(), [](const auto& n) { return is_queue_item(n); }));

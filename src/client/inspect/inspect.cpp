@@ -20,6 +20,7 @@ using client_impl::listed_contender;
 using client_impl::parent_path;
 using kind = recipe_info::kind;
 using presence = listed_contender::presence;
+using rule = found_recipe::rule;
 
 bool is_ours(const get_result& node) {
   const auto data = recipes::parse_contender_data(node.data);
@@ -58,58 +59,56 @@ std::optional<int> kazoo_permits(const std::string& data) {
 }
 
 void read_paths(client& c, std::vector<found_recipe>& all) {
-  std::vector<recipe_info*> which;
+  std::vector<found_recipe*> which;
   std::vector<std::string> paths;
   for (auto& f : all) {
     if (!f.needs_path_data) continue;
-    which.push_back(&f.info);
+    which.push_back(&f);
     paths.push_back(f.info.path);
   }
   const auto replies = get_all(c, paths);
   for (std::size_t i = 0; i < which.size(); ++i) {
     const auto& node = replies[i].value;
-    if (which[i]->what == kind::unused) {
-      if (recipes::is_parent_record(node.data)) which[i]->what = kind::lock;
-      continue;
+    auto& info = which[i]->info;
+    if (info.what == kind::unused) {
+      if (recipes::is_parent_record(node.data)) info.what = kind::lock;
+    } else if (which[i]->granted_when != rule::permits) {
+      info.permits = kazoo_permits(node.data);
+    } else if (const auto recorded = recorded_permits(node)) {
+      info.permits = static_cast<int>(*recorded);
     }
-    if (which[i]->layout == "kazoo")
-      which[i]->permits = kazoo_permits(node.data);
-    else if (const auto recorded = recorded_permits(node))
-      which[i]->permits = static_cast<int>(*recorded);
   }
 }
 
-recipe_info finish(found_recipe f) {
+void find_holders(found_recipe& f) {
   for (auto* const contenders : {&f.holders, &f.wait_queue}) {
     std::erase_if(*contenders, [](const auto& e) { return e.state == presence::absent; });
     client_impl::sort_wait_queue(*contenders);
   }
-  auto& r = f.info;
-  if (r.what != kind::semaphore) client_impl::mark_holders(f.wait_queue);
-  if (r.what == kind::semaphore && r.layout != "kazoo")
-    client_impl::mark_permit_holders(f.holders, r.permits, f.wait_queue);
-  else
-    for (auto& e : f.holders) e.info.holds = true;
-  for (auto& e : f.holders)  // the first waiter of a semaphore is also in the wait queue
-    if (e.info.holds) r.contenders.push_back(std::move(e.info));
-  for (auto& e : f.wait_queue) r.contenders.push_back(std::move(e.info));
-  return std::move(r);
+  switch (f.granted_when) {
+    case rule::first_in_wait_queue: client_impl::mark_holders(f.wait_queue); break;
+    case rule::permits:
+      client_impl::mark_permit_holders(f.holders, f.info.permits, f.wait_queue);
+      // The first waiter is also in the wait queue.
+      std::erase_if(f.holders, [](const auto& e) { return !e.info.holds; });
+      break;
+    case rule::node_created:
+      for (auto& e : f.holders) e.info.holds = true;
+      break;
+  }
+  for (auto* const contenders : {&f.holders, &f.wait_queue})
+    for (auto& e : *contenders) f.info.contenders.push_back(std::move(e.info));
 }
 
-// Returns true if a contender becomes a holder at the moment when its node is created.
-bool granted_at_creation(const recipe_info& r) {
-  return r.what == kind::queue || (r.what == kind::semaphore && r.layout == "kazoo") ||
-         r.layout == "named";
-}
-
-void date_grants(client& c, std::vector<recipe_info>& all) {
+void date_grants(client& c, std::vector<found_recipe>& all) {
   std::vector<recipe_info*> which;
   std::vector<std::string> paths;
-  for (auto& r : all) {
+  for (auto& f : all) {
+    auto& r = f.info;
     if (r.contenders.empty() || !r.contenders.front().holds) continue;
-    if (granted_at_creation(r)) {
+    if (f.granted_when == rule::node_created) {
       for (auto& who : r.contenders)
-        if (who.holds) who.granted = grant_time{who.since, who.since};
+        if (who.holds && who.readable) who.granted = grant_time{who.since, who.since};
       continue;
     }
     which.push_back(&r);
@@ -135,16 +134,15 @@ inspection inspect(client& c, const std::vector<std::string>& paths,
   auto found = client_impl::find_recipes(tree, layouts, options.include_unused);
   read_contenders(c, found, result);
   read_paths(c, found);
-  for (auto& f : found) {
-    const bool known = f.kind_is_certain;
-    auto r = finish(std::move(f));
-    if (r.in_use() || (options.include_unused && known)) result.recipes.push_back(std::move(r));
-  }
-  std::sort(result.recipes.begin(), result.recipes.end(),
-            [](const recipe_info& a, const recipe_info& b) {
-              return std::tie(a.path, a.layout) < std::tie(b.path, b.layout);
-            });
-  date_grants(c, result.recipes);
+  for (auto& f : found) find_holders(f);
+  std::erase_if(found, [&](const found_recipe& f) {
+    return !f.info.in_use() && !(options.include_unused && f.kind_is_certain);
+  });
+  std::sort(found.begin(), found.end(), [](const found_recipe& a, const found_recipe& b) {
+    return std::tie(a.info.path, a.info.layout) < std::tie(b.info.path, b.info.layout);
+  });
+  date_grants(c, found);
+  for (auto& f : found) result.recipes.push_back(std::move(f.info));
   return result;
 }
 

@@ -1,23 +1,17 @@
 #include "client/inspect/names.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace conclave::client_impl {
 
-known_layouts::known_layouts(const std::vector<layout>& extra) {
-  for (const auto& l : extra) all_.push_back({l.name(), l});
-  all_.push_back({"curator", layout::curator()});
-  all_.push_back({"kazoo", layout::kazoo()});
-  all_.push_back({"zookeeper", layout::zookeeper()});
-  all_.push_back({"zookeeper", layout::election(), true});
-  all_.push_back({"leader_latch", layout::leader_latch(), true});
-  all_.push_back({"lock-*-", layout::custom("lock-*-")});
-  all_.push_back({"*-R-", layout::custom_shared("*-R-", "*-W-")});
+known_layouts::known_layouts(std::vector<layout> extra) : all_{std::move(extra)} {
+  all_.insert(all_.end(), layout::known().begin(), layout::known().end());
 }
 
 std::optional<known_layouts::contender> known_layouts::parse(std::string_view name) const {
   for (const auto& l : all_)
-    if (const auto found = l.names.parse(name)) return contender{&l, *found};
+    if (const auto found = l.parse(name)) return contender{&l, *found};
   return {};
 }
 

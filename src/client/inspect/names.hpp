@@ -11,26 +11,20 @@
 
 namespace conclave::client_impl {
 
-struct named_layout {
-  std::string name;  // the value of recipe_info::layout
-  layout names;
-  bool election = false;
-};
-
 class known_layouts {
  public:
-  // Contains the layouts that Conclave knows, and `extra`.
-  explicit known_layouts(const std::vector<layout>& extra = {});
+  // Contains `extra` and layout::known().
+  explicit known_layouts(std::vector<layout> extra = {});
 
   struct contender {
-    const named_layout* of;
+    const layout* of;
     layout::contender parsed;
   };
   // Returns nullopt if this is not the name of a contender.
   std::optional<contender> parse(std::string_view name) const;
 
  private:
-  std::vector<named_layout> all_;
+  std::vector<layout> all_;
 };
 
 // Returns true if this is the name of a queue's item, in any layout.

@@ -7,7 +7,18 @@
 
 #include "conclave/queue_item.hpp"
 
-namespace conclave::recipes {
+namespace conclave {
+
+const char* to_string(queue_layout l) noexcept {
+  switch (l) {
+    case queue_layout::zookeeper: return "zookeeper";
+    case queue_layout::kazoo: return "kazoo";
+    case queue_layout::kazoo_locking: return "kazoo-locking";
+  }
+  return "";
+}
+
+namespace recipes {
 namespace {
 
 // The prefixes of item names without and with priorities.
@@ -109,4 +120,5 @@ std::vector<item_name> queue_names::set_aside_in_order(
   return sorted(children, [this](const std::string& name) { return parse_set_aside(name); });
 }
 
-}  // namespace conclave::recipes
+}  // namespace recipes
+}  // namespace conclave
