@@ -164,6 +164,45 @@ TEST_F(inspecting, lists_permits_of_curator) {
   EXPECT_EQ(permits[0].owner, "theirs");
 }
 
+TEST_F(inspecting, reads_the_position_in_a_wait_queue) {
+  const auto ephemeral = create_mode::ephemeral_sequential;
+  wait_position_reader reader{zk, path};
+  EXPECT_EQ(reader.read().ahead, 0u);
+  EXPECT_FALSE(reader.read().holder);
+  std::vector<std::string> nodes;
+  for (int i = 0; i < 3; ++i)
+    nodes.push_back(other.create(path + "/lock-", "other " + std::to_string(i), ephemeral).path);
+  EXPECT_EQ(reader.read().ahead, 3u) << "the session has no contender yet";
+  zk.create(path + "/lock-", "own", ephemeral);
+  for (int i = 0; i < 40; ++i) other.create(path + "/lock-", "", ephemeral);
+  auto position = reader.read();
+  EXPECT_EQ(position.ahead, 3u);
+  ASSERT_TRUE(position.holder);
+  EXPECT_EQ(position.holder->owner, "other 0");
+  other.remove(nodes[0]);
+  position = reader.read();
+  EXPECT_EQ(position.ahead, 2u);
+  EXPECT_EQ(position.holder->node, nodes[1]);
+  other.remove(nodes[1]);
+  other.remove(nodes[2]);
+  EXPECT_EQ(reader.read().ahead, 0u);
+  EXPECT_FALSE(reader.read().holder);
+}
+
+TEST_F(inspecting, reads_the_position_in_the_wait_queue_of_a_semaphore) {
+  const auto ephemeral = create_mode::ephemeral_sequential;
+  for (const auto* folder : {"/leases", "/locks"}) zk.create(path + folder);
+  const auto holder = other.create(path + "/leases/lease-", "holder", ephemeral).path;
+  other.create(path + "/leases/lease-", "first waiter", ephemeral);
+  for (int i = 0; i < 9; ++i) other.create(path + "/locks/lock-", "", ephemeral);
+  zk.create(path + "/locks/lock-", "own", ephemeral);
+  const auto position = wait_position_reader{zk, path, 1}.read();
+  EXPECT_EQ(position.ahead, 10u);
+  ASSERT_TRUE(position.holder);
+  EXPECT_EQ(position.holder->node, holder);
+  EXPECT_EQ(position.holder->owner, "holder");
+}
+
 TEST_F(inspecting, finds_no_claims_of_a_queue_without_a_sibling_node) {
   for (const auto l : {queue_layout::zookeeper, queue_layout::kazoo, queue_layout::kazoo_locking})
     EXPECT_TRUE(queue_claims(zk, "/", l).empty());
