@@ -66,13 +66,10 @@ wait_queue_nodes read_wait_queue(const core_pointer& core, const std::string& pa
 
 // Needs contender_info::holds of all contenders.
 std::vector<contender_info> with_grants(wait_queue_nodes q) {
+  estimate_grants(q.parent, q.sorted);
   std::vector<contender_info> all;
   all.reserve(q.sorted.size());
   for (auto& c : q.sorted) all.push_back(std::move(c.info));
-  std::vector<contender_info*> each;
-  each.reserve(all.size());
-  for (auto& info : all) each.push_back(&info);
-  estimate_grants(q.parent, each);
   return all;
 }
 

@@ -97,12 +97,14 @@ std::optional<contender_info> wait_position_reader::read_holder(
   holder_.reset();
   const auto replies = get_all(client_, {node, parent});
   if (replies[0].ec) return std::nullopt;
-  contender_info info;
+  std::vector<client_impl::listed_contender> listed(1);
+  auto& info = listed.front().info;
+  listed.front().number = first.number;
   info.node = node;
   info.role = first.role;
   info.holds = true;
   client_impl::set_node_info(info, replies[0].value);
-  client_impl::estimate_grants(replies[1].value, {&info});
+  client_impl::estimate_grants(replies[1].value, listed);
   return holder_ = std::move(info);
 }
 

@@ -1,45 +1,14 @@
 #include "conclave/layout.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 
 #include "conclave/error.hpp"
+#include "recipes/sequence_number.hpp"
 
 namespace conclave {
 namespace {
 
 using role = layout::role;
-
-bool all_digits(std::string_view s) {
-  return std::all_of(s.begin(), s.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-struct numbered {
-  std::string_view text;  // the part before the sequence number
-  std::int32_t number;
-};
-
-std::optional<numbered> split(std::string_view name, std::size_t length, bool negative) {
-  if (name.size() < length) return std::nullopt;
-  const auto end = name.substr(name.size() - length);
-  if (!all_digits(negative ? end.substr(1) : end) || (negative && end[0] != '-'))
-    return std::nullopt;
-  numbered n{name.substr(0, name.size() - length), 0};
-  const auto [stop, ec] = std::from_chars(end.data(), end.data() + end.size(), n.number);
-  if (ec != std::errc{}) return std::nullopt;
-  return n;
-}
-
-// Returns all ways to read the end of a name as a sequence number. The server prints it as %010d.
-// It is a signed value, negative after the counter has overflowed. So a name ends with ten digits,
-// with a sign and nine digits, or with a sign and ten digits.
-std::array<std::optional<numbered>, 3> readings(std::string_view name) {
-  std::array<std::optional<numbered>, 3> all{split(name, 11, true), split(name, 10, false),
-                                             split(name, 10, true)};
-  if (all[0] && all[0]->number > -1'000'000'000) all[0].reset();
-  return all;
-}
 
 }  // namespace
 
@@ -135,7 +104,7 @@ std::string layout::name_prefix(role r) const {
 }
 
 std::optional<std::int32_t> layout::match(const pattern& p, std::string_view name) {
-  for (const auto& each : readings(name)) {
+  for (const auto& each : recipes::split_sequence_number(name)) {
     if (!each) continue;
     const auto& [text, number] = *each;
     const bool fits = p.tail ? text.size() >= p.head.size() + p.tail->size() &&

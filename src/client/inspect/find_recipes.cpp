@@ -6,6 +6,7 @@
 #include <set>
 
 #include "recipes/semaphore_names.hpp"
+#include "recipes/sequence_number.hpp"
 
 namespace conclave::client_impl {
 namespace {
@@ -76,20 +77,20 @@ class finder {
   // This is an ephemeral node with an unknown name. If it has a sequence number, it may be a
   // contender of a custom layout. Otherwise it may be a named mutex.
   void find_other(const std::string& path) {
-    constexpr std::size_t digits = 10;
-    const auto name = last_name(path);
-    const auto begin = std::string{name.substr(0, name.size() - std::min(name.size(), digits))};
-    // No layout of a program has a * there, and layout::custom() would give the * a meaning.
-    const bool is_prefix = !begin.empty() && begin.find('*') == std::string::npos;
-    const auto parsed = is_prefix ? layout::custom(begin).parse(name) : std::nullopt;
+    std::optional<recipes::numbered_name> parsed;
+    for (const auto& reading : recipes::split_sequence_number(last_name(path)))
+      // No layout of a program has a * there, because the * has a meaning in layout::custom().
+      if (reading && !reading->prefix.empty() && reading->prefix.find('*') == std::string::npos)
+        parsed = reading;
     listed_contender e;
     e.info.node = path;
     e.state = presence::present_if_conclave_node;
     if (parsed) e.number = parsed->number;
     const auto place = parsed ? parent_path(path) : path;
-    auto& f = others_[{place, parsed ? begin : "named"}];
+    const std::string names{parsed ? parsed->prefix : "named"};
+    auto& f = others_[{place, names}];
     f.info.path = place;
-    f.info.layout = parsed ? begin : "named";
+    f.info.layout = names;
     f.kind_is_certain = false;
     if (!parsed) f.granted_when = rule::node_created;
     (parsed ? f.wait_queue : f.holders).push_back(std::move(e));

@@ -96,31 +96,31 @@ void find_holders(found_recipe& f) {
       for (auto& e : f.holders) e.info.holds = true;
       break;
   }
-  for (auto* const contenders : {&f.holders, &f.wait_queue})
-    for (auto& e : *contenders) f.info.contenders.push_back(std::move(e.info));
 }
 
 void date_grants(client& c, std::vector<found_recipe>& all) {
-  std::vector<recipe_info*> which;
+  std::vector<std::vector<listed_contender>*> which;
   std::vector<std::string> paths;
   for (auto& f : all) {
-    auto& r = f.info;
-    if (r.contenders.empty() || !r.contenders.front().holds) continue;
+    auto& contenders = f.granted_when == rule::first_in_wait_queue ? f.wait_queue : f.holders;
+    if (contenders.empty()) continue;
     if (f.granted_when == rule::node_created) {
-      for (auto& who : r.contenders)
-        if (who.holds && who.readable) who.granted = grant_time{who.since, who.since};
+      for (auto& e : contenders)
+        if (e.info.readable) e.info.granted = grant_time{e.info.since, e.info.since};
       continue;
     }
-    which.push_back(&r);
-    paths.push_back(parent_path(r.contenders.front().node));
+    which.push_back(&contenders);
+    paths.push_back(parent_path(contenders.front().info.node));
   }
   const auto replies = get_all(c, paths);
-  for (std::size_t i = 0; i < which.size(); ++i) {
-    std::vector<contender_info*> there;
-    for (auto& who : which[i]->contenders)
-      if (who.readable && parent_path(who.node) == paths[i]) there.push_back(&who);
-    client_impl::estimate_grants(replies[i].value, there);
-  }
+  for (std::size_t i = 0; i < which.size(); ++i)
+    client_impl::estimate_grants(replies[i].value, *which[i]);
+}
+
+void add_to(inspection& result, found_recipe f) {
+  for (auto* const contenders : {&f.holders, &f.wait_queue})
+    for (auto& e : *contenders) f.info.contenders.push_back(std::move(e.info));
+  result.recipes.push_back(std::move(f.info));
 }
 
 }  // namespace
@@ -136,13 +136,14 @@ inspection inspect(client& c, const std::vector<std::string>& paths,
   read_paths(c, found);
   for (auto& f : found) find_holders(f);
   std::erase_if(found, [&](const found_recipe& f) {
-    return !f.info.in_use() && !(options.include_unused && f.kind_is_certain);
+    const bool in_use = !f.holders.empty() || !f.wait_queue.empty() || f.info.in_use();
+    return !in_use && !(options.include_unused && f.kind_is_certain);
   });
   std::sort(found.begin(), found.end(), [](const found_recipe& a, const found_recipe& b) {
     return std::tie(a.info.path, a.info.layout) < std::tie(b.info.path, b.info.layout);
   });
   date_grants(c, found);
-  for (auto& f : found) result.recipes.push_back(std::move(f.info));
+  for (auto& f : found) add_to(result, std::move(f));
   return result;
 }
 

@@ -38,8 +38,8 @@ void mark_permit_holders(std::vector<listed_contender>& leases, std::optional<st
 // Sets the members that come from the contender's node: all except node, role, holds and granted.
 void set_node_info(contender_info& info, const get_result& node);
 
-// Sets contender_info::granted of all holders. Needs all contenders of the lock. `lock` is the
-// result of reading the lock's path. Read it after the contenders.
-void estimate_grants(const get_result& lock, const std::vector<contender_info*>& contenders);
+// Sets contender_info::granted of all readable holders. If contenders are missing, the bounds may
+// be wider. `lock` is the result of reading the parent of the contenders. Read it after them.
+void estimate_grants(const get_result& lock, std::vector<listed_contender>& contenders);
 
 }  // namespace conclave::client_impl
