@@ -50,6 +50,8 @@ task<> contender::run() {
     phase_ = phase::holding;
     was_granted_ = true;
     monitor_.begin(session_at_grant_);
+    context_.events().granted();
+    if (monitor_.suspended()) context_.events().suspended();
     co_await hold();
     monitor_.end();
     // The program must be notified of the loss before the next contender is granted the lock.
