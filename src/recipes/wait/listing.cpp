@@ -38,9 +38,9 @@ task<error_code> wait_by_listing::list_and_wait() {
     if (ec == errc::no_node) continue;  // deleted since it was listed
     if (!ec) {
       if (b.meaning == deletion::grants) co_return ec;
-      bool granted = false;
-      ec = co_await learn_from_deletion(b, granted);
-      if (granted) co_return error_code{};
+      const auto learnt = co_await learn_from_deletion(b);
+      if (learnt.what == deletion_result::outcome::granted) co_return error_code{};
+      ec = learnt.ec;
     }
     if (ec && !is_connection_error(ec)) co_return ec;
   }
@@ -61,8 +61,8 @@ wait_by_listing::blocker wait_by_listing::make_blocker(const wait_queue& all,
   return b;
 }
 
-task<error_code> wait_by_listing::learn_from_deletion(const blocker&, bool&) {
-  co_return error_code{};
+task<wait_by_listing::deletion_result> wait_by_listing::learn_from_deletion(const blocker&) {
+  co_return deletion_result{deletion_result::outcome::must_list, {}};
 }
 
 task<error_code> wait_by_listing::wait_for(blocker& b) {
