@@ -10,6 +10,7 @@
 
 #include "client/call.hpp"
 #include "recipes/lock_kinds.hpp"
+#include "recipes/lock_option_members.hpp"
 #include "recipes/recipe_path.hpp"
 
 namespace conclave {
@@ -19,6 +20,10 @@ namespace {
 using caller = recipes::lock_object::caller;
 
 std::string this_process() { return host_name() + ':' + std::to_string(::getpid()); }
+
+// Options that are not callbacks stay as they are.
+template <class Option>
+void call_through(std::shared_ptr<callback_queue>&, Option&) {}
 
 template <class... Arguments>
 void call_through(std::shared_ptr<callback_queue>& callbacks,
@@ -130,13 +135,8 @@ lock_pointer make_lock(client& c, std::string path, recipes::lock_request t,
   options.keep_for =
       std::min<std::chrono::nanoseconds>(options.keep_for, std::chrono::hours{24 * 365 * 100});
   l->path = std::move(path);
-  call_through(l->callbacks, options.on_enqueued);
-  call_through(l->callbacks, options.on_acquired);
-  call_through(l->callbacks, options.on_released);
-  call_through(l->callbacks, options.on_suspended);
-  call_through(l->callbacks, options.on_restored);
-  call_through(l->callbacks, options.on_lost);
-  call_through(l->callbacks, options.on_revocation);
+  std::apply([&](auto&... all) { (call_through(l->callbacks, all), ...); },
+             recipes::members_of(options));
   l->object = std::make_shared<recipes::lock_object>(l->core->recipes, std::move(t),
                                                      std::move(admission), options, std::move(f));
   return l;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "recipes/lock_attempt.hpp"
+#include "recipes/lock_option_members.hpp"
 
 namespace conclave::recipes {
 namespace {
@@ -12,14 +13,32 @@ namespace {
 // If a caller locks again within this time after unlocking, we expect it to do so the next time.
 constexpr auto relock_window = std::chrono::microseconds{50};
 
+template <class T>
+bool has_default(const T& value, const T& normal) {
+  return value == normal;
+}
+template <class... Arguments>
+bool has_default(const std::function<void(Arguments...)>& callback,
+                 const std::function<void(Arguments...)>&) {
+  return !callback;
+}
+// The layout of the requests counts; see lock_object::options_.
+bool has_default(const layout&, const layout&) { return true; }
+
 // A program may have many locks, and most of them have default options. They share one object.
-std::shared_ptr<const lock_options> shared_options(const lock_options& o) {
+std::shared_ptr<const lock_options> shared_options(lock_options o) {
   static const auto defaults = std::make_shared<const lock_options>();
-  const bool is_default = !o.on_enqueued && !o.on_acquired && !o.on_released && !o.on_suspended &&
-                          !o.on_restored && !o.on_lost && !o.on_revocation &&
-                          o.keep_for == defaults->keep_for &&
-                          o.local_handoffs == defaults->local_handoffs;
-  return is_default ? defaults : std::make_shared<const lock_options>(o);
+  // The requests have these two as well.
+  o.owner = defaults->owner;
+  o.tickets = defaults->tickets;
+  const bool all_default = std::apply(
+      [&](const auto&... values) {
+        return std::apply(
+            [&](const auto&... normal) { return (has_default(values, normal) && ...); },
+            members_of(*defaults));
+      },
+      members_of(o));
+  return all_default ? defaults : std::make_shared<const lock_options>(std::move(o));
 }
 
 }  // namespace

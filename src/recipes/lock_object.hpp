@@ -173,8 +173,8 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   // The request of the last attempt. Attempts with the same request share it.
   std::shared_ptr<const lock_request> request_;
   std::shared_ptr<const lock_request> admission_;  // null if there is no admission lock
-  // Do not read `layout`, `owner` and `tickets` here, because they may have default values.
-  // request_ has the actual ones.
+  // Do not read `layout`, `owner` and `tickets` here, because they have default values. request_
+  // has the actual ones.
   std::shared_ptr<const lock_options> options_;
   std::string seen_holder_;        // the holder that the last caller with errc::lock_busy found
   std::list<caller_ptr> waiting_;  // callers that wait locally
