@@ -14,9 +14,9 @@ const std::vector<layout>& layouts() {
 }
 
 std::vector<std::string> layout_names() {
-  std::vector<std::string> names;
-  for (const auto& l : layouts()) names.push_back(l.name());
-  return names;
+  std::vector<std::string> all;
+  for (const auto& l : layouts()) all.push_back(l.name());
+  return all;
 }
 
 }  // namespace
@@ -33,8 +33,12 @@ failure election_disagreement(client& zk, const std::string& command, const std:
   try {
     auto nodes = zk.children(path).names;
     std::sort(nodes.begin(), nodes.end());
+    const auto own_layout = election_layout(flag);
     for (const auto& node : nodes) {
-      if (election_layout(flag).parse(node) || !layout::in_known_layout(node)) continue;
+      if (own_layout.parse_for(layout::role::exclusive, node) || !layout::in_known_layout(node))
+        continue;
+      if (own_layout.parse(node))
+        return {disagrees, what + own_layout.explain_mismatch(node) + "; use another path"};
       const auto found = layout::known_as(node);
       const bool known = election_layout(found).name() == found;
       return {disagrees, what + "node " + node + " has the layout " + found +

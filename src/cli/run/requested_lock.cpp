@@ -121,15 +121,13 @@ std::string why_refused(client& zk, const std::string& path, const requested_loc
              std::to_string(*n);
     return {};
   }
-  for (const auto& name : children) {
-    const auto parsed = d.options.layout.parse(name);
-    const bool exclusive = parsed && parsed->role == layout::role::exclusive;
-    // We wait for contenders of this library, whatever their kind.
-    if (parsed && (parsed->ours || exclusive != d.shared)) continue;
-    if (layout::in_known_layout(name))
-      return d.options.layout.explain_mismatch(name) +
-             (parsed ? "; use another path" : layout_advice(layout::known_as(name)));
-  }
+  const auto& own_layout = d.options.layout;
+  const auto own_role = d.shared ? layout::role::reader : layout::role::exclusive;
+  for (const auto& name : children)
+    if (!own_layout.parse_for(own_role, name) && layout::in_known_layout(name))
+      return own_layout.explain_mismatch(name) + (own_layout.parse(name)
+                                                      ? "; use another path"
+                                                      : layout_advice(layout::known_as(name)));
   if (const auto n = recorded_permits(zk.get(path)))
     return "it is in use with permits; pass --permits " + std::to_string(*n);
   return {};
