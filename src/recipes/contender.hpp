@@ -89,7 +89,7 @@ class contender final : public session_listener, public std::enable_shared_from_
   bool granted_at_once() const;
   // Starts to report other contenders; see recall_watch.
   void watch_for_others() { recall_.start(); }
-  recall_watch::state others() const noexcept { return recall_.now(); }
+  recall_watch::state others() const noexcept { return recall_.current(); }
   // Turns a writer into a reader. No other writer is granted the lock in between. `completed` is
   // called inside a session_context::scope. If it receives an error, either nothing has changed or
   // the hold is lost.

@@ -87,8 +87,8 @@ task<wait_by_listing::position> wait_by_listing::find_position() {
   const auto listed = listings.join(key, context.owner(), context.changed);
   position result;
   using phase = shared_listing::phase;
-  while (listed->now != phase::received && !context.interrupted()) {
-    if (listed->now == phase::not_sent && listings.may_send(key)) {
+  while (listed->current != phase::received && !context.interrupted()) {
+    if (listed->current == phase::not_sent && listings.may_send(key)) {
       listings.sent(key);
       co_await list(*listed);
       listings.received(key, listed);
@@ -96,7 +96,7 @@ task<wait_by_listing::position> wait_by_listing::find_position() {
       co_await context.changed;
     }
   }
-  if (context.interrupted() && listed->now != phase::received) {
+  if (context.interrupted() && listed->current != phase::received) {
     result.ec = context.interruption();
     co_return result;
   }

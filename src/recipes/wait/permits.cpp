@@ -58,7 +58,7 @@ task<error_code> wait_for_permit::wait_for_grant() {
       ec = errc::lock_busy;
       break;
     }
-    while (watches && leases_watch.now() == node_watch::state::set && !context.interrupted())
+    while (watches && leases_watch.current() == node_watch::state::set && !context.interrupted())
       co_await context.changed;
   }
   leases_watch.forget();
