@@ -68,7 +68,7 @@ task<owned_nodes::creation_result> owned_nodes::create(const creation& c, bindin
     result.may_be_too_large = made.may_be_too_large;
     if (!made.ec) {
       set_created(made.value.stat.czxid, made.sent_on);
-      take(nodes_[0], made.value.path);
+      adopt(nodes_[0], made.value.path);
     }
   } else {
     const auto made = co_await *all;
@@ -78,7 +78,7 @@ task<owned_nodes::creation_result> owned_nodes::create(const creation& c, bindin
     result.failed_operation = made.value.failed_part().value_or(0);
     if (!made.ec) {
       set_created(made.value.zxid, made.sent_on);
-      for (std::size_t i = 0; i < nodes_.size(); ++i) take(nodes_[i], made.value.parts[i].path);
+      for (std::size_t i = 0; i < nodes_.size(); ++i) adopt(nodes_[i], made.value.parts[i].path);
     }
   }
   co_return result;
@@ -86,7 +86,7 @@ task<owned_nodes::creation_result> owned_nodes::create(const creation& c, bindin
 
 void owned_nodes::created(std::string_view path, std::int64_t zxid, binding where) {
   set_created(zxid, where);
-  take(nodes_[0], path);
+  adopt(nodes_[0], path);
 }
 
 void owned_nodes::set_created(std::int64_t czxid, binding where) {
@@ -94,10 +94,10 @@ void owned_nodes::set_created(std::int64_t czxid, binding where) {
   verified_on_ = where;
 }
 
-void owned_nodes::take(owned_node& n, std::string_view path) {
+void owned_nodes::adopt(owned_node& n, std::string_view path) {
   n.name = path.substr(path.rfind('/') + 1);
   if (const auto parsed = context_.request().layout.parse(n.name)) n.number = parsed->number;
-  context_.session().claimed.add(path, czxid_);
+  context_.session().registered_nodes.add(path, czxid_);
   n.registered = true;
   exist_ = true;
 }
@@ -111,10 +111,10 @@ class owned_nodes::reservations {
   reservations(const reservations&) = delete;
   reservations& operator=(const reservations&) = delete;
   ~reservations() {
-    for (const auto& [path, czxid] : nodes_) session_.claimed.remove(path, czxid);
+    for (const auto& [path, czxid] : nodes_) session_.registered_nodes.remove(path, czxid);
   }
   void add(const std::string& path, std::int64_t czxid) {
-    session_.claimed.add(path, czxid);
+    session_.registered_nodes.add(path, czxid);
     nodes_.emplace_back(path, czxid);
   }
 
@@ -159,7 +159,7 @@ task<error_code> owned_nodes::resolve(const creation& c,
 // oldest one is ours, and another contender that lost its reply finds the next one.
 task<error_code> owned_nodes::choose(const std::vector<std::vector<candidate>>& under,
                                      binding where) {
-  auto& known = context_.session().claimed;
+  auto& known = context_.session().registered_nodes;
   std::int64_t made_by = 0;
   const auto may_be_ours = [&](const candidate& n) {
     return (n.has_our_data && !owner_only()) || !known.contains(n.path, n.czxid);
@@ -179,7 +179,7 @@ task<error_code> owned_nodes::choose(const std::vector<std::vector<candidate>>& 
     one_each = mine[i].first == &nodes_[i] && mine[i].second->czxid == mine[0].second->czxid;
   if (one_each) {
     set_created(mine[0].second->czxid, where);
-    for (const auto& [n, found] : mine) take(*n, found->path);
+    for (const auto& [n, found] : mine) adopt(*n, found->path);
     co_return error_code{};
   }
   std::vector<pending_reply<requests::nothing>> removing;
@@ -204,7 +204,7 @@ task<error_code> owned_nodes::choose(const std::vector<std::vector<candidate>>& 
 task<error_code> owned_nodes::find_candidates(const owned_node& under, const creation& c,
                                               binding where, std::vector<candidate>& into,
                                               reservations& reserved) {
-  const auto& known = context_.session().claimed;
+  const auto& known = context_.session().registered_nodes;
   std::vector<std::string> paths;
   const auto listing =
       context_.send(requests::ephemerals(context_.defaults(), under.child({})), where);
@@ -344,7 +344,7 @@ task<> owned_nodes::drop_deleted() {
       if (!got.ec && got.value.stat.czxid == czxid_)
         left.push_back(n);
       else if ((got.ec == errc::no_node || !got.ec) && std::exchange(n.registered, false))
-        context_.session().claimed.remove(n.path(), czxid_);
+        context_.session().registered_nodes.remove(n.path(), czxid_);
     }
     if (ec) {
       if (!is_connection_error(ec)) co_await context_.pause(retry_delay);
@@ -360,10 +360,10 @@ task<> owned_nodes::drop_deleted() {
 
 task<error_code> owned_nodes::replace(const std::string& name, const creation& c) {
   auto& n = nodes_[0];
-  auto& known = context_.session().claimed;
+  auto& known = context_.session().registered_nodes;
   const auto path = n.child(name);
   // Register the new node, so that no other contender of this session adopts it meanwhile.
-  known.add(path, claimed_nodes::any_age);
+  known.add(path, owned_node_registry::any_age);
   for (;;) {
     bool old_is_gone = false;
     transaction t;
@@ -410,7 +410,7 @@ task<error_code> owned_nodes::replace(const std::string& name, const creation& c
     }
     const bool did_not_happen = ec == errc::no_node && !got.value.failed_part() && !old_is_gone;
     if (!context_.session_ended() && did_not_happen) continue;
-    known.remove(path, claimed_nodes::any_age);
+    known.remove(path, owned_node_registry::any_age);
     if (context_.session_ended()) co_return context_.session_end();
     if (ec == errc::no_node) {  // the old node does not exist
       n.watch.mark_deleted();
@@ -507,7 +507,8 @@ task<owned_nodes::removal_result> owned_nodes::remove(removal_plan& plan) {
 
 void owned_nodes::forget() {
   for (auto& n : nodes_)
-    if (std::exchange(n.registered, false)) context_.session().claimed.remove(n.path(), czxid_);
+    if (std::exchange(n.registered, false))
+      context_.session().registered_nodes.remove(n.path(), czxid_);
   exist_ = false;
 }
 

@@ -32,7 +32,7 @@ struct owned_node {
   std::string parent;
   std::string name;         // empty if not created
   std::int32_t number = 0;  // the sequence number
-  bool registered = false;  // in session_context::claimed
+  bool registered = false;  // in session_context::registered_nodes
   node_watch watch;         // set on the node itself
 
   // Returns the path of the parent's child with this name. The parent may be the root.
@@ -156,7 +156,7 @@ class owned_nodes {
   task<error_code> find_candidates(const owned_node& under, const creation& c, binding where,
                                    std::vector<candidate>& into, reservations& reserved);
   task<error_code> choose(const std::vector<std::vector<candidate>>& under, binding where);
-  void take(owned_node& n, std::string_view path);
+  void adopt(owned_node& n, std::string_view path);
   void set_created(std::int64_t czxid, binding where);
   bool owner_only() const noexcept {
     return context_.request().data == lock_request::data_format::owner_only;
