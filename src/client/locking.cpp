@@ -120,11 +120,11 @@ std::string host_name() {
   return host.data();
 }
 
-lock_pointer make_lock(client& c, std::string path, recipes::lock_request t,
+lock_pointer make_lock(client& c, std::string path, recipes::lock_request request,
                        std::optional<recipes::lock_request> admission, lock_options options,
-                       recipes::progress_callback f) {
+                       recipes::progress_callback on_progress) {
   const bool grants_locally = options.keep_for.count() > 0 || options.local_handoffs > 0;
-  if (grants_locally && t.granted_when != recipes::lock_request::rule::first_in_wait_queue)
+  if (grants_locally && request.granted_when != recipes::lock_request::rule::first_in_wait_queue)
     throw error{errc::invalid_argument,
                 "lock " + path + ": keep_for and local_handoffs need a lock with a wait queue"};
   if (options.owner.empty()) options.owner = this_process();
@@ -137,8 +137,8 @@ lock_pointer make_lock(client& c, std::string path, recipes::lock_request t,
   l->path = std::move(path);
   std::apply([&](auto&... all) { (call_through(l->callbacks, all), ...); },
              recipes::members_of(options));
-  l->object = std::make_shared<recipes::lock_object>(l->core->recipes, std::move(t),
-                                                     std::move(admission), options, std::move(f));
+  l->object = std::make_shared<recipes::lock_object>(
+      l->core->recipes, std::move(request), std::move(admission), options, std::move(on_progress));
   return l;
 }
 

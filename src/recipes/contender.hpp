@@ -38,11 +38,11 @@ class contender final : public session_listener, public std::enable_shared_from_
  public:
   using claimed_item = owned_nodes::claimed_item;
 
-  contender(std::shared_ptr<session_context> p, std::shared_ptr<const lock_request> r,
+  contender(std::shared_ptr<session_context> context, std::shared_ptr<const lock_request> request,
             std::shared_ptr<contender_events> events);
-  contender(std::shared_ptr<session_context> p, lock_request r,
+  contender(std::shared_ptr<session_context> context, lock_request request,
             std::shared_ptr<contender_events> events)
-      : contender{std::move(p), std::make_shared<const lock_request>(std::move(r)),
+      : contender{std::move(context), std::make_shared<const lock_request>(std::move(request)),
                   std::move(events)} {}
   ~contender();
 

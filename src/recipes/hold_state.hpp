@@ -16,7 +16,7 @@ namespace conclave::recipes {
 
 class hold_state {
  public:
-  explicit hold_state(const std::shared_ptr<session_context>& p) : clock_{p->clock()} {}
+  explicit hold_state(const std::shared_ptr<session_context>& context) : clock_{context->clock()} {}
 
   void begin(std::int64_t token, std::int64_t session, std::vector<std::string> nodes) {
     token_ = token;
