@@ -32,7 +32,7 @@ struct contender_info {
   std::int64_t fencing_token = 0;               // for a waiter, its token after the grant
   std::chrono::system_clock::time_point since;  // when the node was created, by the server's clock
   bool asked_to_release = false;
-  std::optional<grant_time> granted{};  // only for holders, set by contenders() and inspect()
+  std::optional<grant_time> granted{};  // only for holders
   // Set to false by inspect() if the client is not permitted to read the node. Then only node, role
   // and holds are known.
   bool readable = true;

@@ -56,8 +56,8 @@ struct recipe_info {
 
   std::string path;
   kind what = kind::lock;
-  // The layout of the node names: "curator", "kazoo", "zookeeper", "leader_latch", "kazoo_locking",
-  // the pattern of a custom layout, or "named" for a named_mutex. Empty for an unused path.
+  // The name of the layout: layout::name(), to_string(queue_layout), or "named" for a named_mutex.
+  // A contender of an unknown layout has its prefix as its layout. Empty for an unused path.
   std::string layout;
   // The holders, followed by the waiters in the order of the wait queue. For a queue, these are the
   // claims.
@@ -165,9 +165,11 @@ bool is_recipe_node(std::string_view name);
 // record.
 std::optional<std::size_t> recorded_permits(const get_result& semaphore);
 
-// Determines the layout of the queue at this path. Returns kazoo_locking if the path has a child
-// `entries`. Otherwise returns the layout of the items. If there are items of the zookeeper layout
-// and of the kazoo layout, returns zookeeper. Returns nullopt if there are no items.
+// Determines the layout of the queue at this path, as inspect() does. Returns kazoo_locking if the
+// path has a child `entries` with items of that layout and nothing else. Otherwise returns the
+// layout of the path's own items. If there are items of the zookeeper layout and of the kazoo
+// layout, returns zookeeper. If there are no items, returns kazoo_locking for an empty child
+// `entries`, and otherwise nullopt.
 std::optional<queue_layout> find_queue_layout(client& c, const std::string& path);
 
 // Returns the claimed items of a queue. The last part of contender_info::node is the name of the

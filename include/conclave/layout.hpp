@@ -63,9 +63,16 @@ class layout {
 
   enum class role { exclusive, reader, writer };
 
-  // The name of the layout: "curator", "kazoo" and so on. A user-defined layout has its pattern as
-  // its name, or its writers' pattern if it is for shared locks.
+  // The layouts that Conclave knows: the named ones above, custom("lock-*-") and
+  // custom_shared("*-R-", "*-W-").
+  static const std::vector<layout>& known();
+
+  // The name of the layout: "curator", "leader-latch" and so on. A user-defined layout has its
+  // pattern as its name, or its writers' pattern if it is for shared locks.
   const std::string& name() const noexcept { return name_; }
+  // Returns true for election() and leader_latch(). The other layouts are for locks, and elections
+  // may use them, too.
+  bool is_for_elections() const noexcept { return is_for_elections_; }
 
   // Returns the name of a new node without its sequence number, or an empty string if the layout
   // does not have this role.
@@ -78,6 +85,9 @@ class layout {
   };
   // Parses the name of a child of the lock's path. Returns nullopt if it is not a contender's name.
   std::optional<contender> parse(std::string_view name) const;
+  // Like parse(), but returns nullopt also for a contender that is not in the wait queue of a
+  // contender with the role `own`.
+  std::optional<contender> parse_for(role own, std::string_view name) const;
 
   // Returns true if this is a contender's name in any layout known to Conclave.
   static bool in_known_layout(std::string_view name);
@@ -97,17 +107,19 @@ class layout {
     std::optional<std::string> tail;  // the text after a `*`
   };
   static pattern make(layout::role r, std::string_view text);
+  bool share_wait_queue(role own, const contender& other) const;
   static std::optional<std::int32_t> match(const pattern& p, std::string_view name);
+  static layout of_election(
+      std::string name, std::initializer_list<std::pair<layout::role, std::string_view>> patterns);
   static layout of(std::string name,
                    std::initializer_list<std::pair<layout::role, std::string_view>> patterns,
                    std::string filling);
-  static const std::vector<layout>& known();
-
   // Conclave's own nodes are named after the first pattern of their role. Copies share the
   // patterns, because every acquisition copies the layout.
   std::shared_ptr<const std::vector<pattern>> patterns_;
   std::string filling_;
   std::string name_;
+  bool is_for_elections_ = false;
 };
 
 }  // namespace conclave

@@ -29,7 +29,7 @@ struct lock_options {
   // position of the waiter: the number of contenders ahead. Not called for try_lock(), which never
   // waits, nor for callers that wait for another caller of the same object. If this callback is
   // set, an acquisition that finds contenders ahead lists the whole wait queue.
-  std::function<void(std::size_t before_us)> on_enqueued;
+  std::function<void(std::size_t position)> on_enqueued;
 
   // on_acquired runs when the lock is granted. on_released runs when the program releases it by
   // unlock(), by a guard or by the lock's destructor. Every acquisition ends with exactly one call

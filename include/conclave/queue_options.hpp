@@ -18,6 +18,9 @@ enum class queue_layout {
   kazoo_locking,
 };
 
+// Returns the name of the layout: "zookeeper", "kazoo" or "kazoo-locking".
+const char* to_string(queue_layout l) noexcept;
+
 struct queue_options {
   queue_options() = default;
 

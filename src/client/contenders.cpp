@@ -20,14 +20,17 @@ std::vector<std::string> children_of(const core_pointer& core, const std::string
   }
 }
 
-std::vector<contender_info> contenders(const core_pointer& core, const std::string& path,
-                                       const layout& names) {
-  return contenders(core, path, names, [&](std::string_view name) { return names.parse(name); });
-}
+namespace {
 
-std::vector<contender_info> contenders(const core_pointer& core, const std::string& path,
-                                       const layout& names, const name_parser& parse) {
-  std::vector<listed_contender> listed;
+struct wait_queue_nodes {
+  std::vector<listed_contender> sorted;
+  get_result parent;  // read after the contenders
+};
+
+wait_queue_nodes read_wait_queue(const core_pointer& core, const std::string& path,
+                                 const layout& names, const name_parser& parse) {
+  wait_queue_nodes result;
+  auto& listed = result.sorted;
   for (const auto& name : children_of(core, path)) {
     if (const auto parsed = parse(name)) {
       auto& c = listed.emplace_back();
@@ -39,7 +42,6 @@ std::vector<contender_info> contenders(const core_pointer& core, const std::stri
                   "contenders of " + path + " (" + names.explain_mismatch(name) + ")"};
     }
   }
-  get_result lock;  // the lock's path, read after the contenders' nodes
   for (auto from = listed.begin(); from != listed.end();) {
     constexpr std::ptrdiff_t group_size = 500;
     read_group group;
@@ -48,7 +50,7 @@ std::vector<contender_info> contenders(const core_pointer& core, const std::stri
     if (end == listed.end()) group.get(path);
     for (auto& got : block("read", core, &detail::start_read, std::move(group))) {
       if (from == end) {
-        if (!got.ec) lock = {std::move(got.data), got.stat};
+        if (!got.ec) result.parent = {std::move(got.data), got.stat};
         break;
       }
       auto& info = (from++)->info;
@@ -59,15 +61,46 @@ std::vector<contender_info> contenders(const core_pointer& core, const std::stri
   }
   std::erase_if(listed, [](const listed_contender& c) { return c.info.fencing_token == 0; });
   sort_wait_queue(listed);
-  mark_holders(listed);
+  return result;
+}
+
+// Needs contender_info::holds of all contenders.
+std::vector<contender_info> with_grants(wait_queue_nodes q) {
+  estimate_grants(q.parent, q.sorted);
   std::vector<contender_info> all;
-  all.reserve(listed.size());
-  for (auto& c : listed) all.push_back(std::move(c.info));
-  std::vector<contender_info*> each;
-  each.reserve(all.size());
-  for (auto& info : all) each.push_back(&info);
-  estimate_grants(lock, each);
+  all.reserve(q.sorted.size());
+  for (auto& c : q.sorted) all.push_back(std::move(c.info));
   return all;
+}
+
+std::vector<contender_info> permits_in_use(const core_pointer& core, const std::string& path) {
+  auto leases = read_wait_queue(core, path + '/' + std::string{recipes::leases_folder},
+                                recipes::lease_layout(), recipes::parse_lease);
+  if (leases.sorted.empty()) return {};
+  const auto permits =
+      recorded_permits(block("get " + path, core, &detail::start_get, path, watcher{}));
+  wait_queue_nodes waiting;
+  if (!permits) {
+    const auto names = layout::curator();
+    waiting = read_wait_queue(core, path + '/' + std::string{recipes::locks_folder}, names,
+                              [&](std::string_view name) { return names.parse(name); });
+  }
+  mark_permit_holders(leases.sorted, permits, waiting.sorted);
+  return with_grants(std::move(leases));
+}
+
+}  // namespace
+
+std::vector<contender_info> contenders(const core_pointer& core, const std::string& path,
+                                       const layout& names) {
+  return contenders(core, path, names, [&](std::string_view name) { return names.parse(name); });
+}
+
+std::vector<contender_info> contenders(const core_pointer& core, const std::string& path,
+                                       const layout& names, const name_parser& parse) {
+  auto q = read_wait_queue(core, path, names, parse);
+  mark_holders(q.sorted);
+  return with_grants(std::move(q));
 }
 
 }  // namespace client_impl
@@ -77,14 +110,7 @@ std::vector<contender_info> contenders(client& c, const std::string& path, const
 }
 
 std::vector<contender_info> permits_in_use(client& c, const std::string& path) {
-  const auto& core = client_impl::core_access::of(c);
-  auto all = client_impl::contenders(core, path + '/' + std::string{recipes::leases_folder},
-                                     recipes::lease_layout(), recipes::parse_lease);
-  if (all.empty()) return all;
-  const auto permits = recorded_permits(
-      client_impl::block("get " + path, core, &detail::start_get, path, watcher{}));
-  for (std::size_t i = 0; i < all.size(); ++i) all[i].holds = !permits || i < *permits;
-  return all;
+  return client_impl::permits_in_use(client_impl::core_access::of(c), path);
 }
 
 void ask_to_release(client& c, const std::string& node) {

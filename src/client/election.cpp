@@ -62,8 +62,8 @@ detail::core_pointer checked(client& c, const std::string& path, const layout& n
 
 election::election(client& c, std::string path, election_options options)
     : own_{std::make_shared<own>(checked(c, path, options.layout), path, std::move(options))} {
-  auto t = recipes::candidacy_of(own_->path, own_->options.layout);
-  if (t.layout.name_prefix(role).empty())
+  auto request = recipes::candidacy_of(own_->path, own_->options.layout);
+  if (request.layout.name_prefix(role).empty())
     throw error{errc::invalid_argument,
                 "election " + path + ": the layout has no names for this kind of lock"};
   contender_info shown;
@@ -73,7 +73,7 @@ election::election(client& c, std::string path, election_options options)
                 "election " + path +
                     ": the id must not be __REVOKE__ or contain a line break followed by 'id '"};
   lock_options o;
-  o.layout = t.layout;
+  o.layout = request.layout;
   o.owner = own_->options.id;
   const auto& wanted = own_->options;
   if (wanted.on_suspended)
@@ -88,8 +88,9 @@ election::election(client& c, std::string path, election_options options)
     o.on_lost = [self = own_](const conclave::hold& h, error_code why) {
       self->pass_on(self->options.on_lost, h, why);
     };
-  state_ = client_impl::make_lock(c, std::move(path), std::move(t), std::nullopt, std::move(o),
-                                  [self = own_](const recipes::progress& p) { self->follow(p); });
+  state_ =
+      client_impl::make_lock(c, std::move(path), std::move(request), std::nullopt, std::move(o),
+                             [self = own_](const recipes::progress& p) { self->follow(p); });
   state_->verb = "campaign";
 }
 
@@ -152,7 +153,10 @@ std::optional<contender_info> election::leader() const {
 }
 
 std::vector<contender_info> election::candidates() const {
-  return client_impl::contenders(own_->core, own_->path, own_->options.layout);
+  const auto& names = own_->options.layout;
+  return client_impl::contenders(own_->core, own_->path, names, [&](std::string_view name) {
+    return recipes::parse_candidate(name, names);
+  });
 }
 
 }  // namespace conclave

@@ -10,6 +10,7 @@
 
 #include "client/call.hpp"
 #include "recipes/lock_kinds.hpp"
+#include "recipes/lock_option_members.hpp"
 #include "recipes/recipe_path.hpp"
 
 namespace conclave {
@@ -19,6 +20,10 @@ namespace {
 using caller = recipes::lock_object::caller;
 
 std::string this_process() { return host_name() + ':' + std::to_string(::getpid()); }
+
+// Options that are not callbacks stay as they are.
+template <class Option>
+void call_through(std::shared_ptr<callback_queue>&, Option&) {}
 
 template <class... Arguments>
 void call_through(std::shared_ptr<callback_queue>& callbacks,
@@ -115,11 +120,11 @@ std::string host_name() {
   return host.data();
 }
 
-lock_pointer make_lock(client& c, std::string path, recipes::lock_request t,
+lock_pointer make_lock(client& c, std::string path, recipes::lock_request request,
                        std::optional<recipes::lock_request> admission, lock_options options,
-                       recipes::progress_callback f) {
+                       recipes::progress_callback on_progress) {
   const bool grants_locally = options.keep_for.count() > 0 || options.local_handoffs > 0;
-  if (grants_locally && t.granted_when != recipes::lock_request::rule::first_in_wait_queue)
+  if (grants_locally && request.granted_when != recipes::lock_request::rule::first_in_wait_queue)
     throw error{errc::invalid_argument,
                 "lock " + path + ": keep_for and local_handoffs need a lock with a wait queue"};
   if (options.owner.empty()) options.owner = this_process();
@@ -130,15 +135,10 @@ lock_pointer make_lock(client& c, std::string path, recipes::lock_request t,
   options.keep_for =
       std::min<std::chrono::nanoseconds>(options.keep_for, std::chrono::hours{24 * 365 * 100});
   l->path = std::move(path);
-  call_through(l->callbacks, options.on_enqueued);
-  call_through(l->callbacks, options.on_acquired);
-  call_through(l->callbacks, options.on_released);
-  call_through(l->callbacks, options.on_suspended);
-  call_through(l->callbacks, options.on_restored);
-  call_through(l->callbacks, options.on_lost);
-  call_through(l->callbacks, options.on_revocation);
-  l->object = std::make_shared<recipes::lock_object>(l->core->recipes, std::move(t),
-                                                     std::move(admission), options, std::move(f));
+  std::apply([&](auto&... all) { (call_through(l->callbacks, all), ...); },
+             recipes::members_of(options));
+  l->object = std::make_shared<recipes::lock_object>(
+      l->core->recipes, std::move(request), std::move(admission), options, std::move(on_progress));
   return l;
 }
 

@@ -34,9 +34,9 @@ struct lock_handle {
 
 // Creates the lock that the request describes. The caller must have checked the path. If
 // options.owner is empty, this process is the owner.
-lock_pointer make_lock(client& c, std::string path, recipes::lock_request t,
+lock_pointer make_lock(client& c, std::string path, recipes::lock_request request,
                        std::optional<recipes::lock_request> admission, lock_options options,
-                       recipes::progress_callback f = {});
+                       recipes::progress_callback on_progress = {});
 // Creates a lock on these paths whose initial request has this role. Throws errc::invalid_path for
 // an invalid path, and errc::invalid_argument if the layout has no names for this role.
 lock_pointer make_lock(client& c, std::vector<std::string> paths, role r, lock_options options);

@@ -77,8 +77,8 @@ void leave_consumer(const queue_handle& q, const used_consumer& used) {
 // Starts a call in which a consumer acquires one item. convert(item) returns the result of the
 // call.
 template <class Result, class Convert>
-void take(const queue_pointer& q, used_consumer queue_handle::*which,
-          receiver<std::optional<Result>> to, deadline d, Convert convert) {
+void start_acquiring(const queue_pointer& q, used_consumer queue_handle::*which,
+                     receiver<std::optional<Result>> to, deadline d, Convert convert) {
   using result = std::optional<Result>;
   start_waiting<result>(q->core, std::move(to), d, [&](const recipe_call_ptr<result>& call) {
     const auto who = std::make_shared<consumer_caller>();
@@ -103,29 +103,30 @@ void take(const queue_pointer& q, used_consumer queue_handle::*which,
   });
 }
 
-void take(const queue_pointer& q, receiver<std::optional<queue_item>> to, deadline d) {
-  take<queue_item>(q, &queue_handle::popping, std::move(to), d,
-                   [](recipes::consumer::acquired_item got) { return std::move(got.item); });
+void start_acquiring(const queue_pointer& q, receiver<std::optional<queue_item>> to, deadline d) {
+  start_acquiring<queue_item>(
+      q, &queue_handle::popping, std::move(to), d,
+      [](recipes::consumer::acquired_item got) { return std::move(got.item); });
 }
 
-void take(const queue_pointer& q, receiver<std::optional<queue_claim>> to, deadline d) {
-  take<queue_claim>(q, &queue_handle::claiming, std::move(to), d,
-                    [core = q->core](recipes::consumer::acquired_item got) {
-                      return queue_claim{
-                          std::make_shared<claim_handle>(claim_handle{core, std::move(got.claim)})};
-                    });
+void start_acquiring(const queue_pointer& q, receiver<std::optional<queue_claim>> to, deadline d) {
+  start_acquiring<queue_claim>(q, &queue_handle::claiming, std::move(to), d,
+                               [core = q->core](recipes::consumer::acquired_item got) {
+                                 return queue_claim{std::make_shared<claim_handle>(
+                                     claim_handle{core, std::move(got.claim)})};
+                               });
 }
 
 // Acquires an item. Blocks this thread until an item is available, the deadline has passed or a
 // stop is requested.
 template <class Result>
-std::optional<Result> take_blocking(const queue_pointer& q, const std::string& what, deadline d,
-                                    std::stop_token stop = {}) {
+std::optional<Result> acquire_blocking(const queue_pointer& q, const std::string& what, deadline d,
+                                       std::stop_token stop = {}) {
   if (stop.stop_requested()) return std::nullopt;
   using result = std::optional<Result>;
   return run_blocking<result>(
-      what + q->path, q->core, [&](receiver<result> to) { take(q, std::move(to), d); }, d,
-      std::move(stop));
+      what + q->path, q->core, [&](receiver<result> to) { start_acquiring(q, std::move(to), d); },
+      d, std::move(stop));
 }
 
 // Creates the folder for the items and the nodes above it.
@@ -164,6 +165,7 @@ queue_pointer make_queue(client& c, std::string path, queue_options o) {
 }  // namespace client_impl
 
 using client_impl::aborted;
+using client_impl::acquire_blocking;
 using client_impl::block;
 using client_impl::children_of;
 using client_impl::in_recipes;
@@ -172,10 +174,9 @@ using client_impl::leave_consumer;
 using client_impl::not_acquired;
 using client_impl::recipe_call_ptr;
 using client_impl::run_blocking;
+using client_impl::start_acquiring;
 using client_impl::start_in_recipes;
 using client_impl::start_waiting;
-using client_impl::take;
-using client_impl::take_blocking;
 
 void detail::start_push(const queue_pointer& q, receiver<bool> to, std::vector<std::string> items,
                         int priority, deadline d) {
@@ -211,12 +212,12 @@ void detail::start_front(const queue_pointer& q, receiver<std::optional<queue_it
 }
 
 void detail::start_pop(const queue_pointer& q, receiver<std::optional<queue_item>> to, deadline d) {
-  take(q, std::move(to), d);
+  start_acquiring(q, std::move(to), d);
 }
 
 void detail::start_claim(const queue_pointer& q, receiver<std::optional<queue_claim>> to,
                          deadline d) {
-  take(q, std::move(to), d);
+  start_acquiring(q, std::move(to), d);
 }
 
 void detail::start_complete(const claim_pointer& c, receiver<void> to) {
@@ -285,25 +286,25 @@ std::vector<std::string> queue::names() const {
 std::string queue::item_path(const std::string& name) const { return state_->names->item(name); }
 
 queue_item queue::pop() {
-  return *take_blocking<queue_item>(state_, "pop from ", detail::no_deadline);
+  return *acquire_blocking<queue_item>(state_, "pop from ", detail::no_deadline);
 }
 std::optional<queue_item> queue::pop(std::stop_token stop) {
-  return take_blocking<queue_item>(state_, "pop from ", detail::no_deadline, std::move(stop));
+  return acquire_blocking<queue_item>(state_, "pop from ", detail::no_deadline, std::move(stop));
 }
 std::optional<queue_item> queue::try_pop() { return pop_before(detail::at_once); }
 std::optional<queue_item> queue::pop_before(detail::deadline d) {
-  return take_blocking<queue_item>(state_, "pop from ", d);
+  return acquire_blocking<queue_item>(state_, "pop from ", d);
 }
 
 queue_claim queue::claim() {
-  return std::move(*take_blocking<queue_claim>(state_, "claim from ", detail::no_deadline));
+  return std::move(*acquire_blocking<queue_claim>(state_, "claim from ", detail::no_deadline));
 }
 std::optional<queue_claim> queue::claim(std::stop_token stop) {
-  return take_blocking<queue_claim>(state_, "claim from ", detail::no_deadline, std::move(stop));
+  return acquire_blocking<queue_claim>(state_, "claim from ", detail::no_deadline, std::move(stop));
 }
 std::optional<queue_claim> queue::try_claim() { return claim_before(detail::at_once); }
 std::optional<queue_claim> queue::claim_before(detail::deadline d) {
-  return take_blocking<queue_claim>(state_, "claim from ", d);
+  return acquire_blocking<queue_claim>(state_, "claim from ", d);
 }
 
 std::vector<queue_item> queue::set_aside() const {

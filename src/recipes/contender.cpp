@@ -17,9 +17,10 @@ using kind = session_event::kind;
 
 }  // namespace
 
-contender::contender(std::shared_ptr<session_context> p, std::shared_ptr<const lock_request> r,
+contender::contender(std::shared_ptr<session_context> context,
+                     std::shared_ptr<const lock_request> request,
                      std::shared_ptr<contender_events> events)
-    : context_{std::move(p), std::move(r), std::move(events)},
+    : context_{std::move(context), std::move(request), std::move(events)},
       nodes_{context_},
       monitor_{context_, nodes_, [this](error_code why) { lose(why); }},
       recall_{context_, nodes_} {
@@ -50,6 +51,8 @@ task<> contender::run() {
     phase_ = phase::holding;
     was_granted_ = true;
     monitor_.begin(session_at_grant_);
+    context_.events().granted();
+    if (monitor_.suspended()) context_.events().suspended();
     co_await hold();
     monitor_.end();
     // The program must be notified of the loss before the next contender is granted the lock.

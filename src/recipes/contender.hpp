@@ -38,11 +38,11 @@ class contender final : public session_listener, public std::enable_shared_from_
  public:
   using claimed_item = owned_nodes::claimed_item;
 
-  contender(std::shared_ptr<session_context> p, std::shared_ptr<const lock_request> r,
+  contender(std::shared_ptr<session_context> context, std::shared_ptr<const lock_request> request,
             std::shared_ptr<contender_events> events);
-  contender(std::shared_ptr<session_context> p, lock_request r,
+  contender(std::shared_ptr<session_context> context, lock_request request,
             std::shared_ptr<contender_events> events)
-      : contender{std::move(p), std::make_shared<const lock_request>(std::move(r)),
+      : contender{std::move(context), std::make_shared<const lock_request>(std::move(request)),
                   std::move(events)} {}
   ~contender();
 
@@ -89,7 +89,7 @@ class contender final : public session_listener, public std::enable_shared_from_
   bool granted_at_once() const;
   // Starts to report other contenders; see recall_watch.
   void watch_for_others() { recall_.start(); }
-  recall_watch::state others() const noexcept { return recall_.now(); }
+  recall_watch::state others() const noexcept { return recall_.current(); }
   // Turns a writer into a reader. No other writer is granted the lock in between. `completed` is
   // called inside a session_context::scope. If it receives an error, either nothing has changed or
   // the hold is lost.

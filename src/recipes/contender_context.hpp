@@ -27,9 +27,10 @@ inline constexpr std::chrono::seconds longest_retry_delay{1};
 
 class contender_context {
  public:
-  contender_context(std::shared_ptr<session_context> p, std::shared_ptr<const lock_request> r,
+  contender_context(std::shared_ptr<session_context> context,
+                    std::shared_ptr<const lock_request> request,
                     std::shared_ptr<contender_events> e)
-      : session_{std::move(p)}, request_{std::move(r)}, listener_{std::move(e)} {}
+      : session_{std::move(context)}, request_{std::move(request)}, listener_{std::move(e)} {}
 
   // `owner` is the contender. Pending requests keep it alive.
   void set_owner(std::weak_ptr<void> owner) { owner_ = std::move(owner); }

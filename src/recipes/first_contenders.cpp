@@ -2,21 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 
 #include "recipes/sequence_number.hpp"
 
 namespace conclave::recipes {
 
-namespace {
-
-std::optional<layout::contender> parse(const std::string& name, const layout& names) {
-  auto c = names.parse(name);
-  if (c && c->role != layout::role::exclusive) c.reset();
-  return c;
+std::optional<layout::contender> parse_candidate(std::string_view name, const layout& names) {
+  return names.parse_for(layout::role::exclusive, name);
 }
-
-}  // namespace
 
 std::vector<std::string> first_contenders(const std::vector<std::string>& children,
                                           const layout& names) {
@@ -24,7 +17,7 @@ std::vector<std::string> first_contenders(const std::vector<std::string>& childr
   std::int32_t lowest = last_number;
   number_range numbers;
   for (const auto& name : children) {
-    const auto c = parse(name, names);
+    const auto c = parse_candidate(name, names);
     if (!c) continue;
     all.push_back(name);
     numbers.add(c->number);
@@ -37,7 +30,7 @@ std::vector<std::string> first_contenders(const std::vector<std::string>& childr
 
 bool has_other_layout(const std::vector<std::string>& children, const layout& names) {
   return std::any_of(children.begin(), children.end(), [&](const std::string& name) {
-    return !parse(name, names) && layout::in_known_layout(name);
+    return !parse_candidate(name, names) && layout::in_known_layout(name);
   });
 }
 

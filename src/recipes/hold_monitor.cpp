@@ -20,9 +20,7 @@ void hold_monitor::begin(const session_clock::session_view& s) {
   monitor_deadline(s);
   if (context_.request().watches_own_node) request_missing_watches();
   if (!s.connected) connection_ = connection::lost;
-  suspension_reported_ = !s.connected;
-  context_.events().granted();
-  if (suspension_reported_) context_.events().suspended();
+  suspended_ = !s.connected;
 }
 
 void hold_monitor::monitor_deadline(const session_clock::session_view& s) {
@@ -39,7 +37,7 @@ void hold_monitor::connection_lost() {
   connection_ = connection::lost;
   // While the connection was open, the session may have had no deadline.
   context_.session().check_at(context_.session().session().deadline);
-  if (!std::exchange(suspension_reported_, true)) context_.events().suspended();
+  if (!std::exchange(suspended_, true)) context_.events().suspended();
 }
 
 void hold_monitor::reconnected() { connection_ = connection::unverified; }
@@ -75,7 +73,7 @@ task<> hold_monitor::verify() {
   }
   if (connection_ != connection::verified) co_return done;
   request_missing_watches();  // a watch could not be set without a connection
-  if (std::exchange(suspension_reported_, false)) context_.events().restored();
+  if (std::exchange(suspended_, false)) context_.events().restored();
   co_return done;
 }
 

@@ -15,7 +15,8 @@ class hold_monitor final : public deadline_listener {
   hold_monitor(contender_context& c, owned_nodes& nodes, std::function<void(error_code)> lost)
       : context_{c}, nodes_{nodes}, lost_{std::move(lost)} {}
 
-  // `s` is the state of the session when the lock was granted.
+  // `s` is the state of the session when the lock was granted. Reports nothing: the caller reports
+  // the grant, and the suspension if the hold is suspended() from its beginning.
   void begin(const session_clock::session_view& s);
   // Must be called after the nodes of the hold were replaced.
   void begin_again() { monitor_deadline(context_.session().session()); }
@@ -26,8 +27,8 @@ class hold_monitor final : public deadline_listener {
   // After this call, the monitor reports requests to release the lock. Other clients write such
   // requests into the node.
   void report_revocations();
-  // Returns true between the events suspended() and restored().
-  bool suspended() const noexcept { return suspension_reported_; }
+  // Returns true if there is no connection, or if the nodes were not verified on a new one.
+  bool suspended() const noexcept { return suspended_; }
 
   // Returns true if work() must verify nodes on a new connection or read a node.
   bool has_work() const;
@@ -64,7 +65,7 @@ class hold_monitor final : public deadline_listener {
   std::function<void(error_code)> lost_;
   std::optional<time_point> since_;  // not set before the grant
   connection connection_ = connection::verified;
-  bool suspension_reported_ = false;
+  bool suspended_ = false;
   bool reports_revocations_ = false;
 };
 

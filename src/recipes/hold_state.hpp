@@ -16,7 +16,7 @@ namespace conclave::recipes {
 
 class hold_state {
  public:
-  explicit hold_state(const std::shared_ptr<session_context>& p) : clock_{p->clock()} {}
+  explicit hold_state(const std::shared_ptr<session_context>& context) : clock_{context->clock()} {}
 
   void begin(std::int64_t token, std::int64_t session, std::vector<std::string> nodes) {
     token_ = token;
@@ -46,10 +46,10 @@ class hold_state {
 
   // --- may be called from any thread
 
-  bool began() const noexcept { return now() != status::none; }
+  bool began() const noexcept { return current() != status::none; }
   // Returns true if the hold was released or lost, or never began.
-  bool ended() const noexcept { return now() == status::ended || now() == status::none; }
-  bool suspended() const noexcept { return now() == status::suspended; }
+  bool ended() const noexcept { return current() == status::ended || current() == status::none; }
+  bool suspended() const noexcept { return current() == status::suspended; }
   std::stop_token lost() const noexcept { return lost_.get_token(); }
   // Returns an empty error_code unless the hold was lost.
   error_code why_lost() const noexcept {
@@ -67,7 +67,7 @@ class hold_state {
   // Returns the time until which the lock is certainly held, or time_point::min() if it is not
   // held.
   time_point deadline() const noexcept {
-    const auto s = now();
+    const auto s = current();
     if (s != status::held && s != status::suspended) return time_point::min();
     const auto session = clock_->session();
     return session.id == session_ ? session.deadline : time_point::min();
@@ -80,7 +80,7 @@ class hold_state {
 
  private:
   enum class status { none, held, suspended, ended };
-  status now() const noexcept { return status_.load(std::memory_order_acquire); }
+  status current() const noexcept { return status_.load(std::memory_order_acquire); }
 
   std::shared_ptr<const session_clock> clock_;
   std::atomic<status> status_{status::none};

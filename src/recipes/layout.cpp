@@ -1,45 +1,14 @@
 #include "conclave/layout.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 
 #include "conclave/error.hpp"
+#include "recipes/sequence_number.hpp"
 
 namespace conclave {
 namespace {
 
 using role = layout::role;
-
-bool all_digits(std::string_view s) {
-  return std::all_of(s.begin(), s.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-struct numbered {
-  std::string_view text;  // the part before the sequence number
-  std::int32_t number;
-};
-
-std::optional<numbered> split(std::string_view name, std::size_t length, bool negative) {
-  if (name.size() < length) return std::nullopt;
-  const auto end = name.substr(name.size() - length);
-  if (!all_digits(negative ? end.substr(1) : end) || (negative && end[0] != '-'))
-    return std::nullopt;
-  numbered n{name.substr(0, name.size() - length), 0};
-  const auto [stop, ec] = std::from_chars(end.data(), end.data() + end.size(), n.number);
-  if (ec != std::errc{}) return std::nullopt;
-  return n;
-}
-
-// Returns all ways to read the end of a name as a sequence number. The server prints it as %010d.
-// It is a signed value, negative after the counter has overflowed. So a name ends with ten digits,
-// with a sign and nine digits, or with a sign and ten digits.
-std::array<std::optional<numbered>, 3> readings(std::string_view name) {
-  std::array<std::optional<numbered>, 3> all{split(name, 11, true), split(name, 10, false),
-                                             split(name, 10, true)};
-  if (all[0] && all[0]->number > -1'000'000'000) all[0].reset();
-  return all;
-}
 
 }  // namespace
 
@@ -62,6 +31,13 @@ layout layout::of(std::string name,
   l.patterns_ = std::move(made);
   l.filling_ = std::move(filling);
   l.name_ = std::move(name);
+  return l;
+}
+
+layout layout::of_election(std::string name,
+                           std::initializer_list<std::pair<role, std::string_view>> patterns) {
+  auto l = of(std::move(name), patterns, {});
+  l.is_for_elections_ = true;
   return l;
 }
 
@@ -102,13 +78,13 @@ layout layout::zookeeper() {
 }
 
 layout layout::election() {
-  static const auto shared = of("election", {{role::exclusive, "n_"}}, {});
+  static const auto shared = of_election("election", {{role::exclusive, "n_"}});
   return shared;
 }
 
 layout layout::leader_latch() {
   static const auto shared =
-      of("leader_latch", {{role::exclusive, "latch-"}, {role::exclusive, "_c_*-latch-"}}, {});
+      of_election("leader-latch", {{role::exclusive, "latch-"}, {role::exclusive, "_c_*-latch-"}});
   return shared;
 }
 
@@ -128,7 +104,7 @@ std::string layout::name_prefix(role r) const {
 }
 
 std::optional<std::int32_t> layout::match(const pattern& p, std::string_view name) {
-  for (const auto& each : readings(name)) {
+  for (const auto& each : recipes::split_sequence_number(name)) {
     if (!each) continue;
     const auto& [text, number] = *each;
     const bool fits = p.tail ? text.size() >= p.head.size() + p.tail->size() &&
@@ -153,6 +129,20 @@ std::optional<layout::contender> layout::parse(std::string_view name) const {
     return contender{p.role, *number, ours};
   }
   return std::nullopt;
+}
+
+// Mutexes, readers and writers of Conclave wait for each other. In other libraries, mutexes ignore
+// readers and writers, and readers and writers ignore mutexes, unless writers and mutexes have the
+// same names.
+bool layout::share_wait_queue(role own, const contender& other) const {
+  return other.ours || (own == role::exclusive) == (other.role == role::exclusive) ||
+         name_prefix(role::writer) == name_prefix(role::exclusive);
+}
+
+std::optional<layout::contender> layout::parse_for(role own, std::string_view name) const {
+  auto c = parse(name);
+  if (c && !share_wait_queue(own, *c)) c.reset();
+  return c;
 }
 
 const std::vector<layout>& layout::known() {

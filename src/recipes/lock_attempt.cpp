@@ -109,10 +109,10 @@ void lock_object::attempt::when_gone(std::function<void()> f) {
 }
 
 void lock_object::attempt::release_admission() {
-  const auto g = std::exchange(admission_, {});
-  if (!g) return;
-  g->behind.reset();
-  if (const auto c = g->contender) {
+  const auto admission = std::exchange(admission_, {});
+  if (!admission) return;
+  admission->behind.reset();
+  if (const auto c = admission->contender) {
     c->mute();
     c->release();
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "recipes/lock_attempt.hpp"
+#include "recipes/lock_option_members.hpp"
 
 namespace conclave::recipes {
 namespace {
@@ -12,22 +13,40 @@ namespace {
 // If a caller locks again within this time after unlocking, we expect it to do so the next time.
 constexpr auto relock_window = std::chrono::microseconds{50};
 
+template <class T>
+bool has_default(const T& value, const T& normal) {
+  return value == normal;
+}
+template <class... Arguments>
+bool has_default(const std::function<void(Arguments...)>& callback,
+                 const std::function<void(Arguments...)>&) {
+  return !callback;
+}
+// The layout of the requests counts; see lock_object::options_.
+bool has_default(const layout&, const layout&) { return true; }
+
 // A program may have many locks, and most of them have default options. They share one object.
-std::shared_ptr<const lock_options> shared_options(const lock_options& o) {
+std::shared_ptr<const lock_options> shared_options(lock_options o) {
   static const auto defaults = std::make_shared<const lock_options>();
-  const bool is_default = !o.on_enqueued && !o.on_acquired && !o.on_released && !o.on_suspended &&
-                          !o.on_restored && !o.on_lost && !o.on_revocation &&
-                          o.keep_for == defaults->keep_for &&
-                          o.local_handoffs == defaults->local_handoffs;
-  return is_default ? defaults : std::make_shared<const lock_options>(o);
+  // The requests have these two as well.
+  o.owner = defaults->owner;
+  o.tickets = defaults->tickets;
+  const bool all_default = std::apply(
+      [&](const auto&... values) {
+        return std::apply(
+            [&](const auto&... normal) { return (has_default(values, normal) && ...); },
+            members_of(*defaults));
+      },
+      members_of(o));
+  return all_default ? defaults : std::make_shared<const lock_options>(std::move(o));
 }
 
 }  // namespace
 
-lock_object::lock_object(std::shared_ptr<session_context> p, lock_request r,
+lock_object::lock_object(std::shared_ptr<session_context> context, lock_request request,
                          std::optional<lock_request> admission, const lock_options& options,
                          progress_callback f)
-    : context_{std::move(p)},
+    : context_{std::move(context)},
       options_{shared_options(options)},
       progress_callback_{f ? std::make_shared<progress_callback>(std::move(f)) : nullptr},
       clock_{context_->clock()} {
@@ -35,15 +54,15 @@ lock_object::lock_object(std::shared_ptr<session_context> p, lock_request r,
     each.owner = options.owner;
     if (!options.tickets) each.mode = lock_request::wait_mode::listing;
   };
-  set(r);
+  set(request);
   if (admission) {
     set(*admission);
     // A contender waits longest for a permit, after it has passed the admission lock. So a faster
     // hand-off of the admission lock saves little.
     if (options.tickets) admission->mode = lock_request::wait_mode::tickets;
   }
-  (admission ? *admission : r).reports_position = static_cast<bool>(options.on_enqueued);
-  request_ = std::make_shared<const lock_request>(std::move(r));
+  (admission ? *admission : request).reports_position = static_cast<bool>(options.on_enqueued);
+  request_ = std::make_shared<const lock_request>(std::move(request));
   if (admission) admission_ = std::make_shared<const lock_request>(std::move(*admission));
 }
 
@@ -124,16 +143,16 @@ void lock_object::begin(const caller_ptr& who) {
   const auto seen = who->role == role::exclusive ? seen_holder_ : std::string{};
   if (request_->role != who->role || request_->if_contended != if_contended ||
       request_->seen_holder != seen) {
-    auto r = *request_;
-    r.role = who->role;
-    r.if_contended = if_contended;
-    r.seen_holder = seen;
-    request_ = std::make_shared<const lock_request>(std::move(r));
+    auto request = *request_;
+    request.role = who->role;
+    request.if_contended = if_contended;
+    request.seen_holder = seen;
+    request_ = std::make_shared<const lock_request>(std::move(request));
   }
   if (admission_ && admission_->if_contended != if_contended) {
-    auto g = *admission_;
-    g.if_contended = if_contended;
-    admission_ = std::make_shared<const lock_request>(std::move(g));
+    auto admission = *admission_;
+    admission.if_contended = if_contended;
+    admission_ = std::make_shared<const lock_request>(std::move(admission));
   }
   const auto a = std::make_shared<attempt>(*this, who);
   a->key.number = ++last_number_;
@@ -218,8 +237,8 @@ void lock_object::release_attempt(const attempt_ptr& a, std::function<void()> co
 void lock_object::downgrade(std::function<void(error_code)> completed, std::uint64_t thread) {
   adopt_local_hold();
   const auto a = hold_to_release(role::writer, 0);
-  const auto complete_call = [p = context_, completed = std::move(completed)](error_code ec) {
-    p->post([completed, ec] { completed(ec); });
+  const auto complete_call = [context = context_, completed = std::move(completed)](error_code ec) {
+    context->post([completed, ec] { completed(ec); });
   };
   if (!a || a->is_lost()) return complete_call(a ? refusal_of(*a->hold) : errc::lock_lost);
   if (a->thread == 0) {

@@ -56,12 +56,12 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
  public:
   using role = layout::role;
 
-  // Each caller has its own role, which replaces the role in `r`. The admission lock is a lock that
-  // each attempt acquires before the lock itself; semaphores have one. The contender for the lock
-  // starts when the admission lock is granted. The admission lock is released when the lock is
-  // granted. Elections use a progress_callback. If it is set, the object drops a lost lock by
-  // itself, and the caller need not release the lock.
-  lock_object(std::shared_ptr<session_context> p, lock_request r,
+  // Each caller has its own role, which replaces the role in `request`. The admission lock is a
+  // lock that each attempt acquires before the lock itself; semaphores have one. The contender for
+  // the lock starts when the admission lock is granted. The admission lock is released when the
+  // lock is granted. Elections use a progress_callback. If it is set, the object drops a lost lock
+  // by itself, and the caller need not release the lock.
+  lock_object(std::shared_ptr<session_context> context, lock_request request,
               std::optional<lock_request> admission, const lock_options& options,
               progress_callback f = {});
 
@@ -173,8 +173,8 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   // The request of the last attempt. Attempts with the same request share it.
   std::shared_ptr<const lock_request> request_;
   std::shared_ptr<const lock_request> admission_;  // null if there is no admission lock
-  // Do not read `layout`, `owner` and `tickets` here, because they may have default values.
-  // request_ has the actual ones.
+  // Do not read `layout`, `owner` and `tickets` here, because they have default values. request_
+  // has the actual ones.
   std::shared_ptr<const lock_options> options_;
   std::string seen_holder_;        // the holder that the last caller with errc::lock_busy found
   std::list<caller_ptr> waiting_;  // callers that wait locally

@@ -19,19 +19,19 @@ std::vector<path_level> levels_of(const requests::defaults& d, const std::string
   return all;
 }
 
-task<error_code> make_paths(std::shared_ptr<session_context> p, std::shared_ptr<void> owner,
+task<error_code> make_paths(std::shared_ptr<session_context> context, std::shared_ptr<void> owner,
                             std::vector<std::string> paths, std::size_t own_levels,
                             create_mode mode, std::string data) {
   for (;;) {
     std::vector<std::vector<pending_reply<create_result>>> making{paths.size()};
     {
-      const single_write in_one_write{*p};
+      const single_write in_one_write{*context};
       for (std::size_t i = 0; i < paths.size(); ++i)
-        for (auto& level : levels_of(p->defaults(), paths[i], own_levels)) {
+        for (auto& level : levels_of(context->defaults(), paths[i], own_levels)) {
           const create_options how{mode, std::move(level.acl)};
           const std::string content = level.path == paths[i] ? data : "";
-          making[i].push_back(
-              send(p, owner, requests::create(p->defaults(), level.path, content, how)));
+          making[i].push_back(send(
+              context, owner, requests::create(context->defaults(), level.path, content, how)));
         }
     }
     error_code ec;
@@ -60,12 +60,12 @@ task<error_code> make_paths(std::shared_ptr<session_context> p, std::shared_ptr<
   }
 }
 
-task<error_code> make_path(std::shared_ptr<session_context> p, std::shared_ptr<void> owner,
+task<error_code> make_path(std::shared_ptr<session_context> context, std::shared_ptr<void> owner,
                            std::string path, std::size_t own_levels, create_mode mode,
                            std::string data) {
   std::vector<std::string> one{std::move(path)};
-  co_return co_await make_paths(std::move(p), std::move(owner), std::move(one), own_levels, mode,
-                                std::move(data));
+  co_return co_await make_paths(std::move(context), std::move(owner), std::move(one), own_levels,
+                                mode, std::move(data));
 }
 
 }  // namespace conclave::recipes

@@ -17,10 +17,10 @@ namespace conclave::recipes {
 //
 // The last `own_levels` nodes of each path belong to the recipe and get the default ACL. The nodes
 // above are shared with other users and get defaults::ancestors_acl.
-task<error_code> make_paths(std::shared_ptr<session_context> p, std::shared_ptr<void> owner,
+task<error_code> make_paths(std::shared_ptr<session_context> context, std::shared_ptr<void> owner,
                             std::vector<std::string> paths, std::size_t own_levels,
                             create_mode mode, std::string data = {});
-task<error_code> make_path(std::shared_ptr<session_context> p, std::shared_ptr<void> owner,
+task<error_code> make_path(std::shared_ptr<session_context> context, std::shared_ptr<void> owner,
                            std::string path, std::size_t own_levels, create_mode mode,
                            std::string data = {});
 // The nodes of a path from the top down, including the path itself. An empty ACL means the default

@@ -20,11 +20,13 @@ class node_watch {
   explicit node_watch(contender_context& c, watch_kind kind = watch_kind::data)
       : context_{&c}, kind_{kind} {}
 
-  state now() const noexcept { return watched_ ? watched_->now : state::unset; }
-  bool deleted() const noexcept { return now() == state::deleted; }
-  bool changed() const noexcept { return now() == state::changed; }
+  state current() const noexcept { return watched_ ? watched_->current : state::unset; }
+  bool deleted() const noexcept { return current() == state::deleted; }
+  bool changed() const noexcept { return current() == state::changed; }
   // Returns true if no watch will report the next change. The node must then be read again.
-  bool must_read() const noexcept { return now() == state::unset || now() == state::changed; }
+  bool must_read() const noexcept {
+    return current() == state::unset || current() == state::changed;
+  }
 
   // Returns the watcher to send with a read of this path. Sets the state to `set`, unless the node
   // was deleted.
@@ -34,27 +36,27 @@ class node_watch {
       w.path = path;
       w.callback = make_callback();
     }
-    if (w.now != state::deleted) w.now = state::set;
+    if (w.current != state::deleted) w.current = state::set;
     return w.callback;
   }
   // Call if the read has failed. A failed read sets no watch.
   void read_failed() {
     auto& w = watched();
     w.callback = {};
-    if (w.now != state::deleted) w.now = state::unset;
+    if (w.current != state::deleted) w.current = state::unset;
   }
   void mark_changed() {
-    if (!deleted()) watched().now = state::changed;
+    if (!deleted()) watched().current = state::changed;
   }
   // If no watch is set on the node, marks the node as changed, so that it is read again.
   void request_read() {
-    if (now() == state::unset) mark_changed();
+    if (current() == state::unset) mark_changed();
   }
-  void mark_deleted() { watched().now = state::deleted; }
+  void mark_deleted() { watched().current = state::deleted; }
   // Removes the watch. Watch events that are still pending have no effect.
   void forget() {
     const auto w = std::exchange(watched_, {});
-    if (w && w->callback && w->now != state::deleted)
+    if (w && w->callback && w->current != state::deleted)
       context_->session().forget_watch(w->path, kind_, w->callback);
   }
 
@@ -62,7 +64,7 @@ class node_watch {
   struct watched_node {
     std::string path;
     watcher callback;  // empty if no read was sent or the read failed
-    state now = state::unset;
+    state current = state::unset;
   };
 
   watched_node& watched() {
@@ -80,8 +82,8 @@ class node_watch {
       if (!alive || e.type == watch_event::kind::session_ended) return;
       const session_context::scope inside{*p};
       const auto w = weak.lock();
-      if (!w || e.path != w->path || w->now == state::deleted) return;
-      w->now = e.type == watch_event::kind::deleted ? state::deleted : state::changed;
+      if (!w || e.path != w->path || w->current == state::deleted) return;
+      w->current = e.type == watch_event::kind::deleted ? state::deleted : state::changed;
       c->changed.notify();
     };
   }

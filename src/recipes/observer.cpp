@@ -10,8 +10,9 @@
 #include "recipes/first_contenders.hpp"
 
 namespace conclave::recipes {
-observer::observer(std::shared_ptr<session_context> p, std::string path, layout names, callback c)
-    : context_{std::move(p)},
+observer::observer(std::shared_ptr<session_context> context, std::string path, layout names,
+                   callback c)
+    : context_{std::move(context)},
       path_{std::move(path)},
       names_{std::move(names)},
       callback_{std::move(c)} {
@@ -165,10 +166,10 @@ void observer::session_changed(const session_event& e) {
 const watcher& observer::new_watch(std::string path, watch_kind kind) {
   const auto number = ++watches_;
   watch_ = {std::move(path), kind,
-            [weak = weak_from_this(), p = context_, number](const watch_event& e) {
+            [weak = weak_from_this(), context = context_, number](const watch_event& e) {
               const auto self = weak.lock();
               if (!self || e.type == watch_event::kind::session_ended) return;
-              const session_context::scope inside{*p};
+              const session_context::scope inside{*context};
               if (number != self->watches_) return;
               self->watch_.reset();  // a watch fires once
               self->watch_fired_ = true;

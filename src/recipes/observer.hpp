@@ -32,7 +32,7 @@ class observer final : public session_listener, public std::enable_shared_from_t
   // change of the leader. The argument is empty if there is no candidate.
   using callback = std::function<void(const std::optional<contender_info>&)>;
 
-  observer(std::shared_ptr<session_context> p, std::string path, layout names, callback c);
+  observer(std::shared_ptr<session_context> context, std::string path, layout names, callback c);
   ~observer();
 
   void start();

@@ -68,7 +68,7 @@ task<owned_nodes::creation_result> owned_nodes::create(const creation& c, bindin
     result.may_be_too_large = made.may_be_too_large;
     if (!made.ec) {
       set_created(made.value.stat.czxid, made.sent_on);
-      take(nodes_[0], made.value.path);
+      adopt(nodes_[0], made.value.path);
     }
   } else {
     const auto made = co_await *all;
@@ -78,7 +78,7 @@ task<owned_nodes::creation_result> owned_nodes::create(const creation& c, bindin
     result.failed_operation = made.value.failed_part().value_or(0);
     if (!made.ec) {
       set_created(made.value.zxid, made.sent_on);
-      for (std::size_t i = 0; i < nodes_.size(); ++i) take(nodes_[i], made.value.parts[i].path);
+      for (std::size_t i = 0; i < nodes_.size(); ++i) adopt(nodes_[i], made.value.parts[i].path);
     }
   }
   co_return result;
@@ -86,7 +86,7 @@ task<owned_nodes::creation_result> owned_nodes::create(const creation& c, bindin
 
 void owned_nodes::created(std::string_view path, std::int64_t zxid, binding where) {
   set_created(zxid, where);
-  take(nodes_[0], path);
+  adopt(nodes_[0], path);
 }
 
 void owned_nodes::set_created(std::int64_t czxid, binding where) {
@@ -94,10 +94,10 @@ void owned_nodes::set_created(std::int64_t czxid, binding where) {
   verified_on_ = where;
 }
 
-void owned_nodes::take(owned_node& n, std::string_view path) {
+void owned_nodes::adopt(owned_node& n, std::string_view path) {
   n.name = path.substr(path.rfind('/') + 1);
   if (const auto parsed = context_.request().layout.parse(n.name)) n.number = parsed->number;
-  context_.session().claimed.add(path, czxid_);
+  context_.session().registered_nodes.add(path, czxid_);
   n.registered = true;
   exist_ = true;
 }
@@ -111,10 +111,10 @@ class owned_nodes::reservations {
   reservations(const reservations&) = delete;
   reservations& operator=(const reservations&) = delete;
   ~reservations() {
-    for (const auto& [path, czxid] : nodes_) session_.claimed.remove(path, czxid);
+    for (const auto& [path, czxid] : nodes_) session_.registered_nodes.remove(path, czxid);
   }
   void add(const std::string& path, std::int64_t czxid) {
-    session_.claimed.add(path, czxid);
+    session_.registered_nodes.add(path, czxid);
     nodes_.emplace_back(path, czxid);
   }
 
@@ -159,7 +159,7 @@ task<error_code> owned_nodes::resolve(const creation& c,
 // oldest one is ours, and another contender that lost its reply finds the next one.
 task<error_code> owned_nodes::choose(const std::vector<std::vector<candidate>>& under,
                                      binding where) {
-  auto& known = context_.session().claimed;
+  auto& known = context_.session().registered_nodes;
   std::int64_t made_by = 0;
   const auto may_be_ours = [&](const candidate& n) {
     return (n.has_our_data && !owner_only()) || !known.contains(n.path, n.czxid);
@@ -179,7 +179,7 @@ task<error_code> owned_nodes::choose(const std::vector<std::vector<candidate>>& 
     one_each = mine[i].first == &nodes_[i] && mine[i].second->czxid == mine[0].second->czxid;
   if (one_each) {
     set_created(mine[0].second->czxid, where);
-    for (const auto& [n, found] : mine) take(*n, found->path);
+    for (const auto& [n, found] : mine) adopt(*n, found->path);
     co_return error_code{};
   }
   std::vector<pending_reply<requests::nothing>> removing;
@@ -204,7 +204,7 @@ task<error_code> owned_nodes::choose(const std::vector<std::vector<candidate>>& 
 task<error_code> owned_nodes::find_candidates(const owned_node& under, const creation& c,
                                               binding where, std::vector<candidate>& into,
                                               reservations& reserved) {
-  const auto& known = context_.session().claimed;
+  const auto& known = context_.session().registered_nodes;
   std::vector<std::string> paths;
   const auto listing =
       context_.send(requests::ephemerals(context_.defaults(), under.child({})), where);
@@ -344,7 +344,7 @@ task<> owned_nodes::drop_deleted() {
       if (!got.ec && got.value.stat.czxid == czxid_)
         left.push_back(n);
       else if ((got.ec == errc::no_node || !got.ec) && std::exchange(n.registered, false))
-        context_.session().claimed.remove(n.path(), czxid_);
+        context_.session().registered_nodes.remove(n.path(), czxid_);
     }
     if (ec) {
       if (!is_connection_error(ec)) co_await context_.pause(retry_delay);
@@ -360,71 +360,79 @@ task<> owned_nodes::drop_deleted() {
 
 task<error_code> owned_nodes::replace(const std::string& name, const creation& c) {
   auto& n = nodes_[0];
-  auto& known = context_.session().claimed;
+  auto& known = context_.session().registered_nodes;
   const auto path = n.child(name);
   // Register the new node, so that no other contender of this session adopts it meanwhile.
-  known.add(path, claimed_nodes::any_age);
+  known.add(path, owned_node_registry::any_age);
   for (;;) {
-    bool old_is_gone = false;
     transaction t;
     t.remove(n.path()).create(path, c.data, create_mode::ephemeral);
     const auto pending = context_.send(requests::commit(context_.defaults(), t), verified_on_);
     const auto got = co_await pending;
-    auto ec = got.ec;
-    auto czxid = got.value.zxid;
-    auto seen_on = got.sent_on;
-    while ((is_connection_error(ec) || outcome_unknown(ec)) && !context_.session_ended()) {
-      const auto syncing = context_.send(requests::sync(context_.defaults(), n.parent),
-                                         context_.in_session(), session::on_disconnect::fail);
-      const auto synced = co_await syncing;
-      if (synced.ec == errc::backlog_full) {
-        co_await context_.pause(retry_delay);
-        continue;  // the outcome is still unknown
-      }
-      if (ec = synced.ec; ec) continue;
-      const auto asked_new =
-          context_.send(requests::get(context_.defaults(), path, {}), synced.sent_on);
-      const auto found = co_await asked_new;
-      if (found.ec == errc::backlog_full) {
-        ec = errc::connection_loss;  // the outcome is still unknown
-      } else if (ec = found.ec; !ec) {
-        // The id may have been overwritten, for example by a revocation.
-        const auto id = parse_contender_data(found.value.data).id;
-        if (found.value.stat.ephemeral_owner != context_.session_id || (!id.empty() && id != c.id))
-          ec = errc::node_exists;
-        czxid = found.value.stat.czxid;
-        seen_on = synced.sent_on;
-      } else if (ec == errc::no_node) {  // not replaced
-        const auto asked_old =
-            context_.send(requests::get(context_.defaults(), n.path(), {}), synced.sent_on);
-        const auto old = co_await asked_old;
-        old_is_gone = old.ec == errc::no_node || (!old.ec && old.value.stat.czxid != czxid_);
-        if (old.ec == errc::backlog_full || is_connection_error(old.ec)) {
-          ec = errc::connection_loss;  // the outcome is still unknown
-          continue;
-        }
-        if (old.ec && !old_is_gone) ec = old.ec;
-        verified_on_ = synced.sent_on;
-        break;
-      }
-    }
-    const bool did_not_happen = ec == errc::no_node && !got.value.failed_part() && !old_is_gone;
+    replacement made{got.ec, got.value.zxid, got.sent_on};
+    if (is_connection_error(got.ec) || outcome_unknown(got.ec))
+      made = co_await resolve_replacement(path, c);
+    const bool did_not_happen =
+        made.ec == errc::no_node && !got.value.failed_part() && !made.old_is_gone;
     if (!context_.session_ended() && did_not_happen) continue;
-    known.remove(path, claimed_nodes::any_age);
+    known.remove(path, owned_node_registry::any_age);
     if (context_.session_ended()) co_return context_.session_end();
-    if (ec == errc::no_node) {  // the old node does not exist
+    if (made.ec == errc::no_node) {  // the old node does not exist
       n.watch.mark_deleted();
       co_return errc::lock_lost;
     }
-    if (ec) co_return ec;
+    if (made.ec) co_return made.ec;
     known.remove(n.path(), czxid_);
-    known.add(path, czxid);
+    known.add(path, made.czxid);
     n.watch.forget();
     n.name = name;
-    czxid_ = czxid;
-    verified_on_ = seen_on;
-    co_return ec;
+    czxid_ = made.czxid;
+    verified_on_ = made.seen_on;
+    co_return error_code{};
   }
+}
+
+task<owned_nodes::replacement> owned_nodes::resolve_replacement(const std::string& path,
+                                                                const creation& c) {
+  auto& n = nodes_[0];
+  replacement result{errc::connection_loss, 0, {}};
+  while (is_connection_error(result.ec) || outcome_unknown(result.ec)) {
+    if (context_.session_ended()) break;
+    const auto syncing = context_.send(requests::sync(context_.defaults(), n.parent),
+                                       context_.in_session(), session::on_disconnect::fail);
+    const auto synced = co_await syncing;
+    if (synced.ec == errc::backlog_full) {
+      co_await context_.pause(retry_delay);
+      continue;  // the outcome is still unknown
+    }
+    if (result.ec = synced.ec; result.ec) continue;
+    const auto asked_new =
+        context_.send(requests::get(context_.defaults(), path, {}), synced.sent_on);
+    const auto found = co_await asked_new;
+    if (found.ec == errc::backlog_full) {
+      result.ec = errc::connection_loss;  // the outcome is still unknown
+    } else if (result.ec = found.ec; !result.ec) {
+      // The id may have been overwritten, for example by a revocation.
+      const auto id = parse_contender_data(found.value.data).id;
+      if (found.value.stat.ephemeral_owner != context_.session_id || (!id.empty() && id != c.id))
+        result.ec = errc::node_exists;
+      result.czxid = found.value.stat.czxid;
+      result.seen_on = synced.sent_on;
+    } else if (result.ec == errc::no_node) {  // not replaced
+      const auto asked_old =
+          context_.send(requests::get(context_.defaults(), n.path(), {}), synced.sent_on);
+      const auto old = co_await asked_old;
+      result.old_is_gone = old.ec == errc::no_node || (!old.ec && old.value.stat.czxid != czxid_);
+      if (old.ec == errc::backlog_full || is_connection_error(old.ec)) {
+        result.ec = errc::connection_loss;  // the outcome is still unknown
+        continue;
+      }
+      if (old.ec && !result.old_is_gone) result.ec = old.ec;
+      verified_on_ = synced.sent_on;
+      break;
+    }
+  }
+  co_return result;
 }
 
 // --- removal
@@ -462,21 +470,8 @@ task<owned_nodes::removal_result> owned_nodes::remove(removal_plan& plan) {
       refused = got.value.failed_part().has_value();
       const bool by_another_part = refused && *got.value.failed_part() >= nodes_.size();
       if (by_another_part && !item.path.empty()) {
-        // Another client has claimed or changed the item since, or we are not permitted to remove
-        // it.
-        const bool removes = item.on_release == action::remove_with_claim;
-        if (ec == errc::bad_version && removes) {
-          const auto reading =
-              context_.send(requests::exists(context_.defaults(), item.path, {}), {});
-          const auto found = co_await reading;
-          if (!found.ec && (!found.value || found.value->czxid != item.czxid))
-            item = {};
-          else if (found.value)
-            item.version = found.value->version;
-        } else {
-          if (removes && ec != errc::no_node) result.item_error = ec;
-          item = {};
-        }
+        const auto item_ec = co_await update_refused_item(item, ec);
+        if (item_ec) result.item_error = item_ec;
         co_await drop_deleted();
         continue;
       }
@@ -505,9 +500,25 @@ task<owned_nodes::removal_result> owned_nodes::remove(removal_plan& plan) {
   co_return result;
 }
 
+task<error_code> owned_nodes::update_refused_item(claimed_item& item, error_code refusal) {
+  const bool removes = item.on_release == action::remove_with_claim;
+  if (!removes || refusal != errc::bad_version) {
+    item = {};
+    co_return removes&& refusal != errc::no_node ? refusal : error_code{};
+  }
+  const auto reading = context_.send(requests::exists(context_.defaults(), item.path, {}), {});
+  const auto found = co_await reading;
+  if (!found.ec && (!found.value || found.value->czxid != item.czxid))
+    item = {};
+  else if (found.value)
+    item.version = found.value->version;
+  co_return error_code{};
+}
+
 void owned_nodes::forget() {
   for (auto& n : nodes_)
-    if (std::exchange(n.registered, false)) context_.session().claimed.remove(n.path(), czxid_);
+    if (std::exchange(n.registered, false))
+      context_.session().registered_nodes.remove(n.path(), czxid_);
   exist_ = false;
 }
 

@@ -32,7 +32,7 @@ struct owned_node {
   std::string parent;
   std::string name;         // empty if not created
   std::int32_t number = 0;  // the sequence number
-  bool registered = false;  // in session_context::claimed
+  bool registered = false;  // in session_context::registered_nodes
   node_watch watch;         // set on the node itself
 
   // Returns the path of the parent's child with this name. The parent may be the root.
@@ -157,7 +157,21 @@ class owned_nodes {
   task<error_code> find_candidates(const owned_node& under, const creation& c, binding where,
                                    std::vector<candidate>& into, reservations& reserved);
   task<error_code> choose(const std::vector<std::vector<candidate>>& under, binding where);
-  void take(owned_node& n, std::string_view path);
+  void adopt(owned_node& n, std::string_view path);
+  struct replacement {
+    error_code ec;  // errc::no_node if the transaction was not executed
+    std::int64_t czxid = 0;
+    binding seen_on;           // the connection on which the new node was created or found
+    bool old_is_gone = false;  // set only if the transaction was not executed
+  };
+  // Finds out whether a transaction of replace() was executed whose reply was lost. `path` is that
+  // of the new node.
+  task<replacement> resolve_replacement(const std::string& path, const creation& c);
+  // Call if the server has refused the removal because of the item: another client has claimed or
+  // changed it since, or we are not permitted to remove it. Reads the item's new version, or clears
+  // `item`, so that the next attempt does not include it. Returns the reason why the item cannot be
+  // removed.
+  task<error_code> update_refused_item(claimed_item& item, error_code refusal);
   void set_created(std::int64_t czxid, binding where);
   bool owner_only() const noexcept {
     return context_.request().data == lock_request::data_format::owner_only;

@@ -26,7 +26,7 @@ class recall_watch {
 
   recall_watch(contender_context& c, owned_nodes& nodes) : context_{c}, nodes_{nodes} {}
 
-  state now() const noexcept { return state_; }
+  state current() const noexcept { return state_; }
   // Starts to check whether other contenders exist. The result is reported once, as
   // contender_events::alone() or recalled(). A later contender is reported as recalled().
   void start();

@@ -54,9 +54,12 @@ class recipe_operation final : public session::operation {
  public:
   using state = typename pending_reply<Result>::state;
 
-  recipe_operation(std::shared_ptr<session_context> p, std::shared_ptr<void> owner,
+  recipe_operation(std::shared_ptr<session_context> context, std::shared_ptr<void> owner,
                    requests::request<Result> r, session::on_disconnect rule)
-      : operation{r.type, rule}, context_{std::move(p)}, owner_{std::move(owner)}, read_{r.read} {
+      : operation{r.type, rule},
+        context_{std::move(context)},
+        owner_{std::move(owner)},
+        read_{r.read} {
     frame = std::move(r.frame);
     bytes_ = frame.size();
     watch = std::move(r.watch);
@@ -98,12 +101,13 @@ class recipe_operation final : public session::operation {
 // batch. A recipe has few pending requests and cannot continue until they are answered. The size of
 // the reply is not limited, because a recipe must list all children, however many there are.
 template <class Result>
-pending_reply<Result> send(const std::shared_ptr<session_context>& p, std::shared_ptr<void> owner,
-                           requests::request<Result> r, binding where = {},
-                           std::optional<session::on_disconnect> rule = {}) {
+pending_reply<Result> send(const std::shared_ptr<session_context>& context,
+                           std::shared_ptr<void> owner, requests::request<Result> r,
+                           binding where = {}, std::optional<session::on_disconnect> rule = {}) {
   const auto refused = r.refused;
   const auto what = rule ? *rule : where.connection != 0 ? session::on_disconnect::fail : r.rule;
-  auto op = std::make_unique<recipe_operation<Result>>(p, std::move(owner), std::move(r), what);
+  auto op =
+      std::make_unique<recipe_operation<Result>>(context, std::move(owner), std::move(r), what);
   op->bound_to = where;
   op->beyond_limits = op->at_once = op->independent = true;
   op->max_reply_bytes = session::operation::any_reply;
@@ -111,7 +115,7 @@ pending_reply<Result> send(const std::shared_ptr<session_context>& p, std::share
   if (refused)
     state->got.emplace(reply<Result>{refused, {}, {}});
   else
-    p->submit(std::move(op));
+    context->submit(std::move(op));
   return pending_reply<Result>{std::move(state)};
 }
 

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace conclave::recipes {
 
@@ -55,5 +58,14 @@ inline std::string format_number(std::int32_t number) {
   std::snprintf(text, sizeof text, "%010d", number);
   return text;
 }
+
+struct numbered_name {
+  std::string_view prefix;  // the part before the sequence number
+  std::int32_t number;
+};
+// Returns all ways to read the end of a name as a sequence number, the shortest prefix first. The
+// server prints the number as %010d. It is negative after the counter has overflowed. So a name
+// ends with a sign and ten digits, with ten digits, or with a sign and nine digits.
+std::array<std::optional<numbered_name>, 3> split_sequence_number(std::string_view name);
 
 }  // namespace conclave::recipes

@@ -18,8 +18,8 @@
 
 #include "conclave/boot_clock.hpp"
 #include "conclave/session_event.hpp"
-#include "recipes/claimed_nodes.hpp"
 #include "recipes/error_class.hpp"
+#include "recipes/owned_node_registry.hpp"
 #include "recipes/shared_listing.hpp"
 #include "requests/requests.hpp"
 #include "session/operation.hpp"
@@ -179,7 +179,7 @@ class session_context : public session_clock {
   // True if the program acquired a lock again right after its last release; see lock_object.cpp.
   bool relocks_at_once = false;
 
-  claimed_nodes claimed;
+  owned_node_registry registered_nodes;
   shared_listings listings;
 
  protected:

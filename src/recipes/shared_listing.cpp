@@ -20,19 +20,19 @@ bool shared_listings::may_send(const key& k) const {
 void shared_listings::sent(const key& k) {
   auto& q = queues_[k];
   ++q.in_flight;
-  std::exchange(q.next, {})->now = shared_listing::phase::sent;
+  std::exchange(q.next, {})->current = shared_listing::phase::sent;
 }
 
 // A notified contender runs at once, and may join or send the next listing.
 void shared_listings::received(const key& k, const std::shared_ptr<shared_listing>& l) {
   --queues_[k].in_flight;
-  l->now = shared_listing::phase::received;
+  l->current = shared_listing::phase::received;
   for (const auto& user : std::exchange(l->users, {}))
     if (const auto alive = user.owner.lock()) user.changed->notify();
 
   const auto next = queues_[k].next;
   for (std::size_t i = 0; next && i < next->users.size() && may_send(k); ++i) {
-    if (next->now != shared_listing::phase::not_sent) break;
+    if (next->current != shared_listing::phase::not_sent) break;
     const auto user = next->users[i];
     if (const auto alive = user.owner.lock()) user.changed->notify();
   }

@@ -25,7 +25,7 @@ namespace conclave::recipes {
 
 struct shared_listing {
   enum class phase { not_sent, sent, received };
-  phase now = phase::not_sent;
+  phase current = phase::not_sent;
 
   // --- valid once received
 

@@ -109,6 +109,16 @@ def test_leader_as_text(world):
     p.kill()
 
 
+def test_a_reader_of_another_library_is_refused(served):
+    world, zk = served
+    zk.create("/conclave/e/_c_1-__READ__", b"", ephemeral=True, sequence=True, makepath=True)
+    why = "conclave: %s /conclave/e: node _c_1-__READ__0000000000 is another library's reader or " \
+          "writer, which does not see mutexes; use another path\n"
+    curator = ["--layout", "curator", "e"]
+    assert world.refused("leader", *curator, code=78) == why % "leader"
+    assert world.refused("elect", *curator, "--", "true", code=78) == why % "elect"
+
+
 def test_a_signal_while_waiting(world):
     p, _ = lead(world, "--id", "one", "e")
     for s in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

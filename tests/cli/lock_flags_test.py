@@ -164,6 +164,17 @@ def test_a_different_layout_is_refused_and_named(world):
     assert is_held(world, "--layout", "kazoo", "x")
 
 
+def test_the_node_that_is_named_conflicts(served):
+    """Readers with kazoo's names wait for kazoo's locks, so only the other node is a conflict."""
+    world, zk = served
+    for name in "abc__lock__", "lock-":
+        zk.create(f"/conclave/x/{name}", b"", ephemeral=True, sequence=True, makepath=True)
+    why = world.refused("lock", "-s", "--layout", "kazoo", "x", "--", "true", code=78)
+    assert why == ("conclave: lock /conclave/x: node lock-0000000001 has the layout curator, but "
+                   "this lock has the layout kazoo; pass --layout curator to share the lock with "
+                   "it\n")
+
+
 def test_permits_are_refused_while_a_lock_with_a_custom_prefix_is_held(world):
     world.hold("--layout", "my-", "x")
     r = world.conclave("lock", "-n", "--permits", "1", "x", "--", "echo", "ran")

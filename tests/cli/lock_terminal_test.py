@@ -227,6 +227,17 @@ def test_a_command_that_opens_the_terminal_itself(shell):
     assert "[secret]" in shell.text
 
 
+def test_the_wait_status_counts_all_waiters_of_a_semaphore(world, shell):
+    world.hold("--permits", "2", "x", "--label", "p1")
+    world.hold("--permits", "2", "x")
+    for n in 1, 2:
+        world.start_conclave("lock", "--hold", "--permits", "2", "x")
+        until(lambda: [len(e["waiters"]) for e in world.json("status", "--json")["entries"]] == [n],
+              f"waiter {n}")
+    enter(shell, "conclave lock --permits 2 x -- true")
+    shell.expect("waiting for x · 4 ahead · held by p1 for ")
+
+
 def test_the_wait_status_is_shown_and_cleared(world, shell):
     holder, _ = world.hold("--label", "the boss", "x")
     enter(shell, "conclave lock x -- echo got it")

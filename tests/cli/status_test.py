@@ -185,6 +185,26 @@ def test_recipes_of_kazoo(served):
     assert world.json("status", "--json")["entries"] == []  # these nodes are not below /conclave
 
 
+@pytest.mark.parametrize("layout", ["election", "leader-latch"])
+def test_the_layout_of_an_election_is_a_value_of_the_flag(served, layout):
+    world, zk = served
+    prefix = {"election": "n_", "leader-latch": "latch-"}[layout]
+    zk.create(f"/conclave/e/{prefix}", b"other", ephemeral=True, sequence=True, makepath=True)
+    shown = entries(world)["/conclave/e"]
+    assert (shown["kind"], shown["layout"]) == ("election", layout)
+    assert world.json("leader", "--json", "--layout", shown["layout"], "e")["id"] == "other"
+    assert "elections" in world.refused("lock", "--layout", "leader-latch", "x", "--", "true")
+
+
+@pytest.mark.parametrize("layout", ["zookeeper", "kazoo", "kazoo-locking"])
+def test_the_layout_of_a_queue_is_a_value_of_the_flag(world, layout):
+    world.ok("queue", "push", "--layout", layout, "q", "one")
+    found = entries(world)
+    assert set(found) == {"/conclave/q"}
+    assert (found["/conclave/q"]["layout"], found["/conclave/q"]["length"]) == (layout, 1)
+    assert world.ok("queue", "len", "--layout", found["/conclave/q"]["layout"], "q") == "1\n"
+
+
 def test_a_queue_and_its_additional_nodes(served):
     world, zk = served
     for name in ["qn-0000000004", "qn-0000000005"]:

@@ -14,6 +14,7 @@
 #include <boost/asio/use_future.hpp>
 
 #include "locks/lock_observer.hpp"
+#include "locks/wait_for_children.hpp"
 
 namespace conclave::testing {
 namespace {
@@ -242,6 +243,30 @@ TEST_F(election_test, works_with_coroutines) {
   io.run();
   EXPECT_TRUE(led);
   EXPECT_TRUE(wait_queue.contenders().empty());
+}
+
+TEST_F(election_test, lists_the_nodes_that_a_campaign_waits_for) {
+  auto o = named("candidate");
+  o.layout = layout::curator();
+  const auto reader =
+      zk.create(path + "/__READ__", "reader", create_mode::ephemeral_sequential).path;
+  election e{other, path, o};
+  auto e_leads = run_async([&] { e.campaign(); });
+  wait_for_children(zk, path, 2);
+  EXPECT_EQ(owners(e.candidates()), (strings{"reader", "candidate"}));
+  auto leader = e.leader();
+  ASSERT_TRUE(leader);
+  EXPECT_EQ(leader->node, reader);
+  zk.remove(reader);
+  e_leads.get();
+  EXPECT_EQ(owners(e.candidates()), strings{"candidate"});
+
+  // Curator's reader does not wait for candidates, so a campaign fails.
+  zk.create(path + "/_c_1-__READ__", "", create_mode::ephemeral_sequential);
+  election refused{zk, path, o};
+  EXPECT_EQ(code_of([&] { refused.campaign(); }), errc::layout_mismatch);
+  EXPECT_EQ(code_of([&] { e.leader(); }), errc::layout_mismatch);
+  EXPECT_EQ(code_of([&] { e.candidates(); }), errc::layout_mismatch);
 }
 
 TEST_F(election_test, refuses_invalid_arguments) {

@@ -86,6 +86,7 @@ TEST_F(inspecting, distinguishes_the_kinds) {
   ASSERT_EQ(rw_info.contenders.size(), 1u);
   EXPECT_EQ(rw_info.contenders[0].role, layout::role::reader);
   EXPECT_EQ(at(path + "/election").what, kind::election);
+  EXPECT_EQ(at(path + "/election").layout, layout::election().name());
   EXPECT_EQ(at(path + "/named").layout, "named");
   EXPECT_STREQ(to_string(kind::read_write_lock), "read-write lock");
 }
@@ -109,10 +110,48 @@ TEST_F(inspecting, counts_permits) {
   ASSERT_EQ(permits.size(), 2u);
   EXPECT_TRUE(permits[0].holds);
   EXPECT_FALSE(permits[1].holds);
+  EXPECT_FALSE(permits[1].granted);
   EXPECT_TRUE(permits_in_use(zk, path + "/nothing").empty());
   first.release();
   waiting.get();
   second.release();
+}
+
+TEST_F(inspecting, every_holder_of_a_permit_has_a_time_of_the_grant) {
+  semaphore s{zk, path + "/s", 2};
+  s.acquire();
+  s.acquire();
+  const auto permits = permits_in_use(other, path + "/s");
+  const auto same = at(path + "/s").contenders;
+  ASSERT_EQ(permits.size(), 2u);
+  ASSERT_EQ(same.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(permits[i].holds && permits[i].granted) << i;
+    EXPECT_TRUE(same[i].holds && same[i].granted) << i;
+  }
+  s.release();
+  s.release();
+}
+
+// Curator does not record the number of permits.
+TEST_F(inspecting, finds_the_waiter_among_permits_of_an_unknown_number) {
+  const auto ephemeral = create_mode::ephemeral_sequential;
+  for (const auto* folder : {"/s", "/s/leases", "/s/locks"}) zk.create(path + folder);
+  zk.create(path + "/s/leases/_c_1-lease-", "holder", ephemeral);
+  other.create(path + "/s/leases/_c_2-lease-", "waiter", ephemeral);
+  const auto holds = [&] {
+    std::vector<bool> all;
+    for (const auto& each : permits_in_use(zk, path + "/s")) all.push_back(each.holds);
+    return all;
+  };
+  EXPECT_EQ(holds(), (std::vector<bool>{true, true}));
+  EXPECT_TRUE(at(path + "/s").contenders[1].holds);
+  other.create(path + "/s/locks/_c_3-lock-", "waiter", ephemeral);
+  EXPECT_EQ(holds(), (std::vector<bool>{true, false}));
+  const auto s = at(path + "/s").contenders;
+  ASSERT_EQ(s.size(), 2u);
+  EXPECT_TRUE(s[0].holds);
+  EXPECT_FALSE(s[1].holds);
 }
 
 TEST_F(inspecting, lists_permits_of_curator) {
@@ -123,6 +162,45 @@ TEST_F(inspecting, lists_permits_of_curator) {
   const auto permits = permits_in_use(zk, path + "/s");
   ASSERT_EQ(permits.size(), 1u);
   EXPECT_EQ(permits[0].owner, "theirs");
+}
+
+TEST_F(inspecting, reads_the_position_in_a_wait_queue) {
+  const auto ephemeral = create_mode::ephemeral_sequential;
+  wait_position_reader reader{zk, path};
+  EXPECT_EQ(reader.read().ahead, 0u);
+  EXPECT_FALSE(reader.read().holder);
+  std::vector<std::string> nodes;
+  for (int i = 0; i < 3; ++i)
+    nodes.push_back(other.create(path + "/lock-", "other " + std::to_string(i), ephemeral).path);
+  EXPECT_EQ(reader.read().ahead, 3u) << "the session has no contender yet";
+  zk.create(path + "/lock-", "own", ephemeral);
+  for (int i = 0; i < 40; ++i) other.create(path + "/lock-", "", ephemeral);
+  auto position = reader.read();
+  EXPECT_EQ(position.ahead, 3u);
+  ASSERT_TRUE(position.holder);
+  EXPECT_EQ(position.holder->owner, "other 0");
+  other.remove(nodes[0]);
+  position = reader.read();
+  EXPECT_EQ(position.ahead, 2u);
+  EXPECT_EQ(position.holder->node, nodes[1]);
+  other.remove(nodes[1]);
+  other.remove(nodes[2]);
+  EXPECT_EQ(reader.read().ahead, 0u);
+  EXPECT_FALSE(reader.read().holder);
+}
+
+TEST_F(inspecting, reads_the_position_in_the_wait_queue_of_a_semaphore) {
+  const auto ephemeral = create_mode::ephemeral_sequential;
+  for (const auto* folder : {"/leases", "/locks"}) zk.create(path + folder);
+  const auto holder = other.create(path + "/leases/lease-", "holder", ephemeral).path;
+  other.create(path + "/leases/lease-", "first waiter", ephemeral);
+  for (int i = 0; i < 9; ++i) other.create(path + "/locks/lock-", "", ephemeral);
+  zk.create(path + "/locks/lock-", "own", ephemeral);
+  const auto position = wait_position_reader{zk, path, 1}.read();
+  EXPECT_EQ(position.ahead, 10u);
+  ASSERT_TRUE(position.holder);
+  EXPECT_EQ(position.holder->node, holder);
+  EXPECT_EQ(position.holder->owner, "holder");
 }
 
 TEST_F(inspecting, finds_no_claims_of_a_queue_without_a_sibling_node) {
@@ -171,7 +249,34 @@ TEST_F(inspecting, counts_items_and_claims) {
     const auto where = path + "/of-layout-" + std::to_string(static_cast<int>(l));
     queue{zk, where, options}.push("a");
     EXPECT_EQ(find_queue_layout(zk, where), l);
+    const auto found = at(where);
+    EXPECT_EQ(found.layout, to_string(l));
+    EXPECT_EQ(found.queue.items, 1u);
   }
+}
+
+TEST_F(inspecting, determines_the_layout_of_a_queue_with_other_nodes) {
+  const auto item = create_mode::persistent_sequential;
+  zk.create(path + "/mixed");
+  zk.create(path + "/mixed/entry-100-", "", item);
+  zk.create(path + "/mixed/qn-", "", item);
+  EXPECT_EQ(find_queue_layout(zk, path + "/mixed"), queue_layout::zookeeper);
+  EXPECT_EQ(at(path + "/mixed").layout, "zookeeper");
+  // A folder of another program that happens to be called `entries`.
+  zk.create(path + "/mixed/entries");
+  zk.create(path + "/mixed/entries/notes");
+  EXPECT_EQ(find_queue_layout(zk, path + "/mixed"), queue_layout::zookeeper);
+  EXPECT_EQ(at(path + "/mixed").layout, "zookeeper");
+  // A queue that happens to be called `entries`.
+  zk.create(path + "/plain");
+  zk.create(path + "/plain/entries");
+  zk.create(path + "/plain/entries/qn-", "", item);
+  EXPECT_FALSE(find_queue_layout(zk, path + "/plain"));
+  EXPECT_EQ(at(path + "/plain/entries").layout, "zookeeper");
+  zk.create(path + "/empty");
+  zk.create(path + "/empty/entries");
+  EXPECT_EQ(find_queue_layout(zk, path + "/empty"), queue_layout::kazoo_locking);
+  EXPECT_TRUE(inspect(zk, {path + "/empty"}).recipes.empty()) << "it may be anything";
 }
 
 TEST_F(inspecting, recognizes_the_given_layouts) {

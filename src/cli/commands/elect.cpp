@@ -148,7 +148,7 @@ class election_run {
     if (!flags_.quiet && (verbose || in_foreground()))
       wait_status_.emplace(connection_.zk(),
                            wait_status::subject{flags_.path, path_, election_layout(flags_.layout),
-                                                connection_.at().hosts},
+                                                0, connection_.at().hosts},
                            verbose ? wait_status::form::log : wait_status::form::one_line);
   }
 

@@ -9,6 +9,7 @@
 #include "cli/run/election_layout.hpp"
 #include "cli/show/contender.hpp"
 #include "cli/show/duration.hpp"
+#include "conclave/election.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -47,7 +48,9 @@ void show(const std::vector<contender_info>& found) {
 std::vector<contender_info> candidates(client& zk, const std::string& path,
                                        const std::string& layout) {
   try {
-    return contenders(zk, path, election_layout(layout));
+    election_options options;
+    options.layout = election_layout(layout);
+    return election{zk, path, std::move(options)}.candidates();
   } catch (const error& e) {
     if (e.code() != errc::layout_mismatch) throw;
     throw election_disagreement(zk, "leader", path, layout);

@@ -183,10 +183,8 @@ class lock_run {
   }
 
   wait_status::subject wait_subject() const {
-    std::optional<layout> names;
-    if (flags_.permits == 0) names = requested_.options.layout;
-    return {flags_.paths.front(), requested_.paths.front(), std::move(names),
-            connection_.at().hosts};
+    return {flags_.paths.front(), requested_.paths.front(), requested_.options.layout,
+            requested_.permits, connection_.at().hosts};
   }
 
   void on_acquire_end(error_code ec, bool acquired, bool no_server) {

@@ -2,30 +2,28 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <string_view>
 #include <vector>
 
 namespace conclave::cli {
 namespace {
 
-const std::vector<std::string>& flags() {
-  static const std::vector<std::string> all{"election", "leader-latch", "curator", "kazoo"};
+const std::vector<layout>& layouts() {
+  static const std::vector<layout> all{layout::election(), layout::leader_latch(),
+                                       layout::curator(), layout::kazoo()};
   return all;
 }
 
-// Returns the layout of this node, as a value of --layout if there is one.
-std::string layout_of(std::string_view node) {
-  for (const auto& flag : flags())
-    if (election_layout(flag).parse(node)) return flag;
-  return layout::known_as(node);
+std::vector<std::string> layout_names() {
+  std::vector<std::string> all;
+  for (const auto& l : layouts()) all.push_back(l.name());
+  return all;
 }
 
 }  // namespace
 
 layout election_layout(const std::string& text) {
-  if (text == "leader-latch") return layout::leader_latch();
-  if (text == "curator") return layout::curator();
-  if (text == "kazoo") return layout::kazoo();
+  for (const auto& l : layouts())
+    if (l.name() == text) return l;
   return layout::election();
 }
 
@@ -35,10 +33,14 @@ failure election_disagreement(client& zk, const std::string& command, const std:
   try {
     auto nodes = zk.children(path).names;
     std::sort(nodes.begin(), nodes.end());
+    const auto own_layout = election_layout(flag);
     for (const auto& node : nodes) {
-      if (election_layout(flag).parse(node) || !layout::in_known_layout(node)) continue;
-      const auto found = layout_of(node);
-      const bool known = std::find(flags().begin(), flags().end(), found) != flags().end();
+      if (own_layout.parse_for(layout::role::exclusive, node) || !layout::in_known_layout(node))
+        continue;
+      if (own_layout.parse(node))
+        return {disagrees, what + own_layout.explain_mismatch(node) + "; use another path"};
+      const auto found = layout::known_as(node);
+      const bool known = election_layout(found).name() == found;
       return {disagrees, what + "node " + node + " has the layout " + found +
                              ", but this command has the layout " + flag +
                              (known ? "; pass --layout " + found : "; use another path")};
@@ -53,7 +55,7 @@ void add_election_layout(CLI::App& app, std::string& text) {
   app.add_option("--layout", text,
                  "names of nodes, to share the election with other programs: election (ZooKeeper's "
                  "recipe), leader-latch or curator (Curator's LeaderLatch, LeaderSelector), kazoo")
-      ->check(CLI::IsMember(flags()))
+      ->check(CLI::IsMember(layout_names()))
       ->type_name("L")
       ->capture_default_str();
 }

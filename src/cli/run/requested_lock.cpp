@@ -74,10 +74,20 @@ std::unique_ptr<requested_lock> requested_lock::make(client& zk, description d) 
   return std::make_unique<lock_of_kind<mutex>>(zk, std::move(path), std::move(d.options));
 }
 
+namespace {
+
+const std::vector<layout>& named_layouts() {
+  static const std::vector<layout> all{layout::curator(), layout::kazoo(), layout::zookeeper()};
+  return all;
+}
+
+}  // namespace
+
 layout parse_layout(const std::string& text) {
-  if (text == "kazoo") return layout::kazoo();
-  if (text == "curator") return layout::curator();
-  if (text == "zookeeper") return layout::zookeeper();
+  for (const auto& l : named_layouts())
+    if (l.name() == text) return l;
+  if (text == layout::leader_latch().name())
+    throw failure{usage, "layout '" + text + "' is for elections; use conclave elect"};
   if (text.find('-') == std::string::npos && text.find('_') == std::string::npos)
     throw failure{
         usage,
@@ -94,8 +104,8 @@ layout parse_layout(const std::string& text) {
 namespace {
 
 std::string layout_advice(const std::string& layout) {
-  for (const auto* known : {"curator", "kazoo", "zookeeper"})
-    if (layout == known) return "; pass --layout " + layout + " to share the lock with it";
+  for (const auto& known : named_layouts())
+    if (layout == known.name()) return "; pass --layout " + layout + " to share the lock with it";
   return "; use another path";
 }
 
@@ -111,15 +121,13 @@ std::string why_refused(client& zk, const std::string& path, const requested_loc
              std::to_string(*n);
     return {};
   }
-  for (const auto& name : children) {
-    const auto parsed = d.options.layout.parse(name);
-    const bool exclusive = parsed && parsed->role == layout::role::exclusive;
-    // We wait for contenders of this library, whatever their kind.
-    if (parsed && (parsed->ours || exclusive != d.shared)) continue;
-    if (layout::in_known_layout(name))
-      return d.options.layout.explain_mismatch(name) +
-             (parsed ? "; use another path" : layout_advice(layout::known_as(name)));
-  }
+  const auto& own_layout = d.options.layout;
+  const auto own_role = d.shared ? layout::role::reader : layout::role::exclusive;
+  for (const auto& name : children)
+    if (!own_layout.parse_for(own_role, name) && layout::in_known_layout(name))
+      return own_layout.explain_mismatch(name) + (own_layout.parse(name)
+                                                      ? "; use another path"
+                                                      : layout_advice(layout::known_as(name)));
   if (const auto n = recorded_permits(zk.get(path)))
     return "it is in use with permits; pass --permits " + std::to_string(*n);
   return {};

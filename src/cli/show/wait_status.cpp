@@ -10,7 +10,6 @@
 #include "cli/show/contender.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/text.hpp"
-#include "conclave/contenders.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -32,9 +31,12 @@ void write_over(std::string text) {
 }  // namespace
 
 wait_status::wait_status(client& zk, subject what, form f)
-    : zk_{zk}, what_{std::move(what)}, form_{f}, thread_{[this](const std::stop_token& s) {
-        run(s);
-      }} {}
+    : zk_{zk},
+      what_{std::move(what)},
+      position_{what_.permits == 0 ? wait_position_reader{zk, what_.path, what_.names}
+                                   : wait_position_reader{zk, what_.path, what_.permits}},
+      form_{f},
+      thread_{[this](const std::stop_token& s) { run(s); }} {}
 
 wait_status::~wait_status() = default;
 
@@ -48,7 +50,7 @@ void wait_status::run(const std::stop_token& stop) {
   };
   if (!pause(300ms)) return;
   while (true) {
-    const auto s = now();
+    const auto s = current_state();
     if (stop.stop_requested()) break;
     show(s);
     if (!pause(500ms)) break;
@@ -64,23 +66,16 @@ void wait_status::show(const state& s) {
   std::fprintf(stderr, "conclave: %s%s\n", s.what.c_str(), s.holder.c_str());
 }
 
-wait_status::state wait_status::now() const {
+wait_status::state wait_status::current_state() {
   const auto begin = "waiting for " + what_.name;
   if (zk_.state() != session_state::connected)
     return {begin + " · no connection to " + what_.server, {}};
   try {
-    std::size_t ahead = 0;
-    std::string holder, time;
-    for (const auto& c : what_.names ? contenders(zk_, what_.path, *what_.names)
-                                     : permits_in_use(zk_, what_.path)) {
-      if (c.session_id == zk_.session_id()) break;
-      if (c.holds && holder.empty()) {
-        holder = " · held by " + printable(c.owner);
-        time = " for " + held_for(c, std::chrono::system_clock::now());
-      }
-      ++ahead;
-    }
-    return {begin + " · " + std::to_string(ahead) + " ahead" + holder, time};
+    const auto [ahead, holder] = position_.read();
+    auto text = begin + " · " + std::to_string(ahead) + " ahead";
+    if (!holder) return {std::move(text), {}};
+    return {text + " · held by " + printable(holder->owner),
+            " for " + held_for(*holder, std::chrono::system_clock::now())};
   } catch (const error&) {
     return {begin, {}};
   }

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
+#include <cstddef>
 #include <string>
 #include <thread>
 
 #include "conclave/client.hpp"
+#include "conclave/contenders.hpp"
 #include "conclave/layout.hpp"
 
 namespace conclave::cli {
@@ -17,8 +18,9 @@ class wait_status {
   struct subject {
     std::string name;  // the path as the user wrote it
     std::string path;
-    std::optional<layout> names;  // nullopt if the path is that of a semaphore
-    std::string server;           // shown while there is no connection
+    layout names;
+    std::size_t permits = 0;  // 0 if the path is not that of a semaphore
+    std::string server;       // shown while there is no connection
   };
   enum class form {
     one_line,  // one line, updated in place
@@ -37,11 +39,12 @@ class wait_status {
     std::string holder;  // the holder, and how long it holds
   };
   void run(const std::stop_token& stop);
-  state now() const;
+  state current_state();
   void show(const state& s);
 
   client& zk_;
   const subject what_;
+  wait_position_reader position_;
   const form form_;
   std::string logged_;  // the last logged text
   const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();

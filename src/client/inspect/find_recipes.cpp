@@ -6,21 +6,14 @@
 #include <set>
 
 #include "recipes/semaphore_names.hpp"
+#include "recipes/sequence_number.hpp"
 
 namespace conclave::client_impl {
 namespace {
 
 using kind = recipe_info::kind;
 using presence = listed_contender::presence;
-
-const char* name_of(queue_layout l) {
-  switch (l) {
-    case queue_layout::zookeeper: return "zookeeper";
-    case queue_layout::kazoo: return "kazoo";
-    case queue_layout::kazoo_locking: return "kazoo_locking";
-  }
-  return "";
-}
+using rule = found_recipe::rule;
 
 class finder {
  public:
@@ -66,8 +59,7 @@ class finder {
     const auto before = found_.size();
     if (is_semaphore(path, node))
       find_semaphore(path);
-    else if (is_locking_queue(path, node) ||
-             std::any_of(node.names.begin(), node.names.end(), is_queue_item))
+    else if (is_queue(path, node))
       find_queue(path);
     find_wait_queues(path, node);
     if (found_.size() != before) return;
@@ -85,35 +77,36 @@ class finder {
   // This is an ephemeral node with an unknown name. If it has a sequence number, it may be a
   // contender of a custom layout. Otherwise it may be a named mutex.
   void find_other(const std::string& path) {
-    constexpr std::size_t digits = 10;
-    const auto name = last_name(path);
-    const auto begin = std::string{name.substr(0, name.size() - std::min(name.size(), digits))};
-    // No layout of a program has a * there, and layout::custom() would give the * a meaning.
-    const bool is_prefix = !begin.empty() && begin.find('*') == std::string::npos;
-    const auto parsed = is_prefix ? layout::custom(begin).parse(name) : std::nullopt;
+    std::optional<recipes::numbered_name> parsed;
+    for (const auto& reading : recipes::split_sequence_number(last_name(path)))
+      // No layout of a program has a * there, because the * has a meaning in layout::custom().
+      if (reading && !reading->prefix.empty() && reading->prefix.find('*') == std::string::npos)
+        parsed = reading;
     listed_contender e;
     e.info.node = path;
     e.state = presence::present_if_conclave_node;
     if (parsed) e.number = parsed->number;
     const auto place = parsed ? parent_path(path) : path;
-    auto& f = others_[{place, parsed ? begin : "named"}];
+    const std::string names{parsed ? parsed->prefix : "named"};
+    auto& f = others_[{place, names}];
     f.info.path = place;
-    f.info.layout = parsed ? begin : "named";
+    f.info.layout = names;
     f.kind_is_certain = false;
-    f.wait_queue.push_back(std::move(e));
+    if (!parsed) f.granted_when = rule::node_created;
+    (parsed ? f.wait_queue : f.holders).push_back(std::move(e));
   }
 
   // Contenders of different layouts do not exclude each other, so each layout counts as a separate
   // lock.
   void find_wait_queues(const std::string& path, const children_result& node) {
-    std::map<const named_layout*, found_recipe> by_layout;
+    std::map<const layout*, found_recipe> by_layout;
     for (const auto& name : node.names) {
       const auto c = layouts_.parse(name);
       if (!c) continue;
       auto& f = by_layout[c->of];
       f.info.path = path;
-      f.info.layout = c->of->name;
-      if (c->of->election) f.info.what = kind::election;
+      f.info.layout = c->of->name();
+      if (c->of->is_for_elections()) f.info.what = kind::election;
       if (c->parsed.role != layout::role::exclusive) f.info.what = kind::read_write_lock;
       f.wait_queue.push_back(make(path, name, c->parsed));
     }
@@ -146,17 +139,22 @@ class finder {
            holds_only(child_path(path, recipes::leases_folder),
                       [](const auto& name) { return recipes::parse_lease(name).has_value(); });
   }
-  bool is_locking_queue(const std::string& path, const children_result& node) {
+  // An empty folder `entries` alone is not enough evidence.
+  bool is_queue(const std::string& path, const children_result& node) {
+    const auto l = queue_layout_at(path, node);
+    if (l != queue_layout::kazoo_locking) return l.has_value();
     const auto names = names_of_queue(path, queue_layout::kazoo_locking);
-    return has(node, last_name(names.items())) && has(node, last_name(names.claims())) &&
-           holds_only(names.items(), is_queue_item) && holds_only(names.claims(), is_queue_item);
+    const auto* const entries = tree_.find(names.items());
+    return (entries != nullptr && !entries->names.empty()) ||
+           (has(node, last_name(names.claims())) && holds_only(names.claims(), is_queue_item));
   }
 
   void find_semaphore(const std::string& path) {
     found_recipe f;
     f.info.path = path;
     f.info.what = kind::semaphore;
-    f.info.layout = "curator";
+    f.info.layout = layout::curator().name();
+    f.granted_when = rule::permits;
     f.needs_path_data = true;
     f.wait_queue = wait_queue_at(child_path(path, recipes::locks_folder));
     const auto folder = child_path(path, recipes::leases_folder);
@@ -171,7 +169,8 @@ class finder {
     found_recipe f;
     f.info.path = path;
     f.info.what = kind::semaphore;
-    f.info.layout = "kazoo";
+    f.info.layout = layout::kazoo().name();
+    f.granted_when = rule::node_created;
     f.needs_path_data = true;
     f.wait_queue = wait_queue_at(path + std::string{semaphore_sibling_suffix});
     for (const auto& name : names_below(path)) {
@@ -184,23 +183,25 @@ class finder {
     found_.push_back(std::move(f));
   }
 
-  queue_layout layout_of_queue(const std::string& path) {
-    const auto* const node = tree_.find(path);
-    if (node == nullptr) return queue_layout::zookeeper;
-    if (is_locking_queue(path, *node)) return queue_layout::kazoo_locking;
-    const auto kazoo = names_of_queue(path, queue_layout::kazoo);
-    const bool is_kazoo = std::any_of(node->names.begin(), node->names.end(),
-                                      [&](const auto& n) { return kazoo.parse(n).has_value(); });
-    return is_kazoo ? queue_layout::kazoo : queue_layout::zookeeper;
+  std::optional<queue_layout> queue_layout_at(const std::string& path,
+                                              const children_result& node) {
+    static const std::vector<std::string> unreadable;
+    const auto folder = names_of_queue(path, queue_layout::kazoo_locking).items();
+    if (!has(node, last_name(folder))) return layout_of_queue(node.names, nullptr);
+    const auto* const entries = tree_.find(folder);
+    return layout_of_queue(node.names, entries == nullptr ? &unreadable : &entries->names);
   }
 
   void find_queue(const std::string& path) {
-    const auto l = layout_of_queue(path);
+    const auto* const node = tree_.find(path);
+    const auto found = node == nullptr ? std::nullopt : queue_layout_at(path, *node);
+    const auto l = found.value_or(queue_layout::zookeeper);  // a queue without items
     const auto names = names_of_queue(path, l);
     found_recipe f;
     f.info.path = path;
     f.info.what = kind::queue;
-    f.info.layout = name_of(l);
+    f.info.layout = to_string(l);
+    f.granted_when = rule::node_created;
     const auto& items = names_below(names.items().empty() ? path : names.items());
     f.info.queue.items = static_cast<std::size_t>(
         std::count_if(items.begin(), items.end(), [](const auto& n) { return is_queue_item(n); }));

@@ -10,8 +10,16 @@
 namespace conclave::client_impl {
 
 struct found_recipe {
+  // The condition under which a contender becomes a holder.
+  enum class rule {
+    first_in_wait_queue,  // a lock or an election
+    permits,              // a semaphore of Conclave or Curator, see mark_permit_holders()
+    node_created,         // a named mutex, a semaphore of kazoo or a claim
+  };
+
   recipe_info info;
-  // Used only for semaphores and queues, which have a separate folder for the nodes of holders.
+  rule granted_when = rule::first_in_wait_queue;
+  // Not used with first_in_wait_queue. With permits, these are the leases.
   std::vector<listed_contender> holders;
   // For locks and elections, this includes the holders, because the order shows who holds the lock.
   std::vector<listed_contender> wait_queue;

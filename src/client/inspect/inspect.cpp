@@ -20,14 +20,7 @@ using client_impl::listed_contender;
 using client_impl::parent_path;
 using kind = recipe_info::kind;
 using presence = listed_contender::presence;
-
-// The next waiter of a semaphore has already created its lease and waits until enough other leases
-// are gone. So this lease does not belong to a holder.
-void remove_next_waiter(std::vector<listed_contender>& leases,
-                        const std::vector<listed_contender>& waiting) {
-  if (leases.size() < 2 || waiting.empty() || waiting.front().info.session_id == 0) return;
-  if (leases.back().info.session_id == waiting.front().info.session_id) leases.pop_back();
-}
+using rule = found_recipe::rule;
 
 bool is_ours(const get_result& node) {
   const auto data = recipes::parse_contender_data(node.data);
@@ -66,68 +59,68 @@ std::optional<int> kazoo_permits(const std::string& data) {
 }
 
 void read_paths(client& c, std::vector<found_recipe>& all) {
-  std::vector<recipe_info*> which;
+  std::vector<found_recipe*> which;
   std::vector<std::string> paths;
   for (auto& f : all) {
     if (!f.needs_path_data) continue;
-    which.push_back(&f.info);
+    which.push_back(&f);
     paths.push_back(f.info.path);
   }
   const auto replies = get_all(c, paths);
   for (std::size_t i = 0; i < which.size(); ++i) {
     const auto& node = replies[i].value;
-    if (which[i]->what == kind::unused) {
-      if (recipes::is_parent_record(node.data)) which[i]->what = kind::lock;
-      continue;
+    auto& info = which[i]->info;
+    if (info.what == kind::unused) {
+      if (recipes::is_parent_record(node.data)) info.what = kind::lock;
+    } else if (which[i]->granted_when != rule::permits) {
+      info.permits = kazoo_permits(node.data);
+    } else if (const auto recorded = recorded_permits(node)) {
+      info.permits = static_cast<int>(*recorded);
     }
-    which[i]->permits = kazoo_permits(node.data);
-    if (const auto recorded = recorded_permits(node))
-      which[i]->permits = static_cast<int>(*recorded);
   }
 }
 
-recipe_info finish(found_recipe f) {
+void find_holders(found_recipe& f) {
   for (auto* const contenders : {&f.holders, &f.wait_queue}) {
     std::erase_if(*contenders, [](const auto& e) { return e.state == presence::absent; });
     client_impl::sort_wait_queue(*contenders);
   }
-  auto& r = f.info;
-  if (r.what != kind::semaphore) client_impl::mark_holders(f.wait_queue);
-  if (r.what == kind::semaphore && r.layout != "kazoo") remove_next_waiter(f.holders, f.wait_queue);
-  for (auto& e : f.holders) {
-    e.info.holds = true;
-    r.contenders.push_back(std::move(e.info));
+  switch (f.granted_when) {
+    case rule::first_in_wait_queue: client_impl::mark_holders(f.wait_queue); break;
+    case rule::permits:
+      client_impl::mark_permit_holders(f.holders, f.info.permits, f.wait_queue);
+      // The first waiter is also in the wait queue.
+      std::erase_if(f.holders, [](const auto& e) { return !e.info.holds; });
+      break;
+    case rule::node_created:
+      for (auto& e : f.holders) e.info.holds = true;
+      break;
   }
-  for (auto& e : f.wait_queue) r.contenders.push_back(std::move(e.info));
-  return std::move(r);
 }
 
-// Returns true if a contender becomes a holder at the moment when its node is created.
-bool granted_at_creation(const recipe_info& r) {
-  return r.what == kind::queue || (r.what == kind::semaphore && r.layout == "kazoo") ||
-         r.layout == "named";
-}
-
-void date_grants(client& c, std::vector<recipe_info>& all) {
-  std::vector<recipe_info*> which;
+void date_grants(client& c, std::vector<found_recipe>& all) {
+  std::vector<std::vector<listed_contender>*> which;
   std::vector<std::string> paths;
-  for (auto& r : all) {
-    if (r.contenders.empty() || !r.contenders.front().holds) continue;
-    if (granted_at_creation(r)) {
-      for (auto& who : r.contenders)
-        if (who.holds) who.granted = grant_time{who.since, who.since};
+  for (auto& f : all) {
+    auto& contenders = f.granted_when == rule::first_in_wait_queue ? f.wait_queue : f.holders;
+    if (contenders.empty()) continue;
+    if (f.granted_when == rule::node_created) {
+      for (auto& e : contenders)
+        if (e.info.readable) e.info.granted = grant_time{e.info.since, e.info.since};
       continue;
     }
-    which.push_back(&r);
-    paths.push_back(parent_path(r.contenders.front().node));
+    which.push_back(&contenders);
+    paths.push_back(parent_path(contenders.front().info.node));
   }
   const auto replies = get_all(c, paths);
-  for (std::size_t i = 0; i < which.size(); ++i) {
-    std::vector<contender_info*> there;
-    for (auto& who : which[i]->contenders)
-      if (who.readable && parent_path(who.node) == paths[i]) there.push_back(&who);
-    client_impl::estimate_grants(replies[i].value, there);
-  }
+  for (std::size_t i = 0; i < which.size(); ++i)
+    client_impl::estimate_grants(replies[i].value, *which[i]);
+}
+
+void add_to(inspection& result, found_recipe f) {
+  for (auto* const contenders : {&f.holders, &f.wait_queue})
+    for (auto& e : *contenders) f.info.contenders.push_back(std::move(e.info));
+  result.recipes.push_back(std::move(f.info));
 }
 
 }  // namespace
@@ -141,16 +134,16 @@ inspection inspect(client& c, const std::vector<std::string>& paths,
   auto found = client_impl::find_recipes(tree, layouts, options.include_unused);
   read_contenders(c, found, result);
   read_paths(c, found);
-  for (auto& f : found) {
-    const bool known = f.kind_is_certain;
-    auto r = finish(std::move(f));
-    if (r.in_use() || (options.include_unused && known)) result.recipes.push_back(std::move(r));
-  }
-  std::sort(result.recipes.begin(), result.recipes.end(),
-            [](const recipe_info& a, const recipe_info& b) {
-              return std::tie(a.path, a.layout) < std::tie(b.path, b.layout);
-            });
-  date_grants(c, result.recipes);
+  for (auto& f : found) find_holders(f);
+  std::erase_if(found, [&](const found_recipe& f) {
+    const bool in_use = !f.holders.empty() || !f.wait_queue.empty() || f.info.in_use();
+    return !in_use && !(options.include_unused && f.kind_is_certain);
+  });
+  std::sort(found.begin(), found.end(), [](const found_recipe& a, const found_recipe& b) {
+    return std::tie(a.info.path, a.info.layout) < std::tie(b.info.path, b.info.layout);
+  });
+  date_grants(c, found);
+  for (auto& f : found) add_to(result, std::move(f));
   return result;
 }
 
@@ -191,13 +184,11 @@ std::optional<std::size_t> recorded_permits(const get_result& semaphore) {
 std::optional<queue_layout> find_queue_layout(client& c, const std::string& path) {
   const auto& core = client_impl::core_access::of(c);
   const auto children = client_impl::children_of(core, path);
-  const auto locking = client_impl::names_of_queue(path, queue_layout::kazoo_locking);
-  if (std::find(children.begin(), children.end(), client_impl::last_name(locking.items())) !=
-      children.end())
-    return queue_layout::kazoo_locking;
-  for (const auto l : {queue_layout::zookeeper, queue_layout::kazoo})
-    if (!client_impl::names_of_queue(path, l).in_order(children).empty()) return l;
-  return std::nullopt;
+  const auto folder = client_impl::names_of_queue(path, queue_layout::kazoo_locking).items();
+  if (std::find(children.begin(), children.end(), client_impl::last_name(folder)) == children.end())
+    return client_impl::layout_of_queue(children, nullptr);
+  const auto entries = client_impl::children_of(core, folder);
+  return client_impl::layout_of_queue(children, &entries);
 }
 
 std::vector<contender_info> queue_claims(client& c, const std::string& path, queue_layout names) {

@@ -11,30 +11,30 @@
 
 namespace conclave::client_impl {
 
-struct named_layout {
-  std::string name;  // the value of recipe_info::layout
-  layout names;
-  bool election = false;
-};
-
 class known_layouts {
  public:
-  // Contains the layouts that Conclave knows, and `extra`.
-  explicit known_layouts(const std::vector<layout>& extra = {});
+  // Contains `extra` and layout::known().
+  explicit known_layouts(std::vector<layout> extra = {});
 
   struct contender {
-    const named_layout* of;
+    const layout* of;
     layout::contender parsed;
   };
   // Returns nullopt if this is not the name of a contender.
   std::optional<contender> parse(std::string_view name) const;
 
  private:
-  std::vector<named_layout> all_;
+  std::vector<layout> all_;
 };
 
 // Returns true if this is the name of a queue's item, in any layout.
 bool is_queue_item(std::string_view name);
+
+// Determines the layout of a queue from the children of its path. `entries` has the children of the
+// child `entries`, or is null if there is no such child. Returns nullopt if there are no items. See
+// find_queue_layout().
+std::optional<queue_layout> layout_of_queue(const std::vector<std::string>& children,
+                                            const std::vector<std::string>* entries);
 
 // The suffixes of the sibling nodes of a recipe's path. These nodes contain the wait queues and
 // counters of a queue, or the wait queue of kazoo's semaphore.

@@ -1,10 +1,8 @@
 #include "client/inspect/wait_queue.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <optional>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -13,21 +11,6 @@
 #include "recipes/wait/wait_queue.hpp"
 
 namespace conclave::client_impl {
-namespace {
-
-// The ten digits that the server appends to the name of a sequential node.
-std::optional<std::int64_t> sequence_number(std::string_view node) {
-  constexpr std::size_t digits = 10;
-  if (node.size() < digits) return {};
-  node.remove_prefix(node.size() - digits);
-  std::int64_t number = 0;
-  const auto [stop, ec] = std::from_chars(node.data(), node.data() + digits, number);
-  if (ec != std::errc{} || stop != node.data() + digits) return {};
-  return number;
-}
-
-}  // namespace
-
 void sort_wait_queue(std::vector<listed_contender>& all) {
   std::vector<recipes::queued_contender> order;
   std::unordered_map<std::string, std::size_t> index;
@@ -52,29 +35,40 @@ void mark_holders(std::vector<listed_contender>& sorted) {
   }
 }
 
+void mark_permit_holders(std::vector<listed_contender>& leases, std::optional<std::size_t> permits,
+                         const std::vector<listed_contender>& waiting) {
+  if (!permits) {
+    const auto next = waiting.empty() ? 0 : waiting.front().info.session_id;  // 0 if unreadable
+    const bool newest_waits =
+        next != 0 && leases.size() > 1 && leases.back().info.session_id == next;
+    permits = leases.size() - (newest_waits ? 1 : 0);
+  }
+  for (std::size_t i = 0; i < leases.size(); ++i) leases[i].info.holds = i < *permits;
+}
+
 void set_node_info(contender_info& info, const get_result& node) {
   recipes::set_node_info(info, node.data, node.stat);
 }
 
-void estimate_grants(const get_result& lock, const std::vector<contender_info*>& contenders) {
+void estimate_grants(const get_result& lock, std::vector<listed_contender>& contenders) {
   const auto& path = lock.stat;
   const auto served = recipes::parse_parent_record(lock.data, path).served;
   // If this contender's creation was the last change of the children, no contender has left since.
   std::optional<std::chrono::system_clock::time_point> nobody_left_since;
-  for (const auto* const c : contenders)
-    if (c->fencing_token == path.pzxid) nobody_left_since = c->since;
-  for (auto* const c : contenders) {
-    if (!c->holds) continue;
-    auto& grant = c->granted.emplace();
-    grant.earliest = c->since;
-    const auto number = sequence_number(c->node);
-    const bool follows_record = served && number && *served < *number;
+  for (const auto& c : contenders)
+    if (c.info.readable && c.info.fencing_token == path.pzxid) nobody_left_since = c.info.since;
+  for (auto& c : contenders) {
+    auto& info = c.info;
+    if (!info.holds || !info.readable) continue;
+    auto& grant = info.granted.emplace();
+    grant.earliest = info.since;
+    const bool follows_record = served && *served < c.number;
     // The previous exclusive holder wrote the parent record when it released the lock.
-    const bool waited_for_release = follows_record && path.mzxid > c->fencing_token;
+    const bool waited_for_release = follows_record && path.mzxid > info.fencing_token;
     if (waited_for_release)
       grant.earliest = std::max(
-          c->since, std::chrono::system_clock::time_point{std::chrono::milliseconds{path.mtime}});
-    const bool was_next = number == 0 || (follows_record && *number == *served + 1);
+          info.since, std::chrono::system_clock::time_point{std::chrono::milliseconds{path.mtime}});
+    const bool was_next = c.number == 0 || (follows_record && c.number - 1 == *served);
     if (was_next || (waited_for_release && path.mzxid == path.pzxid))
       grant.latest = grant.earliest;
     else if (nobody_left_since)

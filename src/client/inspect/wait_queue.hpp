@@ -1,7 +1,9 @@
 // Sorts a wait queue, and determines which contenders hold the lock and since when.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "conclave/contender_info.hpp"
@@ -27,11 +29,18 @@ void sort_wait_queue(std::vector<listed_contender>& all);
 // Sets contender_info::holds of the contenders in a sorted wait queue of a lock.
 void mark_holders(std::vector<listed_contender>& sorted);
 
+// Sets contender_info::holds of the leases of a semaphore. `leases` and `waiting`, the wait queue
+// of the semaphore, are sorted. The newest lease may belong to the first waiter, which creates its
+// lease before a permit is free. If the number of permits is not recorded, this is so if the lease
+// and the first waiter belong to the same session.
+void mark_permit_holders(std::vector<listed_contender>& leases, std::optional<std::size_t> permits,
+                         const std::vector<listed_contender>& waiting);
+
 // Sets the members that come from the contender's node: all except node, role, holds and granted.
 void set_node_info(contender_info& info, const get_result& node);
 
-// Sets contender_info::granted of all holders. Needs all contenders of the lock. `lock` is the
-// result of reading the lock's path. Read it after the contenders.
-void estimate_grants(const get_result& lock, const std::vector<contender_info*>& contenders);
+// Sets contender_info::granted of all readable holders. If contenders are missing, the bounds may
+// be wider. `lock` is the result of reading the parent of the contenders. Read it after them.
+void estimate_grants(const get_result& lock, std::vector<listed_contender>& contenders);
 
 }  // namespace conclave::client_impl

@@ -8,9 +8,9 @@ namespace conclave::recipes {
 
 using action = contender::claimed_item::action;
 
-claim::claim(std::shared_ptr<session_context> p, queue_item item, std::string path,
+claim::claim(std::shared_ptr<session_context> context, queue_item item, std::string path,
              const node_stat& stat)
-    : context_{std::move(p)},
+    : context_{std::move(context)},
       item_{std::move(item)},
       path_{std::move(path)},
       version_{stat.version},

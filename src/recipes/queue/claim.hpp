@@ -17,7 +17,7 @@ class claim final : public contender_events, public std::enable_shared_from_this
  public:
   // `path` is the path of the item's node. The node's version counts how often the item was
   // claimed. `stat` is the stat of the node when the item was read.
-  claim(std::shared_ptr<session_context> p, queue_item item, std::string path,
+  claim(std::shared_ptr<session_context> context, queue_item item, std::string path,
         const node_stat& stat);
 
   // Claims the item. `begun` is called once. If it receives no error, the item is claimed.

@@ -4,9 +4,9 @@
 #include <utility>
 
 namespace conclave::recipes {
-consumer::consumer(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names,
-                   options o)
-    : context_{std::move(p)},
+consumer::consumer(std::shared_ptr<session_context> context,
+                   std::shared_ptr<const queue_names> names, options o)
+    : context_{std::move(context)},
       names_{std::move(names)},
       options_{std::move(o)},
       transactions_{context_, names_->consumers()},

@@ -33,7 +33,8 @@ class consumer : public std::enable_shared_from_this<consumer> {
     int max_attempts = 0;  // see queue_options::max_attempts
     std::string owner;     // see queue_options::owner
   };
-  consumer(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names, options o);
+  consumer(std::shared_ptr<session_context> context, std::shared_ptr<const queue_names> names,
+           options o);
 
   const queue_names& names() const noexcept { return *names_; }
   const options& configuration() const noexcept { return options_; }

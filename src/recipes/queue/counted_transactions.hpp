@@ -27,8 +27,8 @@ class counted_transactions {
  public:
   // The counter node is created in this folder. The parameter `owner` of the functions below is the
   // object that owns this one. Pending requests keep the owner alive.
-  counted_transactions(std::shared_ptr<session_context> p, std::string folder)
-      : context_{std::move(p)}, folder_{std::move(folder)} {}
+  counted_transactions(std::shared_ptr<session_context> context, std::string folder)
+      : context_{std::move(context)}, folder_{std::move(folder)} {}
 
   struct commit_result {
     error_code ec;                           // no error if executed

@@ -22,8 +22,8 @@ namespace conclave::recipes {
 class folder_identity {
  public:
   // The identity node is created in `parent`, a child of the folder.
-  folder_identity(std::shared_ptr<session_context> p, std::string parent)
-      : context_{std::move(p)}, parent_{std::move(parent)} {}
+  folder_identity(std::shared_ptr<session_context> context, std::string parent)
+      : context_{std::move(context)}, parent_{std::move(parent)} {}
 
   // Creates the identity node, or verifies it after require_verification(). Items that are read
   // afterwards belong to the folder that the node identifies. Returns errc::no_node if the folder

@@ -18,9 +18,9 @@ class front_reader : public std::enable_shared_from_this<front_reader> {
   // Called outside of the session_context::scope. If it receives neither an error nor an item, the
   // queue is empty.
   using callback = std::function<void(error_code, std::optional<queue_item>)>;
-  front_reader(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names,
+  front_reader(std::shared_ptr<session_context> context, std::shared_ptr<const queue_names> names,
                callback completed)
-      : context_{std::move(p)}, names_{std::move(names)}, completed_{std::move(completed)} {}
+      : context_{std::move(context)}, names_{std::move(names)}, completed_{std::move(completed)} {}
 
   // Called inside a session_context::scope. Pending requests keep the object alive until it is
   // done.

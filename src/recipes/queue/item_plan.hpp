@@ -33,8 +33,8 @@ struct planned_item {
 
 class item_plan {
  public:
-  item_plan(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names)
-      : context_{std::move(p)}, names_{std::move(names)} {}
+  item_plan(std::shared_ptr<session_context> context, std::shared_ptr<const queue_names> names)
+      : context_{std::move(context)}, names_{std::move(names)} {}
 
   // --- items
 

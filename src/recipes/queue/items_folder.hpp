@@ -19,9 +19,9 @@ namespace conclave::recipes {
 class items_folder {
  public:
   // `changed` is called when the folder was removed or its data was changed.
-  items_folder(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names,
+  items_folder(std::shared_ptr<session_context> context, std::shared_ptr<const queue_names> names,
                std::function<void()> changed)
-      : context_{std::move(p)},
+      : context_{std::move(context)},
         names_{std::move(names)},
         changed_{std::move(changed)},
         identity_{context_, names_->identities()} {}

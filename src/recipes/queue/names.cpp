@@ -6,8 +6,20 @@
 #include <tuple>
 
 #include "conclave/queue_item.hpp"
+#include "recipes/sequence_number.hpp"
 
-namespace conclave::recipes {
+namespace conclave {
+
+const char* to_string(queue_layout l) noexcept {
+  switch (l) {
+    case queue_layout::zookeeper: return "zookeeper";
+    case queue_layout::kazoo: return "kazoo";
+    case queue_layout::kazoo_locking: return "kazoo-locking";
+  }
+  return "";
+}
+
+namespace recipes {
 namespace {
 
 // The prefixes of item names without and with priorities.
@@ -15,12 +27,11 @@ constexpr std::string_view plain = "qn-";
 constexpr std::string_view entry = "entry-";
 constexpr std::size_t priority_digits = 3;
 
-template <class Number>
-std::optional<Number> read(std::string_view text) {
-  Number n{};
+std::optional<int> parse_priority(std::string_view text) {
+  unsigned n = 0;
   const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
   if (ec != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return n;
+  return static_cast<int>(n);
 }
 
 template <class Parse>
@@ -64,18 +75,17 @@ std::optional<item_name> queue_names::parse(std::string_view name) const {
     if (!name.starts_with(entry)) return std::nullopt;
     number.remove_prefix(entry.size());
     if (number.size() <= priority_digits || number[priority_digits] != '-') return std::nullopt;
-    const auto priority = read<unsigned>(number.substr(0, priority_digits));
+    const auto priority = parse_priority(number.substr(0, priority_digits));
     if (!priority) return std::nullopt;
-    found.priority = static_cast<int>(*priority);
+    found.priority = *priority;
     number.remove_prefix(priority_digits + 1);
   }
-  // The server appends ten digits. After the counter has overflowed, it appends a sign and nine or
-  // ten digits.
-  const auto digits = number.size() - (number.starts_with('-') ? 1 : 0);
-  const auto n = read<std::int32_t>(number);
-  if (!n || digits > 10 || number.size() < 10) return std::nullopt;
-  found.number = static_cast<std::uint32_t>(*n);
-  return found;
+  for (const auto& each : split_sequence_number(number)) {
+    if (!each || !each->prefix.empty()) continue;
+    found.number = static_cast<std::uint32_t>(each->number);
+    return found;
+  }
+  return std::nullopt;
 }
 
 std::vector<item_name> queue_names::in_order(const std::vector<std::string>& children) const {
@@ -109,4 +119,5 @@ std::vector<item_name> queue_names::set_aside_in_order(
   return sorted(children, [this](const std::string& name) { return parse_set_aside(name); });
 }
 
-}  // namespace conclave::recipes
+}  // namespace recipes
+}  // namespace conclave

@@ -30,9 +30,10 @@ std::size_t size_of(const acl& all) {
 
 }  // namespace
 
-producer::producer(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names,
-                   std::size_t capacity, std::size_t max_request_bytes)
-    : context_{std::move(p)},
+producer::producer(std::shared_ptr<session_context> context,
+                   std::shared_ptr<const queue_names> names, std::size_t capacity,
+                   std::size_t max_request_bytes)
+    : context_{std::move(context)},
       names_{std::move(names)},
       capacity_{capacity},
       max_request_bytes_{max_request_bytes},

@@ -22,7 +22,7 @@ namespace conclave::recipes {
 
 class producer : public std::enable_shared_from_this<producer> {
  public:
-  producer(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names,
+  producer(std::shared_ptr<session_context> context, std::shared_ptr<const queue_names> names,
            std::size_t capacity, std::size_t max_request_bytes);
 
   struct push_request {

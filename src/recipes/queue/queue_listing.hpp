@@ -22,9 +22,9 @@ class queue_listing {
  public:
   enum class contents { items, items_and_claims };
   // `changed` is called when a watch fires.
-  queue_listing(std::shared_ptr<session_context> p, std::shared_ptr<const queue_names> names,
+  queue_listing(std::shared_ptr<session_context> context, std::shared_ptr<const queue_names> names,
                 contents c, std::function<void()> changed)
-      : context_{std::move(p)},
+      : context_{std::move(context)},
         names_{std::move(names)},
         contents_{c},
         changed_callback_{std::move(changed)} {}

@@ -21,8 +21,8 @@ constexpr duration longest_reliance = std::chrono::minutes{1};
 // Receives the events of the contender. It may outlive the entry: it lives until the contender has
 // removed its node.
 struct wait_queue_entry::own_contender final : contender_events {
-  own_contender(wait_queue_entry* e, std::shared_ptr<recipes::session_context> p)
-      : entry{e}, context{std::move(p)} {}
+  own_contender(wait_queue_entry* e, std::shared_ptr<recipes::session_context> session)
+      : entry{e}, context{std::move(session)} {}
   void granted() override {
     is_first = true;
     if (entry) entry->changed_();
@@ -46,9 +46,9 @@ struct wait_queue_entry::own_contender final : contender_events {
   bool is_first = false;
 };
 
-wait_queue_entry::wait_queue_entry(std::shared_ptr<session_context> p, std::string path,
+wait_queue_entry::wait_queue_entry(std::shared_ptr<session_context> context, std::string path,
                                    std::function<void()> changed)
-    : context_{std::move(p)}, path_{std::move(path)}, changed_{std::move(changed)} {}
+    : context_{std::move(context)}, path_{std::move(path)}, changed_{std::move(changed)} {}
 
 bool wait_queue_entry::is_first() const noexcept {
   return own_contender_ && own_contender_->is_first;

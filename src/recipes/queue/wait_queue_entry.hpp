@@ -20,7 +20,7 @@ class wait_queue_entry {
  public:
   // `path` is the wait queue. `changed` is called when the entry becomes the first one, when
   // is_overdue() becomes true, and when the entry is lost.
-  wait_queue_entry(std::shared_ptr<session_context> p, std::string path,
+  wait_queue_entry(std::shared_ptr<session_context> context, std::string path,
                    std::function<void()> changed);
   wait_queue_entry(const wait_queue_entry&) = delete;
   wait_queue_entry& operator=(const wait_queue_entry&) = delete;

@@ -23,13 +23,13 @@ class watch_registration {
 
   // Returns the watcher to send with the next request. The `owner` owns this object. `fired` is
   // called inside a session_context::scope when the watch fires or the session ends.
-  const watcher& set(std::shared_ptr<session_context> p, std::weak_ptr<void> owner,
+  const watcher& set(std::shared_ptr<session_context> context, std::weak_ptr<void> owner,
                      watch_lifetime lifetime, std::function<void()> fired) {
-    return watcher_.emplace([this, p = std::move(p), owner = std::move(owner), lifetime,
+    return watcher_.emplace([this, context = std::move(context), owner = std::move(owner), lifetime,
                              fired = std::move(fired), number = ++number_](const watch_event& e) {
       const auto alive = owner.lock();
       if (!alive) return;
-      const session_context::scope inside{*p};
+      const session_context::scope inside{*context};
       if (!is_set() || number_ != number) return;
       if (lifetime == watch_lifetime::one_shot || e.type == watch_event::kind::session_ended)
         clear();
@@ -38,8 +38,8 @@ class watch_registration {
   }
   // Must be called if the request failed. The server then has no such watch.
   void clear() noexcept { watcher_.reset(); }
-  void forget(session_context& p, const std::string& path, watch_kind kind) {
-    if (const auto w = std::exchange(watcher_, std::nullopt)) p.forget_watch(path, kind, *w);
+  void forget(session_context& context, const std::string& path, watch_kind kind) {
+    if (const auto w = std::exchange(watcher_, std::nullopt)) context.forget_watch(path, kind, *w);
   }
 
  private:

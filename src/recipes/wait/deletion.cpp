@@ -18,12 +18,12 @@ struct wait_round {
 task<wait_round> watch_once(contender_context& c, owned_nodes& nodes, owned_node& own,
                             awaited_node& awaited, node_watch& other, node_watch& early) {
   std::optional<pending_reply<get_result>> reading, reading_early, reading_own;
-  const bool reads_own = !own.name.empty() && own.watch.now() == state::unset;
+  const bool reads_own = !own.name.empty() && own.watch.current() == state::unset;
   {
     const single_write in_one_write{c.session()};
     reading =
         c.send(requests::get(c.defaults(), awaited.path, other.set(awaited.path)), c.in_session());
-    if (!awaited.early_path.empty() && early.now() == state::unset)
+    if (!awaited.early_path.empty() && early.current() == state::unset)
       reading_early =
           c.send(requests::get(c.defaults(), awaited.early_path, early.set(awaited.early_path)),
                  c.in_session());
@@ -45,8 +45,8 @@ task<wait_round> watch_once(contender_context& c, owned_nodes& nodes, owned_node
   const bool replaced = !got.ec && awaited.czxid != 0 && got.value.stat.czxid != awaited.czxid;
   if (replaced) co_return wait_round{wait_round::result::ended, errc::no_node};
   if (!got.ec) c.events().reached(step::watching);
-  while (!got.ec && other.now() == state::set && !nodes.one_was_deleted() && !c.interrupted()) {
-    if (own.watch.now() == state::changed) {
+  while (!got.ec && other.current() == state::set && !nodes.one_was_deleted() && !c.interrupted()) {
+    if (own.watch.current() == state::changed) {
       co_await nodes.read_and_watch(own);
     } else if (early.deleted() && !awaited.early_path.empty()) {
       awaited.early_path.clear();

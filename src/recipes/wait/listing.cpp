@@ -38,9 +38,9 @@ task<error_code> wait_by_listing::list_and_wait() {
     if (ec == errc::no_node) continue;  // deleted since it was listed
     if (!ec) {
       if (b.meaning == deletion::grants) co_return ec;
-      bool granted = false;
-      ec = co_await learn_from_deletion(b, granted);
-      if (granted) co_return error_code{};
+      const auto learnt = co_await learn_from_deletion(b);
+      if (learnt.what == deletion_result::outcome::granted) co_return error_code{};
+      ec = learnt.ec;
     }
     if (ec && !is_connection_error(ec)) co_return ec;
   }
@@ -61,8 +61,8 @@ wait_by_listing::blocker wait_by_listing::make_blocker(const wait_queue& all,
   return b;
 }
 
-task<error_code> wait_by_listing::learn_from_deletion(const blocker&, bool&) {
-  co_return error_code{};
+task<wait_by_listing::deletion_result> wait_by_listing::learn_from_deletion(const blocker&) {
+  co_return deletion_result{deletion_result::outcome::must_list, {}};
 }
 
 task<error_code> wait_by_listing::wait_for(blocker& b) {
@@ -71,17 +71,7 @@ task<error_code> wait_by_listing::wait_for(blocker& b) {
   co_return co_await wait_until_deleted(context, nodes, own(), b.node);
 }
 
-// Mutexes, readers and writers of Conclave wait for each other. In other libraries, mutexes ignore
-// readers and writers, and readers and writers ignore mutexes, unless writers and mutexes have the
-// same names.
-bool wait_by_listing::takes_part(const layout::contender& c) const {
-  using role = layout::role;
-  return c.ours || (request().role == role::exclusive) == (c.role == role::exclusive) ||
-         request().layout.name_prefix(role::writer) ==
-             request().layout.name_prefix(role::exclusive);
-}
-
-// Contenders with the same key count the same names as contenders; see takes_part().
+// For contenders with the same key, layout::parse_for() returns the same contenders.
 shared_listings::key wait_by_listing::listing_key() const {
   using role = layout::role;
   const auto& names = request().layout;
@@ -97,8 +87,8 @@ task<wait_by_listing::position> wait_by_listing::find_position() {
   const auto listed = listings.join(key, context.owner(), context.changed);
   position result;
   using phase = shared_listing::phase;
-  while (listed->now != phase::received && !context.interrupted()) {
-    if (listed->now == phase::not_sent && listings.may_send(key)) {
+  while (listed->current != phase::received && !context.interrupted()) {
+    if (listed->current == phase::not_sent && listings.may_send(key)) {
       listings.sent(key);
       co_await list(*listed);
       listings.received(key, listed);
@@ -106,7 +96,7 @@ task<wait_by_listing::position> wait_by_listing::find_position() {
       co_await context.changed;
     }
   }
-  if (context.interrupted() && listed->now != phase::received) {
+  if (context.interrupted() && listed->current != phase::received) {
     result.ec = context.interruption();
     co_return result;
   }
@@ -136,8 +126,7 @@ task<> wait_by_listing::list(shared_listing& into) {
   all.reserve(got.value.names.size());
   bool has_leases = false;
   for (const auto& name : got.value.names) {
-    const auto c = request().layout.parse(name);
-    if (c && takes_part(*c)) {
+    if (const auto c = request().layout.parse_for(request().role, name)) {
       all.push_back({name, c->role, c->number});
     } else if (layout::in_known_layout(name)) {
       into.ec = errc::layout_mismatch;

@@ -41,9 +41,14 @@ class wait_by_listing : public wait_strategy {
   // steps until there is no blocker. If the request does not wait, fails with errc::lock_busy
   // instead of waiting.
   task<error_code> list_and_wait();
-  // Called after the blocker's node was deleted. Sets `granted` if this deletion is known to grant
-  // the lock, so that no listing is needed.
-  virtual task<error_code> learn_from_deletion(const blocker& b, bool& granted);
+  // What is known after an awaited node was deleted.
+  struct deletion_result {
+    enum class outcome { granted, must_list, failed } what;
+    error_code ec;  // for failed
+  };
+  // Called after the blocker's node was deleted. Returns `granted` if this deletion is known to
+  // grant the lock, so that no listing is needed.
+  virtual task<deletion_result> learn_from_deletion(const blocker& b);
   task<error_code> wait_for(blocker& b);
 
   // Returns true if this node may belong to a writer. A writer's node is also deleted when the
@@ -65,7 +70,6 @@ class wait_by_listing : public wait_strategy {
   task<> list(shared_listing& into);
   task<error_code> expect_no_permits(std::string& mismatch);
   task<error_code> read_czxids(std::vector<queued_contender>& all);
-  bool takes_part(const layout::contender& c) const;
   blocker make_blocker(const wait_queue& all, std::size_t index) const;
 
   bool has_waited_ = false;

@@ -12,8 +12,8 @@ namespace {
 
 // Returns true if this may be the name of a sequential node of any layout.
 bool ends_in_number(std::string_view name) {
-  constexpr std::size_t digits = 10;
-  return name.size() >= digits && name.find_last_not_of("0123456789") + digits + 1 <= name.size();
+  const auto readings = split_sequence_number(name);
+  return std::any_of(readings.begin(), readings.end(), [](const auto& r) { return r.has_value(); });
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ task<error_code> wait_for_permit::wait_for_grant() {
       ec = errc::lock_busy;
       break;
     }
-    while (watches && leases_watch.now() == node_watch::state::set && !context.interrupted())
+    while (watches && leases_watch.current() == node_watch::state::set && !context.interrupted())
       co_await context.changed;
   }
   leases_watch.forget();

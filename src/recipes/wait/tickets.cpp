@@ -56,9 +56,9 @@ task<error_code> wait_by_tickets::wait_for_grant() {
   const bool lists_first = request().mode == lock_request::wait_mode::listing_once ||
                            request().role == layout::role::writer || request().reports_position;
   if (ticket > 0 && request().waits() && !lists_first) {
-    bool granted = false;
-    const auto ec = co_await wait_for_previous_ticket(granted);
-    if (granted || (ec && !is_connection_error(ec))) co_return ec;
+    const auto waited = co_await wait_for_previous_ticket();
+    if (waited.what == outcome::granted) co_return error_code{};
+    if (waited.what == outcome::failed && !is_connection_error(waited.ec)) co_return waited.ec;
   }
   co_return co_await list_and_wait();
 }
@@ -66,7 +66,7 @@ task<error_code> wait_by_tickets::wait_for_grant() {
 // The predecessor most likely has the ticket just before ours. It has a different name if it
 // belongs to another library or if contenders between it and us have left. The wait queue is then
 // listed.
-task<error_code> wait_by_tickets::wait_for_previous_ticket(bool& granted) {
+task<wait_by_listing::deletion_result> wait_by_tickets::wait_for_previous_ticket() {
   const auto prefix = request().layout.name_prefix(request().role);
   blocker b;
   b.number = own().number - 1;
@@ -85,23 +85,24 @@ task<error_code> wait_by_tickets::wait_for_previous_ticket(bool& granted) {
       co_return done;
     };
   }
-  auto ec = co_await wait_for(b);
-  if (ec == errc::no_node) {  // deleted before the read, or never created
-    ec = co_await read_record();
-    granted = !ec && all_served_below(own().number);
-  } else if (!ec) {
-    ec = co_await learn_from_deletion(b, granted);
-  }
-  co_return ec;
+  const auto ec = co_await wait_for(b);
+  if (!ec) co_return co_await learn_from_deletion(b);
+  if (ec != errc::no_node) co_return deletion_result{outcome::failed, ec};
+  // It was deleted before the read, or never created.
+  co_return co_await read_whether_served_below(own().number);
 }
 
-task<error_code> wait_by_tickets::learn_from_deletion(const blocker& b, bool& granted) {
-  if (!usable()) co_return error_code{};
+task<wait_by_listing::deletion_result> wait_by_tickets::learn_from_deletion(const blocker& b) {
+  if (!usable()) co_return deletion_result{outcome::must_list, {}};
   const auto ticket = b.meaning == deletion::proves_nothing ? own().number : b.number;
-  error_code ec;
-  if (!all_served_below(ticket)) ec = co_await read_record();
-  granted = !ec && all_served_below(ticket);
-  co_return ec;
+  if (all_served_below(ticket)) co_return deletion_result{outcome::granted, {}};
+  co_return co_await read_whether_served_below(ticket);
+}
+
+task<wait_by_listing::deletion_result> wait_by_tickets::read_whether_served_below(
+    std::int32_t ticket) {
+  if (const auto ec = co_await read_record(); ec) co_return deletion_result{outcome::failed, ec};
+  co_return deletion_result{all_served_below(ticket) ? outcome::granted : outcome::must_list, {}};
 }
 
 std::optional<std::string> wait_by_tickets::record_on_release() const {

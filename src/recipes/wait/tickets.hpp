@@ -25,8 +25,11 @@ class wait_by_tickets final : public wait_by_listing {
   void take_over(const handover& from, std::int64_t parent_czxid) override;
 
  private:
-  task<error_code> learn_from_deletion(const blocker& b, bool& granted) override;
-  task<error_code> wait_for_previous_ticket(bool& granted);
+  using outcome = deletion_result::outcome;
+
+  task<deletion_result> learn_from_deletion(const blocker& b) override;
+  task<deletion_result> wait_for_previous_ticket();
+  task<deletion_result> read_whether_served_below(std::int32_t ticket);
   task<error_code> read_record();
   void note_record(const get_result& parent);
   bool usable() const noexcept;

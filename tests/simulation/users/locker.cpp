@@ -74,8 +74,8 @@ void locker::make(lock_options o) {
     self->note("lost " + name_of(why));
   };
   if (o.on_enqueued)
-    o.on_enqueued = [weak = weak_from_this()](std::size_t before_us) {
-      if (const auto self = weak.lock()) self->note("enqueued " + std::to_string(before_us));
+    o.on_enqueued = [weak = weak_from_this()](std::size_t position) {
+      if (const auto self = weak.lock()) self->note("enqueued " + std::to_string(position));
     };
   recipes::progress_callback follow;
   if (kind_.request.data == recipes::lock_request::data_format::owner_only) {

@@ -67,7 +67,7 @@ void client::close() {
 
 std::vector<std::string> client::leftovers() const {
   std::vector<std::string> all;
-  if (!claimed.empty()) all.push_back("a node is still claimed");
+  if (!registered_nodes.empty()) all.push_back("a node is still registered");
   if (machine_.watch_count() > 0) all.push_back("a watch was not removed");
   if (machine_.outstanding() > 0) all.push_back("a request has not completed");
   return all;

@@ -91,6 +91,24 @@ TEST(layout, recognizes_its_own_nodes_and_those_of_writers) {
             "node __rlock__0000000001 has the layout kazoo, but this lock has the layout curator");
 }
 
+TEST(layout, finds_the_contenders_of_one_wait_queue) {
+  const auto curator = layout::curator();
+  for (const auto own : {role::exclusive, role::reader, role::writer})
+    for (const auto* name : {"lock-0000000001", "__READ__0000000001", "__WRIT__0000000001"})
+      EXPECT_TRUE(curator.parse_for(own, name)) << name;
+  for (const auto own : {role::reader, role::writer}) {
+    EXPECT_TRUE(curator.parse_for(own, "_c_ab-__READ__0000000001"));
+    EXPECT_FALSE(curator.parse_for(own, "_c_ab-lock-0000000001"));
+  }
+  EXPECT_TRUE(curator.parse_for(role::exclusive, "_c_ab-lock-0000000001"));
+  EXPECT_FALSE(curator.parse_for(role::exclusive, "_c_ab-__READ__0000000001"));
+  EXPECT_FALSE(curator.parse_for(role::exclusive, "notes"));
+  // kazoo's Lock and WriteLock have the same names, so its Lock may be a WriteLock.
+  for (const auto own : {role::exclusive, role::reader, role::writer})
+    for (const auto* name : {"ab__lock__0000000001", "ab__rlock__0000000001"})
+      EXPECT_TRUE(layout::kazoo().parse_for(own, name)) << name;
+}
+
 TEST(layout, replaces_the_star_of_a_custom_pattern) {
   const auto l = layout::custom("lock-*-", "17");
   EXPECT_EQ(l.name_prefix(role::exclusive), "lock-17-");

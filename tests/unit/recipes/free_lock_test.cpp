@@ -93,7 +93,7 @@ TEST_P(free_lock, leaves_only_the_parent) {
   c.checker().expect_no_orphans();
   EXPECT_EQ(first().machine().watch_count(), 0u);
   EXPECT_EQ(first().machine().outstanding(), 0u);
-  EXPECT_TRUE(first().claimed.empty());
+  EXPECT_TRUE(first().registered_nodes.empty());
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ class lost_reply : public testing::TestWithParam<setting>, protected one_lock {
   void check_end() {
     one_lock::check_end();
     EXPECT_FALSE(first().fault_pending());
-    EXPECT_TRUE(first().claimed.empty());
+    EXPECT_TRUE(first().registered_nodes.empty());
   }
 };
 INSTANTIATE_TEST_SUITE_P(how, lost_reply, testing::ValuesIn(settings()), name_of_setting);

@@ -22,7 +22,7 @@ TEST_F(owned_nodes, one_transaction_creates_and_claims_all_nodes) {
     EXPECT_EQ(nodes().fencing_token(), nodes().czxid());
     for (const auto& n : nodes()) {
       EXPECT_EQ(by_hand().get(n.path()).stat.czxid, nodes().czxid());
-      EXPECT_TRUE(link().claimed.contains(n.path(), nodes().czxid()));
+      EXPECT_TRUE(link().registered_nodes.contains(n.path(), nodes().czxid()));
     }
   }
 }

@@ -90,7 +90,7 @@ std::size_t pop_plainly(connection& c, queue& q, item_output& out, limit until) 
 }
 
 int pop(pop_flags& f, const invocation&) {
-  if (f.no_claim && f.queue.layout == "kazoo-locking")
+  if (f.no_claim && f.queue.options().layout == queue_layout::kazoo_locking)
     throw failure{usage, "--layout kazoo-locking always claims items; leave out --no-claim"};
   item_output out{f.format};
   const auto wait = parse_wait(f.wait);

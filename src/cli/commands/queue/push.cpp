@@ -128,7 +128,7 @@ std::vector<std::string> items_of(const push_flags& f, const invocation& call) {
 }
 
 int run(push_flags& f, const invocation& call) {
-  if (f.priority != default_priority && f.queue.layout == "zookeeper")
+  if (f.priority != default_priority && f.queue.options().layout == queue_layout::zookeeper)
     throw failure{usage,
                   "--layout zookeeper has no priorities; use --layout kazoo or kazoo-locking"};
   auto items = items_of(f, call);

@@ -1,5 +1,9 @@
 #include "cli/commands/queue/queue_flags.hpp"
 
+#include <array>
+#include <string>
+#include <vector>
+
 #include "cli/exit_code.hpp"
 #include "cli/show/duration.hpp"
 #include "conclave/inspect.hpp"
@@ -10,21 +14,21 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const char* name_of(queue_layout l) {
-  switch (l) {
-    case queue_layout::zookeeper: return "zookeeper";
-    case queue_layout::kazoo: return "kazoo";
-    case queue_layout::kazoo_locking: return "kazoo-locking";
-  }
-  return "";
+constexpr std::array layouts{queue_layout::zookeeper, queue_layout::kazoo,
+                             queue_layout::kazoo_locking};
+
+std::vector<std::string> layout_names() {
+  std::vector<std::string> names;
+  for (const auto l : layouts) names.emplace_back(to_string(l));
+  return names;
 }
 
 }  // namespace
 
 queue_options queue_flags::options() const {
   queue_options o;
-  if (layout == "kazoo") o.layout = queue_layout::kazoo;
-  if (layout == "kazoo-locking") o.layout = queue_layout::kazoo_locking;
+  for (const auto l : layouts)
+    if (layout == to_string(l)) o.layout = l;
   return o;
 }
 
@@ -35,7 +39,7 @@ void add_queue_flags(CLI::App& app, queue_flags& f) {
                  "names of nodes; all programs that use the queue must use the same: zookeeper "
                  "(DistributedQueue, and Curator's SimpleDistributedQueue), kazoo (Queue), "
                  "kazoo-locking (LockingQueue)")
-      ->check(CLI::IsMember({"zookeeper", "kazoo", "kazoo-locking"}))
+      ->check(CLI::IsMember(layout_names()))
       ->type_name("L")
       ->capture_default_str();
   add_connect_flags(app, f.connect);
@@ -43,9 +47,9 @@ void add_queue_flags(CLI::App& app, queue_flags& f) {
 
 void require_layout(client& zk, const queue_flags& f) {
   const auto in_use = find_queue_layout(zk, f.node());
-  const char* const found = in_use ? name_of(*in_use) : nullptr;
-  if (found != nullptr && f.layout != found)
-    throw failure{disagrees, "queue " + f.path + ": it has another layout; use --layout " + found};
+  if (in_use && *in_use != f.options().layout)
+    throw failure{disagrees, "queue " + f.path + ": it has another layout; use --layout " +
+                                 to_string(*in_use)};
 }
 
 std::optional<std::chrono::milliseconds> parse_wait(const std::string& text) {

@@ -13,7 +13,7 @@
 
 namespace conclave::recipes {
 
-class claimed_nodes {
+class owned_node_registry {
  public:
   static constexpr std::int64_t any_age = 0;  // the czxid of a node that is being created
 
