@@ -34,7 +34,9 @@
 #include "conclave/session_event.hpp"
 #include "conclave/session_keeper.hpp"
 #include "conclave/shared_mutex.hpp"
+#include "conclave/task_holds.hpp"
 #include "conclave/transaction.hpp"
 #include "conclave/version.hpp"
+#include "conclave/wait_graph.hpp"
 #include "conclave/watch.hpp"
 // IWYU pragma: end_exports

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "conclave/layout.hpp"
+#include "conclave/task_holds.hpp"
 
 namespace conclave {
 
@@ -19,6 +21,15 @@ struct grant_time {
   // If not set, the grant may be as late as now.
   std::optional<std::chrono::system_clock::time_point> latest;
   bool exact() const noexcept { return latest == earliest; }
+};
+
+// What the node of a contender says about the call that created it, for the time of its wait.
+struct wait_info {
+  task_holds task;
+  // The wait can end without a grant: the call has a time limit, or another thread can stop it.
+  bool has_time_limit = false;
+  std::optional<std::size_t>
+      permits;  // of a semaphore: the number of permits that the call expects
 };
 
 struct contender_info {
@@ -36,6 +47,11 @@ struct contender_info {
   // Set to false by inspect() if the client is not permitted to read the node. Then only node, role
   // and holds are known.
   bool readable = true;
+  // Identifies the acquisition; see hold::id(). Empty if the node does not contain an id: if
+  // another library created it, or a request to release the lock has replaced its data.
+  std::string id{};
+  // Only from nodes of this library. Not set if the node contains no such information.
+  std::optional<wait_info> wait{};
 };
 
 }  // namespace conclave

@@ -2,6 +2,8 @@
 // contender find its node if the reply to the creation was lost.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,13 +12,30 @@
 
 namespace conclave::recipes {
 
-// The format is "OWNER\nid HEX". Tools of other libraries show the owner.
-std::string format_contender_data(std::string_view owner, std::string_view id);
+// The format is "OWNER\nid HEX", and a line that starts with "holds" if `wait` is not empty. Tools
+// of other libraries show the owner. Earlier versions of this library ignore the lines after the
+// id.
+std::string format_contender_data(std::string_view owner, std::string_view id,
+                                  std::string_view wait = {});
+
+// Formats the line that starts with "holds". Its words are:
+// - HEX: the id of a lock that the task holds. HEX? is a lock that the task may hold.
+// - others: the task may hold other locks of the session
+// - limited: the wait can end without a grant
+// - permits=N: for a semaphore
+// Ids that are not valid, or too many ids, are replaced by `others`.
+std::string format_wait(const wait_info& w);
+// The greatest number of ids in the line.
+inline constexpr std::size_t most_listed_holds = 32;
+// Returns nullopt if the line contains an unknown word, because a later version may have given the
+// line a different meaning.
+std::optional<wait_info> parse_wait(std::string_view line);
 
 struct contender_data {
   std::string owner;
   std::string id;  // empty if the node was not created by Conclave or its data was overwritten
   bool asked_to_release = false;  // a client has written a request to release into the node
+  std::optional<wait_info> wait;
 };
 contender_data parse_contender_data(std::string_view data);
 

@@ -6,6 +6,7 @@
 
 #include "recipes/lock_attempt.hpp"
 #include "recipes/lock_option_members.hpp"
+#include "recipes/thread_holds.hpp"
 
 namespace conclave::recipes {
 namespace {
@@ -17,9 +18,8 @@ template <class T>
 bool has_default(const T& value, const T& normal) {
   return value == normal;
 }
-template <class... Arguments>
-bool has_default(const std::function<void(Arguments...)>& callback,
-                 const std::function<void(Arguments...)>&) {
+template <class Signature>
+bool has_default(const std::function<Signature>& callback, const std::function<Signature>&) {
   return !callback;
 }
 // The layout of the requests counts; see lock_object::options_.
@@ -142,16 +142,18 @@ void lock_object::begin(const caller_ptr& who) {
   const auto if_contended = who->waits ? on_contention::wait : on_contention::give_up;
   const auto seen = who->role == role::exclusive ? seen_holder_ : std::string{};
   if (request_->role != who->role || request_->if_contended != if_contended ||
-      request_->seen_holder != seen) {
+      request_->seen_holder != seen || request_->wait != who->wait) {
     auto request = *request_;
     request.role = who->role;
     request.if_contended = if_contended;
     request.seen_holder = seen;
+    request.wait = who->wait;
     request_ = std::make_shared<const lock_request>(std::move(request));
   }
-  if (admission_ && admission_->if_contended != if_contended) {
+  if (admission_ && (admission_->if_contended != if_contended || admission_->wait != who->wait)) {
     auto admission = *admission_;
     admission.if_contended = if_contended;
+    admission.wait = who->wait;
     admission_ = std::make_shared<const lock_request>(std::move(admission));
   }
   const auto a = std::make_shared<attempt>(*this, who);
@@ -194,6 +196,7 @@ void lock_object::release(role r, std::uint64_t thread, std::function<void()> co
     if (confirmed) context_->post(std::move(confirmed));
     return;
   }
+  if (a->thread != 0 && a->thread != thread) note_release_by_other_thread();
   remove(a);
   release_attempt(a, std::move(confirmed));
   start_next();

@@ -11,9 +11,9 @@ namespace conclave::recipes {
 template <class Options>
 auto members_of(Options& o) {
   auto& [layout, owner, on_enqueued, on_acquired, on_released, on_suspended, on_restored, on_lost,
-         on_revocation, keep_for, local_handoffs, tickets] = o;
+         on_revocation, keep_for, local_handoffs, held_while_waiting, tickets] = o;
   return std::tie(layout, owner, on_enqueued, on_acquired, on_released, on_suspended, on_restored,
-                  on_lost, on_revocation, keep_for, local_handoffs, tickets);
+                  on_lost, on_revocation, keep_for, local_handoffs, held_while_waiting, tickets);
 }
 
 }  // namespace conclave::recipes

@@ -83,5 +83,50 @@ TEST(contender_data, a_revocation_request_of_another_library_has_no_owner) {
   EXPECT_TRUE(parse_contender_data("__REVOKE__").owner.empty());
 }
 
+TEST(contender_data, says_what_the_waiting_task_holds) {
+  const std::string one(32, 'a'), other(32, 'b');
+  wait_info w;
+  w.task = {{one}, {other}, true};
+  w.has_time_limit = true;
+  w.permits = 3;
+  const auto data = format_contender_data("web1:17", "abc", format_wait(w));
+  EXPECT_EQ(data, "web1:17\nid abc\nholds " + one + ' ' + other + "? others limited permits=3");
+  for (const auto& each : {data, ask_to_release(data)}) {
+    const auto b = parse_contender_data(each);
+    EXPECT_EQ(b.owner, "web1:17");
+    EXPECT_EQ(b.id, "abc");
+    EXPECT_EQ(b.asked_to_release, each != data);
+    ASSERT_TRUE(b.wait);
+    EXPECT_EQ(b.wait->task.certain, std::vector{one});
+    EXPECT_EQ(b.wait->task.possible, std::vector{other});
+    EXPECT_TRUE(b.wait->task.may_hold_others && b.wait->has_time_limit);
+    EXPECT_EQ(b.wait->permits, 3u);
+  }
+  const auto nothing = parse_contender_data("web1:17\nid abc\nholds").wait;
+  ASSERT_TRUE(nothing);
+  EXPECT_TRUE(nothing->task.certain.empty());
+  EXPECT_FALSE(nothing->task.may_hold_others || nothing->has_time_limit);
+}
+
+TEST(contender_data, ignores_lines_of_later_versions) {
+  for (const auto* line : {"holds later", "holds  others", "holdsothers", "holds abc",
+                           "holds permits=x", "new line"}) {
+    const auto b = parse_contender_data(std::string{"web1:17\nid abc\n"} + line);
+    EXPECT_EQ(b.id, "abc") << line;
+    EXPECT_FALSE(b.wait) << line;
+  }
+}
+
+TEST(contender_data, the_number_of_listed_locks_is_limited) {
+  wait_info w;
+  w.task.may_hold_others = false;
+  w.task.certain.assign(1000, std::string(32, 'a'));
+  const auto line = format_wait(w);
+  EXPECT_LT(line.size(), 1200u);
+  EXPECT_TRUE(parse_wait(line)->task.may_hold_others);
+  w.task.certain = {"not an id"};
+  EXPECT_EQ(format_wait(w), "holds others");
+}
+
 }  // namespace
 }  // namespace conclave::recipes
