@@ -226,11 +226,35 @@ class finder {
   std::map<std::pair<std::string, std::string>, found_recipe> others_;  // by path and layout
 };
 
+// The next waiter of a semaphore has already created its lease and waits until enough other leases
+// are gone. So this lease does not belong to a holder.
+void remove_next_waiter(std::vector<listed_contender>& leases,
+                        const std::vector<listed_contender>& waiting) {
+  if (leases.size() < 2 || waiting.empty() || waiting.front().info.session_id == 0) return;
+  if (leases.back().info.session_id == waiting.front().info.session_id) leases.pop_back();
+}
+
 }  // namespace
 
 std::vector<found_recipe> find_recipes(const node_tree& tree, const known_layouts& layouts,
                                        bool include_unused) {
   return finder{tree, layouts}.find(include_unused);
+}
+
+recipe_info to_recipe_info(found_recipe f) {
+  for (auto* const contenders : {&f.holders, &f.wait_queue}) {
+    std::erase_if(*contenders, [](const auto& e) { return e.state == presence::absent; });
+    sort_wait_queue(*contenders);
+  }
+  auto& r = f.info;
+  if (r.what != kind::semaphore) mark_holders(f.wait_queue);
+  if (r.what == kind::semaphore && r.layout != "kazoo") remove_next_waiter(f.holders, f.wait_queue);
+  for (auto& e : f.holders) {
+    e.info.holds = true;
+    r.contenders.push_back(std::move(e.info));
+  }
+  for (auto& e : f.wait_queue) r.contenders.push_back(std::move(e.info));
+  return std::move(r);
 }
 
 }  // namespace conclave::client_impl

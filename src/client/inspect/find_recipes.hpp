@@ -22,4 +22,8 @@ struct found_recipe {
 std::vector<found_recipe> find_recipes(const node_tree& tree, const known_layouts& layouts,
                                        bool include_unused);
 
+// Orders the contenders, and determines which of them hold the lock. The nodes of the contenders
+// must have been read. Does not set contender_info::granted.
+recipe_info to_recipe_info(found_recipe f);
+
 }  // namespace conclave::client_impl

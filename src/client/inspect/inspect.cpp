@@ -21,14 +21,6 @@ using client_impl::parent_path;
 using kind = recipe_info::kind;
 using presence = listed_contender::presence;
 
-// The next waiter of a semaphore has already created its lease and waits until enough other leases
-// are gone. So this lease does not belong to a holder.
-void remove_next_waiter(std::vector<listed_contender>& leases,
-                        const std::vector<listed_contender>& waiting) {
-  if (leases.size() < 2 || waiting.empty() || waiting.front().info.session_id == 0) return;
-  if (leases.back().info.session_id == waiting.front().info.session_id) leases.pop_back();
-}
-
 bool is_ours(const get_result& node) {
   const auto data = recipes::parse_contender_data(node.data);
   return data.asked_to_release || !data.id.empty();
@@ -86,22 +78,6 @@ void read_paths(client& c, std::vector<found_recipe>& all) {
   }
 }
 
-recipe_info finish(found_recipe f) {
-  for (auto* const contenders : {&f.holders, &f.wait_queue}) {
-    std::erase_if(*contenders, [](const auto& e) { return e.state == presence::absent; });
-    client_impl::sort_wait_queue(*contenders);
-  }
-  auto& r = f.info;
-  if (r.what != kind::semaphore) client_impl::mark_holders(f.wait_queue);
-  if (r.what == kind::semaphore && r.layout != "kazoo") remove_next_waiter(f.holders, f.wait_queue);
-  for (auto& e : f.holders) {
-    e.info.holds = true;
-    r.contenders.push_back(std::move(e.info));
-  }
-  for (auto& e : f.wait_queue) r.contenders.push_back(std::move(e.info));
-  return std::move(r);
-}
-
 // Returns true if a contender becomes a holder at the moment when its node is created.
 bool granted_at_creation(const recipe_info& r) {
   return r.what == kind::queue || (r.what == kind::semaphore && r.layout == "kazoo") ||
@@ -143,7 +119,7 @@ inspection inspect(client& c, const std::vector<std::string>& paths,
   read_paths(c, found);
   for (auto& f : found) {
     const bool known = f.kind_is_certain;
-    auto r = finish(std::move(f));
+    auto r = client_impl::to_recipe_info(std::move(f));
     if (r.in_use() || (options.include_unused && known)) result.recipes.push_back(std::move(r));
   }
   std::sort(result.recipes.begin(), result.recipes.end(),
