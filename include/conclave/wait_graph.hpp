@@ -75,7 +75,8 @@ std::string contender_name(const contender_info& c);
 
 class wait_graph {
  public:
-  // The contenders of this inspection are the nodes of the graph.
+  // The contenders of this inspection are the nodes of the graph. Its recipes must be sorted by
+  // path, as inspect() returns them.
   explicit wait_graph(inspection seen);
 
   const inspection& seen() const noexcept;

@@ -234,4 +234,28 @@ std::vector<found_recipe> find_recipes(const node_tree& tree, const known_layout
   return finder{tree, layouts}.find(include_unused);
 }
 
+void find_holders(found_recipe& f) {
+  for (auto* const contenders : {&f.holders, &f.wait_queue}) {
+    std::erase_if(*contenders, [](const auto& e) { return e.state == presence::absent; });
+    sort_wait_queue(*contenders);
+  }
+  switch (f.granted_when) {
+    case rule::first_in_wait_queue: mark_holders(f.wait_queue); break;
+    case rule::permits:
+      mark_permit_holders(f.holders, f.info.permits, f.wait_queue);
+      // The first waiter is also in the wait queue.
+      std::erase_if(f.holders, [](const auto& e) { return !e.info.holds; });
+      break;
+    case rule::node_created:
+      for (auto& e : f.holders) e.info.holds = true;
+      break;
+  }
+}
+
+recipe_info to_recipe_info(found_recipe f) {
+  for (auto* const contenders : {&f.holders, &f.wait_queue})
+    for (auto& e : *contenders) f.info.contenders.push_back(std::move(e.info));
+  return std::move(f.info);
+}
+
 }  // namespace conclave::client_impl

@@ -30,4 +30,10 @@ struct found_recipe {
 std::vector<found_recipe> find_recipes(const node_tree& tree, const known_layouts& layouts,
                                        bool include_unused);
 
+// Sorts the contenders, and determines which of them hold the lock. The nodes of the contenders
+// must have been read. Does not set contender_info::granted.
+void find_holders(found_recipe& f);
+// Call find_holders() before. Returns the holders first, then the waiters.
+recipe_info to_recipe_info(found_recipe f);
+
 }  // namespace conclave::client_impl

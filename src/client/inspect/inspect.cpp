@@ -80,24 +80,6 @@ void read_paths(client& c, std::vector<found_recipe>& all) {
   }
 }
 
-void find_holders(found_recipe& f) {
-  for (auto* const contenders : {&f.holders, &f.wait_queue}) {
-    std::erase_if(*contenders, [](const auto& e) { return e.state == presence::absent; });
-    client_impl::sort_wait_queue(*contenders);
-  }
-  switch (f.granted_when) {
-    case rule::first_in_wait_queue: client_impl::mark_holders(f.wait_queue); break;
-    case rule::permits:
-      client_impl::mark_permit_holders(f.holders, f.info.permits, f.wait_queue);
-      // The first waiter is also in the wait queue.
-      std::erase_if(f.holders, [](const auto& e) { return !e.info.holds; });
-      break;
-    case rule::node_created:
-      for (auto& e : f.holders) e.info.holds = true;
-      break;
-  }
-}
-
 void date_grants(client& c, std::vector<found_recipe>& all) {
   std::vector<std::vector<listed_contender>*> which;
   std::vector<std::string> paths;
@@ -117,12 +99,6 @@ void date_grants(client& c, std::vector<found_recipe>& all) {
     client_impl::estimate_grants(replies[i].value, *which[i]);
 }
 
-void add_to(inspection& result, found_recipe f) {
-  for (auto* const contenders : {&f.holders, &f.wait_queue})
-    for (auto& e : *contenders) f.info.contenders.push_back(std::move(e.info));
-  result.recipes.push_back(std::move(f.info));
-}
-
 }  // namespace
 
 inspection inspect(client& c, const std::vector<std::string>& paths,
@@ -134,7 +110,7 @@ inspection inspect(client& c, const std::vector<std::string>& paths,
   auto found = client_impl::find_recipes(tree, layouts, options.include_unused);
   read_contenders(c, found, result);
   read_paths(c, found);
-  for (auto& f : found) find_holders(f);
+  for (auto& f : found) client_impl::find_holders(f);
   std::erase_if(found, [&](const found_recipe& f) {
     const bool in_use = !f.holders.empty() || !f.wait_queue.empty() || f.info.in_use();
     return !in_use && !(options.include_unused && f.kind_is_certain);
@@ -143,7 +119,7 @@ inspection inspect(client& c, const std::vector<std::string>& paths,
     return std::tie(a.info.path, a.info.layout) < std::tie(b.info.path, b.info.layout);
   });
   date_grants(c, found);
-  for (auto& f : found) add_to(result, std::move(f));
+  for (auto& f : found) result.recipes.push_back(client_impl::to_recipe_info(std::move(f)));
   return result;
 }
 

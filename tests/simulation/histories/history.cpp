@@ -1,5 +1,6 @@
 #include "simulation/histories/history.hpp"
 
+#include "simulation/histories/deadlock_history.hpp"
 #include "simulation/histories/lock_history.hpp"
 #include "simulation/histories/queue_history.hpp"
 #include "simulation/world/sqlite_storage.hpp"
@@ -29,6 +30,7 @@ world_options any_world(random_choices& l, const history_options& o) {
 const std::vector<workload>& workloads() {
   static const std::vector<workload> all = [] {
     auto list = lock_workloads();
+    list.push_back(deadlock_workload());
     for (auto& w : queue_workloads()) list.push_back(std::move(w));
     return list;
   }();

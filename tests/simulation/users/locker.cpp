@@ -131,6 +131,7 @@ call_pointer locker::begin(role as, bool waits, std::function<void()> on_complet
   c->who = std::make_shared<recipes::lock_object::caller>();
   c->who->role = as;
   c->who->waits = waits;
+  if (describe_wait) c->who->wait = describe_wait();
   c->who->complete = [weak = weak_from_this(), c_weak = std::weak_ptr{c}](error_code ec) {
     const auto self = weak.lock();
     const auto completed = c_weak.lock();

@@ -117,6 +117,9 @@ class locker : public std::enable_shared_from_this<locker> {
   void check_recall();
   recipes::lock_object& object() noexcept { return *object_; }
 
+  // Returns lock_request::wait for the next call. May be empty.
+  std::function<std::string()> describe_wait;
+
  private:
   call_pointer add_call(role as, std::function<void()> on_completed);
   call_pointer begin(role as, bool waits, std::function<void()> on_completed);
