@@ -338,9 +338,10 @@ class client {
   }
 
   // Removes the watcher from this path's watches of the given kind. If `w` is empty, removes all
-  // watchers of that kind. Use watch_kind::any for watches set by add_watch(). If no other watcher
-  // of this client needs the watch, it is also removed from the server. Throws errc::no_watcher if
-  // there is no such watch.
+  // watchers of that kind that the program has set. The watches of locks, queues and elections
+  // remain. Use watch_kind::any for watches set by add_watch(). If no other watcher of this client
+  // needs the watch, it is also removed from the server. Throws errc::no_watcher if there is no
+  // such watch.
   void remove_watch(std::string path, watch_kind kind, watcher w = {});
   template <class Token>
   auto async_remove_watch(std::string path, watch_kind kind, watcher w, Token&& token) {

@@ -63,6 +63,7 @@ class recipe_operation final : public session::operation {
     frame = std::move(r.frame);
     bytes_ = frame.size();
     watch = std::move(r.watch);
+    if (watch) watch->owner = session::watch_owner::library;
   }
 
   bool read_reply(const wire::reply_header& header, wire::reader& body) override {

@@ -71,7 +71,8 @@ class machine {
   // may still take effect, and its reply is dropped.
   void cancel(std::uint64_t id);
 
-  // Removes the watcher from the client's own watches. Returns true if the server's watch must be
+  // Removes the watcher from the client's own watches, or all watchers of the program if `w` is
+  // empty. Returns true if the server's watch must be
   // removed, too. The caller must then submit a remove_watches operation before any other
   // operation. Sets ec to errc::no_watcher if there is no such watch.
   bool forget_watch(watch_kind kind, std::string_view path, const watcher& w, error_code& ec);

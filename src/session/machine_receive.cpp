@@ -278,11 +278,11 @@ machine::message_result machine::take_reply(const wire::reply_header& header, wi
 // Stores the watch that the reply sets. Returns true if the reply sets a watch.
 bool machine::store_watch(const operation& op, std::int32_t error) {
   if (!op.watch) return false;
-  const auto& [slot, path, w] = *op.watch;
+  const auto& [slot, path, w, owner] = *op.watch;
   if (error == 0)
-    watches_.add(slot == watch_slot::exist ? watch_slot::data : slot, path, w);
+    watches_.add(slot == watch_slot::exist ? watch_slot::data : slot, path, w, owner);
   else if (slot == watch_slot::exist && static_cast<errc>(error) == errc::no_node)
-    watches_.add(watch_slot::exist, path, w);
+    watches_.add(watch_slot::exist, path, w, owner);
   else
     return false;
   return true;

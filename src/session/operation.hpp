@@ -59,6 +59,7 @@ class operation {
     watch_slot slot;
     std::string path;
     conclave::watcher watcher;
+    watch_owner owner = watch_owner::program;
   };
   std::optional<wanted_watch> watch;
 

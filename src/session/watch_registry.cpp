@@ -18,8 +18,9 @@ std::vector<watcher> all_of(const watcher_list& watchers) {
 
 }  // namespace
 
-void watch_registry::add(watch_slot slot, std::string_view path, const watcher& w) {
-  at(slot)[std::string{path}].add(w);
+void watch_registry::add(watch_slot slot, std::string_view path, const watcher& w,
+                         watch_owner owner) {
+  at(slot)[std::string{path}].add(w, owner);
 }
 
 void watch_registry::collect(watch_slot slot, std::string_view path, bool once,
@@ -63,8 +64,7 @@ std::vector<watcher> watch_registry::remove(watch_kind kind, std::string_view pa
     if (found == at(slot).end()) return;
     auto& watchers = found->second;
     if (!w) {
-      watchers.for_each([&](const watcher& each) { removed.push_back(each); });
-      watchers = {};
+      for (auto& each : watchers.remove_all_of_program()) removed.push_back(std::move(each));
     } else if (watchers.remove(w)) {
       removed.push_back(w);
     }

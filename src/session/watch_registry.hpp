@@ -22,13 +22,14 @@ inline constexpr std::size_t watch_slots = 5;
 class watch_registry {
  public:
   // Adds a watcher to this path. In all functions, paths include the chroot.
-  void add(watch_slot slot, std::string_view path, const watcher& w);
+  void add(watch_slot slot, std::string_view path, const watcher& w,
+           watch_owner owner = watch_owner::program);
 
   // Returns each watcher for an event once, and removes one-shot watches.
   std::vector<watcher> trigger(watch_event::kind type, std::string_view path);
 
-  // Removes w from the watches of this kind, or all watchers if w is empty. Returns the removed
-  // watchers. Sets `emptied` to true if no remaining watcher needs the server's watch.
+  // Removes w from the watches of this kind, or all watchers of the program if w is empty. Returns
+  // the removed watchers. Sets `emptied` to true if no remaining watcher needs the server's watch.
   std::vector<watcher> remove(watch_kind kind, std::string_view path, const watcher& w,
                               bool& emptied);
 

@@ -47,6 +47,25 @@ TEST(queue_waiting, a_stopped_consumer_delays_others_only_for_a_limited_time) {
   w.advance(1s);
 }
 
+// A program may watch the queue, too, and remove all its watches without naming them.
+TEST(queue_waiting, a_consumer_keeps_its_watch_if_the_program_removes_all_watches) {
+  for (const auto& options : {consumer::options{}, test_consumer::claiming()}) {
+    world w{{.clients = 1}};
+    ASSERT_TRUE(w.wait_until_connected());
+    test_consumer c{w.client(0), options};
+    c.acquire();
+    w.advance(1s);
+    for (const auto* path : {"/queue", "/queue.conclave/taken"}) {
+      error_code ec;
+      EXPECT_FALSE(w.client(0).machine().forget_watch(watch_kind::any, path, {}, ec));
+      EXPECT_EQ(ec, errc::no_watcher);
+    }
+    w.by_hand().create_sequential("/queue/qn-", "item");
+    w.advance(1s);
+    EXPECT_EQ(c.completions, 1);
+  }
+}
+
 // The first consumer acquires one of two items and leaves the wait queue. The next one is stopped.
 TEST(queue_waiting, a_stopped_consumer_that_becomes_the_first_does_not_keep_an_item) {
   world w{{.clients = 4}};

@@ -13,6 +13,11 @@ namespace {
 
 using lines = std::vector<std::string>;
 
+test_operation_ptr set_by_library(test_operation_ptr read) {
+  read->watch->owner = watch_owner::library;
+  return read;
+}
+
 struct attached {
   attached() { loop.attach(); }
   void set_watch(test_operation_ptr op) {
@@ -81,6 +86,29 @@ TEST(forget_watch, without_a_watcher_removes_all) {
   a.set_watch(add_watch("/a", watch_mode::recursive, a.w));
   EXPECT_TRUE(a.forget(watch_kind::any));
   EXPECT_EQ(a.loop.machine().watch_count(), 0u);
+}
+
+// A program that removes all watches of a lock's node does not mean the watches of the lock.
+TEST(forget_watch, without_a_watcher_keeps_the_watches_of_the_library) {
+  attached a;
+  a.set_watch(set_by_library(get("/a", a.v)));
+  EXPECT_FALSE(a.forget(watch_kind::data));
+  EXPECT_EQ(a.ec, error_code{errc::no_watcher});
+  a.set_watch(get("/a", a.w));
+  EXPECT_FALSE(a.forget(watch_kind::any));  // the server keeps its watch
+  EXPECT_FALSE(a.ec);
+  a.loop.pump();
+  EXPECT_EQ(a.loop.discarded(), 1);
+  a.loop.take_journal();
+  a.loop.event(watch_event::kind::changed, "/a");
+  EXPECT_EQ(a.loop.take_journal(), lines{"v changed /a"});
+}
+
+TEST(forget_watch, removes_a_given_watch_of_the_library) {
+  attached a;
+  a.set_watch(set_by_library(children("/a", a.v)));
+  EXPECT_TRUE(a.forget(watch_kind::children, a.v));
+  EXPECT_FALSE(a.ec);
 }
 
 TEST(forget_watch, of_one_kind_keeps_the_others) {

@@ -32,6 +32,27 @@ TEST(watcher_list, has_each_watcher_once_in_order) {
   }
 }
 
+TEST(watcher_list, removes_all_watchers_of_the_program) {
+  for (const std::size_t count : {2, 16, 40, 1000}) {
+    const auto all = make_watchers(count);
+    watcher_list list;
+    std::vector<watcher> of_program, of_library;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto owner = i % 2 == 0 ? watch_owner::program : watch_owner::library;
+      list.add(all[i], owner);
+      (owner == watch_owner::program ? of_program : of_library).push_back(all[i]);
+    }
+    EXPECT_TRUE(list.remove(of_program.front()));
+    of_program.erase(of_program.begin());
+    EXPECT_EQ(list.remove_all_of_program(), of_program);
+    EXPECT_EQ(content_of(list), of_library);
+    EXPECT_EQ(list.size(), of_library.size());
+    EXPECT_TRUE(list.remove_all_of_program().empty());
+    for (const auto& w : of_library) EXPECT_TRUE(list.remove(w));
+    EXPECT_TRUE(list.empty());
+  }
+}
+
 TEST(watcher_list, removes_watchers_and_keeps_the_order) {
   for (const std::size_t count : {4, 16, 17, 40, 1000}) {
     auto remaining = make_watchers(count);
