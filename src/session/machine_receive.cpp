@@ -132,7 +132,12 @@ void machine::resume(time_point now) {
   }
   for (const auto& frame : watches_.rearm_frames(last_zxid_, rearm_bytes)) send_frame(frame, now);
   auto waiting = std::exchange(waiting_, {});
-  for (auto& w : waiting) send(std::move(w.op), now);
+  for (auto& w : waiting) {
+    if (const auto ec = why_refused(*w.op))
+      complete(std::move(w.op), ec);
+    else
+      send(std::move(w.op), now);
+  }
 }
 
 machine::message_result machine::take_message(std::string_view payload) {

@@ -44,8 +44,8 @@ class operation {
   // result of exists, and the errors of a transaction are in its parts.
   virtual error_code verdict(error_code answered) const noexcept { return answered; }
 
-  // Returns the reason if the operation may no longer be submitted. Called with the session's lock
-  // held.
+  // Returns the reason if the operation may not be sent now. Called when the operation is
+  // submitted, and again if it has waited for a connection. Called with the session's lock held.
   virtual error_code why_refused() const noexcept { return {}; }
 
   wire::opcode type() const noexcept { return type_; }

@@ -116,6 +116,25 @@ TEST_P(expiry, a_holder_without_traffic_is_notified_before_the_next_grant) {
   expire_holder([&] { proxy.blackhole(true); }, [&] { proxy.blackhole(false); });
 }
 
+// The session is still alive, so the server would accept the write before it removes the node.
+TEST_P(expiry, a_released_lock_does_not_validate_a_write_that_waits_for_a_connection) {
+  const auto data = fresh_node(wait_queue.zk(), "data");
+  client proxied{proxy.connect_string(), quick(60s)};
+  recorded_events events;
+  mutex a{proxied, wait_queue.path(), events.report(options())};
+  a.lock();
+  const auto late = a.hold().fenced(transaction{}.set(data, "late"));
+  inbox<error_code> under_way;
+  proxy.disconnect();
+  ASSERT_TRUE(events.suspended.take());
+  proxied.async_commit(late, [&](error_code ec, transaction_result) { under_way.put(ec); });
+  a.unlock();
+  proxy.heal();
+  EXPECT_EQ(under_way.take(), error_code{errc::lock_lost});
+  EXPECT_TRUE(wait_queue.wait_for(0));
+  EXPECT_EQ(wait_queue.zk().get(data).data, "");
+}
+
 // The new holder's node has the same name. Only its session differs from that of the old holder.
 TEST_P(expiry, a_reused_name_does_not_validate_writes_of_the_previous_holder) {
   const auto data = fresh_node(wait_queue.zk(), "data");

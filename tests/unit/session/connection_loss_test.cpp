@@ -66,6 +66,31 @@ TEST(connection_loss, an_old_reply_to_a_repeated_read_is_ignored) {
   EXPECT_EQ(loop.machine().state(), session_state::suspended);
 }
 
+// For example a fenced transaction whose lock was lost meanwhile.
+TEST(connection_loss, an_operation_that_became_invalid_while_it_waited_is_not_sent) {
+  virtual_loop loop;
+  loop.attach();
+  const auto refusal = std::make_shared<error_code>();
+  const auto fenced = [&](std::string_view path) {
+    auto op = set(path);
+    op->refused_with = refusal;
+    return op;
+  };
+  loop.limit_socket(0);
+  const auto not_sent = loop.submit(fenced("/1"));
+  loop.lose_connection();
+  loop.limit_socket();
+  const auto waiting = loop.submit(fenced("/2"));
+  loop.submit(set("/3"));
+  *refusal = errc::lock_lost;
+  EXPECT_TRUE(not_sent->pending());
+  EXPECT_TRUE(waiting->pending());
+  loop.attach();
+  EXPECT_EQ(loop.take_list(), lines{"set /3"});
+  EXPECT_TRUE(not_sent->failed(errc::lock_lost));
+  EXPECT_TRUE(waiting->failed(errc::lock_lost));
+}
+
 TEST(connection_loss, a_write_that_was_not_sent_is_repeated) {
   virtual_loop loop;
   loop.attach();

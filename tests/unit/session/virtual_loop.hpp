@@ -47,12 +47,16 @@ class test_operation final : public operation {
   error_code verdict(error_code answered) const noexcept override {
     return result && answered == *result ? error_code{} : answered;
   }
+  error_code why_refused() const noexcept override {
+    return refused_with ? *refused_with : error_code{};
+  }
 
   std::shared_ptr<operation_state> state = std::make_shared<operation_state>();
   bool submitted = false;
   std::optional<errc> result;    // an error that is a result
   bool malformed_reply = false;  // read_reply() returns this
   std::string path;
+  std::shared_ptr<error_code> refused_with;  // why_refused() returns this, if it is set
 };
 
 using test_operation_ptr = std::unique_ptr<test_operation>;
