@@ -69,8 +69,9 @@
 //   items are only popped. The call has no effect. If a request is larger than the server's own
 //   limit, the server closes the connection without a reply. In that case, the call fails only
 //   after several lost connections.
-// - errc::layout_mismatch: all items in the queue have a different layout. If only some of them
-//   have a different layout, the queue ignores these items.
+// - errc::layout_mismatch: the queue has a different layout, as find_queue_layout() determines it,
+//   and no items of this layout. If only some items have a different layout, the queue ignores
+//   these items. Pushing does not check the layout.
 //
 // A queue works until its client is closed or destroyed.
 #pragma once
@@ -254,6 +255,7 @@ class queue {
   // Returns the number of items, without those that were set aside. size() does not list the queue,
   // so it also counts foreign nodes that are not items. While such nodes exist, empty() is false
   // even if pop() waits. names().size() counts only items.
+  // Throws errc::layout_mismatch if the items of a different layout are in another node.
   std::size_t size() const;
   bool empty() const { return size() == 0; }
   // Returns the names of all items in order. client::get(item_path(name)) returns an item's data.

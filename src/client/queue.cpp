@@ -129,6 +129,26 @@ std::optional<Result> acquire_blocking(const queue_pointer& q, const std::string
       d, std::move(stop));
 }
 
+// Like children_of(), but returns nullopt if the client is not permitted to read the node.
+std::optional<std::vector<std::string>> readable_children(const queue_handle& q,
+                                                          const std::string& path) {
+  try {
+    return children_of(q.core, path);
+  } catch (const error& e) {
+    if (e.code() != errc::no_auth) throw;
+    return std::nullopt;
+  }
+}
+
+// Returns true if the queue has a different layout, whose items are in another node. `children` are
+// the children of this layout's node for the items.
+bool is_elsewhere(const queue_handle& q, const std::vector<std::string>& children) {
+  const auto other = q.names->other_place_of_items(children, !children.empty());
+  if (other.empty()) return false;
+  const auto others = readable_children(q, other);  // it may belong to another program
+  return others && q.names->is_elsewhere(children, *others);
+}
+
 // Creates the folder for the items and the nodes above it.
 void make_folder(const queue_handle& q, const std::string& what) {
   const auto& path = q.names->items();
@@ -169,9 +189,11 @@ using client_impl::acquire_blocking;
 using client_impl::block;
 using client_impl::children_of;
 using client_impl::in_recipes;
+using client_impl::is_elsewhere;
 using client_impl::keep_in_child;
 using client_impl::leave_consumer;
 using client_impl::not_acquired;
+using client_impl::readable_children;
 using client_impl::recipe_call_ptr;
 using client_impl::run_blocking;
 using client_impl::start_acquiring;
@@ -267,17 +289,25 @@ std::size_t queue::size() const {
   const auto what = "size of " + state_->path;
   const auto stat =
       block(what, state_->core, &detail::start_exists, state_->names->items(), watcher{});
-  if (!stat || stat->num_children == 0) return 0;
+  const auto count = static_cast<std::size_t>(stat ? stat->num_children : 0);
+  // A queue of a different layout has few children at the path where this layout has its items.
+  constexpr std::size_t most_folders = 3;
+  if (count <= most_folders) {
+    const auto children = readable_children(*state_, state_->names->items());
+    if (children && is_elsewhere(*state_, *children)) throw error{errc::layout_mismatch, what};
+  }
+  if (count == 0) return 0;
   const auto inside = state_->names->identities();
   const bool ours =
       !inside.empty() && block(what, state_->core, &detail::start_exists, inside, watcher{});
-  return static_cast<std::size_t>(stat->num_children) - (ours ? 1 : 0);
+  return count - (ours ? 1 : 0);
 }
 
 std::vector<std::string> queue::names() const {
   const auto what = "names of " + state_->path;
   const auto children = children_of(state_->core, state_->names->items());
-  if (state_->names->has_only_another_layout(children)) throw error{errc::layout_mismatch, what};
+  if (state_->names->has_only_another_layout(children) || is_elsewhere(*state_, children))
+    throw error{errc::layout_mismatch, what};
   std::vector<std::string> all;
   for (auto& item : state_->names->in_order(children)) all.push_back(std::move(item.text));
   return all;

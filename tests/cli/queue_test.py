@@ -190,6 +190,20 @@ def test_a_different_layout_is_refused(world):
         assert "--layout kazoo" in r.stderr
 
 
+# In the layout kazoo-locking, the items are in another node than in the other layouts.
+@pytest.mark.parametrize("theirs, ours", [
+    ("kazoo-locking", "zookeeper"), ("kazoo-locking", "kazoo"), ("zookeeper", "kazoo-locking"),
+    ("kazoo", "kazoo-locking"),
+])
+def test_a_layout_with_another_place_is_refused(world, theirs, ours):
+    push(world, "--layout", theirs, "q", "x")
+    for command in (["pop"], ["peek"], ["ls"], ["len"], ["work", "--until-empty"]):
+        r = world.conclave("queue", *command, "--layout", ours, "q", *(["-c", "cat"] if len(command) > 1 else []))
+        assert r.returncode == 78, command
+        assert f"--layout {theirs}" in r.stderr
+    assert world.ok("queue", "len", "--layout", theirs, "q") == "1\n"
+
+
 # --- pop
 
 

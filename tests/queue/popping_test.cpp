@@ -289,5 +289,30 @@ TEST_F(popping, fails_if_all_items_have_another_layout) {
   EXPECT_EQ(theirs.pop().data, "x");
 }
 
+// In the layout kazoo_locking, the items are in another node than in the other layouts.
+TEST_F(popping, fails_if_all_items_are_in_the_node_of_another_layout) {
+  queue_options o;
+  o.layout = queue_layout::kazoo_locking;
+  queue locking{zk, path, o}, q{zk, path};
+  locking.push({"a", "b"});
+  EXPECT_EQ(code_of([&] { (void)q.try_pop(); }), errc::layout_mismatch);
+  EXPECT_EQ(code_of([&] { q.pop(); }), errc::layout_mismatch);
+  EXPECT_EQ(code_of([&] { q.claim(); }), errc::layout_mismatch);
+  EXPECT_EQ(code_of([&] { q.front(); }), errc::layout_mismatch);
+  EXPECT_EQ(code_of([&] { q.names(); }), errc::layout_mismatch);
+  EXPECT_EQ(code_of([&] { (void)q.size(); }), errc::layout_mismatch);
+  EXPECT_EQ(locking.size(), 2u);
+  const auto plain = fresh_node(zk, "queue");
+  queue theirs{zk, plain}, late{zk, plain, o};
+  theirs.push("x");
+  EXPECT_EQ(code_of([&] { (void)late.try_claim(); }), errc::layout_mismatch);
+  EXPECT_EQ(code_of([&] { late.claim(); }), errc::layout_mismatch);
+  EXPECT_EQ(code_of([&] { late.front(); }), errc::layout_mismatch);
+  EXPECT_EQ(code_of([&] { late.names(); }), errc::layout_mismatch);
+  EXPECT_EQ(code_of([&] { (void)late.size(); }), errc::layout_mismatch);
+  EXPECT_FALSE(zk.exists(plain + "/entries"));
+  EXPECT_EQ(theirs.pop().data, "x");
+}
+
 }  // namespace
 }  // namespace conclave::testing

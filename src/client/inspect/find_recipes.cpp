@@ -187,9 +187,9 @@ class finder {
                                               const children_result& node) {
     static const std::vector<std::string> unreadable;
     const auto folder = names_of_queue(path, queue_layout::kazoo_locking).items();
-    if (!has(node, last_name(folder))) return layout_of_queue(node.names, nullptr);
+    if (!has(node, last_name(folder))) return recipes::layout_of_queue(node.names, nullptr);
     const auto* const entries = tree_.find(folder);
-    return layout_of_queue(node.names, entries == nullptr ? &unreadable : &entries->names);
+    return recipes::layout_of_queue(node.names, entries == nullptr ? &unreadable : &entries->names);
   }
 
   void find_queue(const std::string& path) {

@@ -162,9 +162,9 @@ std::optional<queue_layout> find_queue_layout(client& c, const std::string& path
   const auto children = client_impl::children_of(core, path);
   const auto folder = client_impl::names_of_queue(path, queue_layout::kazoo_locking).items();
   if (std::find(children.begin(), children.end(), client_impl::last_name(folder)) == children.end())
-    return client_impl::layout_of_queue(children, nullptr);
+    return recipes::layout_of_queue(children, nullptr);
   const auto entries = client_impl::children_of(core, folder);
-  return client_impl::layout_of_queue(children, &entries);
+  return recipes::layout_of_queue(children, &entries);
 }
 
 std::vector<contender_info> queue_claims(client& c, const std::string& path, queue_layout names) {

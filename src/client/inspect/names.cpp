@@ -1,6 +1,5 @@
 #include "client/inspect/names.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace conclave::client_impl {
@@ -19,24 +18,6 @@ bool is_queue_item(std::string_view name) {
   static const recipes::queue_names plain{{}, queue_layout::zookeeper};
   static const recipes::queue_names entries{{}, queue_layout::kazoo};
   return plain.parse(name) || entries.parse(name);
-}
-
-std::optional<queue_layout> layout_of_queue(const std::vector<std::string>& children,
-                                            const std::vector<std::string>* entries) {
-  // Other programs may use a folder with this name for other purposes.
-  const auto entry_names = names_of_queue({}, queue_layout::kazoo_locking);
-  const bool is_locking =
-      entries != nullptr && std::all_of(entries->begin(), entries->end(), [&](const auto& name) {
-        return entry_names.parse(name).has_value();
-      });
-  if (is_locking && !entries->empty()) return queue_layout::kazoo_locking;
-  for (const auto l : {queue_layout::zookeeper, queue_layout::kazoo}) {
-    const auto names = names_of_queue({}, l);
-    if (std::any_of(children.begin(), children.end(),
-                    [&](const auto& name) { return names.parse(name).has_value(); }))
-      return l;
-  }
-  return is_locking ? std::optional{queue_layout::kazoo_locking} : std::nullopt;
 }
 
 recipes::queue_names names_of_queue(const std::string& path, queue_layout l) {

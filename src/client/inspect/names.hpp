@@ -30,12 +30,6 @@ class known_layouts {
 // Returns true if this is the name of a queue's item, in any layout.
 bool is_queue_item(std::string_view name);
 
-// Determines the layout of a queue from the children of its path. `entries` has the children of the
-// child `entries`, or is null if there is no such child. Returns nullopt if there are no items. See
-// find_queue_layout().
-std::optional<queue_layout> layout_of_queue(const std::vector<std::string>& children,
-                                            const std::vector<std::string>* entries);
-
 // The suffixes of the sibling nodes of a recipe's path. These nodes contain the wait queues and
 // counters of a queue, or the wait queue of kazoo's semaphore.
 inline constexpr std::string_view queue_sibling_suffix = recipes::queue_names::internal_suffix;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "recipes/queue/layout_check.hpp"
+
 namespace conclave::recipes {
 consumer::consumer(std::shared_ptr<session_context> context,
                    std::shared_ptr<const queue_names> names, options o)
@@ -195,7 +197,7 @@ task<error_code> consumer::list_items() {
     if (listed.others_wait) others_wait_ = *listed.others_wait;
     if (listed.is == queue_listing::result::status::folder_created) continue;
     if (listed.is == queue_listing::result::status::failed) co_return listed.ec;
-    if (names_->has_only_another_layout(listed.items.names)) co_return errc::layout_mismatch;
+    if (const auto ec = co_await check_layout(context_, names_, self, listed.items)) co_return ec;
     auto items = names_->in_order(listed.items.names);
     if (!items.empty()) {
       const auto ec = co_await folder_.identify(self, listed.items.stat);

@@ -1,5 +1,7 @@
 #include "recipes/queue/front_reader.hpp"
 
+#include "recipes/queue/layout_check.hpp"
+
 namespace conclave::recipes {
 
 task<> front_reader::run() {
@@ -11,9 +13,13 @@ task<> front_reader::run() {
                               requests::children(context_->defaults(), names_->items(), {}));
     const auto listed = co_await listing;
     ec = listed.ec;
-    if (names_->has_only_another_layout(listed.value.names)) ec = errc::layout_mismatch;
+    if (!ec || ec == errc::no_node)
+      if (const auto refusal =
+              co_await check_layout(context_, names_, shared_from_this(), listed.value))
+        ec = refusal;
     const auto items = names_->in_order(listed.value.names);
     all_removed = false;
+    if (ec) break;
     for (const auto& item : items) {
       const auto reading = send(context_, shared_from_this(),
                                 requests::get(context_->defaults(), names_->item(item.text), {}));

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 #include <tuple>
+#include <utility>
 
 #include "conclave/queue_item.hpp"
 #include "recipes/sequence_number.hpp"
@@ -26,6 +27,8 @@ namespace {
 constexpr std::string_view plain = "qn-";
 constexpr std::string_view entry = "entry-";
 constexpr std::size_t priority_digits = 3;
+// The folder of the items in the layout kazoo_locking.
+constexpr std::string_view locking_entries = "entries";
 
 std::optional<int> parse_priority(std::string_view text) {
   unsigned n = 0;
@@ -51,11 +54,25 @@ std::vector<item_name> sorted(const std::vector<std::string>& children, Parse pa
 
 }  // namespace
 
+std::optional<queue_layout> layout_of_queue(const std::vector<std::string>& children,
+                                            const std::vector<std::string>* entries) {
+  // Other programs may use a folder with this name for other purposes.
+  const queue_names entry_names{{}, queue_layout::kazoo_locking};
+  const bool is_locking =
+      entries != nullptr && std::all_of(entries->begin(), entries->end(), [&](const auto& name) {
+        return entry_names.parse(name).has_value();
+      });
+  if (is_locking && !entries->empty()) return queue_layout::kazoo_locking;
+  for (const auto l : {queue_layout::zookeeper, queue_layout::kazoo})
+    if (queue_names{{}, l}.has_item(children)) return l;
+  return is_locking ? std::optional{queue_layout::kazoo_locking} : std::nullopt;
+}
+
 queue_names::queue_names(std::string path, queue_layout l)
-    : layout_{l}, internal_{path + std::string{internal_suffix}} {
+    : layout_{l}, path_{std::move(path)}, internal_{path_ + std::string{internal_suffix}} {
   const bool locking = l == queue_layout::kazoo_locking;
-  items_ = locking ? path + "/entries" : path;
-  claims_ = locking ? path + "/taken" : internal("taken");
+  items_ = locking ? path_ + '/' + std::string{locking_entries} : path_;
+  claims_ = locking ? path_ + "/taken" : internal("taken");
 }
 
 std::string queue_names::prefix(int priority) const {
@@ -100,6 +117,27 @@ bool queue_names::has_only_another_layout(const std::vector<std::string>& childr
     found = found || other.parse(child);
   }
   return found;
+}
+
+bool queue_names::has_item(const std::vector<std::string>& children) const {
+  return std::any_of(children.begin(), children.end(),
+                     [this](const std::string& name) { return parse(name).has_value(); });
+}
+
+std::string queue_names::other_place_of_items(const std::vector<std::string>& children,
+                                              bool exists) const {
+  if (claims_only()) return exists ? std::string{} : path_;
+  if (has_item(children)) return {};
+  const bool has_entries =
+      std::find(children.begin(), children.end(), locking_entries) != children.end();
+  return has_entries ? item(locking_entries) : std::string{};
+}
+
+bool queue_names::is_elsewhere(const std::vector<std::string>& children,
+                               const std::vector<std::string>& others) const {
+  const auto found =
+      claims_only() ? layout_of_queue(others, nullptr) : layout_of_queue(children, &others);
+  return found && *found != layout_;
 }
 
 std::string queue_names::set_aside_item(std::string_view name, std::int64_t czxid) const {

@@ -18,6 +18,12 @@ struct item_name {
   std::uint32_t number;  // the sequence number; after the overflow, it is 2^31 or more
 };
 
+// Determines the layout of a queue from the children of its path. `entries` has the children of the
+// child `entries`, or is null if there is no such child. Returns nullopt if there are no items. See
+// find_queue_layout().
+std::optional<queue_layout> layout_of_queue(const std::vector<std::string>& children,
+                                            const std::vector<std::string>* entries);
+
 class queue_names {
  public:
   queue_names(std::string path, queue_layout l);
@@ -77,10 +83,21 @@ class queue_names {
 
   // Returns nullopt if this is not the name of an item.
   std::optional<item_name> parse(std::string_view name) const;
+  // Returns true if one of the children is an item.
+  bool has_item(const std::vector<std::string>& children) const;
   // Returns the children that are items, in the order of the queue.
   std::vector<item_name> in_order(const std::vector<std::string>& children) const;
   // Returns true if the children include items of a different layout and none of this layout.
   bool has_only_another_layout(const std::vector<std::string>& children) const;
+  // The layout kazoo_locking has its items in another node than the other layouts. Returns the path
+  // of a node that may contain the items of a queue with a different layout, or an empty string if
+  // there is none. `children` are the children of items(), and `exists` says whether items()
+  // exists.
+  std::string other_place_of_items(const std::vector<std::string>& children, bool exists) const;
+  // Returns true if the queue has a different layout. `others` are the children of
+  // other_place_of_items().
+  bool is_elsewhere(const std::vector<std::string>& children,
+                    const std::vector<std::string>& others) const;
   // Like parse() and in_order(), but for items that were set aside.
   std::optional<item_name> parse_set_aside(std::string_view name) const;
   std::vector<item_name> set_aside_in_order(const std::vector<std::string>& children) const;
@@ -91,6 +108,7 @@ class queue_names {
   }
 
   queue_layout layout_;
+  std::string path_;
   std::string items_;
   std::string claims_;
   std::string internal_;  // contains the folders that other libraries do not know

@@ -172,7 +172,8 @@ int ls(ls_flags& f, const invocation&) {
 
 int len(ls_flags& f, const invocation&) {
   connection c{f.queue.connect};
-  const auto n = queue{c.zk(), f.queue.node(), f.queue.options()}.size();
+  const queue q{c.zk(), f.queue.node(), f.queue.options()};
+  const auto n = explain_layout(c.zk(), f.queue, [&] { return q.size(); });
   if (f.json)
     print(json::object{{"length", n}});
   else
