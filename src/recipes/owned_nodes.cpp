@@ -205,20 +205,26 @@ task<error_code> owned_nodes::find_candidates(const owned_node& under, const cre
                                               binding where, std::vector<candidate>& into,
                                               reservations& reserved) {
   const auto& known = context_.session().registered_nodes;
+  auto& lists_ephemerals = context_.session().server_lists_ephemerals;
   std::vector<std::string> paths;
-  const auto listing =
-      context_.send(requests::ephemerals(context_.defaults(), under.child({})), where);
-  const auto mine = co_await listing;
-  if (mine.ec == errc::unimplemented) {  // a server before 3.6
-    const auto reading =
+  if (lists_ephemerals) {
+    const auto listing =
+        context_.send(requests::ephemerals(context_.defaults(), under.child({})), where);
+    const auto mine = co_await listing;
+    // A server before 3.6 refuses the request and closes the connection, so the nodes must be
+    // listed on the next one.
+    if (mine.ec == errc::unimplemented) {
+      lists_ephemerals = false;
+      co_return errc::not_connected;
+    }
+    if (mine.ec) co_return mine.ec;
+    paths = mine.value;
+  } else {
+    const auto listing =
         context_.send(requests::children(context_.defaults(), under.parent, {}), where);
-    const auto all = co_await reading;
+    const auto all = co_await listing;
     if (all.ec && all.ec != errc::no_node) co_return all.ec;
     for (const auto& name : all.value.names) paths.push_back(under.child(name));
-  } else if (mine.ec) {
-    co_return mine.ec;
-  } else {
-    paths = mine.value;
   }
   const auto prefix = under.child(c.prefix);
   const bool fixed = c.mode == create_mode::ephemeral;

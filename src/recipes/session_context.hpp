@@ -176,6 +176,10 @@ class session_context : public session_clock {
     return std::exchange(suspected_on_, connection) != connection;
   }
 
+  // False if a server has refused to list the session's ephemeral nodes. Servers before ZooKeeper
+  // 3.6 do not know this request.
+  bool server_lists_ephemerals = true;
+
   // True if the program acquired a lock again right after its last release; see lock_object.cpp.
   bool relocks_at_once = false;
 

@@ -193,6 +193,31 @@ TEST_P(lost_reply, to_a_creation_and_to_each_request_that_resolves_it) {
   }
 }
 
+// A server before ZooKeeper 3.6 does not know get_ephemerals. It closes the connection after such a
+// request.
+TEST_P(lost_reply, to_a_creation_on_an_old_server) {
+  first().drop_reply(opcode::create2, how());
+  const auto a = c.begin(0);
+  ASSERT_TRUE(c.run_until([&] { return !first().fault_pending(); }));
+  for (int connection = 0; connection < 20 && !a->was_granted(); ++connection) {
+    first().replace_reply(opcode::get_ephemerals, errc::unimplemented);
+    ASSERT_TRUE(c.run_until([&] { return !first().fault_pending() || a->was_granted(); }));
+    if (!first().fault_pending()) first().disconnect(how());
+  }
+  first().forget_fault();
+  ASSERT_TRUE(a->was_granted());
+  EXPECT_EQ(first().traffic().of(opcode::get_ephemerals), 1);
+  EXPECT_EQ(c.children(), lines{"lock-0000000000"});
+  a->leave();
+  check_end();
+  // The client does not ask again.
+  first().drop_reply(opcode::create2, how());
+  const auto b = holder(0);
+  EXPECT_EQ(first().traffic().of(opcode::get_ephemerals), 1);
+  b->leave();
+  check_end();
+}
+
 TEST_P(lost_reply, to_a_release_removes_only_that_node) {
   const auto a = holder(0);
   first().drop_reply(release(), how());
