@@ -343,6 +343,22 @@ TEST_F(inspecting, removes_only_unused_nodes) {
   EXPECT_EQ(at(path + "/again", options).what, kind::unused);
 }
 
+// The server does not remove a container that never had a child.
+TEST_F(inspecting, lists_the_claims_folder_of_a_queue_without_claims) {
+  inbox<bool> created;
+  {
+    queue jobs{zk, path + "/jobs"};
+    jobs.async_claim([](error_code, std::optional<queue_claim>) {});
+    const auto taken = path + "/jobs.conclave/taken";
+    const watcher w{[&](const watch_event&) { created.put(true); }};
+    if (!other.exists(taken, w)) {
+      ASSERT_TRUE(created.take()) << "the consumer does not wait";
+    }
+  }
+  const auto all = unused();
+  EXPECT_NE(std::find(all.begin(), all.end(), "/jobs.conclave/taken"), all.end());
+}
+
 TEST_F(inspecting, does_not_block_the_io_thread) {
   inbox<error_code> got;
   zk.async_get(path, [&](error_code, get_result) {
