@@ -298,7 +298,8 @@ class queue {
 
   queue_claim claim();
   // The following functions return nullopt in the same cases as pop(stop), try_pop() and pop_for().
-  // There is no claim_until(): for a time point t, use claim_for(t - now).
+  // A call that has begun to claim an item, or to set one aside, waits for the outcome. There is no
+  // claim_until(): for a time point t, use claim_for(t - now).
   std::optional<queue_claim> claim(std::stop_token stop);
   [[nodiscard]] std::optional<queue_claim> try_claim();
   template <class Rep, class Period>

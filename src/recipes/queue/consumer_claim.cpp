@@ -25,7 +25,11 @@ task<error_code> consumer::claim_items() {
     auto next = plan_.take_first();
     if (!next.read) continue;
     if (options_.max_attempts > 0 && next.read->stat.version >= options_.max_attempts) {
-      if (const auto ec = co_await set_aside(next)) co_return ec;
+      // A caller that gives up meanwhile waits for the outcome, as if it claimed the item.
+      const auto who = callers_.pop_front();
+      const auto ec = co_await set_aside(next);
+      wait_again(who);
+      if (ec) co_return ec;
       continue;
     }
     auto who = callers_.pop_front();

@@ -149,6 +149,20 @@ TEST_F(queue_claims, callers_that_give_up_while_an_item_is_set_aside_complete) {
   EXPECT_EQ(who.completions, 3);
 }
 
+TEST_F(queue_claims, a_call_that_gives_up_while_an_item_is_set_aside_waits_for_the_outcome) {
+  push("poison");
+  hand.set(item, "poison");  // counts as an attempt
+  test_consumer who{w.client(0), test_consumer::claiming(1)};
+  const auto caller = who.acquire();
+  ASSERT_TRUE(w.run_until([&] { return hand.exists("/queue.conclave/aside"); }));
+  ASSERT_TRUE(hand.exists(item));
+  who.give_up(caller);
+  EXPECT_EQ(who.completions, 0);
+  ASSERT_TRUE(w.run_until([&] { return who.completions == 1; }));
+  EXPECT_EQ(who.ec, cancelled());
+  EXPECT_EQ(hand.children("/queue.conclave/aside").size(), 1u);
+}
+
 // The numbering of item names restarts after a path was removed and created again.
 TEST_F(queue_claims, two_items_of_the_same_name_can_be_set_aside) {
   test_consumer who{w.client(0), test_consumer::claiming(1)};
