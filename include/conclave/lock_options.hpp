@@ -56,7 +56,8 @@ struct lock_options {
   // How long the lock stays with this lock object after unlock(). 0 means that unlock() releases
   // it. While the lock stays, the next lock call of this object sends no request and does not wait
   // for the server. A lock stays only while no other contender exists. When another contender
-  // appears, an idle lock is released at once, and a lock in use is released by unlock().
+  // appears, an idle lock is released at once, and a lock in use is released by unlock(). A
+  // try_lock() of another object may still fail, because it does not wait for the release.
   //
   // All holds of the object in this time have the same fencing token. If the process is killed, or
   // loses its connection, other contenders wait for the lock until its session ends, as they do for
