@@ -177,6 +177,19 @@ class election_run {
     campaign_at_ = loop::clock::now() + shortest_term;
   }
 
+  // With --forever, a command that cannot be started because of the server is tried again.
+  loop::clock::time_point check_run() {
+    try {
+      return run_->check();
+    } catch (const failure& e) {
+      if (!flags_.forever() || e.code != unavailable) throw;
+      run_.reset();
+      election_->resign();
+      campaign_again_later(e.what());
+      return *campaign_at_;
+    }
+  }
+
   // Called after the command has ended. With --forever, called again while descendants of the
   // command are alive.
   void after_run() {
@@ -213,7 +226,7 @@ class election_run {
   loop::clock::time_point on_turn() {
     if (!connection_.connected()) return loop::clock::now() + 50ms;
     if (run_) {
-      const auto next = run_->check();
+      const auto next = check_run();
       if (result_) after_run();
       if (run_) return next;
     }

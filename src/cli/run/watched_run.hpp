@@ -112,8 +112,14 @@ class watched_run {
   };
   // Who keeps the hold while the program runs.
   enum class kept_by { unknown, us, processes };
+  // The attempts to find out what keeps the hold, since it was last suspended.
+  struct keeper_attempts {
+    int with_deadline = 0;  // consecutive attempts for which the hold had a deadline
+    std::optional<loop::clock::time_point> since, refused_since;
+  };
 
   kept_by find_keeper();
+  void throw_if_hopeless(session_keeper::result got, std::chrono::milliseconds session_timeout);
   bool start();
   std::unique_ptr<guard> new_guard(pid_t group) const;
   // Like new_guard(), but returns null if the system cannot create a process or descriptor.
@@ -142,7 +148,7 @@ class watched_run {
   hold held_;
   run_options options_;
   std::function<void(const result&)> ended_;
-  int tries_ = 0;                   // number of attempts to find out what keeps the hold
+  keeper_attempts attempts_;
   session_keeper keeper_;           // inherited by the program, which can close or break it
   session_keeper keeper_of_guard_;  // a second keeper, because the program can break the first
   descendants descendants_;
