@@ -1,7 +1,9 @@
 // `conclave elect`: runs a command while this candidate leads, or reports the leader.
 #include <unistd.h>
 
+#include <future>
 #include <iostream>
+#include <memory>
 
 #include "cli/command.hpp"
 #include "cli/connect/connection.hpp"
@@ -142,8 +144,12 @@ class election_run {
 
   void campaign() {
     campaign_at_.reset();
-    election_->async_campaign(
-        [this](error_code ec) { loop_.post([this, ec] { on_campaign_end(ec); }); });
+    campaigning_ = true;
+    election_->async_campaign([this, attempt = attempt_](error_code ec) {
+      loop_.post([this, attempt, ec] {
+        if (attempt == attempt_) on_campaign_end(ec);
+      });
+    });
     const bool verbose = connection_.at().verbose;
     if (!flags_.quiet && (verbose || in_foreground()))
       wait_status_.emplace(connection_.zk(),
@@ -152,7 +158,21 @@ class election_run {
                            verbose ? wait_status::form::log : wait_status::form::one_line);
   }
 
+  // A stopped candidate that becomes the first one would block those behind it. So it withdraws
+  // before it stops, and then campaigns again.
+  void stop_while_campaigning() {
+    ++attempt_;
+    const auto withdrawn = std::make_shared<std::promise<void>>();
+    auto confirmed = withdrawn->get_future();
+    election_->async_resign([withdrawn](error_code) { withdrawn->set_value(); });
+    confirmed.wait_for(1s);
+    stop_on_ctrl_z(SIGTSTP);
+    wait_status_.reset();
+    campaign();
+  }
+
   void on_campaign_end(error_code ec) {
+    campaigning_ = false;
     wait_status_.reset();
     if (ec == errc::not_connected && flags_.forever())
       return campaign_again_later("no connection to a server");
@@ -219,6 +239,7 @@ class election_run {
   void on_signal(int s) {
     if (is_ending_signal(s)) ended_by_ = s;
     if (run_ && !result_) return run_->pass_on(s);
+    if (s == SIGTSTP && campaigning_) return stop_while_campaigning();
     stop_on_ctrl_z(s);
     if (is_ending_signal(s) && !run_) loop_.end_by(s);
   }
@@ -242,6 +263,8 @@ class election_run {
   loop loop_;  // must be created before the first thread, which the connection starts
   connection connection_;
   std::optional<election> election_;
+  bool campaigning_ = false;
+  int attempt_ = 0;  // results of earlier campaigns are ignored
   std::optional<wait_status> wait_status_;
   hold held_;
   const held_locks inherited_locks_ = held_locks::from_environment();

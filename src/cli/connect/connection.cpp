@@ -1,8 +1,10 @@
 #include "cli/connect/connection.hpp"
 
 #include <condition_variable>
+#include <future>
 #include <iostream>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "cli/connect/local_server.hpp"
@@ -191,6 +193,18 @@ void connection::await_own_server() {
     client_->exists("/");
   } catch (const error&) {
     // The session then ends at its timeout.
+  }
+}
+
+void connection::await_sent_requests() {
+  // The server replies in order. The first reply follows that of a creation in flight, after which
+  // the client sends the removal. The second reply follows that of the removal.
+  for (int i = 0; i < 2; ++i) {
+    const auto replied = std::make_shared<std::promise<void>>();
+    auto reply = replied->get_future();
+    client_->async_exists(
+        "/", [replied](error_code, const std::optional<node_stat>&) { replied->set_value(); });
+    if (reply.wait_for(500ms) != std::future_status::ready) return;
   }
 }
 

@@ -53,6 +53,9 @@ class connection {
   // waits until it runs again. Otherwise the session could not be closed, and the lock or item
   // would be kept until the session timeout.
   void await_own_server();
+  // Call after a waiting request was cancelled. Returns when the server has processed everything
+  // that the cancellation sends, or after one second.
+  void await_sent_requests();
   // Returns the reason that was last reported for a missing connection, or an empty string.
   std::string last_problem();
   ~connection();
