@@ -27,7 +27,7 @@ void add_run_flags(CLI::App& app, run_flags& f) {
       ->check(CLI::IsMember({"term", "stop", "ignore"}))
       ->capture_default_str();
   app.add_option("--kill-after", f.kill_after,
-                 "time between SIGTERM and SIGKILL before the lock is lost; at most a quarter of "
+                 "time between SIGTERM and SIGKILL before the lock is lost; at most a fifth of "
                  "the session timeout")
       ->type_name("TIME")
       ->capture_default_str();
