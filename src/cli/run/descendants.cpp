@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +20,8 @@
 
 namespace conclave::cli {
 namespace {
+
+constexpr std::chrono::milliseconds longest_kill{1000};
 
 // This is above the numbers that scripts use, and below 64, as in session_keeper.
 constexpr int first_inherited_number = 48;
@@ -74,13 +77,17 @@ bool descendants::alive(int watched) noexcept {
   return ::poll(&p, 1, 0) == 0;
 }
 
-void descendants::kill_all(int watched, pid_t group) {
+bool descendants::kill_all(int watched, pid_t group) {
   struct stat found {};
-  if (::fstat(watched, &found) != 0) return;
+  if (::fstat(watched, &found) != 0) return true;
   const auto pipe = "pipe:[" + std::to_string(found.st_ino) + "]";
-  // The search may miss a process that is just forking, so repeat it until no process is found.
-  for (bool killed = true; killed && alive(watched);) {
-    killed = false;
+  // The search may miss a process that is just forking, so repeat it until no process is found. A
+  // killed process that waits for a disk ends only after the disk has answered, so do not wait for
+  // it.
+  const auto until = std::chrono::steady_clock::now() + longest_kill;
+  while (alive(watched)) {
+    if (std::chrono::steady_clock::now() >= until) return false;
+    bool killed = false;
     std::error_code ec;
     for (const auto& process : std::filesystem::directory_iterator{"/proc", ec}) {
       const auto name = process.path().filename().string();
@@ -92,9 +99,11 @@ void descendants::kill_all(int watched, pid_t group) {
       if (group != 0 && ::getpgid(pid) == group) ::kill(-group, SIGKILL);
       if (::kill(pid, SIGKILL) == 0) killed = true;
     }
+    if (!killed) return true;
     pollfd ended{watched, 0, 0};
-    if (killed) ::poll(&ended, 1, 1);  // a killed process needs a moment
+    ::poll(&ended, 1, 1);  // a killed process needs a moment
   }
+  return true;
 }
 
 }  // namespace conclave::cli

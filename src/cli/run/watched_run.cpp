@@ -221,6 +221,8 @@ void watched_run::pass_on(int signal) {
     return kill(hold_outcome::ended_in_time);
   if (phase_ == phase::starting && is_ending_signal(signal)) return finish_unstarted(signal);
   if (!runs()) return;
+  // The program is already killed. It may wait for a disk, and we do not wait for it any longer.
+  if (report_slow_end_at_ && is_ending_signal(signal)) return abandon();
   switch (signal) {
     case SIGCHLD: child_changed(); break;
     case SIGCONT:
@@ -289,7 +291,8 @@ loop::clock::time_point watched_run::check_running() {
   guard_->alive_for(left);
   if (!held_.held()) {
     kill(hold_outcome::lost);
-    return now + 1s;
+    report_slow_end();
+    return loop::clock::now() + 1s;
   }
   const auto at_deadline = left > without_deadline ? loop::clock::time_point::max() : now + left;
   if (phase_ == phase::unkillable) return std::min(at_deadline, guard_due);
@@ -333,6 +336,17 @@ void watched_run::send(int signal) {
 void watched_run::report_refused(int signal) const {
   std::cerr << "conclave: cannot send SIG" << ::sigabbrev_np(signal) << " to process "
             << child_->group() << " of the command: " << refusal << "\n";
+}
+
+void watched_run::report_slow_end() {
+  if (!runs()) return;
+  const auto now = loop::clock::now();
+  if (!report_slow_end_at_) report_slow_end_at_ = now + 2s;
+  if (now < *report_slow_end_at_) return;
+  report_slow_end_at_ = loop::clock::time_point::max();
+  std::cerr << "conclave: the lock or claim of the command was lost, and process "
+            << child_->group()
+            << " of the command was killed but has not ended yet; waiting for its end\n";
 }
 
 // The end of the program must not delay the report of the loss.

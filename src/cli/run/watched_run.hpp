@@ -139,6 +139,8 @@ class watched_run {
   void terminate();
   void kill(hold_outcome why);
   void abandon();
+  // Reports on stderr that the killed program has not ended for a while.
+  void report_slow_end();
   void finish();
   void finish_unstarted(int signal);
 
@@ -163,6 +165,7 @@ class watched_run {
   bool passed_on_sigint_ = false;  // to the program
   bool stopped_by_us_ = false;     // until the connection is restored
   std::optional<loop::clock::time_point> kill_at_;
+  std::optional<loop::clock::time_point> report_slow_end_at_;  // after the loss
   kill_on_loss kill_on_loss_;  // the last member, because another thread uses the members above
 };
 
