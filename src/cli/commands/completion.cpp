@@ -1,7 +1,6 @@
 // `conclave completion`: prints completion scripts for shells, and lists nodes for these scripts.
 #include <unistd.h>
 
-#include <algorithm>
 #include <iostream>
 
 #include "cli/command.hpp"
@@ -32,12 +31,6 @@ void add_shell(CLI::App& app, invocation& call, const char* name, const char* fo
   });
 }
 
-// The shells read one name from each line.
-bool has_control_character(const std::string& name) {
-  return std::any_of(name.begin(), name.end(),
-                     [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-}
-
 // Prints the nodes that can complete the word, one on each line. The user has pressed a key and
 // waits. So on any error, for example without a server, it returns at once and prints nothing.
 int list_paths(paths_flags& f, const invocation&) {
@@ -53,8 +46,7 @@ int list_paths(paths_flags& f, const invocation&) {
     client zk{at.hosts, at.options};
     try {
       for (const auto& name : zk.children(parent).names)
-        if (!is_recipe_node(name) && !has_control_character(name) &&
-            (folder + name).starts_with(f.begin))
+        if (!is_recipe_node(name) && (folder + name).starts_with(f.begin))
           std::cout << folder << name << "\n";
     } catch (const error&) {
       ::_exit(ok);  // the destructor of the client may wait for a name server
