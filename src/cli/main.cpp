@@ -16,6 +16,7 @@
 
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/non_empty.hpp"
 #include "cli/program.hpp"
 #include "cli/run/guard.hpp"
 #include "cli/run/run_flags.hpp"
@@ -61,6 +62,15 @@ const std::string* first_unknown_option(const named_command& c,
     const auto* const option = c.app->get_option_no_throw(name);
     if (option == nullptr) return &words[i];
     if (name == words[i] && option->get_items_expected_max() > 0) ++i;
+  }
+  return nullptr;
+}
+
+// Returns the first word --name= without a value. CLI11 would use the next word as the value.
+const std::string* first_option_without_value(const std::vector<std::string>& words) {
+  for (const auto& word : words) {
+    if (word == "--") break;
+    if (word.starts_with("--") && word.find('=') + 1 == word.size()) return &word;
   }
   return nullptr;
 }
@@ -133,6 +143,8 @@ int main(int argc, char** argv) {
   std::rotate(begin, begin + static_cast<std::ptrdiff_t>(at),
               begin + static_cast<std::ptrdiff_t>(named.next));
   split_off_program(words, at, call);
+  if (const auto* const word = first_option_without_value(words))
+    return report(usage, word->substr(0, word->size() - 1) + ": " + non_empty({}));
   try {
     std::reverse(words.begin(), words.end());  // CLI11 expects the words in reverse order
     app.parse(std::move(words));

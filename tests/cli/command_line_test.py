@@ -156,3 +156,8 @@ def test_several_unix_sockets(world):
     assert "missing" in world.refused("status", "--connect-timeout", "50ms", "-C",
                                       f"unix:{world.path('missing')},unix:{world.path('none')}",
                                       code=69)
+
+
+def test_a_backup_needs_a_file(world):
+    """Otherwise the command would run a server."""
+    assert "--backup" in world.refused("serve", "--backup", "")

@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "cli/connect/settings.hpp"
 #include "cli/exit_code.hpp"
 
 namespace conclave::cli {
@@ -27,8 +27,7 @@ std::filesystem::path home_folder() {
 }
 
 std::filesystem::path data_folder() {
-  if (const char* const chosen = std::getenv("CONCLAVE_LOCAL");
-      chosen != nullptr && *chosen != '\0') {
+  if (const char* const chosen = environment_variable("CONCLAVE_LOCAL"); chosen != nullptr) {
     // With a relative path, every working directory would silently have a different server.
     if (*chosen != '/')
       throw failure{usage,

@@ -48,7 +48,10 @@ void read_file(const std::filesystem::path& file, settings& into) {
                     position + ": '" + line +
                         "' is not a setting; write NAME = VALUE with one of these names: " + known};
     }
-    into.values[name] = trimmed(line.substr(equals + 1));
+    const auto value = trimmed(line.substr(equals + 1));
+    if (value.empty())
+      throw failure{usage, position + ": " + name + " has no value; write one, or delete the line"};
+    into.values[name] = value;
     into.positions[name] = position;
   }
 }
@@ -68,10 +71,16 @@ std::string settings::value(const std::string& name) const {
   return found == values.end() ? std::string{} : found->second;
 }
 
+const char* environment_variable(const char* name) {
+  const char* const value = std::getenv(name);
+  if (value == nullptr || *value != '\0') return value;
+  throw failure{usage, std::string{"the environment variable "} + name +
+                           " is empty; set it to a value, or unset it"};
+}
+
 settings read_settings() {
   settings result;
-  if (const char* const chosen = std::getenv("CONCLAVE_CONFIG");
-      chosen != nullptr && *chosen != '\0') {
+  if (const char* const chosen = environment_variable("CONCLAVE_CONFIG"); chosen != nullptr) {
     read_file(chosen, result);
     return result;
   }
