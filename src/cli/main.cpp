@@ -89,12 +89,6 @@ std::string advice(const CLI::ParseError& e, const named_command& c,
   return std::string{e.what()} + "; see: conclave " + name + "--help";
 }
 
-// Returns true if the system has no more descriptors, processes or memory.
-bool is_shortage(int system_code) {
-  return system_code == EMFILE || system_code == ENFILE || system_code == EAGAIN ||
-         system_code == ENOMEM;
-}
-
 // A closed descriptor 0, 1 or 2 would be used for the next file that is opened, and output would be
 // written into that file. With the reserved descriptors, reading from 0 and writing to 1 and 2
 // still fail, and a child process finds them closed.

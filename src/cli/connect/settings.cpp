@@ -31,9 +31,14 @@ void read_file(const std::filesystem::path& file, settings& into) {
   if (std::filesystem::is_directory(file, ec))
     throw failure{usage, "cannot read " + file.string() + ": it is a folder"};
   std::ifstream in{file};
-  if (!in)
-    throw failure{usage, "cannot read " + file.string() + ": " + std::strerror(errno) +
-                             "; CONCLAVE_CONFIG=/dev/null runs the command without settings"};
+  if (!in) {
+    const int why = errno;
+    throw failure{
+        is_shortage(why) ? system_failure : usage,
+        "cannot read " + file.string() + ": " + std::strerror(why) +
+            (is_shortage(why) ? ""
+                              : "; CONCLAVE_CONFIG=/dev/null runs the command without settings")};
+  }
   std::string line;
   for (int number = 1; std::getline(in, line); ++number) {
     line = trimmed(line.substr(0, line.find('#')));
@@ -90,7 +95,7 @@ settings read_settings() {
     const auto own_file = home_folder() / ".config/conclave/config";
     if (may_exist(own_file)) read_file(own_file, result);
   } catch (const failure& e) {
-    if (e.code == usage) throw;  // a user without a home folder has no settings file
+    if (e.code != unavailable) throw;  // a user without a home folder has no settings file
   }
   return result;
 }
