@@ -348,3 +348,12 @@ def test_too_few_descriptors_are_not_reported_as_a_missing_server(world, limit):
     world.ok("znode", "ls", "/")  # starts the server
     r = world.run(*command)
     assert r.returncode in (0, 71), r
+
+
+@pytest.mark.parametrize("separator", ",:")
+def test_a_folder_whose_path_cannot_be_in_a_connect_string(world, separator):
+    """Otherwise the command would contact the host whose name follows the separator."""
+    folder = world.path("x" + separator + "localhost")
+    for command in ["lock", "x", "--", "echo", "ran"], ["local", "status"]:
+        assert folder in world.refused(*command, env={"CONCLAVE_LOCAL": folder})
+    assert not os.path.exists(folder)
