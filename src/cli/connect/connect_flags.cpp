@@ -170,6 +170,7 @@ server_address find_server(const connect_flags& f) {
   // Commands must be able to read a listing of any size.
   at.options.max_reply_bytes = std::numeric_limits<std::int32_t>::max();
   read.time(f.session_timeout, "session-timeout", at.options.session_timeout);
+  at.session_timeout_given = !read(f.session_timeout, "session-timeout").empty();
   read.time(f.connect_timeout, "connect-timeout", at.connect_timeout);
   if (const auto name = read(f.auth_file, "auth-file"); !name.empty())
     at.options.credentials.push_back(credentials_from_file(name));

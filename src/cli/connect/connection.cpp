@@ -187,6 +187,16 @@ connection::connection(server_address at, without_waiting)
 
 connection::~connection() = default;
 
+void connection::report_session_timeout() {
+  if (std::exchange(session_timeout_reported_, true)) return;
+  const auto granted = client_->session_timeout();
+  const auto requested = at_.options.session_timeout;
+  const bool is_lower = at_.session_timeout_given && granted < requested;
+  if (granted <= 0ms || (!is_lower && !at_.verbose)) return;
+  std::cerr << "conclave: the session timeout is " + short_time(granted) +
+                   (is_lower ? ": the server does not grant " + short_time(requested) : "") + "\n";
+}
+
 void connection::await_own_server() {
   if (!server_restarter_) return;
   try {
@@ -244,7 +254,10 @@ bool connection::connected_after(std::chrono::steady_clock::time_point expiry) {
 bool connection::connected() {
   const auto state = client_->state();
   if (state == session_state::connected) connected_ = true;
-  if (connected_) return true;
+  if (connected_) {
+    report_session_timeout();
+    return true;
+  }
   const auto now = std::chrono::steady_clock::now();
   if (state == session_state::authentication_failed)
     throw failure{unavailable,

@@ -71,6 +71,7 @@ class connection {
   enum class notice { never, none, waits_for_server };
 
   void report(bool is_connected);
+  void report_session_timeout();
   [[noreturn]] void throw_no_server();
 
   server_address at_;
@@ -78,6 +79,7 @@ class connection {
   std::chrono::steady_clock::time_point next_check_;  // when to check our own server again
   std::atomic<bool> connected_{false};                // set by the first connection, never reset
   bool chroot_found_ = false;
+  bool session_timeout_reported_ = false;
   std::mutex mutex_;
   notice notice_ = notice::never;
   std::string last_problem_;
