@@ -491,3 +491,12 @@ def test_a_command_does_not_start_at_a_server_that_accepts_no_more_connections(w
     said = world.refused("lock", "x", "-C", local, "--", "echo", "ran", code=69)
     assert "connection limit" in said and socket in said
     assert world.ok("lock", "-n", "x", "-C", tcp, "--", "echo", "ran") == "ran\n"
+
+
+def test_background_processes_that_hold_the_lock_are_named(world):
+    r = world.conclave("lock", "-v", "x", "--", "sh", "-c", BACKGROUND)
+    background = int(r.stdout)
+    assert f"background process {background} of the command still holds the lock" in r.stderr
+    kill(background)
+    background = start_background(world)  # without -v and a terminal, nothing is printed
+    kill(background)

@@ -218,6 +218,9 @@ class election_run {
     if (!flags_.forever() || !r.still_running.empty()) {
       if (!r.kept()) std::cerr << "conclave: " << r.explanation("leadership") << "\n";
       keeps_session_ = r.has_background_processes && r.kept();
+      if (keeps_session_ && (connection_.at().verbose || (!flags_.quiet && in_foreground())))
+        std::cerr << "conclave: " << background_notice(r.background_processes, "the leadership")
+                  << "\n";
       if (r.interrupted && r.kept()) return loop_.end_by(SIGINT);
       return loop_.end(r.kept() ? r.code : lost);
     }

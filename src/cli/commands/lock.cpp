@@ -254,6 +254,8 @@ class lock_run {
   void ended(const watched_run::result& r) {
     if (!r.kept()) std::cerr << "conclave: " << r.explanation("the lock") << "\n";
     keeps_session_ = r.has_background_processes && r.kept();
+    if (keeps_session_ && (connection_.at().verbose || (!flags_.quiet && in_foreground())))
+      std::cerr << "conclave: " << background_notice(r.background_processes, "the lock") << "\n";
     if (r.interrupted && r.kept()) return loop_.end_by(SIGINT);
     loop_.end(r.kept() ? r.code : lost);
   }

@@ -47,6 +47,23 @@ bool has_open(const std::filesystem::path& process, const std::string& pipe) {
   return false;
 }
 
+// Calls f(pid) for each process that has the write end of this pipe open. f is called at once,
+// because the process id may soon be reused.
+template <class F>
+void for_each_visible(int watched, F f) {
+  struct stat found {};
+  if (::fstat(watched, &found) != 0) return;
+  const auto pipe = "pipe:[" + std::to_string(found.st_ino) + "]";
+  std::error_code ec;
+  for (const auto& process : std::filesystem::directory_iterator{"/proc", ec}) {
+    const auto name = process.path().filename().string();
+    pid_t pid = 0;
+    const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (bad != std::errc{} || *end != '\0' || pid == ::getpid()) continue;
+    if (has_open(process.path(), pipe)) f(pid);
+  }
+}
+
 }  // namespace
 
 descendants::descendants() {
@@ -77,10 +94,13 @@ bool descendants::alive(int watched) noexcept {
   return ::poll(&p, 1, 0) == 0;
 }
 
+std::vector<pid_t> descendants::visible(int watched) {
+  std::vector<pid_t> all;
+  for_each_visible(watched, [&](pid_t pid) { all.push_back(pid); });
+  return all;
+}
+
 bool descendants::kill_all(int watched, pid_t group) {
-  struct stat found {};
-  if (::fstat(watched, &found) != 0) return true;
-  const auto pipe = "pipe:[" + std::to_string(found.st_ino) + "]";
   // The search may miss a process that is just forking, so repeat it until no process is found. A
   // killed process that waits for a disk ends only after the disk has answered, so do not wait for
   // it.
@@ -88,17 +108,11 @@ bool descendants::kill_all(int watched, pid_t group) {
   while (alive(watched)) {
     if (std::chrono::steady_clock::now() >= until) return false;
     bool killed = false;
-    std::error_code ec;
-    for (const auto& process : std::filesystem::directory_iterator{"/proc", ec}) {
-      const auto name = process.path().filename().string();
-      pid_t pid = 0;
-      const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
-      if (bad != std::errc{} || *end != '\0' || pid == ::getpid()) continue;
-      if (!has_open(process.path(), pipe)) continue;
+    for_each_visible(watched, [&](pid_t pid) {
       // While one of these processes is in the group, the id of the group cannot be reused.
       if (group != 0 && ::getpgid(pid) == group) ::kill(-group, SIGKILL);
       if (::kill(pid, SIGKILL) == 0) killed = true;
-    }
+    });
     if (!killed) return true;
     pollfd ended{watched, 0, 0};
     ::poll(&ended, 1, 1);  // a killed process needs a moment

@@ -277,6 +277,7 @@ loop::clock::time_point watched_run::check_handing_over() {
   } else if (descendants_.alive() && !hand_over_to_guard()) {
     return now + 20ms;
   }
+  if (result_.has_background_processes) result_.background_processes = descendants_.visible();
   result_.outcome = outcome_;
   phase_ = phase::ended;
   ended_(result_);
@@ -430,6 +431,13 @@ void watched_run::finish_unstarted(int signal) {
   r.outcome = outcome_;
   r.interrupted = signal == SIGINT;
   ended_(r);
+}
+
+std::string background_notice(const std::vector<pid_t>& processes, const std::string& what) {
+  if (processes.empty()) return "background processes of the command still hold " + what;
+  const bool one = processes.size() == 1;
+  return std::string{"background "} + names_of(processes) + " of the command still hold" +
+         (one ? "s " : " ") + what;
 }
 
 std::vector<std::pair<std::string, std::string>> environment_of(const hold& held) {

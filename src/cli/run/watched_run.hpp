@@ -68,7 +68,8 @@ class watched_run {
     // True if a background process of the program is still running and keeps the hold. The guard
     // protects this process as long as this watched_run exists.
     bool has_background_processes = false;
-    bool interrupted = false;  // Ctrl-C ended the program
+    std::vector<pid_t> background_processes;  // those that we can see
+    bool interrupted = false;                 // Ctrl-C ended the program
     // Processes of the program that are still running after the loss, because we are not permitted
     // to kill them.
     std::vector<pid_t> still_running;
@@ -168,6 +169,9 @@ class watched_run {
   std::optional<loop::clock::time_point> report_slow_end_at_;  // after the loss
   kill_on_loss kill_on_loss_;  // the last member, because another thread uses the members above
 };
+
+// Returns a message about the background processes that keep `what`, for example "the lock".
+std::string background_notice(const std::vector<pid_t>& processes, const std::string& what);
 
 // Returns CONCLAVE_LOCK_NODE, CONCLAVE_FENCING_TOKEN and CONCLAVE_SESSION_ID.
 std::vector<std::pair<std::string, std::string>> environment_of(const hold& held);
