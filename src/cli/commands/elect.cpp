@@ -174,8 +174,13 @@ class election_run {
   void on_campaign_end(error_code ec) {
     campaigning_ = false;
     wait_status_.reset();
-    if (ec == errc::not_connected && flags_.forever())
-      return campaign_again_later("no connection to a server");
+    if (ec == errc::not_connected && flags_.forever()) {
+      campaign_at_ = loop::clock::now() + shortest_term;
+      if (!std::exchange(reported_disconnect_, true))
+        std::cerr << "conclave: no connection to a server; waiting for it\n";
+      return;
+    }
+    reported_disconnect_ = false;
     if (ec == errc::layout_mismatch)
       throw election_disagreement(connection_.zk(), "elect", path_, flags_.layout);
     if (ec == errc::no_node) connection_.require_chroot();
@@ -275,7 +280,8 @@ class election_run {
   std::optional<watched_run::result> result_;  // of the command that has ended
   loop::clock::time_point started_at_;
   std::optional<loop::clock::time_point> campaign_at_;
-  int ended_by_ = 0;  // a signal number
+  bool reported_disconnect_ = false;  // the lost connection was reported
+  int ended_by_ = 0;                  // a signal number
   bool keeps_session_ = false;
 };
 
