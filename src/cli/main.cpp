@@ -81,8 +81,7 @@ std::string advice(const CLI::ParseError& e, const named_command& c,
   if (const auto* const word = first_unknown_option(c, given)) return unknown_option(*c.app, *word);
   const bool runs = c.app->get_name() == "lock" || c.app->get_name() == "elect";
   if (runs && std::find(words.begin(), words.end(), "--") == words.end())
-    return std::string{e.what()} +
-           "; put the command after --; try: " + corrected_command_line(*c.app, words);
+    return std::string{e.what()} + "; try: " + corrected_command_line(*c.app, words);
   std::string name;
   for (const auto* a = c.app; a->get_parent() != nullptr; a = a->get_parent())
     name = a->get_name() + " " + name;

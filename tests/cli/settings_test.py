@@ -158,6 +158,7 @@ def test_invalid_secrets(world, config, how, content):
         config(f"auth-file = {name}")
     said = world.refused("lock", *args, "x", "--", "echo", "ran")
     assert name in said
+    assert content != "" or "is empty" in said
     assert "hunter2" not in said and "justtext" not in said
     assert world.local_pid() is None
 

@@ -54,11 +54,15 @@ class setting_reader {
 
 credentials credentials_from_file(const std::string& name) {
   require_private(name);
+  constexpr auto advice = "it must contain SCHEME:CREDENTIALS, for example digest:user:password";
+  // A pipe can be read only once, so only a regular file is examined.
+  std::error_code ec;
+  if (std::filesystem::is_regular_file(name, ec) && std::filesystem::is_empty(name, ec))
+    throw failure{usage, name + " is empty; " + advice};
   const auto content = secret::from_file(name);
   const auto colon = content.reveal().find(':');
   if (colon == std::string_view::npos || colon == 0)
-    throw failure{usage,
-                  name + " must contain SCHEME:CREDENTIALS, for example digest:user:password"};
+    throw failure{usage, name + " is not an authentication file; " + advice};
   return {std::string{content.reveal().substr(0, colon)},
           secret::from_memory(content.reveal().substr(colon + 1))};
 }

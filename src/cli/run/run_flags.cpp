@@ -94,11 +94,17 @@ std::string corrected_command_line(const CLI::App& command, const std::vector<st
   std::string line = "conclave";
   const auto add = [&](const std::string& word) { line += " " + in_shell(word); };
   const auto name = words_of_name(command);
-  bool path = false, program = false;
+  std::size_t paths = 0;
+  bool program = false;
+  std::optional<std::string> shell_line;  // of a -c before the program
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] == "--") continue;  // inserted again below
     const bool is_flag = words[i].starts_with("-");
-    if (i >= name && !is_flag && !program && std::exchange(path, true)) {
+    if (!program && (words[i] == "-c" || words[i] == "--command")) {
+      shell_line = i + 1 < words.size() ? words[++i] : "LINE";
+      continue;
+    }
+    if (i >= name && !is_flag && !program && ++paths > 1 && !shell_line) {
       line += " --";
       program = true;
     }
@@ -106,7 +112,9 @@ std::string corrected_command_line(const CLI::App& command, const std::vector<st
     if (is_flag && !program && takes_a_value(command, words[i]) && i + 1 < words.size())
       add(words[++i]);
   }
-  return line + (path ? "" : " PATH") + (program ? "" : " -- COMMAND");
+  if (paths == 0) line += " PATH";
+  if (shell_line) return line + (paths > 1 ? " -- sh -c " : " -c ") + in_shell(*shell_line);
+  return line + (program ? "" : " -- COMMAND");
 }
 
 }  // namespace conclave::cli
