@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <iostream>
 
@@ -20,6 +21,11 @@ int exit_code_of(const error_code& ec) noexcept {
   if (ec == errc::no_auth) return no_permission;
   if (ec == errc::layout_mismatch || ec == errc::permits_mismatch) return disagrees;
   return failed;
+}
+
+bool is_shortage(int error_number) noexcept {
+  return error_number == EMFILE || error_number == ENFILE || error_number == EAGAIN ||
+         error_number == ENOMEM;
 }
 
 void die_of(int signal) {

@@ -28,6 +28,9 @@ enum exit_code {
 // Returns the exit code of a command that failed with this error.
 int exit_code_of(const error_code& ec) noexcept;
 
+// Returns true if the system has no more descriptors, processes or memory.
+bool is_shortage(int error_number) noexcept;
+
 // Terminates the program with this signal. After Ctrl-C, a shell aborts its script only if the
 // signal killed the command. A command returns a negative code to request this.
 [[noreturn]] void die_of(int signal);

@@ -16,6 +16,7 @@
 
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/non_empty.hpp"
 #include "cli/program.hpp"
 #include "cli/run/guard.hpp"
 #include "cli/run/run_flags.hpp"
@@ -65,24 +66,26 @@ const std::string* first_unknown_option(const named_command& c,
   return nullptr;
 }
 
+// Returns the first word --name= without a value. CLI11 would use the next word as the value.
+const std::string* first_option_without_value(const std::vector<std::string>& words) {
+  for (const auto& word : words) {
+    if (word == "--") break;
+    if (word.starts_with("--") && word.find('=') + 1 == word.size()) return &word;
+  }
+  return nullptr;
+}
+
 // Explains why a command line cannot be parsed, and what to do.
 std::string advice(const CLI::ParseError& e, const named_command& c,
                    const std::vector<std::string>& given, const std::vector<std::string>& words) {
   if (const auto* const word = first_unknown_option(c, given)) return unknown_option(*c.app, *word);
   const bool runs = c.app->get_name() == "lock" || c.app->get_name() == "elect";
   if (runs && std::find(words.begin(), words.end(), "--") == words.end())
-    return std::string{e.what()} +
-           "; put the command after --; try: " + corrected_command_line(*c.app, words);
+    return std::string{e.what()} + "; try: " + corrected_command_line(*c.app, words);
   std::string name;
   for (const auto* a = c.app; a->get_parent() != nullptr; a = a->get_parent())
     name = a->get_name() + " " + name;
   return std::string{e.what()} + "; see: conclave " + name + "--help";
-}
-
-// Returns true if the system has no more descriptors, processes or memory.
-bool is_shortage(int system_code) {
-  return system_code == EMFILE || system_code == ENFILE || system_code == EAGAIN ||
-         system_code == ENOMEM;
 }
 
 // A closed descriptor 0, 1 or 2 would be used for the next file that is opened, and output would be
@@ -133,6 +136,8 @@ int main(int argc, char** argv) {
   std::rotate(begin, begin + static_cast<std::ptrdiff_t>(at),
               begin + static_cast<std::ptrdiff_t>(named.next));
   split_off_program(words, at, call);
+  if (const auto* const word = first_option_without_value(words))
+    return report(usage, word->substr(0, word->size() - 1) + ": " + non_empty({}));
   try {
     std::reverse(words.begin(), words.end());  // CLI11 expects the words in reverse order
     app.parse(std::move(words));

@@ -4,6 +4,7 @@ the server is killed. They cannot use the session for requests."""
 import fcntl
 import os
 import resource
+import select
 import signal
 import subprocess
 import sys
@@ -454,4 +455,48 @@ def test_a_background_process_of_an_item_does_not_block_the_worker(world):
     with open(world.path("background")) as f:
         background = int(f.read())
     assert alive(background)
+    kill(background)
+
+
+def socket_server(world, *flags):
+    """A server with a Unix socket and a TCP address. Returns both connect strings."""
+    socket = world.path("socket")
+    _, address = world.serve("--socket", socket, *flags)
+    return socket, "unix:" + socket, address
+
+
+def test_a_command_starts_only_when_the_server_can_keep_its_background_processes(world):
+    """After the grant, the socket of the server does not answer for a while."""
+    socket, local, tcp = socket_server(world)
+    holder, _ = world.hold("x", "-C", tcp)
+    p = world.start_conclave("lock", "x", "-C", local, "--", "sh", "-c", BACKGROUND)
+    waiters = lambda: world.json("status", "x", "--json", "-C", tcp)["entries"][0]["waiters"]
+    until(waiters, "the waiter")
+    os.rename(socket, socket + ".moved")
+    holder.terminate()
+    until(lambda: not waiters(), "the grant")
+    end = time.monotonic() + 1  # the former time limit for the attempts was about 0.1 s
+    while time.monotonic() < end:
+        assert not select.select([p.stdout], [], [], 0.1)[0], "the command has started"
+    os.rename(socket + ".moved", socket)
+    background = int(p.stdout.readline())
+    assert p.wait() == 0
+    r = world.conclave("lock", "-n", "x", "-C", tcp, "--", "true")
+    assert (r.returncode, alive(background)) == (1, True), r
+    kill(background)
+
+
+def test_a_command_does_not_start_at_a_server_that_accepts_no_more_connections(world):
+    socket, local, tcp = socket_server(world, "--max-connections", "2")
+    said = world.refused("lock", "x", "-C", local, "--", "echo", "ran", code=69)
+    assert "connection limit" in said and socket in said
+    assert world.ok("lock", "-n", "x", "-C", tcp, "--", "echo", "ran") == "ran\n"
+
+
+def test_background_processes_that_hold_the_lock_are_named(world):
+    r = world.conclave("lock", "-v", "x", "--", "sh", "-c", BACKGROUND)
+    background = int(r.stdout)
+    assert f"background process {background} of the command still holds the lock" in r.stderr
+    kill(background)
+    background = start_background(world)  # without -v and a terminal, nothing is printed
     kill(background)

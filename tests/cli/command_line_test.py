@@ -156,3 +156,17 @@ def test_several_unix_sockets(world):
     assert "missing" in world.refused("status", "--connect-timeout", "50ms", "-C",
                                       f"unix:{world.path('missing')},unix:{world.path('none')}",
                                       code=69)
+
+
+def test_a_backup_needs_a_file(world):
+    """Otherwise the command would run a server."""
+    assert "--backup" in world.refused("serve", "--backup", "")
+
+
+@pytest.mark.parametrize("words, proposed", [
+    (["-c", "echo hi"], "PATH -c 'echo hi'"), (["-c"], "PATH -c LINE"),
+    (["-c", "echo hi", "x", "y"], "x y -- sh -c 'echo hi'"),
+    (["x", "sh", "-c", "echo hi"], "x -- sh -c 'echo hi'")], ids=str)
+def test_the_proposed_command_line_is_correct(world, words, proposed):
+    said = world.refused("lock", *words)
+    assert said.endswith(f"try: conclave lock {proposed}\n"), said

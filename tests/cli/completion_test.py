@@ -198,3 +198,34 @@ def test_the_manual_page_uses_plain_words(world):
 def test_the_manual_is_not_in_help(world):
     assert "manual " not in world.ok("--help").split("Subcommands:")[1].split("Example")[0]
     assert "man(1)" in world.ok("manual", "--help")
+
+
+NAMES = ["a b", "a$(touch pwned)", "a`touch pwned`", "a;touch pwned", "a*", "a'b", 'a"b', "a\\b",
+         "a&touch pwned", "a>pwned", "a\u00e9 b"]
+
+
+def test_bash_escapes_the_names_of_nodes(shell_world):
+    """Other users choose these names."""
+    world = shell_world
+    for name in NAMES:
+        world.ok("znode", "create", "-p", "evil/" + name)
+    world.ok("znode", "create", "evil/plain")
+    t = world.terminal("bash", "--norc", "--noprofile", "-i",
+                       env={"PS1": "prompt> ", "HISTFILE": None})
+    t.expect("prompt> ")
+    t.type('eval "$(conclave completion bash)"; conclave() { '
+           'case $1 in completion) command conclave "$@" ;; *) printf "<%s>" "$@"; echo ;; esac; }; '
+           'echo loaded:\n')
+    t.expect("loaded:\r")
+    # Each name is the only one that begins with these characters.
+    for typed, name in [("evil/a\\ ", "a b"), ("evil/a\\$", NAMES[1]), ("evil/a\\`", NAMES[2]),
+                        ("evil/a\\;", NAMES[3]), ("evil/a\\*", "a*"), ("evil/a\\'", "a'b"),
+                        ('evil/a\\"', 'a"b'), ("evil/a\\&", NAMES[8]), ("evil/a\\>", "a>pwned"),
+                        ("evil/p", "plain"), ('"evil/p', "plain")]:
+        t.text = ""
+        t.type("conclave status " + typed + "\t\n")  # bash adds the closing quote
+        t.expect(f"<evil/{name}>")
+    t.text = ""
+    t.type('conclave status "evil/a$\t"\n')  # not completed within quotes
+    t.expect("<evil/a$>")
+    assert not os.path.exists(world.path("pwned"))

@@ -338,3 +338,22 @@ def test_the_log_can_be_a_device(world):
 def test_a_relative_folder_is_refused(world):
     said = world.refused("lock", "x", "--", "true", env={"CONCLAVE_LOCAL": "local"})
     assert "CONCLAVE_LOCAL" in said and not os.path.exists(world.local)
+
+
+@pytest.mark.parametrize("limit", [5, 7, 9, 12])
+def test_too_few_descriptors_are_not_reported_as_a_missing_server(world, limit):
+    command = ["sh", "-c", f'ulimit -n {limit}; exec "$0" lock x -- true', BINARY]
+    r = world.run(*command)
+    assert r.returncode == 71 or "limit is too low for a server" in r.stderr, r
+    world.ok("znode", "ls", "/")  # starts the server
+    r = world.run(*command)
+    assert r.returncode in (0, 71), r
+
+
+@pytest.mark.parametrize("separator", ",:")
+def test_a_folder_whose_path_cannot_be_in_a_connect_string(world, separator):
+    """Otherwise the command would contact the host whose name follows the separator."""
+    folder = world.path("x" + separator + "localhost")
+    for command in ["lock", "x", "--", "echo", "ran"], ["local", "status"]:
+        assert folder in world.refused(*command, env={"CONCLAVE_LOCAL": folder})
+    assert not os.path.exists(folder)

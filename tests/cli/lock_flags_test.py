@@ -448,3 +448,15 @@ def test_a_path_that_looks_like_a_contender_of_the_parent_path_is_refused(world)
     assert world.json("znode", "ls", "--json", "/") in ([], ["zookeeper"])
     assert world.ok("lock", "backups/lock-1763287000.d", "--", "echo", "ran") == "ran\n"
     assert not is_held(world, "backups")
+
+
+def test_a_reduced_session_timeout_and_kill_after_are_reported(world):
+    _, address = world.serve("--max-session-timeout", "8s")
+    command = ["lock", "-C", address, "x"]
+    assert world.ok(*command, "--", "true") == ""  # nothing was requested
+    r = world.conclave(*command, "--session-timeout", "20s", "--kill-after", "5s", "--", "true")
+    assert r.returncode == 0
+    assert "conclave: the session timeout is 8s: the server does not grant 20s\n" in r.stderr
+    assert "--kill-after) is 1600ms" in r.stderr and r.stderr.count("\n") == 2
+    r = world.conclave(*command, "-v", "--", "true")
+    assert "the session timeout is 8s" in r.stderr and "1600ms" in r.stderr

@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from conftest import alive, until
+from conftest import alive, state_of, until
 from relay import Relay
 from relay import __file__ as relay_program
 
@@ -45,8 +45,8 @@ def last_heartbeat(world):
     return float(world.read("heartbeats").split()[-1])
 
 
-def start_heartbeat(world, address, *flags, script=HEARTBEAT):
-    p = lock(world, address, *flags, "x", "--", "sh", "-c", script)
+def start_heartbeat(world, address, *flags, script=HEARTBEAT, **rest):
+    p = lock(world, address, *flags, "x", "--", "sh", "-c", script, **rest)
     child = int(p.stdout.readline())
     file = "heartbeats"
     until(lambda: os.path.exists(world.path(file)) and world.read(file).endswith("\n"),
@@ -239,3 +239,16 @@ def is_guard(pid, parent):
         return name == "conclave-guard" and int(rest.split()[1]) == parent
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def test_the_command_is_stopped_before_it_is_ended(world, server, relay):
+    """With a short session timeout, SIGTERM follows soon after the suspension."""
+    p, child = start_heartbeat(world, relay.address, "--on-suspend", "stop",
+                               script="trap 'echo asked to end; exit 0' TERM; " + HEARTBEAT,
+                               timeout="8s")
+    relay.silence()
+    stopped = lambda: state_of(child) == "T"
+    until(lambda: stopped() or not alive(child), "the stopped command")
+    assert stopped()
+    assert p.wait() == LOST
+    assert p.stdout.read() == "asked to end\n"

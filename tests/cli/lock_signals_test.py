@@ -5,7 +5,7 @@ import signal
 import subprocess
 
 import pytest
-from conftest import alive, until
+from conftest import alive, state_of, until
 
 NAMES = {"INT": signal.SIGINT, "TERM": signal.SIGTERM, "HUP": signal.SIGHUP,
          "QUIT": signal.SIGQUIT}
@@ -162,3 +162,26 @@ def test_a_signal_while_it_connects(world):
     until(lambda: len(os.listdir(f"/proc/{p.pid}/task")) > 1, "the client's thread")
     p.send_signal(signal.SIGINT)
     assert p.wait(timeout=4) in (128 + signal.SIGINT, -signal.SIGINT)
+
+
+@pytest.mark.parametrize("command", [["lock"], ["lock", "--shared"], ["lock", "-w", "60"],
+                                     ["lock", "--permits", "1"], ["elect"]], ids=" ".join)
+def test_a_stopped_waiter_does_not_block_the_waiters_behind_it(world, command):
+    kind = [a for a in command if a not in ("-w", "60", "--shared")]
+    holds = [*kind, "x", "--", "sh", "-c", "echo started; exec sleep 1000"]
+    holder = world.start_conclave(*holds)
+    assert holder.stdout.readline() == "started\n"
+    waiter = world.start_conclave(*command, "x", "--", "echo", "ran")
+    waiters = lambda: world.json("status", "x", "--json")["entries"][0]["waiters"]
+    until(waiters, "the waiter")
+    waiter.send_signal(signal.SIGTSTP)
+    until(lambda: state_of(waiter.pid) == "T", "the stopped waiter")
+    assert waiters() == []
+    behind = world.start_conclave(*kind, "x", "--", "echo", "behind")
+    until(waiters, "the second waiter")
+    holder.terminate()
+    assert behind.stdout.readline() == "behind\n"
+    assert behind.wait() == 0
+    waiter.send_signal(signal.SIGCONT)
+    assert waiter.communicate() == ("ran\n", "")
+    assert waiter.returncode == 0

@@ -734,3 +734,17 @@ def test_kazoo_locking_queue(world, peer):
     assert work(world, *args, "-c", "cat; echo").stdout == "b\n"
     assert theirs.consume()
     assert length(world, *args) == 0
+
+
+def test_a_placeholder_inside_an_argument(world):
+    """It is not replaced, so the command would not process the item."""
+    world.ok("queue", "push", "q", "a")
+    said = world.refused("queue", "work", "--until-empty", "q", "--", "sh", "-c", "echo {}")
+    assert "--arg" in said and "whole argument" in said
+    assert world.ok("queue", "len", "q") == "1\n"
+    assert world.ok("queue", "work", "--until-empty", "--arg", "q", "--", "sh", "-c",
+                    'echo "{} $1"', "sh") == "{} a\n"
+    world.ok("queue", "push", "q", "b")
+    r = world.conclave("queue", "work", "--until-empty", "q", "-c", "echo {}; cat")
+    assert (r.returncode, r.stdout) == (0, "{}\nb")
+    assert "--arg" in r.stderr and r.stderr.count("\n") == 1

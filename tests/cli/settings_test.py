@@ -43,7 +43,6 @@ def test_precedence_of_the_settings(world, config):
     assert name() == "local"
     config(f"connect = {addresses['file']}")
     assert name() == "file"
-    assert name(CONCLAVE_CONNECT="") == "file"
     assert name(CONCLAVE_CONNECT=addresses["environment"]) == "environment"
     both = {"CONCLAVE_CONNECT": addresses["environment"]}
     assert name("-C", addresses["flag"], **both) == "flag"
@@ -88,8 +87,34 @@ def test_a_line_that_is_not_a_setting(world, config, line):
     "connect = host:port", "connect = unix:relative", "session-timeout = soon",
     "session-timeout = 0", "connect-timeout = -1", "tls = maybe", "tls-any-host = 2"])
 def test_an_invalid_value_is_reported_with_file_and_line(world, config, line):
-    config("# first", line, "", "auth-file =")
+    config("# first", line, "", "tls-ca = x")
     assert f"{world.path('config')}:2" in world.refused("lock", "x", "--", "echo", "ran")
+
+
+OPTIONS = ["session-timeout", "connect-timeout", "auth-file", "tls-ca", "tls-cert", "tls-key",
+           "tls-key-password-file"]
+
+
+@pytest.mark.parametrize("name", ["connect", *OPTIONS])
+def test_an_option_without_a_value_is_refused(world, name):
+    """Otherwise a script variable that is not set would disable authentication or encryption."""
+    for args in [f"--{name}", ""], [f"--{name}="]:
+        said = world.refused("lock", *args, "x", "--", "echo", "ran")
+        assert f"--{name}" in said and "empty" in said
+    assert f"--{name}" in world.refused(f"--{name}=", "lock", "x", "--", "echo", "ran")
+    assert world.local_pid() is None
+
+
+@pytest.mark.parametrize("name", ["connect", "tls", "tls-any-host", *OPTIONS])
+def test_a_setting_without_a_value_is_refused(world, config, name):
+    config("# first", f"{name} =")
+    said = world.refused("lock", "x", "--", "echo", "ran")
+    assert f"{world.path('config')}:2: {name} has no value" in said
+
+
+@pytest.mark.parametrize("name", ["CONCLAVE_CONNECT", "CONCLAVE_CONFIG", "CONCLAVE_LOCAL"])
+def test_an_empty_environment_variable_is_refused(world, name):
+    assert name in world.refused("lock", "x", "--", "echo", "ran", env={name: ""})
 
 
 def test_a_file_that_cannot_be_read(world):
@@ -133,6 +158,7 @@ def test_invalid_secrets(world, config, how, content):
         config(f"auth-file = {name}")
     said = world.refused("lock", *args, "x", "--", "echo", "ran")
     assert name in said
+    assert content != "" or "is empty" in said
     assert "hunter2" not in said and "justtext" not in said
     assert world.local_pid() is None
 

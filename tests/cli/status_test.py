@@ -435,3 +435,14 @@ def test_widths_on_a_terminal(world):
 def test_no_server(world):
     r = world.conclave("status", "-C", "127.0.0.1:1", "--connect-timeout", "100ms")
     assert r.returncode == 69 and "no server" in r.stderr
+
+
+def test_a_lock_without_permission_to_read_is_not_reported_as_free(served):
+    world, zk = served
+    zk.ensure_path("/conclave")
+    zk.create("/conclave/secret", b"", acl=[make_digest_acl("u", "p", all=True)])
+    r = world.conclave("status", "secret")
+    assert (r.returncode, r.stderr) == (77, "")
+    assert r.stdout.startswith("cannot read /conclave/secret: ") and "nothing" not in r.stdout
+    r = world.conclave("status", "--json", "secret")
+    assert r.returncode == 77 and '"unreadable":[{"path":"/conclave/secret"' in r.stdout

@@ -1,7 +1,9 @@
 // `conclave elect`: runs a command while this candidate leads, or reports the leader.
 #include <unistd.h>
 
+#include <future>
 #include <iostream>
+#include <memory>
 
 #include "cli/command.hpp"
 #include "cli/connect/connection.hpp"
@@ -142,8 +144,12 @@ class election_run {
 
   void campaign() {
     campaign_at_.reset();
-    election_->async_campaign(
-        [this](error_code ec) { loop_.post([this, ec] { on_campaign_end(ec); }); });
+    campaigning_ = true;
+    election_->async_campaign([this, attempt = attempt_](error_code ec) {
+      loop_.post([this, attempt, ec] {
+        if (attempt == attempt_) on_campaign_end(ec);
+      });
+    });
     const bool verbose = connection_.at().verbose;
     if (!flags_.quiet && (verbose || in_foreground()))
       wait_status_.emplace(connection_.zk(),
@@ -152,10 +158,29 @@ class election_run {
                            verbose ? wait_status::form::log : wait_status::form::one_line);
   }
 
-  void on_campaign_end(error_code ec) {
+  // A stopped candidate that becomes the first one would block those behind it. So it withdraws
+  // before it stops, and then campaigns again.
+  void stop_while_campaigning() {
+    ++attempt_;
+    const auto withdrawn = std::make_shared<std::promise<void>>();
+    auto confirmed = withdrawn->get_future();
+    election_->async_resign([withdrawn](error_code) { withdrawn->set_value(); });
+    confirmed.wait_for(1s);
+    stop_on_ctrl_z(SIGTSTP);
     wait_status_.reset();
-    if (ec == errc::not_connected && flags_.forever())
-      return campaign_again_later("no connection to a server");
+    campaign();
+  }
+
+  void on_campaign_end(error_code ec) {
+    campaigning_ = false;
+    wait_status_.reset();
+    if (ec == errc::not_connected && flags_.forever()) {
+      campaign_at_ = loop::clock::now() + shortest_term;
+      if (!std::exchange(reported_disconnect_, true))
+        std::cerr << "conclave: no connection to a server; waiting for it\n";
+      return;
+    }
+    reported_disconnect_ = false;
     if (ec == errc::layout_mismatch)
       throw election_disagreement(connection_.zk(), "elect", path_, flags_.layout);
     if (ec == errc::no_node) connection_.require_chroot();
@@ -177,6 +202,19 @@ class election_run {
     campaign_at_ = loop::clock::now() + shortest_term;
   }
 
+  // With --forever, a command that cannot be started because of the server is tried again.
+  loop::clock::time_point check_run() {
+    try {
+      return run_->check();
+    } catch (const failure& e) {
+      if (!flags_.forever() || e.code != unavailable) throw;
+      run_.reset();
+      election_->resign();
+      campaign_again_later(e.what());
+      return *campaign_at_;
+    }
+  }
+
   // Called after the command has ended. With --forever, called again while descendants of the
   // command are alive.
   void after_run() {
@@ -185,6 +223,9 @@ class election_run {
     if (!flags_.forever() || !r.still_running.empty()) {
       if (!r.kept()) std::cerr << "conclave: " << r.explanation("leadership") << "\n";
       keeps_session_ = r.has_background_processes && r.kept();
+      if (keeps_session_ && (connection_.at().verbose || (!flags_.quiet && in_foreground())))
+        std::cerr << "conclave: " << background_notice(r.background_processes, "the leadership")
+                  << "\n";
       if (r.interrupted && r.kept()) return loop_.end_by(SIGINT);
       return loop_.end(r.kept() ? r.code : lost);
     }
@@ -206,6 +247,7 @@ class election_run {
   void on_signal(int s) {
     if (is_ending_signal(s)) ended_by_ = s;
     if (run_ && !result_) return run_->pass_on(s);
+    if (s == SIGTSTP && campaigning_) return stop_while_campaigning();
     stop_on_ctrl_z(s);
     if (is_ending_signal(s) && !run_) loop_.end_by(s);
   }
@@ -213,7 +255,7 @@ class election_run {
   loop::clock::time_point on_turn() {
     if (!connection_.connected()) return loop::clock::now() + 50ms;
     if (run_) {
-      const auto next = run_->check();
+      const auto next = check_run();
       if (result_) after_run();
       if (run_) return next;
     }
@@ -229,6 +271,8 @@ class election_run {
   loop loop_;  // must be created before the first thread, which the connection starts
   connection connection_;
   std::optional<election> election_;
+  bool campaigning_ = false;
+  int attempt_ = 0;  // results of earlier campaigns are ignored
   std::optional<wait_status> wait_status_;
   hold held_;
   const held_locks inherited_locks_ = held_locks::from_environment();
@@ -236,7 +280,8 @@ class election_run {
   std::optional<watched_run::result> result_;  // of the command that has ended
   loop::clock::time_point started_at_;
   std::optional<loop::clock::time_point> campaign_at_;
-  int ended_by_ = 0;  // a signal number
+  bool reported_disconnect_ = false;  // the lost connection was reported
+  int ended_by_ = 0;                  // a signal number
   bool keeps_session_ = false;
 };
 

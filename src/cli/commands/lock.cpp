@@ -111,16 +111,7 @@ class lock_run {
         requested_{std::move(requested)},
         limit_{limit},
         connection_{find_server(f.connect), connection::without_waiting{}} {
-    auto d = requested_;
-    d.options.on_suspended = [this](const hold&) { loop_.post([this] { suspended(); }); };
-    d.options.on_restored = [this](const hold&) { loop_.post([this] { restored(); }); };
-    d.options.on_lost = [this](const hold&, error_code) { loop_.post([] {}); };
-    d.options.held_while_waiting = [this] { return inherited_task_.holds(); };
-    // Set this callback only if needed, because the library needs an extra read to report
-    // revocations.
-    if (f.on_revoke == "term")
-      d.options.on_revocation = [this](const hold&) { loop_.post([this] { revoked(); }); };
-    lock_ = requested_lock::make(connection_.zk(), std::move(d));
+    make_lock();
   }
 
   int run() {
@@ -142,19 +133,52 @@ class lock_run {
   }
 
  private:
+  void make_lock() {
+    auto d = requested_;
+    d.options.on_suspended = [this](const hold&) { loop_.post([this] { suspended(); }); };
+    d.options.on_restored = [this](const hold&) { loop_.post([this] { restored(); }); };
+    d.options.on_lost = [this](const hold&, error_code) { loop_.post([] {}); };
+    d.options.held_while_waiting = [this] { return inherited_task_.holds(); };
+    // Set this callback only if needed, because the library needs an extra read to report
+    // revocations.
+    if (flags_.on_revoke == "term")
+      d.options.on_revocation = [this](const hold&) { loop_.post([this] { revoked(); }); };
+    lock_ = requested_lock::make(connection_.zk(), std::move(d));
+  }
+
   held_lock::kind kind() const {
     if (requested_.permits != 0) return held_lock::kind::permit;
     return requested_.shared ? held_lock::kind::shared : held_lock::kind::exclusive;
   }
 
-  void acquire() { acquire(limit_); }
+  void acquire() {
+    began_waiting_ = loop::clock::now();
+    acquire(limit_);
+  }
   void acquire(std::optional<std::chrono::milliseconds> limit) {
-    lock_->acquire(limit, [this](error_code ec, bool acquired) {
+    acquiring_ = true;
+    lock_->acquire(limit, [this, attempt = attempt_](error_code ec, bool acquired) {
       // This is the state at the expiry. The loop may run only after a reconnect.
       const bool no_server =
           !ec && !acquired && connection_.zk().state() != session_state::connected;
-      loop_.post([this, ec, acquired, no_server] { on_acquire_end(ec, acquired, no_server); });
+      loop_.post([this, attempt, ec, acquired, no_server] {
+        if (attempt == attempt_) on_acquire_end(ec, acquired, no_server);
+      });
     });
+  }
+
+  // A stopped waiter that becomes the first in the wait queue would block those behind it. So it
+  // leaves the wait queue before it stops, and then enters it again at the end.
+  void stop_while_waiting() {
+    ++attempt_;
+    lock_.reset();
+    connection_.await_sent_requests();
+    stop_on_ctrl_z(SIGTSTP);
+    make_lock();
+    if (!limit_) return acquire(std::nullopt);
+    const auto waited =
+        std::chrono::duration_cast<std::chrono::milliseconds>(loop::clock::now() - began_waiting_);
+    acquire(std::max(*limit_ - waited, 0ms));
   }
 
   // Refuses to wait without a limit for a lock that is held by the `conclave` that runs this
@@ -190,6 +214,7 @@ class lock_run {
   }
 
   void on_acquire_end(error_code ec, bool acquired, bool no_server) {
+    acquiring_ = false;
     wait_status_.reset();
     if (ec == errc::layout_mismatch || ec == errc::permits_mismatch)
       throw disagreement(connection_.zk(), requested_, ec);
@@ -230,12 +255,15 @@ class lock_run {
   void ended(const watched_run::result& r) {
     if (!r.kept()) std::cerr << "conclave: " << r.explanation("the lock") << "\n";
     keeps_session_ = r.has_background_processes && r.kept();
+    if (keeps_session_ && (connection_.at().verbose || (!flags_.quiet && in_foreground())))
+      std::cerr << "conclave: " << background_notice(r.background_processes, "the lock") << "\n";
     if (r.interrupted && r.kept()) return loop_.end_by(SIGINT);
     loop_.end(r.kept() ? r.code : lost);
   }
 
   void on_signal(int s) {
     if (run_) return run_->pass_on(s);
+    if (s == SIGTSTP && acquiring_) return stop_while_waiting();
     stop_on_ctrl_z(s);
     if (!is_ending_signal(s)) return;
     // With --hold, a signal is the normal end. During the wait, a signal is an interruption.
@@ -295,6 +323,9 @@ class lock_run {
   const held_locks inherited_locks_ = held_locks::from_environment();
   const inherited_task inherited_task_ = inherited_task::from_environment();
   std::unique_ptr<requested_lock> lock_;
+  bool acquiring_ = false;
+  int attempt_ = 0;  // results of earlier attempts to acquire the lock are ignored
+  loop::clock::time_point began_waiting_;
   std::optional<wait_status> wait_status_;
   hold held_;
   std::size_t unchecked_locks_ = 0, still_held_ = 0;   // of inherited_locks_

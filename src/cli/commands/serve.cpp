@@ -13,6 +13,7 @@
 #include "cli/connect/private_file.hpp"
 #include "cli/connect/server_folders.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/non_empty.hpp"
 #include "cli/serve/zoo_cfg.hpp"
 #include "cli/show/duration.hpp"
 #include "conclave/error.hpp"
@@ -130,7 +131,8 @@ void add_flags(CLI::App& app, serve_flags& f) {
       ->type_name("TIME");
   app.add_option("--backup", f.backup,
                  "do not serve; let the running server write a copy of its data to FILE")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(non_empty);
   app.add_option("--log", f.log, "write the log to FILE instead of stderr when the server is ready")
       ->type_name("FILE");
   app.add_flag("-v,--verbose", f.verbose, "log more");

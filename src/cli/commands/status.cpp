@@ -72,9 +72,13 @@ void print_inventory(const inspection& s, const std::vector<std::string>& roots,
   std::cout.flush();
 }
 
-// If the user named paths and nothing is in use there, the exit code is `failed`.
+// If the user named paths and nothing is in use there, the exit code is `failed`. If some of these
+// paths cannot be read, something may be in use there.
 int code_for(const status_flags& f, const inspection& s) {
-  return f.paths.empty() || !s.recipes.empty() ? ok : failed;
+  if (f.paths.empty() || !s.recipes.empty()) return ok;
+  for (const auto& node : s.unreadable)
+    if (node.why == errc::no_auth) return no_permission;
+  return failed;
 }
 
 std::string clock_text() {
@@ -250,9 +254,10 @@ void describe_status(CLI::App& app, invocation& call) {
       "Locks and queues of other libraries (Curator, kazoo, ZooKeeper's recipes) are recognised "
       "by\n"
       "the names of their nodes. Ages depend on the clocks of the server and of this machine.\n"
-      "Exit code: 1 if a PATH was given and nothing is in use there. With --deadlocks: 79 if "
-      "there\n"
-      "is a deadlock, 80 if there is only a possible one.\n"
+      "Exit codes: 1 if a PATH was given and nothing is in use there; 77 if an ACL does not "
+      "permit\n"
+      "to read it. With --deadlocks: 79 if there is a deadlock, 80 if there is only a possible\n"
+      "one.\n"
       "\n"
       "With --watch, the output contains the longest wait, and the hand-offs per second in the "
       "last\n"

@@ -72,10 +72,26 @@ std::string bash_completion(const command_info& root) {
   }
   out << R"sh(# Completion of conclave(1) in bash. Made by `conclave completion bash`.
 
-# Lists nodes of a running server. Does not start one.
+# Lists nodes of a running server. Does not start one. Other users choose the names of nodes, so
+# names are never expanded, and special characters are escaped.
 _conclave_paths() {
+  local typed=$2 name quoted=
+  local -a names=()
   compopt -o nospace
-  COMPREPLY=($("$1" completion paths -- "$2" 2>/dev/null))
+  case $typed in
+    [\"\']*) quoted=yes typed=${typed:1} ;;
+    *) typed=${typed//\\/} ;;
+  esac
+  mapfile -t names < <("$1" completion paths -- "$typed" 2>/dev/null)
+  for name in "${names[@]}"; do
+    # Within quotes, a backslash would not escape every character.
+    if [[ -z $quoted ]]; then
+      printf -v name %q "$name"
+    elif [[ $name == *[^[:alnum:]/._:@%+,=-]* ]]; then
+      continue
+    fi
+    COMPREPLY+=("$name")
+  done
 }
 
 _conclave() {

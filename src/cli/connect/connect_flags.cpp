@@ -5,7 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <cstdlib>
+#include <filesystem>
 #include <limits>
 
 #include "cli/connect/local_server.hpp"
@@ -13,6 +13,7 @@
 #include "cli/connect/server_folders.hpp"
 #include "cli/connect/settings.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/non_empty.hpp"
 #include "cli/show/duration.hpp"
 #include "conclave/connect_string.hpp"
 
@@ -53,11 +54,15 @@ class setting_reader {
 
 credentials credentials_from_file(const std::string& name) {
   require_private(name);
+  constexpr auto advice = "it must contain SCHEME:CREDENTIALS, for example digest:user:password";
+  // A pipe can be read only once, so only a regular file is examined.
+  std::error_code ec;
+  if (std::filesystem::is_regular_file(name, ec) && std::filesystem::is_empty(name, ec))
+    throw failure{usage, name + " is empty; " + advice};
   const auto content = secret::from_file(name);
   const auto colon = content.reveal().find(':');
   if (colon == std::string_view::npos || colon == 0)
-    throw failure{usage,
-                  name + " must contain SCHEME:CREDENTIALS, for example digest:user:password"};
+    throw failure{usage, name + " is not an authentication file; " + advice};
   return {std::string{content.reveal().substr(0, colon)},
           secret::from_memory(content.reveal().substr(colon + 1))};
 }
@@ -66,21 +71,20 @@ credentials credentials_from_file(const std::string& name) {
 // it.
 bool is_forbidden(const char* socket) { return ::access(socket, W_OK) != 0 && errno == EACCES; }
 
-bool is_set(const char* variable) { return variable != nullptr && *variable != '\0'; }
-
 void choose_server(server_address& at, const connect_flags& flags, const settings& file) {
-  const char* const connect_variable = std::getenv("CONCLAVE_CONNECT");
+  const char* const connect_variable = environment_variable("CONCLAVE_CONNECT");
   if (!flags.connect.empty()) {
     at.hosts = flags.connect;
     at.source = "--connect";
-  } else if (is_set(connect_variable)) {
+  } else if (connect_variable != nullptr) {
     at.hosts = connect_variable;
     at.source = "CONCLAVE_CONNECT";
   } else if (const auto set = file.value("connect"); !set.empty()) {
     at.hosts = set;
     at.source = file.positions.at("connect");
-  } else if (const auto evidence =
-                 is_set(std::getenv("CONCLAVE_LOCAL")) ? std::string{} : find_system_server();
+  } else if (const auto evidence = environment_variable("CONCLAVE_LOCAL") != nullptr
+                                       ? std::string{}
+                                       : find_system_server();
              !evidence.empty()) {
     if (is_forbidden(system_socket))
       throw failure{unavailable, std::string{"only the group '"} + system_group +
@@ -110,34 +114,39 @@ void add_connect_flags(CLI::App& app, connect_flags& f) {
                  "servers: host:port,... or unix:/path (default: $CONCLAVE_CONNECT, the settings "
                  "file, or the server of this machine)")
       ->type_name("HOSTS")
-      ->check([](const std::string& given) {
-        return given.empty() ? "must not be empty; name the servers, or leave out the option" : "";
-      })
+      ->check(non_empty)
       ->group(group);
   app.add_option("--session-timeout", f.session_timeout,
                  "time without messages after which the session expires (30s)")
       ->type_name("TIME")
+      ->check(non_empty)
       ->group(group);
   app.add_option("--connect-timeout", f.connect_timeout, "how long to try to connect (10s)")
       ->type_name("TIME")
+      ->check(non_empty)
       ->group(group);
   app.add_option("--auth-file", f.auth_file,
                  "file with SCHEME:CREDENTIALS, for example digest:user:password")
       ->type_name("FILE")
+      ->check(non_empty)
       ->group(group);
   app.add_flag("--tls", f.tls, "encrypt the connection")->group(group);
   app.add_option("--tls-ca", f.tls_ca, "CA certificates of the servers, PEM")
       ->type_name("FILE")
+      ->check(non_empty)
       ->group(group);
   app.add_option("--tls-cert", f.tls_cert, "certificate of the client, PEM")
       ->type_name("FILE")
+      ->check(non_empty)
       ->group(group);
   app.add_option("--tls-key", f.tls_key, "key of the certificate, PEM")
       ->type_name("FILE")
+      ->check(non_empty)
       ->group(group);
   app.add_option("--tls-key-password-file", f.tls_key_password_file,
                  "file with the password of the key")
       ->type_name("FILE")
+      ->check(non_empty)
       ->group(group);
   app.add_flag("--tls-any-host", f.tls_any_host,
                "accept a server certificate for another host name")
@@ -165,6 +174,7 @@ server_address find_server(const connect_flags& f) {
   // Commands must be able to read a listing of any size.
   at.options.max_reply_bytes = std::numeric_limits<std::int32_t>::max();
   read.time(f.session_timeout, "session-timeout", at.options.session_timeout);
+  at.session_timeout_given = !read(f.session_timeout, "session-timeout").empty();
   read.time(f.connect_timeout, "connect-timeout", at.connect_timeout);
   if (const auto name = read(f.auth_file, "auth-file"); !name.empty())
     at.options.credentials.push_back(credentials_from_file(name));

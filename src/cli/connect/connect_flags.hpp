@@ -32,6 +32,7 @@ struct server_address {
   bool verbose = false;          // print the connection state on stderr
   bool on_this_machine = false;  // the address is a Unix socket, so sessions are bound to processes
   client_options options;
+  bool session_timeout_given = false;  // by a flag or the settings file
   std::chrono::milliseconds connect_timeout{10'000};
 };
 

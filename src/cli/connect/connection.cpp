@@ -1,8 +1,10 @@
 #include "cli/connect/connection.hpp"
 
 #include <condition_variable>
+#include <future>
 #include <iostream>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "cli/connect/local_server.hpp"
@@ -185,12 +187,34 @@ connection::connection(server_address at, without_waiting)
 
 connection::~connection() = default;
 
+void connection::report_session_timeout() {
+  if (std::exchange(session_timeout_reported_, true)) return;
+  const auto granted = client_->session_timeout();
+  const auto requested = at_.options.session_timeout;
+  const bool is_lower = at_.session_timeout_given && granted < requested;
+  if (granted <= 0ms || (!is_lower && !at_.verbose)) return;
+  std::cerr << "conclave: the session timeout is " + short_time(granted) +
+                   (is_lower ? ": the server does not grant " + short_time(requested) : "") + "\n";
+}
+
 void connection::await_own_server() {
   if (!server_restarter_) return;
   try {
     client_->exists("/");
   } catch (const error&) {
     // The session then ends at its timeout.
+  }
+}
+
+void connection::await_sent_requests() {
+  // The server replies in order. The first reply follows that of a creation in flight, after which
+  // the client sends the removal. The second reply follows that of the removal.
+  for (int i = 0; i < 2; ++i) {
+    const auto replied = std::make_shared<std::promise<void>>();
+    auto reply = replied->get_future();
+    client_->async_exists(
+        "/", [replied](error_code, const std::optional<node_stat>&) { replied->set_value(); });
+    if (reply.wait_for(500ms) != std::future_status::ready) return;
   }
 }
 
@@ -230,7 +254,10 @@ bool connection::connected_after(std::chrono::steady_clock::time_point expiry) {
 bool connection::connected() {
   const auto state = client_->state();
   if (state == session_state::connected) connected_ = true;
-  if (connected_) return true;
+  if (connected_) {
+    report_session_timeout();
+    return true;
+  }
   const auto now = std::chrono::steady_clock::now();
   if (state == session_state::authentication_failed)
     throw failure{unavailable,

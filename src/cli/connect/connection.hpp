@@ -53,6 +53,9 @@ class connection {
   // waits until it runs again. Otherwise the session could not be closed, and the lock or item
   // would be kept until the session timeout.
   void await_own_server();
+  // Call after a waiting request was cancelled. Returns when the server has processed everything
+  // that the cancellation sends, or after one second.
+  void await_sent_requests();
   // Returns the reason that was last reported for a missing connection, or an empty string.
   std::string last_problem();
   ~connection();
@@ -68,6 +71,7 @@ class connection {
   enum class notice { never, none, waits_for_server };
 
   void report(bool is_connected);
+  void report_session_timeout();
   [[noreturn]] void throw_no_server();
 
   server_address at_;
@@ -75,6 +79,7 @@ class connection {
   std::chrono::steady_clock::time_point next_check_;  // when to check our own server again
   std::atomic<bool> connected_{false};                // set by the first connection, never reset
   bool chroot_found_ = false;
+  bool session_timeout_reported_ = false;
   std::mutex mutex_;
   notice notice_ = notice::never;
   std::string last_problem_;

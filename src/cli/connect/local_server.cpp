@@ -31,6 +31,9 @@ using namespace std::chrono_literals;
 // This is long enough for a job that runs every few minutes to find a running server.
 constexpr auto idle_exit = "15m";
 
+// Returns the exit code for a system call that failed while a server is contacted or started.
+int code_for(int error_number) { return is_shortage(error_number) ? system_failure : unavailable; }
+
 class descriptor {
  public:
   descriptor() = default;
@@ -60,7 +63,9 @@ descriptor connect_to(const std::filesystem::path& socket) {
             "' is too long for the path of a socket; set CONCLAVE_LOCAL to a shorter folder"};
   std::memcpy(at.sun_path, socket.c_str(), socket.string().size());
   descriptor s{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  if (!s || ::connect(s.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) return {};
+  if (!s)
+    throw failure{system_failure, std::string{"cannot create a socket: "} + std::strerror(errno)};
+  if (::connect(s.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) return {};
   return s;
 }
 
@@ -143,15 +148,20 @@ int left_ms(deadline until) {
   return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
 }
 
+[[noreturn]] void cannot_start(int why) {
+  throw failure{code_for(why),
+                std::string{"cannot start this user's own server: "} + std::strerror(why)};
+}
+
 // Waits until the server is ready or has exited, or the deadline passes. Returns the server's
 // output.
 std::string start_server(const std::string& folder, deadline until) {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return std::strerror(errno);
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) cannot_start(errno);
   const descriptor reading{ends[0]};
   descriptor writing{ends[1]};
   const pid_t child = ::fork();
-  if (child < 0) return std::strerror(errno);
+  if (child < 0) cannot_start(errno);
   if (child == 0) become_server(folder, writing.get());
   writing = descriptor{};
   ::waitpid(child, nullptr, 0);
@@ -226,10 +236,11 @@ void ensure_local_server(const std::filesystem::path& folder, std::chrono::milli
   const auto lock_file = folder / "start.lock";
   const descriptor start_lock{
       ::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
-  if (!start_lock)
-    throw failure{unavailable, "cannot write " + lock_file.string() + ": " + std::strerror(errno) +
-                                   "; set CONCLAVE_LOCAL to another folder, or CONCLAVE_CONNECT "
-                                   "to a server"};
+  if (!start_lock) {
+    const int why = errno;
+    throw failure{code_for(why), "cannot write " + lock_file.string() + ": " + std::strerror(why) +
+                                     (is_shortage(why) ? "" : use_another_folder)};
+  }
   struct stat found {};
   if (::fstat(start_lock.get(), &found) == 0 && found.st_uid != ::geteuid())
     throw_not_ours(lock_file, found.st_uid);

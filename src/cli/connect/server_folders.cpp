@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "cli/connect/settings.hpp"
 #include "cli/exit_code.hpp"
 
 namespace conclave::cli {
@@ -26,16 +26,26 @@ std::filesystem::path home_folder() {
   return found->pw_dir;
 }
 
+namespace {
+
+// In a connect string, the text after one of these characters would be another server or a chroot.
+std::filesystem::path without_separators(const std::filesystem::path& folder, const char* name) {
+  if (folder.string().find_first_of(",:") == std::string::npos) return folder;
+  throw failure{usage, std::string{name} + " is '" + folder.string() +
+                           "'; set CONCLAVE_LOCAL to a folder without , and : in its path"};
+}
+
+}  // namespace
+
 std::filesystem::path data_folder() {
-  if (const char* const chosen = std::getenv("CONCLAVE_LOCAL");
-      chosen != nullptr && *chosen != '\0') {
+  if (const char* const chosen = environment_variable("CONCLAVE_LOCAL"); chosen != nullptr) {
     // With a relative path, every working directory would silently have a different server.
     if (*chosen != '/')
       throw failure{usage,
                     std::string{"CONCLAVE_LOCAL is '"} + chosen + "'; it must be an absolute path"};
-    return chosen;
+    return without_separators(chosen, "CONCLAVE_LOCAL");
   }
-  return home_folder() / ".local/share/conclave";
+  return without_separators(home_folder() / ".local/share/conclave", "the folder of your server");
 }
 
 namespace {

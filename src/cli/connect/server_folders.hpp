@@ -12,7 +12,7 @@ namespace conclave::cli {
 std::filesystem::path home_folder();
 
 // Returns the folder of the user's own server: $CONCLAVE_LOCAL, or ~/.local/share/conclave. Throws
-// failure if $CONCLAVE_LOCAL is relative.
+// failure if $CONCLAVE_LOCAL is empty or relative, or if a connect string cannot contain the path.
 std::filesystem::path data_folder();
 
 // The server for all users of this machine (`conclave serve --system`).

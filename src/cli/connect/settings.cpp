@@ -31,9 +31,14 @@ void read_file(const std::filesystem::path& file, settings& into) {
   if (std::filesystem::is_directory(file, ec))
     throw failure{usage, "cannot read " + file.string() + ": it is a folder"};
   std::ifstream in{file};
-  if (!in)
-    throw failure{usage, "cannot read " + file.string() + ": " + std::strerror(errno) +
-                             "; CONCLAVE_CONFIG=/dev/null runs the command without settings"};
+  if (!in) {
+    const int why = errno;
+    throw failure{
+        is_shortage(why) ? system_failure : usage,
+        "cannot read " + file.string() + ": " + std::strerror(why) +
+            (is_shortage(why) ? ""
+                              : "; CONCLAVE_CONFIG=/dev/null runs the command without settings")};
+  }
   std::string line;
   for (int number = 1; std::getline(in, line); ++number) {
     line = trimmed(line.substr(0, line.find('#')));
@@ -48,7 +53,10 @@ void read_file(const std::filesystem::path& file, settings& into) {
                     position + ": '" + line +
                         "' is not a setting; write NAME = VALUE with one of these names: " + known};
     }
-    into.values[name] = trimmed(line.substr(equals + 1));
+    const auto value = trimmed(line.substr(equals + 1));
+    if (value.empty())
+      throw failure{usage, position + ": " + name + " has no value; write one, or delete the line"};
+    into.values[name] = value;
     into.positions[name] = position;
   }
 }
@@ -68,10 +76,16 @@ std::string settings::value(const std::string& name) const {
   return found == values.end() ? std::string{} : found->second;
 }
 
+const char* environment_variable(const char* name) {
+  const char* const value = std::getenv(name);
+  if (value == nullptr || *value != '\0') return value;
+  throw failure{usage, std::string{"the environment variable "} + name +
+                           " is empty; set it to a value, or unset it"};
+}
+
 settings read_settings() {
   settings result;
-  if (const char* const chosen = std::getenv("CONCLAVE_CONFIG");
-      chosen != nullptr && *chosen != '\0') {
+  if (const char* const chosen = environment_variable("CONCLAVE_CONFIG"); chosen != nullptr) {
     read_file(chosen, result);
     return result;
   }
@@ -81,7 +95,7 @@ settings read_settings() {
     const auto own_file = home_folder() / ".config/conclave/config";
     if (may_exist(own_file)) read_file(own_file, result);
   } catch (const failure& e) {
-    if (e.code == usage) throw;  // a user without a home folder has no settings file
+    if (e.code != unavailable) throw;  // a user without a home folder has no settings file
   }
   return result;
 }

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +20,8 @@
 
 namespace conclave::cli {
 namespace {
+
+constexpr std::chrono::milliseconds longest_kill{1000};
 
 // This is above the numbers that scripts use, and below 64, as in session_keeper.
 constexpr int first_inherited_number = 48;
@@ -42,6 +45,23 @@ bool has_open(const std::filesystem::path& process, const std::string& pipe) {
                               is_open_for_writing(process / "fdinfo" / fd.path().filename()))
       return true;
   return false;
+}
+
+// Calls f(pid) for each process that has the write end of this pipe open. f is called at once,
+// because the process id may soon be reused.
+template <class F>
+void for_each_visible(int watched, F f) {
+  struct stat found {};
+  if (::fstat(watched, &found) != 0) return;
+  const auto pipe = "pipe:[" + std::to_string(found.st_ino) + "]";
+  std::error_code ec;
+  for (const auto& process : std::filesystem::directory_iterator{"/proc", ec}) {
+    const auto name = process.path().filename().string();
+    pid_t pid = 0;
+    const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (bad != std::errc{} || *end != '\0' || pid == ::getpid()) continue;
+    if (has_open(process.path(), pipe)) f(pid);
+  }
 }
 
 }  // namespace
@@ -74,27 +94,30 @@ bool descendants::alive(int watched) noexcept {
   return ::poll(&p, 1, 0) == 0;
 }
 
-void descendants::kill_all(int watched, pid_t group) {
-  struct stat found {};
-  if (::fstat(watched, &found) != 0) return;
-  const auto pipe = "pipe:[" + std::to_string(found.st_ino) + "]";
-  // The search may miss a process that is just forking, so repeat it until no process is found.
-  for (bool killed = true; killed && alive(watched);) {
-    killed = false;
-    std::error_code ec;
-    for (const auto& process : std::filesystem::directory_iterator{"/proc", ec}) {
-      const auto name = process.path().filename().string();
-      pid_t pid = 0;
-      const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
-      if (bad != std::errc{} || *end != '\0' || pid == ::getpid()) continue;
-      if (!has_open(process.path(), pipe)) continue;
+std::vector<pid_t> descendants::visible(int watched) {
+  std::vector<pid_t> all;
+  for_each_visible(watched, [&](pid_t pid) { all.push_back(pid); });
+  return all;
+}
+
+bool descendants::kill_all(int watched, pid_t group) {
+  // The search may miss a process that is just forking, so repeat it until no process is found. A
+  // killed process that waits for a disk ends only after the disk has answered, so do not wait for
+  // it.
+  const auto until = std::chrono::steady_clock::now() + longest_kill;
+  while (alive(watched)) {
+    if (std::chrono::steady_clock::now() >= until) return false;
+    bool killed = false;
+    for_each_visible(watched, [&](pid_t pid) {
       // While one of these processes is in the group, the id of the group cannot be reused.
       if (group != 0 && ::getpgid(pid) == group) ::kill(-group, SIGKILL);
       if (::kill(pid, SIGKILL) == 0) killed = true;
-    }
+    });
+    if (!killed) return true;
     pollfd ended{watched, 0, 0};
-    if (killed) ::poll(&ended, 1, 1);  // a killed process needs a moment
+    ::poll(&ended, 1, 1);  // a killed process needs a moment
   }
+  return true;
 }
 
 }  // namespace conclave::cli

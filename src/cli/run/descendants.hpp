@@ -3,6 +3,8 @@
 
 #include <sys/types.h>
 
+#include <vector>
+
 namespace conclave::cli {
 
 class descendants {
@@ -22,14 +24,20 @@ class descendants {
   void close_own_end() noexcept;
 
   bool alive() const noexcept { return alive(reading_); }
-  void kill_all() const { kill_all(reading_); }
+  bool kill_all() const { return kill_all(reading_); }
+
+  // Returns those that we can see.
+  std::vector<pid_t> visible() const { return visible(reading_); }
 
   // These functions are for another process that has inherited watched().
   static bool alive(int watched) noexcept;
+  static std::vector<pid_t> visible(int watched);
   // Sends SIGKILL to each descendant that we can see and are permitted to kill, even if the
   // descendant has left the program's process group. If a descendant is in the process group
-  // `group`, also kills this group. 0 means no group.
-  static void kill_all(int watched, pid_t group = 0);
+  // `group`, also kills this group. 0 means no group. Returns true when there is no such process
+  // left. Returns false after one second: a killed process may not end while it waits for a disk.
+  // The caller should then repeat the call later.
+  static bool kill_all(int watched, pid_t group = 0);
 
  private:
   int reading_ = -1;

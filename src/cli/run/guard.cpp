@@ -360,7 +360,7 @@ int guard::run_program() {
     // Does not use kill_command(). If conclave was killed, init may have reaped the command, and
     // the id of its group may belong to another process.
     all.kill_group(page.group);
-    descendants::kill_all(command_pipe, page.group);
+    while (!descendants::kill_all(command_pipe, page.group)) all.wait(-1, 1000);
     return ok;
   }
   // The guard must not exit before conclave has ended.

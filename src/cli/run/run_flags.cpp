@@ -2,8 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <utility>
 
 #include "cli/exit_code.hpp"
+#include "cli/non_empty.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/text.hpp"
 #include "conclave/boot_clock.hpp"
@@ -27,10 +29,11 @@ void add_run_flags(CLI::App& app, run_flags& f) {
       ->check(CLI::IsMember({"term", "stop", "ignore"}))
       ->capture_default_str();
   app.add_option("--kill-after", f.kill_after,
-                 "time between SIGTERM and SIGKILL before the lock is lost; at most a quarter of "
+                 "time between SIGTERM and SIGKILL before the lock is lost; at most a fifth of "
                  "the session timeout")
       ->type_name("TIME")
-      ->capture_default_str();
+      ->check(non_empty)
+      ->default_str("5s");
 }
 
 std::optional<program> run_flags::program_of(const invocation& call) const {
@@ -42,7 +45,15 @@ std::optional<program> run_flags::program_of(const invocation& call) const {
   return program{call.program, {}, {}};
 }
 
-run_options run_flags::options(connection& c) const {
+namespace {
+
+std::string exact_time(std::chrono::milliseconds t) {
+  return t % 1s == 0ms ? short_time(t) : std::to_string(t.count()) + "ms";
+}
+
+}  // namespace
+
+run_options run_flags::options(connection& c) {
   run_options o;
   if (on_suspend == "stop") o.suspend = run_options::on_suspend::stop;
   if (on_suspend == "term") o.suspend = run_options::on_suspend::term;
@@ -50,9 +61,16 @@ run_options run_flags::options(connection& c) const {
   const auto hosts = connect_string::parse(c.at().hosts).hosts;
   if (c.at().on_this_machine && hosts.size() == 1) o.server_socket = hosts[0].socket_path;
   o.local_folder = c.at().local_folder;
-  o.grace = parse_duration(kill_after);
+  if (!kill_after.empty()) o.grace = parse_duration(kill_after);
   const auto longest = longest_grace(c.zk().session_timeout());
-  if (o.grace > longest) o.grace = longest;
+  const bool is_reduced = o.grace > longest;
+  if (is_reduced) o.grace = longest;
+  // With a server on this machine, a hold usually has no deadline.
+  const bool matters = is_reduced && !kill_after.empty() && o.server_socket.empty();
+  if ((matters || c.at().verbose) && !std::exchange(grace_reported, true))
+    std::cerr << "conclave: the time between SIGTERM and SIGKILL (--kill-after) is " +
+                     exact_time(o.grace) + (is_reduced ? ", a fifth of the session timeout" : "") +
+                     "\n";
   return o;
 }
 
@@ -76,11 +94,17 @@ std::string corrected_command_line(const CLI::App& command, const std::vector<st
   std::string line = "conclave";
   const auto add = [&](const std::string& word) { line += " " + in_shell(word); };
   const auto name = words_of_name(command);
-  bool path = false, program = false;
+  std::size_t paths = 0;
+  bool program = false;
+  std::optional<std::string> shell_line;  // of a -c before the program
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] == "--") continue;  // inserted again below
     const bool is_flag = words[i].starts_with("-");
-    if (i >= name && !is_flag && !program && std::exchange(path, true)) {
+    if (!program && (words[i] == "-c" || words[i] == "--command")) {
+      shell_line = i + 1 < words.size() ? words[++i] : "LINE";
+      continue;
+    }
+    if (i >= name && !is_flag && !program && ++paths > 1 && !shell_line) {
       line += " --";
       program = true;
     }
@@ -88,7 +112,9 @@ std::string corrected_command_line(const CLI::App& command, const std::vector<st
     if (is_flag && !program && takes_a_value(command, words[i]) && i + 1 < words.size())
       add(words[++i]);
   }
-  return line + (path ? "" : " PATH") + (program ? "" : " -- COMMAND");
+  if (paths == 0) line += " PATH";
+  if (shell_line) return line + (paths > 1 ? " -- sh -c " : " -c ") + in_shell(*shell_line);
+  return line + (program ? "" : " -- COMMAND");
 }
 
 }  // namespace conclave::cli

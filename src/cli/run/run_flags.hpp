@@ -12,15 +12,16 @@
 namespace conclave::cli {
 
 struct run_flags {
-  std::string label, on_suspend = "ignore", kill_after = "5s";
+  std::string label, on_suspend = "ignore", kill_after;
   std::optional<std::string> shell_line;
+  bool grace_reported = false;
 
   // Returns the program given with -c or after `--`. Returns nullopt if neither is given. Throws
   // failure if both are given.
   std::optional<program> program_of(const invocation& call) const;
   // Returns the options for watched_run. If the grace period does not fit into the session timeout,
-  // shortens the grace period.
-  run_options options(connection& c) const;
+  // shortens the grace period, and reports this once.
+  run_options options(connection& c);
 };
 
 void add_run_flags(CLI::App& app, run_flags& f);

@@ -1,9 +1,13 @@
 #include "cli/run/watched_run.hpp"
 
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 
 #include "cli/exit_code.hpp"
@@ -33,7 +37,9 @@ std::string names_of(const std::vector<pid_t>& processes) {
 }  // namespace
 
 std::chrono::milliseconds longest_grace(std::chrono::milliseconds session_timeout) {
-  return session_timeout / 4;
+  // The connection is suspended after two thirds of the session timeout, and the deadline is at
+  // nine tenths. So the program is suspended (on_suspend::stop) before it gets SIGTERM.
+  return session_timeout / 5;
 }
 
 std::string watched_run::result::explanation(const std::string& what) const {
@@ -57,23 +63,64 @@ watched_run::watched_run(const loop& l, program p, client& zk, hold held, run_op
   start();
 }
 
-// Returns kept_by::unknown while the server restarts. The hold is then soon restored or lost.
+// Returns kept_by::unknown while the server restarts or does not answer. The hold is then soon
+// restored or lost. If the server sees our processes, the command never runs without keepers:
+// otherwise its background processes would not keep the hold.
 watched_run::kept_by watched_run::find_keeper() {
   if (options_.server_socket.empty()) return kept_by::us;
-  if (held_.suspended()) return kept_by::unknown;
-  constexpr int most_tries = 5;  // by then the client must have noticed that the server has died
-  if (held_.remaining() > without_deadline) {
-    const auto key = session_key::of(client_);
-    keeper_ = session_keeper{options_.server_socket, key, 1s};
-    keeper_of_guard_ = session_keeper{options_.server_socket, key, 1s};
-    constexpr auto attached = session_keeper::result::attached;
-    if (keeper_.state() == attached && keeper_of_guard_.state() == attached)
-      return kept_by::processes;
-    keeper_ = {};
-    keeper_of_guard_ = {};
+  // remaining() is read first, because a suspended hold has a deadline.
+  const bool has_deadline = held_.remaining() <= without_deadline;
+  if (held_.suspended()) {
+    attempts_ = {};
+    return kept_by::unknown;
   }
-  // This also happens if the server cannot see our processes or is too old for keepers.
-  return ++tries_ < most_tries ? kept_by::unknown : kept_by::us;
+  if (has_deadline) {              // the server cannot see our processes
+    constexpr int most_tries = 5;  // by then the client must have noticed that the server has died
+    return ++attempts_.with_deadline < most_tries ? kept_by::unknown : kept_by::us;
+  }
+  attempts_.with_deadline = 0;
+  const auto key = session_key::of(client_);
+  constexpr auto attached = session_keeper::result::attached;
+  keeper_ = session_keeper{options_.server_socket, key, 1s};
+  auto got = keeper_.state();
+  if (got == attached) {
+    keeper_of_guard_ = session_keeper{options_.server_socket, key, 1s};
+    got = keeper_of_guard_.state();
+  }
+  if (got == attached) return kept_by::processes;
+  keeper_ = {};
+  keeper_of_guard_ = {};
+  throw_if_hopeless(got, key.timeout);
+  return kept_by::unknown;
+}
+
+// Throws failure if no keeper can be attached although the client's connection is not lost.
+void watched_run::throw_if_hopeless(session_keeper::result got,
+                                    std::chrono::milliseconds session_timeout) {
+  // The server may refuse connections for a moment, for example while it stops.
+  constexpr auto longest_refusal = 5s;
+  const auto now = loop::clock::now();
+  if (!attempts_.since) attempts_.since = now;
+  if (got != session_keeper::result::refused)
+    attempts_.refused_since.reset();
+  else if (!attempts_.refused_since)
+    attempts_.refused_since = now;
+  if (attempts_.refused_since && now - *attempts_.refused_since > longest_refusal)
+    throw failure{unavailable, "the command was not started: the server at " +
+                                   options_.server_socket +
+                                   " refuses the connections that keep the lock for the command; "
+                                   "it may have reached its connection limit"};
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+    throw failure{system_failure,
+                  std::string{"the command was not started: "} + std::strerror(errno)};
+  for (const int fd : ends) ::close(fd);
+  // If the server were silent for this time, the hold would be suspended.
+  if (now - *attempts_.since > session_timeout)
+    throw failure{unavailable, "the command was not started: the server's socket " +
+                                   options_.server_socket +
+                                   " does not answer, so background processes of the command "
+                                   "could not keep the lock"};
 }
 
 bool watched_run::start() {
@@ -174,6 +221,8 @@ void watched_run::pass_on(int signal) {
     return kill(hold_outcome::ended_in_time);
   if (phase_ == phase::starting && is_ending_signal(signal)) return finish_unstarted(signal);
   if (!runs()) return;
+  // The program is already killed. It may wait for a disk, and we do not wait for it any longer.
+  if (report_slow_end_at_ && is_ending_signal(signal)) return abandon();
   switch (signal) {
     case SIGCHLD: child_changed(); break;
     case SIGCONT:
@@ -228,6 +277,7 @@ loop::clock::time_point watched_run::check_handing_over() {
   } else if (descendants_.alive() && !hand_over_to_guard()) {
     return now + 20ms;
   }
+  if (result_.has_background_processes) result_.background_processes = descendants_.visible();
   result_.outcome = outcome_;
   phase_ = phase::ended;
   ended_(result_);
@@ -242,7 +292,8 @@ loop::clock::time_point watched_run::check_running() {
   guard_->alive_for(left);
   if (!held_.held()) {
     kill(hold_outcome::lost);
-    return now + 1s;
+    report_slow_end();
+    return loop::clock::now() + 1s;
   }
   const auto at_deadline = left > without_deadline ? loop::clock::time_point::max() : now + left;
   if (phase_ == phase::unkillable) return std::min(at_deadline, guard_due);
@@ -286,6 +337,17 @@ void watched_run::send(int signal) {
 void watched_run::report_refused(int signal) const {
   std::cerr << "conclave: cannot send SIG" << ::sigabbrev_np(signal) << " to process "
             << child_->group() << " of the command: " << refusal << "\n";
+}
+
+void watched_run::report_slow_end() {
+  if (!runs()) return;
+  const auto now = loop::clock::now();
+  if (!report_slow_end_at_) report_slow_end_at_ = now + 2s;
+  if (now < *report_slow_end_at_) return;
+  report_slow_end_at_ = loop::clock::time_point::max();
+  std::cerr << "conclave: the lock or claim of the command was lost, and process "
+            << child_->group()
+            << " of the command was killed but has not ended yet; waiting for its end\n";
 }
 
 // The end of the program must not delay the report of the loss.
@@ -369,6 +431,13 @@ void watched_run::finish_unstarted(int signal) {
   r.outcome = outcome_;
   r.interrupted = signal == SIGINT;
   ended_(r);
+}
+
+std::string background_notice(const std::vector<pid_t>& processes, const std::string& what) {
+  if (processes.empty()) return "background processes of the command still hold " + what;
+  const bool one = processes.size() == 1;
+  return std::string{"background "} + names_of(processes) + " of the command still hold" +
+         (one ? "s " : " ") + what;
 }
 
 std::vector<std::pair<std::string, std::string>> environment_of(const hold& held) {

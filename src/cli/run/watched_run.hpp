@@ -68,7 +68,8 @@ class watched_run {
     // True if a background process of the program is still running and keeps the hold. The guard
     // protects this process as long as this watched_run exists.
     bool has_background_processes = false;
-    bool interrupted = false;  // Ctrl-C ended the program
+    std::vector<pid_t> background_processes;  // those that we can see
+    bool interrupted = false;                 // Ctrl-C ended the program
     // Processes of the program that are still running after the loss, because we are not permitted
     // to kill them.
     std::vector<pid_t> still_running;
@@ -112,8 +113,14 @@ class watched_run {
   };
   // Who keeps the hold while the program runs.
   enum class kept_by { unknown, us, processes };
+  // The attempts to find out what keeps the hold, since it was last suspended.
+  struct keeper_attempts {
+    int with_deadline = 0;  // consecutive attempts for which the hold had a deadline
+    std::optional<loop::clock::time_point> since, refused_since;
+  };
 
   kept_by find_keeper();
+  void throw_if_hopeless(session_keeper::result got, std::chrono::milliseconds session_timeout);
   bool start();
   std::unique_ptr<guard> new_guard(pid_t group) const;
   // Like new_guard(), but returns null if the system cannot create a process or descriptor.
@@ -133,6 +140,8 @@ class watched_run {
   void terminate();
   void kill(hold_outcome why);
   void abandon();
+  // Reports on stderr that the killed program has not ended for a while.
+  void report_slow_end();
   void finish();
   void finish_unstarted(int signal);
 
@@ -142,7 +151,7 @@ class watched_run {
   hold held_;
   run_options options_;
   std::function<void(const result&)> ended_;
-  int tries_ = 0;                   // number of attempts to find out what keeps the hold
+  keeper_attempts attempts_;
   session_keeper keeper_;           // inherited by the program, which can close or break it
   session_keeper keeper_of_guard_;  // a second keeper, because the program can break the first
   descendants descendants_;
@@ -157,8 +166,12 @@ class watched_run {
   bool passed_on_sigint_ = false;  // to the program
   bool stopped_by_us_ = false;     // until the connection is restored
   std::optional<loop::clock::time_point> kill_at_;
+  std::optional<loop::clock::time_point> report_slow_end_at_;  // after the loss
   kill_on_loss kill_on_loss_;  // the last member, because another thread uses the members above
 };
+
+// Returns a message about the background processes that keep `what`, for example "the lock".
+std::string background_notice(const std::vector<pid_t>& processes, const std::string& what);
 
 // Returns CONCLAVE_LOCK_NODE, CONCLAVE_FENCING_TOKEN and CONCLAVE_SESSION_ID.
 std::vector<std::pair<std::string, std::string>> environment_of(const hold& held);

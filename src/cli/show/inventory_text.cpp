@@ -285,10 +285,13 @@ std::vector<std::string> inventory_lines(const inspection& s, const std::vector<
     branch tree;
     for (const auto& r : s.recipes)
       if (is_below(r.path, root) && drawn.insert(&r).second) insert_recipe(tree, root, r);
-    if (tree.below.empty() && tree.recipes.empty())
-      d.add_note("nothing in use at " + printable(root));
-    else
+    const bool is_readable =
+        std::none_of(s.unreadable.begin(), s.unreadable.end(),
+                     [&](const unreadable_node& n) { return is_below(n.path, root); });
+    if (!tree.below.empty() || !tree.recipes.empty())
       d.add(root, tree);
+    else if (is_readable)
+      d.add_note("nothing in use at " + printable(root));
   }
   constexpr std::size_t named = 3;
   for (std::size_t i = 0; i < std::min(named, s.unreadable.size()); ++i)

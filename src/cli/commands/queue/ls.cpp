@@ -247,7 +247,7 @@ void describe_ls(CLI::App& app, invocation& call) {
   app.add_flag(
       "--json", flags->json,
       "one line of JSON: name, data_length, created, attempts, claimed_by, claimed, data (or "
-      "base64)");
+      "base64); with --set-aside only name, data_length and data (or base64)");
   when_used(app, call, flags, ls);
 }
 

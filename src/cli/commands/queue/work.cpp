@@ -1,4 +1,7 @@
 // `conclave queue work`: runs a command for each item.
+#include <algorithm>
+#include <iostream>
+
 #include "cli/commands/queue/queue_flags.hpp"
 #include "cli/commands/queue/worker.hpp"
 #include "cli/exit_code.hpp"
@@ -77,11 +80,31 @@ void add_flags(CLI::App& app, work_flags& f) {
   add_run_flags(app, f.run);
 }
 
+// Only an argument that is exactly {} is replaced. In `sh -c 'echo {}'`, the command would not get
+// the item, would succeed, and the item would be removed.
+void refuse_embedded_placeholder(const work_flags& f, const program& what) {
+  const auto& all = what.arguments;
+  if (f.options.item_as_argument || std::find(all.begin() + 1, all.end(), "{}") != all.end())
+    return;
+  const bool embedded = std::any_of(all.begin() + 1, all.end(), [](const std::string& a) {
+    return a.find("{}") != std::string::npos;
+  });
+  if (embedded && !f.run.shell_line)
+    throw failure{usage,
+                  "{} is replaced by the item only if it is a whole argument; use --arg and \"$1\" "
+                  "in a shell line, or -c LINE, which is not searched for {}"};
+  if (embedded && !f.options.quiet)
+    std::cerr
+        << "conclave: {} in the line of -c is not replaced by the item; the item is on stdin, "
+           "or with --arg in $1\n";
+}
+
 int run(work_flags& f, const invocation& call) {
   auto what = f.run.program_of(call);
   if (!what || !f.stray.empty())
     throw failure{usage, "put the command after --; try: " +
                              corrected_command_line(*call.command, call.words)};
+  refuse_embedded_placeholder(f, *what);
   // For -c, the first argument after the shell line is $0, and the shell handles {} itself.
   if (f.run.shell_line && f.options.item_as_argument) what->arguments.emplace_back("conclave");
   f.options.retry_after = parse_duration(f.retry_after);
